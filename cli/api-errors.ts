@@ -74,6 +74,7 @@ export const problemHints: Readonly<Record<string, string>> = {
   'tenant-closed': beingDeleted,
   'repo-exists': 'See it with `lfs-quota repo show TENANT REPO`, or choose another name.',
   'repo-closed': beingDeleted,
+  'repos-full': 'See them with `lfs-quota repo list TENANT`.',
   'limits-full': 'Lift one first: `lfs-quota repo limit TENANT REPO unlimited`.',
   'public-repos-full': 'Make another private first: `lfs-quota repo private TENANT REPO`.',
   'mapped-repos-full': 'Unmap another first: `lfs-quota repo unhost TENANT REPO`.',

@@ -100,6 +100,8 @@ export interface TenantRecord {
   readonly deletionCount: number;
   /** An older version counted it last. Some of its deletions may have keys by which they aren't found, until they are read. */
   readonly mayHaveOlderKeys?: boolean | undefined;
+  /** Items of repos, as of the last recount. */
+  readonly repoCount: number;
   /**
    * When the last upload that was promised by the last reconcile can no longer arrive. Uploads that were admitted since
    * end later. null: nothing was promised.
@@ -121,6 +123,12 @@ export interface TenantRecord {
  * and late ones a day after that.
  */
 export const tenantClaimsMax = 1_000_000;
+
+/**
+ * Repos of a tenant, at most: each recount reads the items of all of them. Beyond that no push or request makes another. What
+ * somebody put into the bucket is counted all the same.
+ */
+export const reposMax = 100_000;
 
 /** What the ledger knows about one repo. */
 export interface RepoRecord extends Counted {
@@ -144,6 +152,8 @@ export interface RepoRecord extends Counted {
   readonly createdAtMs?: number | undefined;
   /** Set on a giant: it is counted by shards, and the sums above are theirs. */
   readonly giant?: Giant | undefined;
+  /** Set on one that is a giant no longer, until its shards are removed: those of older epochs than this. */
+  readonly tidyBelowEpoch?: number | undefined;
   /** Set while the operator wants no shard of it to be scanned. */
   readonly countPausedAtMs?: number | undefined;
   /** How often its count was paused, resumed or given up. Each of these names the version that it was made over. */
@@ -170,6 +180,36 @@ export function unknownRepo(repo: string): RepoRecord {
 /** Whether a repo is there: somebody created it, or it has an object. */
 export function isThere(repo: RepoRecord): boolean {
   return repo.createdAtMs !== undefined || (repo.epoch > 0 && repo.objectCount > 0);
+}
+
+/** No write lands so late. */
+const lateWritesMs = 24 * 60 * 60_000;
+
+/**
+ * Whether nobody needs a repo's item: nothing is in the repo, nobody created it, and all that the item keeps away is over.
+ * A write of a reconcile or of a closing that were before it could change it back, but none lands a day late.
+ *
+ * @param input.overtakenEpoch reconciles up to this epoch may still write: only an item of a later one tells what they may
+ * not.
+ */
+export function isDisposable(
+  repo: RepoRecord,
+  { overtakenEpoch, nowMs }: { overtakenEpoch: number; nowMs: number },
+): boolean {
+  const { endedClosingMs = 0, endedWatchMs = 0 } = repo;
+  const lastMs = Math.max(repo.countedAtMs, repo.putsUntilMs, endedClosingMs, endedWatchMs);
+  return (
+    repo.epoch > 0 &&
+    repo.epoch >= overtakenEpoch &&
+    repo.objectCount === 0 &&
+    repo.createdAtMs === undefined &&
+    repo.closedAtMs === null &&
+    repo.dirtyToken === null &&
+    repo.giant === undefined &&
+    repo.watch === undefined &&
+    repo.tidyBelowEpoch === undefined &&
+    nowMs > lastMs + lateWritesMs
+  );
 }
 
 /** Begins the dirty token of a delete in a giant, which leaves a record of what it removed. */

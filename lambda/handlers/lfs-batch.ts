@@ -1,7 +1,7 @@
 import { batchDeps } from '../compose.ts';
 import type { Watch } from '../domain/cleanup/watch.ts';
 import { nameOfPerson } from '../domain/person.ts';
-import type { TenantRecord } from '../domain/tenant.ts';
+import { reposMax, type TenantRecord } from '../domain/tenant.ts';
 import { type LfsAccessDeps, lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
 import { batchAnswer, downloadAnswers, uploadAnswer } from '../http/lfs/batch-response.ts';
@@ -57,6 +57,12 @@ export function create(deps: BatchDeps): HttpHandler {
         `There is no repo ${path}, and a push does not create one here. Is its name right? ` +
         `If so, create it first: lfs-quota repo create ${tenant.tenant} ${repo}`;
       return lfsError({ statusCode: 404, message, requestId });
+    }
+    if (access.isOneTooMany) {
+      const message =
+        `The tenant ${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. ` +
+        'Push to one of them, or delete some: their places are free two days later.';
+      return lfsError({ statusCode: 422, message, requestId });
     }
     const user = userOf(access.token);
     return upload(deps, { ...request, watch, user, baseUrl: baseUrl(event, deps.publicUrl), requestId });

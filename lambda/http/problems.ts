@@ -27,6 +27,7 @@ export const problemTypes = {
   'tenant-closed': { status: 409, title: 'The tenant is being deleted' },
   'repo-exists': { status: 409, title: 'The repo exists already' },
   'repo-closed': { status: 409, title: 'The repo is being deleted' },
+  'repos-full': { status: 409, title: 'The tenant has the maximum number of repos' },
   'limits-full': { status: 409, title: 'There are as many limits of repos as a tenant may have' },
   'public-repos-full': { status: 409, title: 'There are as many public repos as a tenant may have' },
   'mapped-repos-full': { status: 409, title: 'There are as many mapped repos as a tenant may have' },

@@ -139,6 +139,10 @@ export interface RepoLedger {
    * records tell what changed, and the one that is there says that something unknown did. It stays, whenever this lands.
    */
   markDirty(input: RepoPath & { dirtyToken: string }): Promise<'marked' | 'refused'>;
+  /**
+   * Removes the item of a repo that nobody needs (`isDisposable`). `refused`: something has changed in it since it was read.
+   */
+  removeRepo(input: { tenant: string; before: RepoRecord }): Promise<'removed' | 'refused'>;
   /** Notes that somebody created a repo. One that was created already keeps its time. `closed`: it is being deleted. */
   createRepo(input: RepoPath & { createdAtMs: number }): Promise<'done' | 'closed'>;
   /**
@@ -271,6 +275,8 @@ export interface ShardLedger {
         | { cancelledAtMs: number }
       ),
   ): Promise<'done' | 'refused'>;
+  /** Notes that the shards of a repo that is a giant no longer are removed, if it says so as it was read. */
+  endTidy(input: RepoPath & { tidyBelowEpoch: number }): Promise<void>;
   /** All items, in the order of their prefixes, also those that are not in force. */
   shards(path: RepoPath): AsyncIterable<readonly Shard[]>;
   /**
@@ -498,6 +504,8 @@ export interface TenantCommit {
   /** Added to the number of reservations and claims: those that were read minus the number as found. */
   readonly claimCorrection: number;
   readonly overtakenEpoch: number;
+  /** Items of repos. */
+  readonly repoCount: number;
   /** null: not every repo was listed. */
   readonly fullCountedAtMs: number | null;
   readonly reservedUntilMs: number | null;

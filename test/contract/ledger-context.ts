@@ -43,6 +43,7 @@ export const plainCommit = {
   listedUntilMs: 0,
   claimCorrection: 0,
   overtakenEpoch: 0,
+  repoCount: 0,
   fullCountedAtMs: null,
   reservedUntilMs: null,
   repoLimits: new Map(),

@@ -20,6 +20,7 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       listedUntilMs: 0,
       claimCorrection: 0,
       overtakenEpoch: 0,
+      repoCount: 0,
       fullCountedAtMs: null,
       reservedUntilMs: null,
       repoLimits: new Map(),

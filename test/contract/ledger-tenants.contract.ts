@@ -29,6 +29,7 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
         listedUntilMs: 0,
         claimCount: 0,
         deletionCount: 0,
+        repoCount: 0,
         overtakenEpoch: 0,
         fullCountedAtMs: 0,
         reservedUntilMs: null,

@@ -2,7 +2,7 @@ import { newCleanup } from '../../lambda/domain/cleanup/cleanup.ts';
 import type { Watch } from '../../lambda/domain/cleanup/watch.ts';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
 import type { Shard } from '../../lambda/domain/giant/shard.ts';
-import type { TenantRecord } from '../../lambda/domain/tenant.ts';
+import { type RepoRecord, type TenantRecord, unknownRepo } from '../../lambda/domain/tenant.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Random } from '../support/random.ts';
 
@@ -20,6 +20,7 @@ export interface KnownState {
   readonly limitBytes: number | null;
   readonly repoLimits: TenantRecord['repoLimits'];
   readonly deletions: readonly Deletion[];
+  readonly repos: readonly RepoRecord[];
 }
 
 const repos = ['', 'app', 'app#1', 'web'];
@@ -55,6 +56,11 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         settingsVersion: settingsVersion(),
         limitBytes: random.pick([null, 50, 80]),
       }),
+    removeRepo: () => {
+      const before = { ...unknownRepo(random.pick(repos)), epoch: epoch() };
+      const read = random.chance(0.9) && known.repos.length > 0 ? random.pick(known.repos) : before;
+      return call('removeRepo', { tenant, before: read });
+    },
     createRepo: () => call('createRepo', { ...path(), createdAtMs: time() }),
     closeTenant: () => call('closeTenant', { tenant, closedAtMs: time() }),
     addCommitted: () =>
@@ -107,10 +113,12 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         tenant,
         repo: {
           ...counted(),
+          ...(random.chance(0.5) && { storedBytes: 0, objectCount: 0 }),
           repo: random.pick(repos),
           epoch: epoch(),
           covered: new Set(some(['r0', 'r1'])),
           putsUntilMs: random.pick([0, time()]),
+          ...(random.chance(0.3) && { tidyBelowEpoch: epoch() }),
           ...(random.chance(0.3) && { giant: { sinceEpoch: epoch(), recountFromMs: time() } }),
         },
         dirtyTokenRead: random.pick([null, null, token()]),
@@ -129,6 +137,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         ...(random.chance(0.3) && { shardLists: { month: '2026-11', requests: random.int(0, 9) } }),
         claimCorrection: random.int(-3, 9),
         overtakenEpoch: random.int(0, 3),
+        repoCount: random.int(0, 3),
         fullCountedAtMs: random.pick([null, time()]),
         reservedUntilMs: random.pick([null, time()]),
         repoLimits: new Map(some(repos).map((name) => [name, limitFound()])),
@@ -136,6 +145,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         dueAtMs: time(),
         lookAtMs: random.pick([null, time()]),
       }),
+    endTidy: () => call('endTidy', { ...path(), tidyBelowEpoch: epoch() }),
     putShard: () => call('putShard', { ...path(), shard: shard(), epochRead: random.pick([null, epoch()]) }),
     removeShard: () =>
       call('removeShard', { ...path(), prefix: random.pick(['', '0', '0f']), epochRead: epoch() }),

@@ -11,6 +11,7 @@ const single = new Set([
     'markDirty',
     'closeRepo',
     'openRepo',
+    'removeRepo',
   ],
   ...[
     'putReservation',

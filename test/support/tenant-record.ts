@@ -23,6 +23,7 @@ export function tenantRecord(more: Partial<TenantRecord> = {}): TenantRecord {
     listedUntilMs: 0,
     claimCount: 0,
     deletionCount: 0,
+    repoCount: 0,
     overtakenEpoch: 0,
     fullCountedAtMs: 0,
     reservedUntilMs: null,

@@ -42,6 +42,7 @@ const tenantItem = z.object({
   listedObjectCount: z.number().optional(),
   claimCount: z.number().default(0),
   deletionCount: z.number().default(0),
+  repoCount: z.number().default(0),
   settingsVersion: z.number().default(0),
   overtakenEpoch: z.number().default(0),
   fullCountedAtMs: z.number().default(0),
@@ -90,6 +91,7 @@ const repoItem = z.object({
       progress: countProgress.optional(),
     })
     .optional(),
+  tidyBelowEpoch: z.number().optional(),
   createdAtMs: z.number().optional(),
   endedClosingMs: z.number().optional(),
   countPausedAtMs: z.number().optional(),

@@ -66,8 +66,18 @@ async function setLease(table: Table, input: Input<'setLease'>): Output<'setLeas
 
 async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'commitRepo'> {
   const { tenant, dirtyTokenRead } = input;
-  const { repo, storedBytes, objectCount, countedAtMs, epoch, covered, putsUntilMs, points, giant } =
-    input.repo;
+  const {
+    repo,
+    storedBytes,
+    objectCount,
+    countedAtMs,
+    epoch,
+    covered,
+    putsUntilMs,
+    points,
+    giant,
+    tidyBelowEpoch,
+  } = input.repo;
   const key = repoKey({ tenant, repo });
   const isDirtyAsRead =
     dirtyTokenRead === null ? 'attribute_not_exists(#dirtyToken)' : '#dirtyToken = :dirty';
@@ -84,6 +94,8 @@ async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'com
         putsUntilMs,
         points: points && pointsText(points),
         giant,
+        // Without a new one, that of before stays.
+        tidyBelowEpoch,
       }),
       removing(
         'dirtyToken',
@@ -114,6 +126,7 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       shardLists: commit.shardLists,
       listedObjectCount: commit.listedObjectCount,
       overtakenEpoch: commit.overtakenEpoch,
+      repoCount: commit.repoCount,
       fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
       reservedUntilMs: commit.reservedUntilMs,
       ...tenantDueKey(commit),

@@ -1,9 +1,9 @@
 import { isChangeUnknown, removalTokenStart } from '../../domain/tenant.ts';
 import type { Input, Output, RepoLedger, RepoPath } from '../../ports/ledger.ts';
-import { type Fields, removing, setting } from './expressions.ts';
+import { all, type Fields, removing, setting } from './expressions.ts';
 import { dueKey, parseRepo, repoKey } from './items.ts';
 import { firstItems, itemsBelow, keysAfter } from './pages.ts';
-import { getItem, type Table, updateItem } from './requests.ts';
+import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
 
 /** Repo items, but for what a scan found: reconciles.ts commits that. */
@@ -13,6 +13,7 @@ export function repoMethods(table: Table): RepoLedger {
     readRepo: (input) => readRepo(table, input),
     markDirty: (input) => markDirty(table, input),
     listRepos: (input) => listRepos(table, input),
+    removeRepo: (input) => removeRepo(table, input),
     createRepo: (input) => createRepo(table, input),
     closeRepo: (input) => closeRepo(table, input),
     openRepo: (input) => openRepo(table, input),
@@ -52,6 +53,32 @@ async function listRepos(table: Table, input: Input<'listRepos'>): Output<'listR
     Limit: pageSize,
   });
   return items.map(parseRepo);
+}
+
+async function removeRepo(table: Table, { tenant, before }: Input<'removeRepo'>): Output<'removeRepo'> {
+  const { repo, epoch, putsUntilMs, endedClosingMs, endedWatchMs } = before;
+  const none = ['dirtyToken', 'createdAtMs', 'closedAtMs', 'giant', 'watch', 'tidyBelowEpoch'];
+  const asRead = (name: string, value: number | undefined) =>
+    value === undefined ? `attribute_not_exists(#${name})` : `#${name} = :${name}`;
+  const result = await deleteItem(table, {
+    key: repoKey({ tenant, repo }),
+    condition: all(
+      '#epoch = :epoch',
+      '#objectCount = :none',
+      ...none.map((name) => `attribute_not_exists(#${name})`),
+      asRead('endedClosingMs', endedClosingMs),
+      asRead('endedWatchMs', endedWatchMs),
+      `(attribute_not_exists(#putsUntilMs) OR #putsUntilMs = :putsUntilMs)`,
+    ),
+    values: {
+      ':epoch': epoch,
+      ':none': 0,
+      ':endedClosingMs': endedClosingMs,
+      ':endedWatchMs': endedWatchMs,
+      ':putsUntilMs': putsUntilMs,
+    },
+  });
+  return result.ok ? 'removed' : 'refused';
 }
 
 async function createRepo(table: Table, input: Input<'createRepo'>): Output<'createRepo'> {

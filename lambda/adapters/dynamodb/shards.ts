@@ -13,6 +13,7 @@ export function shardMethods(table: Table): ShardLedger {
     noteProgress: (input) => noteProgress(table, input),
     clearDirty: (input) => clearDirty(table, input),
     steerCount: (input) => steerCount(table, input),
+    endTidy: (input) => endTidy(table, input),
     shards: (path) => shards(table, path),
     putShard: (input) => putShard(table, input),
     removeShard: (input) => removeShard(table, input),
@@ -41,6 +42,15 @@ async function clearDirty(table: Table, input: Input<'clearDirty'>): Output<'cle
     change: [removing('dirtyToken')],
     condition: '#dirtyToken = :read',
     values: { ':read': input.dirtyToken },
+  });
+}
+
+async function endTidy(table: Table, input: Input<'endTidy'>): Output<'endTidy'> {
+  await updateItem(table, {
+    key: repoKey(input),
+    change: [removing('tidyBelowEpoch')],
+    condition: '#tidyBelowEpoch = :read',
+    values: { ':read': input.tidyBelowEpoch },
   });
 }
 

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Watch } from '../../domain/cleanup/watch.ts';
 import type { PersonGrant } from '../../domain/person.ts';
-import { isThere, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
+import { isThere, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
 import type { Caller } from '../../ports/credentials.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
 import { authenticateToken } from '../../use-cases/access/authenticate.ts';
@@ -26,6 +26,8 @@ export type LfsAccess =
       readonly repoObjects: number | undefined;
       /** Whether a push may bring it into being, or it is there. */
       readonly takesPushes: boolean;
+      /** Whether it is not known yet, and the tenant has as many repos as it may have. */
+      readonly isOneTooMany: boolean;
       /** Whether a clean-up is under way in the repo. */
       readonly watch: Watch | undefined;
       readonly token: Caller;
@@ -76,7 +78,8 @@ function granted(
   const { tenant, repo, repoRecord } = found;
   const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
   const takesPushes = !tenant.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
-  return { ok: true, tenant, repo, repoObjects, takesPushes, watch: repoRecord?.watch, token };
+  const isOneTooMany = repoRecord === undefined && tenant.repoCount >= reposMax;
+  return { ok: true, tenant, repo, repoObjects, takesPushes, isOneTooMany, watch: repoRecord?.watch, token };
 }
 
 function unauthenticated(

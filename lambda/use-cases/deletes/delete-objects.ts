@@ -105,13 +105,13 @@ async function putMark(
  * are deleted once those are dead. For a repo that is closed already, only the request is sent again.
  *
  * @returns what the delete frees by the repo's last count. Until the last live reservation is dead, objects may come
- * back, so the plan is due no sooner. undefined if there is no such repo: nothing was counted in it, and nothing is
- * stored.
+ * back, so the plan is due no sooner. undefined if there is no such repo: nothing was counted in it, nothing is stored, and
+ * it is neither public nor mapped, and has no limit.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function deleteRepo(
   deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'publicReads' | 'mappedRepos'>,
-  input: { tenant: string; repo: string; dryRun: boolean },
+  input: { tenant: string; repo: string; dryRun: boolean; hasLimit?: boolean },
 ): Promise<DeletePlan | undefined> {
   const { ledger, listing, queue, clock, publicReads, mappedRepos } = deps;
   const { tenant, repo, dryRun } = input;
@@ -120,7 +120,13 @@ export async function deleteRepo(
   const isCounted =
     record !== undefined && record.epoch > 0 && (record.objectCount > 0 || closedAtMs !== null);
   if (!isCounted && closedAtMs === null && record?.createdAtMs === undefined) {
-    if (!(await hasKeys(listing, repoPrefix({ tenant, repo })))) return undefined;
+    // What is listed without an object can be deleted, too.
+    const found = await Promise.all([
+      hasKeys(listing, repoPrefix({ tenant, repo })),
+      publicReads.find({ tenant, repo }),
+      mappedRepos.find({ tenant, repo }),
+    ]);
+    if (!input.hasLimit && !found.some(Boolean)) return undefined;
   }
   const closingMs = closedAtMs ?? clock.nowMs();
   if (!dryRun) {

@@ -61,6 +61,8 @@ export async function commitRepos(
       putsUntilMs,
       ...(points.length > 0 && { points }),
       ...(giant && { giant }),
+      // If this function dies before it has removed the shards, the next reconcile does.
+      ...(record?.giant && !giant && { tidyBelowEpoch: epoch }),
     };
     records.set(repo, { ...record, ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
     if ((await lease.renew()) === 'superseded') return 'superseded';

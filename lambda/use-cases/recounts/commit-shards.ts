@@ -1,3 +1,4 @@
+import type { RepoRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 import type { GiantOutcome } from './count-giant.ts';
@@ -45,18 +46,24 @@ export async function tidyShards(
     epoch: number;
     outcomes: readonly GiantOutcome[];
     formerGiants: readonly string[];
+    /** As they were read before. */
+    repos: readonly RepoRecord[];
   },
 ): Promise<void> {
   const { tenant } = input;
   for (const { repo, runs } of input.outcomes)
     await mapLimited(runs, writesAtOnce, (run) => ledger.dropRemoval({ tenant, repo, ...run }));
-  for (const repo of input.formerGiants) {
+  const former = new Map(input.formerGiants.map((repo) => [repo, input.epoch]));
+  for (const { repo, tidyBelowEpoch } of input.repos)
+    if (tidyBelowEpoch !== undefined && !former.has(repo)) former.set(repo, tidyBelowEpoch);
+  for (const [repo, tidyBelowEpoch] of former) {
     // A later reconcile may have made it a giant again.
     for await (const page of ledger.shards({ tenant, repo }))
       await mapLimited(
-        page.filter(({ epoch }) => epoch < input.epoch),
+        page.filter(({ epoch }) => epoch < tidyBelowEpoch),
         writesAtOnce,
         ({ prefix, epoch }) => ledger.removeShard({ tenant, repo, prefix, epochRead: epoch }),
       );
+    await ledger.endTidy({ tenant, repo, tidyBelowEpoch });
   }
 }

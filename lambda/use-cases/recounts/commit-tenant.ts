@@ -23,6 +23,8 @@ interface CommitTenantInput {
   /** The budget, with the LIST requests of this reconcile charged to it. */
   readonly listedUntilMs: number;
   readonly giants: GiantsOutcome;
+  /** Items of repos, with those that were made now. */
+  readonly repoCount: number;
 }
 
 /**
@@ -61,6 +63,7 @@ export function commitTenant(
     }),
     claimCorrection: claimCount - before.claimCount,
     overtakenEpoch: overtakenEpochOf(before),
+    repoCount: input.repoCount,
     fullCountedAtMs: input.isFull ? listedAtMs : null,
     reservedUntilMs,
     expiredNotes: expiredNotes(deps.settings, before, scanBeganMs),

@@ -16,6 +16,7 @@ import { addDeletedMeanwhile } from './deleted-meanwhile.ts';
 import { holdLease, type Lease, SupersededError } from './lease.ts';
 import { noteOutcome } from './note-outcome.ts';
 import { type LedgerSnapshot, readSnapshot } from './read-snapshot.ts';
+import { removeDeadRepos } from './remove-dead-repos.ts';
 import { reportReconcile } from './report-reconcile.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
 import { settleDead } from './settle-dead.ts';
@@ -185,6 +186,7 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     recomputedLimited,
     listedUntilMs,
     giants,
+    repoCount: repoCommits.repos.length,
   });
   if (commit.kind === 'superseded') return commit;
 
@@ -193,7 +195,8 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     noteOutcome(deps, { before, after: commit.tenant, epoch }),
   ]);
 
-  await tidyShards(deps, { ...found, tenant, epoch, outcomes });
+  await tidyShards(deps, { ...found, tenant, epoch, outcomes, repos: snapshot.repos });
+  if (!input.isAwaited) await removeDeadRepos(deps, { ...input, before, snapshot });
 
   reportReconcile(deps, { before, isFull, snapshot, recomputed, scans, requests, scanEndedMs });
   return {

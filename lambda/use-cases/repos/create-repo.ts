@@ -1,4 +1,4 @@
-import { isThere, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
+import { isThere, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { limitRepo } from './limit-repo.ts';
 
@@ -7,6 +7,8 @@ export type CreateRepoOutcome =
   | { readonly kind: 'exists' }
   /** A repo of that name is being deleted. */
   | { readonly kind: 'closed' }
+  /** The tenant has as many repos as it may have. */
+  | { readonly kind: 'full' }
   /** As many repos as there may be have a limit. */
   | { readonly kind: 'too-many' }
   | { readonly kind: 'absent' };
@@ -32,6 +34,7 @@ export async function createRepo(
   const found = await deps.ledger.readRepo(path);
   if (found && found.closedAtMs !== null) return { kind: 'closed' };
   if (found && isThere(found)) return { kind: 'exists' };
+  if (!found && input.tenant.repoCount >= reposMax) return { kind: 'full' };
   let { tenant } = input;
   if (limitBytes !== undefined) {
     // Before it takes pushes.
@@ -42,6 +45,7 @@ export async function createRepo(
   if ((await deps.ledger.createRepo({ ...path, createdAtMs: deps.clock.nowMs() })) === 'closed')
     return { kind: 'closed' };
   const record = await deps.ledger.readRepo(path);
-  if (!record) throw new Error(`The repo ${path.tenant}/${repo} vanished; items of repos are never removed.`);
+  if (!record)
+    throw new Error(`The repo ${path.tenant}/${repo} vanished, though nobody removes what was created.`);
   return { kind: 'created', tenant, record };
 }

@@ -98,6 +98,7 @@ export class MemoryLedger implements Ledger {
       listedUntilMs: 0,
       claimCount: 0,
       deletionCount: 0,
+      repoCount: 0,
       overtakenEpoch: 0,
       fullCountedAtMs: 0,
       reservedUntilMs: null,
@@ -289,12 +290,14 @@ export class MemoryLedger implements Ledger {
     if (overtaken) return 'superseded' as const;
     const { countPausedAtMs, countCancelledAtMs, createdAtMs, endedClosingMs, watch, endedWatchMs } =
       found ?? {};
+    const tidyBelowEpoch = input.repo.tidyBelowEpoch ?? found?.tidyBelowEpoch;
     const kept = {
       closedAtMs: found?.closedAtMs ?? null,
       ...(found?.steeringVersion !== undefined && { steeringVersion: found.steeringVersion }),
       ...(createdAtMs !== undefined && { createdAtMs }),
       ...(endedClosingMs !== undefined && { endedClosingMs }),
       ...(watch && { watch }),
+      ...(tidyBelowEpoch !== undefined && { tidyBelowEpoch }),
       ...(endedWatchMs !== undefined && { endedWatchMs }),
       ...(input.repo.giant && countPausedAtMs !== undefined && { countPausedAtMs }),
       ...(input.repo.giant && countCancelledAtMs !== undefined && { countCancelledAtMs }),
@@ -333,6 +336,7 @@ export class MemoryLedger implements Ledger {
       ...(commit.listedObjectCount !== undefined && { listedObjectCount: commit.listedObjectCount }),
       claimCount: record.claimCount + commit.claimCorrection,
       overtakenEpoch: commit.overtakenEpoch,
+      repoCount: commit.repoCount,
       fullCountedAtMs: commit.fullCountedAtMs ?? record.fullCountedAtMs,
       reservedUntilMs: commit.reservedUntilMs,
       dueAtMs: commit.dueAtMs,
@@ -360,6 +364,27 @@ export class MemoryLedger implements Ledger {
 
   async readRepo(path: { tenant: string; repo: string }) {
     return this.#tenants.get(path.tenant)?.repos.get(path.repo);
+  }
+
+  async removeRepo({ tenant, before }: Input<'removeRepo'>): Promise<'removed' | 'refused'> {
+    const { repos } = this.#items(tenant);
+    const found = repos.get(before.repo);
+    const isAsRead =
+      found?.epoch === before.epoch &&
+      found.tidyBelowEpoch === undefined &&
+      found.objectCount === 0 &&
+      found.dirtyToken === null &&
+      found.createdAtMs === undefined &&
+      found.closedAtMs === null &&
+      !found.giant &&
+      !found.watch &&
+      found.endedClosingMs === before.endedClosingMs &&
+      found.endedWatchMs === before.endedWatchMs &&
+      found.putsUntilMs === before.putsUntilMs;
+    // An item that is not there has no epoch.
+    if (!isAsRead) return 'refused';
+    repos.delete(before.repo);
+    return 'removed';
   }
 
   async createRepo({ createdAtMs, ...path }: Input<'createRepo'>): Promise<'done' | 'closed'> {
@@ -537,6 +562,14 @@ export class MemoryLedger implements Ledger {
   async clearDirty({ tenant, repo, dirtyToken }: Input<'clearDirty'>): Promise<void> {
     const found = this.#items(tenant).repos.get(repo);
     if (found?.dirtyToken === dirtyToken) this.#setRepo({ tenant, repo }, { dirtyToken: null });
+  }
+
+  async endTidy({ tenant, repo, tidyBelowEpoch }: Input<'endTidy'>): Promise<void> {
+    const { repos } = this.#items(tenant);
+    const found = repos.get(repo);
+    if (found?.tidyBelowEpoch !== tidyBelowEpoch) return;
+    const { tidyBelowEpoch: _, ...rest } = found;
+    repos.set(repo, rest);
   }
 
   async putShard(input: Input<'putShard'>): Promise<'put' | 'superseded'> {

@@ -132,6 +132,7 @@ describe('the units that the table bills are those of the model', () => {
       listedUntilMs: nowMs,
       claimCorrection: claims,
       overtakenEpoch: 0,
+      repoCount: 0,
       fullCountedAtMs: null,
       reservedUntilMs: nowMs,
       repoLimits: new Map(),

@@ -49,10 +49,11 @@ const deleteObject = change(
 
 const deleteRepo = change(
   { ...needs, action: 'repo.delete' },
-  async (deps, { tenant: { tenant }, query: { dryRun = false }, event, trail }) => {
+  async (deps, { tenant: { tenant, repoLimits }, query: { dryRun = false }, event, trail }) => {
     const repo = pathRepo(event);
     const path = repo === undefined ? undefined : { tenant, repo };
-    const plan = path && (await deleteRepoUseCase(deps, { ...path, dryRun }));
+    const hasLimit = repo !== undefined && repoLimits.has(repo);
+    const plan = path && (await deleteRepoUseCase(deps, { ...path, dryRun, hasLimit }));
     if (!plan) return repoNotFound(tenant);
     trail.became(numbersOf(plan));
     if (!dryRun) await cancelExports(deps, path);

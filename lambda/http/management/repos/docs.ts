@@ -71,7 +71,14 @@ export const repoDocs = {
         headers: { Location: 'Path of the repo.' },
       },
     },
-    problems: ['tenant-not-found', 'tenant-closed', 'repo-exists', 'repo-closed', 'limits-full'],
+    problems: [
+      'tenant-not-found',
+      'tenant-closed',
+      'repo-exists',
+      'repo-closed',
+      'repos-full',
+      'limits-full',
+    ],
   },
   'GET /v1/tenants/{tenant}/repos/{repo}': {
     id: 'getRepo',

@@ -3,7 +3,13 @@ import { dayOf, monthOf, nextMonthMs } from '../../../domain/calendar.ts';
 import { isHostedName, type MappedRepo, mappedReposMax } from '../../../domain/git-host.ts';
 import { compareKeys } from '../../../domain/key-order.ts';
 import { type PublicRead, publicReposMax } from '../../../domain/public-read.ts';
-import { type RepoRecord, repoLimitsMax, type TenantRecord, unknownRepo } from '../../../domain/tenant.ts';
+import {
+  type RepoRecord,
+  repoLimitsMax,
+  reposMax,
+  type TenantRecord,
+  unknownRepo,
+} from '../../../domain/tenant.ts';
 import type { RepoPath } from '../../../ports/ledger.ts';
 import type { AuditTrail } from '../../../use-cases/audited.ts';
 import { type PreparedMark, prepareMark } from '../../../use-cases/repos/change-mark.ts';
@@ -78,6 +84,11 @@ const createRepo = change(
         return problem('repo-exists', `The repo ${name} exists already.`);
       case 'closed':
         return repoClosed(name);
+      case 'full':
+        return problem(
+          'repos-full',
+          `The tenant ${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. Delete some: two days later their places are free.`,
+        );
       case 'too-many':
         return limitsFull(tenant);
       case 'absent':

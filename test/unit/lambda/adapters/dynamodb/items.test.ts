@@ -109,6 +109,7 @@ describe('an item', () => {
     listedUntilMs: 0,
     claimCount: 0,
     deletionCount: 0,
+    repoCount: 0,
     reservedUntilMs: null,
     lookAtMs: null,
     dueAtMs: 11,

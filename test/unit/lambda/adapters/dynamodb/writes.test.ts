@@ -75,6 +75,7 @@ describe('a write that the table accepts', () => {
           listedUntilMs: 0,
           claimCorrection: 0,
           overtakenEpoch: 0,
+          repoCount: 0,
           fullCountedAtMs: null,
           reservedUntilMs: null,
           repoLimits: new Map(),

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { GiantCount } from '../../../../../lambda/domain/giant/giant-count.ts';
 import type { Shard } from '../../../../../lambda/domain/giant/shard.ts';
+import { unknownRepo } from '../../../../../lambda/domain/tenant.ts';
 import { commitShards, tidyShards } from '../../../../../lambda/use-cases/recounts/commit-shards.ts';
 import type { GiantOutcome } from '../../../../../lambda/use-cases/recounts/count-giant.ts';
 import { SupersededError } from '../../../../../lambda/use-cases/recounts/lease.ts';
@@ -128,15 +129,24 @@ describe('what is dropped after a reconcile', () => {
       { deletionId: 'd2', runMs: 2 },
     ];
     const outcomes = [{ ...outcomeOf('app'), runs }, outcomeOf('web')];
-    await tidyShards({ ledger }, { tenant, epoch, outcomes, formerGiants: [] });
+    await tidyShards({ ledger }, { tenant, epoch, outcomes, formerGiants: [], repos: [] });
     expect(dropped.mock.calls.flat()).toEqual(runs.map((run) => ({ tenant, repo: 'app', ...run })));
   });
 
   it('is each shard of a giant that is none any more, but not if it has become one again', async () => {
     await store('app', shardRecord('0', { epoch: epoch - 1 }), shardRecord('8', { epoch }));
     await store('web', shardRecord('0'));
-    await tidyShards({ ledger }, { tenant, epoch, outcomes: [], formerGiants: ['app'] });
+    await tidyShards({ ledger }, { tenant, epoch, outcomes: [], formerGiants: ['app'], repos: [] });
     expect(writes).toEqual(['remove app 0']);
     expect([await prefixes('app'), await prefixes('web')]).toEqual([['8'], ['0']]);
+  });
+
+  it('is what a reconcile that died has left of such a giant, once', async () => {
+    await store('app', shardRecord('0', { epoch: epoch - 1 }), shardRecord('8', { epoch }));
+    const ended = vi.spyOn(ledger, 'endTidy').mockResolvedValue(undefined);
+    const repos = [{ ...unknownRepo('app'), tidyBelowEpoch: epoch }, unknownRepo('web')];
+    await tidyShards({ ledger }, { tenant, epoch: epoch + 5, outcomes: [], formerGiants: [], repos });
+    expect([await prefixes('app'), writes]).toEqual([['8'], ['remove app 0']]);
+    expect(ended.mock.calls).toEqual([[{ tenant, repo: 'app', tidyBelowEpoch: epoch }]]);
   });
 });

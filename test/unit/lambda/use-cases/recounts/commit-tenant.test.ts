@@ -65,6 +65,7 @@ async function commit(given: {
       ),
       listedUntilMs: given.listedUntilMs ?? 0,
       giants: { outcomes: [], shardsListedUntilMs: 0, nextDueAtMs: null, ...given.giants },
+      repoCount: 0,
     },
   );
   const [written] = write.mock.calls;

@@ -23,6 +23,7 @@ describe('a batch at the limit', () => {
       listedUntilMs: 0,
       claimCorrection: 0,
       overtakenEpoch: 0,
+      repoCount: 0,
       fullCountedAtMs: null,
       reservedUntilMs: null,
       repoLimits: new Map(),

@@ -1,0 +1,39 @@
+import { isDisposable, overtakenEpochOf, type TenantRecord } from '../../domain/tenant.ts';
+import type { Deps } from '../deps.ts';
+import { mapLimited } from '../map-limited.ts';
+import type { LedgerSnapshot } from './read-snapshot.ts';
+
+/** Items that one reconcile removes, at most. */
+const removedMax = 5000;
+const removesAtOnce = 16;
+
+/**
+ * Removes the items of repos that nobody needs any more: of those that a push named and sent nothing to, and of those that
+ * were deleted. Whoever uses such a repo again makes its item again.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function removeDeadRepos(
+  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  input: {
+    /** The tenant as the reconcile found it. */
+    before: TenantRecord;
+    snapshot: LedgerSnapshot;
+    deadlineMs?: number;
+  },
+): Promise<void> {
+  const { before, snapshot, deadlineMs = Number.POSITIVE_INFINITY } = input;
+  const { tenant } = before;
+  const overtakenEpoch = overtakenEpochOf(before);
+  const noted = new Set([...before.notes.values()].map(({ repo }) => repo));
+  const dead = snapshot.repos.filter(
+    (record) =>
+      isDisposable(record, { overtakenEpoch, nowMs: snapshot.countedAtMs }) &&
+      !snapshot.reservations.has(record.repo) &&
+      !before.repoLimits.has(record.repo) &&
+      !noted.has(record.repo),
+  );
+  await mapLimited(dead.slice(0, removedMax), removesAtOnce, async (record) => {
+    if (clock.nowMs() < deadlineMs) await ledger.removeRepo({ tenant, before: record });
+  });
+}

@@ -1,0 +1,101 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { reposMax } from '../../../../../lambda/domain/tenant.ts';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { createRepo } from '../../../../../lambda/use-cases/repos/create-repo.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const day = 24 * 60 * minute;
+
+describe('the item of a repo', () => {
+  let world: MemoryStack;
+  const names = async () => (await allPages(world.ledger.repos(tenant))).map(({ repo }) => repo);
+  const item = async (repo: string) => {
+    const found = await world.ledger.readRepo({ tenant, repo });
+    if (!found) throw new Error('There is no item.');
+    return found;
+  };
+  const recount = () => world.consume({ full: true });
+
+  beforeEach(async () => {
+    world = new MemoryStack();
+    await world.create(1000);
+  });
+
+  it('that pushes named and sent nothing to is gone three days later', async () => {
+    for (let index = 0; index < 5; index += 1) await world.push(`repo${index}`, { [oidOf(index)]: 1 });
+    await world.pass(3 * day);
+    await recount();
+    await recount();
+    expect(await names()).toEqual([]);
+    expect(await world.record()).toMatchObject({ repoCount: 0, committedBytes: 0 });
+  });
+
+  it('that was deleted is gone four days later', async () => {
+    for (let index = 0; index < 3; index += 1) world.put({ [`repo${index}/${oidOf(1)}`]: 1 });
+    await recount();
+    expect(await world.record()).toMatchObject({ repoCount: 3 });
+    for (let index = 0; index < 3; index += 1)
+      await deleteRepo(world.deps, { tenant, repo: `repo${index}`, dryRun: false });
+    await world.pass(4 * day);
+    await recount();
+    await recount();
+    expect(await names()).toEqual([]);
+    expect(await world.record()).toMatchObject({ repoCount: 0 });
+  });
+
+  it.each([
+    [
+      'has an object',
+      async () => {
+        world.put({ [`app/${oidOf(1)}`]: 1 });
+        await recount();
+      },
+    ],
+    ['was created', async () => world.ledger.createRepo({ tenant, repo: 'app', createdAtMs: 1 })],
+    [
+      'is being deleted',
+      async () => world.ledger.closeRepo({ tenant, repo: 'app', closedAtMs: world.nowMs }),
+    ],
+    ['is marked as changed', async () => world.ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'd' })],
+    [
+      'is watched',
+      async () => {
+        const watch = { id: 'w', openedAtMs: 1, untilMs: 9e15 };
+        await world.ledger.openWatch({ tenant, repo: 'app', watch, nowMs: world.nowMs });
+      },
+    ],
+  ])('stays if it %s by then', async (_title, change) => {
+    await world.push('app', { [oidOf(1)]: 1 });
+    await world.pass(3 * day - 60 * minute);
+    if ((await names()).length === 0) await world.ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'd' });
+    const before = await item('app');
+    await change();
+    expect(await world.ledger.removeRepo({ tenant, before })).toBe('refused');
+    await recount();
+    expect(await names()).toEqual(['app']);
+  });
+
+  it('stays while it has a limit', async () => {
+    await world.push('app', { [oidOf(1)]: 1 });
+    const { settingsVersion } = await world.record();
+    await world.ledger.setRepoLimit({ tenant, repo: 'app', settingsVersion, limitBytes: 5 });
+    await world.pass(4 * day);
+    await recount();
+    expect(await names()).toEqual(['app']);
+    const path = { tenant, repo: 'app', dryRun: true };
+    expect(await deleteRepo(world.deps, { ...path, hasLimit: true })).toMatchObject({ waitsFor: null });
+    expect(await deleteRepo(world.deps, path)).toBeUndefined();
+  });
+
+  it('is made by nobody beyond the maximum', async () => {
+    world.put({ [`app/${oidOf(1)}`]: 1 });
+    await recount();
+    const record = { ...(await world.record()), repoCount: reposMax };
+    const create = (repo: string, repoCount: number) =>
+      createRepo(world.deps, { tenant: { ...record, repoCount }, beganMs: world.nowMs, repo });
+    expect(await create('new', reposMax)).toEqual({ kind: 'full' });
+    expect(await create('app', reposMax)).toEqual({ kind: 'exists' });
+    expect(await create('new', reposMax - 1)).toMatchObject({ kind: 'created' });
+  });
+});

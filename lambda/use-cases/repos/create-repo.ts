@@ -46,6 +46,6 @@ export async function createRepo(
     return { kind: 'closed' };
   const record = await deps.ledger.readRepo(path);
   if (!record)
-    throw new Error(`The repo ${path.tenant}/${repo} vanished, though nobody removes what was created.`);
+    throw new Error(`The repo ${path.tenant}/${repo} vanished. An item of a created repo is never removed.`);
   return { kind: 'created', tenant, record };
 }

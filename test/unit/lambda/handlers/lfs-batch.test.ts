@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { reposMax } from '../../../../lambda/domain/tenant.ts';
 import { create } from '../../../../lambda/handlers/lfs-batch.ts';
 import { lfsMediaType } from '../../../../lambda/http/request.ts';
+import { plainCommit } from '../../../contract/ledger-context.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
@@ -29,6 +31,31 @@ async function upload(prepare: (ledger: MemoryLedger, clock: ManualClock) => Pro
   const handle = create(memoryDeps({ ledger, tokens, clock }));
   return handle(event, noContext);
 }
+
+describe('a batch to a repo that is not known, of a tenant with the maximum of repos', () => {
+  const full = async (ledger: MemoryLedger) => {
+    const begun = await ledger.beginReconcile({ tenant, holder: 'h', nowMs: 1, leaseUntilMs: 2 });
+    if (begun.kind !== 'begun') throw new Error(begun.kind);
+    const times = { expiredNotes: [], dueAtMs: 9e15 };
+    await ledger.commitTenant({ tenant, epoch: begun.epoch, ...plainCommit, ...times, repoCount: reposMax });
+  };
+
+  it('is answered what to do', async () => {
+    const { statusCode, body } = await upload(full);
+    expect(statusCode).toBe(422);
+    expect(body).toContain(
+      'The tenant acme has 100,000 repos, the maximum. Push to one of them, or delete some',
+    );
+  });
+
+  it('is admitted if the repo is known', async () => {
+    const { statusCode } = await upload(async (ledger) => {
+      await full(ledger);
+      await ledger.markDirty({ tenant, repo, dirtyToken: 'd' });
+    });
+    expect(statusCode).toBe(200);
+  });
+});
 
 describe('a batch that cannot be decided yet', () => {
   it.each([

@@ -180,6 +180,11 @@ describe('what a delete removed', () => {
   it.each([
     ['its PUT may have ended after the scan began', { lastModifiedMs: countedAtMs - 2 * hour }, {}],
     ['it was not there any more', { lastModifiedMs: null }, {}],
+    [
+      'its run lasted from before the scan until after it',
+      {},
+      { beganMs: countedAtMs - 20_000, endedMs: countedAtMs + 21_000 },
+    ],
     ['it was removed while the shard was scanned', {}, { beganMs: countedAtMs + 1000 + 2 * clockSkewMs }],
   ])('is in doubt if %s', (_, object, times) => {
     const removal = run({ [oid('a')]: { sizeBytes: 7, lastModifiedMs: 0, ...object } }, times);

@@ -85,6 +85,7 @@ describe('who asks for a repo', () => {
         repo: 'game',
         repoObjects: undefined,
         takesPushes: true,
+        isOneTooMany: false,
         watch: undefined,
         token: { tokenId: 'github:1234', scope: access, user: null, label: null, person },
       });

@@ -151,6 +151,22 @@ describe('a delete in a giant whose run has died', () => {
     expect((await stack.ledger.readRepo({ tenant, repo }))?.dirtyToken).not.toBeNull();
   });
 
+  it('leaves an unknown change if it is void, because a run that died may have deleted some of it', async () => {
+    const objects = new Map([[oidOf(3), 10]]);
+    const before = newDeletion({ id: 'd', repo, objects, dueAtMs: stack.nowMs, afterClosingMs: 7 });
+    await stack.ledger.putDeletion({ tenant, deletion: before });
+    await run(before);
+    const record = () => stack.ledger.readRepo({ tenant, repo });
+    expect((await record())?.dirtyToken).toBeNull();
+    await stack.ledger.putDeletion({ tenant, deletion: { ...before, id: 'e' } });
+    const second = { tenant, before: { ...before, id: 'e' }, deadlineMs: stack.nowMs + minute };
+    const claim = await stack.ledger.claimDeletion(second);
+    if (claim.kind !== 'claimed') throw new Error(claim.kind);
+    stack.nowMs += 2 * minute;
+    await run(claim.deletion);
+    expect(isChangeUnknown((await record()) ?? { dirtyToken: null })).toBe(true);
+  });
+
   it('is left to the next run if the store does not say what is there', async () => {
     const deletion = await beginAndDie();
     vi.spyOn(stack.deps.store, 'head').mockRejectedValue(new StoreUnavailableError('No answer.'));

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
@@ -245,6 +246,25 @@ describe('an object that is marked for deletion', () => {
       'deleting',
     ]);
     world.nowMs += hour;
+    await world.consume();
+    expect(await world.keys()).not.toContain(`game/${oid}`);
+  });
+
+  it('is marked beside a clean-up that names it, and goes though that ends before', async () => {
+    const objects = new Map([[oid, 10]]);
+    const watch = { id: 'w', openedAtMs: world.nowMs, untilMs: world.nowMs + 24 * hour };
+    const path = { tenant, repo: 'game' };
+    await world.ledger.openWatch({ ...path, watch, nowMs: world.nowMs });
+    const sweep = { watchId: 'w', seenFromMs: world.nowMs };
+    const times = { dueAtMs: world.nowMs + 2 * hour };
+    await world.ledger.putDeletion({
+      tenant,
+      deletion: newDeletion({ id: 'gc-1', repo: 'game', objects, sweep, ...times }),
+    });
+    expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
+    expect((await world.deletions()).map(({ id }) => id)).toEqual(['gc-1', `~${oid}`]);
+    await world.ledger.closeWatch({ ...path, watch });
+    world.nowMs += 2 * hour;
     await world.consume();
     expect(await world.keys()).not.toContain(`game/${oid}`);
   });

@@ -45,6 +45,24 @@ describe('the closed repos of a tenant', () => {
     expect(await isClosed('open')).toBe(false);
   });
 
+  it('keep what the last run of a deletion removed until a reconcile has taken it off', async () => {
+    await mark('d', '1', '2');
+    const [before] = await world.deletions();
+    if (!before) throw new Error('Nothing was marked.');
+    const deadlineMs = world.nowMs + minute;
+    await world.ledger.claimDeletion({ tenant, before, deadlineMs });
+    const objects = new Map([['1', { sizeBytes: 1, lastModifiedMs: 1 }]]);
+    const removal = { runMs: deadlineMs, beganMs: world.nowMs, endedMs: world.nowMs, objects };
+    const left = new Map([['2', 2]]);
+    const ended = { left, dueAtMs: world.nowMs, keptUntilMs: null, removal };
+    await world.ledger.endDeletion({ tenant, repo: 'a', deletionId: 'd', deadlineMs, ...ended });
+    await close('a');
+    const read = await world.deletions();
+    await empty();
+    expect(await world.deletions()).toEqual(read);
+    expect(read).toMatchObject([{ removal }]);
+  });
+
   it('are opened once every batch from before their closing must have ended, and that is logged', async () => {
     const info = vi.spyOn(world.deps.log, 'info');
     await close('a');

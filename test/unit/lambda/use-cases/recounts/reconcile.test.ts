@@ -47,6 +47,21 @@ describe('a recount', () => {
     expect(await floor()).toBe(20);
   });
 
+  it('counts what a reservation promises if that died while the ledger was read: a batch may rely on it', async () => {
+    await world.push('app', { [oidOf(3)]: 50 });
+    // The run reads them once before, too.
+    world.nowMs = reservation().deadAtMs - 40_000;
+    const { ledger } = world;
+    const repos = ledger.repos.bind(ledger);
+    vi.spyOn(ledger, 'repos').mockImplementation(async function* (name) {
+      yield* repos(name);
+      world.nowMs += 30_000;
+    });
+    await world.consume();
+    expect(await committed()).toBe(80);
+    vi.restoreAllMocks();
+  });
+
   it('counts what a reservation promises if that died during the scan: it was alive when the scan began', async () => {
     await world.push('app', { [oidOf(3)]: 50 });
     world.nowMs = reservation().deadAtMs;

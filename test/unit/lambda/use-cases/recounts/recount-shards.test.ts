@@ -50,6 +50,21 @@ describe('the shards of giants are counted again', () => {
     expect(sleep).not.toHaveBeenCalled();
   });
 
+  it('as of before the ledger was read, however long that takes: claims of meanwhile were not looked for', async () => {
+    const { ledger } = stack;
+    const beganMs = stack.nowMs;
+    const repos = ledger.repos.bind(ledger);
+    const slow = vi.spyOn(ledger, 'repos').mockImplementation(async function* (name) {
+      yield* repos(name);
+      stack.nowMs += 30 * second;
+    });
+    const { outcomes } = await stack.countGiants({ isThorough: true });
+    slow.mockRestore();
+    expect(outcomes[0]?.count.shards.map(({ countedAtMs }) => countedAtMs)).toEqual(
+      Array.from({ length: shardCount }, () => beganMs),
+    );
+  });
+
   it('by the next message, asked for as before, if the recount did not end', async () => {
     vi.spyOn(stack.ledger, 'commitTenant').mockResolvedValue({ kind: 'superseded' });
     for (const [reason, full] of [

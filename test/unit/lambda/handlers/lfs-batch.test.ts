@@ -99,6 +99,7 @@ describe('a batch that cannot be decided yet', () => {
       'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
       // Of the management API, which no client of git-lfs asks.
       "lambda/http/problems.ts: 'deletions-full': { status: 429, title: 'Too many deletions wait' },",
+      "lambda/http/problems.ts: 'exports-too-many': { status: 429, title: 'Too many exports within 24 hours' },",
       "lambda/http/problems.ts: 'test-too-soon': { status: 429, title: 'A test was sent just now' },",
     ]);
   });

@@ -74,7 +74,7 @@ describe('the settings that become code', () => {
         const output = built.outputFiles.find(({ path }) => basename(path) === file.replace('.ts', '.js'));
         return output?.text.includes(`it has ${name}`) ? [handler] : [];
       });
-    const bare = ['health', 'notFound'];
+    const bare = ['console', 'health', 'notFound', 'openapi'];
     const composed = fileOf.map(([name]) => name).filter((name) => !bare.includes(name));
     expect(functionsWith('stageJson.protocol')).toEqual(composed);
     expect(functionsWith('stageJson.adoptedRepos')).toEqual(composed);

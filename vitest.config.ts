@@ -6,6 +6,9 @@ import { reporting } from './test/support/reporting.ts';
 /** vitest leaves one core idle, on two cores half of them. Many tests wait for servers, so they leave enough idle. */
 const maxWorkers = Math.max(2, availableParallelism() - 1);
 
+/** As `lane_limit` in .ci/run. */
+const laneTimeout = 20 * 60_000;
+
 /**
  * A project for each lane. `npm test` runs `unit`, which needs nothing but Node. The others need an engine or a
  * client. Without it they are skipped and say so; with `CI` set they fail (docs/development.md).
@@ -21,7 +24,11 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/{unit,contract,stack,simulation,embedded}/**/*.test.ts'],
-          testTimeout: 30_000,
+          // A test fails by being wrong, not by a busy machine. The lane has a time limit (.ci/run).
+          testTimeout: laneTimeout,
+          hookTimeout: laneTimeout,
+          expect: { poll: { timeout: 120_000 } },
+          setupFiles: ['./test/support/fixed-seed.ts'],
           maxWorkers,
           // The CDK's own validator takes seconds for each template; `npm run synth` keeps it on.
           // The SDK warns about Node 20 above every test.
@@ -72,6 +79,7 @@ export default defineConfig({
         test: {
           name: 'deployed',
           include: ['test/deployed/**/*.test.ts'],
+          setupFiles: ['./test/support/fixed-seed.ts'],
           testTimeout: 300_000,
           hookTimeout: 240_000,
           // The tests mostly wait for queues and schedules. Each file has its own emulator.

@@ -71,7 +71,7 @@ function visible(from: string): string[] {
 export const ownTenant = 'TENANT';
 
 const words = ['v1', 'tenants', 'health', 'game.git', 'info', 'lfs', 'objects', 'batch', 'verify', 'locks'];
-const odd = ['', '.', '..', '%2e%2e', '%2f', '%00', '%', '%zz', '%ff', '%c3%a4', '{tenant}', '$default'];
+const odd = ['', '.', '..', '%2e%2e', '%2f', '%00', '%', '%zz', '%ff', '%c3%a4', '{tenant}'];
 const segment = fc.oneof(
   {
     weight: 6,

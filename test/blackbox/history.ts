@@ -64,7 +64,7 @@ export function historyTests(api: () => Api): void {
       const { usage } = await refresh();
       expect(usage?.storedBytes).toBe(300);
       // Nobody waits for the write of a refusal.
-      await expect.poll(async () => (await read()).days.at(-1)?.refusals, { timeout: 10_000 }).toBe(1);
+      await expect.poll(async () => (await read()).days.at(-1)?.refusals, { timeout: 60_000 }).toBe(1);
       const { days, to } = await read();
       expect(days.at(-1)).toEqual({
         day: to,

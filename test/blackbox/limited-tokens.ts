@@ -121,7 +121,7 @@ export function limitedTokenTests(api: () => Api): void {
       for (const path of ['subscription', 'history']) {
         const answer = () => get(`/v1/tenants/${own.tenant}/${path}`, whole);
         await expect
-          .poll(async () => foundIn(await answer(), foreignRepos), { timeout: 10_000 })
+          .poll(async () => foundIn(await answer(), foreignRepos), { timeout: 60_000 })
           .not.toEqual([]);
       }
       expect([...shown].sort()).toEqual(

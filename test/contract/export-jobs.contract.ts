@@ -220,7 +220,7 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
         const last = await jobs.read(path);
         expect(last).toMatchObject({ version: 33, round: 33 });
         expect(openUnits({ planned, doneUnits: last?.doneUnits ?? '' })).toEqual([]);
-      }, 60_000);
+      });
     });
 
     describe('a list', () => {

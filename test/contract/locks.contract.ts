@@ -193,7 +193,7 @@ export function locksContract(open: () => Promise<Locks>): void {
       expect((await all(stranger)).locks).toHaveLength(1);
     });
 
-    it('of a repo are bounded, and those that there are stay as they are', { timeout: 60_000 }, async () => {
+    it('of a repo are bounded, and those that there are stay as they are', async () => {
       const at = newRepo();
       const paths: string[] = [];
       for (let index = 0; paths.length <= locksPerSliceMax; index += 1)

@@ -54,7 +54,7 @@ export function publicReadsContract(open: () => Promise<PublicReads>): void {
       expect(found?.monthlyLimitBytes).toBe(found?.sinceMs);
     });
 
-    it('are listed by name, however many', { timeout: 60_000 }, async () => {
+    it('are listed by name, however many', async () => {
       const tenant = tenantName();
       const names = Array.from(
         { length: publicReposMax },

@@ -59,7 +59,7 @@ it('the log shows each of several simultaneous pushes up to its recount, and no 
       entries.filter((entry) => entry.message === message && entry.fields['tenant'] === tenant);
     for (const { tenant, batchId, verifyId } of pushes) {
       expect(linesOf('uploads', tenant).map(({ fields }) => fields['requestId'])).toEqual([batchId]);
-      await vi.waitFor(() => expect(linesOf('reconciled', tenant)).not.toEqual([]), { timeout: 10_000 });
+      await vi.waitFor(() => expect(linesOf('reconciled', tenant)).not.toEqual([]), { timeout: 120_000 });
       for (const { fields } of linesOf('reconciled', tenant)) {
         expect([batchId, verifyId]).toContain(fields['correlationId']);
         expect(fields['messageId']).toEqual(expect.stringMatching(/^[0-9a-f-]{36}$/));

@@ -91,7 +91,7 @@ describe('export local', () => {
       return existsSync(done) ? readFileSync(done, 'utf8').split('\n').slice(1, -1) : [];
     };
     await vi.waitFor(() => expect(linesDone(), first.output.err).toHaveLength(answeredMax), {
-      timeout: 30_000,
+      timeout: 120_000,
     });
     const refused = await start(args, envFor('refused', 0)).ended;
     expect(refused).toMatchObject({ code: 1, out: '' });

@@ -43,7 +43,7 @@ describe('npm start', () => {
     await vi.waitFor(
       async () =>
         expect((await subscription({ url: third.url, token })).usage).toMatchObject({ objectCount: 1 }),
-      { timeout: 10_000 },
+      { timeout: 120_000 },
     );
     await third.close();
   });

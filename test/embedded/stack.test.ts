@@ -67,7 +67,7 @@ describe('the embedded stack', () => {
     await vi.waitFor(
       async () =>
         expect((await subscription({ url: first.url, token })).usage).toMatchObject({ storedBytes: size }),
-      { timeout: 10_000 },
+      { timeout: 120_000 },
     );
     await first.close();
 
@@ -96,7 +96,7 @@ describe('the embedded stack', () => {
     await vi.waitFor(
       async () =>
         expect((await subscription({ url: second.url, token })).usage).toMatchObject({ objectCount: 1 }),
-      { timeout: 10_000 },
+      { timeout: 120_000 },
     );
   });
 
@@ -106,7 +106,7 @@ describe('the embedded stack', () => {
     const token = demoToken(stack);
     await push({ url: stack.url, token }, 'content');
     await vi.waitFor(() => expect(entries.some(({ message }) => message === 'reconciled')).toBe(true), {
-      timeout: 10_000,
+      timeout: 120_000,
     });
     const text = JSON.stringify(entries);
     for (const secret of [token, stack.adminToken, 'Signature']) expect(text).not.toContain(secret);

@@ -72,7 +72,7 @@ describeWith({ title: 'over TLS', found: opensslVersion(), missing: 'It needs op
     expect(await ask({}, named)).toEqual(['DEPTH_ZERO_SELF_SIGNED_CERT']);
     expect(await ask(trusting, named, named, numbered)).toEqual([200, 200, 'ERR_TLS_CERT_ALTNAME_INVALID']);
     expect(names).toEqual(['localhost', 'localhost']);
-  }, 30_000);
+  });
 
   it('it connects anew if the other side does not go on with the keys of an earlier connection', async () => {
     const { port, trusting, ask } = await serve((_request, response) => {
@@ -96,7 +96,7 @@ describeWith({ title: 'over TLS', found: opensslVersion(), missing: 'It needs op
     const origin = `https://localhost:${await listen(front)}`;
     expect(await ask(trusting, origin, origin, origin)).toEqual([200, 'ECONNRESET', 200]);
     expect(resumed).toBe(1);
-  }, 30_000);
+  });
 });
 
 async function listen(server: TcpServer): Promise<number> {

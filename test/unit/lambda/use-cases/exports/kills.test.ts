@@ -10,33 +10,29 @@ import type { ArchiveCall } from '../../../../support/memory/archive-store.ts';
 import { expectObjects, killedRun } from './expect-archives.ts';
 
 describe('an export with kills', () => {
-  it.each(['tar', 'zip'] as const)(
-    '%s: a kill at each call of a step',
-    { timeout: 60_000 },
-    async (format) => {
-      const make = async () => {
-        const stack = new ExportStack({ partsMax: 20 });
-        const stored = await stack.storeMany(3, 900, ['app', 'web']);
-        await stack.start({ format });
-        return { stack, stored };
-      };
-      const whole = await make();
-      const before = whole.stack.calls;
-      await whole.stack.run();
-      const archives = await expectObjects(whole.stack, whole.stored);
-      const calls = whole.stack.calls - before;
-      expect(calls).toBeGreaterThan(100);
-      for (let kill = 0; kill < calls; kill += 1) {
-        const { stack, stored } = await make();
-        stack.callsToLive = kill;
-        await killedRun(stack);
-        expect(stack.kills, `at call ${kill}`).toBeLessThanOrEqual(1);
-        expect(await expectObjects(stack, stored)).toEqual(archives);
-      }
-    },
-  );
+  it.each(['tar', 'zip'] as const)('%s: a kill at each call of a step', async (format) => {
+    const make = async () => {
+      const stack = new ExportStack({ partsMax: 20 });
+      const stored = await stack.storeMany(3, 900, ['app', 'web']);
+      await stack.start({ format });
+      return { stack, stored };
+    };
+    const whole = await make();
+    const before = whole.stack.calls;
+    await whole.stack.run();
+    const archives = await expectObjects(whole.stack, whole.stored);
+    const calls = whole.stack.calls - before;
+    expect(calls).toBeGreaterThan(100);
+    for (let kill = 0; kill < calls; kill += 1) {
+      const { stack, stored } = await make();
+      stack.callsToLive = kill;
+      await killedRun(stack);
+      expect(stack.kills, `at call ${kill}`).toBeLessThanOrEqual(1);
+      expect(await expectObjects(stack, stored)).toEqual(archives);
+    }
+  });
 
-  it('200 exports, each step of which may be killed', { timeout: 240_000 }, async () => {
+  it('200 exports, each step of which may be killed', async () => {
     let kills = 0;
     for (let seed = 0; seed < 200; seed += 1) {
       const kind = seed % 2 === 0 ? 's3' : 'r2';
@@ -61,7 +57,7 @@ describe('an export with kills', () => {
 describe('the CRC-32 of a tenant', () => {
   const keptKeys = Array.from({ length: 16 }, (_, file) => keptCrc32Key(exportPath, file));
 
-  it('stay right, whichever call of a zip is the last of its function', { timeout: 120_000 }, async () => {
+  it('stay right, whichever call of a zip is the last of its function', async () => {
     const make = async () => {
       const stack = new ExportStack();
       const stored = await stack.storeMany(2, 600);
@@ -88,7 +84,7 @@ describe('the CRC-32 of a tenant', () => {
     }
   });
 
-  it('are removed with it, wherever the zip is that finds them', { timeout: 60_000 }, async () => {
+  it('are removed with it, wherever the zip is that finds them', async () => {
     for (let seed = 1; seed <= 40; seed += 1) {
       const stack = new ExportStack({ seed });
       await stack.storeMany(4, 900);

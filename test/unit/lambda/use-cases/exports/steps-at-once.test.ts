@@ -43,36 +43,32 @@ describe('steps that run at the same time', () => {
     ['shards', { partsMax: 40 }],
     ['shards of parts of one size', { kind: 'r2', partsMax: 40 }],
   ];
-  it.each(stores)(
-    'some of them twice, make one archive: %s',
-    { timeout: 60_000 },
-    async (_title, options) => {
-      for (let seed = 1; seed <= 10; seed += 1) {
-        const stack = new ExportStack({ ...options, seed });
-        const { before } = stack.archives;
-        stack.archives.before = async (call: ArchiveCall) => {
-          for (let turns = stack.random.int(0, 6); turns > 0; turns -= 1) await Promise.resolve();
-          before(call);
-        };
-        await stack.storeMany(20, 1500);
-        await stack.start({ format: seed % 3 === 0 ? 'zip' : 'tar' });
-        for (let steps = 0; stack.messages.length > 0; steps += 1) {
-          if (steps > 3000) throw new Error(`Seed ${seed} does not end.`);
-          const [message] = stack.messages;
-          if (message && message.step.kind === 'unit' && stack.random.int(0, 1) === 0)
-            stack.messages.splice(1, 0, message);
-          await Promise.all([stack.deliver(), deliverLater(stack)]);
-        }
-        await expectDone(stack).catch((cause: unknown) => {
-          throw new Error(`Seed ${seed}`, { cause });
-        });
+  it.each(stores)('some of them twice, make one archive: %s', async (_title, options) => {
+    for (let seed = 1; seed <= 10; seed += 1) {
+      const stack = new ExportStack({ ...options, seed });
+      const { before } = stack.archives;
+      stack.archives.before = async (call: ArchiveCall) => {
+        for (let turns = stack.random.int(0, 6); turns > 0; turns -= 1) await Promise.resolve();
+        before(call);
+      };
+      await stack.storeMany(20, 1500);
+      await stack.start({ format: seed % 3 === 0 ? 'zip' : 'tar' });
+      for (let steps = 0; stack.messages.length > 0; steps += 1) {
+        if (steps > 3000) throw new Error(`Seed ${seed} does not end.`);
+        const [message] = stack.messages;
+        if (message && message.step.kind === 'unit' && stack.random.int(0, 1) === 0)
+          stack.messages.splice(1, 0, message);
+        await Promise.all([stack.deliver(), deliverLater(stack)]);
       }
-    },
-  );
+      await expectDone(stack).catch((cause: unknown) => {
+        throw new Error(`Seed ${seed}`, { cause });
+      });
+    }
+  });
 });
 
 describe('an export that is cancelled while its steps run', () => {
-  it.each(['tar', 'zip'] as const)('leaves nothing behind: %s', { timeout: 60_000 }, async (format) => {
+  it.each(['tar', 'zip'] as const)('leaves nothing behind: %s', async (format) => {
     for (let seed = 1; seed <= 15; seed += 1) {
       const stack = new ExportStack({ seed, partsMax: 40 });
       await stack.storeMany(12, 1500);

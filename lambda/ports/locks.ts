@@ -25,6 +25,8 @@ export interface LockPage {
 export interface Locks {
   /** Locks a path. Of many who try at the same time one succeeds, and the others are told who has it. */
   take(input: RepoPath & { lock: FileLock }): Promise<TakeOutcome>;
+  /** Whether a tenant has as many locks as this, in all of its repos. */
+  hasAtLeast(input: { tenant: string; count: number }): Promise<boolean>;
   /** @param input.hash of a path. */
   find(input: RepoPath & { hash: string }): Promise<FileLock | undefined>;
   /**

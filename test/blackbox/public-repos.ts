@@ -103,6 +103,16 @@ export function publicRepoTests(api: () => Api): void {
       expectLfsError(await ask(), 401);
       const made = await change({ publicRead: { monthlyLimitBytes: 30_000 } }, bearer(manage));
       expect(made.status, made.text).toBe(200);
+      const downloads = (downloadLimitBytes: number | null) =>
+        api().manage('PATCH', `/v1/tenants/${place.tenant}`, { downloadLimitBytes });
+      await downloads(50_000);
+      for (const [monthlyLimitBytes, status] of [
+        [50_000, 200],
+        [50_001, 403],
+      ] as const)
+        expect((await change({ publicRead: { monthlyLimitBytes } }, bearer(manage))).status).toBe(status);
+      expect((await change({ publicRead: { monthlyLimitBytes: 50_001 } })).status).toBe(200);
+      await downloads(null);
       expect((await makePublic(null)).publicRead).toMatchObject({ monthlyLimitBytes: null });
       expect((await makePublic(30_000)).publicRead).toMatchObject({
         monthlyLimitBytes: 30_000,

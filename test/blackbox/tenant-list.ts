@@ -59,7 +59,8 @@ export function tenantListTests(api: () => Api): void {
       ['{', 400],
       ['{"tenant":"a"}x', 400],
       ['"a"', 422],
-      ['[['.repeat(100_000), 400],
+      ['[['.repeat(30_000), 400],
+      ['[['.repeat(100_000), 413],
       [`${' '.repeat(1024 * 1024)}{}`, 413],
     ])('%.20j gets a %i', async (body, status) => {
       const headers = { ...bearer(api().target.adminToken), 'content-type': 'application/json' };

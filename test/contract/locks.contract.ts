@@ -31,6 +31,8 @@ export function locksContract(open: () => Promise<Locks>): void {
       const at = newRepo();
       const lock = await take(at, lockOf('art/ä b.bin'));
       expect(await locks.find({ ...at, hash: lockHashOf('art/ä b.bin') })).toEqual(lock);
+      expect(await locks.hasAtLeast({ tenant: at.tenant, count: 1 })).toBe(true);
+      expect(await locks.hasAtLeast({ tenant: at.tenant, count: 2 })).toBe(false);
       expect(await locks.find({ ...at, hash: lockHashOf('art/other.bin') })).toBeUndefined();
     });
 

@@ -33,6 +33,8 @@ const lockKey = ({ tenant, repo }: RepoPath, hash: string) => ({
 export function createDynamoDbLocks(table: Table): Locks {
   return {
     take: (input) => take(table, input),
+    hasAtLeast: async ({ tenant, count }) =>
+      (await firstItems(table, { ...locksOfTenant(tenant), Limit: count })).length >= count,
     find: (input) => find(table, input),
     release: (input) => release(table, input),
     listPage: (input) => listPage(table, input),

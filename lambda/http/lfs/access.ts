@@ -24,6 +24,8 @@ export type LfsAccess =
       readonly repo: string;
       /** How many objects the repo had when it was last counted. undefined: it never was. */
       readonly repoObjects: number | undefined;
+      /** Whether there's a record of the repo: it was created, or pushed to. */
+      readonly isRepoKnown: boolean;
       /** Whether a push may bring it into being, or it is there. */
       readonly takesPushes: boolean;
       /** Whether it is not known yet, and the tenant has as many repos as it may have. */
@@ -78,8 +80,10 @@ function granted(
   const { tenant, repo, repoRecord } = found;
   const repoObjects = repoRecord && repoRecord.epoch > 0 ? repoRecord.objectCount : undefined;
   const takesPushes = !tenant.reposMustExist || (repoRecord !== undefined && isThere(repoRecord));
-  const isOneTooMany = repoRecord === undefined && tenant.repoCount >= reposMax;
-  return { ok: true, tenant, repo, repoObjects, takesPushes, isOneTooMany, watch: repoRecord?.watch, token };
+  const isRepoKnown = repoRecord !== undefined;
+  const isOneTooMany = !isRepoKnown && tenant.repoCount >= reposMax;
+  const { watch } = repoRecord ?? {};
+  return { ok: true, tenant, repo, repoObjects, isRepoKnown, takesPushes, isOneTooMany, watch, token };
 }
 
 function unauthenticated(

@@ -10,7 +10,12 @@ import { listOf } from '../json.ts';
 
 /** The words of the protocol are short. Something longer refuses the request as a whole. */
 const word = z.string().max(1000);
-const oid = word.meta({ pattern: oidPattern.source, description: 'SHA-256, 64 lower-case hex digits.' });
+/** What is wrong with an oid is answered beside the others, however long it is. */
+const oidCharactersMax = 100_000;
+const oid = z
+  .string()
+  .max(oidCharactersMax)
+  .meta({ pattern: oidPattern.source, description: 'SHA-256, 64 lower-case hex digits.' });
 const size = z.number().meta({ type: 'integer', minimum: 0, maximum: defaultSettings.objectBytesMax });
 
 /** git-lfs names three or so. */

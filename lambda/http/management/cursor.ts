@@ -57,9 +57,9 @@ type DeletionPlace = NonNullable<DeletionPage['next']>;
 /** Bytes of a name in the cursor of a list of deletions, at most. A folder of the store can have a longer name than a repo. */
 const folderBytesMax = 1024;
 
-/** What the cursor of a list of deletions looks like: in hex an id (letters, digits and `-`), `#` and the name of a repo. */
+/** What the cursor of a list of deletions looks like: in hex an id (letters, digits and `-`, with `~` first or without), `#` and the name of a repo. */
 export const deletionCursorPattern = new RegExp(
-  `^c(?:${alphanumeric}|2d){1,64}23(?:[0-9a-f]{2}){0,${folderBytesMax}}$`,
+  `^c(?:7e)?(?:${alphanumeric}|2d){1,64}23(?:[0-9a-f]{2}){0,${folderBytesMax}}$`,
 );
 
 export function encodeDeletionCursor({ repo, deletionId }: DeletionPlace): string {

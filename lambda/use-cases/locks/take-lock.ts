@@ -3,6 +3,9 @@ import type { Caller } from '../../ports/credentials.ts';
 import type { TakeOutcome } from '../../ports/locks.ts';
 import type { Deps } from '../deps.ts';
 
+/** A repo can have locks before its first push. Made-up names must not fill the table: a tenant with so many needs a push first. */
+export const locksBeforePushMax = 1000;
+
 /**
  * Locks a path in somebody's name. Whoever asks for a lock that they have is told so as anybody else.
  *
@@ -11,9 +14,13 @@ import type { Deps } from '../deps.ts';
  */
 export async function takeLock(
   { locks, clock, ids }: Pick<Deps, 'locks' | 'clock' | 'ids'>,
-  input: { tenant: string; repo: string; path: string; token: Caller },
-): Promise<Exclude<TakeOutcome, { kind: 'taken' }> | { kind: 'taken'; lock: FileLock }> {
-  const { tenant, repo, path, token } = input;
+  input: { tenant: string; repo: string; isRepoKnown: boolean; path: string; token: Caller },
+): Promise<
+  Exclude<TakeOutcome, { kind: 'taken' }> | { kind: 'taken'; lock: FileLock } | { kind: 'no-repo' }
+> {
+  const { tenant, repo, isRepoKnown, path, token } = input;
+  if (!isRepoKnown && (await locks.hasAtLeast({ tenant, count: locksBeforePushMax })))
+    return { kind: 'no-repo' };
   const lock: FileLock = {
     id: `${lockHashOf(path)}${ids.random(lockIdRandomLength)}`,
     path,

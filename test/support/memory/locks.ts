@@ -30,6 +30,10 @@ export class MemoryLocks implements Locks {
     return { kind: 'taken' as const };
   }
 
+  async hasAtLeast({ tenant, count }: { tenant: string; count: number }) {
+    return [...this.#entries.values()].filter((entry) => entry.tenant === tenant).length >= count;
+  }
+
   async find({ tenant, repo, hash }: RepoPath & { hash: string }) {
     return this.#entries.get(keyOf({ tenant, repo, hash }))?.lock;
   }

@@ -38,7 +38,12 @@ const takeOne: LockOperation = async (deps, { access, event }) => {
   if (!body.ok) return body.response;
   const { requestId } = event.requestContext;
   const place = placeOf(access);
-  const outcome = await takeLock(deps, { ...place, path: body.value.path, token: access.token });
+  const outcome = await takeLock(deps, {
+    ...place,
+    isRepoKnown: access.isRepoKnown,
+    path: body.value.path,
+    token: access.token,
+  });
   switch (outcome.kind) {
     case 'taken':
       return lfs(201, { lock: lockBody(outcome.lock) });
@@ -48,6 +53,10 @@ const takeOne: LockOperation = async (deps, { access, event }) => {
         message: `${whoHas(outcome.lock)}.`,
         request_id: requestId,
       });
+    case 'no-repo': {
+      const message = `${place.tenant}/${place.repo} doesn't exist yet, and ${place.tenant} has too many locks to add one. Push to it first.`;
+      return lfsError({ statusCode: 403, message, requestId });
+    }
     case 'full': {
       const message = 'This repo has as many locks as it can have: unlock files that nobody changes.';
       return lfsError({ statusCode: 403, message, requestId });

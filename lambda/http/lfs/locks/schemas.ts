@@ -14,7 +14,7 @@ const ref = z
   .optional()
   .meta({ description: 'Accepted and not used: a lock is for all branches of its repo.' });
 
-const pathRule = `must have 1 to ${lockPathCharactersMax} characters, none of them invisible`;
+const pathRule = `must have 1 to ${lockPathCharactersMax} characters, and no control characters or invisible ones`;
 
 export const lockRequestSchema = z
   .object({

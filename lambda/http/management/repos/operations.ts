@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import { formatBytes } from '../../../domain/bytes.ts';
 import { dayOf, monthOf, nextMonthMs } from '../../../domain/calendar.ts';
 import { isHostedName, type MappedRepo, mappedReposMax } from '../../../domain/git-host.ts';
 import { compareKeys } from '../../../domain/key-order.ts';
@@ -107,6 +108,12 @@ const updateRepo = change(
       return problem(
         'scope-too-small',
         'Public downloads without a limit take the admin token. Give monthlyLimitBytes as a number.',
+      );
+    const most = tenant.downloadLimitBytes ?? Number.POSITIVE_INFINITY;
+    if ((publicRead?.monthlyLimitBytes ?? 0) > most && !isAdmin)
+      return problem(
+        'scope-too-small',
+        `Public downloads above the tenant's download limit, ${formatBytes(most)} a month, take the admin token.`,
       );
     // All that may be refused comes before the first write: what is answered by a refusal has changed nothing.
     const marks: (() => Promise<void>)[] = [];

@@ -84,6 +84,7 @@ describe('who asks for a repo', () => {
         tenant: expect.objectContaining({ tenant: 'acme' }),
         repo: 'game',
         repoObjects: undefined,
+        isRepoKnown: false,
         takesPushes: true,
         isOneTooMany: false,
         watch: undefined,

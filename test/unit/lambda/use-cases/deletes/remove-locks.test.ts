@@ -10,7 +10,8 @@ const token = tokenRecord('secret', { tenant });
 
 describe('the locks', () => {
   let world: MemoryStack;
-  const lock = (repo: string, path = 'a.bin') => takeLock(world.deps, { tenant, repo, path, token });
+  const lock = (repo: string, path = 'a.bin') =>
+    takeLock(world.deps, { isRepoKnown: true, tenant, repo, path, token });
   const locksOf = async (repo: string) =>
     (await world.deps.locks.listPage({ tenant, repo, pageSize: 10 })).locks.length;
 

@@ -24,7 +24,7 @@ describe('a lock', () => {
   beforeEach(async () => {
     entries.length = 0;
     await deps.locks.releaseSome({ tenant: 'acme', locksMax: 10 });
-    const taken = await takeLock(deps, { ...place, path: 'a.bin', token: ada });
+    const taken = await takeLock(deps, { isRepoKnown: true, ...place, path: 'a.bin', token: ada });
     if (taken.kind !== 'taken') throw new Error(taken.kind);
     lockId = taken.lock.id;
   });

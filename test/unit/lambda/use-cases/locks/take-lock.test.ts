@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import { lockHashOf, lockIdPattern } from '../../../../../lambda/domain/lock.ts';
-import { takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
+import { locksBeforePushMax, takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
-const place = { tenant: 'acme', repo: 'game', path: 'a.bin' };
+const place = { tenant: 'acme', repo: 'game', isRepoKnown: true, path: 'a.bin' };
 
 it('a lock has an id of its path, the owner of its token and the time', async () => {
   const deps = memoryDeps();
@@ -30,4 +30,18 @@ it('a lock that is held is shown, to its own owner as well, and another one has 
   await deps.locks.release({ ...place, lockId: first.lock.id });
   const second = await takeLock(deps, { ...place, token });
   expect(second.kind === 'taken' && second.lock.id).not.toBe(first.lock.id);
+});
+
+it('a repo that was never pushed to gets no lock once its tenant has many', async () => {
+  const deps = memoryDeps();
+  const token = tokenRecord('secret', { tenant: 'acme' });
+  const take = (index: number, isRepoKnown: boolean) =>
+    takeLock(deps, { ...place, repo: `made-up-${index}`, isRepoKnown, token });
+  for (let index = 0; index < locksBeforePushMax; index += 1)
+    expect(await take(index, false)).toMatchObject({ kind: 'taken' });
+  expect(await take(locksBeforePushMax, false)).toEqual({ kind: 'no-repo' });
+  expect(await take(locksBeforePushMax, true)).toMatchObject({ kind: 'taken' });
+  expect(await takeLock(deps, { ...place, tenant: 'other', isRepoKnown: false, token })).toMatchObject({
+    kind: 'taken',
+  });
 });

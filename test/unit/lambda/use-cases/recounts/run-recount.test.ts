@@ -161,7 +161,13 @@ describe('a recount from the queue', () => {
       const lockIn = async (name: string, count: number) => {
         for (let index = 0; index < count; index += 1) {
           const token = { tokenId: 't', scope: 'write', user: null, label: null } as const;
-          await takeLock(world.deps, { tenant: name, repo: 'game', path: `a${index}`, token });
+          await takeLock(world.deps, {
+            isRepoKnown: true,
+            tenant: name,
+            repo: 'game',
+            path: `a${index}`,
+            token,
+          });
         }
       };
       const locksOf = async (name: string) =>

@@ -108,6 +108,30 @@ export function chargedUntilMs(
   return Math.max(nowMs, listedUntilMs) + Math.ceil((requests * hourMs) / settings.listRequestsPerHour);
 }
 
+/**
+ * How far the choice of a clean-up's candidates may overdraw the budget: with its first step as a person who waits for a
+ * count, but at most half as far, and then a little further than the background, which it shares the budget with.
+ */
+const selectionOverdraftMs = { first: hourMs / 2, next: 2 * overdraftMs.background };
+/** A step waits no longer for the budget, so recounts that fail again and again don't keep a clean-up from ending. */
+const selectionWaitMaxMs = 30 * minuteMs;
+
+/** From when on candidates of a clean-up may be listed. @param input.sinceMs when they were listed last, or asked for. */
+export function mayListCandidatesAtMs(input: { listedUntilMs: number; sinceMs: number }): number {
+  return Math.min(input.listedUntilMs - overdraftMs.background, input.sinceMs + selectionWaitMaxMs);
+}
+
+/** LIST requests that a step of that choice may make. @param input.listedUntilMs of the tenant. */
+export function candidateListsMax(
+  settings: Pick<Settings, 'listRequestsPerHour'>,
+  input: { listedUntilMs: number; isFirst: boolean; nowMs: number },
+): number {
+  const overdrawnMs = Math.max(0, input.listedUntilMs - input.nowMs);
+  const leftMs = selectionOverdraftMs[input.isFirst ? 'first' : 'next'] - overdrawnMs;
+  const usedMs = Math.max(leftMs, overdraftMs.background);
+  return Math.max(1, Math.floor((usedMs * settings.listRequestsPerHour) / hourMs));
+}
+
 /** Looks for uploads under way use at most one part in this many of the budget. */
 const looksShare = 4;
 

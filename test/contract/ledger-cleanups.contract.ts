@@ -160,6 +160,13 @@ export function cleanupContract(open: () => Promise<LedgerUnderTest>): void {
       });
       expect(await ledger.putCleanup({ tenant, cleanup, versionRead: 1, writeId: 'id4' })).toBeUndefined();
       expect(await ledger.readCleanup({ tenant, repo: 'app' })).toEqual({ ...full, version: 2 });
+      const selecting = { found: selection, after: ['', 'ab', null], atMs: 5 };
+      const step = { ...full, state: 'selecting', selection: null, selecting } as const;
+      await ledger.putCleanup({ tenant, cleanup: step, versionRead: 2, writeId: 'id5' });
+      expect(await ledger.readCleanup({ tenant, repo: 'app' })).toEqual({ ...step, version: 3 });
+      const after = { ...full, selecting: undefined };
+      await ledger.putCleanup({ tenant, cleanup: after, versionRead: 3, writeId: 'id6' });
+      expect(await ledger.readCleanup({ tenant, repo: 'app' })).toEqual({ ...full, version: 4 });
     });
 
     it('answers our own retry as it did before', async () => {

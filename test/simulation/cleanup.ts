@@ -64,7 +64,13 @@ export async function runCleanup(seed: number, mutant: CleanupMutant = {}): Prom
   const mix = faultMixes[seed % faultMixes.length];
   if (!mix) throw new Error('There is no mix.');
   const stage = stageOf(seed);
-  const settings = { ...stage.settings, cleanupWatchMs: watchMs, cleanupLimitMs: 72 * 60 * minute };
+  const settings = {
+    ...stage.settings,
+    cleanupWatchMs: watchMs,
+    cleanupLimitMs: 72 * 60 * minute,
+    // In most, candidates are chosen while people push: a run doesn't wait for the budget.
+    ...(seed % 4 !== 3 && { listRequestsPerHour: 1_000_000 }),
+  };
   const world = new World({
     seed,
     mix,

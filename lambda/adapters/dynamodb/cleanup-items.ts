@@ -8,6 +8,18 @@ import { dueKey, inKey } from './items.ts';
 
 const sum = z.object({ objectCount: z.number(), bytes: z.number() });
 
+const selection = z.object({
+  folder: z.string(),
+  files: z.number(),
+  seenAtMs: z.number(),
+  listed: sum,
+  kept: sum,
+  young: sum,
+  inUse: sum,
+  candidates: sum,
+  largest: z.array(z.object({ oid: z.string(), sizeBytes: z.number() })),
+});
+
 const cleanupItem = z.object({
   repo: z.string(),
   watch: z.object({ id: z.string(), openedAtMs: z.number(), untilMs: z.number() }),
@@ -24,19 +36,11 @@ const cleanupItem = z.object({
       minAgeMs: z.number(),
     })
     .nullable(),
-  selection: z
-    .object({
-      folder: z.string(),
-      files: z.number(),
-      seenAtMs: z.number(),
-      listed: sum,
-      kept: sum,
-      young: sum,
-      inUse: sum,
-      candidates: sum,
-      largest: z.array(z.object({ oid: z.string(), sizeBytes: z.number() })),
-    })
-    .nullable(),
+  // Older versions choose all candidates in one step, and begin anew where this one is.
+  selecting: z
+    .object({ found: selection, after: z.array(z.string().nullable()), atMs: z.number() })
+    .optional(),
+  selection: selection.nullable(),
   failure: z
     .object({
       reason: z.enum(['no-keep-set', 'too-much', 'too-many-names', 'no-candidates']),
@@ -69,11 +73,14 @@ export const goneKey = ({ tenant, repo, oid }: RepoPath & { oid: string }) => ({
 
 /** A clean-up as an item. It is in the index as long as somebody has to look at it. */
 export function cleanupFields(tenant: string, cleanup: Cleanup): Fields {
-  const { repo, dueAtMs } = cleanup;
+  const { repo, dueAtMs, selecting, ...others } = cleanup;
   return {
     ...cleanupKey({ tenant, repo }),
     ...(dueAtMs !== null && dueKey({ kind: 'DELETION', tenant, dueAtMs })),
-    ...cleanup,
+    ...others,
+    repo,
+    dueAtMs,
+    ...(selecting && { selecting }),
   };
 }
 

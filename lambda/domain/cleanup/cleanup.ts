@@ -32,7 +32,7 @@ export interface Selection {
   /** Its candidates lie in as many files of this folder. */
   readonly folder: string;
   readonly files: number;
-  /** What was read of the batches since the watch was opened, was read after this. */
+  /** When the choice began. What was read of the batches since the watch was opened, was read after this. */
   readonly seenAtMs: number;
   readonly listed: Sum;
   /** In the keep-set. */
@@ -44,6 +44,16 @@ export interface Selection {
   readonly candidates: Sum;
   /** The largest candidates. */
   readonly largest: readonly { readonly oid: string; readonly sizeBytes: number }[];
+}
+
+/** How far the choice of candidates is. */
+export interface SelectionProgress {
+  /** What was found so far. */
+  readonly found: Selection;
+  /** For each first digit: the last name that was listed. Empty: none yet. null: all. */
+  readonly after: readonly (string | null)[];
+  /** When the last step ended. */
+  readonly atMs: number;
 }
 
 /** How far the deleting is: the next candidate is this line of this file. */
@@ -67,6 +77,8 @@ export interface Cleanup {
   /** Counts the writes of this record. */
   readonly version: number;
   readonly run: CleanupRun | null;
+  /** While candidates are chosen, from the second step on. */
+  readonly selecting?: SelectionProgress | undefined;
   readonly selection: Selection | null;
   readonly failure: CleanupFailure | null;
   readonly progress: CleanupProgress;
@@ -117,6 +129,7 @@ export function withRun(cleanup: Cleanup, run: CleanupRun): Cleanup {
     ...cleanup,
     state: 'selecting',
     run,
+    selecting: undefined,
     selection: null,
     failure: null,
     progress: noProgress,
@@ -124,11 +137,20 @@ export function withRun(cleanup: Cleanup, run: CleanupRun): Cleanup {
   };
 }
 
+/** With a further step of the choice. @param step.dueAtMs when the next one may be made. */
+export function withStep(
+  cleanup: Cleanup,
+  { selecting, dueAtMs }: { selecting: SelectionProgress; dueAtMs: number },
+): Cleanup {
+  return { ...cleanup, selecting, dueAtMs };
+}
+
 /** With what its run found. A dry run ends here. */
 export function withSelection(
-  cleanup: Cleanup,
+  chosen: Cleanup,
   { selection, nowMs }: { selection: Selection; nowMs: number },
 ): Cleanup {
+  const cleanup = { ...chosen, selecting: undefined };
   const { run, watch } = cleanup;
   if (run?.isDryRun !== false) return { ...cleanup, state: 'watching', selection, dueAtMs: watch.untilMs };
   const failure = run.isForced ? undefined : tooMuch(selection);
@@ -150,9 +172,15 @@ function tooMuch(selection: Selection): CleanupFailure | undefined {
   return { reason: 'too-much', message };
 }
 
+/** What batches have named does not fit into one set. */
+export const tooManyNames: CleanupFailure = {
+  reason: 'too-many-names',
+  message: 'Too much was pushed since the watch was opened. Cancel this clean-up, and open another.',
+};
+
 /** A run that ended without deleting anything, or anything more. */
 export function withFailure(cleanup: Cleanup, failure: CleanupFailure): Cleanup {
-  return { ...cleanup, state: 'watching', failure, dueAtMs: cleanup.watch.untilMs };
+  return { ...cleanup, state: 'watching', selecting: undefined, failure, dueAtMs: cleanup.watch.untilMs };
 }
 
 /** Somebody works on it now, and looks again if nothing moves. */

@@ -61,7 +61,7 @@ async function advance(
     if (cleanup.state === 'watching') return 'done';
     const next =
       cleanup.state === 'selecting'
-        ? await selectCandidates(deps, { tenant, cleanup })
+        ? await selectCandidates(deps, { tenant, cleanup, untilMs })
         : await sweepCandidates(deps, { tenant, cleanup, untilMs });
     if (next === 'waiting') return 'done';
     if (next === 'unfinished') return 'unfinished';

@@ -7,17 +7,19 @@ import {
   plus,
   type Selection,
   type Sum,
+  tooManyNames,
   withFailure,
   withSelection,
+  withStep,
 } from '../../domain/cleanup/cleanup.ts';
 import { candidatesKey, keepSetKey } from '../../domain/cleanup/cleanup-keys.ts';
-import { PrefixSet, prefixBytes, TooManyPrefixesError } from '../../domain/cleanup/prefixes.ts';
+import { PrefixSet, prefixBytes } from '../../domain/cleanup/prefixes.ts';
 import { sha256Hex } from '../../domain/hash.ts';
 import { isOid, repoPrefix } from '../../domain/names.ts';
+import { candidateListsMax, chargedUntilMs, mayListCandidatesAtMs } from '../../domain/recount-policy.ts';
 import { isDead } from '../../domain/reservation.ts';
-import type { ListedPage, ListPageRequest } from '../../ports/object-listing.ts';
+import { type ListedPage, type ListPageRequest, nextPage } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
-import { mapLimited } from '../map-limited.ts';
 import type { CleanupDeps } from './cleanup-deps.ts';
 import { putCleanup } from './put-cleanup.ts';
 import { readSeen } from './read-seen.ts';
@@ -31,30 +33,61 @@ const firstDigits = [...'0123456789abcdef'];
 const fileLinesMax = 10_000;
 /** Candidates that are shown. */
 const largestMax = 10;
+/** A step lists for so long, however long it took to read what is needed. */
+const stepMinMs = 10_000;
+/** A page may end so long after its step. */
+const pageGraceMs = 10_000;
+
+interface Choosing {
+  readonly tenant: string;
+  readonly cleanup: Cleanup;
+  readonly run: CleanupRun;
+  /** LIST requests that the tenant's budget lets this step make. */
+  readonly requestsMax: number;
+  readonly untilMs: number;
+}
 
 /**
  * Lists the repo, and writes down what may be deleted: what is stored, old enough, and neither in the keep-set, nor named by
  * a batch since the watch was opened, nor reserved. It changes nothing in the store.
  *
- * @returns the clean-up with what was found. `waiting`: somebody else has changed it meanwhile.
- * @throws {StoreUnavailableError | LedgerUnavailableError} It is to be asked again, and lists all again.
+ * It takes one step: until its time is up, or the tenant's budget of LIST requests. The clean-up remembers how far it is.
+ *
+ * @param input.untilMs pages are requested until then, but for 10 s in any case. Each ends within 10 s more.
+ * @returns the clean-up with what was found; still selecting, if its time was up first. `waiting`: nothing more can be done
+ * now, or somebody else has changed it meanwhile.
+ * @throws {StoreUnavailableError | LedgerUnavailableError} The step is to be made again.
  */
 export async function selectCandidates(
   deps: CleanupDeps,
-  { tenant, cleanup: before }: { tenant: string; cleanup: Cleanup },
+  input: { tenant: string; cleanup: Cleanup; untilMs: number },
 ): Promise<Cleanup | 'waiting'> {
-  const { clock, log } = deps;
-  const { repo, watch, run } = before;
+  const { clock, ledger, log, settings } = deps;
+  const { tenant, cleanup: before, untilMs } = input;
+  const { repo, run, selecting } = before;
   if (!run) throw new Error('A clean-up without a run selects no candidates.');
-  const looking = lookedAt(before, { nowMs: clock.nowMs() });
+  const record = await ledger.readTenant(tenant);
+  if (!record) return 'waiting';
+  const { listedUntilMs } = record;
+  const nowMs = clock.nowMs();
+  const mayListAtMs = mayListCandidatesAtMs({
+    listedUntilMs,
+    sinceMs: selecting?.atMs ?? run.requestedAtMs,
+  });
+  if (mayListAtMs > nowMs) {
+    // Not each message of the tenant writes it.
+    if ((before.dueAtMs ?? 0) <= nowMs)
+      await putCleanup(deps, { tenant, cleanup: { ...before, dueAtMs: mayListAtMs }, read: before });
+    return 'waiting';
+  }
+  const requestsMax = candidateListsMax(settings, { listedUntilMs, isFirst: !selecting, nowMs });
+  const looking = lookedAt(before, { nowMs });
   const cleanup = await putCleanup(deps, { tenant, cleanup: looking, read: before });
   if (!cleanup) return 'waiting';
-  const found = await findCandidates(deps, { tenant, repo, watchId: watch.id, run });
-  const nowMs = clock.nowMs();
-  const next =
-    'reason' in found ? withFailure(cleanup, found) : withSelection(cleanup, { selection: found, nowMs });
+  const next = await takeStep(deps, { tenant, cleanup, run, requestsMax, untilMs });
   const put = await putCleanup(deps, { tenant, cleanup: next, read: cleanup });
   if (!put) return 'waiting';
+  if (put.state === 'selecting') return (put.dueAtMs ?? 0) > clock.nowMs() ? 'waiting' : put;
   const { failure, selection } = put;
   log.info('clean-up selected', {
     tenant,
@@ -66,56 +99,160 @@ export async function selectCandidates(
   return put;
 }
 
-async function findCandidates(
-  deps: CleanupDeps,
-  input: { tenant: string; repo: string; watchId: string; run: CleanupRun },
-): Promise<Selection | CleanupFailure> {
-  const { ids, clock } = deps;
-  const { tenant, repo, watchId, run } = input;
-  const keep = await readKeepSet(deps, input);
-  if (!(keep instanceof PrefixSet)) return keep;
-  const seenAtMs = clock.nowMs();
-  const seen = await readSeen(deps, { tenant, watchId, fromMs: 0 }).catch((error: unknown) => {
-    if (error instanceof TooManyPrefixesError) return undefined;
-    throw error;
-  });
-  if (!seen) {
-    const message = 'Too much was pushed since the watch was opened. Cancel this clean-up, and open another.';
-    return { reason: 'too-many-names', message };
-  }
-  const reserved = await readReserved(deps, input);
-  const folder = ids.random(16);
+async function takeStep(deps: CleanupDeps, input: Choosing): Promise<Cleanup> {
+  const { ids, clock, archives } = deps;
+  const { tenant, cleanup, run, untilMs } = input;
+  const { repo, watch, selecting } = cleanup;
+  const path = { tenant, watchId: watch.id };
+  const keep = await readKeepSet(deps, { ...path, run });
+  if (!(keep instanceof PrefixSet)) return withFailure(cleanup, keep);
+  // Of the first step, for all: what batches named earlier is read now and in each step, what they named later before a delete.
+  const seenAtMs = selecting?.found.seenAtMs ?? clock.nowMs();
+  const seen = await readSeen(deps, { ...path, fromMs: 0 });
+  if (!seen) return withFailure(cleanup, tooManyNames);
+  const reserved = await readReserved(deps, { tenant, repo });
+  // A step that is made again writes the same files: if the earlier one's lands late, some candidates are left to the next run.
+  const folder = selecting?.found.folder ?? ids.random(16);
   const found = new Found({
+    before: selecting?.found ?? { ...nothingFound, folder, seenAtMs },
     keep,
     isInUse: (oid) => seen.has(oid) || reserved.has(oid),
-    storedBeforeMs: clock.nowMs() - run.minAgeMs,
+    storedBeforeMs: seenAtMs - run.minAgeMs,
     write: (file, candidates) =>
-      deps.archives.put(candidatesKey({ tenant, watchId }, { folder, file }), encodeCandidates(candidates)),
+      archives.put(candidatesKey(path, { folder, file }), encodeCandidates(candidates)),
   });
-  const prefix = repoPrefix({ tenant, repo });
-  await mapLimited(firstDigits, firstDigits.length, async (digit) => {
-    let startAfter: string | undefined;
-    do {
-      const page = await listPatiently(deps, {
-        prefix: prefix + digit,
-        readsTimes: true,
-        ...(startAfter !== undefined && { startAfter }),
-      });
-      await found.add(page, prefix);
-      startAfter = page.isTruncated && page.keyCount > 0 ? page.keyAt(page.keyCount - 1) : undefined;
-    } while (startAfter !== undefined);
+  const step = new ListingStep(deps, {
+    prefix: repoPrefix({ tenant, repo }),
+    after: selecting?.after ?? firstDigits.map(() => ''),
+    requestsMax: input.requestsMax,
+    untilMs: Math.max(untilMs, clock.nowMs() + stepMinMs),
+    found,
   });
-  return { folder, seenAtMs, ...(await found.end()) };
+  let listedUntilMs: number;
+  try {
+    await step.run();
+  } finally {
+    listedUntilMs = await charge(deps, { tenant, requests: step.requests });
+  }
+  const selection = await found.end();
+  const nowMs = clock.nowMs();
+  if (step.isDone) return withSelection(cleanup, { selection, nowMs });
+  const mayListAtMs = mayListCandidatesAtMs({ listedUntilMs, sinceMs: nowMs });
+  const dueAtMs = step.isSpent ? Math.max(nowMs + 1, mayListAtMs) : nowMs;
+  return withStep(cleanup, { selecting: { found: selection, after: step.after, atMs: nowMs }, dueAtMs });
 }
 
-/** A failure of one page would have all of them listed again. */
-async function listPatiently({ listing, clock }: CleanupDeps, request: ListPageRequest): Promise<ListedPage> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await listing.listPage(request);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError) || attempt >= pageAttemptsMax) throw error;
-      await clock.sleep(pagePauseMs * attempt);
+/**
+ * Charges the tenant's budget. A reconcile that is under way at the same time may replace that by what it has used itself: then
+ * this step was free.
+ *
+ * @returns until when the budget is used up.
+ */
+async function charge(
+  { ledger, clock, settings }: CleanupDeps,
+  { tenant, requests }: { tenant: string; requests: number },
+): Promise<number> {
+  const record = await ledger.readTenant(tenant);
+  if (!record) return 0;
+  const { epoch } = record;
+  const nowMs = clock.nowMs();
+  const listedUntilMs = chargedUntilMs(settings, { listedUntilMs: record.listedUntilMs, requests, nowMs });
+  if (requests > 0) await ledger.setLease({ tenant, epoch, listedUntilMs });
+  return listedUntilMs;
+}
+
+/** Lists a repo by the first digits of its objects, from where it was left to where time or budget end. */
+class ListingStep {
+  readonly #deps: Pick<CleanupDeps, 'listing' | 'clock'>;
+  readonly #input: { prefix: string; requestsMax: number; untilMs: number; found: Found };
+  readonly #after: (string | null)[];
+  requests = 0;
+  #pages = 0;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(
+    deps: Pick<CleanupDeps, 'listing' | 'clock'>,
+    input: {
+      prefix: string;
+      after: readonly (string | null)[];
+      requestsMax: number;
+      untilMs: number;
+      found: Found;
+    },
+  ) {
+    this.#deps = deps;
+    this.#input = input;
+    this.#after = [...input.after];
+  }
+
+  /** What {@link SelectionProgress.after} says. */
+  get after(): readonly (string | null)[] {
+    return this.#after;
+  }
+
+  get isDone(): boolean {
+    return this.#after.every((after) => after === null);
+  }
+
+  get isSpent(): boolean {
+    return this.requests >= this.#input.requestsMax;
+  }
+
+  /** @throws {StoreUnavailableError} if a page fails again and again, or none came before the time was up. */
+  async run(): Promise<void> {
+    await Promise.all(
+      firstDigits.map(async (digit, lane) => {
+        try {
+          await this.#list(digit, lane);
+        } catch (error) {
+          this.#failure ??= { error };
+        }
+      }),
+    );
+    if (this.#failure) throw this.#failure.error;
+    if (this.#pages === 0 && !this.isDone)
+      throw new StoreUnavailableError('The store listed no page of a clean-up in time.');
+  }
+
+  async #list(digit: string, lane: number): Promise<void> {
+    const { prefix, found } = this.#input;
+    for (let after = this.#after[lane] ?? null; after !== null && !this.#mustStop(); ) {
+      const page = await this.#page({
+        prefix: prefix + digit,
+        readsTimes: true,
+        ...(after !== '' && { startAfter: prefix + after }),
+      });
+      if (!page) return;
+      this.#pages += 1;
+      await found.add(page, prefix);
+      after = page.isTruncated ? page.keyAt(page.keyCount - 1).slice(prefix.length) : null;
+      this.#after[lane] = after;
+    }
+  }
+
+  #mustStop(): boolean {
+    return this.#failure !== undefined || this.isSpent || this.#deps.clock.nowMs() > this.#input.untilMs;
+  }
+
+  /** A failure of one page would have all of the step listed again. @returns undefined if the time was up first. */
+  async #page(request: ListPageRequest): Promise<ListedPage | undefined> {
+    const { listing, clock } = this.#deps;
+    const deadlineMs = this.#input.untilMs + pageGraceMs;
+    const counting = {
+      listPage: (next: ListPageRequest) => {
+        this.requests += 1;
+        return listing.listPage(next);
+      },
+    };
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await nextPage(counting, { ...request, deadlineMs });
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        if (clock.nowMs() > this.#input.untilMs) return undefined;
+        if (attempt >= pageAttemptsMax) throw error;
+        await clock.sleep(pagePauseMs * attempt);
+      }
     }
   }
 }
@@ -149,9 +286,21 @@ async function readReserved(
 
 const none: Sum = { objectCount: 0, bytes: 0 };
 
+const nothingFound = {
+  files: 0,
+  listed: none,
+  kept: none,
+  young: none,
+  inUse: none,
+  candidates: none,
+  largest: [],
+};
+
 type Kind = 'kept' | 'young' | 'inUse' | 'candidates';
 
 interface FoundInput {
+  /** By the steps before. */
+  readonly before: Selection;
   readonly keep: PrefixSet;
   readonly isInUse: (oid: string) => boolean;
   /** Younger objects are kept. */
@@ -162,19 +311,17 @@ interface FoundInput {
 /** What a listing has found, and the files of its candidates. */
 class Found {
   readonly #input: FoundInput;
-  readonly #sums: Record<Kind | 'listed', Sum> = {
-    listed: none,
-    kept: none,
-    young: none,
-    inUse: none,
-    candidates: none,
-  };
+  readonly #sums: Record<Kind | 'listed', Sum>;
   #waiting: Candidate[] = [];
-  #files = 0;
-  #largest: Candidate[] = [];
+  #files: number;
+  #largest: readonly Candidate[];
 
   constructor(input: FoundInput) {
+    const { listed, kept, young, inUse, candidates, files, largest } = input.before;
     this.#input = input;
+    this.#sums = { listed, kept, young, inUse, candidates };
+    this.#files = files;
+    this.#largest = largest;
   }
 
   /** @param prefix of the repo. What is no object of git-lfs is no candidate, and is not counted. */
@@ -191,9 +338,10 @@ class Found {
     while (this.#waiting.length >= fileLinesMax) await this.#flush();
   }
 
-  async end(): Promise<Omit<Selection, 'folder' | 'seenAtMs'>> {
+  async end(): Promise<Selection> {
     if (this.#waiting.length > 0) await this.#flush();
-    return { ...this.#sums, files: this.#files, largest: this.#largest };
+    const { folder, seenAtMs } = this.#input.before;
+    return { folder, seenAtMs, ...this.#sums, files: this.#files, largest: this.#largest };
   }
 
   #kindOf(oid: string, storedAtMs: number | undefined): Kind {

@@ -1,11 +1,13 @@
 import { type Candidate, decodeCandidates } from '../../domain/cleanup/candidates.ts';
 import {
   type Cleanup,
+  type CleanupFailure,
   type CleanupProgress,
   endedCleanup,
   lookedAt,
   plus,
   type Selection,
+  tooManyNames,
   withFailure,
 } from '../../domain/cleanup/cleanup.ts';
 import { candidatesKey } from '../../domain/cleanup/cleanup-keys.ts';
@@ -63,6 +65,7 @@ export async function sweepCandidates(
   const watchId = watch.id;
   const fromMs = seenAgainFromMs(settings, selection.seenAtMs);
   const seen = await readSeen(deps, { tenant, watchId, fromMs });
+  if (!seen) return endFailed(deps, { tenant, cleanup, failure: tooManyNames });
   const seenFromMs = seenAgainFromMs(settings, readAtMs);
   const sweeping: Sweeping = { tenant, selection, watchId, seen, seenFromMs, untilMs };
   while (cleanup.progress.file < selection.files) {
@@ -86,7 +89,7 @@ async function sweepFile(
   let { cleanup } = input;
   const bytes = await archives.get(candidatesKey({ tenant, watchId }, { folder: selection.folder, file }));
   const candidates = bytes && decodeCandidates(bytes);
-  if (!candidates) return withoutCandidates(deps, input);
+  if (!candidates) return endFailed(deps, { tenant, cleanup, failure: noCandidates });
   while (cleanup.progress.file === file) {
     const { line, deleted } = cleanup.progress;
     const piece = candidates.slice(line, line + pieceObjectsMax);
@@ -109,12 +112,16 @@ async function sweepFile(
 }
 
 /** The files go with the clean-up's end. If it has not ended, nobody knows any more what else was to be deleted. */
-async function withoutCandidates(
+const noCandidates: CleanupFailure = {
+  reason: 'no-candidates',
+  message: "The list of what to delete isn't in the store as it was written. Run it again.",
+};
+
+async function endFailed(
   deps: CleanupDeps,
-  { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
+  { tenant, cleanup, failure }: { tenant: string; cleanup: Cleanup; failure: CleanupFailure },
 ): Promise<Cleanup | 'waiting'> {
-  const message = "The list of what to delete isn't in the store as it was written. Run it again.";
-  const failed = withFailure(cleanup, { reason: 'no-candidates', message });
+  const failed = withFailure(cleanup, failure);
   return (await putCleanup(deps, { tenant, cleanup: failed, read: cleanup })) ?? 'waiting';
 }
 

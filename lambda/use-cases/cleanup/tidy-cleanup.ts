@@ -22,7 +22,8 @@ export async function tidyCleanup(
   { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
 ): Promise<'done'> {
   const { ledger, store, clock } = deps;
-  const { repo, watch, run, selection, dueAtMs } = cleanup;
+  const { repo, watch, run, selecting, dueAtMs } = cleanup;
+  const selection = cleanup.selection ?? selecting?.found;
   const path = { tenant, watchId: watch.id };
   if (dueAtMs !== null) {
     const keys = selection ? candidatesKeys(path, selection) : [];

@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  candidateListsMax,
   chargedUntilMs,
   dueAfterActivityMs,
   dueAfterFullMs,
   isRecountReason,
   lookAgainAtMs,
+  mayListCandidatesAtMs,
   queuedUrgencyOf,
   recountWaitMs,
   type Urgency,
@@ -131,6 +133,33 @@ describe('the budget', () => {
     };
     expect(beginnings(20)).toBe(24 * 60);
     expect(beginnings(1000)).toBe(Math.ceil(day / (50 * minute)));
+  });
+});
+
+describe('the choice of candidates of a clean-up', () => {
+  const lists = (debtMs: number, isFirst: boolean) =>
+    candidateListsMax(defaultSettings, { listedUntilMs: nowMs + debtMs, isFirst, nowMs });
+
+  it('begins when a recount may that nobody waits for, and leaves half of the overdraft to those who wait', () => {
+    expect(mayListCandidatesAtMs({ listedUntilMs: nowMs, sinceMs: nowMs })).toBe(nowMs - 5 * minute);
+    expect([lists(-hour, true), lists(0, true), lists(5 * minute, true)]).toEqual([600, 600, 500]);
+    expect([lists(-hour, false), lists(0, false), lists(5 * minute, false)]).toEqual([200, 200, 100]);
+    const most = Math.max(
+      ...[true, false].map((isFirst) =>
+        chargedUntilMs(defaultSettings, { listedUntilMs: nowMs, requests: lists(0, isFirst), nowMs }),
+      ),
+    );
+    expect(waitMs({ urgency: 'decision', debtMs: most - nowMs })).toBe(0);
+  });
+
+  it('waits half an hour at most, and then makes as many requests as are free in five minutes', () => {
+    expect(mayListCandidatesAtMs({ listedUntilMs: nowMs + day, sinceMs: nowMs })).toBe(nowMs + 30 * minute);
+    expect([lists(day, true), lists(day, false)]).toEqual([100, 100]);
+  });
+
+  it('always makes a request, however small the budget is', () => {
+    const input = { listedUntilMs: nowMs, isFirst: false, nowMs };
+    expect(candidateListsMax({ listRequestsPerHour: 1 }, input)).toBe(1);
   });
 });
 

@@ -177,6 +177,18 @@ describe('the deleting of candidates', () => {
     );
   });
 
+  it('ends without more if batches have named more than one set holds since, and says what to do', async () => {
+    await begin(1);
+    const prefixes = Buffer.alloc(8 * 100_000).toString('base64');
+    world.ledger.seen = async function* () {
+      for (let page = 0; page < 51; page += 1) yield [{ beganMs: world.nowMs, prefixes }];
+    };
+    const failed = await sweep();
+    expect(failed).toMatchObject({ state: 'watching', failure: { reason: 'too-many-names' } });
+    expect(typeof failed === 'object' && failed.failure?.message).toContain('Cancel this clean-up');
+    expect(await world.cleanup()).toEqual(failed);
+  });
+
   it('leaves what batches have named since, and makes no deletion of it', async () => {
     const { watch } = await begin(2);
     const note = { beganMs: world.nowMs, prefixes: prefixText([oidOf(0), oidOf(1)]) };

@@ -54,6 +54,7 @@ export const routes = [
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'PATCH', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}', function: 'management' },
+  { method: 'DELETE', path: '/v1/tenants/{tenant}/reservations', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/repos/{repo}/objects/{oid}', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos/{repo}/cleanup', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/repos/{repo}/cleanup', function: 'management' },

@@ -104,6 +104,11 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'webhook delete': [['lfs-quota webhook delete acme']],
   'webhook test': [['lfs-quota webhook test acme']],
   'reservation list': [['lfs-quota reservation list acme'], ['lfs-quota reservation list acme --repo game']],
+  'reservation cancel': [
+    ['lfs-quota reservation cancel acme --made-by 9f3c2b1a0d4e5f60 --yes'],
+    ['lfs-quota reservation cancel acme --repo game --id 0b5f1c2d3e4a59687766554433221100 --yes'],
+    ['lfs-quota reservation cancel acme --all --yes'],
+  ],
   'lock list': [['lfs-quota lock list acme game'], ['lfs-quota lock list acme game --owner ada']],
   'lock delete': [
     ['lfs-quota lock delete acme game --path art/hero.psd'],

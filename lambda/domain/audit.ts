@@ -22,6 +22,7 @@ export const auditActions = [
   'export.delete',
   'locks.release',
   'lock.force',
+  'reservations.cancel',
   'webhook.set',
   'webhook.delete',
   'webhook.test',

@@ -1,6 +1,6 @@
-import type { ClaimSums, CountedRepo, RepoReservations, RepoScan } from './repo-reservations.ts';
+import type { ClaimSums, CountedRepo, LateShare, RepoReservations, RepoScan } from './repo-reservations.ts';
 import type { Settings } from './settings.ts';
-import type { RepoRecord, TenantRecord } from './tenant.ts';
+import { type LateLoad, lateMakersMax, type RepoRecord, type TenantRecord } from './tenant.ts';
 
 /** Repo → its reservations. */
 export type ReservationsByRepo = ReadonlyMap<string, RepoReservations>;
@@ -55,6 +55,8 @@ export interface Recomputed {
   readonly leastUntilMs: number;
   /** When the last upload of which `totalBytes` holds bytes can no longer arrive. null: nothing is promised. */
   readonly reservedUntilMs: number | null;
+  /** undefined: nobody has claimed that much of what is late. */
+  readonly late?: LateLoad | undefined;
   /** When the newest reservation was created of which uploads may still be under way. null: there is none. */
   readonly newestUploadMs: number | null;
   /** Reservations that were read, live and dead, and their claims. */
@@ -92,6 +94,7 @@ export function recompute(input: {
 
   const live = { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 };
   const late = { ...live };
+  const lateBy = new Map<string, LateShare>();
   let claimCount = 0;
   let newestUploadMs: number | null = null;
   for (const [repo, reservations] of input.reservations) {
@@ -102,6 +105,10 @@ export function recompute(input: {
     });
     addSums(live, open.live);
     addSums(late, open.late);
+    for (const [madeBy, share] of open.lateBy) {
+      const { bytes = 0, untilMs = 0 } = lateBy.get(madeBy) ?? {};
+      lateBy.set(madeBy, { bytes: bytes + share.bytes, untilMs: Math.max(untilMs, share.untilMs) });
+    }
     if (open.newestIssuedMs !== null)
       newestUploadMs = Math.max(open.newestIssuedMs, newestUploadMs ?? open.newestIssuedMs);
     claimCount += reservations.count + reservations.claimCount;
@@ -119,7 +126,19 @@ export function recompute(input: {
     reservedUntilMs: mostUntilMs > 0 ? mostUntilMs : null,
     newestUploadMs,
     claimCount,
+    late: loadOf(lateBy, { bytes: late.mostBytes, limitBytes: input.limitBytes }),
   };
+}
+
+function loadOf(
+  lateBy: ReadonlyMap<string, LateShare>,
+  { bytes, limitBytes }: { bytes: number; limitBytes: number | null },
+): LateLoad | undefined {
+  if (limitBytes === null) return undefined;
+  const large = [...lateBy].filter(([, share]) => share.bytes > limitBytes / lateMakersMax);
+  if (large.length === 0) return undefined;
+  const most = large.sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, lateMakersMax);
+  return { bytes, makers: new Map(most.map(([madeBy, { untilMs }]) => [madeBy, untilMs])) };
 }
 
 /** The same for each repo that has a limit: as if it were a tenant of its own. */

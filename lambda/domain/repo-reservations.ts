@@ -16,7 +16,10 @@ const floorLastsMs = 60_000;
 
 /** A reservation whose claims are those from `from` to before `to` of the columns. */
 interface Row
-  extends Pick<Reservation, 'id' | 'state' | 'createdAtMs' | 'deadAtMs' | 'lookAtMs' | 'deletedByMs'> {
+  extends Pick<
+    Reservation,
+    'id' | 'state' | 'createdAtMs' | 'deadAtMs' | 'lookAtMs' | 'deletedByMs' | 'madeBy'
+  > {
   readonly from: number;
   readonly to: number;
 }
@@ -27,8 +30,17 @@ export interface OpenClaims {
   readonly live: ClaimSums;
   /** Of late ones, for objects that no live one claims. */
   readonly late: ClaimSums;
+  /** Who made them → the part of `late.mostBytes`, each object for one of them. */
+  readonly lateBy: ReadonlyMap<string, LateShare>;
   /** When the newest live one was created whose URLs were handed out, and not all used. null: there is none. */
   readonly newestIssuedMs: number | null;
+}
+
+/** What somebody claimed, and is late. */
+export interface LateShare {
+  readonly bytes: number;
+  /** When none of it is late any more. */
+  readonly untilMs: number;
 }
 
 /** What becomes of a dead reservation once the scan of its repo is committed. */
@@ -78,9 +90,12 @@ export class RepoReservations {
   readonly #rows: Row[] = [];
   readonly #oids: string[] = [];
   readonly #sizes: number[] = [];
+  /** Each once: a million texts would take tens of MB. */
+  readonly #makers = new Map<string, string>();
 
   add({ claims, ...reservation }: Reservation): void {
-    const { id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs } = reservation;
+    const { id, state, createdAtMs, deadAtMs, lookAtMs, deletedByMs, madeBy } = reservation;
+    if (madeBy !== undefined && !this.#makers.has(madeBy)) this.#makers.set(madeBy, madeBy);
     const from = this.#oids.length;
     for (const [oid, sizeBytes] of claims) {
       this.#oids.push(oid);
@@ -93,6 +108,7 @@ export class RepoReservations {
       deadAtMs,
       lookAtMs,
       deletedByMs,
+      madeBy: madeBy === undefined ? undefined : this.#makers.get(madeBy),
       from,
       to: this.#oids.length,
     });
@@ -189,10 +205,11 @@ export class RepoReservations {
           isLasting: certainUntilMs > nowMs + floorLastsMs,
           heldUntilMs,
           certainUntilMs,
+          madeBy: row.madeBy,
         });
       }
     }
-    return { live: live.sums(), late: late.sums(live), newestIssuedMs };
+    return { live: live.sums(), late: late.sums(live), lateBy: late.shares(live), newestIssuedMs };
   }
 
   /**
@@ -347,6 +364,10 @@ class ClaimTally {
   readonly #lasting = new Set<string>();
   #leastUntilMs = Number.MAX_SAFE_INTEGER;
   #mostUntilMs = 0;
+  /** oid → who claimed it first. */
+  readonly #madeBy = new Map<string, string>();
+  /** Who → until when the last of what they claimed is held. */
+  readonly #heldUntilMs = new Map<string, number>();
 
   /**
    * @param claim.heldUntilMs when it is no longer counted.
@@ -361,9 +382,14 @@ class ClaimTally {
       isLasting: boolean;
       heldUntilMs: number;
       certainUntilMs: number;
+      madeBy?: string | undefined;
     },
   ): void {
-    const { sizeBytes, isIssued, isLasting, heldUntilMs, certainUntilMs } = claim;
+    const { sizeBytes, isIssued, isLasting, heldUntilMs, certainUntilMs, madeBy } = claim;
+    if (madeBy !== undefined) {
+      if (!this.#madeBy.has(oid)) this.#madeBy.set(oid, madeBy);
+      this.#heldUntilMs.set(madeBy, Math.max(heldUntilMs, this.#heldUntilMs.get(madeBy) ?? 0));
+    }
     if (sizeBytes > 0) this.#mostUntilMs = Math.max(this.#mostUntilMs, heldUntilMs);
     this.#most.set(oid, Math.max(sizeBytes, this.#most.get(oid) ?? 0));
     if (!isIssued) return;
@@ -375,6 +401,17 @@ class ClaimTally {
 
   #leastOf(oid: string): number {
     return this.#least.get(oid) ?? Number.MAX_SAFE_INTEGER;
+  }
+
+  /** Who claimed what, beyond what `without` counts. */
+  shares(without: ClaimTally): Map<string, LateShare> {
+    const shares = new Map<string, LateShare>();
+    for (const [oid, madeBy] of this.#madeBy) {
+      const beyondBytes = Math.max(0, (this.#most.get(oid) ?? 0) - (without.#most.get(oid) ?? 0));
+      const bytes = beyondBytes + (shares.get(madeBy)?.bytes ?? 0);
+      shares.set(madeBy, { bytes, untilMs: this.#heldUntilMs.get(madeBy) ?? 0 });
+    }
+    return shares;
   }
 
   /** @param without counts already: only what is claimed beyond it is added. */

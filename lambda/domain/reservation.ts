@@ -27,6 +27,15 @@ export interface Reservation {
    * delete has ended, so only a scan that begins later can tell whether they have arrived once more.
    */
   readonly deletedByMs?: number | undefined;
+  /** Who asked for it: see {@link makerOf}. Absent: an older version did not say, or it is of a delete. */
+  readonly madeBy?: string | undefined;
+}
+
+/**
+ * Who is held to account for what is claimed: the rule that gives jobs a token each, the person, or else the token.
+ */
+export function makerOf({ tokenId, ruleId }: { tokenId: string; ruleId?: string | undefined }): string {
+  return ruleId ?? tokenId;
 }
 
 /**

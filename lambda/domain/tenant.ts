@@ -30,8 +30,23 @@ export interface RepoLimit {
   readonly counted: CountedLimit | null;
 }
 
+/**
+ * Set while somebody has claimed more that is late than a tenth of the limit: docs/ledger.md, "Late uploads".
+ */
+export interface LateLoad {
+  /** All that is late, whoever claimed it. */
+  readonly bytes: number;
+  /** Who has claimed more than a tenth of the limit of it → until when. The {@link lateMakersMax} who have most. */
+  readonly makers: ReadonlyMap<string, number>;
+}
+
+/** Those that are kept: they have a tenth of the limit each, and are in the item that each batch writes. */
+export const lateMakersMax = 10;
+
 /** What the ledger knows of a repo that has a limit. */
 export interface CountedLimit {
+  /** Of this repo alone. */
+  readonly late?: LateLoad | undefined;
   /** The repo's own atomic counter. Never below what the repo really takes up. */
   readonly committedBytes: number;
   /** Found by the last reconcile. */
@@ -102,6 +117,7 @@ export interface TenantRecord {
   readonly mayHaveOlderKeys?: boolean | undefined;
   /** Items of repos, as of the last recount. */
   readonly repoCount: number;
+  readonly late?: LateLoad | undefined;
   /**
    * When the last upload that was promised by the last reconcile can no longer arrive. Uploads that were admitted since
    * end later. null: nothing was promised.

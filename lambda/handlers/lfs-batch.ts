@@ -1,12 +1,14 @@
 import { batchDeps } from '../compose.ts';
 import type { Watch } from '../domain/cleanup/watch.ts';
 import { nameOfPerson } from '../domain/person.ts';
+import { makerOf } from '../domain/reservation.ts';
 import { reposMax, type TenantRecord } from '../domain/tenant.ts';
 import { type LfsAccessDeps, lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
 import { batchAnswer, downloadAnswers, uploadAnswer } from '../http/lfs/batch-response.ts';
 import { lfsBody } from '../http/lfs/body.ts';
 import { downloadLimitMessage } from '../http/lfs/download-limit-message.ts';
+import { lateMessage } from '../http/lfs/over-limit-message.ts';
 import { answerAnybody } from '../http/lfs/public-download.ts';
 import { readOnlyMessage } from '../http/lfs/read-only-message.ts';
 import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
@@ -64,8 +66,8 @@ export function create(deps: BatchDeps): HttpHandler {
         'Push to one of them, or delete some: their places are free two days later.';
       return lfsError({ statusCode: 422, message, requestId });
     }
-    const user = userOf(access.token);
-    return upload(deps, { ...request, watch, user, baseUrl: baseUrl(event, deps.publicUrl), requestId });
+    const who = { user: userOf(access.token), madeBy: makerOf(access.token) };
+    return upload(deps, { ...request, watch, who, baseUrl: baseUrl(event, deps.publicUrl), requestId });
   };
   return guard(deps, respondLfsError, withMetrics(deps.metrics, handle));
 }
@@ -80,11 +82,17 @@ interface Request {
 
 async function upload(
   deps: BatchDeps,
-  request: Request & { watch: Watch | undefined; user: string | null; baseUrl: string; requestId: string },
+  request: Request & {
+    watch: Watch | undefined;
+    who: { user: string | null; madeBy: string };
+    baseUrl: string;
+    requestId: string;
+  },
 ): Promise<Response> {
-  const { tenant, repo, repoObjects, watch, user, batch, requestId } = request;
+  const { tenant, repo, repoObjects, watch, who, batch, requestId } = request;
   if (batch.objects.size === 0) return batchAnswer(batch.invalid);
-  const outcome = await admitUpload(deps, { tenant, repo, repoObjects, watch, user, objects: batch.objects });
+  const { objects } = batch;
+  const outcome = await admitUpload(deps, { tenant, repo, repoObjects, watch, ...who, objects });
   switch (outcome.kind) {
     case 'answered': {
       const verifyUrl = `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`;
@@ -101,9 +109,16 @@ async function upload(
     }
     case 'retry': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
+      const again = `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
       const message =
-        'Usage is being recounted and this upload is near the limit. ' +
-        `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
+        outcome.lateUntilMs === undefined
+          ? `Usage is being recounted and this upload is near the limit. ${again}`
+          : lateMessage({
+              tenant: tenant.tenant,
+              untilMs: outcome.lateUntilMs,
+              nowMs: deps.clock.nowMs(),
+              again,
+            });
       return lfsRetryLater({ seconds, message, requestId });
     }
     case 'absent':

@@ -27,7 +27,7 @@ export interface TokenRecord {
 }
 
 /** Who asks: somebody with a token of ours, or with their own for a git host. */
-export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label'> & {
+export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId'> & {
   /** Whom a host vouches for. Then `tokenId` is their id. */
   readonly person?: Person;
 };

@@ -10,6 +10,7 @@ import type {
   CountedLimit,
   CountProgress,
   DeleteNote,
+  LateLoad,
   RepoRecord,
   TenantRecord,
 } from '../domain/tenant.ts';
@@ -98,6 +99,8 @@ export interface TenantLedger {
     repo: { readonly name: string; readonly limitBytes: number | null };
     /** The reservation and its claims. Default: 0. */
     claimCount?: number;
+    /** As it was read, `late` is set of neither the tenant nor the repo. Refused if it is set since. */
+    nobodyIsLate?: boolean;
   }): Promise<AddOutcome>;
   /** One page of tenants, in the order of their names. */
   listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;
@@ -503,6 +506,8 @@ export interface TenantCommit {
   readonly listedObjectCount?: number;
   /** Added to the number of reservations and claims: those that were read minus the number as found. */
   readonly claimCorrection: number;
+  /** Replaces what the tenant has. */
+  readonly late?: LateLoad;
   readonly overtakenEpoch: number;
   /** Items of repos. */
   readonly repoCount: number;

@@ -13,6 +13,7 @@ const reservationPage = z.strictObject({
       objectCount: z.int().positive(),
       bytes: z.int().min(0),
       arrived: z.boolean(),
+      madeBy: z.string().nullable(),
       createdAt: z.iso.datetime(),
       expiresAt: z.iso.datetime(),
       reservedUntil: z.iso.datetime(),
@@ -60,7 +61,11 @@ export function reservationTests(api: () => Api): void {
         ]),
       );
       for (const reservation of reservations) {
-        expect(reservation).toMatchObject({ state: 'issued', arrived: false });
+        expect(reservation).toMatchObject({
+          state: 'issued',
+          arrived: false,
+          madeBy: expect.stringMatching(/^[0-9a-f]{16}$/),
+        });
         const [created, expires, until] = [
           reservation.createdAt,
           reservation.expiresAt,
@@ -145,9 +150,16 @@ export function reservationTests(api: () => Api): void {
       expectProblem(await api().manage('GET', path(query)), 422, says);
     });
 
-    it('can only be read: what is promised is not taken back', async () => {
-      for (const method of ['DELETE', 'POST', 'PATCH'])
-        expect((await api().manage(method, path())).headers['allow']).toBe('GET');
+    it('keeps what is alive: only what is late is cancelled, by the operator', async () => {
+      expect(jsonOf(await api().manage('DELETE', path('repo=game')))).toEqual({
+        tenant: place.tenant,
+        cancelledCount: 0,
+        bytes: 0,
+        hasMore: false,
+      });
+      expectProblem(await api().manage('DELETE', path('made-by=x')), 422, /only repo, id and madeBy/);
+      for (const method of ['POST', 'PATCH'])
+        expect((await api().manage(method, path())).headers['allow']).toMatch(/^(GET, DELETE|DELETE, GET)$/);
       const [first] = (await list()).reservations;
       expectProblem(await api().manage('DELETE', path().concat(`/${first?.id}`)), 404);
       expect((await list()).reservations).toHaveLength(3);

@@ -84,6 +84,7 @@ const callers: Readonly<
   'GET /v1/tenants/{tenant}/repos/{repo}': 'reader',
   'PATCH /v1/tenants/{tenant}/repos/{repo}': 'manager',
   'DELETE /v1/tenants/{tenant}/repos/{repo}': 'manager',
+  'DELETE /v1/tenants/{tenant}/reservations': 'operator',
   'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': 'manager',
 };
 

@@ -49,6 +49,42 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await add(tenant, { sumBytes: 1, repoLimitBytes: 50 })).toBe('added');
     });
 
+    it('is refused if somebody’s claims were found late since it was read, of the tenant or of the repo', async () => {
+      const late = { bytes: 70, makers: new Map([['ada.b#c', 9]]) };
+      const commitLate = async (tenant: string, of: 'tenant' | 'repo' | 'none') => {
+        const holder = `h${Math.random()}`;
+        const begun = await get().ledger.beginReconcile({ tenant, holder, nowMs: 1, leaseUntilMs: 0 });
+        if (begun.kind !== 'begun') throw new Error(begun.kind);
+        const limit = { ...found, correctionBytes: 0, ...(of === 'repo' && { late }) };
+        const repoLimits = new Map([[app, limit]]);
+        const commit = { ...plainCommit, ...(of === 'tenant' && { late }), repoLimits };
+        const { epoch } = begun;
+        await get().ledger.commitTenant({ tenant, epoch, ...commit, dueAtMs: 9, expiredNotes: [] });
+      };
+      const tenant = await create();
+      await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });
+      const kindOf = async (more: { nobodyIsLate?: boolean; limitBytes?: 'any' } = {}) => {
+        const input = { tenant, sumBytes: 1, limitBytes: 100, repo: { name: app, limitBytes: 50 }, ...more };
+        return (await get().ledger.addCommitted(input)).kind;
+      };
+      const kinds = async () => [
+        await kindOf({ nobodyIsLate: true }),
+        await kindOf({ nobodyIsLate: false }),
+        await kindOf({ nobodyIsLate: true, limitBytes: 'any' }),
+      ];
+      await commitLate(tenant, 'none');
+      expect(await kinds()).toEqual(['added', 'added', 'added']);
+      await commitLate(tenant, 'tenant');
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({ late });
+      expect(await kinds()).toEqual(['refused', 'added', 'added']);
+      await commitLate(tenant, 'repo');
+      expect((await get().ledger.readTenant(tenant))?.late).toBeUndefined();
+      expect((await limitOf(tenant))?.counted?.late).toEqual(late);
+      expect(await kinds()).toEqual(['refused', 'added', 'added']);
+      await commitLate(tenant, 'none');
+      expect(await kinds()).toEqual(['added', 'added', 'added']);
+    });
+
     it('is kept to the byte, beside that of the tenant', async () => {
       const tenant = await create();
       await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });

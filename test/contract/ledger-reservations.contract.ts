@@ -77,7 +77,7 @@ export function reservationContract(open: () => Promise<LedgerUnderTest>): void 
       const tenant = await create({ dueAtMs: 9e15 });
       const isDue = async (nowMs: number) =>
         (await dueOf(get().ledger, { nowMs, tenantsMax: 1000 })).some((due) => due.tenant === tenant);
-      const late = { state: 'issued', lookAtMs: 5000, deletedByMs: 4000 } as const;
+      const late = { state: 'issued', lookAtMs: 5000, deletedByMs: 4000, madeBy: 'github:7' } as const;
       await get().ledger.putReservation({ tenant, reservation: reservation('~r1', late) });
       expect([await isDue(4999), await isDue(5000)]).toEqual([false, true]);
       expect(await allPages(get().ledger.reservations(tenant))).toEqual([reservation('~r1', late)]);

@@ -4,7 +4,7 @@ import type { Shard } from '../../domain/giant/shard.ts';
 import { sha256Hex } from '../../domain/hash.ts';
 import type { Reservation } from '../../domain/reservation.ts';
 import type { StoredPoint } from '../../domain/stored-points.ts';
-import type { RepoLimit, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
+import type { LateLoad, RepoLimit, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { DeletionKey, RepoPath, ReservationKey } from '../../ports/ledger.ts';
 import { refuseNewerFormat } from './format.ts';
 import { byDueIndex, byKindIndex, dueShards } from './table.ts';
@@ -16,6 +16,10 @@ const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((val
 
 /** What tells the format of a tenant's item, in every format. */
 const formatOfTenant = z.object({ tenant: z.string(), format: z.number().default(1) });
+
+const lateLoad = z
+  .object({ bytes, makers: z.record(z.string(), z.number()) })
+  .transform((load) => ({ ...load, makers: new Map(Object.entries(load.makers)) }));
 
 const tenantItem = z.object({
   tenant: z.string(),
@@ -43,6 +47,7 @@ const tenantItem = z.object({
   claimCount: z.number().default(0),
   deletionCount: z.number().default(0),
   repoCount: z.number().default(0),
+  late: lateLoad.optional(),
   settingsVersion: z.number().default(0),
   overtakenEpoch: z.number().default(0),
   fullCountedAtMs: z.number().default(0),
@@ -60,6 +65,7 @@ const countedLimit = z.object({
   storedBytes: bytes,
   floorBaseBytes: bytes,
   floorUntilMs: z.number(),
+  late: lateLoad.optional(),
 });
 
 const countProgress = z.object({
@@ -127,6 +133,7 @@ const reservationItem = z.object({
   deadAtMs: z.number(),
   lookAtMs: nullable(z.number()),
   deletedByMs: z.number().optional(),
+  madeBy: z.string().optional(),
 });
 
 const deletionItem = z.object({
@@ -273,6 +280,10 @@ function repoLimitsIn(item: Record<string, unknown>): Map<string, RepoLimit> {
   });
   return new Map(limits);
 }
+
+/** What is late, as an attribute. */
+export const lateField = (late: LateLoad | undefined) =>
+  late && { ...late, makers: Object.fromEntries(late.makers) };
 
 /** @throws {ZodError} when the item is not a repo's. */
 export function parseRepo(item: unknown): RepoRecord {

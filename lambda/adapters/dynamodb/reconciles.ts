@@ -12,6 +12,7 @@ import {
 import { formatValues, inKnownFormat } from './format.ts';
 import {
   counterField,
+  lateField,
   limitField,
   parseTenant,
   pointsText,
@@ -129,8 +130,10 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       repoCount: commit.repoCount,
       fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
       reservedUntilMs: commit.reservedUntilMs,
+      late: lateField(commit.late),
       ...tenantDueKey(commit),
     }),
+    ...(commit.late ? [] : [removing('late')]),
     adding({
       committedBytes: commit.correctionBytes,
       claimCount: commit.claimCorrection,
@@ -142,10 +145,10 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
 }
 
 function limitsChange(limits: Input<'commitTenant'>['repoLimits']): Clause[] {
-  const commits = [...limits].map(([repo, { correctionBytes, ...found }]) => ({
+  const commits = [...limits].map(([repo, { correctionBytes, late, ...found }]) => ({
     repo,
     correctionBytes,
-    found,
+    found: { ...found, ...(late && { late: lateField(late) }) },
   }));
   return [
     anyNamed(

@@ -150,7 +150,7 @@ async function closeTenant(
  * from the limit that the caller read, and the condition requires that this is still the limit.
  */
 async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<'addCommitted'> {
-  const { tenant, sumBytes, limitBytes, repo, claimCount = 0 } = input;
+  const { tenant, sumBytes, limitBytes, repo, claimCount = 0, nobodyIsLate } = input;
   const repoLimitBytes = limitBytes === 'any' ? null : repo.limitBytes;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
@@ -166,7 +166,14 @@ async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<
       '(attribute_not_exists(#claimCount) OR #claimCount <= :claimsCeiling)',
       ...(limitBytes === 'any'
         ? []
-        : ['#committedBytes <= :ceiling', limitCondition(limitBytes), repoLimitCondition(repoLimitBytes)]),
+        : [
+            '#committedBytes <= :ceiling',
+            limitCondition(limitBytes),
+            repoLimitCondition(repoLimitBytes),
+            ...(nobodyIsLate
+              ? ['attribute_not_exists(#late)', 'attribute_not_exists(#repoLimit.#late)']
+              : []),
+          ]),
       inKnownFormat,
     ),
     values: {

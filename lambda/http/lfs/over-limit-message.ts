@@ -46,6 +46,22 @@ function waysOut(input: { tenant: string; refusal: Refusal; nowMs: number }): st
     : [`${freed}, but that is not enough.`, anyway];
 }
 
+/** What you read if you've claimed too much that never arrived. @param again when to ask again. */
+export function lateMessage(input: {
+  tenant: string;
+  untilMs: number;
+  nowMs: number;
+  again: string;
+}): string {
+  const { tenant, untilMs, nowMs, again } = input;
+  return [
+    'You started uploads that never arrived. They still may, and need more than a tenth of the limit, so other objects',
+    `wait until ${formatTime(untilMs, nowMs)}. Push the same objects again, or ask the operator to cancel those uploads:`,
+    `lfs-quota reservation list ${tenant}.`,
+    again,
+  ].join(' ');
+}
+
 /** `20:06 UTC`, or with its date if that is another day. Rounded up to the minute, so that it is not too early. */
 function formatTime(timeMs: number, nowMs: number): string {
   const [date = '', time = ''] = isoMinute(Math.ceil(timeMs / 60_000) * 60_000);

@@ -43,8 +43,16 @@ export function commitTenant(
   const recordOf = new Map(snapshot.repos.map((record) => [record.repo, record]));
   const objectsOf = ({ repo, scan }: GiantOutcome) => (scan ?? recordOf.get(repo))?.objectCount ?? 0;
   const giantObjects = outcomes.reduce((sum, giant) => sum + objectsOf(giant), 0);
-  const { storedBytes, objectCount, totalBytes, leastBytes, leastUntilMs, reservedUntilMs, claimCount } =
-    recomputed;
+  const {
+    storedBytes,
+    objectCount,
+    totalBytes,
+    leastBytes,
+    leastUntilMs,
+    reservedUntilMs,
+    claimCount,
+    late,
+  } = recomputed;
   return deps.ledger.commitTenant({
     tenant: before.tenant,
     epoch,
@@ -64,6 +72,7 @@ export function commitTenant(
     claimCorrection: claimCount - before.claimCount,
     overtakenEpoch: overtakenEpochOf(before),
     repoCount: input.repoCount,
+    ...(late && { late }),
     fullCountedAtMs: input.isFull ? listedAtMs : null,
     reservedUntilMs,
     expiredNotes: expiredNotes(deps.settings, before, scanBeganMs),
@@ -95,6 +104,7 @@ function limitCommits(input: CommitTenantInput): Map<string, LimitCommit> {
         storedBytes: found.storedBytes,
         floorBaseBytes: found.leastBytes - unsure,
         floorUntilMs: found.leastUntilMs,
+        ...(found.late && { late: found.late }),
       };
       return [[repo, commit]];
     }),

@@ -16,9 +16,11 @@ import {
   newAttempt,
   type UploadVerdict,
 } from './batch-attempt.ts';
+import type { LimitQuestion } from './choose-by-floor.ts';
 import { addWithinLimit, decideAtLimit, type LimitDecision } from './decide-at-limit.ts';
 import { findStoredForUpload } from './find-stored-for-upload.ts';
 import { keepFromDeletion } from './keep-from-deletion.ts';
+import { lateUntilMsOf } from './late-claims.ts';
 import { fitsBeside, limitsOf } from './limit-state.ts';
 import { noteNamed } from './note-named.ts';
 import type { Refusal } from './refusal.ts';
@@ -74,6 +76,9 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
         storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
       );
   }
+  const lateUntilMs = lateUntilMsOf(deps, { attempt, missing, madeBy: input.madeBy });
+  const untilMs = await lateUntilMs(input.tenant);
+  if (untilMs !== undefined) return deferBatch(deps, { attempt, waitMs: lateWaitMs, lateUntilMs: untilMs });
   // A batch that is not expected to fit is usually refused, and a refusal is no reason to recount.
   const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: attempt.beganMs });
   const isExpectedToFit = missing.size > 0 && fitsBeside(limits, sumClaims(missing));
@@ -101,7 +106,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     await deps.ledger.deleteReservation(keyOf(attempt));
     return { kind: 'answered', verdicts };
   }
-  const decision = await decide(deps, { attempt, missing, added, input });
+  const decision = await decide(deps, { attempt, missing, lateUntilMs, added, input });
   // Beside what follows. The answer does not wait for it.
   if ('refusal' in decision && decision.refusal)
     void noteRefusal(deps, input.tenant, decision.refusal, { repo: input.repo, user: input.user ?? null });
@@ -123,13 +128,10 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
 async function decide(
   deps: AdmitUploadDeps,
   {
-    attempt,
-    missing,
     added,
     input,
-  }: {
-    attempt: BatchAttempt;
-    missing: ReadonlyMap<string, number>;
+    ...question
+  }: Pick<LimitQuestion, 'attempt' | 'missing' | 'lateUntilMs'> & {
     added: AddOutcome;
     input: AdmitUploadInput;
   },
@@ -137,10 +139,11 @@ async function decide(
   const { tenant: before, repoObjects } = input;
   switch (added.kind) {
     case 'added':
-      return { kind: 'admit', chosen: missing, refusal: undefined };
+      return { kind: 'admit', chosen: question.missing, refusal: undefined };
     case 'refused':
-      if (hasTooManyClaims(added.tenant, missing)) return { kind: 'unknown', waitMs: retryAfterMaxMs };
-      return decideAtLimit(deps, { attempt, missing, tenant: added.tenant, before, repoObjects });
+      if (hasTooManyClaims(added.tenant, question.missing))
+        return { kind: 'unknown', waitMs: retryAfterMaxMs };
+      return decideAtLimit(deps, { ...question, tenant: added.tenant, before, repoObjects });
     case 'absent':
       return added;
   }
@@ -154,12 +157,12 @@ function hasTooManyClaims(tenant: TenantRecord, claims: ReadonlyMap<string, numb
 /** The recount is queued before the answer: no client is told to retry unless a recount will have the answer. */
 async function deferBatch(
   deps: AdmitUploadDeps,
-  { attempt, waitMs }: { attempt: BatchAttempt; waitMs: number },
-): Promise<AdmitUploadOutcome> {
+  { attempt, waitMs, lateUntilMs }: { attempt: BatchAttempt; waitMs: number; lateUntilMs?: number },
+): Promise<RetryOutcome> {
   const { tenant } = attempt;
   await deps.queue.request({ tenant, reason: 'refusal', full: false });
   await deps.ledger.deleteReservation(keyOf(attempt));
-  return retryLater(deps, waitMs);
+  return { ...retryLater(deps, waitMs), ...(lateUntilMs !== undefined && { lateUntilMs }) };
 }
 
 async function issue(
@@ -238,6 +241,10 @@ function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal): voi
   for (const oid of refusal.oids) verdicts.set(oid, { kind: 'over-limit', refusal });
 }
 
+type RetryOutcome = Extract<AdmitUploadOutcome, { kind: 'retry' }>;
+
+/** A recount settles what has arrived meanwhile. It is seldom later. */
+const lateWaitMs = 60_000;
 /** Longest Retry-After before jitter. git-lfs gives up if the wait is longer than 5 minutes. */
 const retryAfterMaxMs = 4 * 60_000;
 
@@ -246,7 +253,7 @@ const retryAfterMaxMs = 4 * 60_000;
  *
  * @param waitMs earliest time from now at which the answer can differ.
  */
-function retryLater(deps: Pick<Deps, 'ids' | 'settings'>, waitMs = 0): AdmitUploadOutcome {
+function retryLater(deps: Pick<Deps, 'ids' | 'settings'>, waitMs = 0): RetryOutcome {
   const { retryAfterMs } = deps.settings;
   const jitter = Number.parseInt(sha256Hex(deps.ids.random(8)).slice(0, 4), 16) / 0xffff;
   const leastMs = Math.max(retryAfterMs, Math.min(waitMs, retryAfterMaxMs));

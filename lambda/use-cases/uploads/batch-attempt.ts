@@ -40,6 +40,8 @@ export interface AdmitUploadInput {
   readonly user?: string | null;
   /** oid → bytes, valid and distinct, in the order of the request. */
   readonly objects: ReadonlyMap<string, number>;
+  /** Who asks: see {@link makerOf}. undefined: nobody who is held to account. */
+  readonly madeBy?: string | undefined;
 }
 
 /** The outcome for one object. */
@@ -60,7 +62,12 @@ export type UploadVerdict =
 export type AdmitUploadOutcome =
   | { readonly kind: 'answered'; readonly verdicts: ReadonlyMap<string, UploadVerdict> }
   /** Unknown yet: the client is to ask again. If only a recount can find out, it is queued. */
-  | { readonly kind: 'retry'; readonly retryAfterMs: number }
+  | {
+      readonly kind: 'retry';
+      readonly retryAfterMs: number;
+      /** Set if whoever asks has claimed too much that never arrived: when none of it is late any more. */
+      readonly lateUntilMs?: number;
+    }
   /** The tenant was closed or deleted meanwhile. */
   | { readonly kind: 'absent' };
 
@@ -95,6 +102,7 @@ export function newAttempt(
       expiresAtMs,
       deadAtMs: deadAtMs(settings, { expiresAtMs, claims: input.objects }),
       lookAtMs: null,
+      ...(input.madeBy !== undefined && { madeBy: input.madeBy }),
     },
   };
 }

@@ -3,6 +3,7 @@ import { isDead } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import type { AdmitUploadDeps, BatchAttempt } from './batch-attempt.ts';
+import type { LateUntilMs } from './late-claims.ts';
 import { limitsOf } from './limit-state.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
 
@@ -17,6 +18,7 @@ export interface LimitQuestion {
   readonly before: TenantRecord;
   /** How many objects the repo had when it was last counted. undefined: it never was. */
   readonly repoObjects: number | undefined;
+  readonly lateUntilMs: LateUntilMs;
 }
 
 export type FloorChoice =

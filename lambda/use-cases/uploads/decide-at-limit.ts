@@ -47,12 +47,15 @@ export async function addWithinLimit(
 ): Promise<AddOutcome> {
   const { tenant, repo, chosen, notYetAdded } = input;
   if (chosen.size === 0) return { kind: 'added' };
+  const limit = tenant.repoLimits.get(repo);
   return deps.ledger.addCommitted({
     tenant: tenant.tenant,
     sumBytes: sumClaims(notYetAdded),
     limitBytes: sumClaims(chosen) === 0 ? 'any' : tenant.limitBytes,
-    repo: { name: repo, limitBytes: tenant.repoLimits.get(repo)?.limitBytes ?? null },
+    repo: { name: repo, limitBytes: limit?.limitBytes ?? null },
     claimCount: 1 + chosen.size,
+    // Somebody who must wait for what is late would else race the reconcile that finds it.
+    nobodyIsLate: tenant.late === undefined && limit?.counted?.late === undefined,
   });
 }
 
@@ -70,7 +73,7 @@ export async function decideAtLimit(deps: AdmitUploadDeps, question: LimitQuesti
   if (byFloor.kind !== 'fits') return byFloor;
   const { chosen, notYetAdded, refusal } = byFloor;
   const { repo } = question.attempt.reservation;
-  if (await addIfItFits(deps, { tenant, repo, chosen, notYetAdded }))
+  if (await addIfItFits(deps, question, { tenant, repo, chosen, notYetAdded }))
     return { kind: 'admit', chosen, refusal };
   return decideByReconcile(deps, question);
 }
@@ -87,7 +90,7 @@ async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion)
     if (byFloor.kind === 'full' && basis) return { ...byFloor, ownEpoch: tenant.appliedEpoch };
     if (byFloor.kind !== 'fits') return byFloor;
     const { chosen, notYetAdded, refusal } = byFloor;
-    if (await addIfItFits(deps, { tenant, repo, chosen, notYetAdded }))
+    if (await addIfItFits(deps, question, { tenant, repo, chosen, notYetAdded }))
       return { kind: 'admit', chosen, refusal };
     // After another's reconcile, only its floor is known: we try once more.
     if (basis) break;
@@ -117,8 +120,10 @@ async function choose(
 /** Sends nothing if the tenant as read rules it out: a refused condition is billed as a write. */
 async function addIfItFits(
   deps: AdmitUploadDeps,
+  { lateUntilMs }: LimitQuestion,
   input: Parameters<typeof addWithinLimit>[1],
 ): Promise<boolean> {
+  if ((await lateUntilMs(input.tenant)) !== undefined) return false;
   const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: deps.clock.nowMs() });
   if (!fitsBeside(limits, sumClaims(input.notYetAdded)) && sumClaims(input.chosen) > 0) return false;
   return (await addWithinLimit(deps, input)).kind === 'added';

@@ -1,4 +1,4 @@
-import { floorBytes, repoFloorBytes, type TenantRecord } from '../../domain/tenant.ts';
+import { floorBytes, type LateLoad, repoFloorBytes, type TenantRecord } from '../../domain/tenant.ts';
 
 /** A limit that a batch has to stay within, and what is known to be taken up below it. */
 export interface LimitState {
@@ -11,6 +11,7 @@ export interface LimitState {
   readonly countedBytes: number;
   /** The counter. undefined: not counted since the limit was set. */
   readonly committedBytes: number | undefined;
+  readonly late?: LateLoad | undefined;
 }
 
 /** The limits of a batch to a repo: that of its tenant, and one of its own. Unlimited is 2^53 − 1. */
@@ -25,6 +26,7 @@ export function limitsOf(
     provenBytes: floorBytes(tenant, nowMs),
     countedBytes: counted?.storedBytes ?? 0,
     committedBytes: counted === null && limitBytes !== null ? undefined : committedBytes,
+    late: tenant.late,
   };
   const limit = tenant.repoLimits.get(repo);
   if (!limit) return [ofTenant];
@@ -34,6 +36,7 @@ export function limitsOf(
     provenBytes: repoFloorBytes(tenant, { limit, nowMs }),
     countedBytes: limit.counted?.storedBytes ?? 0,
     committedBytes: limit.counted?.committedBytes,
+    late: limit.counted?.late,
   };
   return [ofTenant, ofRepo];
 }

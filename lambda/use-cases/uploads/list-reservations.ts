@@ -11,6 +11,8 @@ type PageInput = Omit<Input<'listReservations'>, 'repo'> & { readonly repos: rea
 /** What is promised to one batch of uploads, for people. */
 export interface ShownReservation extends Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'expiresAtMs'> {
   readonly state: 'pending' | 'issued' | 'late';
+  /** Who asked for it. null: it is not known. */
+  readonly madeBy: string | null;
   /** Objects that it was made for. Of a late one only those that were not seen, or that were deleted since. */
   readonly objectCount: number;
   readonly bytes: number;
@@ -96,6 +98,7 @@ function show(
     state: isLate ? 'late' : reservation.state,
     objectCount: claims.size,
     bytes: sumClaims(claims),
+    madeBy: reservation.madeBy ?? null,
     createdAtMs,
     expiresAtMs,
     hasArrived,

@@ -153,7 +153,7 @@ export class MemoryLedger implements Ledger {
     const items = this.#tenants.get(input.tenant);
     if (!items) return { kind: 'absent' };
     const { record } = items;
-    const { claimCount = 0, sumBytes, limitBytes, repo } = input;
+    const { claimCount = 0, sumBytes, limitBytes, repo, nobodyIsLate } = input;
     const repoLimit = limitBytes === 'any' ? undefined : record.repoLimits.get(repo.name);
     const isWithinRepo =
       (repoLimit?.limitBytes ?? null) === repo.limitBytes &&
@@ -164,6 +164,7 @@ export class MemoryLedger implements Ledger {
       (record.limitBytes === limitBytes &&
         record.committedBytes <= (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes &&
         (limitBytes === null || record.counted !== null) &&
+        (!nobodyIsLate || (!record.late && !repoLimit?.counted?.late)) &&
         isWithinRepo);
     const admitted =
       record.closedAtMs === null && isWithinLimit && record.claimCount <= tenantClaimsMax - claimCount;
@@ -314,7 +315,7 @@ export class MemoryLedger implements Ledger {
     // Nothing else makes it longer.
     if (commit.expiredNotes.length + commit.repoLimits.size > 0) checkExpression(tenantChange(commit));
     const expired = new Set(commit.expiredNotes);
-    const { record } = items;
+    const { late: _, ...record } = items.record;
     items.record = {
       ...record,
       committedBytes: record.committedBytes + commit.correctionBytes,
@@ -335,6 +336,7 @@ export class MemoryLedger implements Ledger {
       ...(commit.shardLists && { shardLists: commit.shardLists }),
       ...(commit.listedObjectCount !== undefined && { listedObjectCount: commit.listedObjectCount }),
       claimCount: record.claimCount + commit.claimCorrection,
+      ...(commit.late && { late: commit.late }),
       overtakenEpoch: commit.overtakenEpoch,
       repoCount: commit.repoCount,
       fullCountedAtMs: commit.fullCountedAtMs ?? record.fullCountedAtMs,

@@ -9,6 +9,7 @@ const issued = {
   objectCount: 2,
   bytes: 9 * mib,
   arrived: false,
+  madeBy: 'github:1234',
   createdAt: '2026-11-21T04:58:00Z',
   expiresAt: '2026-11-21T05:29:00Z',
   reservedUntil: '2026-11-21T05:34:11Z',
@@ -23,7 +24,7 @@ const late = {
   expiresAt: '2026-11-21T03:26:00Z',
   reservedUntil: '2026-11-22T03:31:11Z',
 };
-const arrived = { ...issued, objectCount: 1, bytes: 5 * mib, arrived: true };
+const arrived = { ...issued, madeBy: null, objectCount: 1, bytes: 5 * mib, arrived: true };
 
 let server: TestServer | undefined;
 afterEach(async () => {
@@ -55,10 +56,10 @@ describe('reservation list', () => {
     expect(result).toMatchObject({ code: 0, err: '' });
     expect(result.out).toBe(
       [
-        'repo  state    objects     size  created    URLs expire  room is free',
-        'art   late       1,204  700 MiB  2 h ago    -            in 23 h',
-        'game  issued         2    9 MiB  2 min ago  in 29 min    in 34 min',
-        'game  arrived        1    5 MiB  2 min ago  in 29 min    -',
+        'repo  state    objects     size  created    URLs expire  room is free  made by',
+        'art   late       1,204  700 MiB  2 h ago    -            in 23 h       github:1234',
+        'game  issued         2    9 MiB  2 min ago  in 29 min    in 34 min     github:1234',
+        'game  arrived        1    5 MiB  2 min ago  in 29 min    -             -',
         'Total: 3 reservations, 1,207 objects, 714 MiB. Arrived already: 1 object, 5 MiB.',
         '',
       ].join('\n'),
@@ -100,5 +101,56 @@ describe('reservation list', () => {
     expect(await run('..')).toMatchObject({ code: 2, out: '' });
     expect(await run('acme', '--repo', 'a/b')).toMatchObject({ code: 2, out: '' });
     expect(paths()).toEqual([]);
+  });
+});
+
+describe('reservation cancel', () => {
+  const cancelled = (cancelledCount: number, hasMore = false): Answer => ({
+    status: 200,
+    body: { tenant: 'acme', cancelledCount, bytes: mib, hasMore },
+  });
+  const start = async (answers: Answer[], ask?: (question: string) => Promise<string>) => {
+    server = await startServer(() => answers.shift() ?? cancelled(0));
+    const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 't' };
+    const { asked } = server;
+    return {
+      paths: () => asked.map(({ method, path }) => `${method} ${path}`),
+      run: (...args: string[]) =>
+        cli(['reservation', 'cancel', 'acme', ...args], { env, ...(ask && { ask }) }),
+    };
+  };
+
+  it('asks, and goes on until none is left', async () => {
+    const questions: string[] = [];
+    const { paths, run } = await start([cancelled(1000, true), cancelled(1)], async (question) => {
+      questions.push(question);
+      return 'y';
+    });
+    const result = await run('--made-by', 'github:7');
+    expect(result).toMatchObject({
+      code: 0,
+      out: 'Cancelled 1,001 reservations, 2 MiB. A recount frees their space.\n',
+    });
+    expect(questions).toHaveLength(1);
+    const path = '/v1/tenants/acme/reservations?madeBy=github%3A7';
+    expect(paths()).toEqual([`DELETE ${path}`, `DELETE ${path}`]);
+  });
+
+  it('gives up nothing unless somebody says yes, and says which', async () => {
+    const { paths, run } = await start([], async () => 'n');
+    expect(await run('--all')).toMatchObject({ code: 1, out: '' });
+    expect(await run()).toMatchObject({ code: 2, out: '' });
+    expect(await run('--all', '--id', 'x')).toMatchObject({ code: 2, out: '' });
+    expect(paths()).toEqual([]);
+  });
+
+  it('without a terminal wants --yes', async () => {
+    const { paths, run } = await start([cancelled(1)]);
+    expect(await run('--repo', 'game', '--id', 'x')).toMatchObject({ code: 2 });
+    expect(await run('--repo', 'game', '--id', 'x', '--yes', '--json')).toMatchObject({
+      code: 0,
+      out: `{"tenant":"acme","cancelledCount":1,"bytes":${mib},"hasMore":false}\n`,
+    });
+    expect(paths()).toEqual(['DELETE /v1/tenants/acme/reservations?repo=game&id=x']);
   });
 });

@@ -245,6 +245,7 @@ describe('reservations', () => {
     objectCount: 1,
     bytes,
     arrived,
+    madeBy: null,
     createdAt: '2026-11-23T05:00:00Z',
     expiresAt: '2026-11-23T05:30:00Z',
     reservedUntil,

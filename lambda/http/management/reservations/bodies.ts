@@ -11,6 +11,7 @@ export function reservationBody(reservation: ShownReservation): ReservationBody 
     objectCount,
     bytes,
     arrived: hasArrived,
+    madeBy: reservation.madeBy,
     createdAt: iso(reservation.createdAtMs),
     expiresAt: iso(reservation.expiresAtMs),
     reservedUntil: iso(reservation.heldUntilMs),

@@ -1,11 +1,12 @@
+import { cancelReservations } from '../../../use-cases/uploads/cancel-reservations.ts';
 import { listReservations as listReservationsUseCase } from '../../../use-cases/uploads/list-reservations.ts';
 import { json } from '../../respond.ts';
-import { listedRepos, readerAccess } from '../access.ts';
+import { adminTenantAccess, listedRepos, readerAccess } from '../access.ts';
 import { encodeReservationCursor } from '../cursor.ts';
-import { noBody, type Operations, operation } from '../operation.ts';
+import { change, noBody, type Operations, operation } from '../operation.ts';
 import { pageSizeDefault } from '../queries.ts';
 import { reservationBody } from './bodies.ts';
-import { reservationQuery } from './requests.ts';
+import { cancelQuery, reservationQuery } from './requests.ts';
 
 /** Repo by repo, a page at a time. What holds nothing is not shown, so a page may be shorter than asked for. */
 const listReservations = operation(
@@ -26,6 +27,17 @@ const listReservations = operation(
   },
 );
 
+/** As many as one request can delete in time. */
+const cancelLate = change(
+  { action: 'reservations.cancel', access: adminTenantAccess, query: cancelQuery, body: noBody },
+  async (deps, { tenant: { tenant }, query, trail }) => {
+    const { count, bytes, hasMore } = await cancelReservations(deps, { tenant, ...query });
+    trail.became({ cancelledCount: count, bytes, hasMore });
+    return json(200, { tenant, cancelledCount: count, bytes, hasMore });
+  },
+);
+
 export const reservationOperations = {
   'GET /v1/tenants/{tenant}/reservations': listReservations,
+  'DELETE /v1/tenants/{tenant}/reservations': cancelLate,
 } satisfies Operations;

@@ -12,12 +12,20 @@ const reservationSchema = z
     }),
     objectCount: z.int().min(0).meta({
       description:
-        'Objects that it was made for, also those that have arrived. If it is late, those not seen.',
+        'Objects that it was made for, also those that have arrived. If it is late, the objects not seen.',
     }),
     bytes: bytes.meta({ description: 'Their size.' }),
     arrived: z.boolean().meta({
       description: 'The last count saw all of them. They count as stored, and it holds no room besides.',
     }),
+    madeBy: z
+      .string()
+      .nullable()
+      .meta({
+        description:
+          'The id of the token that asked for it; of the rule that gave a job its token; or of a user, such as github:1234. ' +
+          'null: an older version did not note it, or objects were deleted and may come back.',
+      }),
     createdAt: time,
     expiresAt: time.meta({ description: 'No upload URL of it is valid after this.' }),
     reservedUntil: time.meta({
@@ -31,5 +39,16 @@ const reservationSchema = z
 export const reservationPageSchema = z
   .object({ reservations: z.array(reservationSchema), nextCursor })
   .meta({ id: 'ReservationPage' });
+
+export const cancelledSchema = z
+  .object({
+    tenant: z.string(),
+    cancelledCount: z.int().min(0).meta({ description: 'Cancelled reservations.' }),
+    bytes: bytes.meta({
+      description: 'Bytes that they claimed. An object of several of them counts for each.',
+    }),
+    hasMore: z.boolean().meta({ description: 'Others are left: send the request again.' }),
+  })
+  .meta({ id: 'CancelledReservations' });
 
 export type ReservationBody = z.output<typeof reservationSchema>;

@@ -105,6 +105,7 @@ describe('what reservations may still bring', () => {
         mostUntilMs: deadAtMs + 5,
       },
       late: { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 },
+      lateBy: new Map(),
       newestIssuedMs: 0,
     });
     expect(open(all, 0, ['a', 'b', 'c', 'd']).live).toEqual({
@@ -113,6 +114,24 @@ describe('what reservations may still bring', () => {
       leastUntilMs: Number.MAX_SAFE_INTEGER,
       mostUntilMs: 0,
     });
+  });
+
+  it('tells whose what is late is, each object for one of them, without what somebody live claims', () => {
+    const all = reservationsOf(
+      { ...claims({ a: 10, b: 20 }), madeBy: 'ada' },
+      { ...claims({ b: 20, c: 5 }), madeBy: 'ben', deadAtMs: deadAtMs - 5 },
+      { ...claims({ d: 7, e: 1 }), madeBy: 'ada', deadAtMs: deadAtMs - 9 },
+      { ...claims({ e: 1, f: 3 }), madeBy: 'cat', deadAtMs: 9 * deadAtMs },
+      claims({ g: 100 }),
+    );
+    const { late, lateBy } = open(all, deadAtMs + 1, ['f']);
+    expect(late.mostBytes).toBe(10 + 20 + 5 + 7 + 100);
+    expect(lateBy).toEqual(
+      new Map([
+        ['ada', { bytes: 37, untilMs: deadAtMs + 24 * hour }],
+        ['ben', { bytes: 5, untilMs: deadAtMs - 5 + 24 * hour }],
+      ]),
+    );
   });
 
   it('is held until the last claim with bytes in it can no longer arrive', () => {
@@ -164,6 +183,7 @@ describe('what reservations may still bring', () => {
         leastUntilMs: deadAtMs + 24 * hour - 2000,
         mostUntilMs: deadAtMs + 24 * hour,
       },
+      lateBy: new Map(),
       newestIssuedMs: 0,
     });
     expect(at(deadAtMs + 24 * hour).late.mostBytes).toBe(26);

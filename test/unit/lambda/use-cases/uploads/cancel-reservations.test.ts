@@ -1,0 +1,79 @@
+import { beforeEach, expect, it } from 'vitest';
+import type { Reservation } from '../../../../../lambda/domain/reservation.ts';
+import { cancelReservations } from '../../../../../lambda/use-cases/uploads/cancel-reservations.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+const deathMs = 37 * minute;
+
+let world: MemoryStack;
+const put = (id: string, more: Partial<Reservation> = {}) => {
+  const dead = world.nowMs - minute;
+  return world.ledger.putReservation({
+    tenant,
+    reservation: {
+      id,
+      repo: 'app',
+      state: 'issued',
+      claims: new Map([[oidOf(1), 10]]),
+      createdAtMs: 0,
+      expiresAtMs: dead,
+      deadAtMs: dead,
+      lookAtMs: world.nowMs + minute,
+      ...more,
+    },
+  });
+};
+const left = () => world.ledger.inspect(tenant).reservations.map(({ id }) => id);
+const cancelLate = (filter: { repo?: string; id?: string; madeBy?: string } = {}) =>
+  cancelReservations(world.deps, { tenant, ...filter });
+
+beforeEach(async () => {
+  world = new MemoryStack();
+  await world.create(1000);
+});
+
+it('frees the room that late claims hold beyond the limit, after a recount', async () => {
+  for (const index of [1, 2]) {
+    await world.push('app', { [oidOf(index)]: 1000 });
+    world.nowMs += deathMs;
+    await world.runSchedule();
+  }
+  expect(await world.usage()).toEqual({ committedBytes: 1000, storedBytes: 0 });
+  expect(await cancelLate()).toEqual({ count: 2, bytes: 2000, hasMore: false });
+  expect(world.requests.at(-1)).toMatchObject({ reason: 'manual', full: false });
+  await world.consume();
+  expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
+});
+
+it('leaves what is alive, pending, or was not looked at since its death', async () => {
+  await put('alive', { deadAtMs: world.nowMs, lookAtMs: null });
+  await put('pending', { state: 'pending', lookAtMs: null });
+  await put('unseen', { lookAtMs: null });
+  await put('late');
+  expect(await cancelLate()).toEqual({ count: 1, bytes: 10, hasMore: false });
+  expect(left().sort()).toEqual(['alive', 'pending', 'unseen']);
+});
+
+it('takes those that are named', async () => {
+  await put('a', { madeBy: 'ada' });
+  await put('b', { madeBy: 'ben' });
+  await put('c', { madeBy: 'ada', repo: 'web' });
+  await put('d');
+  await cancelLate({ madeBy: 'ada', repo: 'web' });
+  expect(left().sort()).toEqual(['a', 'b', 'd']);
+  await cancelLate({ id: 'b' });
+  expect(left().sort()).toEqual(['a', 'd']);
+  await cancelLate({ madeBy: 'ada' });
+  expect(left()).toEqual(['d']);
+  await cancelLate({ repo: 'web' });
+  expect(left()).toEqual(['d']);
+});
+
+it('takes a thousand at a time, and recounts only if it took any', async () => {
+  for (let index = 0; index < 1001; index += 1) await put(`r${index}`);
+  expect(await cancelLate()).toEqual({ count: 1000, bytes: 10_000, hasMore: true });
+  expect(await cancelLate()).toEqual({ count: 1, bytes: 10, hasMore: false });
+  const { length } = world.requests;
+  expect(await cancelLate()).toEqual({ count: 0, bytes: 0, hasMore: false });
+  expect(world.requests).toHaveLength(length);
+});

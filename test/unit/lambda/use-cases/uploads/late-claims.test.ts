@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
+import { waitsForLateMs } from '../../../../../lambda/use-cases/uploads/late-claims.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+
+/** A reservation of small objects is dead then, by every clock. */
+const deathMs = 37 * minute;
+const hour = 60 * minute;
+
+let world: MemoryStack;
+
+/** What becomes of a batch of one object: `upload`, `over-limit`, `retry`, or `late`: it has to wait for what is late. */
+async function push(madeBy: string | undefined, repo: string, objects: Readonly<Record<string, number>>) {
+  const outcome = await admitUpload(world.deps, {
+    tenant: await world.record(),
+    repo,
+    objects: new Map(Object.entries(objects)),
+    madeBy,
+  });
+  if (outcome.kind === 'retry') return outcome.lateUntilMs === undefined ? 'retry' : 'late';
+  if (outcome.kind === 'absent') return outcome.kind;
+  return [...outcome.verdicts.values()].map(({ kind }) => kind).join(' ');
+}
+
+const laterDead = async () => {
+  world.nowMs += deathMs;
+  await world.runSchedule();
+};
+
+beforeEach(async () => {
+  world = new MemoryStack();
+  await world.create(1000);
+});
+
+describe('somebody who claims the limit and sends nothing', () => {
+  beforeEach(async () => {
+    expect(await push('mallory', 'mine', { [oidOf(1)]: 1000 })).toBe('upload');
+    await laterDead();
+  });
+
+  it('has to wait before the next batch, and takes nobody room for a day', async () => {
+    expect(await push('mallory', 'mine', { [oidOf(2)]: 1000 })).toBe('late');
+    expect(await push('mallory', 'another', { [oidOf(2)]: 1000 })).toBe('late');
+    expect(await push('mallory', 'mine', { [oidOf(2)]: 1 })).toBe('late');
+    expect(await push('ada', 'game', { [oidOf(3)]: 1000 })).toBe('upload');
+    world.put({ [`game/${oidOf(3)}`]: 1000 });
+    await laterDead();
+    expect(await world.usage()).toEqual({ committedBytes: 1000, storedBytes: 1000 });
+  });
+
+  it('is told until when, with a recount that may settle it sooner', async () => {
+    const [late] = world.ledger.inspect(tenant).reservations;
+    const outcome = await admitUpload(world.deps, {
+      tenant: await world.record(),
+      repo: 'mine',
+      objects: new Map([[oidOf(2), 1]]),
+      madeBy: 'mallory',
+    });
+    expect(outcome).toMatchObject({ kind: 'retry', lateUntilMs: (late?.deadAtMs ?? 0) + 24 * hour });
+    expect(world.requests.at(-1)).toMatchObject({ reason: 'refusal' });
+    // The batch has left no reservation.
+    expect(world.ledger.inspect(tenant).reservations).toHaveLength(1);
+  });
+
+  it('may claim the same objects again, and others once they have arrived', async () => {
+    expect(await push('mallory', 'mine', { [oidOf(1)]: 1000 })).toBe('upload');
+    world.put({ [`mine/${oidOf(1)}`]: 400 });
+    await world.consume();
+    expect(await push('mallory', 'mine', { [oidOf(2)]: 600 })).toBe('upload');
+  });
+
+  it('may claim what is new after a day', async () => {
+    await world.pass(25 * hour);
+    expect(await push('mallory', 'mine', { [oidOf(2)]: 1000 })).toBe('upload');
+  });
+
+  it('cannot overtake the recount that finds it', async () => {
+    await world.pass(25 * hour);
+    expect(await push('mallory', 'mine', { [oidOf(4)]: 1000 })).toBe('upload');
+    world.nowMs += deathMs;
+    const before = await world.record();
+    expect(before.late).toBeUndefined();
+    await world.runSchedule();
+    const outcome = await admitUpload(world.deps, {
+      tenant: before,
+      repo: 'mine',
+      objects: new Map([[oidOf(5), 1000]]),
+      madeBy: 'mallory',
+    });
+    expect(outcome.kind).toBe('retry');
+    expect((await world.record()).committedBytes).toBe(0);
+  });
+});
+
+it('people whose uploads broke off may go on while all of it would fit, and up to a tenth of the limit in any case', async () => {
+  expect(await push('ada', 'game', { [oidOf(1)]: 300 })).toBe('upload');
+  await laterDead();
+  expect((await world.record()).late).toMatchObject({ bytes: 300 });
+  expect(await push('ada', 'game', { [oidOf(2)]: 600 })).toBe('upload');
+  // Live and late together: 300 + 600 + 101.
+  expect(await push('ada', 'game', { [oidOf(3)]: 101 })).toBe('late');
+  expect(await push('ben', 'game', { [oidOf(3)]: 101 })).toBe('upload');
+});
+
+it('a repo with a limit is guarded by its own numbers', async () => {
+  world = new MemoryStack();
+  await world.create(10_000);
+  const { settingsVersion } = await world.record();
+  await world.ledger.setRepoLimit({ tenant, repo: 'game', settingsVersion, limitBytes: 500 });
+  await world.consume({ full: true });
+  expect(await push('mallory', 'game', { [oidOf(1)]: 500 })).toBe('upload');
+  await laterDead();
+  const { late, repoLimits } = await world.record();
+  expect([late, repoLimits.get('game')?.counted?.late?.bytes]).toEqual([undefined, 500]);
+  expect(await push('mallory', 'game', { [oidOf(2)]: 500 })).toBe('late');
+  expect(await push('mallory', 'other', { [oidOf(2)]: 500 })).toBe('upload');
+  expect(await push('ada', 'game', { [oidOf(3)]: 500 })).toBe('upload');
+});
+
+it('what an older version has stored is nobody’s: it keeps nobody waiting', async () => {
+  expect(await push(undefined, 'game', { [oidOf(1)]: 1000 })).toBe('upload');
+  await laterDead();
+  expect((await world.record()).late).toBeUndefined();
+  expect(await push('ada', 'game', { [oidOf(2)]: 1000 })).toBe('upload');
+});
+
+describe('a batch that would be late beyond the limit', () => {
+  const limit = { repo: null, limitBytes: 100, provenBytes: 0, countedBytes: 40, committedBytes: 70 };
+  const waits = (bytes: number, more: { lateBytes?: number; madeBy?: string; nowMs?: number } = {}) => {
+    const { lateBytes = 20, madeBy = 'ada', nowMs = 5 } = more;
+    const late = { bytes: lateBytes, makers: new Map([['ada', 5]]) };
+    return waitsForLateMs([{ ...limit, late }], { madeBy, bytes, nowMs });
+  };
+
+  it('waits: what is late, what is live, and what it asks for', () => {
+    expect([waits(50), waits(51)]).toEqual([undefined, 5]);
+  });
+
+  it('is one of somebody who has a part in it, until that is over', () => {
+    expect([waits(51, { madeBy: 'ben' }), waits(51, { nowMs: 6 })]).toEqual([undefined, undefined]);
+  });
+
+  it('does not count twice what is late beyond the limit already', () => {
+    // 20 of the 30 in the counter are live, and 10 of them late.
+    expect([waits(0, { lateBytes: 110 }), waits(0, { lateBytes: 100 })]).toEqual([5, 5]);
+  });
+});

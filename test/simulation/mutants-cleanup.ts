@@ -30,7 +30,7 @@ const seenBeforeMark: CleanupMutant = {
 const notedAfterDeletions: CleanupMutant = {
   ledger: (ledger, world) =>
     withMethods(ledger, {
-      noteSeen: async (input) => world.scheduler.after(20_000, () => void ledger.noteSeen(input)),
+      noteSeen: async (input) => world.scheduler.after(60_000, () => void ledger.noteSeen(input)),
     }),
 };
 

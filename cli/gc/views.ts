@@ -26,6 +26,7 @@ function foundLines({ found, run, state, deleted }: CleanupBody, view: View): st
     ['stored', sumText(found.stored)],
     ['needed by a commit', sumText(found.kept)],
     ['named by a push since', sumText(found.inUse)],
+    ...(found.reserved ? [['uploaded recently', sumText(found.reserved)]] : []),
     [`younger than ${run?.minAgeDays ?? 0} days`, sumText(found.young)],
     [run?.dryRun ? 'would be deleted' : 'to be deleted', sumText(found.candidates)],
     ...(run?.dryRun === false && state !== 'watching' ? [['deleted', sumText(deleted)]] : []),
@@ -51,7 +52,9 @@ function nextLines(
         return [`Pushes note what they name. Run it ${formatUntil(snapshotFrom, nowMs)}: ${command}\n`];
       if (!run || !found) return [`Run it: ${command}\n`];
       if (found.candidates.objectCount === 0)
-        return [`There is nothing to delete. To end it: lfs-quota gc cancel ${path.tenant} ${path.repo}\n`];
+        return [
+          nothingText(found, { nowMs, command, cancel: `lfs-quota gc cancel ${path.tenant} ${path.repo}` }),
+        ];
       return [
         `Nothing was deleted. To delete: ${command} --delete${found.isMoreThanHalf ? ' --force' : ''}\n`,
       ];
@@ -61,6 +64,16 @@ function nextLines(
     default:
       return [];
   }
+}
+
+/** What was just uploaded is a candidate once its upload URLs have expired. */
+function nothingText(
+  { reserved }: NonNullable<CleanupBody['found']>,
+  { nowMs, command, cancel }: { nowMs: number; command: string; cancel: string },
+): string {
+  if (!reserved) return `Nothing to delete. To finish: ${cancel}\n`;
+  const time = reserved.until.slice(11, 16);
+  return `Nothing to delete yet: ${formatObjects(reserved.objectCount)} can be uploaded again until ${time} UTC. Run it again ${formatUntil(reserved.until, nowMs)}: ${command}\n`;
 }
 
 /** One line, while somebody waits. */

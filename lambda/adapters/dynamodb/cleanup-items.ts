@@ -16,6 +16,7 @@ const selection = z.object({
   kept: sum,
   young: sum,
   inUse: sum,
+  reserved: sum.extend({ untilMs: z.number() }).optional(),
   candidates: sum,
   largest: z.array(z.object({ oid: z.string(), sizeBytes: z.number() })),
 });

@@ -39,8 +39,10 @@ export interface Selection {
   readonly kept: Sum;
   /** Not in the keep-set, but younger than was asked for. */
   readonly young: Sum;
-  /** Neither, but named by a batch since, or reserved. */
+  /** Neither, but named by a batch since. */
   readonly inUse: Sum;
+  /** None of these, but uploaded so recently that a URL might store it again until `untilMs`. Omitted: none. */
+  readonly reserved?: (Sum & { readonly untilMs: number }) | undefined;
   readonly candidates: Sum;
   /** The largest candidates. */
   readonly largest: readonly { readonly oid: string; readonly sizeBytes: number }[];

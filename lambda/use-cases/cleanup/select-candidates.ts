@@ -116,7 +116,8 @@ async function takeStep(deps: CleanupDeps, input: Choosing): Promise<Cleanup> {
   const found = new Found({
     before: selecting?.found ?? { ...nothingFound, folder, seenAtMs },
     keep,
-    isInUse: (oid) => seen.has(oid) || reserved.has(oid),
+    isInUse: (oid) => seen.has(oid),
+    reserved,
     storedBeforeMs: seenAtMs - run.minAgeMs,
     write: (file, candidates) =>
       archives.put(candidatesKey(path, { folder, file }), encodeCandidates(candidates)),
@@ -273,14 +274,17 @@ async function readKeepSet(
   return keep;
 }
 
+/** What live reservations claim: oid → when the last of them is dead. */
 async function readReserved(
   { ledger, clock }: CleanupDeps,
   path: { tenant: string; repo: string },
-): Promise<ReadonlySet<string>> {
-  const reserved = new Set<string>();
+): Promise<ReadonlyMap<string, number>> {
+  const reserved = new Map<string, number>();
   for await (const page of ledger.reservationsOf(path))
     for (const reservation of page)
-      if (!isDead(reservation, clock.nowMs())) for (const oid of reservation.claims.keys()) reserved.add(oid);
+      if (!isDead(reservation, clock.nowMs()))
+        for (const oid of reservation.claims.keys())
+          reserved.set(oid, Math.max(reservation.deadAtMs, reserved.get(oid) ?? 0));
   return reserved;
 }
 
@@ -303,6 +307,8 @@ interface FoundInput {
   readonly before: Selection;
   readonly keep: PrefixSet;
   readonly isInUse: (oid: string) => boolean;
+  /** oid → until when its reservation lives. */
+  readonly reserved: ReadonlyMap<string, number>;
   /** Younger objects are kept. */
   readonly storedBeforeMs: number;
   readonly write: (file: number, candidates: readonly Candidate[]) => Promise<void>;
@@ -312,12 +318,14 @@ interface FoundInput {
 class Found {
   readonly #input: FoundInput;
   readonly #sums: Record<Kind | 'listed', Sum>;
+  #reserved: Selection['reserved'];
   #waiting: Candidate[] = [];
   #files: number;
   #largest: readonly Candidate[];
 
   constructor(input: FoundInput) {
-    const { listed, kept, young, inUse, candidates, files, largest } = input.before;
+    const { listed, kept, young, inUse, reserved, candidates, files, largest } = input.before;
+    this.#reserved = reserved;
     this.#input = input;
     this.#sums = { listed, kept, young, inUse, candidates };
     this.#files = files;
@@ -332,6 +340,10 @@ class Found {
       const candidate = { oid, sizeBytes: page.sizeAt(index) };
       this.#note('listed', candidate);
       const kind = this.#kindOf(oid, page.lastModifiedMsAt(index));
+      if (kind === 'reserved') {
+        this.#noteReserved(candidate);
+        continue;
+      }
       this.#note(kind, candidate);
       if (kind === 'candidates') this.#choose(candidate);
     }
@@ -341,15 +353,23 @@ class Found {
   async end(): Promise<Selection> {
     if (this.#waiting.length > 0) await this.#flush();
     const { folder, seenAtMs } = this.#input.before;
-    return { folder, seenAtMs, ...this.#sums, files: this.#files, largest: this.#largest };
+    const reserved = this.#reserved && { reserved: this.#reserved };
+    return { folder, seenAtMs, ...this.#sums, ...reserved, files: this.#files, largest: this.#largest };
   }
 
-  #kindOf(oid: string, storedAtMs: number | undefined): Kind {
-    const { keep, isInUse, storedBeforeMs } = this.#input;
+  #kindOf(oid: string, storedAtMs: number | undefined): Kind | 'reserved' {
+    const { keep, isInUse, reserved, storedBeforeMs } = this.#input;
     if (keep.has(oid)) return 'kept';
     if (isInUse(oid)) return 'inUse';
+    if (reserved.has(oid)) return 'reserved';
     // If the store does not say when, it may have been now.
     return storedAtMs !== undefined && storedAtMs <= storedBeforeMs ? 'candidates' : 'young';
+  }
+
+  #noteReserved({ oid, sizeBytes }: Candidate): void {
+    const { untilMs, ...before } = this.#reserved ?? { ...none, untilMs: 0 };
+    const more = plus(before, { objectCount: 1, bytes: sizeBytes });
+    this.#reserved = { ...more, untilMs: Math.max(untilMs, this.#input.reserved.get(oid) ?? 0) };
   }
 
   #note(kind: Kind | 'listed', { sizeBytes }: Candidate): void {

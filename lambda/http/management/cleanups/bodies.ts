@@ -1,4 +1,10 @@
-import { type Cleanup, isTooMuch, isUnderWay, snapshotFromMs } from '../../../domain/cleanup/cleanup.ts';
+import {
+  type Cleanup,
+  isTooMuch,
+  isUnderWay,
+  type Selection,
+  snapshotFromMs,
+} from '../../../domain/cleanup/cleanup.ts';
 import { candidatesKey } from '../../../domain/cleanup/cleanup-keys.ts';
 import type { Deps } from '../../../use-cases/deps.ts';
 import { iso } from '../fields.ts';
@@ -38,6 +44,7 @@ export async function cleanupBody(
       kept: selection.kept,
       young: selection.young,
       inUse: selection.inUse,
+      ...reservedBody(selection),
       candidates: selection.candidates,
       isMoreThanHalf: isTooMuch(selection),
       largest: [...selection.largest],
@@ -46,6 +53,12 @@ export async function cleanupBody(
     failure,
     deleted: progress.deleted,
   };
+}
+
+function reservedBody({ reserved }: Selection): Pick<NonNullable<CleanupBody['found']>, 'reserved'> {
+  if (!reserved) return {};
+  const { untilMs, ...sum } = reserved;
+  return { reserved: { ...sum, until: iso(untilMs) } };
 }
 
 async function signedLists(

@@ -33,7 +33,10 @@ export const cleanupSchema = z
         kept: sum.meta({ description: 'In the keep-set.' }),
         young: sum.meta({ description: 'Not in it, but stored lately.' }),
         inUse: sum.meta({
-          description: 'Neither, but named by a push since the clean-up was opened, or reserved.',
+          description: 'Neither, but named by a push since the clean-up was opened.',
+        }),
+        reserved: sum.extend({ until: time }).optional().meta({
+          description: 'None of these, but uploaded recently: a run can choose them from `until` on.',
         }),
         candidates: sum.meta({ description: 'All others: what is deleted, unless somebody names it first.' }),
         isMoreThanHalf: z.boolean().meta({ description: 'Of the bytes. Then it takes `force`.' }),

@@ -57,9 +57,16 @@ it.each<[string, Partial<CleanupBody>, string]>([
     'Nothing was deleted. To delete: lfs-quota gc run acme game --clone DIR --delete --force',
   ],
   [
+    'only what was just uploaded',
+    {
+      found: { ...found, candidates: sum(0), reserved: { ...sum(6), until: '2026-11-21T04:40:00Z' } },
+    },
+    'Nothing to delete yet: 6 objects can be uploaded again until 04:40 UTC. Run it again in 40 min: lfs-quota gc run acme game --clone DIR',
+  ],
+  [
     'nothing found',
     { found: { ...found, candidates: sum(0) } },
-    'There is nothing to delete. To end it: lfs-quota gc cancel acme game',
+    'Nothing to delete. To finish: lfs-quota gc cancel acme game',
   ],
   ['deleting', { state: 'deleting' }, 'It goes on by itself: lfs-quota gc status acme game'],
 ])('a clean-up says what comes next: %s', (_, more, line) => {

@@ -120,6 +120,7 @@ describe('a run', () => {
         lookAtMs: null,
       },
     });
+    const reservedUntilMs = world.nowMs + hour;
     await world.run([0], { minAgeMs: day });
     await world.consume();
     const { state, selection, progress } = await world.cleanup();
@@ -128,7 +129,9 @@ describe('a run', () => {
       listed: { objectCount: 7, bytes: 28 },
       kept: { objectCount: 1, bytes: 1 },
       young: { objectCount: 1, bytes: 7 },
-      inUse: { objectCount: 2, bytes: 5 },
+      inUse: { objectCount: 1, bytes: 2 },
+      // Of what was just uploaded it is known when a run can choose it.
+      reserved: { objectCount: 1, bytes: 3, untilMs: reservedUntilMs },
       candidates: { objectCount: 3, bytes: 15 },
       largest: [5, 4, 3].map((index) => ({ oid: oidAt(index), sizeBytes: index + 1 })),
     });

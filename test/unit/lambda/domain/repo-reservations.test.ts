@@ -227,6 +227,12 @@ describe('what reservations may still bring', () => {
     expect(openBehind(reservationsOf(late), lookAtMs - 1)).toEqual([0, 0, 10]);
     expect(openBehind(reservationsOf(late), lookAtMs)).toEqual([10, 0, 0]);
   });
+
+  it('keeps the floor of a live one if it died with a smaller claim on the same object', () => {
+    const all = reservationsOf({ ...claims({ a: 5 }), deadAtMs: 0 }, claims({ a: 10 }));
+    const counted = { scan: undefined, covered: new Set<string>(), isBehind: true };
+    expect(all.openClaims({ counted, nowMs: 1, clockSkewMs: 1000 }).live.leastBytes).toBe(10);
+  });
 });
 
 describe('a dead reservation', () => {

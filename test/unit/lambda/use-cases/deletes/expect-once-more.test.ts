@@ -3,7 +3,7 @@ import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
-import { expectedOnceMore } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
+import { expectedOnceMore, findYoung } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
 import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
@@ -372,5 +372,24 @@ describe('deleted objects that a second PUT may bring back', () => {
       expect(await expected(two, world.nowMs)).toMatchObject({ late: { claims }, tooMany: false });
       expect(await expected({ ...two, [oidOf(3)]: 7 }, world.nowMs)).toMatchObject({ tooMany: true });
     });
+  });
+});
+
+describe('which objects may be stored once more', () => {
+  const find = (head: () => Promise<undefined>, ...names: string[]) => {
+    const world = new MemoryStack();
+    return findYoung({ ...world.deps, store: { ...world.deps.store, head } }, { tenant, repo: 'app', names });
+  };
+
+  it('is none that is gone, and the store is asked for objects alone', async () => {
+    const head = vi.fn(async () => undefined);
+    expect(await find(head, oidOf(1), 'notes.txt')).toEqual(new Set());
+    expect(head).toHaveBeenCalledTimes(1);
+  });
+
+  it('is unknown if the store is unavailable, and any other error ends the run', async () => {
+    const failing = (error: Error) => () => Promise.reject(error);
+    expect(await find(failing(new StoreUnavailableError('503')), oidOf(1))).toBeUndefined();
+    await expect(find(failing(new TypeError('a mistake')), oidOf(1))).rejects.toThrow('a mistake');
   });
 });

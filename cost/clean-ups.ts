@@ -65,8 +65,10 @@ export function cleanUpRun({ repoObjects, gone }: CleanUpShape): Operation {
       listExports: 1,
       seen: 2 + pieces,
       reservationsOf: 1 + pieces,
-      readTenant: (calls.readTenant ?? 0) + pieces,
-      deletionsOf: pieces,
+      // The budget of LISTs is read before a step, and charged after it.
+      readTenant: (calls.readTenant ?? 0) + 2 + pieces,
+      setLease: 1,
+      deletionsNaming: pieces,
       putDeletion: pieces,
       claimDeletion: pieces,
       readRepo: 2 * pieces,
@@ -81,7 +83,7 @@ export function cleanUpRun({ repoObjects, gone }: CleanUpShape): Operation {
       PUT: files,
       DELETE: gone + 1 + files,
     },
-    tableRounds: counted.tableRounds + 11 + 13 * pieces,
+    tableRounds: counted.tableRounds + 14 + 13 * pieces,
     headRounds:
       2 +
       2 * files +

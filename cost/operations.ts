@@ -29,6 +29,7 @@ export type TableCall =
   | 'putRefreshState'
   | 'addCommitted'
   | 'meterDownloads'
+  | 'addDownloadsToDay'
   | 'putReservation'
   | 'issueReservation'
   | 'deleteReservation'
@@ -54,6 +55,8 @@ export type CleanUpCall =
   | 'noteSeen'
   | 'seen'
   | 'listExports'
+  | 'setLease'
+  | 'deletionsNaming'
   | 'putDeletion'
   | 'claimDeletion'
   | 'endDeletion'
@@ -120,9 +123,9 @@ export function downloadBatch(objects: number, repoObjects?: number): Operation 
   return {
     function: 'lfsBatch',
     objects,
-    // Beside the question to the store.
-    calls: { ...authenticated, ...calls, meterDownloads: 1 },
-    tableRounds: 2,
+    // After the store's answer, both at once.
+    calls: { ...authenticated, ...calls, meterDownloads: 1, addDownloadsToDay: 1 },
+    tableRounds: 3,
     ...rounds,
   };
 }

@@ -115,9 +115,10 @@ export function unitsOfCall(call: TableCall, sizes: TableSizes): TableUnits {
     case 'daysOfHistory':
       // Eventually consistent.
       return reads(readUnits(historyDays * historyItemBytes) / 2);
+    // The item of the month.
     case 'meterDownloads':
-      // The item of the month, and that of the day.
-      return writes(2);
+    case 'addDownloadsToDay':
+      return writes(1);
     case 'addCommitted':
     case 'beginReconcile':
       return writes(writeUnits(tenantItemBytes));
@@ -145,6 +146,7 @@ function unitsOfCleanUp(call: CleanUpCall, sizes: TableSizes): TableUnits {
     case 'listExports':
     // What was named since a moment ago.
     case 'seen':
+    case 'deletionsNaming':
       return reads(1);
     case 'beginAudit':
     case 'finishAudit':
@@ -160,6 +162,7 @@ function unitsOfCleanUp(call: CleanUpCall, sizes: TableSizes): TableUnits {
     case 'markDirty':
       return writes(writeUnits(repoItemBytes(0)));
     case 'announceDelete':
+    case 'setLease':
     case 'removeNote':
       return writes(writeUnits(tenantItemBytes));
     case 'putDeletion':

@@ -4,7 +4,7 @@ import { ask } from './api.ts';
 import { Card, Problem } from './parts.tsx';
 import { bytesText } from './text.ts';
 
-/** What a person has typed as a limit. An empty field is never "unlimited": that's the box's. */
+/** A limit as it was typed. An empty field is never "unlimited": that's the box's. */
 export interface TypedLimit {
   readonly size: string;
   readonly isUnlimited: boolean;
@@ -12,36 +12,28 @@ export interface TypedLimit {
 
 /** The limit that was typed, null for unlimited, or a problem to show. */
 export function readLimit({ size, isUnlimited }: TypedLimit): { bytes: number | null } | { problem: string } {
-  if (isUnlimited) return { bytes: null };
-  if (size.trim() === '') return { problem: 'Enter a size, such as 50 GiB, or check Unlimited.' };
-  return parseSize(size);
+  return isUnlimited ? { bytes: null } : parseSize(size);
 }
 
-export function LimitField(props: {
-  id: string;
-  label: string;
-  typed: TypedLimit;
-  onType: (typed: TypedLimit) => void;
-}) {
-  const { id, label, typed, onType } = props;
+export function LimitField(props: { typed: TypedLimit; onType: (typed: TypedLimit) => void }) {
+  const { typed, onType } = props;
   return (
     <>
-      <label for={id}>{label}</label>
+      <label for="limit">Storage limit</label>
       <input
-        id={id}
+        id="limit"
         type="text"
         autocomplete="off"
-        placeholder="50 GiB"
         disabled={typed.isUnlimited}
         value={typed.size}
         onInput={({ currentTarget }) => onType({ ...typed, size: currentTarget.value })}
       />
-      <label class="box">
+      <label>
         <input
           type="checkbox"
           checked={typed.isUnlimited}
           onChange={({ currentTarget }) => onType({ ...typed, isUnlimited: currentTarget.checked })}
-        />
+        />{' '}
         Unlimited
       </label>
     </>
@@ -63,39 +55,37 @@ export function Limit(props: {
   const { tenant, limitBytes, storedBytes, onChanged } = props;
   const now = typedOf(limitBytes);
   const [typed, setTyped] = useState(now);
-  const [warning, setWarning] = useState<string>();
-  const [problem, setProblem] = useState<string>();
-  const isSame =
-    typed.isUnlimited === now.isUnlimited && (typed.isUnlimited || typed.size.trim() === now.size);
+  const [said, setSaid] = useState<string>();
+  const [isWarned, setIsWarned] = useState(false);
+  const textOf = ({ size, isUnlimited }: TypedLimit) => isUnlimited || size.trim();
   const type = (next: TypedLimit) => {
     setTyped(next);
-    setWarning(undefined);
+    setIsWarned(false);
   };
   const change = async (event: Event) => {
     event.preventDefault();
     const limit = readLimit(typed);
-    if ('problem' in limit) return setProblem(limit.problem);
-    setProblem(undefined);
+    if ('problem' in limit) return setSaid(limit.problem);
     const { bytes } = limit;
-    if (bytes !== null && bytes < storedBytes && warning === undefined)
-      return setWarning(
-        `${tenant} stores ${bytesText(storedBytes)}, more than ${bytesText(bytes)}. Uploads fail until you delete ${bytesText(storedBytes - bytes)}.`,
-      );
+    if (bytes !== null && bytes < storedBytes && !isWarned) {
+      setIsWarned(true);
+      return setSaid(`Uploads fail until you delete ${bytesText(storedBytes - bytes)}.`);
+    }
     const outcome = await ask(`/v1/tenants/${tenant}`, { method: 'PATCH', body: { limitBytes: bytes } });
-    if (outcome.kind === 'refused') return setProblem(outcome.detail);
-    if (outcome.kind !== 'ok') return setProblem("Couldn't save. Retry.");
+    if (outcome.kind !== 'ok')
+      return setSaid(outcome.kind === 'refused' ? outcome.detail : "Couldn't save. Retry.");
+    setSaid(undefined);
     type(typedOf(bytes));
     onChanged();
   };
   return (
-    <Card title="Limit" note={limitBytes === null ? 'unlimited now' : `${bytesText(limitBytes)} now`}>
+    <Card title="Limit" note={limitBytes === null ? 'unlimited' : bytesText(limitBytes)}>
       <form class="fields" onSubmit={(event) => void change(event)}>
-        <LimitField id="new-limit" label="Storage limit" typed={typed} onType={type} />
-        <Problem text={warning} />
-        <button type="submit" class={warning === undefined ? '' : 'bad'} disabled={isSame}>
-          {warning === undefined ? 'Save' : 'Save anyway'}
+        <LimitField typed={typed} onType={type} />
+        <button type="submit" class={isWarned ? 'bad' : ''} disabled={textOf(typed) === textOf(now)}>
+          {isWarned ? 'Save anyway' : 'Save'}
         </button>
-        <Problem text={problem} />
+        <Problem text={said} />
       </form>
     </Card>
   );

@@ -262,7 +262,7 @@ function NewTenant({ onMade }: { onMade: () => void }) {
         value={tenant}
         onInput={({ currentTarget }) => setTenant(currentTarget.value)}
       />
-      <LimitField id="tenant-limit" label="Storage limit" typed={typed} onType={setTyped} />
+      <LimitField typed={typed} onType={setTyped} />
       <button type="submit" class="primary">
         Make the tenant
       </button>

@@ -61,7 +61,7 @@ export function otherRouteTests(api: () => Api): void {
         ['DELETE', '/v1/tenants', 'GET, POST'],
         ['PUT', '/v1/tenants/acme', 'GET, PATCH, DELETE'],
         ['POST', '/v1/tenants/acme/subscription', 'GET'],
-        ['DELETE', '/v1/tenants/acme/reservations', 'GET'],
+        ['PUT', '/v1/tenants/acme/reservations', 'GET, DELETE'],
         ['GET', '/v1/tenants/acme/reconcile', 'POST'],
       ] as const) {
         const answer = await api().send({ method, path, headers });

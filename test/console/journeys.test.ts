@@ -293,7 +293,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.getByRole('button', { name: 'New tenant' }).click();
     await at.page.getByLabel('Name').fill(name);
     for (const [typed, said] of [
-      ['', 'Enter a size, such as 50 GiB, or check Unlimited.'],
+      ['', 'Use a size below 8 PiB'],
       ['10', '"10" has no unit. Did you mean 10GiB?'],
       ['12 apples', 'Use a size below 8 PiB'],
     ] as const) {
@@ -313,13 +313,13 @@ describeInBrowser('what somebody does in the console', (launch) => {
     expect(await save.isDisabled()).toBe(true);
     await at.page.getByLabel('Storage limit').fill('');
     await save.click();
-    await at.page.getByText('Enter a size, such as 50 GiB, or check Unlimited.').waitFor();
+    await at.page.getByText('Use a size below 8 PiB').waitFor();
     await at.page.getByLabel('Storage limit').fill('1.5 TiB');
     await save.click();
     await at.page.getByText('used of 1.5').waitFor();
     await at.page.getByLabel('Unlimited').check();
     await save.click();
-    await at.page.getByText('unlimited now').waitFor();
+    await at.page.getByText('unlimited', { exact: true }).waitFor();
     await at.page.getByRole('link', { name: 'All tenants' }).click();
     await at.page.getByRole('heading', { name: 'Tenants', exact: true }).waitFor();
     expect(at.messages).toEqual([]);

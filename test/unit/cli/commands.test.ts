@@ -427,7 +427,7 @@ describe('--json', () => {
   const text =
     '{ "tenant":"acme",\n "plan":null, "limitBytes":null, "downloadLimitBytes":null,"reposMustExist":false, "createdAt":"2026-11-20T05:00:00Z", "usage":null, "new":1 }';
   const subscription =
-    '{"tenant":"acme","plan":null,"limitBytes":1e3,"downloadLimitBytes":null,"reposMustExist":false,"usage":null,"forecast":{"fullOn":null,"reason":"unlimited","bytesPerDay":null},"repos":[],"refreshing":false}';
+    '{"tenant":"acme","plan":null,"limitBytes":1e3,"downloadLimitBytes":null,"reposMustExist":false,"usage":null,"forecast":{"fullOn":null,"reason":"unlimited","bytesPerDay":null},"lastRefusals":[],"repos":[],"refreshing":false}';
   const newToken =
     '{"tokenId":"a","token":"lfsq_","tenant":"acme","scope":"read","label":null,"user":null,"repos":null,"createdAt":"2026-11-20T05:00:00Z","expiresAt":null,"lastUsedAt":null}';
 

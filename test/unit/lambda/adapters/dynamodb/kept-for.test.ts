@@ -38,6 +38,7 @@ beforeEach(() => {
   client.on('PutItem').resolves({});
   client.on('UpdateItem').resolves({});
   client.on('GetItem').resolves({});
+  client.on('Query').resolves({});
 });
 
 describe('the table may remove by itself', () => {

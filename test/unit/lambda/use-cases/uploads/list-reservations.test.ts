@@ -32,6 +32,7 @@ describe('a reservation in the list', () => {
         objectCount: 2,
         bytes: 15,
         hasArrived: false,
+        madeBy: null,
         createdAtMs: beganMs,
         expiresAtMs: beganMs + 31 * minute,
         heldUntilMs: beganMs + lifeMs,

@@ -44,6 +44,7 @@ describe('a refusal', () => {
       storedBytes: 0,
       reservedBytes: 900,
       reservedUntilMs: world.nowMs - minute + lifeMs,
+      refusedBytes: 200,
       missingBytes: 100,
       isWaitingEnough: true,
     });

@@ -44,8 +44,7 @@ export function ObjectRow(props: {
     } else if (outcome.kind !== 'signed-out')
       setState({
         kind: 'refused',
-        detail:
-          outcome.kind === 'refused' ? outcome.detail : 'It could not be deleted now: try again in a moment.',
+        detail: outcome.kind === 'refused' ? outcome.detail : "Couldn't delete. Retry.",
       });
   };
   return (

@@ -245,9 +245,7 @@ function NewTenant({ onMade }: { onMade: () => void }) {
     const body = { tenant: tenant.trim(), limitBytes: limit.bytes };
     const outcome = await ask('/v1/tenants', { method: 'POST', body });
     if (outcome.kind === 'ok') return onMade();
-    setProblem(
-      outcome.kind === 'refused' ? outcome.detail : 'It could not be made now: try again in a moment.',
-    );
+    setProblem(outcome.kind === 'refused' ? outcome.detail : "Couldn't save. Retry.");
   };
   return (
     <form class="fields" onSubmit={(event) => void make(event)}>

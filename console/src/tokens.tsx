@@ -48,11 +48,7 @@ export function Tokens(props: {
   useEffect(() => void read(), [tenant]);
   const revoke = async ({ tokenId }: TokenBody) => {
     const outcome = await ask(`${path}/${tokenId}`, { method: 'DELETE' });
-    setProblem(
-      outcome.kind === 'ok' || outcome.kind === 'refused'
-        ? undefined
-        : 'It could not be revoked now: try again in a moment.',
-    );
+    setProblem(outcome.kind === 'ok' || outcome.kind === 'refused' ? undefined : "Couldn't revoke. Retry.");
     await read();
     open.current?.focus();
   };
@@ -183,9 +179,7 @@ function NewToken({ path, onMade }: { path: string; onMade: (secret: string) => 
     };
     const outcome = await ask<{ token: string }>(path, { method: 'POST', body });
     if (outcome.kind === 'ok') return onMade(outcome.body.token);
-    setProblem(
-      outcome.kind === 'refused' ? outcome.detail : 'It could not be made now: try again in a moment.',
-    );
+    setProblem(outcome.kind === 'refused' ? outcome.detail : "Couldn't save. Retry.");
   };
   return (
     <form class="fields" onSubmit={(event) => void make(event)}>

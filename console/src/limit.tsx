@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { formatBytes, parseSize } from '../../lambda/domain/bytes.ts';
 import { ask } from './api.ts';
 import { Card, Problem } from './parts.tsx';
-import { bytesText } from './text.ts';
+import { bytesText, notDone } from './text.ts';
 
 /** A limit as it was typed. An empty field is never "unlimited": that's the box's. */
 export interface TypedLimit {
@@ -72,8 +72,7 @@ export function Limit(props: {
       return setSaid(`Uploads fail until you delete ${bytesText(storedBytes - bytes)}.`);
     }
     const outcome = await ask(`/v1/tenants/${tenant}`, { method: 'PATCH', body: { limitBytes: bytes } });
-    if (outcome.kind !== 'ok')
-      return setSaid(outcome.kind === 'refused' ? outcome.detail : "Couldn't save. Retry.");
+    if (outcome.kind !== 'ok') return setSaid(outcome.kind === 'refused' ? outcome.detail : notDone);
     setSaid(undefined);
     type(typedOf(bytes));
     onChanged();

@@ -5,7 +5,7 @@ import type { DeletePlanBody } from '../../lambda/http/management/deletes/schema
 import type { ObjectBody } from '../../lambda/http/management/objects/schemas.ts';
 import { ask } from './api.ts';
 import { Problem } from './parts.tsx';
-import { bytesText } from './text.ts';
+import { bytesText, notDone } from './text.ts';
 
 /** What is known of a delete: what it would do, or that it was refused. */
 type Delete =
@@ -44,7 +44,7 @@ export function ObjectRow(props: {
     } else if (outcome.kind !== 'signed-out')
       setState({
         kind: 'refused',
-        detail: outcome.kind === 'refused' ? outcome.detail : "Couldn't delete. Retry.",
+        detail: outcome.kind === 'refused' ? outcome.detail : notDone,
       });
   };
   return (

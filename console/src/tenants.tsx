@@ -11,7 +11,7 @@ import { Card, Cut, Problem } from './parts.tsx';
 import { useNow, usePoll } from './poll.ts';
 import { Status } from './status.tsx';
 import { groupText, isInGroup, type TenantGroup, tenantGroups } from './tenant-groups.ts';
-import { bytesText, percentText } from './text.ts';
+import { bytesText, notDone, percentText } from './text.ts';
 import { Bar, countText } from './usage.tsx';
 
 const pagesMax = 10;
@@ -245,7 +245,7 @@ function NewTenant({ onMade }: { onMade: () => void }) {
     const body = { tenant: tenant.trim(), limitBytes: limit.bytes };
     const outcome = await ask('/v1/tenants', { method: 'POST', body });
     if (outcome.kind === 'ok') return onMade();
-    setProblem(outcome.kind === 'refused' ? outcome.detail : "Couldn't save. Retry.");
+    setProblem(outcome.kind === 'refused' ? outcome.detail : notDone);
   };
   return (
     <form class="fields" onSubmit={(event) => void make(event)}>

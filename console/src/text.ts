@@ -56,3 +56,6 @@ export function whoText(session: SessionBody): string {
   if (session.kind === 'operator') return 'operator';
   return `${tokenName(session)} · ${scopeText[session.scope ?? 'read']}`;
 }
+
+/** The answer to a click was lost, or was none. */
+export const notDone = "Couldn't save. Retry.";

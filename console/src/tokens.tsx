@@ -5,7 +5,7 @@ import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
 import { ask, askPages, type Listed } from './api.ts';
 import { CsvButton } from './csv-button.tsx';
 import { Card, Code, Cut, Problem } from './parts.tsx';
-import { scopeText, tokenName } from './text.ts';
+import { notDone, scopeText, tokenName } from './text.ts';
 
 const pagesMax = 10;
 type Scope = TokenBody['scope'];
@@ -48,7 +48,7 @@ export function Tokens(props: {
   useEffect(() => void read(), [tenant]);
   const revoke = async ({ tokenId }: TokenBody) => {
     const outcome = await ask(`${path}/${tokenId}`, { method: 'DELETE' });
-    setProblem(outcome.kind === 'ok' || outcome.kind === 'refused' ? undefined : "Couldn't revoke. Retry.");
+    setProblem(outcome.kind === 'ok' || outcome.kind === 'refused' ? undefined : notDone);
     await read();
     open.current?.focus();
   };
@@ -179,7 +179,7 @@ function NewToken({ path, onMade }: { path: string; onMade: (secret: string) => 
     };
     const outcome = await ask<{ token: string }>(path, { method: 'POST', body });
     if (outcome.kind === 'ok') return onMade(outcome.body.token);
-    setProblem(outcome.kind === 'refused' ? outcome.detail : "Couldn't save. Retry.");
+    setProblem(outcome.kind === 'refused' ? outcome.detail : notDone);
   };
   return (
     <form class="fields" onSubmit={(event) => void make(event)}>

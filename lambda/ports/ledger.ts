@@ -146,6 +146,8 @@ export interface TenantLedger {
     repo: { readonly name: string; readonly limitBytes: number | null };
     /** The reservation and its claims. Default: 0. */
     claimCount?: number;
+    /** Refused if a counter holds more before. Default: no matter. Without a limit (`any`) neither counts. */
+    beforeMax?: { readonly tenantBytes?: number; readonly repoBytes?: number };
     /** As it was read, `late` is set of neither the tenant nor the repo. Refused if it is set since. */
     nobodyIsLate?: boolean;
   }): Promise<AddOutcome>;

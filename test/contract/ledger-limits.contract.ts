@@ -85,6 +85,26 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await kinds()).toEqual(['added', 'added', 'added']);
     });
 
+    it('takes no more beside what the caller says that the counters hold at most', async () => {
+      const tenant = await create();
+      await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });
+      await commit(tenant, { [app]: 20 });
+      const kindOf = async (beforeMax: { tenantBytes?: number; repoBytes?: number }) => {
+        const input = { tenant, sumBytes: 1, limitBytes: 100, repo: { name: app, limitBytes: 50 } };
+        return (await get().ledger.addCommitted({ ...input, beforeMax })).kind;
+      };
+      expect([await kindOf({ tenantBytes: -1 }), await kindOf({ repoBytes: 19 })]).toEqual([
+        'refused',
+        'refused',
+      ]);
+      expect(await kindOf({ tenantBytes: 0, repoBytes: 20 })).toBe('added');
+      expect([await kindOf({ tenantBytes: 0 }), await kindOf({ repoBytes: 20 })]).toEqual([
+        'refused',
+        'refused',
+      ]);
+      expect(await kindOf({ tenantBytes: 1, repoBytes: 21 })).toBe('added');
+    });
+
     it('is kept to the byte, beside that of the tenant', async () => {
       const tenant = await create();
       await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });

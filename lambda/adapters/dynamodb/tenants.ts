@@ -150,7 +150,8 @@ async function closeTenant(
  * from the limit that the caller read, and the condition requires that this is still the limit.
  */
 async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<'addCommitted'> {
-  const { tenant, sumBytes, limitBytes, repo, claimCount = 0, nobodyIsLate } = input;
+  const { tenant, sumBytes, limitBytes, repo, claimCount = 0, nobodyIsLate, beforeMax = {} } = input;
+  const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
   const repoLimitBytes = limitBytes === 'any' ? null : repo.limitBytes;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
@@ -178,11 +179,13 @@ async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<
     ),
     values: {
       ...formatValues,
-      ...(limitBytes !== 'any' && { ':ceiling': (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes }),
+      ...(limitBytes !== 'any' && {
+        ':ceiling': Math.min((limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes, tenantBytes),
+      }),
       ':claimsCeiling': tenantClaimsMax - claimCount,
       ':limit': typeof limitBytes === 'number' ? limitBytes : undefined,
       ...(repoLimitBytes !== null && {
-        ':repoCeiling': repoLimitBytes - sumBytes,
+        ':repoCeiling': Math.min(repoLimitBytes - sumBytes, repoBytes),
         ':repoLimit': repoLimitBytes,
       }),
     },

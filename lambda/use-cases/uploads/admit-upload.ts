@@ -20,7 +20,7 @@ import type { LimitQuestion } from './choose-by-floor.ts';
 import { addWithinLimit, decideAtLimit, type LimitDecision } from './decide-at-limit.ts';
 import { findStoredForUpload } from './find-stored-for-upload.ts';
 import { keepFromDeletion } from './keep-from-deletion.ts';
-import { lateUntilMsOf } from './late-claims.ts';
+import { lateCheckOf } from './late-claims.ts';
 import { fitsBeside, limitsOf } from './limit-state.ts';
 import { noteNamed } from './note-named.ts';
 import type { Refusal } from './refusal.ts';
@@ -65,20 +65,11 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     }),
     noteNamed(deps, { ...input, attempt }),
   ]);
-  const verdicts = new Map<string, UploadVerdict>();
-  const missing = new Map<string, number>();
-  for (const [oid, sizeBytes] of input.objects) {
-    const storedBytes = stored.get(oid);
-    if (storedBytes === undefined) missing.set(oid, sizeBytes);
-    else
-      verdicts.set(
-        oid,
-        storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
-      );
-  }
-  const lateUntilMs = lateUntilMsOf(deps, { attempt, missing, madeBy: input.madeBy });
-  const untilMs = await lateUntilMs(input.tenant);
-  if (untilMs !== undefined) return deferBatch(deps, { attempt, waitMs: lateWaitMs, lateUntilMs: untilMs });
+  const { verdicts, missing } = dividedBy(stored, input.objects);
+  const lateCheck = lateCheckOf(deps, { attempt, missing, madeBy: input.madeBy });
+  const late = await lateCheck(input.tenant);
+  if (late.kind === 'waits')
+    return deferBatch(deps, { attempt, waitMs: lateWaitMs, lateUntilMs: late.untilMs });
   // A batch that is not expected to fit is usually refused, and a refusal is no reason to recount.
   const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: attempt.beganMs });
   const isExpectedToFit = missing.size > 0 && fitsBeside(limits, sumClaims(missing));
@@ -86,7 +77,13 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   // Deletions are read after the reservation is put, and after what is named is noted: one that is claimed later sees
   // both, and spares the objects.
   const [added, keepOutcome] = await Promise.all([
-    addWithinLimit(deps, { tenant: input.tenant, repo: input.repo, chosen: missing, notYetAdded: missing }),
+    addWithinLimit(deps, {
+      tenant: input.tenant,
+      repo: input.repo,
+      chosen: missing,
+      notYetAdded: missing,
+      beforeMax: late.beforeMax,
+    }),
     keepFromDeletion(deps, {
       tenant,
       repo: input.repo,
@@ -106,7 +103,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     await deps.ledger.deleteReservation(keyOf(attempt));
     return { kind: 'answered', verdicts };
   }
-  const decision = await decide(deps, { attempt, missing, lateUntilMs, added, input });
+  const decision = await decide(deps, { attempt, missing, lateCheck, added, input });
   // Beside what follows. The answer does not wait for it.
   if ('refusal' in decision && decision.refusal)
     void noteRefusal(deps, input.tenant, decision.refusal, { repo: input.repo, user: input.user ?? null });
@@ -119,10 +116,26 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       return refuseAll(deps, { attempt, verdicts, refusal, withoutItEpoch: ownEpoch });
     }
     case 'unknown':
-      return deferBatch(deps, { attempt, waitMs: decision.waitMs });
+      return deferBatch(deps, { attempt, ...decision });
     case 'absent':
       return decision;
   }
+}
+
+/** What is there is answered, and what is missing is to be admitted. */
+function dividedBy(stored: ReadonlyMap<string, number>, objects: ReadonlyMap<string, number>) {
+  const verdicts = new Map<string, UploadVerdict>();
+  const missing = new Map<string, number>();
+  for (const [oid, sizeBytes] of objects) {
+    const storedBytes = stored.get(oid);
+    if (storedBytes === undefined) missing.set(oid, sizeBytes);
+    else
+      verdicts.set(
+        oid,
+        storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
+      );
+  }
+  return { verdicts, missing };
 }
 
 async function decide(
@@ -131,7 +144,7 @@ async function decide(
     added,
     input,
     ...question
-  }: Pick<LimitQuestion, 'attempt' | 'missing' | 'lateUntilMs'> & {
+  }: Pick<LimitQuestion, 'attempt' | 'missing' | 'lateCheck'> & {
     added: AddOutcome;
     input: AdmitUploadInput;
   },
@@ -141,12 +154,18 @@ async function decide(
     case 'added':
       return { kind: 'admit', chosen: question.missing, refusal: undefined };
     case 'refused':
-      if (hasTooManyClaims(added.tenant, question.missing))
-        return { kind: 'unknown', waitMs: retryAfterMaxMs };
-      return decideAtLimit(deps, { ...question, tenant: added.tenant, before, repoObjects });
+      return decideRefused(deps, { ...question, tenant: added.tenant, before, repoObjects });
     case 'absent':
       return added;
   }
+}
+
+async function decideRefused(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
+  const { tenant, missing, lateCheck } = question;
+  if (hasTooManyClaims(tenant, missing)) return { kind: 'unknown', waitMs: retryAfterMaxMs };
+  const late = await lateCheck(tenant);
+  if (late.kind === 'waits') return { kind: 'unknown', waitMs: lateWaitMs, lateUntilMs: late.untilMs };
+  return decideAtLimit(deps, question);
 }
 
 /** Whether a reservation of these claims is beyond what a reconcile of the tenant can hold. */

@@ -3,7 +3,7 @@ import { isDead } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import type { AdmitUploadDeps, BatchAttempt } from './batch-attempt.ts';
-import type { LateUntilMs } from './late-claims.ts';
+import type { LateCheck } from './late-claims.ts';
 import { limitsOf } from './limit-state.ts';
 import { type Refusal, refusalOf } from './refusal.ts';
 
@@ -18,7 +18,7 @@ export interface LimitQuestion {
   readonly before: TenantRecord;
   /** How many objects the repo had when it was last counted. undefined: it never was. */
   readonly repoObjects: number | undefined;
-  readonly lateUntilMs: LateUntilMs;
+  readonly lateCheck: LateCheck;
 }
 
 export type FloorChoice =

@@ -6,6 +6,7 @@ import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import { type RecountNowOutcome, recountNow } from '../recounts/recount-now.ts';
 import type { AdmitUploadDeps } from './batch-attempt.ts';
 import { chooseByFloor, type FloorChoice, type LimitQuestion } from './choose-by-floor.ts';
+import type { BeforeMax } from './late-claims.ts';
 import { fitsBeside, limitsOf } from './limit-state.ts';
 import type { Refusal } from './refusal.ts';
 
@@ -26,7 +27,7 @@ export type LimitDecision =
   /** Proven: none of it fits. `ownEpoch` is of our own reconcile, which left our reservation out, as its commit does. */
   | { readonly kind: 'full'; readonly refusal: Refusal; readonly ownEpoch?: number }
   /** Unknown until a reconcile, which may begin in `waitMs` (0: now). */
-  | { readonly kind: 'unknown'; readonly waitMs: number }
+  | { readonly kind: 'unknown'; readonly waitMs: number; readonly lateUntilMs?: number }
   | { readonly kind: 'absent' };
 
 /**
@@ -43,9 +44,10 @@ export async function addWithinLimit(
     repo: string;
     chosen: ReadonlyMap<string, number>;
     notYetAdded: ReadonlyMap<string, number>;
+    beforeMax?: BeforeMax;
   },
 ): Promise<AddOutcome> {
-  const { tenant, repo, chosen, notYetAdded } = input;
+  const { tenant, repo, chosen, notYetAdded, beforeMax = {} } = input;
   if (chosen.size === 0) return { kind: 'added' };
   const limit = tenant.repoLimits.get(repo);
   return deps.ledger.addCommitted({
@@ -53,6 +55,7 @@ export async function addWithinLimit(
     sumBytes: sumClaims(notYetAdded),
     limitBytes: sumClaims(chosen) === 0 ? 'any' : tenant.limitBytes,
     repo: { name: repo, limitBytes: limit?.limitBytes ?? null },
+    beforeMax,
     claimCount: 1 + chosen.size,
     // Somebody who must wait for what is late would else race the reconcile that finds it.
     nobodyIsLate: tenant.late === undefined && limit?.counted?.late === undefined,
@@ -120,13 +123,14 @@ async function choose(
 /** Sends nothing if the tenant as read rules it out: a refused condition is billed as a write. */
 async function addIfItFits(
   deps: AdmitUploadDeps,
-  { lateUntilMs }: LimitQuestion,
-  input: Parameters<typeof addWithinLimit>[1],
+  { lateCheck }: LimitQuestion,
+  input: Omit<Parameters<typeof addWithinLimit>[1], 'beforeMax'>,
 ): Promise<boolean> {
-  if ((await lateUntilMs(input.tenant)) !== undefined) return false;
+  const late = await lateCheck(input.tenant);
+  if (late.kind === 'waits') return false;
   const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: deps.clock.nowMs() });
   if (!fitsBeside(limits, sumClaims(input.notYetAdded)) && sumClaims(input.chosen) > 0) return false;
-  return (await addWithinLimit(deps, input)).kind === 'added';
+  return (await addWithinLimit(deps, { ...input, beforeMax: late.beforeMax })).kind === 'added';
 }
 
 /** Recounts without this batch's own reservation, in the time that the batch has left. */

@@ -153,16 +153,18 @@ export class MemoryLedger implements Ledger {
     const items = this.#tenants.get(input.tenant);
     if (!items) return { kind: 'absent' };
     const { record } = items;
-    const { claimCount = 0, sumBytes, limitBytes, repo, nobodyIsLate } = input;
+    const { claimCount = 0, sumBytes, limitBytes, repo, nobodyIsLate, beforeMax = {} } = input;
+    const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
     const repoLimit = limitBytes === 'any' ? undefined : record.repoLimits.get(repo.name);
     const isWithinRepo =
       (repoLimit?.limitBytes ?? null) === repo.limitBytes &&
       (!repoLimit ||
-        (repoLimit.counted !== null && repoLimit.counted.committedBytes <= repoLimit.limitBytes - sumBytes));
+        (repoLimit.counted !== null &&
+          repoLimit.counted.committedBytes <= Math.min(repoLimit.limitBytes - sumBytes, repoBytes)));
     const isWithinLimit =
       limitBytes === 'any' ||
       (record.limitBytes === limitBytes &&
-        record.committedBytes <= (limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes &&
+        record.committedBytes <= Math.min((limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes, tenantBytes) &&
         (limitBytes === null || record.counted !== null) &&
         (!nobodyIsLate || (!record.late && !repoLimit?.counted?.late)) &&
         isWithinRepo);

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
-import { waitsForLateMs } from '../../../../../lambda/use-cases/uploads/late-claims.ts';
+import { checkLate } from '../../../../../lambda/use-cases/uploads/late-claims.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 /** A reservation of small objects is dead then, by every clock. */
@@ -102,6 +102,18 @@ it('people whose uploads broke off may go on while all of it would fit, and up t
   expect(await push('ben', 'game', { [oidOf(3)]: 101 })).toBe('upload');
 });
 
+it('batches at once bring no more than one after the other', async () => {
+  expect(await push('mallory', 'mine', { [oidOf(1)]: 500 })).toBe('upload');
+  await laterDead();
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => push('mallory', 'mine', { [oidOf(2 + index)]: 100 })),
+  );
+  expect(answers.filter((answer) => answer === 'upload')).toHaveLength(5);
+  expect(answers.filter((answer) => answer === 'late')).toHaveLength(5);
+  await laterDead();
+  expect((await world.usage()).committedBytes).toBe(0);
+});
+
 it('a repo with a limit is guarded by its own numbers', async () => {
   world = new MemoryStack();
   await world.create(10_000);
@@ -129,7 +141,8 @@ describe('a batch that would be late beyond the limit', () => {
   const waits = (bytes: number, more: { lateBytes?: number; madeBy?: string; nowMs?: number } = {}) => {
     const { lateBytes = 20, madeBy = 'ada', nowMs = 5 } = more;
     const late = { bytes: lateBytes, makers: new Map([['ada', 5]]) };
-    return waitsForLateMs([{ ...limit, late }], { madeBy, bytes, nowMs });
+    const verdict = checkLate([{ ...limit, late }], { madeBy, bytes, nowMs });
+    return verdict.kind === 'waits' ? verdict.untilMs : undefined;
   };
 
   it('waits: what is late, what is live, and what it asks for', () => {

@@ -51,7 +51,8 @@ const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
   gauge: ['sqs:GetQueueAttributes'],
 };
 
-const reachesTable = ({ table = [], indexes = [] }: FunctionSpec) => table.length > 0 || indexes.length > 0;
+const reachesTable = ({ table, items, indexes }: FunctionSpec) =>
+  [table, items, indexes].some((each) => each !== undefined);
 const reachesStore = ({ objects = [], bucket = [] }: FunctionSpec) => objects.length > 0 || bucket.length > 0;
 
 /** The environment variables that a function needs, and no others. */
@@ -110,10 +111,11 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
     ...(spec.secrets?.includes('admin token') ? [adminSecretArn] : []),
     ...(reachesStore(spec) && storage.credentialsSecretArn ? [storage.credentialsSecretArn] : []),
   ];
-  const tableActions = (spec.table ?? []).map((action) => `dynamodb:${action}`);
+  const onTable = (actions: FunctionSpec['table'] = []) => actions.map((action) => `dynamodb:${action}`);
   const indexArns = (spec.indexes ?? []).map((index) => `${table.tableArn}/index/${index}`);
   return [
-    ...allow(tableActions, [table.tableArn], spec.partitions && withinPartitions(spec.partitions)),
+    ...allow(onTable(spec.table), [table.tableArn]),
+    ...allow(onTable(spec.items?.actions), [table.tableArn], withinPartitions(spec.items?.partitions)),
     ...allow(['dynamodb:Query'], indexArns),
     ...(storage.bucket === undefined ? [] : storeStatements(spec, storage.bucket.bucketArn)),
     ...(storage.bucket === undefined
@@ -236,10 +238,10 @@ function allow(
   ];
 }
 
-/** Only items whose partition key is like this. */
-function withinPartitions(pattern: string): Record<string, unknown> {
+/** Only items whose partition key is like one of these. */
+function withinPartitions(patterns: readonly string[] = []): Record<string, unknown> {
   return {
-    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [pattern] },
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': patterns },
     // Without keys in the request, "all of them" would hold as well.
     Null: { 'dynamodb:LeadingKeys': 'false' },
   };

@@ -11,14 +11,14 @@ export interface FunctionSpec {
   readonly timeoutSeconds: number | undefined;
   /** Actions on the table. */
   readonly table?: readonly TableAction[];
+  /** Actions on these partitions of the table, beside what {@link FunctionSpec.table} allows. */
+  readonly items?: { readonly actions: readonly TableAction[]; readonly partitions: readonly string[] };
   /** Indexes that it may query. */
   readonly indexes?: readonly IndexName[];
   /** Actions on objects of tenants, never on the bucket itself. */
   readonly objects?: readonly ObjectAction[];
   /** ListBucket also lets a HEAD of an absent key answer 404. Without it S3 answers 403. */
   readonly bucket?: readonly BucketAction[];
-  /** The only partitions of the table that {@link FunctionSpec.table} is for. Omitted: all. */
-  readonly partitions?: 'WEBHOOK#*';
   /** Actions on what exports store, beside what {@link FunctionSpec.objects} allows. */
   readonly archives?: readonly ArchiveAction[];
   /** Puts the list of objects that an export is asked for. */
@@ -100,7 +100,8 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   exchangeToken: {
     description: 'Gives CI jobs short-lived tokens for the identity that their host vouches for.',
     timeoutSeconds: 15,
-    table: ['GetItem', 'Query', 'PutItem', 'UpdateItem'],
+    table: ['GetItem', 'Query'],
+    items: { actions: ['PutItem', 'UpdateItem'], partitions: ['TOKEN#*', 'REQUEST#*', 'AUDIT#*'] },
     answersLinks: true,
   },
   management: {
@@ -150,8 +151,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description:
       'Sends warnings to the addresses that tenants gave. It reaches the internet, and of the table its own items.',
     timeoutSeconds: 30,
-    table: ['GetItem', 'UpdateItem'],
-    partitions: 'WEBHOOK#*',
+    items: { actions: ['GetItem', 'UpdateItem'], partitions: ['WEBHOOK#*'] },
     webhookQueue: ['receive', 'delay'],
   },
   exportArchive: {

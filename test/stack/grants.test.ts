@@ -10,6 +10,7 @@ import { templateOf } from './stack-template.ts';
 const kinds: Readonly<Record<string, (cell: string) => string>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
   'webhook-items': (action) => `dynamodb:${action} on DataTable, partitions WEBHOOK#*`,
+  'token-items': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and AUDIT#*`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
   objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
@@ -172,17 +173,17 @@ describe('grants', () => {
     expect(lines).toHaveLength(4);
   });
 
-  it('have no wildcard except for objects in the bucket, and for the items of webhooks', () => {
+  it('have no wildcard except for objects in the bucket, and for items of some kinds', () => {
     const wild = [...grants].flatMap(([name, lines]) =>
       lines.filter((line) => line.includes('*') && !isOwn(line)).map((line) => ({ name, line })),
     );
     const others = wild.filter(({ line }) => !/ on ObjectStorageBucket(\/\*){2,3}$/.test(line));
-    expect(others).toEqual(
-      ['GetItem', 'UpdateItem'].map((action) => ({
-        name: 'sendWebhook',
-        line: `dynamodb:${action} on DataTable, partitions WEBHOOK#*`,
-      })),
-    );
+    const on = (name: string, partitions: string, actions: string[]) =>
+      actions.map((action) => ({ name, line: `dynamodb:${action} on DataTable, partitions ${partitions}` }));
+    expect(others).toEqual([
+      ...on('exchangeToken', 'TOKEN#* and REQUEST#* and AUDIT#*', ['PutItem', 'UpdateItem']),
+      ...on('sendWebhook', 'WEBHOOK#*', ['GetItem', 'UpdateItem']),
+    ]);
   });
 
   it('differ from docs/security.md if one is widened', () => {

@@ -54,6 +54,21 @@ export async function createTokenOnce(
   deps: Pick<Deps, 'tokens' | 'requestKeys' | 'ids' | 'clock'>,
   input: { grant: TokenGrant; credential: string; requestKey: string },
 ): Promise<CreateTokenOnceOutcome> {
+  const claim = await claimToken(deps, input);
+  return claim.kind === 'claimed' ? claim.create() : claim;
+}
+
+/**
+ * What a request key has created. `claimed`: nothing yet. To create it is up to the caller.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function claimToken(
+  deps: Pick<Deps, 'tokens' | 'requestKeys' | 'ids' | 'clock'>,
+  input: { grant: TokenGrant; credential: string; requestKey: string },
+): Promise<
+  CreateTokenOnceOutcome | { kind: 'claimed'; create: () => Promise<{ kind: 'created' } & CreatedToken> }
+> {
   const { grant, credential, requestKey } = input;
   const purpose = `create token\n${grant.tenant}\n${sha256Hex(credential)}`;
   const claim = await claimRequest(deps, { purpose, requestKey, body: grant });
@@ -66,9 +81,12 @@ export async function createTokenOnce(
       ? { kind: 'created', token, record }
       : { kind: 'revoked' };
   }
-  const record = await putToken(deps, { grant, token, createdAtMs: beganAtMs });
-  await claim.finish();
-  return { kind: 'created', token, record };
+  const create = async () => {
+    const record = await putToken(deps, { grant, token, createdAtMs: beganAtMs });
+    await claim.finish();
+    return { kind: 'created', token, record } as const;
+  };
+  return { kind: 'claimed', create };
 }
 
 async function putToken(

@@ -5,7 +5,7 @@ import type { TokenRecord } from '../../ports/credentials.ts';
 import { audited } from '../audited.ts';
 import type { Deps } from '../deps.ts';
 import { isExpired } from './authenticate.ts';
-import { type CreateTokenOnceOutcome, createTokenOnce } from './create-token.ts';
+import { type CreateTokenOnceOutcome, claimToken } from './create-token.ts';
 
 /**
  * A refusal takes at least this long: the time to read a tenant's rules would tell that there is one. Anybody with an
@@ -25,7 +25,7 @@ export type ExchangeOutcome =
  * of the tenant is read before the identity token was verified. One identity token gives one token, however often it's sent.
  *
  * What is refused is not in the tenant's audit: anybody could fill it, and the time of a write would tell which tenants
- * there are.
+ * there are. Nor is an identity token that is sent once more.
  *
  * @param input.audience what the identity token must be meant for.
  * @throws {LedgerUnavailableError | IssuerUnavailableError}
@@ -61,33 +61,33 @@ export async function exchangeToken(
     label: `rule ${rule.id}`,
     ruleId: rule.id,
   };
-  const by = { kind: 'identity', tokenId: null, name: grant.user } as const;
-  const { issuer } = identity;
+  const claim = await claimToken(deps, { grant, credential: idToken, requestKey: sha256Hex(idToken) });
+  // What is sent once more changes nothing, and whoever has an identity could fill the audit with it.
+  if (claim.kind !== 'claimed') return ifValid(deps, claim);
   return audited(deps, {
     action: {
       tenant,
       requestId,
-      by,
+      by: { kind: 'identity', tokenId: null, name: grant.user },
       action: 'identity.exchange',
       target: { ruleId: rule.id },
-      asked: { issuer },
+      asked: { issuer: identity.issuer },
     },
     run: async (trail) => {
-      const created = await createTokenOnce(deps, {
-        grant,
-        credential: idToken,
-        requestKey: sha256Hex(idToken),
-      });
-      if (created.kind !== 'created') return { kind: 'rejected', reason: reasons[created.kind] };
+      const created = await claim.create();
       const { tokenId, expiresAtMs } = created.record;
-      if (isExpired(created.record, deps.clock.nowMs()))
-        return { kind: 'rejected', reason: 'the token that it got has expired' };
       trail.became({ tokenId, scope, repos, user: grant.user, expiresAtMs });
-      return created;
+      return ifValid(deps, created);
     },
     verdictOf: (outcome) =>
       outcome.kind === 'created' ? { outcome: 'done' } : { outcome: 'refused', reason: 'unauthorized' },
   });
+}
+
+function ifValid({ clock }: Pick<Deps, 'clock'>, outcome: CreateTokenOnceOutcome): ExchangeOutcome {
+  if (outcome.kind !== 'created') return { kind: 'rejected', reason: reasons[outcome.kind] };
+  if (!isExpired(outcome.record, clock.nowMs())) return outcome;
+  return { kind: 'rejected', reason: 'the token that it got has expired' };
 }
 
 const reasons: Readonly<Record<Exclude<CreateTokenOnceOutcome['kind'], 'created'>, string>> = {

@@ -28,8 +28,11 @@ describe('an identity', () => {
   };
   const deps = () =>
     memoryDeps({ ...stores, identities: { verify: async () => ({ kind: 'verified', issuer, claims }) } });
-  const exchange = (of = tenant, idToken = 'jwt') =>
-    exchangeToken(deps(), { tenant: of, idToken, audience, requestId: 'r1' });
+  let requests = 0;
+  const exchange = (of = tenant, idToken = 'jwt') => {
+    requests += 1;
+    return exchangeToken(deps(), { tenant: of, idToken, audience, requestId: `r${requests}` });
+  };
   const rule = (more: Partial<ExchangeRule> = {}): ExchangeRule => ({
     id: '00',
     tenant,
@@ -43,6 +46,7 @@ describe('an identity', () => {
   });
 
   beforeEach(async () => {
+    requests = 0;
     const exchangeRules = new MemoryExchangeRules();
     Object.assign(stores, {
       ledger: new MemoryLedger(),
@@ -136,7 +140,9 @@ describe('an identity', () => {
     const made = sent.map((outcome) => (outcome.kind === 'created' ? outcome.token : outcome.reason));
     expect(new Set(made).size).toBe(1);
     expect(await stores.tokens.list(tenant)).toHaveLength(1);
+    expect(stores.audit.entries).toHaveLength(1);
     expect(await exchange(tenant, 'jwt of the next job')).toMatchObject({ kind: 'created' });
+    expect(stores.audit.entries).toHaveLength(2);
     const [first] = await stores.tokens.list(tenant);
     await stores.tokens.delete({ tenant, tokenId: tokenIdOf(made[0] ?? '') });
     expect(await exchange()).toMatchObject({ kind: 'rejected', reason: expect.stringMatching(/revoked/) });

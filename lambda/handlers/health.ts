@@ -1,9 +1,9 @@
-import { json } from '../http/respond.ts';
+import { json, overTls } from '../http/respond.ts';
 import type { HttpHandler } from '../runtime/guard.ts';
 
 /** GET /health: that this API answers. It touches nothing, so it costs nothing to ask often. */
 export function create(): HttpHandler {
-  return async () => json(200, { status: 'ok' });
+  return async (event) => overTls(event, json(200, { status: 'ok' }));
 }
 
 export const handler = create();

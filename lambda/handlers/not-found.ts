@@ -1,38 +1,42 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { isRepoName, isTenantName } from '../domain/names.ts';
 import { lfsError } from '../http/lfs/respond.ts';
 import { problem } from '../http/problems.ts';
+import { overTls, type Response } from '../http/respond.ts';
 import { methodsOf } from '../http/route-match.ts';
 import { routes } from '../routes.ts';
 import type { HttpHandler } from '../runtime/guard.ts';
 
 /** The `$default` route: a path that is no route, or a method that its route does not have. */
 export function create(): HttpHandler {
-  return async (event) => {
-    const { requestId } = event.requestContext;
-    const isLfs = event.rawPath.includes('/info/lfs');
-    const misplaced = withoutInfoLfs(event.rawPath);
-    if (misplaced !== undefined) {
-      const message = `lfs.url must end with /info/lfs. Change it from …${misplaced} to …${misplaced}/info/lfs`;
-      return lfsError({ statusCode: 404, message, requestId });
-    }
-    // API Gateway hands over the path decoded, so one with an encoded slash may look like a route.
-    const methods = methodsOf(routes, event.rawPath.split('/'));
-    const isOfRoute = methods.some((method) => method === event.requestContext.http.method);
-    if (methods.length > 0 && !isOfRoute) {
-      const allow = methods.join(', ');
-      const message = `This path takes ${allow} alone.`;
-      return isLfs
-        ? lfsError({ statusCode: 405, message, requestId }, { allow })
-        : problem('method-not-allowed', message, { allow });
-    }
+  return async (event) => overTls(event, refusalOf(event));
+}
+
+function refusalOf(event: APIGatewayProxyEventV2): Response {
+  const { requestId } = event.requestContext;
+  const isLfs = event.rawPath.includes('/info/lfs');
+  const misplaced = withoutInfoLfs(event.rawPath);
+  if (misplaced !== undefined) {
+    const message = `lfs.url must end with /info/lfs. Change it from …${misplaced} to …${misplaced}/info/lfs`;
+    return lfsError({ statusCode: 404, message, requestId });
+  }
+  // API Gateway hands over the path decoded, so one with an encoded slash may look like a route.
+  const methods = methodsOf(routes, event.rawPath.split('/'));
+  const isOfRoute = methods.some((method) => method === event.requestContext.http.method);
+  if (methods.length > 0 && !isOfRoute) {
+    const allow = methods.join(', ');
+    const message = `This path takes ${allow} alone.`;
     return isLfs
-      ? lfsError({
-          statusCode: 404,
-          message: 'There is no such LFS endpoint here.',
-          requestId,
-        })
-      : problem('not-found', 'There is no such route.');
-  };
+      ? lfsError({ statusCode: 405, message, requestId }, { allow })
+      : problem('method-not-allowed', message, { allow });
+  }
+  return isLfs
+    ? lfsError({
+        statusCode: 404,
+        message: 'There is no such LFS endpoint here.',
+        requestId,
+      })
+    : problem('not-found', 'There is no such route.');
 }
 
 /** `/tenant/repo` of a request that git-lfs makes if `lfs.url` lacks its end. undefined: it's something else. */

@@ -94,6 +94,7 @@ export function lateAfterDelete(
   input: {
     /** Begins with {@link onceMoreIdStart}. */
     id: string;
+    tenant: string;
     repo: string;
     claims: ReadonlyMap<string, number>;
     putsUntilMs: number;
@@ -101,17 +102,19 @@ export function lateAfterDelete(
     nowMs: number;
   },
 ): Reservation {
-  const { putsUntilMs, nowMs, ...rest } = input;
+  const { tenant, putsUntilMs, nowMs, ...rest } = input;
   // No live reservation holds what is deleted. So this one is dead from its beginning, by every clock.
   const deadAtMs = Math.min(putsUntilMs - lateForMs, nowMs - 2 * clockSkewMs - 1);
+  const phaseMs = Number.parseInt(sha256Hex(`${tenant}/${input.repo}`).slice(0, 8), 16) % hour;
   return {
     ...rest,
     state: 'issued',
     createdAtMs: nowMs,
     expiresAtMs: deadAtMs,
     deadAtMs,
-    // One look, at the end. Those of a repo in the same hour share it: a listing of a large repo is dear.
-    lookAtMs: Math.ceil((deadAtMs + lateForMs) / hour) * hour,
+    // One look, at the end. Those of a repo in an hour share it: a listing of a large repo is dear. Each repo has a
+    // minute of its own, because the schedule reads a bounded number of those that are due at the same time.
+    lookAtMs: Math.ceil((deadAtMs + lateForMs - phaseMs) / hour) * hour + phaseMs,
     deletedByMs: deletedByMs(input.deletedByMs, clockSkewMs),
   };
 }

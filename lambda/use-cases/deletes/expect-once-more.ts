@@ -48,6 +48,7 @@ export async function expectedOnceMore(
   if (nowMs > putsUntilMs || !account) return undefined;
   const late = lateAfterDelete(settings, {
     id: onceMoreIdStart + ids.random(16),
+    tenant,
     repo,
     claims,
     putsUntilMs,

@@ -50,17 +50,18 @@ describe('a reservation', () => {
   });
 
   const hour = 3_600_000;
-  const afterDelete = (putsUntilMs: number, nowMs: number) =>
+  const afterDelete = (putsUntilMs: number, nowMs: number, repo = 'app') =>
     lateAfterDelete(settings, {
       id: 'r',
-      repo: 'app',
+      tenant: 'acme',
+      repo,
       claims: new Map([['a', 3]]),
       putsUntilMs,
       deletedByMs: nowMs + 100,
       nowMs,
     });
 
-  it('of deleted objects is late for as long as their PUTs may end, with one look on the hour after that', () => {
+  it('of deleted objects is late for as long as their PUTs may end, with one look within the hour after that', () => {
     const nowMs = 100 * hour;
     const late = afterDelete(nowMs + 3 * hour + 1, nowMs);
     expect(late).toEqual({
@@ -71,10 +72,29 @@ describe('a reservation', () => {
       createdAtMs: nowMs,
       expiresAtMs: nowMs + 3 * hour + 1 - lateForMs,
       deadAtMs: nowMs + 3 * hour + 1 - lateForMs,
-      lookAtMs: nowMs + 4 * hour,
+      lookAtMs: expect.any(Number),
       deletedByMs: nowMs + 100 + 14,
     });
-    expect(afterDelete(nowMs + 3 * hour, nowMs).lookAtMs).toBe(nowMs + 3 * hour);
+    expect(late).not.toHaveProperty('tenant');
+  });
+
+  it('of deleted objects is looked at once an hour for each repo, never early, and not with all others', () => {
+    const nowMs = 100 * hour;
+    const looks = new Map<number, number>();
+    for (let index = 0; index < 20_000; index += 1) {
+      const untilMs = nowMs + 3 * hour + 1;
+      const { lookAtMs } = afterDelete(untilMs, nowMs, `repo-${index}`);
+      expect(lookAtMs).toBeGreaterThanOrEqual(untilMs);
+      expect(lookAtMs).toBeLessThan(untilMs + hour);
+      const minute = Math.floor((lookAtMs ?? 0) / 60_000);
+      looks.set(minute, (looks.get(minute) ?? 0) + 1);
+    }
+    expect(Math.max(...looks.values())).toBeLessThan((3 * 20_000) / 60);
+    const endsOfAnHour = [0, 7, 20, 59].map((minutes) => nowMs + 3 * hour + minutes * 60_000);
+    const ofOneRepo = endsOfAnHour.map((untilMs) => afterDelete(untilMs, nowMs).lookAtMs);
+    expect(new Set(ofOneRepo).size).toBeLessThanOrEqual(2);
+    const [lookAtMs = 0] = ofOneRepo;
+    expect(afterDelete(lookAtMs ?? 0, nowMs).lookAtMs).toBe(lookAtMs);
   });
 
   it('of deleted objects is dead from its beginning, by every clock', () => {

@@ -109,6 +109,9 @@ describe('deleted objects that a second PUT may bring back', () => {
       await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
       await world.consume();
       expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+      // The repo is open again: what is pushed before goes with it, so it's young.
+      await world.pass(hour);
+      expect((await world.ledger.readRepo({ tenant, repo: 'app' }))?.closedAtMs).toBeFalsy();
     }
     expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
   });

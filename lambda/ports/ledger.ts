@@ -62,7 +62,7 @@ import type {
  *   nobody has named since
  * - `openWatch`: not if a watch is open, nor if one has ended that was opened then or later
  * - `closeWatch`, `putCleanup`: only that watch, and only over the version that was read
- * - `noteSeen`, `noteGone`: the same item again
+ * - `noteSeen`, `noteGone`, `forgetGone`: the same item again. What is gone only says why an object is missing
  * - `unmark`, `claimDeletion`, `endDeletion`, `dropRemoval`, `removeDeletion`: only in the state, and with the
  *   due time, deadline or run, that it read
  *
@@ -465,6 +465,8 @@ export interface CleanupLedger {
   }): Promise<Cleanup | undefined>;
   /** Notes that a clean-up has deleted objects. */
   noteGone(input: RepoPath & { oids: readonly string[]; atMs: number }): Promise<void>;
+  /** Forgets that a clean-up has deleted an object. */
+  forgetGone(input: RepoPath & { oid: string }): Promise<void>;
   /** Which of these objects clean-ups have deleted, and when for the last time. Some weeks later that is forgotten. */
   goneOf(input: RepoPath & { oids: readonly string[] }): Promise<ReadonlyMap<string, number>>;
 }

@@ -169,6 +169,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
         writeId: random.pick(['i0', 'i1', 'i2', 'i3']),
       }),
     noteGone: () => call('noteGone', { ...path(), oids: some(oids), atMs: time() }),
+    forgetGone: () => call('forgetGone', { ...path(), oid: random.pick(oids) }),
     putDeletion: () => call('putDeletion', { tenant, deletion: deletion() }),
     remark: () => {
       const before = random.pick([...known.deletions, deletion()]);

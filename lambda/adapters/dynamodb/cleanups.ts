@@ -13,7 +13,7 @@ import { absent, removing, setting } from './expressions.ts';
 import { parseRepo, repoKey } from './items.ts';
 import { pagesOf } from './pages.ts';
 import { neverScanned } from './repos.ts';
-import { batchGet, getItem, putItem, type Table, updateItem } from './requests.ts';
+import { batchGet, deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
 
 const hour = 60 * 60 * 1000;
@@ -33,6 +33,7 @@ export function cleanupMethods(table: Table): CleanupLedger {
     readCleanup: (path) => readCleanup(table, path),
     putCleanup: (input) => putCleanup(table, input),
     noteGone: (input) => noteGone(table, input),
+    forgetGone: (input) => forgetGone(table, input),
     goneOf: (input) => goneOf(table, input),
   };
 }
@@ -117,6 +118,10 @@ async function noteGone(table: Table, input: Input<'noteGone'>): Output<'noteGon
       change: [setting({ oid, goneAtMs: atMs, [expiryAttribute]: expires })],
     }),
   );
+}
+
+async function forgetGone(table: Table, input: Input<'forgetGone'>): Output<'forgetGone'> {
+  await deleteItem(table, { key: goneKey(input) });
 }
 
 async function goneOf(table: Table, input: Input<'goneOf'>): Output<'goneOf'> {

@@ -651,6 +651,10 @@ export class MemoryLedger implements Ledger {
     for (const oid of oids) gone.set(`${repo}/${oid}`, atMs);
   }
 
+  async forgetGone({ tenant, repo, oid }: Input<'forgetGone'>): Promise<void> {
+    this.#tenants.get(tenant)?.gone.delete(`${repo}/${oid}`);
+  }
+
   async goneOf({ tenant, repo, oids }: Input<'goneOf'>): Output<'goneOf'> {
     const gone = this.#tenants.get(tenant)?.gone;
     return new Map(

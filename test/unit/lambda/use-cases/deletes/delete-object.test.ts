@@ -30,6 +30,16 @@ describe('an object that is marked for deletion', () => {
     expect(await mark()).toEqual(plan);
   });
 
+  it('was not deleted by a clean-up that had deleted it before it was pushed again', async () => {
+    const [again, other] = [oidOf(1), oidOf(2)];
+    const gone = () => world.ledger.goneOf({ tenant, repo: 'game', oids: [again, other] });
+    await world.ledger.noteGone({ tenant, repo: 'game', oids: [again, other], atMs: 7 });
+    await mark({ dryRun: true });
+    expect(await gone()).toHaveProperty('size', 2);
+    await mark();
+    expect(await gone()).toEqual(new Map([[other, 7]]));
+  });
+
   it('waits for a live reservation that claims it, if that lives longer than the grace time', async () => {
     world = new MemoryStack({ deleteGraceMs: 30 * minute });
     await world.create();

@@ -64,6 +64,8 @@ async function openUnlessHeld(
 ): Promise<'done' | 'unfinished'> {
   const { tenant, repo, closedAtMs, untilMs } = input;
   if ((await heldUntilMs(deps, { tenant, repo })) > 0) return 'done';
+  // A second defence: each deletion that `emptyRepo` read has ended, and one that is written since is void once the repo
+  // is open.
   if ((await deletionsOf(deps, { tenant, repo })).length > 0) return 'done';
   // A request that saw the repo open has ended, as a batch has. So none of its locks comes after this.
   if (!(await removeLocks(deps, { tenant, repo, untilMs }))) return 'unfinished';

@@ -148,8 +148,8 @@ export interface TenantLedger {
     claimCount?: number;
     /** Refused if a counter holds more before. Default: no matter. Without a limit (`any`) neither counts. */
     beforeMax?: { readonly tenantBytes?: number; readonly repoBytes?: number };
-    /** As it was read, `late` is set of neither the tenant nor the repo. Refused if it is set since. */
-    nobodyIsLate?: boolean;
+    /** What is late of the tenant and of the repo, as it was read. Refused if there is more since. Default: no matter. */
+    lateMax?: { readonly tenantBytes: number; readonly repoBytes: number };
   }): Promise<AddOutcome>;
   /** One page of tenants, in the order of their names. */
   listTenants(input: { after?: string; pageSize: number }): Promise<readonly TenantRecord[]>;

@@ -63,26 +63,29 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
       };
       const tenant = await create();
       await setRepoLimit(get().ledger, { tenant, repo: app, limitBytes: 50 });
-      const kindOf = async (more: { nobodyIsLate?: boolean; limitBytes?: 'any' } = {}) => {
+      const kindOf = async (
+        more: { lateMax?: { tenantBytes: number; repoBytes: number }; limitBytes?: 'any' } = {},
+      ) => {
         const input = { tenant, sumBytes: 1, limitBytes: 100, repo: { name: app, limitBytes: 50 }, ...more };
         return (await get().ledger.addCommitted(input)).kind;
       };
       const kinds = async () => [
-        await kindOf({ nobodyIsLate: true }),
-        await kindOf({ nobodyIsLate: false }),
-        await kindOf({ nobodyIsLate: true, limitBytes: 'any' }),
+        await kindOf({ lateMax: { tenantBytes: 69, repoBytes: 69 } }),
+        await kindOf({ lateMax: { tenantBytes: 70, repoBytes: 70 } }),
+        await kindOf(),
+        await kindOf({ lateMax: { tenantBytes: 0, repoBytes: 0 }, limitBytes: 'any' }),
       ];
       await commitLate(tenant, 'none');
-      expect(await kinds()).toEqual(['added', 'added', 'added']);
+      expect(await kinds()).toEqual(['added', 'added', 'added', 'added']);
       await commitLate(tenant, 'tenant');
       expect(await get().ledger.readTenant(tenant)).toMatchObject({ late });
-      expect(await kinds()).toEqual(['refused', 'added', 'added']);
+      expect(await kinds()).toEqual(['refused', 'added', 'added', 'added']);
       await commitLate(tenant, 'repo');
       expect((await get().ledger.readTenant(tenant))?.late).toBeUndefined();
       expect((await limitOf(tenant))?.counted?.late).toEqual(late);
-      expect(await kinds()).toEqual(['refused', 'added', 'added']);
+      expect(await kinds()).toEqual(['refused', 'added', 'added', 'added']);
       await commitLate(tenant, 'none');
-      expect(await kinds()).toEqual(['added', 'added', 'added']);
+      expect(await kinds()).toEqual(['added', 'added', 'added', 'added']);
     });
 
     it('takes no more beside what the caller says that the counters hold at most', async () => {

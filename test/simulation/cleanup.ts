@@ -210,8 +210,8 @@ class History {
         await world.wait(this.#random.int(500, 5_000));
         continue;
       }
-      if (typeof verdicts === 'number') {
-        await world.wait(verdicts);
+      if (!(verdicts instanceof Map)) {
+        await world.wait(typeof verdicts === 'number' ? verdicts : 60_000);
         continue;
       }
       const sent = await Promise.all(

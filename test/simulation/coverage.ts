@@ -37,6 +37,10 @@ export interface Coverage extends Tally {
   downloads: number;
   /** How often the limit of a repo was set or lifted. */
   repoLimits: number;
+  /** Batches of somebody who has to wait for what they claimed and never sent. */
+  held: number;
+  /** Late reservations that the operator cancelled. */
+  cancelled: number;
   /** Events of the store that were delivered. */
   told: number;
 }
@@ -73,6 +77,8 @@ export function nothingYet(): Coverage {
     exports: 0,
     downloads: 0,
     repoLimits: 0,
+    held: 0,
+    cancelled: 0,
     told: 0,
   };
 }

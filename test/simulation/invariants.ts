@@ -1,7 +1,7 @@
 import { type ExportJob, isOpen } from '../../lambda/domain/export/export-job.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import type { TenantRecord } from '../../lambda/domain/tenant.ts';
+import { lateMakersMax, type TenantRecord } from '../../lambda/domain/tenant.ts';
 import { sumBelow, type Truth } from './truth.ts';
 
 /** An invariant was broken. The message begins with its number in docs/ledger.md, and says by how much. */
@@ -80,6 +80,9 @@ export class Invariants {
   /** Start of the names → what bounds what is stored below them. */
   readonly #lateBounds = new Map<string, LateBound>();
   #isTenantClosed = false;
+  #isCancelled = false;
+  /** The highest tenant's limit so far. null: there was none for a moment. */
+  #highestLimitBytes: number | null = 0;
   #everCounted = false;
   /** Of the truth that was checked last. */
   #checkedVersion = -1;
@@ -124,6 +127,8 @@ export class Invariants {
     const record = truth.record;
     if (!record) return;
     for (const limit of limitsIn(record)) this.#checkLimit(limit, nowMs);
+    if (record.limitBytes === null || this.#highestLimitBytes === null) this.#highestLimitBytes = null;
+    else this.#highestLimitBytes = Math.max(record.limitBytes, this.#highestLimitBytes);
     if (this.#hasTricklers) this.#forgetLifted(record);
     if (record.counted !== null) this.#everCounted = true;
     else if (this.#everCounted) throw new Violation('I6: usage was known, and is unknown again');
@@ -147,6 +152,36 @@ export class Invariants {
     }
   }
 
+  /** The operator cancels what is late: what still arrives of it is counted by the next full listing. */
+  noteCancel(): void {
+    this.#isCancelled = true;
+  }
+
+  /** Whether something may have arrived that only a full listing finds. */
+  get needsFullListing(): boolean {
+    return this.#isCancelled && this.#hasTricklers;
+  }
+
+  /** Checked when somebody is told to wait for what they claimed: they have claimed it, and it ends. */
+  checkHeld({ madeBy = '', untilMs }: { madeBy: string | undefined; untilMs: number }): void {
+    const latestMs = this.#truth.promises.lateUntilMsOf(madeBy);
+    if (untilMs > latestMs + 2 * defaultSettings.clockSkewMs)
+      throw new Violation(`I6: ${madeBy} is to wait ${untilMs - latestMs} ms longer than anything is late`);
+  }
+
+  /** Checked when somebody gets URLs: what they claimed and never sent is never much more than the limit. */
+  checkMaker(madeBy: string, nowMs: number): void {
+    const limitBytes = this.#highestLimitBytes;
+    if (limitBytes === null || this.#isCancelled || this.#hasTricklers) return;
+    const { everStored, promises } = this.#truth;
+    let openBytes = 0;
+    for (const [name, sizeBytes] of promises.openOf(madeBy, nowMs))
+      if (!everStored.has(name) && !this.mayBeClosed(name.slice(0, name.indexOf('/'))))
+        openBytes += sizeBytes;
+    if (openBytes > limitBytes * (1 + 1 / lateMakersMax))
+      throw new Violation(`Late: ${madeBy} has claims of ${openBytes} bytes, above a limit of ${limitBytes}`);
+  }
+
   #checkLimit(limit: LimitRecord, nowMs: number): void {
     const truth = this.#truth;
     const { start, committedBytes } = limit;
@@ -155,8 +190,9 @@ export class Invariants {
     const outstanding =
       truth.outstandingBytes(nowMs, start) - truth.around.putBytes(truth.stored, aroundSinceMs, start);
     const stored = truth.storedBelow(start);
-    if (this.#hasTricklers) this.#checkTricklers(limit, outstanding);
-    else if (committedBytes !== undefined && stored + outstanding > committedBytes)
+    if (this.#hasTricklers) {
+      if (!this.#isCancelled) this.#checkTricklers(limit, outstanding);
+    } else if (committedBytes !== undefined && stored + outstanding > committedBytes)
       throw new Violation(
         `I1: ${stored} stored + ${outstanding} that may still arrive > ${committedBytes} committed${below(start)}`,
       );

@@ -1,9 +1,13 @@
 import { deadAtMs, isDead, lateUntilMs, type Reservation } from '../../lambda/domain/reservation.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 
+/** Whoever looks last may have a clock that is ahead. */
+const lookMarginMs = 60_000;
+
 /** What one batch was granted. */
 interface Granted {
   readonly repo: string;
+  readonly madeBy: string | undefined;
   readonly deadAtMs: number;
   readonly isNarrowed: boolean;
   /** oid → bytes. */
@@ -13,7 +17,7 @@ interface Granted {
 /** A reservation whose URLs are about to be handed out. */
 export interface Issued {
   /** As its batch asked for it. */
-  readonly reservation: Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'claims'>;
+  readonly reservation: Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'claims' | 'madeBy'>;
   /** Of what was asked for, what is issued. */
   readonly claims: ReadonlyMap<string, number>;
 }
@@ -40,13 +44,13 @@ export class Promises {
 
   /** A batch has issued its reservation. Until it has answered, it may have URLs of all that it claims. */
   add({ reservation, claims }: Issued): void {
-    const { id, repo, createdAtMs, claims: asked } = reservation;
+    const { id, repo, createdAtMs, claims: asked, madeBy } = reservation;
     // The write may happen again, after the answer.
     if (this.#granted.has(id)) return;
     const { urlLifetimeMs, reservationSlackMs } = this.#settings;
     const expiresAtMs = createdAtMs + urlLifetimeMs + reservationSlackMs;
     const dead = deadAtMs(this.#settings, { expiresAtMs, claims: asked });
-    this.#granted.set(id, { repo, deadAtMs: dead, claims, isNarrowed: false });
+    this.#granted.set(id, { repo, madeBy, deadAtMs: dead, claims, isNarrowed: false });
   }
 
   /** It has answered, with URLs of these objects. */
@@ -74,6 +78,27 @@ export class Promises {
     }
     for (const [name, sizeBytes] of this.#removed)
       if (nowMs <= (untilMs.get(name.slice(0, name.indexOf('/'))) ?? 0)) yield { name, sizeBytes };
+  }
+
+  /** When nothing is late any more that they were granted. 0: they were granted nothing. */
+  lateUntilMsOf(madeBy: string): number {
+    let latestMs = 0;
+    for (const granted of this.#granted.values())
+      if (granted.madeBy === madeBy) latestMs = Math.max(latestMs, lateUntilMs(granted));
+    return latestMs;
+  }
+
+  /** (repo/oid) → bytes of what they were granted, others were not, and is live or late for a while yet. */
+  openOf(madeBy: string, nowMs: number): Map<string, number> {
+    const open = new Map<string, number>();
+    const ofOthers = new Set<string>();
+    for (const granted of this.#granted.values())
+      for (const { name, sizeBytes } of namesOf(granted))
+        if (granted.madeBy !== madeBy) ofOthers.add(name);
+        else if (nowMs + lookMarginMs < lateUntilMs(granted))
+          open.set(name, Math.max(sizeBytes, open.get(name) ?? 0));
+    for (const name of ofOthers) open.delete(name);
+    return open;
   }
 
   /** When the next one dies, or is no longer late. Infinity: nothing changes by itself. */

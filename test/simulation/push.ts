@@ -13,6 +13,8 @@ import type { SimDeps } from './world.ts';
 
 const minute = 60_000;
 const errorsMax = 8;
+/** How often somebody waits for what is late. */
+const heldMax = 3;
 /** The number of 429s in calm weather after which a client counts as stalled. */
 const calmRetriesMax = 30;
 /**
@@ -26,6 +28,7 @@ const patienceWithSqsMs = 2 * minute;
 
 /** A client that pushes: it asks for URLs until it gets an answer, then sends the objects that it got URLs for. */
 export async function push(world: TenantWorld, action: PushAction, sizes: readonly number[]): Promise<void> {
+  const { scheduler } = world;
   const repo = repoName(action.repo);
   const objects = new Map(
     action.objects.map(({ oid, lie }) => [
@@ -35,8 +38,9 @@ export async function push(world: TenantWorld, action: PushAction, sizes: readon
   );
   let errors = 0;
   let calmRetries = 0;
+  let held = 0;
   while (errors < errorsMax) {
-    const verdicts = await askOnce(world, { repo, objects });
+    const verdicts = await askOnce(world, { repo, objects, madeBy: makerOf(world, action) });
     if (verdicts === 'absent') return;
     if (verdicts === 'error') {
       errors += 1;
@@ -49,11 +53,27 @@ export async function push(world: TenantWorld, action: PushAction, sizes: readon
         throw new Violation('I6: answered 429 forever');
       const patienceMs = world.hasLies ? patienceOfLiarsMs : patienceWithSqsMs;
       await world.wait(calmRetries > calmRetriesMax ? patienceMs : verdicts);
+    } else if ('heldUntilMs' in verdicts) {
+      // Most give up. Some come back when nothing of theirs is late any more.
+      held += 1;
+      if (world.hasTricklers || held > heldMax || !world.random.chance(0.1)) return;
+      await world.wait(Math.max(0, verdicts.heldUntilMs - scheduler.nowMs) + minute);
     } else {
       await sendAll(world, { action, repo, sizes, verdicts });
       return;
     }
   }
+}
+
+/** Who pushes. In a world where batches say so, the same object is always pushed by the same. */
+function makerOf({ makers }: TenantWorld, { maker, objects }: PushAction): string | undefined {
+  if (maker !== undefined) return `maker-${maker}`;
+  return makers === 0 ? undefined : `maker-${(objects[0]?.oid ?? 0) % makers}`;
+}
+
+/** They have to wait until then, for what they claimed and never sent. */
+interface Held {
+  readonly heldUntilMs: number;
 }
 
 /** Usually far too small, as somebody would claim who wants to get past a limit. */
@@ -68,8 +88,8 @@ function falseSize(sizeBytes: number): number {
  */
 export async function askOnce(
   world: TenantWorld,
-  request: { repo: string; objects: ReadonlyMap<string, number> },
-): Promise<ReadonlyMap<string, UploadVerdict> | number | 'error' | 'absent'> {
+  request: { repo: string; objects: ReadonlyMap<string, number>; madeBy?: string | undefined },
+): Promise<ReadonlyMap<string, UploadVerdict> | number | Held | 'error' | 'absent'> {
   const { tenant, invariants, scheduler, coverage } = world;
   coverage.batches += 1;
   const beganMs = scheduler.nowMs;
@@ -89,7 +109,13 @@ export async function askOnce(
     if (result === 'error' || result === 'dead') return 'error';
     const { answer } = result;
     if (answer.kind === 'absent') return 'absent';
-    if (answer.kind === 'retry') return answer.retryAfterMs;
+    if (answer.kind === 'retry') {
+      const { retryAfterMs, lateUntilMs: heldUntilMs } = answer;
+      if (heldUntilMs === undefined) return retryAfterMs;
+      coverage.held += 1;
+      invariants.checkHeld({ madeBy: request.madeBy, untilMs: heldUntilMs });
+      return { heldUntilMs };
+    }
     // Only a batch that ends within its time limit is promised to be right: nobody gets an answer after that.
     const isLate = scheduler.nowMs > beganMs + world.settings.batchTimeLimitMs;
     if (isLate) coverage.lateAnswers += 1;
@@ -105,6 +131,7 @@ export async function askOnce(
     }
     if (kinds.has('upload')) {
       coverage.admissions += 1;
+      if (request.madeBy !== undefined) invariants.checkMaker(request.madeBy, scheduler.nowMs);
       // Empty objects take up nothing, so they are admitted above a limit too.
       const bytes = [...answer.verdicts].map(([oid, { kind }]) =>
         kind === 'upload' ? (request.objects.get(oid) ?? 0) : 0,

@@ -10,7 +10,7 @@ export async function checkRest(world: TenantWorld): Promise<void> {
   await checkDeletes(world, 'due');
   // Recounts of what may have changed must already be exact. A full listing must agree. It alone finds what nobody noted.
   const { truth } = world;
-  const isFirstFull = truth.around.hasUnnoted(truth.aroundSinceMs);
+  const isFirstFull = truth.around.hasUnnoted(truth.aroundSinceMs) || world.invariants.needsFullListing;
   for (const full of [isFirstFull, false, true]) {
     await recount(world, full);
     // What is to be scanned of a giant takes as many recounts as the rate of its LISTs makes necessary.

@@ -18,6 +18,8 @@ export interface PushAction extends ActionOf<'push'> {
   readonly objects: readonly { readonly oid: number; readonly lie: boolean }[];
   readonly plan: UploadPlan;
   readonly verify: boolean;
+  /** Index of the token. Default: by the first object, if batches say who made them. */
+  readonly maker?: number;
 }
 
 export interface DeleteObjectAction extends ActionOf<'delete-object'> {

@@ -2,6 +2,7 @@ import { lateForMs } from '../../lambda/domain/reservation.ts';
 import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
 import { limitRepo } from '../../lambda/use-cases/repos/limit-repo.ts';
+import { cancelReservations } from '../../lambda/use-cases/uploads/cancel-reservations.ts';
 import { act } from './act.ts';
 import type { Mix } from './actor.ts';
 import type { Coverage } from './coverage.ts';
@@ -94,6 +95,7 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   const begin = (task: Promise<void>) => acting.push(task.catch((error: unknown) => world.fail(error)));
   for (const tenant of tenants) {
     if (tenant.hasTricklers) begin(trickle(tenant));
+    begin(cancelLate(tenant, world.cancelsAfterMs));
     if (world.repoLimits.length > 0) begin(limitRepos(tenant, world.repoLimits));
   }
   for (const action of scenario.actions) {
@@ -127,7 +129,8 @@ async function play(world: World, scenario: Scenario): Promise<void> {
     // By now the schedule has made up for every recount that was lost.
     for (const { truth, invariants } of tenants) {
       truth.look();
-      if (!truth.around.hasUnnoted(truth.aroundSinceMs)) invariants.checkRest();
+      if (!truth.around.hasUnnoted(truth.aroundSinceMs) && !invariants.needsFullListing)
+        invariants.checkRest();
     }
   }
   await Promise.all(tenants.map(checkRest));
@@ -152,6 +155,17 @@ async function limitRepos(world: TenantWorld, steps: Stage['repoLimits']): Promi
         await limitRepo(deps, { tenant, beganMs, repo: repoName(repo), limitBytes });
     });
     world.coverage.repoLimits += 1;
+  }
+}
+
+/** The operator cancels what is late. */
+async function cancelLate(world: TenantWorld, cancelsAfterMs: Stage['cancelsAfterMs']): Promise<void> {
+  const { tenant } = world;
+  for (const afterMs of cancelsAfterMs) {
+    await world.wait(afterMs);
+    world.invariants.noteCancel();
+    const result = await world.invoke((deps) => cancelReservations(deps, { tenant }));
+    if (typeof result === 'object') world.coverage.cancelled += result.answer.count;
   }
 }
 

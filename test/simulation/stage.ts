@@ -24,6 +24,10 @@ export interface Stage {
   readonly isSlow: boolean;
   /** Whether the store never has a file of the service's own as it was put, so that no clean-up can end as it should. */
   readonly areFilesLost: boolean;
+  /** How many tokens a tenant's people push with. 0: an older version did not say whose a reservation is. */
+  readonly makers: number;
+  /** When the operator cancels what is late, each after the one before. */
+  readonly cancelsAfterMs: readonly number[];
   /** Of each tenant, in a month. */
   readonly downloadLimitBytes: number | null;
 }
@@ -45,6 +49,8 @@ export const usualStage: Stage = {
   adoptedRepos: [],
   isSlow: false,
   areFilesLost: false,
+  makers: 0,
+  cancelsAfterMs: [],
   downloadLimitBytes: null,
 };
 
@@ -59,6 +65,8 @@ export function stageOf(seed: number): Stage {
     adoptedRepos: [],
     isSlow: isSlow(seed),
     areFilesLost: new Random(seed ^ 0xf_11e).chance(0.1),
+    makers: new Random(seed ^ 0x3a_4e).pick([0, 1, 2, 3]),
+    cancelsAfterMs: cancelsAfterMsOf(seed),
     downloadLimitBytes: new Random(seed ^ 0xd_0).pick([null, 60, 300]),
   };
 }
@@ -144,6 +152,13 @@ function attemptsMaxOf(seed: number): number | undefined {
 
 function hasTricklers(seed: number): boolean {
   return new Random(seed ^ 0x51_0e).chance(0.15);
+}
+
+/** In an eighth of the runs. */
+function cancelsAfterMsOf(seed: number): number[] {
+  const random = new Random(seed ^ 0xca_4c);
+  if (!random.chance(0.125)) return [];
+  return Array.from({ length: random.int(1, 3) }, () => random.int(30 * 60_000, 3 * 60 * 60_000));
 }
 
 /** Mostly rarer than by default, so that more hangs on the queue. */

@@ -19,6 +19,7 @@ export class TenantWorld {
   readonly archives: World['archives'];
   readonly downloads: World['downloads'];
   readonly areFilesLost: boolean;
+  readonly makers: number;
   readonly coverage: Coverage;
   readonly wait: World['wait'];
   readonly start: World['start'];
@@ -46,6 +47,7 @@ export class TenantWorld {
     this.archives = world.archives;
     this.downloads = world.downloads;
     this.areFilesLost = world.areFilesLost;
+    this.makers = world.makers;
     this.coverage = world.coverage;
     this.wait = world.wait.bind(world);
     this.start = world.start.bind(world);

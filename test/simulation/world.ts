@@ -105,6 +105,8 @@ export class World {
   readonly repoLimits: Stage['repoLimits'];
   readonly isSlow: boolean;
   readonly areFilesLost: boolean;
+  readonly makers: number;
+  readonly cancelsAfterMs: Stage['cancelsAfterMs'];
   /** Whether repos of a few objects are giants. */
   readonly hasGiants: boolean;
 
@@ -166,6 +168,8 @@ export class World {
     this.repoLimits = stage.repoLimits;
     this.isSlow = stage.isSlow;
     this.areFilesLost = stage.areFilesLost;
+    this.makers = stage.makers;
+    this.cancelsAfterMs = stage.cancelsAfterMs;
     const { attemptsMax } = stage;
     this.isSqs = attemptsMax !== undefined;
     this.#queue = this.#queueOf(attemptsMax);

@@ -150,7 +150,7 @@ async function closeTenant(
  * from the limit that the caller read, and the condition requires that this is still the limit.
  */
 async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<'addCommitted'> {
-  const { tenant, sumBytes, limitBytes, repo, claimCount = 0, nobodyIsLate, beforeMax = {} } = input;
+  const { tenant, sumBytes, limitBytes, repo, claimCount = 0, lateMax, beforeMax = {} } = input;
   const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
   const repoLimitBytes = limitBytes === 'any' ? null : repo.limitBytes;
   const result = await updateItem(table, {
@@ -171,8 +171,11 @@ async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<
             '#committedBytes <= :ceiling',
             limitCondition(limitBytes),
             repoLimitCondition(repoLimitBytes),
-            ...(nobodyIsLate
-              ? ['attribute_not_exists(#late)', 'attribute_not_exists(#repoLimit.#late)']
+            ...(lateMax
+              ? [
+                  '(attribute_not_exists(#late) OR #late.#bytes <= :late)',
+                  '(attribute_not_exists(#repoLimit.#late) OR #repoLimit.#late.#bytes <= :repoLate)',
+                ]
               : []),
           ]),
       inKnownFormat,
@@ -183,6 +186,8 @@ async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<
         ':ceiling': Math.min((limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes, tenantBytes),
       }),
       ':claimsCeiling': tenantClaimsMax - claimCount,
+      ...(limitBytes !== 'any' &&
+        lateMax && { ':late': lateMax.tenantBytes, ':repoLate': lateMax.repoBytes }),
       ':limit': typeof limitBytes === 'number' ? limitBytes : undefined,
       ...(repoLimitBytes !== null && {
         ':repoCeiling': Math.min(repoLimitBytes - sumBytes, repoBytes),

@@ -58,7 +58,7 @@ export async function addWithinLimit(
     beforeMax,
     claimCount: 1 + chosen.size,
     // Somebody who must wait for what is late would else race the reconcile that finds it.
-    nobodyIsLate: tenant.late === undefined && limit?.counted?.late === undefined,
+    lateMax: { tenantBytes: tenant.late?.bytes ?? 0, repoBytes: limit?.counted?.late?.bytes ?? 0 },
   });
 }
 

@@ -41,7 +41,10 @@ export function lateCheckOf(
   };
 }
 
-/** What no other reservation of the repo claims at this size or a larger one. */
+/**
+ * What no other reservation of the repo claims at this size or a larger one. One that isn't issued says nothing: two batches
+ * at once would vouch for each other.
+ */
 async function findUnclaimed(
   { ledger }: Pick<AdmitUploadDeps, 'ledger'>,
   { attempt, missing }: { attempt: BatchAttempt; missing: ReadonlyMap<string, number> },
@@ -49,8 +52,8 @@ async function findUnclaimed(
   const { tenant, reservation } = attempt;
   const unclaimed = new Map(missing);
   for await (const page of ledger.reservationsOf({ tenant, repo: reservation.repo, ofUploads: true }))
-    for (const { id, claims } of page) {
-      if (id === reservation.id) continue;
+    for (const { id, state, claims } of page) {
+      if (id === reservation.id || state !== 'issued') continue;
       for (const [oid, sizeBytes] of claims)
         if ((unclaimed.get(oid) ?? Number.POSITIVE_INFINITY) <= sizeBytes) unclaimed.delete(oid);
     }

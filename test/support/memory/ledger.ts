@@ -153,7 +153,7 @@ export class MemoryLedger implements Ledger {
     const items = this.#tenants.get(input.tenant);
     if (!items) return { kind: 'absent' };
     const { record } = items;
-    const { claimCount = 0, sumBytes, limitBytes, repo, nobodyIsLate, beforeMax = {} } = input;
+    const { claimCount = 0, sumBytes, limitBytes, repo, lateMax, beforeMax = {} } = input;
     const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
     const repoLimit = limitBytes === 'any' ? undefined : record.repoLimits.get(repo.name);
     const isWithinRepo =
@@ -166,7 +166,8 @@ export class MemoryLedger implements Ledger {
       (record.limitBytes === limitBytes &&
         record.committedBytes <= Math.min((limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes, tenantBytes) &&
         (limitBytes === null || record.counted !== null) &&
-        (!nobodyIsLate || (!record.late && !repoLimit?.counted?.late)) &&
+        (record.late?.bytes ?? 0) <= (lateMax?.tenantBytes ?? Number.MAX_SAFE_INTEGER) &&
+        (repoLimit?.counted?.late?.bytes ?? 0) <= (lateMax?.repoBytes ?? Number.MAX_SAFE_INTEGER) &&
         isWithinRepo);
     const admitted =
       record.closedAtMs === null && isWithinLimit && record.claimCount <= tenantClaimsMax - claimCount;

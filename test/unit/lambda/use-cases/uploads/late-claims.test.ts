@@ -114,6 +114,13 @@ it('batches at once bring no more than one after the other', async () => {
   expect((await world.usage()).committedBytes).toBe(0);
 });
 
+it('batches at once for the same object do not vouch for each other', async () => {
+  expect(await push('mallory', 'mine', { [oidOf(1)]: 1000 })).toBe('upload');
+  await laterDead();
+  const both = [1, 2].map(() => push('mallory', 'mine', { [oidOf(2)]: 1000 }));
+  expect(await Promise.all(both)).toEqual(['late', 'late']);
+});
+
 it('a repo with a limit is guarded by its own numbers', async () => {
   world = new MemoryStack();
   await world.create(10_000);

@@ -3,17 +3,22 @@ import { mutants } from './mutants.ts';
 import { besideMutants } from './mutants-beside.ts';
 import { deleteMutants } from './mutants-deletes.ts';
 import { giantMutants } from './mutants-giant.ts';
+import { lateMutants } from './mutants-late.ts';
 import { limitMutants } from './mutants-limits.ts';
 import { slowMutants } from './mutants-slow.ts';
 import { firstViolation } from './seeds.ts';
 
 describe('the simulator catches', () => {
-  it.each([...mutants, ...giantMutants, ...deleteMutants, ...limitMutants, ...slowMutants, ...besideMutants])(
-    '$name, within $seeds seeds',
-    { timeout: 180_000 },
-    async ({ invariant, seeds, ...how }) => {
-      const found = await firstViolation({ from: 0, count: seeds, invariant, ...how });
-      expect(found?.message).toMatch(invariant);
-    },
-  );
+  it.each([
+    ...mutants,
+    ...giantMutants,
+    ...deleteMutants,
+    ...limitMutants,
+    ...slowMutants,
+    ...besideMutants,
+    ...lateMutants,
+  ])('$name, within $seeds seeds', { timeout: 180_000 }, async ({ invariant, seeds, ...how }) => {
+    const found = await firstViolation({ from: 0, count: seeds, invariant, ...how });
+    expect(found?.message).toMatch(invariant);
+  });
 });

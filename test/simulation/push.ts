@@ -59,6 +59,8 @@ export async function push(world: TenantWorld, action: PushAction, sizes: readon
       if (world.hasTricklers || held > heldMax || !world.random.chance(0.1)) return;
       await world.wait(Math.max(0, verdicts.heldUntilMs - scheduler.nowMs) + minute);
     } else {
+      if (action.mustPass && [...verdicts.values()].some(({ kind }) => kind === 'over-limit'))
+        throw new Violation('Late: what others never sent took the room of a small push');
       await sendAll(world, { action, repo, sizes, verdicts });
       return;
     }

@@ -20,6 +20,8 @@ export interface PushAction extends ActionOf<'push'> {
   readonly verify: boolean;
   /** Index of the token. Default: by the first object, if batches say who made them. */
   readonly maker?: number;
+  /** A refusal of it is a violation, whatever takes up the room. */
+  readonly mustPass?: boolean;
 }
 
 export interface DeleteObjectAction extends ActionOf<'delete-object'> {

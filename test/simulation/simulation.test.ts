@@ -5,6 +5,7 @@ import * as otherStories from './stories.ts';
 import * as batchStories from './stories-batches.ts';
 import * as besideStories from './stories-beside.ts';
 import * as countStories from './stories-counts.ts';
+import * as lateStories from './stories-late.ts';
 import * as limitStories from './stories-limits.ts';
 import * as slowStories from './stories-slow.ts';
 
@@ -75,6 +76,7 @@ describe('the ledger under a seeded scheduler', () => {
       ...countStories,
       ...limitStories,
       ...slowStories,
+      ...lateStories,
       ...besideStories,
     }),
   )('keeps its invariants in a scenario written by hand: %s', { timeout: 180_000 }, async (_, story) => {

@@ -18,9 +18,9 @@ import { tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
 import { byDueIndex } from '../../lambda/adapters/dynamodb/table.ts';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 import { run } from '../support/process.ts';
-import { allowBatches } from './batch-grant.ts';
 import { CloudWatchLogs } from './cloudwatch-logs.ts';
 import type { Emulator } from './emulator.ts';
+import { allowAsOnAws } from './emulator-grants.ts';
 
 const projectRoot = join(import.meta.dirname, '..', '..');
 const cdkTimeoutMs = 240_000;
@@ -83,7 +83,7 @@ export class Deployment {
       ],
       checkout,
     );
-    await allowBatches(this.emulator);
+    await allowAsOnAws(this.emulator);
     const { [stackName]: outputs } = outputsShape.parse(JSON.parse(await readFile(outputsFile, 'utf8')));
     return { outputs, printed };
   }

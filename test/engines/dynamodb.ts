@@ -17,7 +17,10 @@ export async function openEngineTable(url: string): Promise<EngineTable> {
   const credentials = () => ({ accessKeyId: 'engine', secretAccessKey: 'engine' });
   const client = createDynamoDb({ endpoint: url, region: 'us-east-1', credentials });
   const tableName = `lfs-quota-${randomUUID()}`;
-  await client.send('CreateTable', tableDefinition(tableName));
+  await client.send('CreateTable', tableDefinition(tableName)).catch((error: unknown) => {
+    // A retry of our own, after the answer of a busy engine was lost: the name is random.
+    if (!(error instanceof Error) || error.name !== 'ResourceInUseException') throw error;
+  });
   const statusNow = async () =>
     (await client.send('DescribeTable', { TableName: tableName })).Table?.TableStatus;
   while ((await statusNow()) !== 'ACTIVE') await delay(100);

@@ -42,7 +42,7 @@ export const reservationDocs = {
     description:
       'All reservations in the state late, or a part of them, by the query; 1,000 with one request. The recount that follows frees ' +
       'their space. The risk: an upload that is still in progress is stored beyond the limit, and a count finds it ' +
-      'within a day. A live one stays, and so does one that no count has looked at since it ended.',
+      'within a day. If you delete the tenant before that, such an object stays. A live one stays, and so does one that no count has looked at since it ended.',
     access: 'admin',
     query: cancelQuery,
     answers: {
@@ -52,6 +52,6 @@ export const reservationDocs = {
         example: { tenant: 'acme', cancelledCount: 2, bytes: 2_000_000, hasMore: false },
       },
     },
-    problems: ['tenant-not-found'],
+    problems: ['tenant-not-found', 'tenant-closed'],
   },
 } satisfies OperationDocs;

@@ -1,7 +1,7 @@
 import { cancelReservations } from '../../../use-cases/uploads/cancel-reservations.ts';
 import { listReservations as listReservationsUseCase } from '../../../use-cases/uploads/list-reservations.ts';
 import { json } from '../../respond.ts';
-import { adminTenantAccess, listedRepos, readerAccess } from '../access.ts';
+import { listedRepos, openTenantAccess, readerAccess } from '../access.ts';
 import { encodeReservationCursor } from '../cursor.ts';
 import { change, noBody, type Operations, operation } from '../operation.ts';
 import { pageSizeDefault } from '../queries.ts';
@@ -27,9 +27,9 @@ const listReservations = operation(
   },
 );
 
-/** As many as one request can delete in time. */
+/** As many as one request can delete in time. While a tenant is being deleted, they say that objects might still arrive. */
 const cancelLate = change(
-  { action: 'reservations.cancel', access: adminTenantAccess, query: cancelQuery, body: noBody },
+  { action: 'reservations.cancel', access: openTenantAccess, query: cancelQuery, body: noBody },
   async (deps, { tenant: { tenant }, query, trail }) => {
     const { count, bytes, hasMore } = await cancelReservations(deps, { tenant, ...query });
     trail.became({ cancelledCount: count, bytes, hasMore });

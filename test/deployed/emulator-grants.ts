@@ -1,0 +1,42 @@
+import type { FunctionName } from '../../lambda/routes.ts';
+import { awsCall } from './aws-call.ts';
+import type { Emulator } from './emulator.ts';
+
+/** Grants that the emulator needs beyond those of AWS: which functions, and which actions. */
+const grants: readonly {
+  readonly functions: readonly FunctionName[];
+  readonly actions: readonly string[];
+}[] = [
+  /**
+   * Sends ten messages in one request. On AWS `sqs:SendMessage` grants that too, and no other action exists
+   * (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/APIReference/API_AddPermission.html).
+   */
+  { functions: ['refresh', 'management', 'exportArchive'], actions: ['sqs:SendMessageBatch'] },
+  /**
+   * Items of some partitions only. The emulator puts no `dynamodb:LeadingKeys` into a request, and the grants require
+   * it: `test/stack/grants.test.ts` has them.
+   */
+  {
+    functions: ['exchangeToken', 'sendWebhook'],
+    actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
+  },
+];
+
+/** Lets functions do in the emulator what their grants let them do on AWS. */
+export async function allowAsOnAws(emulator: Emulator): Promise<void> {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  const iam = (parameters: Record<string, string>) => {
+    const body = new URLSearchParams({ ...parameters, Version: '2010-05-08' }).toString();
+    return awsCall(emulator, { service: 'iam', headers, body });
+  };
+  const roles = await iam({ Action: 'ListRoles', MaxItems: '1000' });
+  for (const { functions, actions } of grants) {
+    const statement = { Effect: 'Allow', Action: actions, Resource: '*' };
+    const PolicyDocument = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
+    for (const name of functions) {
+      const RoleName = new RegExp(`<RoleName>([^<]*Functions${name}Role[^<]*)<`).exec(roles)?.[1];
+      if (RoleName === undefined) throw new Error(`The role of ${name} is not among these: ${roles}`);
+      await iam({ Action: 'PutRolePolicy', RoleName, PolicyName: 'as-on-aws', PolicyDocument });
+    }
+  }
+}

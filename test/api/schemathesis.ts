@@ -77,8 +77,9 @@ function configOf({ adminToken, writeToken, tenant, repo, repoToDelete, oid }: A
     operation(id('getRepo'), adminToken, { tenant, repo }),
     operation(id('updateRepo'), adminToken, { tenant, repo }),
     operation(id('deleteTenant'), adminToken, { tenant: 'to-be-deleted' }),
-    // That names do not clash is not said by the schema.
-    `${operation(id('startExport'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
+    // That names do not clash is not said by the schema. A list that is too long may be more than the gateway takes, which
+    // answers in its own words.
+    `${operation(id('startExport'), adminToken, { tenant })}checks.content_type_conformance.enabled = false\nchecks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
     // Which claims a rule must demand, and of which issuer, is said in words.
     `${operation(id('createExchangeRule'), adminToken, { tenant })}checks.positive_data_acceptance.expected-statuses = ["2xx", 401, 403, 404, 409, 422, 429]\n`,
     // What an address may be is said in words.

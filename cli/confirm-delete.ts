@@ -64,6 +64,20 @@ export async function runDelete(
   return plans;
 }
 
+/**
+ * Asks a question that ends in `[y/N]`.
+ *
+ * @param input.withoutTerminal what to do where it can't be asked. @param input.otherwise what a no means.
+ * @throws {UsageError} without a terminal. @throws {CliError} if the answer isn't yes.
+ */
+export async function requireYes(
+  { ask }: Pick<CliContext, 'ask'>,
+  input: { question: string; withoutTerminal: string; otherwise: string },
+): Promise<void> {
+  if (ask === undefined) throw new UsageError(input.withoutTerminal);
+  if (!saysYes((await ask(input.question)).trim())) throw notConfirmed(input.otherwise);
+}
+
 /** The person did not say yes. */
 export function notConfirmed(message = 'Nothing was deleted.'): CliError {
   return new CliError(message, { hint: 'It was not confirmed. To go on without a question, add --yes.' });

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import { notConfirmed, saysYes } from './confirm-delete.ts';
+import { requireYes } from './confirm-delete.ts';
 import type { CliContext } from './context.ts';
-import { UsageError } from './errors.ts';
 import type { ApiOptions } from './options.ts';
 
 export interface LimitOptions extends ApiOptions {
@@ -41,7 +40,9 @@ export async function confirmLimit(
   const usedBytes = (await readUsed()) ?? 0;
   if (usedBytes <= bytes) return;
   const text = warning(formatBytes(usedBytes), formatBytes(bytes), formatBytes(usedBytes - bytes));
-  if (context.ask === undefined) throw new UsageError(`${text} To continue, pass --yes.`);
-  if (!saysYes((await context.ask(`${text} Continue? [y/N] `)).trim()))
-    throw notConfirmed('Nothing changed.');
+  await requireYes(context, {
+    question: `${text} Continue? [y/N] `,
+    withoutTerminal: `${text} To continue, pass --yes.`,
+    otherwise: 'Nothing changed.',
+  });
 }

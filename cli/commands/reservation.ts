@@ -6,7 +6,7 @@ import {
   reservationPageSchema,
 } from '../../lambda/http/management/reservations/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
-import { notConfirmed, saysYes } from '../confirm-delete.ts';
+import { requireYes } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
@@ -25,6 +25,12 @@ interface CancelOptions extends ApiOptions, Filter {
   readonly all?: boolean;
   readonly yes?: boolean;
 }
+
+const confirmation = {
+  question: 'Uploads of them that are still in progress may exceed the limit. Cancel them? [y/N] ',
+  withoutTerminal: 'There is no terminal to ask for confirmation. Add --yes to cancel them.',
+  otherwise: 'No reservation was cancelled.',
+};
 
 /** `reservation list|cancel TENANT`. */
 export function registerReservation(program: Command, context: CliContext): void {
@@ -49,17 +55,9 @@ function registerCancel(group: Command, context: CliContext): void {
       const filter = filterOf(options);
       if (Object.keys(filter).length > 0 === (options.all ?? false))
         throw new UsageError('Say which reservations: --repo, --id or --made-by, or else --all.');
-      if (!options.yes) await confirm(context);
+      if (!options.yes) await requireYes(context, confirmation);
       await cancelAll({ client, context, tenant, filter, options });
     });
-}
-
-/** @throws {UsageError} when there is no terminal. @throws {CliError} when the person does not confirm. */
-async function confirm({ ask }: CliContext): Promise<void> {
-  if (ask === undefined)
-    throw new UsageError('There is no terminal to ask for confirmation. Add --yes to cancel them.');
-  const question = 'Uploads of them that are still in progress may exceed the limit. Cancel them? [y/N] ';
-  if (!saysYes((await ask(question)).trim())) throw notConfirmed('No reservation was cancelled.');
 }
 
 /** One request cancels some. */

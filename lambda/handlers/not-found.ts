@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { isRepoName, isTenantName } from '../domain/names.ts';
+import { isTenantName, repoNamed } from '../domain/names.ts';
 import { lfsError } from '../http/lfs/respond.ts';
 import { problem } from '../http/problems.ts';
 import { overTls, type Response } from '../http/respond.ts';
@@ -43,8 +43,7 @@ function refusalOf(event: APIGatewayProxyEventV2): Response {
 function withoutInfoLfs(path: string): string | undefined {
   const [, tenant = '', repo = '', rest] =
     /^\/([^/]+)\/([^/]+)\/(objects\/batch|locks(?:\/.*)?)$/.exec(path) ?? [];
-  if (rest === undefined || !isTenantName(tenant) || !isRepoName(repo.replace(/\.git$/, '')))
-    return undefined;
+  if (rest === undefined || !isTenantName(tenant) || repoNamed(repo) === undefined) return undefined;
   return `/${tenant}/${repo}`;
 }
 

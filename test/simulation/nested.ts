@@ -140,7 +140,8 @@ class NestedRun {
 
   async #delete(): Promise<void> {
     const untilMs = this.#world.nowMs + minute;
-    await runDeletions(this.#world.deps, { tenant, untilMs });
+    const { deletionCount } = await this.#world.record();
+    await runDeletions(this.#world.deps, { tenant, untilMs, deletionCount });
     await emptyClosedRepos(this.#world.deps, { tenant, untilMs });
   }
 

@@ -89,7 +89,7 @@ async function putMark(
   if (before && before.state !== 'deleting') {
     // A batch may still believe a listing from before the delete, and finds no record of it any more. So the object has
     // to be there again: the store is asked once the record was read.
-    if (before.state === 'gone' && !(await store.head(objectKey({ tenant, repo, oid })))) return 'not-stored';
+    if (!(await store.head(objectKey({ tenant, repo, oid })))) return 'not-stored';
     // Later than before, so that no write that was meant for the former mark changes this one.
     const dueAtMs = Math.max(marked.dueAtMs, before.dueAtMs + 1);
     const outcome = await ledger.remark({ tenant, before, deletion: { ...marked, dueAtMs } });

@@ -7,7 +7,7 @@ import {
   type Removal,
   type RemovedObject,
 } from '../../domain/deletion.ts';
-import { deletionPrefix, isOid } from '../../domain/names.ts';
+import { deletionPrefix } from '../../domain/names.ts';
 import { type Reservation, sumClaims } from '../../domain/reservation.ts';
 import { dirtyTokenOf } from '../../domain/tenant.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
@@ -57,14 +57,14 @@ export type DeletionRun =
  */
 export async function runDeletions(
   deps: DeletionDeps & Pick<Deps, 'exportJobs'>,
-  input: { tenant: string; untilMs: number; deletionCount?: number },
+  input: { tenant: string; untilMs: number; deletionCount: number },
 ): Promise<boolean> {
   const { tenant, deletionCount } = input;
   const { ledger } = deps;
   const deletions = await allPages(ledger.deletions(tenant));
   const { isDone, removedCount } = await runSome(deps, { ...input, deletions });
   const leftCount = deletions.length - removedCount;
-  if (deletionCount !== undefined && leftCount !== deletionCount)
+  if (leftCount !== deletionCount)
     await ledger.countDeletions({ tenant, difference: leftCount - deletionCount });
   return isDone;
 }
@@ -139,8 +139,8 @@ export async function runDeletion(
     tenant,
     before: input.deletion,
     deadlineMs,
-    // In a closed repo. If this run dies, its objects may have been gone since now.
-    ...(nowMs < input.deletion.dueAtMs && { dueAtMs: nowMs }),
+    // In a closed repo it may be claimed sooner. If this run dies, its objects may have been gone since now.
+    dueAtMs: Math.min(nowMs, input.deletion.dueAtMs),
   });
   if (claim.kind === 'refused') return claim;
   const { id, repo, objects } = claim.deletion;
@@ -179,8 +179,11 @@ export async function runDeletion(
     const objects = new Map([...removed, ...lost]);
     if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects };
   }
-  if (claim.deletion.sweep)
-    await noteSwept(deps, { tenant, repo, going, hasSparedLate: hasBegun && named.size > 0 });
+  if (claim.deletion.sweep) {
+    await ledger.noteGone({ tenant, repo, oids: [...going.keys()], atMs: clock.nowMs() });
+    // A run that died may have deleted some of what is spared now.
+    if (hasBegun && named.size > 0) await markDirty(deps, { tenant, repo, isRecorded: false });
+  }
   await ledger.endDeletion({
     tenant,
     repo,
@@ -247,17 +250,6 @@ async function deleteAnnounced(
   // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
   if (removed) await ledger.removeNote({ tenant, noteId });
   return removed;
-}
-
-/** @param input.hasSparedLate a run that died may have deleted some of what is spared now. */
-async function noteSwept(
-  deps: DeletionDeps,
-  input: { tenant: string; repo: string; going: ReadonlyMap<string, number>; hasSparedLate: boolean },
-): Promise<void> {
-  const { tenant, repo, going, hasSparedLate } = input;
-  const oids = [...going.keys()].filter(isOid);
-  if (oids.length > 0) await deps.ledger.noteGone({ tenant, repo, oids, atMs: deps.clock.nowMs() });
-  if (hasSparedLate) await markDirty(deps, { tenant, repo, isRecorded: false });
 }
 
 /** Every run sets a new token: a scan that began before cannot clear it. */

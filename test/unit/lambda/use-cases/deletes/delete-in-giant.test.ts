@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { type Deletion, deleteRunMs, newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { isChangeUnknown } from '../../../../../lambda/domain/tenant.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
@@ -32,6 +33,20 @@ async function run(deletion: Deletion, isClosed = false): Promise<Deletion | und
   return (await stack.deletions())[0];
 }
 
+/** A live reservation claims these. */
+async function hold(...names: string[]): Promise<void> {
+  const times = { createdAtMs: stack.nowMs, expiresAtMs: stack.nowMs + day, deadAtMs: stack.nowMs + day };
+  const claims = new Map(names.map((name) => [name, 10]));
+  const reservation = { id: 'r', repo, state: 'issued' as const, claims, ...times, lookAtMs: null };
+  await stack.ledger.putReservation({ tenant, reservation });
+}
+
+const isUnknown = async (where = repo) => {
+  const record = await stack.ledger.readRepo({ tenant, repo: where });
+  if (!record) throw new Error('The repo is not there.');
+  return isChangeUnknown(record);
+};
+
 describe('a delete in a giant', () => {
   it('leaves a record of when it ran, and of what the store said of each object right before', async () => {
     const deletion = await mark({ [oidOf(3)]: 1, [oidOf(70)]: 7 });
@@ -50,12 +65,6 @@ describe('a delete in a giant', () => {
       ]),
     });
   });
-
-  const isUnknown = async (where = repo) => {
-    const record = await stack.ledger.readRepo({ tenant, repo: where });
-    if (!record) throw new Error('The repo is not there.');
-    return isChangeUnknown(record);
-  };
 
   it('marks the repo dirty by a change that is known, so that not all of it is in doubt', async () => {
     await run(await mark({ [oidOf(3)]: 10 }));
@@ -88,6 +97,13 @@ describe('a delete in a giant', () => {
     await run(await mark({ [oidOf(3)]: 10 }));
     expect((await stack.ledger.readRepo({ tenant, repo }))?.dirtyToken).not.toBe('unknown');
     expect(await isUnknown()).toBe(true);
+  });
+
+  it('says nothing of what is held if no other run has begun it: nothing of that was deleted', async () => {
+    await hold(oidOf(70));
+    const after = await run(await mark({ [oidOf(3)]: 10, [oidOf(70)]: 7 }));
+    expect(after).toMatchObject({ state: 'marked', objects: new Map([[oidOf(70), 7]]) });
+    expect([...(after?.removal?.objects.keys() ?? [])]).toEqual([oidOf(3)]);
   });
 
   it('asks for no object if the repo is closed: its shards are empty soon', async () => {
@@ -126,13 +142,7 @@ describe('a delete in a giant whose run has died', () => {
     const died = await runDeletion(stack.deps, { tenant, deletion, isClosed: false });
     expect(died.kind).toBe('unanswered');
     stack.beforeDelete = () => undefined;
-    const times = { createdAtMs: stack.nowMs, expiresAtMs: stack.nowMs + day, deadAtMs: stack.nowMs + day };
-    const claims = new Map(names.map((name) => [name, 10]));
-    const state = 'issued' as const;
-    await stack.ledger.putReservation({
-      tenant,
-      reservation: { id: 'r', repo, state, claims, ...times, lookAtMs: null },
-    });
+    await hold(...names);
     stack.nowMs += deleteRunMs + minute;
     const [left] = await stack.deletions();
     if (!left) throw new Error('The deletion is gone.');
@@ -174,6 +184,14 @@ describe('a delete in a giant whose run has died', () => {
       kind: 'unanswered',
     });
     expect((await stack.deletions())[0]).toMatchObject({ state: 'deleting' });
+    vi.restoreAllMocks();
+  });
+
+  it('ends with an error that is not the store being silent', async () => {
+    const deletion = await beginAndDie();
+    vi.spyOn(stack.deps.store, 'head').mockRejectedValue(new TypeError('A mistake of ours.'));
+    const again = runDeletion(stack.deps, { tenant, deletion, isClosed: false });
+    await expect(again).rejects.toThrow('A mistake of ours.');
     vi.restoreAllMocks();
   });
 
@@ -245,6 +263,45 @@ describe('a delete in a giant of which a live reservation holds a part', () => {
   });
 });
 
+describe('a delete of a clean-up in a giant', () => {
+  const [chosen, also] = [oidOf(3), oidOf(4)];
+
+  /** A batch names these once they were chosen. */
+  const choose = async (named: string[]): Promise<Deletion> => {
+    const watch = { id: 'w', openedAtMs: stack.nowMs, untilMs: stack.nowMs + day };
+    await stack.ledger.openWatch({ tenant, repo, watch, nowMs: stack.nowMs });
+    const note = { beganMs: stack.nowMs, prefixes: prefixText(named) };
+    await stack.ledger.noteSeen({ tenant, watch, noteId: 'n', note });
+    const objects = new Map([chosen, also].map((name) => [name, 10]));
+    const sweep = { watchId: 'w', seenFromMs: 0 };
+    const deletion = newDeletion({ id: 'd', repo, objects, dueAtMs: stack.nowMs, sweep });
+    await stack.ledger.putDeletion({ tenant, deletion });
+    return deletion;
+  };
+  const die = async (before: Deletion): Promise<Deletion> => {
+    const claim = await stack.ledger.claimDeletion({ tenant, before, deadlineMs: stack.nowMs });
+    if (claim.kind === 'refused') throw new Error('It is refused.');
+    stack.nowMs += minute;
+    return claim.deletion;
+  };
+
+  it('leaves a change that is known, though a batch has named some of it since', async () => {
+    await run(await choose([also]));
+    expect(stack.objects.objectCount).toBe(59);
+    expect(await isUnknown()).toBe(false);
+  });
+
+  it('leaves a known one also after a run that died, if nothing was named since', async () => {
+    await run(await die(await choose([])));
+    expect(await isUnknown()).toBe(false);
+  });
+
+  it('leaves an unknown one if a run that died may have deleted what is spared now', async () => {
+    await run(await die(await choose([also])));
+    expect(await isUnknown()).toBe(true);
+  });
+});
+
 describe('a delete in another repo', () => {
   beforeEach(async () => {
     stack.put({ [`${ordinary}/${oidOf(1)}`]: 10 });
@@ -263,8 +320,9 @@ describe('a delete in another repo', () => {
 });
 
 describe('the record of what a delete removed', () => {
-  const runAll = () => runDeletions(stack.deps, { tenant, untilMs: 9e15 });
-  const ended = async (where: string) => {
+  const runAll = () => runDeletions(stack.deps, { tenant, untilMs: 9e15, deletionCount: 0 });
+  const noObjects: ReadonlyMap<string, number> = new Map();
+  const ended = async (where: string, left?: typeof noObjects) => {
     const deletion = await mark({ [oidOf(3)]: 10 }, where);
     const removal = { runMs: 1, beganMs: 1, endedMs: 1, objects: new Map() };
     await stack.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: 1 });
@@ -273,7 +331,7 @@ describe('the record of what a delete removed', () => {
       repo: where,
       deletionId: deletion.id,
       deadlineMs: 1,
-      left: deletion.objects,
+      left: left ?? deletion.objects,
       dueAtMs: stack.nowMs + day,
       keptUntilMs: null,
       removal,
@@ -286,6 +344,16 @@ describe('the record of what a delete removed', () => {
     expect(await stack.deletions()).toMatchObject([{ removal: { runMs: 1 } }]);
     await stack.recount();
     expect((await stack.deletions())[0]).not.toHaveProperty('removal');
+  });
+
+  it('stays, though nobody asks any more what is gone, and so counts as one of the deletions of the tenant', async () => {
+    await ended(repo, noObjects);
+    const before = await stack.deletions();
+    stack.nowMs += day;
+    await runAll();
+    expect(await stack.deletions()).toEqual(before);
+    expect(before).toMatchObject([{ state: 'gone' }]);
+    expect((await stack.record()).deletionCount).toBe(1);
   });
 
   it.each([ordinary, 'unknown'])('is dropped if the repo is a giant no longer (%s)', async (where) => {

@@ -243,6 +243,37 @@ describe('an object that is marked for deletion', () => {
     expect(await world.keys()).not.toContain(`game/${oid}`);
   });
 
+  it('is due later than the mark before, however soon it is marked again: what was meant for that one is refused', async () => {
+    await mark();
+    const [first] = await world.deletions();
+    if (!first) throw new Error('Nothing was marked.');
+    await world.push('game', { [oid]: 10 });
+    expect(await mark()).toMatchObject({ dueAtMs: first.dueAtMs + 1 });
+    const { repo, id: deletionId, dueAtMs } = first;
+    expect(await world.ledger.unmark({ tenant, repo, deletionId, dueAtMs, names: [oid] })).toBe('refused');
+    world.nowMs += hour + 1;
+    await world.consume();
+    expect(await world.keys()).not.toContain(`game/${oid}`);
+  });
+
+  it('is marked beside a record that a run claims before it can be used again', async () => {
+    await mark();
+    await world.push('game', { [oid]: 10 });
+    const { remark } = world.ledger;
+    vi.spyOn(world.ledger, 'remark').mockImplementationOnce(async (input) => {
+      const deadlineMs = world.nowMs + minute;
+      await world.ledger.claimDeletion({ tenant, before: input.before, deadlineMs, dueAtMs: world.nowMs });
+      return remark.call(world.ledger, input);
+    });
+    const plan = await mark();
+    const marked = (await world.deletions()).filter(({ state }) => state === 'marked');
+    expect(marked).toMatchObject([{ objects: new Map([[oid, 10]]), dueAtMs: world.nowMs + hour }]);
+    expect(plan).toMatchObject({ dueAtMs: world.nowMs + hour });
+    world.nowMs += hour;
+    await world.consume();
+    expect(await world.keys()).not.toContain(`game/${oid}`);
+  });
+
   it('is marked once more beside what a run has begun that names it no more', async () => {
     await mark();
     await world.push('game', { [oid]: 10 });

@@ -30,6 +30,32 @@ describe('a repo that is being deleted', () => {
     expect((await readRepo())?.closedAtMs).toBe(null);
   });
 
+  it.each([
+    [
+      'was created',
+      (path: { tenant: string; repo: string }) => world.ledger.createRepo({ ...path, createdAtMs: 1 }),
+    ],
+    [
+      'is public',
+      () => world.deps.publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs: 1 } }),
+    ],
+    [
+      'is mapped',
+      () =>
+        world.deps.mappedRepos.put({
+          tenant,
+          mark: { repo, host: 'github', name: 'acme/game', hostedId: null, sinceMs: 1 },
+        }),
+    ],
+  ])('may be empty if it %s', async (_, make) => {
+    await open({});
+    await make({ tenant, repo });
+    expect(await del({ repo: 'other' })).toBeUndefined();
+    expect(await del({ dryRun: true })).toMatchObject({ objectCount: null, waitsFor: null });
+    expect(await del()).toMatchObject({ dueAtMs: world.nowMs });
+    expect((await readRepo())?.closedAtMs).toBe(world.nowMs);
+  });
+
   it('is not changed by a dry run, which says what would be freed', async () => {
     await open({ 'game/a': 1, 'game/b': 2 });
     const plan = { objectCount: 2, bytes: 3, dueAtMs: world.nowMs, waitsFor: null };

@@ -48,6 +48,27 @@ describe('a tenant that is being deleted', () => {
     expect(world.requests).toHaveLength(2);
   });
 
+  it('lets no job in any more: its rules are gone, and those of others are not', async () => {
+    const rule = {
+      tenant,
+      id: 'one',
+      scope: 'read',
+      issuer: 'https://token.actions.githubusercontent.com',
+      match: { repository_id: ['1'] },
+      repos: null,
+      lifetimeMs: 60 * minute,
+      createdAtMs: 1,
+    } as const;
+    const { exchangeRules } = world.deps;
+    for (const more of [{}, { id: 'two' }, { tenant: 'acme2' }])
+      await exchangeRules.put({ ...rule, ...more });
+    await del(true);
+    expect(await exchangeRules.list(tenant)).toHaveLength(2);
+    await del();
+    expect(await exchangeRules.list(tenant)).toEqual([]);
+    expect(await exchangeRules.list('acme2')).toHaveLength(1);
+  });
+
   it('is emptied though its tokens are not all deleted in time', async () => {
     vi.spyOn(world.tokens, 'delete').mockRejectedValue(new LedgerUnavailableError('It is too late.'));
     await expect(del()).rejects.toThrow(LedgerUnavailableError);

@@ -1,10 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { storedAgainUntilMs } from '../../../../../lambda/domain/reservation.ts';
 import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { type StoredObject, StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { expectedOnceMore, findYoung } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
-import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
+import { runDeletion, runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -162,7 +163,7 @@ describe('deleted objects that a second PUT may bring back', () => {
     world.nowMs = deadMs + 20_000;
     // No scan has seen the reservation yet.
     await deleteSoon({ [oidOf(1)]: 10 });
-    await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+    await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
     const late = world.ledger
       .inspect(tenant)
       .reservations.find(({ deletedByMs }) => deletedByMs !== undefined);
@@ -189,7 +190,10 @@ describe('deleted objects that a second PUT may bring back', () => {
         callsOfDelete.push(name);
         if (callsOfDelete.length === before + 1) await reconcile(world.deps, { tenant, full: false });
       });
-      await runDeletions({ ...world.deps, ledger }, { tenant, untilMs: world.nowMs + minute });
+      await runDeletions(
+        { ...world.deps, ledger },
+        { tenant, untilMs: world.nowMs + minute, deletionCount: 0 },
+      );
       const late = world.ledger.inspect(tenant).reservations.filter(({ deletedByMs }) => deletedByMs);
       expect(late, `settled before ${callsOfDelete[before]}`).toMatchObject([
         { repo: 'app', claims: new Map([[oidOf(1), 900]]) },
@@ -263,7 +267,7 @@ describe('deleted objects that a second PUT may bring back', () => {
       await world.consume();
       const heads = vi.spyOn(world.deps.store, 'head');
       await deleteSoon({ [oidOf(1)]: 5, [oidOf(2)]: 6 });
-      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
       expect(heads).toHaveBeenCalledTimes(2);
       expect(await world.keys()).toEqual([`app/${oidOf(2)}`]);
       const [left] = await world.deletions();
@@ -283,7 +287,7 @@ describe('deleted objects that a second PUT may bring back', () => {
       if (!before) throw new Error('There is no deletion.');
       await world.ledger.claimDeletion({ tenant, before, deadlineMs: world.nowMs });
       world.nowMs += minute;
-      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
       expect(await world.keys()).toEqual([]);
       expect(world.ledger.inspect(tenant).reservations.filter(({ deletedByMs }) => deletedByMs)).toHaveLength(
         1,
@@ -298,9 +302,12 @@ describe('deleted objects that a second PUT may bring back', () => {
       world.nowMs += deathMs;
       await world.consume();
       await deleteSoon({ [oidOf(1)]: 5 });
+      const [deletion] = await world.deletions();
+      if (!deletion) throw new Error('There is no deletion.');
       const head = vi.spyOn(world.deps.store, 'head').mockRejectedValue(new StoreUnavailableError('503'));
-      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+      const run = await runDeletion(world.deps, { tenant, deletion, isClosed: false });
       head.mockRestore();
+      expect(run).toEqual({ kind: 'unanswered' });
       expect(await world.keys()).toEqual([`app/${oidOf(1)}`]);
       expect(await world.deletions()).toMatchObject([{ state: 'deleting' }]);
     });
@@ -321,9 +328,9 @@ describe('deleted objects that a second PUT may bring back', () => {
     };
     for (const index of [1, 2, 3]) {
       await deleteSoon({ [oidOf(index)]: 10 });
-      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
       world.nowMs += 3 * minute;
-      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
     }
     expect(world.ledger.inspect(tenant).reservations.map(({ id }) => id[0])).toEqual(['~', '~', '~']);
     expect(read).toEqual([]);
@@ -379,7 +386,7 @@ describe('deleted objects that a second PUT may bring back', () => {
 });
 
 describe('which objects may be stored once more', () => {
-  const find = (head: () => Promise<undefined>, ...names: string[]) => {
+  const find = (head: () => Promise<StoredObject | undefined>, ...names: string[]) => {
     const world = new MemoryStack();
     return findYoung({ ...world.deps, store: { ...world.deps.store, head } }, { tenant, repo: 'app', names });
   };
@@ -388,6 +395,15 @@ describe('which objects may be stored once more', () => {
     const head = vi.fn(async () => undefined);
     expect(await find(head, oidOf(1), 'notes.txt')).toEqual(new Set());
     expect(head).toHaveBeenCalledTimes(1);
+  });
+
+  it('is each until the last PUT has ended that may bring it back, that moment included', async () => {
+    const { deps, nowMs } = new MemoryStack();
+    const lifeMs = storedAgainUntilMs(deps.settings, { sizeBytes: 5, lastModifiedMs: 0 });
+    const youngOf = (lastModifiedMs: number) =>
+      find(async () => ({ sizeBytes: 5, sha256: undefined, lastModifiedMs }), oidOf(1));
+    expect(await youngOf(nowMs - lifeMs)).toEqual(new Set([oidOf(1)]));
+    expect(await youngOf(nowMs - lifeMs - 1)).toEqual(new Set());
   });
 
   it('is unknown if the store is unavailable, and any other error ends the run', async () => {

@@ -1,6 +1,9 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { changeNote } from '../../../../../lambda/domain/store-change.ts';
-import { readHolds } from '../../../../../lambda/use-cases/deletes/held-until.ts';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { heldUntilMs, readHolds } from '../../../../../lambda/use-cases/deletes/held-until.ts';
+import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const day = 24 * 60 * minute;
@@ -25,4 +28,21 @@ it('live reservations hold the objects that they claim of those to be deleted, u
   expect((await read()).held.size).toBe(1);
   world.nowMs += 1;
   expect(await read()).toEqual({ held: new Set(), untilMs: 0, putsUntilMs });
+});
+
+it('what deletes left holds nothing, and is not read, however much there is of it', async () => {
+  const world = new MemoryStack();
+  await world.create();
+  await world.push('app', { [oidOf(1)]: 10 });
+  world.put({ [`app/${oidOf(1)}`]: 10 });
+  world.nowMs += 37 * minute;
+  await world.consume();
+  const objects = new Map([[oidOf(1), 10]]);
+  const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: world.nowMs });
+  await world.ledger.putDeletion({ tenant, deletion });
+  await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
+  expect(await allPages(world.ledger.reservationsOf({ tenant, repo: 'app' }))).toHaveLength(1);
+  const reads = vi.spyOn(world.ledger, 'reservationsOf');
+  expect(await heldUntilMs(world.deps, { tenant, repo: 'app' })).toBe(0);
+  expect(reads.mock.calls).toEqual([[{ tenant, repo: 'app', ofUploads: true }]]);
 });

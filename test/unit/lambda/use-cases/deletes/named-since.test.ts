@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { keptUntilMs, newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
@@ -57,9 +57,13 @@ describe('a deletion of a clean-up', () => {
     ['another watch is open', () => open('other')],
   ])('is void if %s', async (_, prepare) => {
     await prepare();
+    const info = vi.spyOn(world.deps.log, 'info');
     expect(await run()).toEqual({ kind: 'ended', heldCount: 0, isWaiting: false, gone: new Map() });
     expect(await world.keys()).toHaveLength(2);
     expect(await world.deletions()).toEqual([]);
+    const message = 'deletion is dropped: its repo was opened since, or its clean-up has ended';
+    expect(info.mock.calls).toEqual([[message, { tenant, repo }]]);
+    info.mockRestore();
   });
 
   it('leaves a record if it is void, but an earlier run may have deleted something', async () => {

@@ -6,7 +6,7 @@ import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/s
 
 describe('the deletions that are due', () => {
   let world: MemoryStack;
-  const run = (untilMs: number) => runDeletions(world.deps, { tenant, untilMs });
+  const run = (untilMs: number) => runDeletions(world.deps, { tenant, untilMs, deletionCount: 0 });
   const states = async () => (await world.deletions()).map(({ state }) => state);
 
   beforeEach(async () => {
@@ -97,13 +97,23 @@ describe('the deletions that are due', () => {
     expect(remove).not.toHaveBeenCalled();
   });
 
+  it('correct how many the tenant has by what was read; if that was right, nothing is written', async () => {
+    const count = vi.spyOn(world.ledger, 'countDeletions');
+    const runWith = (deletionCount: number) =>
+      runDeletions(world.deps, { tenant, untilMs: 9e15, deletionCount });
+    await runWith(2);
+    expect(count).not.toHaveBeenCalled();
+    await runWith(5);
+    expect(count.mock.calls).toEqual([[{ tenant, difference: -3 }]]);
+  });
+
   it('give each delete until the deadline of their claim', async () => {
     const deadlines: number[] = [];
     const store: ObjectStore = {
       head: world.deps.store.head,
       delete: async (_, { deadlineMs }) => void deadlines.push(deadlineMs),
     };
-    await runDeletions({ ...world.deps, store }, { tenant, untilMs: 9e15 });
+    await runDeletions({ ...world.deps, store }, { tenant, untilMs: 9e15, deletionCount: 0 });
     expect(deadlines).toEqual([world.nowMs + minute, world.nowMs + minute]);
   });
 });

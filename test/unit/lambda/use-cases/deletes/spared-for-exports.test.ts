@@ -9,7 +9,7 @@ const day = 24 * 60 * minute;
 
 describe('while an export is under way', () => {
   let world: MemoryStack;
-  const run = () => runDeletions(world.deps, { tenant, untilMs: 9e15 });
+  const run = () => runDeletions(world.deps, { tenant, untilMs: 9e15, deletionCount: 0 });
   const states = async () => (await world.deletions()).map(({ state }) => state);
   const begin = async (more: Partial<ExportJob> = {}, exportId = 'first') => {
     const job = newExportJob({ tenant, exportId, request, nowMs: world.nowMs, limitMs: day });

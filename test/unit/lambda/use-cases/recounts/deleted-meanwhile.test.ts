@@ -35,7 +35,8 @@ describe('a reconcile beside a delete', () => {
       const { repos } = world.ledger;
       let hasDeleted = false;
       world.ledger.repos = async function* (name: string) {
-        if (!hasDeleted) await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute });
+        if (!hasDeleted)
+          await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
         hasDeleted = true;
         yield* repos.call(world.ledger, name);
       };

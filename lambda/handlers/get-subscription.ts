@@ -3,7 +3,7 @@ import { dayMs, dayOf } from '../domain/calendar.ts';
 import { lastRefusalsOf } from '../domain/history.ts';
 import { ifChanged } from '../http/if-changed.ts';
 import { firstIssue } from '../http/json.ts';
-import { authenticateReader, noteUse, readableTenant, seesRepo } from '../http/management/access.ts';
+import { authenticateReader, isManager, noteUse, readableTenant, seesRepo } from '../http/management/access.ts';
 import { refusalBodies } from '../http/management/history/bodies.ts';
 import { subscriptionBody } from '../http/management/tenants/bodies.ts';
 import { subscriptionQuery } from '../http/management/tenants/requests.ts';
@@ -39,7 +39,7 @@ export function create(
     const cacheReadMs = deps.clock.nowMs() - beganMs;
     const query = subscriptionQuery.safeParse(event.queryStringParameters ?? {});
     if (!query.success) return problem('invalid-query', `${firstIssue(query.error)}.`);
-    const refresh = (access.isAdmin || access.token?.scope === 'manage') && query.data.refresh === true;
+    const refresh = isManager(access) && query.data.refresh === true;
     const subscription = await getSubscription(deps, { cached: { tenant: access.tenant, repos }, refresh });
     const totalMs = deps.clock.nowMs() - beganMs;
     deps.log.info('subscription', {

@@ -77,10 +77,17 @@ export function reservationTests(api: () => Api): void {
       }
     });
 
-    it('is shown to any token of the tenant', async () => {
-      const ofOperator = await list();
-      for (const headers of [basic(place.readToken), bearer(place.writeToken)])
-        expect(await list('', headers)).toEqual(ofOperator);
+    it('is shown to any token of the tenant, but whose they are only to who manages it', async () => {
+      const { reservations } = await list();
+      const ofNobody = reservations.map((reservation) => ({ ...reservation, madeBy: null }));
+      expect((await list('', basic(place.readToken))).reservations).toEqual(ofNobody);
+      // They are its own.
+      expect((await list('', bearer(place.writeToken))).reservations).toEqual(reservations);
+      const [other, manager] = await Promise.all(
+        (['write', 'manage'] as const).map((scope) => api().newToken(place.tenant, { scope })),
+      );
+      expect((await list('', bearer(other?.token ?? ''))).reservations).toEqual(ofNobody);
+      expect((await list('', bearer(manager?.token ?? ''))).reservations).toEqual(reservations);
     });
 
     it('is read in pages, each reservation once, of the tenant or of one repo', async () => {

@@ -113,8 +113,13 @@ export async function managerAccess(
   return ifManager(await readerAccess(deps, event));
 }
 
+/** Whether they administer the tenant, and so may know of its other tokens. */
+export function isManager({ isAdmin, token }: Reader): boolean {
+  return isAdmin || token?.scope === 'manage';
+}
+
 function ifManager<T extends { tenant: TenantRecord } & Reader>(access: Access<T>): Access<T> {
-  if (!access.ok || access.isAdmin || access.token?.scope === 'manage') return access;
+  if (!access.ok || isManager(access)) return access;
   const detail = `This takes the admin token, or a token of ${access.tenant.tenant} with the scope manage.`;
   return { ok: false, response: problem('scope-too-small', detail) };
 }

@@ -1,9 +1,13 @@
+import { makerOf } from '../../../domain/reservation.ts';
 import type { ShownReservation } from '../../../use-cases/uploads/list-reservations.ts';
+import { isManager, type Reader } from '../access.ts';
 import { iso } from '../fields.ts';
 import type { ReservationBody } from './schemas.ts';
 
-export function reservationBody(reservation: ShownReservation): ReservationBody {
-  const { id, repo, state, objectCount, bytes, hasArrived } = reservation;
+/** @param reader other readers than managers learn of no token but their own. */
+export function reservationBody(reservation: ShownReservation, reader: Reader): ReservationBody {
+  const { id, repo, state, objectCount, bytes, hasArrived, madeBy } = reservation;
+  const isOwn = reader.token !== undefined && madeBy === makerOf(reader.token);
   return {
     id,
     repo,
@@ -11,7 +15,7 @@ export function reservationBody(reservation: ShownReservation): ReservationBody 
     objectCount,
     bytes,
     arrived: hasArrived,
-    madeBy: reservation.madeBy,
+    madeBy: isOwn || isManager(reader) ? madeBy : null,
     createdAt: iso(reservation.createdAtMs),
     expiresAt: iso(reservation.expiresAtMs),
     reservedUntil: iso(reservation.heldUntilMs),

@@ -24,7 +24,8 @@ export const reservationDocs = {
       "One reservation for each batch of uploads. Signed URLs can't be recalled: until it is late, only a higher limit " +
       'frees space. `reservedBytes` of the subscription is less than their ' +
       'sum if some of their objects have arrived, or several of them are for one object; and what is late takes up space ' +
-      'only as far as it exceeds the limit. A page can be shorter than asked for, or empty, without being the last.',
+      'only as far as it exceeds the limit. A page can be shorter than asked for, or empty, without being the last. ' +
+      'Without the scope manage, `madeBy` shows only your own id.',
     access: 'reader',
     query: reservationQuery,
     answers: {

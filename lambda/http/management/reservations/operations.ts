@@ -11,7 +11,7 @@ import { cancelQuery, reservationQuery } from './requests.ts';
 /** Repo by repo, a page at a time. What holds nothing is not shown, so a page may be shorter than asked for. */
 const listReservations = operation(
   { access: readerAccess, query: reservationQuery, body: noBody },
-  async (deps, { tenant, token, query: { limit = pageSizeDefault, cursor, repo } }) => {
+  async (deps, { tenant, isAdmin, token, query: { limit = pageSizeDefault, cursor, repo } }) => {
     const of = listedRepos({ token }, repo);
     if ('refusal' in of) return of.refusal;
     const { reservations, next } = await listReservationsUseCase(deps, {
@@ -21,7 +21,7 @@ const listReservations = operation(
       ...(cursor && { after: cursor }),
     });
     return json(200, {
-      reservations: reservations.map(reservationBody),
+      reservations: reservations.map((reservation) => reservationBody(reservation, { isAdmin, token })),
       nextCursor: next && encodeReservationCursor(next),
     });
   },

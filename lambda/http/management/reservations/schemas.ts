@@ -24,7 +24,8 @@ const reservationSchema = z
       .meta({
         description:
           'The id of the token that asked for it; of the rule that gave a job its token; or of a user, such as github:1234. ' +
-          'null: an older version did not note it, or objects were deleted and may come back.',
+          "null: it isn't yours, and your token lacks the scope manage; an older version didn't note it; or deleted " +
+          'objects may come back.',
       }),
     createdAt: time,
     expiresAt: time.meta({ description: 'No upload URL of it is valid after this.' }),

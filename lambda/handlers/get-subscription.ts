@@ -3,7 +3,13 @@ import { dayMs, dayOf } from '../domain/calendar.ts';
 import { lastRefusalsOf } from '../domain/history.ts';
 import { ifChanged } from '../http/if-changed.ts';
 import { firstIssue } from '../http/json.ts';
-import { authenticateReader, isManager, noteUse, readableTenant, seesRepo } from '../http/management/access.ts';
+import {
+  authenticateReader,
+  isManager,
+  noteUse,
+  readableTenant,
+  seesRepo,
+} from '../http/management/access.ts';
 import { refusalBodies } from '../http/management/history/bodies.ts';
 import { subscriptionBody } from '../http/management/tenants/bodies.ts';
 import { subscriptionQuery } from '../http/management/tenants/requests.ts';

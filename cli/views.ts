@@ -29,6 +29,10 @@ export function renderUsage(
     parts.push(`See what is reserved: ${options.program} reservation list ${body.tenant}\n`);
   if (body.refreshing) parts.push('A recount is running: ask again in a moment.\n');
   if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options));
+  if (body.reposTruncated)
+    parts.push(
+      `The ${formatCount(body.repos.length)} largest. See all: ${options.program} repo list ${body.tenant}\n`,
+    );
   return parts.join('');
 }
 

@@ -7,17 +7,19 @@ import { bytesText } from './text.ts';
  *
  * @param options.totalBytes of the tenant. null: never counted.
  * @param options.isForSome whoever has signed in sees some repos alone.
+ * @param options.isTruncated there are smaller ones.
  */
 export function repoSumText(
   repos: readonly RepoBody[],
-  { totalBytes, isForSome }: { totalBytes: number | null; isForSome: boolean },
+  options: { totalBytes: number | null; isForSome: boolean; isTruncated: boolean },
 ): string {
+  const { totalBytes, isForSome, isTruncated } = options;
   const sum = repos.reduce((bytes, { storedBytes }) => bytes + (storedBytes ?? 0), 0);
   const unknown = repos.filter(({ storedBytes }) => storedBytes === null).length;
-  const text = `all ${formatCount(repos.length)}, together ${bytesText(sum)}`;
+  const which = `${isTruncated ? 'largest' : 'all'} ${formatCount(repos.length)}${isForSome ? ' of your token' : ''}`;
+  const text = `${which}, together ${bytesText(sum)}`;
   if (totalBytes === null || sum === totalBytes) return text;
-  const of = `of ${bytesText(totalBytes)} in all`;
-  if (isForSome) return `the ${formatCount(repos.length)} of your token, together ${bytesText(sum)} ${of}`;
-  const why = unknown > 0 ? `${formatCount(unknown)} not counted yet` : 'some counted at another time';
-  return `${text} ${of}: ${why}`;
+  const all = `${text} of ${bytesText(totalBytes)} in all`;
+  if (isForSome || isTruncated) return all;
+  return `${all}: ${unknown > 0 ? `${formatCount(unknown)} not counted yet` : 'some counted at another time'}`;
 }

@@ -1,9 +1,10 @@
 import { useMemo, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
+import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
 import { CsvButton } from './csv-button.tsx';
 import { growthText } from './growth.ts';
-import { Card } from './parts.tsx';
+import { Card, Cut } from './parts.tsx';
 import { type Column, type Order, sortRepos } from './repo-order.ts';
 import { repoSumText } from './repo-sum.ts';
 import { bytesText, percentText } from './text.ts';
@@ -29,16 +30,16 @@ const flat = (repo: RepoBody) => ({
   beforeBytes: repo.before?.storedBytes,
 });
 
-/** All repos, to be sorted and searched. */
+/** Repos to sort and search: all, or the largest. */
 export function Repos(props: {
-  tenant: string;
-  repos: readonly RepoBody[];
-  totalBytes: number | null;
+  body: SubscriptionBody;
   /** Whoever has signed in sees some repos alone. */
   isForSome: boolean;
   nowMs: number;
 }) {
-  const { tenant, repos, totalBytes, isForSome, nowMs } = props;
+  const { body, isForSome, nowMs } = props;
+  const { tenant, repos, reposTruncated: isTruncated = false } = body;
+  const totalBytes = body.usage?.storedBytes ?? null;
   const [order, setOrder] = useState<Order>({ column: 'storedBytes', isDown: true });
   const [wanted, setWanted] = useState('');
   const sorted = useMemo(() => sortRepos(repos, order), [repos, order]);
@@ -46,7 +47,7 @@ export function Repos(props: {
   const most = Math.max(1, ...repos.map(({ storedBytes }) => storedBytes ?? 0));
   const note =
     wanted.trim() === ''
-      ? repoSumText(repos, { totalBytes, isForSome })
+      ? repoSumText(repos, { totalBytes, isForSome, isTruncated })
       : `${countText(shown.length)} of ${countText(repos.length)}`;
   return (
     <Card
@@ -92,7 +93,8 @@ export function Repos(props: {
           ))}
         </tbody>
       </table>
-      {shown.length === 0 && <p class="soft">No repo has “{wanted.trim()}” in its name.</p>}
+      {shown.length === 0 && <p class="soft">No repo here has “{wanted.trim()}” in its name.</p>}
+      <Cut isCut={isTruncated} count={repos.length} />
     </Card>
   );
 }

@@ -72,8 +72,7 @@ export function Reservations(props: {
       </table>
       <p class="note under">
         {more > 0 && `And ${countText(more)} more. `}
-        What is reserved cannot be given up: an upload that was admitted has signed URLs, which nobody can
-        take back. Until it ends, only a higher limit makes room. What has arrived already counts as stored.
+        Until an upload ends, only a higher limit makes space. What has arrived already counts as stored.
       </p>
       <Cut isCut={listed.isCut} count={sorted.length} />
     </Card>

@@ -97,15 +97,7 @@ function Figures(props: {
           nowMs={nowMs}
         />
       )}
-      {repos.length > 0 && (
-        <Repos
-          tenant={tenant}
-          repos={repos}
-          totalBytes={usage?.storedBytes ?? null}
-          isForSome={session.repos !== null}
-          nowMs={nowMs}
-        />
-      )}
+      {repos.length > 0 && <Repos body={body} isForSome={session.repos !== null} nowMs={nowMs} />}
       {view.downloads && view.downloads.items.length > 0 && (
         <Downloads tenant={tenant} listed={view.downloads} session={session} tokens={tokens} />
       )}

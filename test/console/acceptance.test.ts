@@ -208,7 +208,7 @@ describeInBrowser('what the console promises', (launch) => {
         repos: ['fonts', 'ui-kit'],
       });
       await at.open(token);
-      await at.page.getByText(/the 2 of your token, together 66.KiB of 1.89.MiB in all/).waitFor();
+      await at.page.getByText(/all 2 of your token, together 66.KiB of 1.89.MiB in all/).waitFor();
     });
 
     it('says that some are not counted yet', async () => {

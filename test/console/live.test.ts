@@ -103,7 +103,7 @@ describeWithGitLfs('without a reload', (launch) => {
           .poll(() => legend(1).catch(() => ''), { timeout: 10_000, interval: 100 })
           .not.toMatch(/^(0 B)?$/);
         await page.getByRole('heading', { name: 'Reserved', exact: true }).waitFor({ timeout: 10_000 });
-        await page.getByText('What is reserved cannot be given up').waitFor();
+        await page.getByText('only a higher limit makes space').waitFor();
       } finally {
         signalGroup(pushing.pid, 'SIGCONT');
       }

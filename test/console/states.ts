@@ -328,7 +328,7 @@ export const states: readonly State[] = [
     },
     shows: 'does not answer',
   },
-  { name: 'reserved', token: byManager, prepare: withReservations, shows: 'cannot be given up' },
+  { name: 'reserved', token: byManager, prepare: withReservations, shows: 'only a higher limit makes space' },
   {
     name: 'deleting-an-object',
     token: byManager,

@@ -68,6 +68,11 @@ describe('usage', () => {
     );
   });
 
+  it('says that there are more repos, if the answer has the largest alone', async () => {
+    const { out } = await usage({ reposTruncated: true });
+    expect(out).toMatch(/^site .*\nThe 2 largest. See all: lfs-quota repo list acme\n$/m);
+  });
+
   it('names no time if none is known, or if it is over', async () => {
     for (const reservedUntil of [null, '2026-11-21T05:00:00Z']) {
       const { out } = await usage({ usage: { ...body.usage, reservedUntil } });

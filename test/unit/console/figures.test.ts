@@ -201,7 +201,7 @@ describe('the sum of the repos', () => {
     ['all 2, together 3 KiB', repos, 3072, false],
     ['all 2, together 3 KiB', repos, null, false],
     ['all 2, together 3 KiB of 4 KiB in all: some counted at another time', repos, 4096, false],
-    ['the 2 of your token, together 3 KiB of 4 KiB in all', repos, 4096, true],
+    ['all 2 of your token, together 3 KiB of 4 KiB in all', repos, 4096, true],
     [
       'all 3, together 3 KiB of 4 KiB in all: 1 not counted yet',
       [...repos, repo('c', null, null, null)],
@@ -211,7 +211,16 @@ describe('the sum of the repos', () => {
     ['all 3, together 3 KiB', [...repos, repo('c', null, null, null)], 3072, false],
     ['all 0, together 0 B', [], 0, false],
   ])('is said: %s', (expected, of, totalBytes, isForSome) => {
-    expect(plain(repoSumText(of, { totalBytes, isForSome }))).toBe(expected);
+    expect(plain(repoSumText(of, { totalBytes, isForSome, isTruncated: false }))).toBe(expected);
+  });
+
+  it.each([
+    [false, 'largest 2, together 3 KiB'],
+    [true, 'largest 2 of your token, together 3 KiB'],
+  ])('says so if there are more (of some repos: %s)', (isForSome, expected) => {
+    const textOf = (totalBytes: number | null) =>
+      plain(repoSumText(repos, { totalBytes, isForSome, isTruncated: true }));
+    expect([4096, 3072, null].map(textOf)).toEqual([`${expected} of 4 KiB in all`, expected, expected]);
   });
 });
 

@@ -86,10 +86,12 @@ async function listRepo(
   found.notePage(first);
   if (!first.isTruncated) return;
   const startAfter = first.keyAt(first.keyCount - 1);
-  const reached = startAfter.slice(prefix.length);
-  const open = firstDigits.filter((digit) => digit >= reached.slice(0, 1));
+  const reached = startAfter.slice(prefix.length, prefix.length + 1);
+  const open = firstDigits.filter((digit) => digit >= reached);
   await mapLimited(open, firstDigits.length, async (digit) => {
-    const request = { prefix: `${prefix}${digit}`, startAfter, readsEtags: true };
+    // Older versions of MinIO list nothing after a key that doesn't begin with the prefix.
+    const rest = { ...(digit === reached && { startAfter }), readsEtags: true };
+    const request = { prefix: `${prefix}${digit}`, ...rest };
     for await (const page of listPages(deps.listing, request, onRequest)) {
       found.notePage(page);
       if (found.isFull) return;

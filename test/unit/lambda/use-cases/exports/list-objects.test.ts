@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { listObjects } from '../../../../../lambda/use-cases/exports/list-objects.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { startsWithinPrefix } from '../../../../support/starts-within-prefix.ts';
 
 const oidOf = (index: number) => hash('sha256', String(index), 'hex');
 
@@ -38,6 +39,16 @@ describe('the objects of an export', () => {
     expect(found.sort()).toEqual(keys.sort());
     // The first page, and the rest by first digits.
     expect(requests).toBeLessThanOrEqual(17);
+  });
+
+  it('are all, though a store lists nothing after a key that does not begin with the prefix', async () => {
+    const keys = Array.from({ length: 2500 }, (_, index) => `acme/app/${oidOf(index)}`);
+    const deps = store(keys);
+    const listed = await listObjects(
+      { ...deps, listing: startsWithinPrefix(deps.listing) },
+      { ...all, repo: 'app' },
+    );
+    expect(listed.kind === 'listed' && listed.objects.map(({ key }) => key).sort()).toEqual(keys.sort());
   });
 
   it('are no keys of another form', async () => {

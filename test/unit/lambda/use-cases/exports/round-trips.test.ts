@@ -62,6 +62,7 @@ async function exportInRoundTrips(request: Partial<ExportRequest>, { objects = 6
       running.add(run);
     }
     await trips.pass();
+    if (trips.count > 10_000) throw new Error('The export does not end.');
   }
   await expectObjects(stack, stored);
   return {

@@ -158,7 +158,7 @@ async function charge(
   const { epoch } = record;
   const nowMs = clock.nowMs();
   const listedUntilMs = chargedUntilMs(settings, { listedUntilMs: record.listedUntilMs, requests, nowMs });
-  if (requests > 0) await ledger.setLease({ tenant, epoch, listedUntilMs });
+  await ledger.setLease({ tenant, epoch, listedUntilMs });
   return listedUntilMs;
 }
 
@@ -168,7 +168,7 @@ class ListingStep {
   readonly #input: { prefix: string; requestsMax: number; untilMs: number; found: Found };
   readonly #after: (string | null)[];
   requests = 0;
-  #pages = 0;
+  #hasListed = false;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(
@@ -211,7 +211,7 @@ class ListingStep {
       }),
     );
     if (this.#failure) throw this.#failure.error;
-    if (this.#pages === 0 && !this.isDone)
+    if (!this.#hasListed && !this.isDone)
       throw new StoreUnavailableError('The store listed no page of a clean-up in time.');
   }
 
@@ -221,10 +221,11 @@ class ListingStep {
       const page = await this.#page({
         prefix: prefix + digit,
         readsTimes: true,
+        // Older versions of MinIO list nothing after a key that doesn't begin with the prefix.
         ...(after !== '' && { startAfter: prefix + after }),
       });
       if (!page) return;
-      this.#pages += 1;
+      this.#hasListed = true;
       await found.add(page, prefix);
       after = page.isTruncated ? page.keyAt(page.keyCount - 1).slice(prefix.length) : null;
       this.#after[lane] = after;

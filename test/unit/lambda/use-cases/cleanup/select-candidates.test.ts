@@ -13,6 +13,7 @@ import { GappyListing } from '../../../../support/gappy-listing.ts';
 import { tenant } from '../../../../support/memory/stack.ts';
 import { Random } from '../../../../support/random.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { startsWithinPrefix } from '../../../../support/starts-within-prefix.ts';
 import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';
 
 describe('the choice of candidates', () => {
@@ -98,6 +99,42 @@ describe('the choice of candidates', () => {
     await expect(select(down)).rejects.toThrow(StoreUnavailableError);
     expect(asked).toBe(4);
     expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
+  });
+
+  it('asks again for a page that failed at the very moment at which the time is up', async () => {
+    await world.run([0]);
+    const untilMs = world.nowMs + hour;
+    let asked = 0;
+    const late = listingWith(async (request) => {
+      asked += 1;
+      if (asked > 1) return world.objects.listPage(request);
+      world.nowMs = untilMs;
+      throw new StoreUnavailableError('It is busy.');
+    });
+    const cleanup = await world.cleanup();
+    const after = await selectCandidates({ ...world.deps, ...late }, { tenant, cleanup, untilMs });
+    expect(after).toMatchObject({ state: 'deleting' });
+    expect(asked).toBe(17);
+  });
+
+  it('lists no other page once one has failed for good', async () => {
+    for (let index = 0; index < 300; index += 1)
+      world.objects.put(`${tenant}/${repo}/${sha256Hex(`many ${index}`)}`, 1, undefined, 0);
+    await world.run([0]);
+    let asked = 0;
+    const broken = listingWith(async (request) => {
+      asked += 1;
+      if (request.prefix.endsWith('/0')) throw new Error('A bug.');
+      return world.objects.listPage({ ...request, maxKeys: 3 });
+    });
+    await expect(select(broken)).rejects.toThrow('A bug.');
+    expect(asked).toBe(16);
+  });
+
+  it('names no start that does not begin with the prefix: a store may list nothing after that', async () => {
+    await world.run([0]);
+    const listing = startsWithinPrefix(world.objects);
+    expect(await select({ listing })).toMatchObject({ selection: { listed: { objectCount: 6 } } });
   });
 
   it('asks once for a page if what failed was not the store', async () => {

@@ -31,15 +31,14 @@ export async function listDeletions(
 ): Promise<{ deletions: readonly ShownDeletion[]; next: DeletionPage['next'] }> {
   const { tenant } = input;
   const page = await readPage(ledger, input);
-  const asked = page.deletions.filter(
-    ({ closedAtMs, sweep, objects }) => closedAtMs === undefined && sweep === undefined && objects.size > 0,
-  );
+  const asked = page.deletions.filter(({ sweep }) => sweep === undefined);
   const names = [...new Set(asked.map(({ repo }) => repo))];
   const read = await mapLimited(names, reposAtOnce, (repo) => ledger.readRepo({ tenant, repo }));
   const repos = new Map(names.map((repo, index) => [repo, read[index]]));
   const nowMs = clock.nowMs();
   const goes = (deletion: Deletion) => {
     const repo = repos.get(deletion.repo);
+    // One of a whole repo is void once that is open.
     return (repo?.closedAtMs ?? null) === null && !isVoid(settings, deletion, { repo, nowMs });
   };
   return { deletions: asked.filter(goes).flatMap(show), next: page.next };

@@ -1,6 +1,5 @@
 import { PrefixSet } from '../../domain/cleanup/prefixes.ts';
 import type { Deletion } from '../../domain/deletion.ts';
-import { isOid } from '../../domain/names.ts';
 import type { Deps } from '../deps.ts';
 
 /** No object of a deletion. */
@@ -19,12 +18,11 @@ export async function namedSince(
 ): Promise<ReadonlySet<string>> {
   const { sweep, objects } = deletion;
   if (!sweep) return noNames;
-  const oids = [...objects.keys()].filter(isOid);
   const named = new Set<string>();
   for await (const page of ledger.seen({ tenant, watchId: sweep.watchId, fromMs: sweep.seenFromMs })) {
     const seen = new PrefixSet();
     for (const { prefixes } of page) seen.addText(prefixes);
-    for (const oid of oids) if (seen.has(oid)) named.add(oid);
+    for (const oid of objects.keys()) if (seen.has(oid)) named.add(oid);
   }
   return named;
 }

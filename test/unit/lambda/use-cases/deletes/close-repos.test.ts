@@ -45,6 +45,17 @@ describe('the repos of a closed tenant', () => {
     expect((await close()).map(([name]) => name)).toEqual(['app', 'gone']);
   });
 
+  it('are closed once more by the same closing if an upload arrived after it had ended', async () => {
+    const closedAtMs = world.nowMs;
+    world.put({ 'app/1': 1 });
+    await world.create();
+    await closeTenant();
+    await close();
+    await world.ledger.openRepo({ tenant, repo: 'app', closedAtMs });
+    await close();
+    expect(await world.ledger.readRepo({ tenant, repo: 'app' })).toMatchObject({ closedAtMs });
+  });
+
   it('are closed once', async () => {
     world.put({ 'app/1': 1, 'web/1': 1 });
     await world.create();

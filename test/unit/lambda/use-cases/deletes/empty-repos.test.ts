@@ -201,6 +201,35 @@ describe('the closed repos of a tenant', () => {
     expect((await world.record()).notes.size).toBe(1);
   });
 
+  describe('of a tenant with very many claims', () => {
+    const [one, two] = [oidOf(1), oidOf(2)];
+    beforeEach(async () => {
+      world = new MemoryStack({ lateClaimsMax: 0 });
+      await world.create();
+      await world.push('a', { [oidOf(9)]: 1 });
+      world.nowMs += 37 * minute;
+      await world.consume();
+      // A PUT may bring back what has been there for less than a day.
+      world.put({ [`a/${one}`]: 1, [`a/${two}`]: 1 });
+    });
+
+    it('wait with all that is marked once some of it has to wait', async () => {
+      await mark('d1', one);
+      await mark('d2', two);
+      await close('a');
+      const claim = vi.spyOn(world.ledger, 'claimDeletion');
+      expect(await empty()).toBe('done');
+      expect(claim).toHaveBeenCalledTimes(1);
+      expect(await world.keys()).toHaveLength(2);
+    });
+
+    it('wait with what is listed, and are not about to be opened', async () => {
+      await close('a');
+      expect(await empty()).toBe('done');
+      expect(await world.keys()).toHaveLength(2);
+    });
+  });
+
   it('lose marked objects first, without their grace time, and stop between two deletions when the time is up', async () => {
     await mark('d1', '1');
     await mark('d2', '2');

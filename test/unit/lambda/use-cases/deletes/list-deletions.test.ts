@@ -50,6 +50,8 @@ describe('a deletion in the list', () => {
   });
 
   it('is not one of a whole repo, nor of a clean-up', async () => {
+    const watch = { id: 'w', openedAtMs: world.nowMs, untilMs: world.nowMs + hour };
+    await world.ledger.openWatch({ tenant, repo: 'game', watch, nowMs: world.nowMs });
     const objects = new Map([[one, 10]]);
     const times = { repo: 'game', objects, dueAtMs: world.nowMs };
     for (const deletion of [

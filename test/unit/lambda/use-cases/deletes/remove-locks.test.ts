@@ -56,6 +56,11 @@ describe('the locks', () => {
     expect(calls).toEqual(Array(3).fill(lockPageMax));
     expect(await remove(-1)).toBe(false);
     expect(calls).toHaveLength(4);
+    calls.length = 0;
+    // The second begins at the very moment at which the time is up.
+    left.fill(true);
+    expect(await remove(minute)).toBe(false);
+    expect(calls).toHaveLength(2);
   });
 
   it('that are too many for one run keep their repo closed, and the next run goes on', async () => {

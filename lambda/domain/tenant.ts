@@ -203,20 +203,14 @@ const lateWritesMs = 24 * 60 * 60_000;
 
 /**
  * Whether nobody needs a repo's item: nothing is in the repo, nobody created it, and all that the item keeps away is over.
- * A write of a reconcile or of a closing that were before it could change it back, but none lands a day late.
- *
- * @param input.overtakenEpoch reconciles up to this epoch may still write: only an item of a later one tells what they may
- * not.
+ * A reconcile that has read it doesn't make it again. A write of a closing, or of a reconcile that was before it, could, but
+ * none lands a day late.
  */
-export function isDisposable(
-  repo: RepoRecord,
-  { overtakenEpoch, nowMs }: { overtakenEpoch: number; nowMs: number },
-): boolean {
+export function isDisposable(repo: RepoRecord, nowMs: number): boolean {
   const { endedClosingMs = 0, endedWatchMs = 0 } = repo;
   const lastMs = Math.max(repo.countedAtMs, repo.putsUntilMs, endedClosingMs, endedWatchMs);
   return (
     repo.epoch > 0 &&
-    repo.epoch >= overtakenEpoch &&
     repo.objectCount === 0 &&
     repo.createdAtMs === undefined &&
     repo.closedAtMs === null &&

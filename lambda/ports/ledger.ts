@@ -43,7 +43,7 @@ import type {
  * - `markDirty`: dirty once more. A known change never replaces an unknown one, which would be forgotten
  * - `clearDirty`, `openRepo`: only what it read: tokens are random, closings have times
  * - `createRepo`: a repo that was deleted is shown again, with nothing in it. Not while it is closed
- * - `removeRepo`: only the item that was read, with nothing in it
+ * - `removeRepo`: only the item that was read, with nothing in it. No reconcile that read it makes it again
  * - `endTidy`: only what it read: epochs are taken once
  * - `closeRepo`: not if this closing has ended
  * - `commitRepo`: only over an older epoch, with the dirty token that was read. The tenant remembers the
@@ -294,11 +294,17 @@ export interface ReconcileLedger {
     shardsListedUntilMs?: number;
     shardLists?: ShardLists | undefined;
   }): Promise<'ours' | 'superseded'>;
-  /** Commits the scan of one repo, if no later scan was committed and its dirty token is still the one read. */
+  /**
+   * Commits the scan of one repo, if no later scan was committed and its dirty token is still the one read.
+   *
+   * @param input.epochRead of the item that was read: one that was removed since is not made again. undefined: there was
+   * none.
+   */
   commitRepo(input: {
     tenant: string;
     repo: RepoCommit;
     dirtyTokenRead: string | null;
+    epochRead?: number | undefined;
   }): Promise<'committed' | 'superseded'>;
   /** Commits the tenant's new numbers once, if the epoch is still ours. */
   commitTenant(

@@ -202,6 +202,27 @@ export function reconcileContract(open: () => Promise<LedgerUnderTest>): void {
       ]);
     });
 
+    it('does not make the item again that it read, if that was removed since', async () => {
+      const tenant = await create();
+      const { ledger } = get();
+      const over = (epochRead: number, epoch: number) =>
+        ledger.commitRepo({ tenant, repo: repoCommit(epoch), dirtyTokenRead: null, epochRead });
+      expect(await over(0, 1)).toBe('superseded');
+      expect(await ledger.readRepo({ tenant, repo: 'app' })).toBeUndefined();
+      expect(await write(tenant, repoCommit(3))).toBe('committed');
+      // A later reconcile than the one that was read wrote it, and then ours, which is repeated.
+      expect([await over(2, 4), await over(2, 4)]).toEqual(['committed', 'committed']);
+      expect(await over(4, 3)).toBe('superseded');
+      const empty = repoCommit(5, { storedBytes: 0, objectCount: 0 });
+      expect(await write(tenant, empty)).toBe('committed');
+      const before = await ledger.readRepo({ tenant, repo: 'app' });
+      if (!before) throw new Error('There is no item.');
+      expect(await ledger.removeRepo({ tenant, before })).toBe('removed');
+      await ledger.createRepo({ tenant, repo: 'app', createdAtMs: 9 });
+      expect(await over(5, 6)).toBe('superseded');
+      expect(await over(0, 6)).toBe('committed');
+    });
+
     it('keeps what a repo stored before, as the last commit has it', async () => {
       const tenant = await create();
       const points = [

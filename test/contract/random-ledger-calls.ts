@@ -122,6 +122,7 @@ export function randomCall(random: Random, tenant: string, known: KnownState): L
           ...(random.chance(0.3) && { giant: { sinceEpoch: epoch(), recountFromMs: time() } }),
         },
         dirtyTokenRead: random.pick([null, null, token()]),
+        ...(random.chance(0.5) && { epochRead: epoch() }),
       }),
     commitTenant: () =>
       call('commitTenant', {

@@ -66,7 +66,7 @@ async function setLease(table: Table, input: Input<'setLease'>): Output<'setLeas
 }
 
 async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'commitRepo'> {
-  const { tenant, dirtyTokenRead } = input;
+  const { tenant, dirtyTokenRead, epochRead } = input;
   const {
     repo,
     storedBytes,
@@ -82,6 +82,10 @@ async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'com
   const key = repoKey({ tenant, repo });
   const isDirtyAsRead =
     dirtyTokenRead === null ? 'attribute_not_exists(#dirtyToken)' : '#dirtyToken = :dirty';
+  const isOlder =
+    epochRead === undefined
+      ? '(attribute_not_exists(#epoch) OR #epoch < :epoch)'
+      : '#epoch < :epoch AND #epoch >= :epochRead';
   const result = await updateItem(table, {
     key,
     change: [
@@ -104,8 +108,8 @@ async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'com
         ...(giant ? [] : ['giant', 'countPausedAtMs', 'countCancelledAtMs']),
       ),
     ],
-    condition: all('(attribute_not_exists(#epoch) OR #epoch < :epoch)', isDirtyAsRead),
-    values: { ':dirty': dirtyTokenRead ?? undefined },
+    condition: all(isOlder, isDirtyAsRead),
+    values: { ':dirty': dirtyTokenRead ?? undefined, ':epochRead': epochRead },
   });
   if (result.ok) return 'committed';
   const now = await getItem(table, key);

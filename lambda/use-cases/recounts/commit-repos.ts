@@ -48,8 +48,11 @@ export async function commitRepos(
     const outcome = giants.get(repo);
     const giant = outcome?.giant;
     const found = { scan, covered, putsUntilMs, giant };
-    if (isIdle && isUpToDate(record, { ...found, overtakenEpoch })) return 'committed';
-    const countedAtMs = outcome?.countedAtMs ?? snapshot.countedAtMs;
+    const isSame = isIdle && isAsFound(record, found);
+    if (isSame && record.epoch >= overtakenEpoch) return 'committed';
+    // Else an item with nothing in it would become younger as often as a reconcile is overtaken, and never go.
+    const isStillEmpty = isSame && scan.objectCount === 0 && !giant;
+    const countedAtMs = isStillEmpty ? record.countedAtMs : (outcome?.countedAtMs ?? snapshot.countedAtMs);
     const points = pointsAfter(record && record.epoch > 0 ? record : undefined, { countedAtMs });
     const commit: RepoCommit = {
       repo,
@@ -66,30 +69,33 @@ export async function commitRepos(
     };
     records.set(repo, { ...record, ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
     if ((await lease.renew()) === 'superseded') return 'superseded';
-    return deps.ledger.commitRepo({ tenant, repo: commit, dirtyTokenRead: record?.dirtyToken ?? null });
+    return deps.ledger.commitRepo({
+      tenant,
+      repo: commit,
+      dirtyTokenRead: record?.dirtyToken ?? null,
+      epochRead: record?.epoch,
+    });
   });
   if (outcomes.includes('superseded')) return { kind: 'superseded' };
   return { kind: 'committed', repos: [...records.values()].sort((a, b) => (a.repo < b.repo ? -1 : 1)) };
 }
 
 /**
- * Whether a repo's item says already what the scan found, and no late write can change it. A full count of thousands
- * of repos would else write all of their items, at the cost of a LIST request each.
+ * Whether a repo's item says already what the scan found. It's written all the same if a late write can change it. A full
+ * count of thousands of repos would else write all of their items, at the cost of a LIST request each.
  */
-function isUpToDate(
+function isAsFound(
   record: RepoRecord,
   found: {
     scan: RepoScan;
     covered: ReadonlySet<string>;
     putsUntilMs: number;
     giant: Giant | undefined;
-    overtakenEpoch: number;
   },
 ): boolean {
-  const { scan, covered, putsUntilMs, giant, overtakenEpoch } = found;
+  const { scan, covered, putsUntilMs, giant } = found;
   return (
     record.epoch > 0 &&
-    record.epoch >= overtakenEpoch &&
     record.dirtyToken === null &&
     record.storedBytes === scan.storedBytes &&
     record.objectCount === scan.objectCount &&

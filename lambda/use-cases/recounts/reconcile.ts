@@ -196,7 +196,7 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
   ]);
 
   await tidyShards(deps, { ...found, tenant, epoch, outcomes, repos: snapshot.repos });
-  if (!input.isAwaited) await removeDeadRepos(deps, { ...input, before, snapshot });
+  if (!input.isAwaited) await removeDeadRepos(deps, { ...input, before, snapshot, repos: repoCommits.repos });
 
   reportReconcile(deps, { before, isFull, snapshot, recomputed, scans, requests, scanEndedMs });
   return {

@@ -1,4 +1,4 @@
-import { isDisposable, overtakenEpochOf, type TenantRecord } from '../../domain/tenant.ts';
+import { isDisposable, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
@@ -19,16 +19,17 @@ export async function removeDeadRepos(
     /** The tenant as the reconcile found it. */
     before: TenantRecord;
     snapshot: LedgerSnapshot;
+    /** As the reconcile has left them. */
+    repos: readonly RepoRecord[];
     deadlineMs?: number;
   },
 ): Promise<void> {
-  const { before, snapshot, deadlineMs = Number.POSITIVE_INFINITY } = input;
+  const { before, snapshot, repos, deadlineMs = Number.POSITIVE_INFINITY } = input;
   const { tenant } = before;
-  const overtakenEpoch = overtakenEpochOf(before);
   const noted = new Set([...before.notes.values()].map(({ repo }) => repo));
-  const dead = snapshot.repos.filter(
+  const dead = repos.filter(
     (record) =>
-      isDisposable(record, { overtakenEpoch, nowMs: snapshot.countedAtMs }) &&
+      isDisposable(record, snapshot.countedAtMs) &&
       !snapshot.reservations.has(record.repo) &&
       !before.repoLimits.has(record.repo) &&
       !noted.has(record.repo),

@@ -23,7 +23,6 @@ import type {
   LimitCommit,
   NewTenant,
   Output,
-  RepoCommit,
   RepoPath,
   ReservationKey,
   ReservationPage,
@@ -285,13 +284,15 @@ export class MemoryLedger implements Ledger {
     return 'ours' as const;
   }
 
-  async commitRepo(input: { tenant: string; repo: RepoCommit; dirtyTokenRead: string | null }) {
+  async commitRepo(input: Input<'commitRepo'>) {
     const { repos } = this.#items(input.tenant);
     const found = repos.get(input.repo.repo);
     if (found?.epoch === input.repo.epoch) return 'committed' as const;
     const overtaken =
       (found?.epoch ?? 0) > input.repo.epoch || (found?.dirtyToken ?? null) !== input.dirtyTokenRead;
-    if (overtaken) return 'superseded' as const;
+    // An item that is not there has no epoch.
+    const isRemoved = input.epochRead !== undefined && !((found?.epoch ?? -1) >= input.epochRead);
+    if (overtaken || isRemoved) return 'superseded' as const;
     const { countPausedAtMs, countCancelledAtMs, createdAtMs, endedClosingMs, watch, endedWatchMs } =
       found ?? {};
     const tidyBelowEpoch = input.repo.tidyBelowEpoch ?? found?.tidyBelowEpoch;

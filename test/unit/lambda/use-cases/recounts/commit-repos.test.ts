@@ -104,7 +104,7 @@ describe('what a scan found in a repo', () => {
       covered: new Set(['r1']),
       putsUntilMs: 9e15 + day,
     };
-    expect(writes).toEqual([{ tenant, repo: found, dirtyTokenRead: 'x' }]);
+    expect(writes).toEqual([{ tenant, repo: found, dirtyTokenRead: 'x', epochRead: before.epoch }]);
     expect(repos).toEqual([{ ...found, dirtyToken: null, closedAtMs: 600 }]);
   });
 

@@ -1,7 +1,8 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { reposMax } from '../../../../../lambda/domain/tenant.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { createRepo } from '../../../../../lambda/use-cases/repos/create-repo.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -29,6 +30,33 @@ describe('the item of a repo', () => {
     await recount();
     expect(await names()).toEqual([]);
     expect(await world.record()).toMatchObject({ repoCount: 0, committedBytes: 0 });
+  });
+
+  it('is gone although reconciles are overtaken again and again', async () => {
+    for (let index = 0; index < 5; index += 1) await world.push(`repo${index}`, { [oidOf(index)]: 1 });
+    for (let half = 0; half < 10; half += 1) {
+      await world.pass(day / 2);
+      const { settingsVersion } = await world.record();
+      await world.ledger.updateTenant({ tenant, settingsVersion, limitBytes: 1000 + half });
+    }
+    expect(await names()).toEqual([]);
+  });
+
+  it('that was removed is not made again by a reconcile that has read it', async () => {
+    await world.push('app', { [oidOf(1)]: 1 });
+    await world.pass(2 * day - 60 * minute);
+    const before = await item('app');
+    const { ledger } = world;
+    const commitRepo = ledger.commitRepo.bind(ledger);
+    const commit = vi.spyOn(ledger, 'commitRepo').mockImplementation(async (input) => {
+      // Its write lands after another reconcile has removed the item.
+      expect(await ledger.removeRepo({ tenant, before })).toBe('removed');
+      return commitRepo(input);
+    });
+    world.put({ [`app/${oidOf(2)}`]: 7 });
+    expect(await reconcile(world.deps, { tenant, full: true })).toEqual({ kind: 'superseded' });
+    expect(commit).toHaveBeenCalledOnce();
+    expect(await names()).toEqual([]);
   });
 
   it('that was deleted is gone four days later', async () => {

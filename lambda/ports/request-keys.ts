@@ -22,6 +22,8 @@ export interface RequestKeys {
    * @throws {LedgerUnavailableError}
    */
   begin(record: RequestKeyRecord): Promise<RequestKeyRecord>;
+  /** Whether there is a record that has not expired by then. @throws {LedgerUnavailableError} */
+  isKnown(input: { id: string; nowMs: number }): Promise<boolean>;
   /** Marks the request as done. @throws {LedgerUnavailableError} */
   finish(id: string): Promise<void>;
 }

@@ -38,6 +38,14 @@ export function requestKeyContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await get().requestKeys.begin(next)).toEqual(next);
     });
 
+    it('are known from their beginning until they expire', async () => {
+      const id = tenantName();
+      expect(await get().requestKeys.isKnown({ id, nowMs: 1000 })).toBe(false);
+      await get().requestKeys.begin(record(id));
+      expect(await get().requestKeys.isKnown({ id, nowMs: 4999 })).toBe(true);
+      expect(await get().requestKeys.isKnown({ id, nowMs: 5000 })).toBe(false);
+    });
+
     it('are not created by finish', async () => {
       const id = tenantName();
       await get().requestKeys.finish(id);

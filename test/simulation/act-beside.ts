@@ -7,7 +7,7 @@ import { openCleanup } from '../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { startRun } from '../../lambda/use-cases/cleanup/start-run.ts';
 import { offerDownload } from '../../lambda/use-cases/downloads/offer-download.ts';
 import { cancelExport } from '../../lambda/use-cases/exports/cancel-export.ts';
-import { startExport } from '../../lambda/use-cases/exports/start-export.ts';
+import { startExport } from '../support/start-export.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import type { CleanUpAction, DownloadAction, ExportAction } from './scenario.ts';

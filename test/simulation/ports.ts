@@ -165,6 +165,7 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     ledger: ledgerOf(actor, world.ledger),
     requestKeys: {
       begin: (record) => actor.operation('write', () => requestKeys.begin(record)),
+      isKnown: (key) => actor.operation('read', () => requestKeys.isKnown(key)),
       finish: (id) => actor.operation('write', () => requestKeys.finish(id)),
     },
     store,

@@ -19,6 +19,10 @@ const requestKeyKey = (id: string) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' });
 export function createDynamoDbRequestKeys(table: Table): RequestKeys {
   return {
     begin: (record) => begin(table, record),
+    isKnown: async ({ id, nowMs }) => {
+      const known = await getItem(table, requestKeyKey(id));
+      return known !== undefined && requestKeyItem.parse(known).expiresAtMs > nowMs;
+    },
     finish: (id) => finish(table, id),
   };
 }

@@ -128,10 +128,30 @@ export function change<A extends object, Q extends object, B extends object | un
     input: A & { query: Q; body: B; event: APIGatewayProxyEventV2; trail: AuditTrail },
   ) => Promise<Response>,
 ): AuditedOperation {
-  const { action, tenantOf, isTrial, askedOf } = needs;
-  const perform = operation<A, Q, B>(needs, (deps, input) => {
+  return changeByAnyone(needs, async (deps, input) => {
+    if (needs.isTrial?.(input)) return run(deps, { ...input, trail: new AuditTrail() });
+    return (trail) => run(deps, { ...input, trail });
+  });
+}
+
+/**
+ * The same where somebody who may only read can ask for a change. They could fill the audit with what changes nothing, so
+ * only the second part is audited.
+ *
+ * @param prepare finds out whether anything is to be changed. @returns the answer if nothing is, or what changes it.
+ */
+export function changeByAnyone<A extends object, Q extends object, B extends object | undefined>(
+  needs: ChangeNeeds<A, Q, B>,
+  prepare: (
+    deps: ManagementDeps,
+    input: A & { query: Q; body: B; event: APIGatewayProxyEventV2 },
+  ) => Promise<Response | ((trail: AuditTrail) => Promise<Response>)>,
+): AuditedOperation {
+  const { action, tenantOf, askedOf } = needs;
+  const perform = operation<A, Q, B>(needs, async (deps, input) => {
     const { query, body, event } = input;
-    if (isTrial?.(input)) return run(deps, { ...input, trail: new AuditTrail() });
+    const prepared = await prepare(deps, input);
+    if (typeof prepared !== 'function') return prepared;
     return audited(deps, {
       action: {
         tenant: tenantOf?.(input) ?? pathTenant(event) ?? '',
@@ -141,7 +161,7 @@ export function change<A extends object, Q extends object, B extends object | un
         target: targetOf(event),
         asked: Object.fromEntries(Object.entries({ ...query, ...(askedOf?.(input) ?? body) })),
       },
-      run: (trail) => run(deps, { ...input, trail }),
+      run: prepared,
       verdictOf,
     });
   });

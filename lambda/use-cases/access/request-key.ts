@@ -5,6 +5,11 @@ import type { Deps } from '../deps.ts';
 /** How long a key is remembered. Clients repeat within minutes. */
 const keyLifetimeMs = 24 * 60 * 60_000;
 
+/** The id of a key for one purpose: what it was used for, and for whom. Keys with different purposes never collide. */
+export function requestIdOf({ purpose, requestKey }: { purpose: string; requestKey: string }): string {
+  return sha256Hex(`${purpose}\n${requestKey}`);
+}
+
 export type RequestClaim =
   | { readonly kind: 'claimed'; readonly record: RequestKeyRecord; finish(): Promise<void> }
   /** The key was used for a request with another body. */
@@ -14,7 +19,6 @@ export type RequestClaim =
  * Claims a request key before anything is created. Whoever repeats the request gets the same record, whether the
  * first attempt is still running, has died, or is done.
  *
- * @param input.purpose what the key was used for, and for whom: keys with different purposes never collide.
  * @throws {LedgerUnavailableError}
  */
 export async function claimRequest(
@@ -24,7 +28,7 @@ export async function claimRequest(
   const { requestKeys, clock, ids } = deps;
   const beganAtMs = clock.nowMs();
   const own: RequestKeyRecord = {
-    id: sha256Hex(`${input.purpose}\n${input.requestKey}`),
+    id: requestIdOf(input),
     bodySha256: sha256Hex(JSON.stringify(input.body)),
     seed: ids.random(40),
     beganAtMs,

@@ -9,7 +9,7 @@ import { requestKey as requestObjectKey } from '../../domain/export/export-keys.
 import { encodeRequested, type RequestedObject } from '../../domain/export/requested-objects.ts';
 import { repoPrefix } from '../../domain/names.ts';
 import { hasKeys } from '../../ports/object-listing.ts';
-import { claimRequest } from '../access/request-key.ts';
+import { claimRequest, requestIdOf } from '../access/request-key.ts';
 import type { Deps } from '../deps.ts';
 import { advanceOrLog, forgetOrLog } from './advance-or-log.ts';
 import { cancelExport } from './cancel-export.ts';
@@ -37,59 +37,92 @@ export interface ExportWish extends Omit<ExportRequest, 'listedObjects' | 'isNam
 export type StartExportOutcome =
   | { readonly kind: 'started'; readonly job: ExportJob }
   /** All places are taken by these. */
-  | { readonly kind: 'full'; readonly holders: readonly ExportJob[]; readonly isListPut: boolean }
+  | { readonly kind: 'full'; readonly holders: readonly ExportJob[] }
   | { readonly kind: 'too-many'; readonly retryAfterMs: number }
   | { readonly kind: 'no-repo' }
   /** It is being deleted. */
   | { readonly kind: 'tenant-closed' };
 
-/**
- * Begins an export: its list of objects, if it has one, is put into the store, then its record, and then its first
- * step is asked for.
- *
- * @throws {StoreUnavailableError | LedgerUnavailableError}
- */
-export async function startExport(deps: StartDeps, wish: ExportWish): Promise<StartExportOutcome> {
-  const nowMs = deps.clock.nowMs();
-  const exportId = newExportId({ nowMs, random: deps.ids.random(16) });
-  const outcome = await begin(deps, { wish, nowMs, exportId });
-  // The last place went after its list was put. With a key this is not done: its export gets the same id again.
-  if (outcome.kind === 'full' && outcome.isListPut)
-    await forgetOrLog(deps, { tenant: wish.tenant, exportId });
-  return outcome;
-}
+/** What came of a request that changed nothing, so that nothing is to be audited; or that an export can begin. */
+type PreparedExport =
+  | StartExportOutcome
+  | { readonly kind: 'key-reused' }
+  | { readonly kind: 'removed' }
+  | { readonly kind: 'ready'; readonly begin: () => Promise<StartExportOutcome> };
 
 /**
- * Begins an export, at most once for a request key: a request that is repeated gets the same export.
+ * Finds out whether an export can begin. What is refused here leaves nothing behind: who may only read can ask for
+ * exports, as often as they like. With a request key it begins at most once: a request that is repeated gets the same one.
  *
  * @param input.credentialId whose key it is. undefined: the operator's.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
-export async function startExportOnce(
+export async function prepareExport(
+  deps: StartDeps & Pick<Deps, 'requestKeys'>,
+  input: { wish: ExportWish; credentialId?: string | undefined; requestKey?: string | undefined },
+): Promise<PreparedExport> {
+  const { wish, requestKey } = input;
+  if (requestKey !== undefined) return prepareOnce(deps, { ...input, requestKey });
+  const refusal = await refusalOf(deps, wish);
+  return refusal ?? { kind: 'ready', begin: () => beginOnce(deps, wish) };
+}
+
+async function beginOnce(deps: StartDeps, wish: ExportWish): Promise<StartExportOutcome> {
+  const nowMs = deps.clock.nowMs();
+  const exportId = newExportId({ nowMs, random: deps.ids.random(16) });
+  const outcome = await begin(deps, { wish, nowMs, exportId });
+  // The last place went after its list was put. With a key this is not done: its export gets the same id again.
+  if (outcome.kind === 'full' && wish.objects) await forgetOrLog(deps, { tenant: wish.tenant, exportId });
+  return outcome;
+}
+
+async function prepareOnce(
   deps: StartDeps & Pick<Deps, 'requestKeys'>,
   input: { wish: ExportWish; credentialId?: string | undefined; requestKey: string },
-): Promise<StartExportOutcome | { readonly kind: 'key-reused' | 'removed' }> {
+): Promise<PreparedExport> {
   const { wish, credentialId, requestKey } = input;
   const { by: _, ...body } = wish;
   const { tenant } = wish;
   const purpose = ['start export', tenant, ...(credentialId === undefined ? [] : [credentialId])].join('\n');
+  const id = requestIdOf({ purpose, requestKey });
+  const isKnown = await deps.requestKeys.isKnown({ id, nowMs: deps.clock.nowMs() });
+  const refusalOfNew = isKnown ? undefined : await refusalOf(deps, wish);
+  if (refusalOfNew) return refusalOfNew;
   const claim = await claimRequest(deps, { purpose, requestKey, body });
   if (claim.kind === 'key-reused') return claim;
   const { beganAtMs: nowMs, seed, isDone } = claim.record;
   const exportId = newExportId({ nowMs, random: seed });
   const job = await deps.exportJobs.read({ tenant, exportId });
-  if (job === undefined && isDone) return { kind: 'removed' };
-  const outcome: StartExportOutcome = job
-    ? { kind: 'started', job }
-    : await begin(deps, { wish, nowMs, exportId });
-  if (outcome.kind === 'started') {
-    // An earlier attempt may have died before it asked for the first step.
-    if (job && !isDone) await advanceOrLog(deps, job);
-    await claim.finish();
-  }
-  return outcome;
+  if (isDone) return job ? { kind: 'started', job } : { kind: 'removed' };
+  // Of a key that is known, what stood in the way before may do so still.
+  const refusal = isKnown && !job ? await refusalOf(deps, wish) : undefined;
+  if (refusal) return refusal;
+  return {
+    kind: 'ready',
+    begin: async () => {
+      const outcome: StartExportOutcome = job
+        ? { kind: 'started', job }
+        : await begin(deps, { wish, nowMs, exportId });
+      if (outcome.kind !== 'started') return outcome;
+      // An earlier attempt may have died before it asked for the first step.
+      if (job) await advanceOrLog(deps, job);
+      await claim.finish();
+      return outcome;
+    },
+  };
 }
 
+/** Why an export can't begin now. undefined: it can. */
+async function refusalOf(deps: StartDeps, wish: ExportWish): Promise<StartExportOutcome | undefined> {
+  const { tenant } = wish;
+  const retryAfterMs = await restOfDay(deps, { tenant, nowMs: deps.clock.nowMs() });
+  if (retryAfterMs > 0) return { kind: 'too-many', retryAfterMs };
+  if (!(await hasRepo(deps, wish))) return { kind: 'no-repo' };
+  const holders = await placeHolders(deps, tenant);
+  return holders.length >= deps.exportSettings.perTenantMax ? { kind: 'full', holders } : undefined;
+}
+
+/** Its list of objects, if it has one, is put into the store, then its record, and then its first step is asked for. */
 async function begin(
   deps: StartDeps,
   input: { wish: ExportWish; nowMs: number; exportId: string },
@@ -98,20 +131,13 @@ async function begin(
   const { wish, nowMs, exportId } = input;
   const { tenant, by, objects, ...wished } = wish;
   const path = { tenant, exportId };
-  const retryAfterMs = await restOfDay(deps, { tenant, nowMs: deps.clock.nowMs() });
-  if (retryAfterMs > 0) return { kind: 'too-many', retryAfterMs };
-  if (!(await hasRepo(deps, wish))) return { kind: 'no-repo' };
-  if (objects) {
-    const holders = await placeHolders(deps, tenant);
-    if (holders.length >= exportSettings.perTenantMax) return { kind: 'full', holders, isListPut: false };
-    await archives.put(requestObjectKey(path), encodeRequested(objects));
-  }
+  if (objects) await archives.put(requestObjectKey(path), encodeRequested(objects));
   const isNamed = objects?.some(({ name }) => name !== undefined) === true;
   const request: ExportRequest = { ...wished, listedObjects: objects?.length ?? null, isNamed };
   const job = newExportJob({ ...path, request, by, nowMs, limitMs: exportSettings.limitMs });
   const options = { placesMax: exportSettings.perTenantMax, nowMs: deps.clock.nowMs() };
   if ((await exportJobs.create(job, options)) === 'full')
-    return { kind: 'full', holders: await placeHolders(deps, tenant), isListPut: objects !== undefined };
+    return { kind: 'full', holders: await placeHolders(deps, tenant) };
   const closed = await closedMeanwhile(deps, wish);
   if (closed !== undefined) {
     await cancelExport(deps, path);

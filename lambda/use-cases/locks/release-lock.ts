@@ -11,7 +11,7 @@ interface ReleaseInput {
   readonly repo: string;
   /** As the client sent it. */
   readonly lockId: string;
-  /** Also what somebody else has locked. That is audited. */
+  /** Also what somebody else has locked. Only that is audited: nobody fills the audit with locks of their own. */
   readonly isForced: boolean;
   readonly token: Caller;
   readonly requestId: string;
@@ -21,8 +21,8 @@ interface ReleaseInput {
 export async function releaseLock(deps: ReleaseDeps, input: ReleaseInput): Promise<ReleaseOutcome> {
   const { tenant, repo, lockId, isForced, token } = input;
   if (!lockIdPattern.test(lockId)) return { kind: 'absent' };
-  if (isForced) return releaseByForce(deps, input);
-  return deps.locks.release({ tenant, repo, lockId, ownerId: lockOwnerOf(token).ownerId });
+  const outcome = await deps.locks.release({ tenant, repo, lockId, ownerId: lockOwnerOf(token).ownerId });
+  return isForced && outcome.kind === 'of-another' ? releaseByForce(deps, input) : outcome;
 }
 
 function releaseByForce(deps: ReleaseDeps, input: ReleaseInput): Promise<ReleaseOutcome> {
@@ -34,8 +34,7 @@ function releaseByForce(deps: ReleaseDeps, input: ReleaseInput): Promise<Release
       if (outcome.kind !== 'released') return outcome;
       const { lock } = outcome;
       trail.was({ path: lock.path, owner: ownerOfLock(lock), ownerName: lock.ownerName });
-      if (lock.ownerId !== lockOwnerOf(token).ownerId)
-        deps.log.info('lock taken away', { tenant, repo, lockId, tokenId: token.tokenId });
+      deps.log.info('lock taken away', { tenant, repo, lockId, tokenId: token.tokenId });
       return outcome;
     },
     verdictOf: ({ kind }) =>

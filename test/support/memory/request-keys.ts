@@ -11,6 +11,10 @@ export class MemoryRequestKeys implements RequestKeys {
     return record;
   }
 
+  async isKnown({ id, nowMs }: { id: string; nowMs: number }) {
+    return (this.#records.get(id)?.expiresAtMs ?? 0) > nowMs;
+  }
+
   async finish(id: string) {
     const record = this.#records.get(id);
     if (record) this.#records.set(id, { ...record, isDone: true });

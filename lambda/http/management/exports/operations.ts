@@ -1,14 +1,14 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { auditText } from '../../../domain/audit.ts';
 import { exportIdPattern } from '../../../domain/export/export-id.ts';
-import type { ExportJob } from '../../../domain/export/export-job.ts';
+import { type ExportJob, isOpen } from '../../../domain/export/export-job.ts';
 import type { TenantRecord } from '../../../domain/tenant.ts';
 import { actorOf } from '../../../use-cases/audited.ts';
 import { cancelExport } from '../../../use-cases/exports/cancel-export.ts';
 import { listExports as listExportsUseCase, readExport } from '../../../use-cases/exports/list-exports.ts';
 import {
-  startExportOnce,
-  startExport as startExportUseCase,
+  prepareExport,
+  type StartExportOutcome,
   startsPerDayMax,
 } from '../../../use-cases/exports/start-export.ts';
 import { problem, repoNotFound } from '../../problems.ts';
@@ -17,7 +17,14 @@ import { type Reader, refuseBeyondRepos, seesRepo } from '../access.ts';
 import { encodeCursor } from '../cursor.ts';
 import { iso } from '../fields.ts';
 import { requestKey } from '../idempotency.ts';
-import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
+import {
+  changeByAnyone,
+  jsonBody,
+  type ManagementDeps,
+  noBody,
+  type Operations,
+  operation,
+} from '../operation.ts';
 import { noQuery, pageSizeDefault } from '../queries.ts';
 import { exportsAccess, openExportsAccess } from './access.ts';
 import { exportBody, signedArchives } from './bodies.ts';
@@ -37,14 +44,14 @@ const listExports = operation(
   },
 );
 
-const startExport = change(
+const startExport = changeByAnyone(
   {
     action: 'export.start',
     access: openExportsAccess,
     query: noQuery,
     body: jsonBody(startExportBody, startExportBodyBytesMax),
   },
-  async (deps, { tenant: { tenant }, token, body, event, trail }) => {
+  async (deps, { tenant: { tenant }, token, body, event }) => {
     const key = requestKey(event);
     if (!key.ok) return key.response;
     const { format = 'tar', prefer = 'time', dryRun: isDryRun = false, objects } = body;
@@ -54,43 +61,50 @@ const startExport = change(
     const { kind, name } = actorOf(token);
     const by = { kind, name: name === null ? null : auditText(name) };
     const wish = { by, tenant, repo, format, prefer, isDryRun, objects };
-    const outcome =
-      key.requestKey === undefined
-        ? await startExportUseCase(deps, wish)
-        : await startExportOnce(deps, {
-            wish,
-            credentialId: token?.tokenId,
-            requestKey: key.requestKey,
-          });
-    switch (outcome.kind) {
-      case 'started':
-        trail.became(exportSummary(outcome.job));
-        return json(202, exportBody(outcome.job));
-      case 'full':
-        return allPlacesTaken(
-          tenant,
-          outcome.holders.filter((job) => seesExport({ token }, job)),
-        );
-      case 'too-many': {
-        const detail = `${tenant} started ${startsPerDayMax} exports within 24 hours. Retry later.`;
-        return problem('exports-too-many', detail, {
-          'retry-after': String(Math.ceil(outcome.retryAfterMs / 1000)),
-        });
-      }
-      case 'no-repo':
-        return repoNotFound(tenant);
-      case 'tenant-closed':
-        return problem('tenant-closed', `The tenant ${tenant} is being deleted.`);
-      case 'removed':
-        return problem(
-          'export-not-found',
-          'The export that this key began is over and removed. Use a new key.',
-        );
-      case 'key-reused':
-        return key.reused();
-    }
+    const prepared = await prepareExport(deps, {
+      wish,
+      credentialId: token?.tokenId,
+      requestKey: key.requestKey,
+    });
+    if (prepared.kind === 'key-reused') return key.reused();
+    if (prepared.kind === 'removed')
+      return problem(
+        'export-not-found',
+        'The export that this key began is over and removed. Use a new key.',
+      );
+    if (prepared.kind !== 'ready') return startAnswer(prepared, { tenant, token });
+    return async (trail) => {
+      const outcome = await prepared.begin();
+      if (outcome.kind === 'started') trail.became(exportSummary(outcome.job));
+      return startAnswer(outcome, { tenant, token });
+    };
   },
 );
+
+function startAnswer(
+  outcome: StartExportOutcome,
+  { tenant, token }: { tenant: string } & Pick<Reader, 'token'>,
+): Response {
+  switch (outcome.kind) {
+    case 'started':
+      return json(202, exportBody(outcome.job));
+    case 'full':
+      return allPlacesTaken(
+        tenant,
+        outcome.holders.filter((job) => seesExport({ token }, job)),
+      );
+    case 'too-many': {
+      const detail = `${tenant} started ${startsPerDayMax} exports within 24 hours. Retry later.`;
+      return problem('exports-too-many', detail, {
+        'retry-after': String(Math.ceil(outcome.retryAfterMs / 1000)),
+      });
+    }
+    case 'no-repo':
+      return repoNotFound(tenant);
+    case 'tenant-closed':
+      return problem('tenant-closed', `The tenant ${tenant} is being deleted.`);
+  }
+}
 
 const showExport = operation(
   { access: exportsAccess, query: noQuery, body: noBody },
@@ -100,14 +114,23 @@ const showExport = operation(
   },
 );
 
-const deleteExport = change(
+/** One that has ended stays as it is: what is left of it is removed, which may not have been begun. */
+const deleteExport = changeByAnyone(
   { action: 'export.delete', access: exportsAccess, query: noQuery, body: noBody },
-  async (deps, { tenant: owner, token, event, trail }) => {
+  async (deps, { tenant: owner, token, event }) => {
     const found = await findExport(deps, { owner, token, event });
-    const job = found && (await cancelExport(deps, found));
-    if (found) trail.was(exportSummary(found));
-    if (job) trail.became(exportSummary(job));
-    return job ? json(200, exportBody(job)) : exportNotFound(owner.tenant);
+    if (!found) return exportNotFound(owner.tenant);
+    const cancel = async () => {
+      const job = await cancelExport(deps, found);
+      return { job, answer: job ? json(200, exportBody(job)) : exportNotFound(owner.tenant) };
+    };
+    if (!isOpen(found) && found.state !== 'done') return (await cancel()).answer;
+    return async (trail) => {
+      trail.was(exportSummary(found));
+      const { job, answer } = await cancel();
+      if (job) trail.became(exportSummary(job));
+      return answer;
+    };
   },
 );
 

@@ -256,6 +256,31 @@ describe('the management API', () => {
     expect(audit.entries).toEqual([]);
   });
 
+  it('writes nothing of exports that readers ask for and do not get, or delete twice', async () => {
+    const [start, remove] = [
+      'POST /v1/tenants/{tenant}/exports',
+      'DELETE /v1/tenants/{tenant}/exports/{exportId}',
+    ];
+    const statuses = async (asks: Promise<{ status: number }>[]) =>
+      (await Promise.all(asks)).map(({ status }) => status);
+    const none = { path: { exportId: '0'.repeat(24) }, token: write };
+    expect(
+      await statuses([ask(start, { body: { repo: 'other' }, token: write }), ask(remove, none)]),
+    ).toEqual([404, 404]);
+    expect(audit.entries).toEqual([]);
+    const jobs = [];
+    for (let index = 0; index < 3; index += 1)
+      jobs.push((await ask(start, { body: { repo: 'game' }, token: write })).body);
+    expect((await ask(start, { body: { repo: 'game' }, token: write })).status).toBe(409);
+    expect(audit.entries.map(({ outcome }) => outcome)).toEqual(['done', 'done', 'done']);
+    for (let index = 0; index < 3; index += 1)
+      expect((await ask(remove, { path: jobs[0], token: write })).body.state).toBe('cancelled');
+    expect(audit.entries.map(({ action }) => action)).toEqual([
+      ...Array(3).fill('export.start'),
+      'export.delete',
+    ]);
+  });
+
   it('changes nothing that it cannot audit, and says so', async () => {
     audit.begin = () => Promise.reject(new LedgerUnavailableError('down'));
     const { status, body, headers } = await ask('PATCH /v1/tenants/{tenant}', { body: { limitBytes: 5 } });

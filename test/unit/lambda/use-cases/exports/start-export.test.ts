@@ -5,12 +5,9 @@ import { decodeRequested } from '../../../../../lambda/domain/export/requested-o
 import type { ExportJobs } from '../../../../../lambda/ports/export-jobs.ts';
 import { cancelExport } from '../../../../../lambda/use-cases/exports/cancel-export.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
-import {
-  startExport,
-  startExportOnce,
-  startsPerDayMax,
-} from '../../../../../lambda/use-cases/exports/start-export.ts';
+import { prepareExport, startsPerDayMax } from '../../../../../lambda/use-cases/exports/start-export.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
+import { startExport, startExportOnce } from '../../../../support/start-export.ts';
 import { exportWorld } from './export-world.ts';
 
 const wish = { tenant: 'acme', repo: 'game', format: 'tar', prefer: 'time', isDryRun: false } as const;
@@ -216,11 +213,30 @@ describe('an export that is asked for with a key', () => {
     expect((await deps.exportJobs.list({ tenant: 'acme', pageSize: 10 })).jobs).toHaveLength(1);
   });
 
+  it('leaves no key behind if it is refused', async () => {
+    const { deps } = await exportWorld();
+    const begin = vi.spyOn(deps.requestKeys, 'begin');
+    expect(await startExportOnce(deps, { ...once, wish: { ...wish, repo: 'other' } })).toEqual({
+      kind: 'no-repo',
+    });
+    await Promise.all([1, 2, 3].map(() => startExport(deps, wish)));
+    expect(await startExportOnce(deps, once)).toMatchObject({ kind: 'full' });
+    expect(begin).not.toHaveBeenCalled();
+  });
+
+  it('has another try refused too, if its first one lost the last place', async () => {
+    const { deps } = await exportWorld();
+    const exportJobs = withMethod(deps.exportJobs, { create: async () => 'full' });
+    expect(await startExportOnce({ ...deps, exportJobs }, once)).toMatchObject({ kind: 'full' });
+    await Promise.all([1, 2, 3].map(() => startExport(deps, wish)));
+    expect(await prepareExport(deps, once)).toMatchObject({ kind: 'full' });
+  });
+
   it('can be tried again once there is a place', async () => {
     const { deps } = await exportWorld();
     const three = await Promise.all([1, 2, 3].map(() => startExport(deps, wish)));
     expect(await startExportOnce(deps, once)).toMatchObject({ kind: 'full' });
-    for (const outcome of three.slice(0, 1)) await deps.exportJobs.leavePlace(started(outcome));
+    for (const outcome of three.slice(0, 1)) await cancelExport(deps, started(outcome));
     expect(await startExportOnce(deps, once)).toMatchObject({ kind: 'started' });
   });
 

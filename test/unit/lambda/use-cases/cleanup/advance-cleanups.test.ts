@@ -35,6 +35,15 @@ describe('going on with the clean-ups of a tenant', () => {
     expect(await world.cleanup()).toEqual(before);
   });
 
+  it('passes over repos that have none', async () => {
+    world.objects.put(`${tenant}/another/${oidAt(3)}`, 4);
+    await world.consume({ full: true });
+    await world.run([0]);
+    expect((await allPages(world.ledger.repos(tenant))).map((each) => each.repo)).toEqual(['another', repo]);
+    expect(await advance()).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ state: 'done' });
+  });
+
   it('begins nothing once the time is up, and does at its last moment', async () => {
     await world.run([0]);
     expect(await advance(world.nowMs - 1)).toBe('unfinished');

@@ -1,5 +1,5 @@
 import { type Cleanup, endedCleanup, isUnderWay } from '../../domain/cleanup/cleanup.ts';
-import { isRelied } from '../../domain/cleanup/watch.ts';
+import { isRelied, type Watch } from '../../domain/cleanup/watch.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
 import type { CleanupDeps } from './cleanup-deps.ts';
 import { putCleanup } from './put-cleanup.ts';
@@ -30,7 +30,9 @@ export async function advanceCleanups(
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
     const cleanup = await deps.ledger.readCleanup({ tenant, repo });
     if (cleanup?.watch.id !== watch.id) {
-      // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it.
+      // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it, until its
+      // time is over. Then only the repo's item would keep it, and stay because of it.
+      if (isOver(deps, watch)) await deps.ledger.closeWatch({ tenant, repo, watch });
       continue;
     }
     const outcome = await advance(deps, { tenant, cleanup, isClosed: closedAtMs !== null, untilMs });
@@ -43,16 +45,14 @@ async function advance(
   deps: CleanupDeps,
   input: { tenant: string; cleanup: Cleanup; isClosed: boolean; untilMs: number },
 ): Promise<CleanupOutcome> {
-  const { clock, settings } = deps;
+  const { clock } = deps;
   const { tenant, isClosed, untilMs } = input;
   let { cleanup } = input;
   for (;;) {
     if (!isUnderWay(cleanup)) return tidyCleanup(deps, { tenant, cleanup });
-    const nowMs = clock.nowMs();
-    const isOver = !isRelied(settings, cleanup.watch, { watchId: cleanup.watch.id, nowMs });
-    if (isClosed || isOver) {
+    if (isClosed || isOver(deps, cleanup.watch)) {
       const state = isClosed ? 'cancelled' : 'expired';
-      const ended = endedCleanup(cleanup, { state, nowMs });
+      const ended = endedCleanup(cleanup, { state, nowMs: clock.nowMs() });
       const put = await putCleanup(deps, { tenant, cleanup: ended, read: cleanup });
       if (!put) return 'done';
       cleanup = put;
@@ -68,4 +68,9 @@ async function advance(
     if (next.state !== 'watching' && isUnderWay(next) && clock.nowMs() > untilMs) return 'unfinished';
     cleanup = next;
   }
+}
+
+/** Whether some clock may say that nobody notes what they name any more. */
+function isOver({ clock, settings }: Pick<CleanupDeps, 'clock' | 'settings'>, watch: Watch): boolean {
+  return !isRelied(settings, watch, { watchId: watch.id, nowMs: clock.nowMs() });
 }

@@ -116,6 +116,19 @@ describe('going on with the clean-ups of a tenant', () => {
     expect((await world.ledger.readRepo({ tenant, repo: 'aaa' }))?.watch).toEqual(watch);
   });
 
+  it('ends a watch of which the record was never put, once its time is over', async () => {
+    const orphan = { tenant, repo: 'aaa' };
+    const watch = { id: 'x', openedAtMs: world.nowMs, untilMs: world.nowMs + hour };
+    await world.ledger.openWatch({ ...orphan, watch, nowMs: world.nowMs });
+    world.nowMs = watch.untilMs - 2 * world.deps.settings.clockSkewMs - 1;
+    await advance();
+    expect((await world.ledger.readRepo(orphan))?.watch).toEqual(watch);
+    world.nowMs += 1;
+    await advance();
+    expect((await world.ledger.readRepo(orphan))?.watch).toBeUndefined();
+    expect((await world.ledger.readRepo(orphan))?.endedWatchMs).toBe(watch.openedAtMs);
+  });
+
   it('does not touch the record of an earlier watch', async () => {
     const { watch } = await world.cleanup();
     await world.ledger.closeWatch({ ...path, watch });

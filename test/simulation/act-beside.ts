@@ -5,7 +5,6 @@ import type { Downloads } from '../../lambda/ports/downloads.ts';
 import { cancelCleanup } from '../../lambda/use-cases/cleanup/cancel-cleanup.ts';
 import { openCleanup } from '../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { startRun } from '../../lambda/use-cases/cleanup/start-run.ts';
-import { offerDownload } from '../../lambda/use-cases/downloads/offer-download.ts';
 import { cancelExport } from '../../lambda/use-cases/exports/cancel-export.ts';
 import { startExport } from '../support/start-export.ts';
 import { Violation } from './invariants.ts';
@@ -106,7 +105,7 @@ export async function download(world: TenantWorld, action: DownloadAction): Prom
       repo: repoName(action.repo),
       objects,
     };
-    return offerDownload({ ...deps, downloads }, input);
+    return world.offerDownload({ ...deps, downloads }, input);
   });
   if (result === 'dead') return;
   const { meteredBytes } = batch;

@@ -43,9 +43,12 @@ export interface Tally {
 export interface Weather {
   /** Faults stop when it is calm, so that a run can end. */
   calm: boolean;
-  /** The number of outages of the store, and of the table, that are not over. */
-  readonly outages: { store: number; table: number };
+  /** How many outages are not over: of the store, of the table, and of the service's own files in the store. */
+  readonly outages: { store: number; table: number; files: number };
 }
+
+/** `file`: of the service's own, in the store. */
+type OperationKind = 'read' | 'write' | 'store' | 'file';
 
 interface ActorWorld {
   readonly scheduler: Scheduler;
@@ -128,15 +131,16 @@ export class Actor {
    *
    * @param call if a story may have something happen to it.
    */
-  async operation<T>(kind: 'read' | 'write' | 'store', apply: () => Promise<T>, call?: PortCall): Promise<T> {
+  async operation<T>(kind: OperationKind, apply: () => Promise<T>, call?: PortCall): Promise<T> {
     const { random, tally, scheduler } = this.#world;
     tally.operations += 1;
     const mishap = call && this.#mishapOf(call);
     if (mishap?.kind === 'dies-before') this.kill();
     await this.#travel();
     if (mishap?.kind === 'freezes-before') await this.sleep(mishap.forMs);
-    const dependency = kind === 'store' ? 'store' : 'table';
-    if (this.#world.weather.outages[dependency] > 0) throw this.#unavailable(kind, 'It does not answer.');
+    const { store, table, files } = this.#world.weather.outages;
+    const outages = { store, file: store + files, read: table, write: table };
+    if (outages[kind] > 0) throw this.#unavailable(kind, 'It does not answer.');
     if (this.isUnlucky('fail')) throw this.#unavailable(kind, 'Throttled.');
     const { lateMaxMs = usualLateMaxMs, givenUp = 0 } = this.#world.mix;
     const isGivenUp = kind === 'write' && givenUp > 0 && this.isUnlucky('givenUp');
@@ -161,9 +165,10 @@ export class Actor {
     return weather.calm ? undefined : mishaps.take(call);
   }
 
-  #unavailable(kind: 'read' | 'write' | 'store', text: string): Error {
+  #unavailable(kind: OperationKind, text: string): Error {
     this.#world.tally.faults += 1;
-    return kind === 'store' ? new StoreUnavailableError(text) : new LedgerUnavailableError(text);
+    const isOfTable = kind === 'read' || kind === 'write';
+    return isOfTable ? new LedgerUnavailableError(text) : new StoreUnavailableError(text);
   }
 
   #travel(): Promise<void> {

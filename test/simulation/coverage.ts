@@ -18,6 +18,8 @@ export interface Coverage extends Tally {
   /** Objects that were put or removed around the API. */
   around: number;
   outages: number;
+  /** Of the service's own files alone. */
+  fileOutages: number;
   deletes: number;
   tenantDeletes: number;
   reconciles: number;
@@ -25,6 +27,8 @@ export interface Coverage extends Tally {
   requeued: number;
   /** Recounts that the policy deferred. */
   deferred: number;
+  /** Messages of SQS that were handled, which it did not learn. */
+  unacknowledged: number;
   /** Messages of SQS that failed and succeeded later. */
   redelivered: number;
   /** Messages of SQS that failed too often. */
@@ -41,6 +45,8 @@ export interface Coverage extends Tally {
   held: number;
   /** Late reservations that the operator cancelled. */
   cancelled: number;
+  /** Refused batches of which nothing may be left, as was checked. */
+  forgotten: number;
   /** Events of the store that were delivered. */
   told: number;
 }
@@ -65,11 +71,13 @@ export function nothingYet(): Coverage {
     staleReads: 0,
     around: 0,
     outages: 0,
+    fileOutages: 0,
     deletes: 0,
     tenantDeletes: 0,
     reconciles: 0,
     requeued: 0,
     deferred: 0,
+    unacknowledged: 0,
     redelivered: 0,
     deadLetters: 0,
     reads: 0,
@@ -79,6 +87,7 @@ export function nothingYet(): Coverage {
     repoLimits: 0,
     held: 0,
     cancelled: 0,
+    forgotten: 0,
     told: 0,
   };
 }

@@ -34,6 +34,11 @@ function watchedLimit(start: string): WatchedLimit {
   return { start, worstExcessBytes: Number.NEGATIVE_INFINITY, highestLimitBytes: 0 };
 }
 
+/** A recount is queued, waits in SQS, rests for a minute after the one before, and is queued again. */
+const forgottenWithinMs = 5 * 60_000;
+/** A tenant is due when a reservation is dead. The schedule comes every quarter of an hour, and reads an index that lags. */
+const foundDeadWithinMs = 40 * 60_000;
+
 /** What the ledger has of a limit, whether a tenant's or a repo's. */
 interface LimitRecord {
   readonly start: string;
@@ -79,6 +84,8 @@ export class Invariants {
   readonly #hasTricklers: boolean;
   /** Start of the names → what bounds what is stored below them. */
   readonly #lateBounds = new Map<string, LateBound>();
+  /** When the last batch was answered. */
+  #endedMs = 0;
   #isTenantClosed = false;
   #isCancelled = false;
   /** The highest tenant's limit so far. null: there was none for a moment. */
@@ -111,8 +118,36 @@ export class Invariants {
     return open;
   }
 
-  end(request: OpenRequest): void {
+  end(request: OpenRequest, nowMs: number): void {
     this.open.delete(request);
+    this.#endedMs = nowMs;
+  }
+
+  /**
+   * From when on nothing may be shown as reserved that nobody was granted, if nothing failed. A batch is forgotten by the next
+   * recount, which waits for the budget of LIST requests.
+   */
+  get forgottenAtMs(): number {
+    const { listedUntilMs = 0, shardsListedUntilMs = 0 } = this.#truth.record ?? {};
+    return Math.max(this.#endedMs, listedUntilMs, shardsListedUntilMs) + forgottenWithinMs;
+  }
+
+  /** Checked when nobody has asked for anything for a while: what was refused is not shown as reserved. */
+  checkReserved(nowMs: number): void {
+    const truth = this.#truth;
+    truth.look();
+    if (!truth.record) return;
+    for (const { start, limitBytes, committedBytes, storedBytes } of limitsIn(truth.record)) {
+      if (committedBytes === undefined || storedBytes === undefined) continue;
+      // What has arrived may not be counted yet.
+      const granted = sumBelow(start, truth.promises.grantedWithin(foundDeadWithinMs, nowMs));
+      const late = limitBytes === null ? 0 : Math.max(0, truth.lateBytes(nowMs, start) - limitBytes);
+      const reserved = committedBytes - storedBytes;
+      if (reserved > granted + late)
+        throw new Violation(
+          `Reserved: ${reserved} bytes are shown${below(start)}, and ${granted} were granted, with ${late} late`,
+        );
+    }
   }
 
   /** Checked after every step. */

@@ -1,5 +1,15 @@
+import { sumClaims } from '../../lambda/domain/reservation.ts';
+import type { Downloads } from '../../lambda/ports/downloads.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
-import { cleanedWhilePushed, deletedWhileExported, downloadedAgain } from './stories-beside.ts';
+import { meterOffer } from '../../lambda/use-cases/downloads/meter-offer.ts';
+import { findDownloads, offerFound } from '../../lambda/use-cases/downloads/offer-download.ts';
+import {
+  cleanedWhilePushed,
+  cleanedWithoutFiles,
+  deletedWhileExported,
+  downloadedAgain,
+  downloadedInVain,
+} from './stories-beside.ts';
 import type { Story } from './story.ts';
 import { replacing, withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
@@ -17,6 +27,31 @@ const unspared: Mutant = {
     ...deps,
     exportJobs: replacing(deps.exportJobs, { list: async () => ({ jobs: [], nextCursor: null }) }),
   }),
+};
+
+/** A clean-up that fails stands before the recount. */
+const failsAltogether: Mutant = {
+  deps: (deps) => ({
+    ...deps,
+    log: replacing(deps.log, {
+      error: (text, fields) => {
+        if (text === 'clean-up failed') throw fields?.['error'];
+        deps.log.error(text, fields);
+      },
+    }),
+  }),
+};
+
+/** What is asked for is metered before the store has answered. */
+const meteredFirst: Mutant = {
+  offerDownload: async (deps, input) => {
+    const { tenant, repo, tokenId, objects } = input;
+    const asked = { bytes: sumClaims(objects), objects: objects.size };
+    const outcome = await meterOffer(deps, { tenant, repo, tokenId, atMs: deps.clock.nowMs(), ...asked });
+    const found = await findDownloads(deps, input);
+    const downloads = replacing<Downloads>(deps.downloads, { meter: async () => outcome });
+    return offerFound({ ...deps, downloads }, { ...input, found });
+  },
 };
 
 /** A batch whose write got no answer is metered anew. */
@@ -45,6 +80,20 @@ export const besideMutants: readonly {
     invariant: /^I7/,
     seeds: 30,
     story: cleanedWhilePushed,
+  },
+  {
+    name: 'a clean-up that fails stops recounts',
+    mutant: failsAltogether,
+    invariant: /^I6/,
+    seeds: 12,
+    story: cleanedWithoutFiles,
+  },
+  {
+    name: 'downloads are metered before the store answers',
+    mutant: meteredFirst,
+    invariant: /^Downloads/,
+    seeds: 6,
+    story: downloadedInVain,
   },
   {
     name: 'deletes know of no export',

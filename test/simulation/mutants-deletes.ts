@@ -1,4 +1,4 @@
-import { missedSoon, usedAgain } from './stories.ts';
+import { deletedForever, missedSoon, sentNothing, usedAgain } from './stories.ts';
 import type { Story } from './story.ts';
 import { replacing, withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
@@ -26,6 +26,20 @@ const deletedAnew: Mutant = {
         await ledger.putDeletion({ tenant, deletion });
         world.scheduler.after(landsAgainAfterMs, () => void ledger.putDeletion({ tenant, deletion }));
       },
+    }),
+};
+
+/** Items of repos stay, whatever is in them. */
+const itemsStay: Mutant = {
+  ledger: (ledger) => withMethods(ledger, { removeRepo: async () => 'refused' }),
+};
+
+/** The item of a repo stays if the repo was deleted once. */
+const itemsOfDeletedStay: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      removeRepo: async (input) =>
+        input.before.endedClosingMs === undefined ? ledger.removeRepo(input) : 'refused',
     }),
 };
 
@@ -59,6 +73,14 @@ export const deleteMutants: readonly {
     invariant: /^I7/,
     seeds: 30,
     story: usedAgain,
+  },
+  { name: 'items of repos stay', mutant: itemsStay, invariant: /^Repos/, seeds: 6, story: sentNothing },
+  {
+    name: 'items of deleted repos stay',
+    mutant: itemsOfDeletedStay,
+    invariant: /^Repos/,
+    seeds: 6,
+    story: deletedForever,
   },
   {
     name: 'a listing that is trusted for longer',

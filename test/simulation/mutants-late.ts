@@ -1,9 +1,11 @@
-import { claimedAtOnce, claimedTwice } from './stories-late.ts';
+import { cancelledAndDeleted, claimedAtOnce, claimedTwice } from './stories-late.ts';
 import type { Story } from './story.ts';
 import { withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
 /** Mistakes about people who claim much and send nothing. */
+
+const day = 24 * 60 * 60_000;
 
 /** The counter takes what fits, whatever came between. */
 const addedUnchecked: Mutant = {
@@ -18,6 +20,32 @@ const madeByNobody: Mutant = {
   ledger: (ledger) =>
     withMethods(ledger, {
       commitTenant: ({ late: _, ...commit }) => ledger.commitTenant(commit),
+    }),
+};
+
+/** Somebody waits for as long again after nothing of theirs is late. */
+const heldForLonger: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      commitTenant: ({ late, ...commit }) => {
+        const longer = late && [...late.makers].map(([madeBy, untilMs]) => [madeBy, untilMs + day] as const);
+        return ledger.commitTenant({
+          ...commit,
+          ...(late && { late: { ...late, makers: new Map(longer) } }),
+        });
+      },
+    }),
+};
+
+/** A deleted tenant is never listed again once it was empty. */
+const deletedIsOver: Mutant = {
+  ledger: (ledger) =>
+    withMethods(ledger, {
+      commitTenant: async (commit) => {
+        const isEmpty = commit.counted?.objectCount === 0;
+        const isOver = isEmpty && (await ledger.readTenant(commit.tenant))?.closedAtMs !== null;
+        return ledger.commitTenant({ ...commit, ...(isOver && { dueAtMs: 9e15 }) });
+      },
     }),
 };
 
@@ -41,5 +69,19 @@ export const lateMutants: readonly {
     invariant: /^Late/,
     seeds: 6,
     story: claimedTwice,
+  },
+  {
+    name: 'somebody waits after nothing is late',
+    mutant: heldForLonger,
+    invariant: /^I6/,
+    seeds: 12,
+    story: claimedTwice,
+  },
+  {
+    name: 'a deleted tenant is not listed again',
+    mutant: deletedIsOver,
+    invariant: /^I8/,
+    seeds: 12,
+    story: cancelledAndDeleted,
   },
 ];

@@ -1,7 +1,13 @@
 import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
 import type { RepoRecord } from '../../lambda/domain/tenant.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
-import { deadWhileRead, refusedBeside, roomAfterDeath, scannedWhileDeleted } from './stories-slow.ts';
+import {
+  deadWhileRead,
+  refusedBeside,
+  refusedWhileCounted,
+  roomAfterDeath,
+  scannedWhileDeleted,
+} from './stories-slow.ts';
 import type { Story } from './story.ts';
 import { replacing, withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
@@ -61,6 +67,26 @@ const refusedIsReserved: Mutant = {
     }),
 };
 
+/** A recount has met a reservation of what was refused since, and nobody counts again. */
+const refusedIsKept: Mutant = {
+  deps: (deps) => {
+    let isDeleted = false;
+    const ledger = replacing<Ledger>(deps.ledger, {
+      deleteReservation: async (key) => {
+        const outcome = await deps.ledger.deleteReservation(key);
+        isDeleted ||= outcome === 'deleted';
+        return outcome;
+      },
+    });
+    const queue = replacing(deps.queue, {
+      request: async (request) => {
+        if (!isDeleted || request.reason !== 'upload') await deps.queue.request(request);
+      },
+    });
+    return { ...deps, ledger, queue };
+  },
+};
+
 /** A reservation lives for two hours longer than any PUT of it may take. */
 const reservedForLonger: Mutant = {
   ledger: (ledger) =>
@@ -99,6 +125,13 @@ export const slowMutants: readonly {
     invariant: /^I2/,
     seeds: 6,
     story: refusedBeside,
+  },
+  {
+    name: 'what was refused is shown as reserved',
+    mutant: refusedIsKept,
+    invariant: /^Reserved/,
+    seeds: 30,
+    story: refusedWhileCounted,
   },
   {
     name: 'reserved for too long',

@@ -172,12 +172,13 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     listing: store,
     adoptedRepos: world.adopting.repos,
     archives: replacing<ArchiveStore>(archives, {
-      put: (key, bytes) => actor.operation('store', () => archives.put(key, bytes)),
+      put: (key, bytes) => actor.operation('file', () => archives.put(key, bytes)),
       get: (key) =>
-        actor.operation('store', async () => {
+        actor.operation('file', async () => {
           const bytes = await archives.get(key);
           return world.areFilesLost ? bytes?.subarray(0, bytes.length / 2) : bytes;
         }),
+      delete: (keys) => actor.operation('file', () => archives.delete(keys)),
     }),
     downloads: replacing<Downloads>(world.downloads, {
       meter: (offer) => actor.operation('write', () => world.downloads.meter(offer)),

@@ -101,6 +101,16 @@ export class Promises {
     return open;
   }
 
+  /** (repo/oid) → bytes of what is live, or has been dead for no longer than that. Of several sizes the largest counts. */
+  grantedWithin(deadForMs: number, nowMs: number): Map<string, number> {
+    const claims = new Map<string, number>();
+    for (const granted of this.#granted.values())
+      if (nowMs <= granted.deadAtMs + deadForMs)
+        for (const { name, sizeBytes } of namesOf(granted))
+          claims.set(name, Math.max(sizeBytes, claims.get(name) ?? 0));
+    return claims;
+  }
+
   /** When the next one dies, or is no longer late. Infinity: nothing changes by itself. */
   nextChangeMs(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;

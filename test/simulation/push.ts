@@ -144,11 +144,22 @@ export async function askOnce(
       if (kinds.has('upload')) coverage.partial += 1;
       else coverage.refusals += 1;
       if (!isLate) invariants.checkRefusal(open);
+      if (world.isFair()) world.start(0, () => checkForgotten(world));
     }
     return answer.verdicts;
   } finally {
-    invariants.end(open);
+    invariants.end(open, scheduler.nowMs);
   }
+}
+
+/** Of a batch that was refused nothing is left soon after the last one. */
+async function checkForgotten(world: TenantWorld): Promise<void> {
+  const { invariants, scheduler } = world;
+  while (scheduler.nowMs < invariants.forgottenAtMs || invariants.open.size > 0)
+    await world.wait(Math.max(1_000, invariants.forgottenAtMs - scheduler.nowMs));
+  if (!world.isFair()) return;
+  world.coverage.forgotten += 1;
+  invariants.checkReserved(scheduler.nowMs);
 }
 
 /** What a batch issued and did not answer, nobody has a URL of. */

@@ -24,6 +24,26 @@ export async function checkRest(world: TenantWorld): Promise<void> {
   await checkCleanups(world);
   const month = dayOf(world.scheduler.nowMs).slice(0, 7);
   world.metered.checkMonth((await world.downloads.month({ tenant: world.tenant, month })).bytes);
+  await checkRepos(world);
+}
+
+/** No write lands so late that the item of a repo keeps it away. */
+const itemsNeededMs = 25 * 60 * 60_000;
+
+/** A day later, repos in which nothing is have no item, unless somebody created or limited them. */
+async function checkRepos(world: TenantWorld): Promise<void> {
+  const { tenant, truth } = world;
+  await world.wait(itemsNeededMs);
+  for (let run = 0; run < 2; run += 1) await recount(world, false);
+  const limited = (await truth.ledger.readTenant(tenant))?.repoLimits;
+  for (const record of await allPages(truth.ledger.repos(tenant))) {
+    const { repo, createdAtMs } = record;
+    // What is in no folder has an item, too.
+    const isOf = (name: string) => (repo === '' ? !name.includes('/') : name.startsWith(`${repo}/`));
+    const isUsed = [...truth.stored.keys()].some(isOf);
+    if (!isUsed && createdAtMs === undefined && !limited?.has(repo))
+      throw new Violation(`Repos: ${repo} has an item, and nothing needs it: ${JSON.stringify(record)}`);
+  }
 }
 
 /** A watch is over by now, and nothing of its clean-up is left to be done. */
@@ -84,7 +104,8 @@ async function hasStaleShards({ tenant, truth }: Pick<TenantWorld, 'tenant' | 't
 }
 
 /** Whatever died or got lost, the schedule must know of every tenant, repo and object that is still to be deleted. */
-async function checkDeletes({ tenant, truth, scheduler }: TenantWorld, when: 'due' | 'ended'): Promise<void> {
+async function checkDeletes(world: TenantWorld, when: 'due' | 'ended'): Promise<void> {
+  const { tenant, truth, scheduler, invariants, settings } = world;
   const { ledger, stored, around } = truth;
   const record = await ledger.readTenant(tenant);
   // What is put around the API once a tenant is deleted is found when it is counted next.
@@ -93,9 +114,9 @@ async function checkDeletes({ tenant, truth, scheduler }: TenantWorld, when: 'du
   const closed = (await allPages(ledger.repos(tenant))).filter((repo) => repo.closedAtMs !== null);
   const marked = (await allPages(ledger.deletions(tenant))).filter((deletion) => deletion.state !== 'gone');
   if (closed.length + marked.length + left === 0) return;
-  const isDue = ledger
-    .dueEntries()
-    .some((entry) => entry.tenant === tenant && entry.dueAtMs <= scheduler.nowMs);
+  // What was cancelled before the tenant was deleted, and arrived after that, is found when it is listed next.
+  const dueByMs = scheduler.nowMs + (invariants.needsFullListing ? settings.idleRefreshMaxMs : 0);
+  const isDue = ledger.dueEntries().some((entry) => entry.tenant === tenant && entry.dueAtMs <= dueByMs);
   if (when === 'due' && isDue) return;
   throw new Violation(
     `I8: ${closed.length} repos closed, ${marked.length} deletions open, ${left} objects of a closed tenant, not ${when}`,

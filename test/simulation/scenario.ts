@@ -39,9 +39,9 @@ export interface AroundAction extends ActionOf<'around'> {
   readonly change: 'put' | 'remove';
 }
 
-/** The store, or the table and the queue, answer nothing for a while. */
+/** The store, the table and the queue, or the service's own files in the store answer nothing for a while. */
 export interface OutageAction extends ActionOf<'outage'> {
-  readonly of: 'store' | 'table';
+  readonly of: 'store' | 'table' | 'files';
   readonly forMs: number;
 }
 
@@ -185,7 +185,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
     weight: 1,
     arbitrary: fc.record({
       ...actionOf('outage'),
-      of: fc.constantFrom<OutageAction['of']>('store', 'table'),
+      of: fc.constantFrom<OutageAction['of']>('store', 'table', 'files'),
       forMs: fc.oneof(fc.integer({ min: minute, max: 20 * minute }), fc.constant(4 * 60 * minute)),
     }),
   },

@@ -158,16 +158,17 @@ async function limitRepos(world: TenantWorld, steps: Stage['repoLimits']): Promi
   }
 }
 
-/** The operator cancels what is late. */
+/** The operator cancels what is late, also where PUTs are under way that end hours later. The API refuses it once the tenant is deleted. */
 async function cancelLate(world: TenantWorld, cancelsAfterMs: Stage['cancelsAfterMs']): Promise<void> {
   const { tenant } = world;
-  // What still arrives then is found by a full listing alone, which a closed tenant has none of.
-  if (world.hasTricklers) return;
   for (const afterMs of cancelsAfterMs) {
     await world.wait(afterMs);
     world.invariants.noteCancel();
-    const result = await world.invoke((deps) => cancelReservations(deps, { tenant }));
-    if (typeof result === 'object') world.coverage.cancelled += result.answer.count;
+    const result = await world.invoke(async (deps) => {
+      const record = await deps.ledger.readTenant(tenant);
+      return record?.closedAtMs === null ? cancelReservations(deps, { tenant }) : undefined;
+    });
+    if (typeof result === 'object') world.coverage.cancelled += result.answer?.count ?? 0;
   }
 }
 
@@ -199,7 +200,7 @@ async function scheduleOnce(world: World, intervalMs: number): Promise<void> {
 /** It concerns all tenants. */
 async function outage(world: World, { of, forMs }: OutageAction): Promise<void> {
   const { outages } = world.weather;
-  world.coverage.outages += 1;
+  world.coverage[of === 'files' ? 'fileOutages' : 'outages'] += 1;
   outages[of] += 1;
   await world.wait(forMs);
   outages[of] -= 1;

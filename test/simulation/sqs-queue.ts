@@ -114,8 +114,11 @@ export class SqsQueue implements SimQueue {
     // A delivery after this one has hidden the message anew, and its handle is the one that counts.
     if (message.receiveCount !== receiveCount || group[0] !== message) return;
     // The answer may be lost: then the message comes again after its visibility timeout.
-    const isLost = outcome === 'died' || (!weather.calm && random.chance(0.03));
-    if (isLost) return;
+    if (outcome === 'died') return;
+    if (!weather.calm && random.chance(0.03)) {
+      coverage.unacknowledged += 1;
+      return;
+    }
     if (outcome === 'failed') {
       this.#hide(group, message, redeliveryDelayMs(receiveCount));
       return;

@@ -18,6 +18,18 @@ export const cleanedWhilePushed: Story = {
   ],
 };
 
+/** Somebody cleans up a repo while the service has none of its own files. Others push. */
+export const cleanedWithoutFiles: Story = {
+  tenants: [{ limitBytes: 200, imported: [0, 2, 4] }],
+  sizes: ofTenBytes,
+  stage: { ...plainStage, areFilesLost: false, isSlow: false },
+  actions: [
+    { kind: 'clean-up', tenant: 0, afterMs: minute, repo: 0, keep: [0], isCancelled: false },
+    { kind: 'outage', tenant: 0, afterMs: 14 * minute, of: 'files', forMs: 60 * minute },
+    ...[6, 8].map((oid) => pushed(oid, 'at-once', 5 * minute)),
+  ],
+};
+
 /** An export is opened, and then objects of it are deleted. */
 export const deletedWhileExported: Story = {
   tenants: [{ limitBytes: 200, imported: [0, 1, 2, 3] }],
@@ -48,4 +60,21 @@ export const downloadedAgain: Story = {
     repo: index % 2,
     objects: [index % 10, (index + 2) % 10].map((oid) => ({ oid, lie: index % 7 === 0 })),
   })),
+};
+
+/** Others ask for an object while the store does not answer, and for what is not there. */
+export const downloadedInVain: Story = {
+  tenants: [{ limitBytes: 200, imported: [0] }],
+  sizes: ofTenBytes,
+  stage: { ...plainStage, isSlow: false, downloadLimitBytes: 10_000 },
+  actions: [
+    { kind: 'outage', tenant: 0, afterMs: minute, of: 'store', forMs: 3 * second },
+    ...[0, 0, 0, 2, 4, 0].map((oid) => ({
+      kind: 'download' as const,
+      tenant: 0,
+      afterMs: second,
+      repo: 0,
+      objects: [{ oid, lie: false }],
+    })),
+  ],
 };

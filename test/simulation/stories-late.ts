@@ -41,3 +41,16 @@ export const claimedTwice: Story = {
     { ...pushed(4, 'at-once', 10 * second), maker: 1, mustPass: true },
   ],
 };
+
+/** The operator cancels what is still sent, and deletes the tenant. Then it arrives. */
+export const cancelledAndDeleted: Story = {
+  tenants: [{ limitBytes: 200, imported: [] }],
+  sizes,
+  stage: {
+    ...plain,
+    hasTricklers: true,
+    scheduleMinutes: 1,
+    cancelsAfterMs: [2 * 60 * minute, 2 * 60 * minute],
+  },
+  actions: [pushed(1, 'trickled', minute), { kind: 'delete-tenant', tenant: 0, afterMs: 4.2 * 60 * minute }],
+};

@@ -71,6 +71,23 @@ export const refusedBeside: Story = {
   ]),
 };
 
+/** A tenant is full. Somebody is refused, while usage is counted with what they ask for, and nobody counts it after that. */
+export const refusedWhileCounted: Story = {
+  tenants: [{ limitBytes: 100, imported: [0, 2, 4, 6] }],
+  sizes: oids.map(() => 25),
+  stage: {
+    ...plainStage,
+    isSlow: false,
+    hasStoreEvents: false,
+    settings: { giantObjects: 100_000, recountRestMs: 0, listRequestsPerHour: 1_000_000 },
+  },
+  actions: [1, 3, 5].flatMap((oid) => [
+    mishap('deleteReservation', { kind: 'freezes-before', forMs: 8 * second }, 10 * minute),
+    pushed(oid, 'never', 0),
+    handled(4 * second, false),
+  ]),
+};
+
 /** Nobody sends a large object. When its reservation is dead, there is room for another. */
 export const roomAfterDeath: Story = {
   tenants: [{ limitBytes: 100, imported: [] }],

@@ -23,6 +23,22 @@ export const importedAndLeft: Story = {
   actions: [0, 1, 2].map(() => mishap('beginReconcile', { kind: 'dies-before' })),
 };
 
+/** Somebody pushes to a new repo, and sends nothing. */
+export const sentNothing: Story = {
+  tenants: [{ limitBytes: 200, imported: [] }],
+  sizes: oids.map(() => 10),
+  stage: plainStage,
+  actions: [pushed(0, 'never', minute)],
+};
+
+/** A repo is deleted, and nobody uses it again. */
+export const deletedForever: Story = {
+  tenants: [{ limitBytes: 200, imported: [0, 1, 2] }],
+  sizes: oids.map(() => 10),
+  stage: plainStage,
+  actions: [{ kind: 'delete-repo', tenant: 0, afterMs: minute, repo: 0 }],
+};
+
 /** A repo is deleted, and soon the same objects are pushed to it again, twice. */
 export const usedAgain: Story = {
   tenants: [{ limitBytes: 200, imported: [0, 2, 4] }],

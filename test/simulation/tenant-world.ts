@@ -19,6 +19,7 @@ export class TenantWorld {
   readonly archives: World['archives'];
   readonly downloads: World['downloads'];
   readonly areFilesLost: boolean;
+  readonly offerDownload: World['offerDownload'];
   readonly makers: number;
   readonly coverage: Coverage;
   readonly wait: World['wait'];
@@ -28,6 +29,7 @@ export class TenantWorld {
   readonly enqueue: World['enqueue'];
   readonly consume: World['consume'];
   readonly sizeOf: World['sizeOf'];
+  readonly isFair: World['isFair'];
   readonly #world: World;
 
   constructor(world: World, account: Account) {
@@ -47,6 +49,7 @@ export class TenantWorld {
     this.archives = world.archives;
     this.downloads = world.downloads;
     this.areFilesLost = world.areFilesLost;
+    this.offerDownload = world.offerDownload;
     this.makers = world.makers;
     this.coverage = world.coverage;
     this.wait = world.wait.bind(world);
@@ -56,6 +59,7 @@ export class TenantWorld {
     this.enqueue = world.enqueue.bind(world);
     this.consume = world.consume.bind(world);
     this.sizeOf = world.sizeOf.bind(world);
+    this.isFair = world.isFair.bind(world);
   }
 
   /** Somebody puts an object straight into the bucket, or removes one. @param change.sizeBytes undefined: removed. */

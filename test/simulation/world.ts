@@ -9,6 +9,7 @@ import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { UrlSigner } from '../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
+import { offerDownload } from '../../lambda/use-cases/downloads/offer-download.ts';
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
@@ -41,6 +42,7 @@ export interface Mutant {
   readonly ledger?: (ledger: MemoryLedger, world: World) => Ledger;
   readonly deps?: (deps: SimDeps, world: World) => SimDeps;
   readonly sqs?: Partial<SqsOptions>;
+  readonly offerDownload?: typeof offerDownload;
 }
 
 const functionLimitMs = 25_000;
@@ -68,7 +70,7 @@ export interface Account {
 export class World {
   readonly random: Random;
   readonly scheduler: Scheduler;
-  readonly weather: Weather = { calm: false, outages: { store: 0, table: 0 } };
+  readonly weather: Weather = { calm: false, outages: { store: 0, table: 0, files: 0 } };
   /** By stored keys. */
   readonly store = new MemoryObjectStore();
   readonly adopting: Adopting;
@@ -99,6 +101,7 @@ export class World {
   readonly #queue: SimQueue;
   readonly #memory: MemoryLedger;
   #agedIndex: readonly DueTenant[] | undefined;
+  readonly offerDownload: typeof offerDownload;
   /** Whether recounts wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
   readonly scheduleMs: number;
@@ -142,6 +145,7 @@ export class World {
       delete: (key) => this.store.delete(this.#storedKey(key)),
     };
     this.#mutant = input.mutant ?? {};
+    this.offerDownload = this.#mutant.offerDownload ?? offerDownload;
     this.#hasStoreEvents = stage.hasStoreEvents;
     const memory = new WatchedLedger({
       onOpening: ({ tenant, repo }) =>
@@ -226,6 +230,17 @@ export class World {
     const found = this.accounts.find((account) => account.tenant === tenant);
     if (!found) throw new Error(`There is no tenant ${tenant}.`);
     return found;
+  }
+
+  /**
+   * Whether nothing fails, dies or takes long, and nothing has so far, but the service's own files: then all that is promised
+   * comes soon.
+   */
+  isFair(): boolean {
+    const { fail, lostAnswer, twice, late, freeze, kill } = this.mix;
+    const faults = fail + lostAnswer + twice + late + freeze + kill;
+    const { outages, unacknowledged } = this.coverage;
+    return faults === 0 && !this.isSlow && outages + unacknowledged === 0;
   }
 
   sizeOf(oid: string): number {
@@ -410,12 +425,12 @@ export class World {
   }
 
   /** What the queue's consumer does with one message (`lambda/handlers/reconcile.ts`). */
-  consume(
+  async consume(
     request: RecountRequest,
     { isRetry = false, limitMs = 300_000 } = {},
   ): Promise<{ answer: 'done' | 'requeued' } | 'error' | 'dead'> {
     this.coverage.reconciles += 1;
-    return this.invoke(
+    const consumed = this.invoke(
       async (deps) => {
         const deadlineMs = deps.clock.nowMs() + limitMs - consumerReserveMs;
         const outcome = await runRecount(deps, { request, deadlineMs, isRetry });
@@ -424,5 +439,9 @@ export class World {
       },
       { limitMs, isConsumer: true },
     );
+    const outcome = await consumed;
+    if (outcome === 'error' && this.isFair())
+      throw new Violation('I6: a recount failed, and it needs no files');
+    return outcome;
   }
 }

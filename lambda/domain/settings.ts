@@ -86,6 +86,8 @@ export interface Settings {
   readonly cleanupLimitMs: number;
   /** A host's word on a person is kept for so long: who loses access there loses it here no later. */
   readonly personKeptMs: number;
+  /** The most that who manages a tenant may set as the monthly ceiling of a public repo. The operator may set more. */
+  readonly publicMonthBytesMax: number;
   /** Tenants that one run of the schedule hands to the queue, at most. */
   readonly refreshTenantsMax: number;
 }
@@ -128,5 +130,6 @@ export const defaultSettings: Settings = {
   cleanupWatchMs: 24 * hour,
   cleanupLimitMs: 30 * 24 * hour,
   personKeptMs: 5 * minute,
+  publicMonthBytesMax: 1024 ** 4,
   refreshTenantsMax: 300,
 };

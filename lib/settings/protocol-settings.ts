@@ -6,6 +6,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const day = 24 * hour;
 const mib = 1024 ** 2;
+const gib = 1024 ** 3;
 
 interface Bounds {
   readonly min: number;
@@ -190,6 +191,11 @@ const people = {
     },
     "How long a git host's word on a person is kept: docs/git-hosts.md.",
   ),
+  publicMonthMaxGiB: whole(
+    { min: 0, max: 1_000_000, defaultValue: defaultSettings.publicMonthBytesMax / gib },
+    'Largest monthly limit of a public repo that a token with the scope manage can set, also in a tenant without a ' +
+      'download limit. The admin token can set more. 0: only the operator makes repos public.',
+  ),
 };
 
 /** The constants of the protocol that a stage may change. lambda/domain/settings.ts has all of them. */
@@ -227,5 +233,6 @@ export function settingsOf(protocol: ProtocolSettings): Settings {
     deleteGraceMs: protocol.deleteGraceMinutes * minute,
     cleanupWatchMs: protocol.cleanupWatchHours * hour,
     personKeptMs: protocol.personKeptMinutes * minute,
+    publicMonthBytesMax: protocol.publicMonthMaxGiB * gib,
   };
 }

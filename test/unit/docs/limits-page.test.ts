@@ -52,6 +52,7 @@ function unitOf(name: string): number {
   if (/minutes$/i.test(name)) return 60_000;
   if (/hours$/i.test(name)) return 3_600_000;
   if (/days$/i.test(name)) return 86_400_000;
+  if (/GiB$/.test(name)) return 1024 ** 3;
   return /MiB$/.test(name) ? 1024 ** 2 : 1;
 }
 

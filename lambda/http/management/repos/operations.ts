@@ -104,17 +104,8 @@ const updateRepo = change(
   async (deps, { tenant, isAdmin, body: { limitBytes, publicRead, gitHost }, event, trail }) => {
     const repo = pathRepo(event);
     if (repo === undefined) return repoNotFound(tenant.tenant);
-    if (publicRead?.monthlyLimitBytes === null && !isAdmin)
-      return problem(
-        'scope-too-small',
-        'Public downloads without a limit take the admin token. Give monthlyLimitBytes as a number.',
-      );
-    const most = tenant.downloadLimitBytes ?? Number.POSITIVE_INFINITY;
-    if ((publicRead?.monthlyLimitBytes ?? 0) > most && !isAdmin)
-      return problem(
-        'scope-too-small',
-        `Public downloads above the tenant's download limit, ${formatBytes(most)} a month, take the admin token.`,
-      );
+    const aboveCeiling = isAdmin || !publicRead ? undefined : wrongCeiling(deps, { tenant, publicRead });
+    if (aboveCeiling !== undefined) return problem('scope-too-small', aboveCeiling);
     // All that may be refused comes before the first write: what is answered by a refusal has changed nothing.
     const marks: (() => Promise<void>)[] = [];
     for (const prepared of [
@@ -138,6 +129,21 @@ const updateRepo = change(
     return json(200, shown ?? repoBody(record, limited));
   },
 );
+
+/** Why somebody who manages a tenant can't set this ceiling. A tenant without a download limit is no way around it. */
+function wrongCeiling(
+  { settings }: Pick<ManagementDeps, 'settings'>,
+  { tenant, publicRead }: { tenant: TenantRecord; publicRead: Pick<PublicRead, 'monthlyLimitBytes'> },
+): string | undefined {
+  if (publicRead.monthlyLimitBytes === null)
+    return 'Public downloads without a limit take the admin token. Give monthlyLimitBytes as a number.';
+  const { publicMonthBytesMax } = settings;
+  const downloadLimitBytes = tenant.downloadLimitBytes ?? Number.POSITIVE_INFINITY;
+  const most = Math.min(downloadLimitBytes, publicMonthBytesMax);
+  if (publicRead.monthlyLimitBytes <= most) return undefined;
+  const whose = most === downloadLimitBytes ? `the download limit of ${tenant.tenant}` : 'the maximum here';
+  return `Public downloads above ${whose}, ${formatBytes(most)} a month, take the admin token.`;
+}
 
 /** What is noted of a change of a mark, and said if there is no room for it. */
 interface MarkWords<M> {

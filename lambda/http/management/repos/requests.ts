@@ -8,7 +8,8 @@ const limitBytes = limit('Bytes that may be stored in the repo. null: only the l
 const publicRead = z
   .strictObject({
     monthlyLimitBytes: limit(
-      'The ceiling: bytes that anybody may be offered in a month (UTC), all together. null: unlimited, which only the ' +
+      'The ceiling: bytes that anybody may be offered in a month (UTC), all together. With the scope manage at ' +
+        "most the tenant's download limit and what the stage allows, 1 TiB by default. null: unlimited, which only the " +
         'operator can say.',
     ),
   })

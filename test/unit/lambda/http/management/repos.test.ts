@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { Settings } from '../../../../../lambda/domain/settings.ts';
 import { type RepoRecord, unknownRepo } from '../../../../../lambda/domain/tenant.ts';
 import { create as createSubscription } from '../../../../../lambda/handlers/get-subscription.ts';
 import { create as createManagement } from '../../../../../lambda/handlers/management.ts';
 import { reposBody } from '../../../../../lambda/http/management/repos/bodies.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';
+import { updateTenant } from '../../../../support/over-settings.ts';
+import { tokenRecord } from '../../../../support/token-record.ts';
 
 const publicRead = (repo: string, monthlyLimitBytes: number | null = 5) => ({
   repo,
@@ -122,5 +125,56 @@ describe('to map a repo to a git host', () => {
     });
     const { statusCode, body } = await createManagement(deps)(event, noContext);
     expect([statusCode, JSON.parse(body ?? '')]).toMatchObject([422, { code: 'invalid-body', detail }]);
+  });
+});
+
+describe('the monthly ceiling of a public repo', () => {
+  const manage = `lfsq_${'m'.repeat(40)}`;
+  const tebibyte = 1024 ** 4;
+
+  async function world(downloadLimitBytes: number | null, settings: Partial<Settings> = {}) {
+    const given = memoryDeps();
+    const deps = { ...given, settings: { ...given.settings, ...settings } };
+    const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
+    await deps.ledger.createTenant({ ...account, tenant: 'acme' });
+    await updateTenant(deps.ledger, { tenant: 'acme', downloadLimitBytes });
+    await deps.ledger.createRepo({ tenant: 'acme', repo: 'game', createdAtMs: 1 });
+    await deps.tokens.put(tokenRecord(manage, { tenant: 'acme', scope: 'manage' }));
+    return async (monthlyLimitBytes: number | null, token = manage) => {
+      const event = httpEvent({
+        method: 'PATCH',
+        routeKey: 'PATCH /v1/tenants/{tenant}/repos/{repo}',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        pathParameters: { tenant: 'acme', repo: 'game' },
+        body: JSON.stringify({ publicRead: { monthlyLimitBytes } }),
+      });
+      const { statusCode, body = '' } = await createManagement(deps)(event, noContext);
+      return statusCode === 200 ? 200 : `${statusCode} ${JSON.parse(body).detail}`;
+    };
+  }
+
+  it('of a tenant without a download limit is the stage’s at most, but for the operator', async () => {
+    const set = await world(null);
+    expect(await set(tebibyte)).toBe(200);
+    const refused = '403 Public downloads above the maximum here, 1 TiB a month, take the admin token.';
+    for (const bytes of [tebibyte + 1, Number.MAX_SAFE_INTEGER]) expect(await set(bytes)).toBe(refused);
+    expect(await set(null)).toMatch(/^403 Public downloads without a limit/);
+    for (const bytes of [Number.MAX_SAFE_INTEGER, null]) expect(await set(bytes, adminToken)).toBe(200);
+  });
+
+  it('is the lower one of that and the tenant’s download limit', async () => {
+    const low = await world(5000, { publicMonthBytesMax: 10_000 });
+    expect([await low(5000), await low(5001)]).toEqual([
+      200,
+      '403 Public downloads above the download limit of acme, 4.88 KiB a month, take the admin token.',
+    ]);
+    const high = await world(5000, { publicMonthBytesMax: 4000 });
+    expect([await high(4000), await high(4001)]).toEqual([200, expect.stringContaining('the maximum here')]);
+  });
+
+  it('is the operator’s alone in a stage that says so', async () => {
+    const set = await world(null, { publicMonthBytesMax: 0 });
+    expect(await set(1)).toMatch(/^403 /);
+    expect(await set(1, adminToken)).toBe(200);
   });
 });

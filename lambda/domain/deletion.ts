@@ -127,8 +127,10 @@ export function isVoid(
   }: { repo: Pick<RepoRecord, 'closedAtMs' | 'endedClosingMs' | 'watch'> | undefined; nowMs: number },
 ): boolean {
   const { closedAtMs, afterClosingMs, sweep } = deletion;
+  const { endedClosingMs } = repo ?? {};
   if (closedAtMs !== undefined && closedAtMs !== repo?.closedAtMs) return true;
-  if (afterClosingMs !== undefined && afterClosingMs !== (repo?.endedClosingMs ?? 0)) return true;
+  // An item that knows of no closing may be a new one: nobody needed the former any more, so none of its writes is late.
+  if (afterClosingMs !== undefined && endedClosingMs !== undefined && afterClosingMs !== endedClosingMs) return true;
   return sweep !== undefined && !isRelied(settings, repo?.watch, { ...sweep, nowMs });
 }
 

@@ -3,7 +3,7 @@ import type { RequestKeyRecord } from '../../ports/request-keys.ts';
 import type { Deps } from '../deps.ts';
 
 /** How long a key is remembered. Clients repeat within minutes. */
-const keyLifetimeMs = 24 * 60 * 60_000;
+export const keyLifetimeMs = 24 * 60 * 60_000;
 
 /** The id of a key for one purpose: what it was used for, and for whom. Keys with different purposes never collide. */
 export function requestIdOf({ purpose, requestKey }: { purpose: string; requestKey: string }): string {

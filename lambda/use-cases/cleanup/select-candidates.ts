@@ -281,7 +281,7 @@ async function readReserved(
   path: { tenant: string; repo: string },
 ): Promise<ReadonlyMap<string, number>> {
   const reserved = new Map<string, number>();
-  for await (const page of ledger.reservationsOf(path))
+  for await (const page of ledger.reservationsOf({ ...path, ofUploads: true }))
     for (const reservation of page)
       if (!isDead(reservation, clock.nowMs()))
         for (const oid of reservation.claims.keys())

@@ -10,6 +10,7 @@ import type { Counted, TenantRecord } from '../../domain/tenant.ts';
 import { hasKeys } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
+import { uploadingRepos } from '../repos/uploading-repos.ts';
 import { heldUntilMs } from './held-until.ts';
 
 /** Public and mapped repos of a tenant that are ended at a time. */
@@ -109,7 +110,7 @@ async function putMark(
  *
  * @returns what the delete frees by the repo's last count. Until the last live reservation is dead, objects may come
  * back, so the plan is due no sooner. undefined if there is no such repo: nothing was counted in it, nothing is stored, and
- * it is neither public nor mapped, and has no limit.
+ * it is neither public nor mapped, has no limit, and nothing is being uploaded to it.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function deleteRepo(
@@ -128,6 +129,7 @@ export async function deleteRepo(
       hasKeys(listing, repoPrefix({ tenant, repo })),
       publicReads.find({ tenant, repo }),
       mappedRepos.find({ tenant, repo }),
+      uploadingRepos(deps, { tenant, repos: [repo] }).then(([uploading]) => uploading !== undefined),
     ]);
     if (!input.hasLimit && !found.some(Boolean)) return undefined;
   }

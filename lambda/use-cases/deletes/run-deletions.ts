@@ -80,7 +80,7 @@ async function runSome(
   // Those that were never tried have no deadline. So a delete that is never answered keeps no other from its turn.
   deletions.sort((a, b) => a.deadlineMs - b.deadlineMs);
   let isAnswered = true;
-  let isSpared: Spared | undefined;
+  let exports: { isSpared: Spared; readAtMs: number } | undefined;
   for (const deletion of deletions) {
     const nowMs = clock.nowMs();
     if (nowMs > untilMs) return { isDone: false, removedCount };
@@ -93,8 +93,10 @@ async function runSome(
     if (!isAnswered || !isClaimable(settings, deletion, nowMs)) continue;
     // What a run has begun is ended: some of the objects are gone already.
     if (deletion.state === 'marked') {
-      isSpared ??= await sparedForExports(deps, tenant);
-      if (isSpared(deletion.repo, deletion.dueAtMs)) continue;
+      // One that has become due since may be spared for an export that was opened since.
+      if (!exports || deletion.dueAtMs >= exports.readAtMs)
+        exports = { isSpared: await sparedForExports(deps, tenant), readAtMs: nowMs };
+      if (exports.isSpared(deletion.repo, deletion.dueAtMs)) continue;
     }
     const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
     isAnswered = run.kind !== 'unanswered';

@@ -1,6 +1,7 @@
 import { isOpen } from '../../domain/export/export-job.ts';
 import { exportLimitMs } from '../../domain/export/export-settings.ts';
 import type { Deps } from '../deps.ts';
+import { keyLifetimeMs } from '../access/request-key.ts';
 import { allExports } from '../exports/list-exports.ts';
 
 /** Whether objects of a repo that may go since `dueAtMs` stay for now, because an export that is under way is to have them. */
@@ -20,8 +21,8 @@ export async function sparedForExports(
   /** Repo, or null for all of them → when the oldest of its open exports was opened. */
   const openedMs = new Map<string | null, number>();
   for await (const job of allExports(deps, tenant)) {
-    // The newest come first, and no older one can still be open.
-    if (job.createdAtMs + exportLimitMs < nowMs) break;
+    // The newest ids come first. One was opened up to a day after its id was made, and isn't open a day later.
+    if (job.createdAtMs + keyLifetimeMs + exportLimitMs < nowMs) break;
     if (isOpen(job) && job.endsByMs > nowMs && !job.request.isDryRun)
       openedMs.set(
         job.request.repo,

@@ -68,9 +68,8 @@ export async function prepareExport(
 }
 
 async function beginOnce(deps: StartDeps, wish: ExportWish): Promise<StartExportOutcome> {
-  const nowMs = deps.clock.nowMs();
-  const exportId = newExportId({ nowMs, random: deps.ids.random(16) });
-  const outcome = await begin(deps, { wish, nowMs, exportId });
+  const exportId = newExportId({ nowMs: deps.clock.nowMs(), random: deps.ids.random(16) });
+  const outcome = await begin(deps, { wish, exportId });
   // The last place went after its list was put. With a key this is not done: its export gets the same id again.
   if (outcome.kind === 'full' && wish.objects) await forgetOrLog(deps, { tenant: wish.tenant, exportId });
   return outcome;
@@ -90,8 +89,8 @@ async function prepareOnce(
   if (refusalOfNew) return refusalOfNew;
   const claim = await claimRequest(deps, { purpose, requestKey, body });
   if (claim.kind === 'key-reused') return claim;
-  const { beganAtMs: nowMs, seed, isDone } = claim.record;
-  const exportId = newExportId({ nowMs, random: seed });
+  const { beganAtMs, seed, isDone } = claim.record;
+  const exportId = newExportId({ nowMs: beganAtMs, random: seed });
   const job = await deps.exportJobs.read({ tenant, exportId });
   if (isDone) return job ? { kind: 'started', job } : { kind: 'removed' };
   // Of a key that is known, what stood in the way before may do so still.
@@ -102,7 +101,7 @@ async function prepareOnce(
     begin: async () => {
       const outcome: StartExportOutcome = job
         ? { kind: 'started', job }
-        : await begin(deps, { wish, nowMs, exportId });
+        : await begin(deps, { wish, exportId });
       if (outcome.kind !== 'started') return outcome;
       // An earlier attempt may have died before it asked for the first step.
       if (job) await advanceOrLog(deps, job);
@@ -125,12 +124,14 @@ async function refusalOf(deps: StartDeps, wish: ExportWish): Promise<StartExport
 /** Its list of objects, if it has one, is put into the store, then its record, and then its first step is asked for. */
 async function begin(
   deps: StartDeps,
-  input: { wish: ExportWish; nowMs: number; exportId: string },
+  input: { wish: ExportWish; exportId: string },
 ): Promise<StartExportOutcome> {
   const { archives, exportJobs, exportSettings } = deps;
-  const { wish, nowMs, exportId } = input;
+  const { wish, exportId } = input;
   const { tenant, by, objects, ...wished } = wish;
   const path = { tenant, exportId };
+  // The time in its id is that of the first request with its key, which may have failed hours ago.
+  const nowMs = deps.clock.nowMs();
   if (objects) await archives.put(requestObjectKey(path), encodeRequested(objects));
   const isNamed = objects?.some(({ name }) => name !== undefined) === true;
   const request: ExportRequest = { ...wished, listedObjects: objects?.length ?? null, isNamed };

@@ -163,7 +163,7 @@ describe('a delete in a giant whose run has died', () => {
 
   it('leaves an unknown change if it is void, because a run that died may have deleted some of it', async () => {
     const objects = new Map([[oidOf(3), 10]]);
-    const before = newDeletion({ id: 'd', repo, objects, dueAtMs: stack.nowMs, afterClosingMs: 7 });
+    const before = newDeletion({ id: 'd', repo, objects, dueAtMs: stack.nowMs, closedAtMs: 7 });
     await stack.ledger.putDeletion({ tenant, deletion: before });
     await run(before);
     const record = () => stack.ledger.readRepo({ tenant, repo });

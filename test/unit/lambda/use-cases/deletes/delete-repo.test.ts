@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PublicRead } from '../../../../../lambda/domain/public-read.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { uploadingRepos } from '../../../../../lambda/use-cases/repos/uploading-repos.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const repo = 'game';
@@ -54,6 +55,16 @@ describe('a repo that is being deleted', () => {
     expect(await del({ dryRun: true })).toMatchObject({ objectCount: null, waitsFor: null });
     expect(await del()).toMatchObject({ dueAtMs: world.nowMs });
     expect((await readRepo())?.closedAtMs).toBe(world.nowMs);
+  });
+
+  it('may be one that is shown because something is being uploaded to it', async () => {
+    await open({});
+    await world.push(repo, { [oidOf(1)]: 1 });
+    expect(await uploadingRepos(world.deps, { tenant, repos: [repo] })).toEqual([repo]);
+    expect(await del()).toMatchObject({ objectCount: null, bytes: null, waitsFor: 'uploads' });
+    world.put({ [`${repo}/${oidOf(1)}`]: 1 });
+    await world.pass(60 * minute);
+    expect([await world.keys(), (await readRepo())?.closedAtMs]).toEqual([['game2/x'], null]);
   });
 
   it('is not changed by a dry run, which says what would be freed', async () => {

@@ -77,6 +77,32 @@ describe('while an export is under way', () => {
     }
   });
 
+  it('one that was refused for most of a day before it was opened spares it like any other', async () => {
+    await begin({ createdAtMs: world.nowMs - 25 * 60 * minute, state: 'done' }, 'b-later-id');
+    await begin({}, 'a-earlier-id');
+    await run();
+    expect(await states()).toEqual(['marked']);
+  });
+
+  it('one that is opened while others are deleted spares what becomes due after that', async () => {
+    world.put({ 'app/b': 1, 'app/c': 1 });
+    const later = { repo: 'app', dueAtMs: world.nowMs + minute };
+    for (const id of ['b', 'c'])
+      await world.ledger.putDeletion({
+        tenant,
+        deletion: newDeletion({ ...later, id, objects: new Map([[id, 1]]) }),
+      });
+    const claimDeletion = world.ledger.claimDeletion.bind(world.ledger);
+    world.ledger.claimDeletion = async (input) => {
+      world.nowMs += 30_000;
+      await begin();
+      world.nowMs += minute;
+      return claimDeletion(input);
+    };
+    await run();
+    expect(await states()).toEqual(['gone', 'marked', 'marked']);
+  });
+
   it('one that is opened after it was due spares nothing', async () => {
     world.nowMs += 1;
     await begin();

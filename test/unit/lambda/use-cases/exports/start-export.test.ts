@@ -240,6 +240,15 @@ describe('an export that is asked for with a key', () => {
     expect(await startExportOnce(deps, once)).toMatchObject({ kind: 'started' });
   });
 
+  it('has all of its time though the first request with its key failed hours ago', async () => {
+    const { deps, clock } = await exportWorld();
+    const exportJobs = withMethod(deps.exportJobs, { create: () => Promise.reject(new Error('Killed.')) });
+    await expect(startExportOnce({ ...deps, exportJobs }, once)).rejects.toThrow('Killed.');
+    clock.advance(20 * 60 * 60_000);
+    const { createdAtMs, endsByMs } = started(await startExportOnce(deps, once));
+    expect([createdAtMs, endsByMs]).toEqual([clock.nowMs(), clock.nowMs() + deps.exportSettings.limitMs]);
+  });
+
   it('does not come back once its record is removed', async () => {
     const { deps } = await exportWorld();
     started(await startExportOnce(deps, once));

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { reposMax } from '../../../../../lambda/domain/tenant.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
-import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { createRepo } from '../../../../../lambda/use-cases/repos/create-repo.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
@@ -102,6 +102,26 @@ describe('the item of a repo', () => {
     expect(await world.ledger.removeRepo({ tenant, before })).toBe('refused');
     await recount();
     expect(await names()).toEqual(['app']);
+  });
+
+  it('is gone, and an object that no count has seen is deleted nevertheless, as somebody was told', async () => {
+    const path = { tenant, repo: 'app' };
+    world.put({ [`app/${oidOf(1)}`]: 1 });
+    await recount();
+    await deleteRepo(world.deps, { ...path, dryRun: false });
+    while ((await world.ledger.readRepo(path))?.closedAtMs !== null) await world.pass(15 * minute);
+    await world.pass(day - 30 * minute);
+    // Around the API, so it's counted in the next full count.
+    world.put({ [`app/${oidOf(2)}`]: 1 });
+    await markObject(world.deps, { ...path, oid: oidOf(2), dryRun: false });
+    for (let runs = 0; (await names()).length > 0 && runs < 9; runs += 1) {
+      world.nowMs += 10 * minute;
+      await world.consume();
+    }
+    expect(await names()).toEqual([]);
+    expect(await world.keys()).toHaveLength(1);
+    await world.pass(2 * 60 * minute);
+    expect(await world.keys()).toEqual([]);
   });
 
   it('stays while it has a limit', async () => {

@@ -130,7 +130,8 @@ export function isVoid(
   const { endedClosingMs } = repo ?? {};
   if (closedAtMs !== undefined && closedAtMs !== repo?.closedAtMs) return true;
   // An item that knows of no closing may be a new one: nobody needed the former any more, so none of its writes is late.
-  if (afterClosingMs !== undefined && endedClosingMs !== undefined && afterClosingMs !== endedClosingMs) return true;
+  if (afterClosingMs !== undefined && endedClosingMs !== undefined && afterClosingMs !== endedClosingMs)
+    return true;
   return sweep !== undefined && !isRelied(settings, repo?.watch, { ...sweep, nowMs });
 }
 

@@ -14,30 +14,38 @@ import { tidyCleanup } from './tidy-cleanup.ts';
 export type CleanupOutcome = 'done' | 'unfinished';
 
 /**
- * Goes on with the clean-ups of a tenant: looks for candidates, deletes them, or removes what an ended one has left.
+ * Goes on with the clean-ups of a tenant: looks for candidates, deletes them, or removes what an ended one has left. One
+ * that fails keeps no other from its turn.
  *
  * @param input.repos of the tenant, as read just now. Those with a watch have a clean-up.
  * @param input.untilMs nothing more is begun after this.
- * @throws {StoreUnavailableError | LedgerUnavailableError} It is to be asked again.
+ * @throws what the first one failed by, after all of them.
  */
 export async function advanceCleanups(
   deps: CleanupDeps,
   input: { tenant: string; repos: readonly RepoRecord[]; untilMs: number },
 ): Promise<CleanupOutcome> {
   const { tenant, untilMs } = input;
+  let failure: { readonly error: unknown } | undefined;
   for (const { repo, watch, closedAtMs } of input.repos) {
     if (!watch) continue;
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
-    const cleanup = await deps.ledger.readCleanup({ tenant, repo });
-    if (cleanup?.watch.id !== watch.id) {
-      // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it, until its
-      // time is over. Then only the repo's item would keep it, and stay because of it.
-      if (isOver(deps, watch)) await deps.ledger.closeWatch({ tenant, repo, watch });
-      continue;
+    try {
+      const cleanup = await deps.ledger.readCleanup({ tenant, repo });
+      if (cleanup?.watch.id !== watch.id) {
+        // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it, until its
+        // time is over. Then only the repo's item would keep it, and stay because of it.
+        if (isOver(deps, watch)) await deps.ledger.closeWatch({ tenant, repo, watch });
+        continue;
+      }
+      const outcome = await advance(deps, { tenant, cleanup, isClosed: closedAtMs !== null, untilMs });
+      if (outcome === 'unfinished') return outcome;
+    } catch (error) {
+      deps.log.warn('a clean-up failed; the next one goes on', { tenant, repo, error });
+      failure ??= { error };
     }
-    const outcome = await advance(deps, { tenant, cleanup, isClosed: closedAtMs !== null, untilMs });
-    if (outcome === 'unfinished') return outcome;
   }
+  if (failure) throw failure.error;
   return 'done';
 }
 

@@ -20,11 +20,12 @@ export type EmptyReposOutcome = 'done' | 'opening' | 'unfinished';
 
 /**
  * Continues to empty the repos that are closed. A repo that is empty and has no reservation left is opened again, so
- * that its name can be used. Whoever uses it finds none of its locks, and it is neither public nor mapped.
+ * that its name can be used. Whoever uses it finds none of its locks, and it is neither public nor mapped. One that fails
+ * keeps no other from its turn.
  *
  * @param input.repos of the tenant. Default: they are read.
  * @param input.untilMs nothing more is begun after this, except that one deletion is always run.
- * @throws {StoreUnavailableError | LedgerUnavailableError}
+ * @throws what the first one failed by, after all of them.
  */
 export async function emptyClosedRepos(
   deps: EmptyReposDeps,
@@ -34,20 +35,35 @@ export async function emptyClosedRepos(
   const repos = input.repos ?? (await allPages(deps.ledger.repos(tenant)));
   let isOpening = false;
   let isFirst = true;
+  let failure: { readonly error: unknown } | undefined;
   for (const { repo, closedAtMs } of repos) {
     if (closedAtMs === null) continue;
     if (!isFirst && deps.clock.nowMs() > input.untilMs) return 'unfinished';
     isFirst = false;
-    const outcome = await emptyRepo(deps, { ...input, repo, closedAtMs });
-    if (outcome === 'unfinished') return outcome;
-    // The next repo would leave another note. The closed repos keep the tenant due.
-    if (outcome === 'unanswered') return 'done';
-    if (outcome === 'not-empty') continue;
-    if (deps.clock.nowMs() <= closedUntilMs(deps.settings, closedAtMs)) isOpening = true;
-    else if ((await openUnlessHeld(deps, { ...input, repo, closedAtMs })) === 'unfinished')
-      return 'unfinished';
+    try {
+      const outcome = await emptyAndOpen(deps, { ...input, repo, closedAtMs });
+      if (outcome === 'unfinished') return outcome;
+      // The next repo would leave another note. The closed repos keep the tenant due.
+      if (outcome === 'unanswered') return 'done';
+      if (outcome === 'opening') isOpening = true;
+    } catch (error) {
+      deps.log.warn('a repo was not emptied; the next one is', { tenant, repo, error });
+      failure ??= { error };
+    }
   }
+  if (failure) throw failure.error;
   return isOpening ? 'opening' : 'done';
+}
+
+async function emptyAndOpen(
+  deps: EmptyReposDeps,
+  input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
+): Promise<EmptyReposOutcome | 'unanswered'> {
+  const outcome = await emptyRepo(deps, input);
+  if (outcome === 'not-empty') return 'done';
+  if (outcome !== 'empty') return outcome;
+  const isOpening = deps.clock.nowMs() <= closedUntilMs(deps.settings, input.closedAtMs);
+  return isOpening ? 'opening' : openUnlessHeld(deps, input);
 }
 
 /**

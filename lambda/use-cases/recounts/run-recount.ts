@@ -61,10 +61,10 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
     await queue.request({ ...request, ...changes });
     return 'requeued' as const;
   };
-  await closeReposOfClosedTenant(deps, record);
+  const areClosed = await closeReposOfClosedTenant(deps, { account: record, untilMs: lastBeginMs });
   const isCleared = record.closedAtMs === null || (await clearClosed(deps, { tenant, untilMs: lastBeginMs }));
   const hasBegunAll =
-    (await runDeletions(deps, { tenant, untilMs: lastBeginMs, deletionCount })) && isCleared;
+    (await runDeletions(deps, { tenant, untilMs: lastBeginMs, deletionCount })) && areClosed && isCleared;
   for (;;) {
     const untilMs = Math.min(clock.nowMs() + progressEveryMs, lastBeginMs);
     const repos = await allPages(ledger.repos(tenant));

@@ -1,5 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Cleanup } from '../../../../../lambda/domain/cleanup/cleanup.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { advanceCleanups } from '../../../../../lambda/use-cases/cleanup/advance-cleanups.ts';
 import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
@@ -127,6 +128,22 @@ describe('going on with the clean-ups of a tenant', () => {
     await advance();
     expect((await world.ledger.readRepo(orphan))?.watch).toBeUndefined();
     expect((await world.ledger.readRepo(orphan))?.endedWatchMs).toBe(watch.openedAtMs);
+  });
+
+  it('goes on with the next repo if one fails, which is told at the end', async () => {
+    world.objects.put(`${tenant}/web/${oidAt(7)}`, 8, undefined, 0);
+    await world.consume({ full: true });
+    const web = { tenant, repo: 'web' };
+    const opened = await openCleanup(world.deps, web);
+    if (opened.kind !== 'open') throw new Error(opened.kind);
+    const cleanup = { ...opened.cleanup, state: 'cancelled' as const };
+    const versionRead = opened.cleanup.version;
+    await world.ledger.putCleanup({ tenant, cleanup, versionRead, writeId: 'test' });
+    await world.run([0]);
+    vi.spyOn(world.deps.archives, 'get').mockRejectedValue(new StoreUnavailableError('Access denied.'));
+    await expect(advance()).rejects.toThrow('Access denied.');
+    expect((await world.ledger.readRepo(web))?.watch).toBeUndefined();
+    expect(await world.cleanup()).toMatchObject({ state: 'selecting' });
   });
 
   it('does not touch the record of an earlier watch', async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { closeReposOfClosedTenant } from '../../../../../lambda/use-cases/deletes/close-repos.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -11,7 +12,7 @@ describe('the repos of a closed tenant', () => {
   /** @returns the repos that were closed. */
   const close = async () => {
     const closeRepo = vi.spyOn(world.ledger, 'closeRepo');
-    await closeReposOfClosedTenant(world.deps, await world.record());
+    await closeReposOfClosedTenant(world.deps, { account: await world.record(), untilMs: 9e15 });
     return closeRepo.mock.calls.map(([{ repo, closedAtMs }]) => [repo, closedAtMs]).sort();
   };
   const closeTenant = () => world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
@@ -54,6 +55,29 @@ describe('the repos of a closed tenant', () => {
     await world.ledger.openRepo({ tenant, repo: 'app', closedAtMs });
     await close();
     expect(await world.ledger.readRepo({ tenant, repo: 'app' })).toMatchObject({ closedAtMs });
+  });
+
+  it('are closed several at a time, within the time that there is, and the others by the next run', async () => {
+    for (let index = 0; index < 100; index += 1) world.put({ [`repo${index}/1`]: 1 });
+    await world.create();
+    await closeTenant();
+    const closeRepo = world.ledger.closeRepo.bind(world.ledger);
+    let [under, most] = [0, 0];
+    world.ledger.closeRepo = async (input) => {
+      under += 1;
+      most = Math.max(most, under);
+      await Promise.resolve();
+      under -= 1;
+      world.nowMs += 1000;
+      await closeRepo(input);
+    };
+    const run = async () =>
+      closeReposOfClosedTenant(world.deps, { account: await world.record(), untilMs: world.nowMs + 50_000 });
+    const closed = async () =>
+      (await allPages(world.ledger.repos(tenant))).filter(({ closedAtMs }) => closedAtMs !== null).length;
+    expect([await run(), most]).toEqual([false, 16]);
+    expect([(await closed()) > 50, (await closed()) < 100]).toEqual([true, true]);
+    expect([await run(), await closed()]).toEqual([true, 100]);
   });
 
   it('are closed once', async () => {

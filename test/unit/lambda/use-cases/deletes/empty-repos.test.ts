@@ -4,6 +4,7 @@ import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { emptyClosedRepos } from '../../../../../lambda/use-cases/deletes/empty-repos.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
 
 describe('the closed repos of a tenant', () => {
   let world: MemoryStack;
@@ -239,6 +240,20 @@ describe('the closed repos of a tenant', () => {
     expect(await world.keys()).toEqual(['a/2', 'b/1', 'open/1']);
     expect(await empty(500)).toBe('opening');
     expect(await world.keys()).toEqual(['b/1', 'open/1']);
+  });
+
+  it('are emptied though another one cannot be listed, which is told at the end', async () => {
+    await close('a', 'b');
+    const { listing } = world.deps;
+    const listPage: typeof listing.listPage = async (request) => {
+      if (request.prefix === `${tenant}/a/`) throw new StoreUnavailableError('Access denied.');
+      return listing.listPage(request);
+    };
+    const { log, entries } = recordingLog();
+    const deps = { ...world.deps, log, listing: { ...listing, listPage } };
+    await expect(emptyClosedRepos(deps, { tenant, untilMs: 9e15 })).rejects.toThrow('Access denied.');
+    expect(await world.keys()).toEqual(['a/1', 'a/2', 'open/1']);
+    expect(entries.filter(({ level }) => level === 'warn')).toMatchObject([{ fields: { repo: 'a' } }]);
   });
 
   it('are left for later if the time is up before all their locks are removed', async () => {

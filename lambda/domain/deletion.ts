@@ -71,6 +71,12 @@ export function singleDeletionId(oid: string): string {
 
 export const singleIdStart = '~';
 
+/**
+ * Stands for an oid where the ledger notes what clean-ups have deleted, once a repo was emptied: what they had deleted in it
+ * before then tells nothing any more.
+ */
+export const emptiedName = '~';
+
 /** A marked deletion. */
 export function newDeletion(
   input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs' | 'afterClosingMs' | 'sweep'>,

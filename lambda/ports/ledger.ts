@@ -469,7 +469,7 @@ export interface CleanupLedger {
     /** Random: the same one again is our own retry, and answers the same. */
     writeId: string;
   }): Promise<Cleanup | undefined>;
-  /** Notes that a clean-up has deleted objects. */
+  /** Notes that a clean-up has deleted objects, or with `emptiedName` that a repo was emptied. */
   noteGone(input: RepoPath & { oids: readonly string[]; atMs: number }): Promise<void>;
   /** Forgets that a clean-up has deleted an object. */
   forgetGone(input: RepoPath & { oid: string }): Promise<void>;

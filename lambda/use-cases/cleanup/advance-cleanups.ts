@@ -41,7 +41,7 @@ export async function advanceCleanups(
       const outcome = await advance(deps, { tenant, cleanup, isClosed: closedAtMs !== null, untilMs });
       if (outcome === 'unfinished') return outcome;
     } catch (error) {
-      deps.log.warn('a clean-up failed; the next one goes on', { tenant, repo, error });
+      deps.log.warn('clean-up failed: trying the next one', { tenant, repo, error });
       failure ??= { error };
     }
   }

@@ -1,4 +1,4 @@
-import { type Deletion, keptUntilMs, newDeletion } from '../../domain/deletion.ts';
+import { type Deletion, emptiedName, keptUntilMs, newDeletion } from '../../domain/deletion.ts';
 import type { Settings } from '../../domain/settings.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
@@ -47,7 +47,7 @@ export async function emptyClosedRepos(
       if (outcome === 'unanswered') return 'done';
       if (outcome === 'opening') isOpening = true;
     } catch (error) {
-      deps.log.warn('a repo was not emptied; the next one is', { tenant, repo, error });
+      deps.log.warn('emptying a repo failed: trying the next one', { tenant, repo, error });
       failure ??= { error };
     }
   }
@@ -89,6 +89,7 @@ async function openUnlessHeld(
   await Promise.all([
     deps.publicReads.end({ tenant, repo, atMs }),
     deps.mappedRepos.end({ tenant, repo, atMs }),
+    deps.ledger.noteGone({ tenant, repo, oids: [emptiedName], atMs }),
   ]);
   await deps.ledger.openRepo({ tenant, repo, closedAtMs });
   deps.log.info('repo emptied', { tenant, repo });

@@ -1,3 +1,4 @@
+import { emptiedName } from '../../domain/deletion.ts';
 import { LedgerUnavailableError, type RepoPath } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 
@@ -13,7 +14,9 @@ export async function findGone(
 ): Promise<ReadonlyMap<string, number>> {
   if (input.oids.length === 0) return new Map();
   try {
-    return await ledger.goneOf(input);
+    const found = await ledger.goneOf({ ...input, oids: [...input.oids, emptiedName] });
+    const emptiedAtMs = found.get(emptiedName) ?? 0;
+    return new Map([...found].filter(([, goneAtMs]) => goneAtMs > emptiedAtMs));
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) throw error;
     log.warn('it is not known why objects are missing', { tenant: input.tenant, repo: input.repo });

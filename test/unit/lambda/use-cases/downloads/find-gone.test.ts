@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { findGone } from '../../../../../lambda/use-cases/downloads/find-gone.ts';
 import { offerDownload } from '../../../../../lambda/use-cases/downloads/offer-download.ts';
-import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 const path = { tenant, repo: 'app' };
@@ -26,6 +27,22 @@ describe('what is missing', () => {
       { kind: 'gone', atMs: 77 },
       { kind: 'missing' },
     ]);
+  });
+
+  it('is only missing if its repo was deleted since the clean-up', async () => {
+    const world = new MemoryStack();
+    world.put({ [`app/${oidOf(1)}`]: 5 });
+    await world.create();
+    const find = () => findGone(world.deps, { ...path, oids: [oidOf(1), oidOf(2)] });
+    await world.ledger.noteGone({ ...path, oids: [oidOf(1)], atMs: world.nowMs });
+    expect([...(await find()).keys()]).toEqual([oidOf(1)]);
+    await deleteRepo(world.deps, { ...path, dryRun: false });
+    await world.pass(60 * minute);
+    expect((await world.ledger.readRepo(path))?.closedAtMs).toBeNull();
+    expect(await find()).toEqual(new Map());
+    // A clean-up of the repo that has its name now tells as before.
+    await world.ledger.noteGone({ ...path, oids: [oidOf(2)], atMs: world.nowMs });
+    expect(await find()).toEqual(new Map([[oidOf(2), world.nowMs]]));
   });
 
   it('is only missing if the ledger does not say why', async () => {

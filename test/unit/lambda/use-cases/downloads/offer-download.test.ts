@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { emptiedName } from '../../../../../lambda/domain/deletion.ts';
 import type { Downloads } from '../../../../../lambda/ports/downloads.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
@@ -144,7 +145,7 @@ describe('an offer of downloads', () => {
     ]);
     const input = { tenant: tenantRecord(), tokenId: 't', repo: 'game', objects: sizes };
     await offerDownload({ ...deps, ledger }, input);
-    expect(asked).toEqual([{ tenant: 'acme', repo: 'game', oids: [absent] }]);
+    expect(asked).toEqual([{ tenant: 'acme', repo: 'game', oids: [absent, emptiedName] }]);
   });
 
   it('signs as of its beginning, and says how long the URL is still good', async () => {

@@ -12,6 +12,7 @@ const selection = z.object({
   folder: z.string(),
   files: z.number(),
   seenAtMs: z.number(),
+  chosenAtMs: z.number().optional(),
   listed: sum,
   kept: sum,
   young: sum,

@@ -34,6 +34,8 @@ export interface Selection {
   readonly files: number;
   /** When the choice began. What was read of the batches since the watch was opened, was read after this. */
   readonly seenAtMs: number;
+  /** When the choice ended: its candidates may be deleted from then on. Absent: it hasn't, or an older version made it. */
+  readonly chosenAtMs?: number | undefined;
   readonly listed: Sum;
   /** In the keep-set. */
   readonly kept: Sum;
@@ -150,9 +152,10 @@ export function withStep(
 /** With what its run found. A dry run ends here. */
 export function withSelection(
   chosen: Cleanup,
-  { selection, nowMs }: { selection: Selection; nowMs: number },
+  { selection: found, nowMs }: { selection: Selection; nowMs: number },
 ): Cleanup {
   const cleanup = { ...chosen, selecting: undefined };
+  const selection = { ...found, chosenAtMs: nowMs };
   const { run, watch } = cleanup;
   if (run?.isDryRun !== false) return { ...cleanup, state: 'watching', selection, dueAtMs: watch.untilMs };
   const failure = run.isForced ? undefined : tooMuch(selection);

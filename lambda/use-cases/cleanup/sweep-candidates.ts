@@ -60,7 +60,10 @@ export async function sweepCandidates(
     cleanup: lookedAt(before, { nowMs: clock.nowMs() }),
     read: before,
   });
-  if (!cleanup || (await sparedForExports(deps, tenant))(repo, selection.seenAtMs)) return 'waiting';
+  if (!cleanup) return 'waiting';
+  // Steps of the choice can be hours apart. An export that was opened meanwhile is to have what they found.
+  const dueAtMs = selection.chosenAtMs ?? selection.seenAtMs;
+  if ((await sparedForExports(deps, tenant))(repo, dueAtMs)) return 'waiting';
   const readAtMs = clock.nowMs();
   const watchId = watch.id;
   const fromMs = seenAgainFromMs(settings, selection.seenAtMs);

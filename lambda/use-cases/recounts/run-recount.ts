@@ -39,7 +39,7 @@ export interface RunRecountInput {
 
 /**
  * Handles one request of the queue: runs the deletions that are due, goes on with clean-ups, and then recounts, so that
- * freed space shows at once. If clean-ups or the emptying of repos fail, the recount takes place all the same. If the policy defers the recount, it is requested again. A recount that the schedule requested is not: the
+ * freed space shows at once. If one of these fails, the recount takes place all the same. If the policy defers the recount, it is requested again. A recount that the schedule requested is not: the
  * tenant stays due.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError} The message is to be redelivered.
@@ -63,13 +63,17 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
   };
   const areClosed = await closeReposOfClosedTenant(deps, { account: record, untilMs: lastBeginMs });
   const isCleared = record.closedAtMs === null || (await clearClosed(deps, { tenant, untilMs: lastBeginMs }));
-  const hasBegunAll =
-    (await runDeletions(deps, { tenant, untilMs: lastBeginMs, deletionCount })) && areClosed && isCleared;
+  const haveBegun = await attempt(deps, { tenant, what: 'deletions' }, () =>
+    runDeletions(deps, { tenant, untilMs: lastBeginMs, deletionCount }),
+  );
+  const hasBegunAll = haveBegun === true && areClosed && isCleared;
   for (;;) {
-    const untilMs = Math.min(clock.nowMs() + progressEveryMs, lastBeginMs);
     const repos = await allPages(ledger.repos(tenant));
-    const emptied = await attempt(deps, tenant, () => emptyClosedRepos(deps, { tenant, untilMs, repos }));
-    const cleaned = await attempt(deps, tenant, () => advanceCleanups(deps, { tenant, untilMs, repos }));
+    // A time for each: to empty a large repo takes hours, and clean-ups of others end by themselves some day.
+    const timed = () => ({ tenant, repos, untilMs: Math.min(clock.nowMs() + progressEveryMs, lastBeginMs) });
+    const what = 'clean-up';
+    const emptied = await attempt(deps, { tenant, what }, () => emptyClosedRepos(deps, timed()));
+    const cleaned = await attempt(deps, { tenant, what }, () => advanceCleanups(deps, timed()));
     const isUnfinished = emptied === 'unfinished' || cleaned === 'unfinished';
     const isLast = !isUnfinished || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait until the repos are empty.
@@ -95,18 +99,18 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
 }
 
 /**
- * Reports what fails instead of throwing it: the recount after it must take place. A clean-up is due again in a minute, and the
- * emptying of repos is requested again.
+ * Reports what fails instead of throwing it: the recount after it must take place. A clean-up is due again in a minute, and
+ * deletions and the emptying of repos are requested again.
  */
 async function attempt<T>(
   { log, metrics }: Pick<Deps, 'log' | 'metrics'>,
-  tenant: string,
+  { tenant, what }: { tenant: string; what: string },
   run: () => Promise<T>,
 ): Promise<T | 'failed'> {
   try {
     return await run();
   } catch (error) {
-    log.error('clean-up failed', { tenant, error });
+    log.error(`${what} failed`, { tenant, error });
     metrics.increment('RecountsFailed');
     return 'failed';
   }

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { decodeCandidates } from '../../../../../lambda/domain/cleanup/candidates.ts';
 import { candidatesKey, keepSetKey } from '../../../../../lambda/domain/cleanup/cleanup-keys.ts';
+import { newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
@@ -12,6 +13,7 @@ import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanu
 import { selectCandidates } from '../../../../../lambda/use-cases/cleanup/select-candidates.ts';
 import { startRun } from '../../../../../lambda/use-cases/cleanup/start-run.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
+import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 import { Random } from '../../../../support/random.ts';
@@ -184,6 +186,24 @@ describe('the choice of candidates in steps', () => {
       untilMs: 9e15,
     });
     expect(await world.files()).toEqual([]);
+  });
+
+  it('deletes nothing that an export is to have which was opened between its steps', async () => {
+    await step(slowly(second));
+    world.nowMs += 10 * minute;
+    const exportId = 'between';
+    const job = newExportJob({ tenant, exportId, request, nowMs: world.nowMs, limitMs: 24 * hour });
+    await world.deps.exportJobs.create(job, { placesMax: 9, nowMs: world.nowMs });
+    const before = await world.keys();
+    for (let runs = 0; runs < 10; runs += 1) {
+      world.nowMs += 10 * minute;
+      await world.consume();
+    }
+    expect(await world.cleanup()).toMatchObject({ state: 'deleting' });
+    expect(await world.keys()).toEqual(before);
+    world.nowMs += 24 * hour;
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'done' });
   });
 
   describe('beside pushes', () => {

@@ -4,6 +4,7 @@ import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
+import { cancelCleanup } from '../../../../../lambda/use-cases/cleanup/cancel-cleanup.ts';
 import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { startRun } from '../../../../../lambda/use-cases/cleanup/start-run.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
@@ -390,6 +391,24 @@ describe('a recount from the queue', () => {
     expect((await world.ledger.readRepo({ tenant, repo: 'game' }))?.watch).toBeUndefined();
   });
 
+  it('goes on with clean-ups while other repos are emptied, however long that takes', async () => {
+    await openCleanup(world.deps, { tenant, repo: 'game' });
+    await cancelCleanup(world.deps, { tenant, repo: 'game' });
+    for (const repo of ['a', 'b', 'c']) {
+      world.put({ [`${repo}/${oidOf(7)}`]: 5 });
+      await deleteRepo(world.deps, { tenant, repo, dryRun: false });
+    }
+    const closeWatch = vi.spyOn(world.ledger, 'closeWatch');
+    const closedBefore: number[] = [];
+    world.beforeDelete = (key) => {
+      if (!key.startsWith(`${tenant}/`)) return;
+      closedBefore.push(closeWatch.mock.calls.length);
+      world.nowMs += 21 * second;
+    };
+    await run();
+    expect(closedBefore).toEqual([0, 1, 1]);
+  });
+
   describe('beside which something fails', () => {
     const { log, entries } = recordingLog();
     const metrics: string[] = [];
@@ -424,6 +443,22 @@ describe('a recount from the queue', () => {
       }
       expect(failures()).toEqual(['clean-up failed', 'clean-up failed', 'clean-up failed']);
       expect(metrics.filter((name) => name === 'RecountsFailed')).toHaveLength(3);
+    });
+
+    it('takes place in full though deletions fail, which are asked for again', async () => {
+      await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
+      world.nowMs += 2 * hour;
+      world.put({ [`art/${oidOf(3)}`]: 6 });
+      const list = vi
+        .spyOn(world.deps.exportJobs, 'list')
+        .mockRejectedValue(new TypeError('Of a newer version.'));
+      expect(await run({ reason: 'manual', full: true })).toBe('requeued');
+      expect(await world.usage()).toMatchObject({ storedBytes: 36 });
+      expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
+      expect(failures()).toEqual(['deletions failed']);
+      list.mockRestore();
+      await run({ reason: 'unfinished' });
+      expect(await world.usage()).toMatchObject({ storedBytes: 26 });
     });
 
     it('takes place in full though a closed repo is not emptied, which is asked for again', async () => {

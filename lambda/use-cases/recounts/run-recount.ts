@@ -71,9 +71,10 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
     const repos = await allPages(ledger.repos(tenant));
     // A time for each: to empty a large repo takes hours, and clean-ups of others end by themselves some day.
     const timed = () => ({ tenant, repos, untilMs: Math.min(clock.nowMs() + progressEveryMs, lastBeginMs) });
-    const what = 'clean-up';
-    const emptied = await attempt(deps, { tenant, what }, () => emptyClosedRepos(deps, timed()));
-    const cleaned = await attempt(deps, { tenant, what }, () => advanceCleanups(deps, timed()));
+    const emptied = await attempt(deps, { tenant, what: 'closed repos' }, () =>
+      emptyClosedRepos(deps, timed()),
+    );
+    const cleaned = await attempt(deps, { tenant, what: 'clean-ups' }, () => advanceCleanups(deps, timed()));
     const isUnfinished = emptied === 'unfinished' || cleaned === 'unfinished';
     const isLast = !isUnfinished || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait until the repos are empty.
@@ -110,7 +111,7 @@ async function attempt<T>(
   try {
     return await run();
   } catch (error) {
-    log.error(`${what} failed`, { tenant, error });
+    log.error('clean-up failed', { tenant, what, error });
     metrics.increment('RecountsFailed');
     return 'failed';
   }

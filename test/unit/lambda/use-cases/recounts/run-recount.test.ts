@@ -455,7 +455,10 @@ describe('a recount from the queue', () => {
       expect(await run({ reason: 'manual', full: true })).toBe('requeued');
       expect(await world.usage()).toMatchObject({ storedBytes: 36 });
       expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
-      expect(failures()).toEqual(['deletions failed']);
+      expect(entries.find(({ level }) => level === 'error')).toMatchObject({
+        message: 'clean-up failed',
+        fields: { what: 'deletions' },
+      });
       list.mockRestore();
       await run({ reason: 'unfinished' });
       expect(await world.usage()).toMatchObject({ storedBytes: 26 });

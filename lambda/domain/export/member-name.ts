@@ -27,7 +27,7 @@ export function nameLike({ name }: Pick<StoredObject, 'name'>): string {
  */
 export function isMemberName(name: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is they that must not be in a name.
-  if (/[\u0000-\u001f\u007f\\]/.test(name) || !isWellFormed(name)) return false;
+  if (/[\u0000-\u001f\u007f-\u009f\\]/.test(name) || !isWellFormed(name)) return false;
   if (Buffer.byteLength(name) > nameBytesMax || driveLetter.test(name)) return false;
   return name.split('/').every((segment) => !/^\.{0,2}$/.test(segment) && !isDotGit(segment));
 }

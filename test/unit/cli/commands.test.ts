@@ -299,7 +299,10 @@ describe('token', () => {
     ['game', ''],
   ])('for the repo %s warns if there is none', async (name, warning) => {
     const repo = { repo: 'game', limitBytes: null, storedBytes: 0, objectCount: 0, countedAt: null };
+    const rule = { ruleId: 'r1', issuer: 'https://gitlab.com', match: {}, scope: 'read', ttlSeconds: 3600 };
     const { run } = await serve(({ method, path }) => {
+      if (method === 'POST' && path.endsWith('/exchange-rules'))
+        return { status: 201, body: { ...rule, repos: [name], createdAt: token.createdAt, warning: null } };
       if (method === 'POST')
         return { status: 201, body: { ...token, repos: [name], token: 'lfsq_s', tenant: 'acme' } };
       if (path.includes('?')) return { status: 200, body: { repos: [repo], nextCursor: null } };
@@ -309,6 +312,8 @@ describe('token', () => {
     const { code, err } = await run('token', 'create', 'acme', '--scope', 'write', '--repo', name);
     expect(code).toBe(0);
     expect(err.split('any user name.\n')[1]).toBe(warning);
+    const options = ['--issuer', rule.issuer, '--match', 'project_id=1', '--scope', 'read', '--repo', name];
+    expect(await run('rule', 'create', 'acme', ...options)).toMatchObject({ code: 0, err: warning });
   });
 
   it('is not revoked by its secret, but the error has its id', async () => {

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { hostname, tmpdir, userInfo } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { tokenIdOf } from '../../../lambda/domain/token.ts';
@@ -209,5 +209,34 @@ describe('connect', () => {
       { user: 'grace', expiresInSeconds: 90 * 86_400 },
       { user: 'ada', expiresInSeconds: null },
     ]);
+  });
+
+  it('keeps it with options too, if it is what they ask for', async () => {
+    await connect('--user', 'ada');
+    known[tokenIdOf(newToken.token)] = { ...newToken, user: 'ada' };
+    expect((await connect('--user', 'ada')).out).toContain('unchanged, tok1');
+    expect((await connect('--user', 'bob')).out).toContain('new, tok1');
+    known[tokenIdOf(newToken.token)] = { ...newToken, scope: 'read' };
+    expect((await connect('--read-only')).out).toContain('unchanged, tok1');
+    expect(creations()).toHaveLength(2);
+  });
+
+  it('revokes the token of an earlier run that git had until now, and no other', async () => {
+    await connect();
+    const ours = { ...newToken, tokenId: 'tok0', label: `${userInfo().username} on ${hostname()}` };
+    for (const [change, ends] of [
+      [{ label: 'deploy' }, false],
+      [{ repos: ['game', 'film'] }, false],
+      [{ repos: null }, false],
+      [{}, true],
+    ] as const) {
+      const before = revoked().length;
+      known[tokenIdOf(newToken.token)] = { ...ours, ...change };
+      expect((await connect('--expires', '30d')).code).toBe(0);
+      expect(revoked().slice(before)).toEqual(ends ? ['/v1/tenants/acme/tokens/tok0'] : []);
+    }
+    used = { status: 404, body: { message: 'Repository not found.' } };
+    await connect('--expires', '30d');
+    expect(revoked().at(-1)).toBe('/v1/tenants/acme/tokens/tok1');
   });
 });

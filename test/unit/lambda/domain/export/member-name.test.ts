@@ -35,6 +35,10 @@ describe('the name of an object in an archive', () => {
     'a\\b',
     'a\nb',
     'a\0',
+    // The second one is "ESC [" to a terminal.
+    'a\u0085b',
+    'a\u009b2Jb',
+    'a\u009f',
     '\ud800',
     'ä'.repeat(2049),
   ])('may not be %j', (name) => {

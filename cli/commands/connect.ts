@@ -83,6 +83,7 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
     if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
     throw error;
   }
+  if (chosen.replaces !== undefined) await revoke(client, { ...place, tokenId: chosen.replaces });
   const isCommitted = (await committedLfsUrl(clone)) === lfsUrl;
   const file = path.join(folder, '.lfsconfig');
   await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
@@ -156,11 +157,13 @@ interface ChosenToken {
   readonly isKept: boolean;
   /** What the service knows of it. undefined: it's the one that was passed. */
   readonly made: TokenBody | undefined;
+  /** Id of the token that git had, and that an earlier `connect` made for this repo: nobody has it any more. */
+  readonly replaces?: string | undefined;
 }
 
 /**
- * The token that git has for the repo, if it still works for a while and nothing else was asked for. Otherwise a new one
- * for this repo alone, or, if the token that was passed can't create any, that one.
+ * The token that git has for the repo, if it still works for a while and is what was asked for. Otherwise a new one for
+ * this repo alone, or, if the token that was passed can't create any, that one.
  */
 async function chooseToken(
   client: ApiClient,
@@ -168,11 +171,10 @@ async function chooseToken(
   options: ConnectOptions & { nowMs: number },
 ): Promise<ChosenToken> {
   const { tenant, repo } = place;
-  const { clone, readOnly, user, expires, nowMs } = options;
-  const isAskedFor = user !== undefined || expires !== undefined || readOnly === true;
-  const kept = isAskedFor ? undefined : await keptCredential(clone, credentialOf(client.baseUrl, place));
+  const { clone, readOnly, user, expires } = options;
+  const kept = await keptCredential(clone, credentialOf(client.baseUrl, place));
   const known = kept && (await findToken(client, tenant, kept.password));
-  if (kept && known && isUsable(known, repo, nowMs))
+  if (kept && known && isUsable(known, repo, options))
     return { token: kept.password, isKept: true, made: known };
   const path = `/v1/tenants/${tenant}/tokens`;
   const owner = user ?? (await findToken(client, tenant, client.token))?.user;
@@ -182,18 +184,24 @@ async function chooseToken(
     body: {
       scope: readOnly ? 'read' : 'write',
       repos: [repo],
-      label: `${userInfo().username} on ${hostname()}`.slice(0, labelMax),
+      label: label(),
       ...(typeof owner === 'string' && { user: owner }),
       expiresInSeconds: expires === undefined ? lifetimeSeconds : expires.seconds,
     },
     mediaType: 'application/json',
   });
   const made = newTokenSchema.safeParse(body);
-  if (status === 201 && made.success) return { token: made.data.token, isKept: false, made: made.data };
+  if (status === 201 && made.success) {
+    const isOfConnect = known?.label === label() && known.repos?.join() === repo;
+    const replaces = isOfConnect ? known.tokenId : undefined;
+    return { token: made.data.token, isKept: false, made: made.data, replaces };
+  }
   // A token that only clones or pushes: the user has no other.
   if (status === 403) return { token: client.token, isKept: false, made: undefined };
   throw refusalError({ status, body, request: { method: 'POST', path }, baseUrl: client.baseUrl });
 }
+
+const label = () => `${userInfo().username} on ${hostname()}`.slice(0, labelMax);
 
 /** What the service knows of a token. undefined: nothing, or the client's token can't see it. */
 async function findToken(client: ApiClient, tenant: string, token: string): Promise<TokenBody | undefined> {
@@ -206,13 +214,19 @@ async function findToken(client: ApiClient, tenant: string, token: string): Prom
   return status === 200 && found.success ? found.data : undefined;
 }
 
-/** Whether a token can push to the repo, now and in a week. */
-function isUsable({ scope, repos, expiresAt }: TokenBody, repo: string, nowMs: number): boolean {
-  if (scope === 'read' || (repos !== null && !repos.includes(repo))) return false;
-  return expiresAt === null || Date.parse(expiresAt) > nowMs + renewedSeconds * 1000;
+/** Whether a token is what was asked for, now and in a week. A lifetime that was asked for is one from now on. */
+function isUsable(
+  { scope, repos, user, expiresAt }: TokenBody,
+  repo: string,
+  wanted: ConnectOptions & { nowMs: number },
+): boolean {
+  if (wanted.expires !== undefined || (scope === 'read') !== (wanted.readOnly === true)) return false;
+  if (repos !== null && !repos.includes(repo)) return false;
+  if (wanted.user !== undefined && user !== wanted.user) return false;
+  return expiresAt === null || Date.parse(expiresAt) > wanted.nowMs + renewedSeconds * 1000;
 }
 
-/** Revokes what git couldn't keep. If that fails too, the token ends by itself. */
+/** Revokes what git couldn't keep, or has no longer. If that fails too, the token ends by itself. */
 async function revoke(
   client: ApiClient,
   { tenant, tokenId }: { tenant: string; tokenId: string },

@@ -19,6 +19,7 @@ import { printAnswer } from '../print-answer.ts';
 import { printable } from '../printable.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
+import { warnIfAbsent } from '../warn-if-absent.ts';
 
 type Match = Readonly<Record<string, readonly string[]>>;
 
@@ -72,6 +73,9 @@ function registerCreate(group: Command, context: CliContext): void {
         shape: exchangeRuleSchema,
         render: (body) => renderRules([body], viewOf(context)),
       });
+      if (options.json) return;
+      const client = openClient(options, context, managerToken);
+      for (const repo of repos ?? []) await warnIfAbsent(client, context, { tenant, repo });
     });
 }
 

@@ -1,12 +1,11 @@
 import { type Command, Option } from 'commander';
-import { repoPageSchema, repoSchema } from '../../lambda/http/management/repos/schemas.ts';
 import {
   newTokenSchema,
   type TokenBody,
   tokenPageSchema,
   tokenSchema,
 } from '../../lambda/http/management/tokens/schemas.ts';
-import { type ApiClient, emptyShape } from '../api-client.ts';
+import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import {
@@ -24,6 +23,7 @@ import { printable } from '../printable.ts';
 import { formatAge, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
+import { warnIfAbsent } from '../warn-if-absent.ts';
 
 /** `token create|list|show|revoke`. */
 export function registerToken(program: Command, context: CliContext): void {
@@ -91,24 +91,6 @@ function registerCreate(group: Command, context: CliContext): void {
       for (const repo of made.repos ?? []) await warnIfAbsent(client, context, { tenant, repo });
     });
 }
-
-/** A typo in a repo's name makes a token that opens nothing. */
-async function warnIfAbsent(
-  client: ApiClient,
-  context: CliContext,
-  { tenant, repo }: { tenant: string; repo: string },
-): Promise<void> {
-  const path = `/v1/tenants/${tenant}/repos`;
-  if (await client.find({ path: `${path}/${repo}`, shape: repoSchema })) return;
-  const { body } = await client.send({ method: 'GET', path: `${path}?limit=1000`, shape: repoPageSchema });
-  const similar = body.repos.find((other) => plainName(other.repo) === plainName(repo));
-  context.err(
-    `There's no repo "${repo}" yet${similar ? ` (did you mean "${similar.repo}"?)` : ''}. The first push creates it.\n`,
-  );
-}
-
-/** A name without what people mistype most. */
-const plainName = (repo: string) => repo.toLowerCase().replaceAll(/[-_.]/g, '');
 
 function registerList(group: Command, context: CliContext): void {
   withListOptions(group.command('list'))

@@ -105,7 +105,12 @@ async function emptyRepo(
 ): Promise<'empty' | 'not-empty' | 'unanswered' | 'unfinished'> {
   const { tenant, repo, closedAtMs, untilMs } = input;
   const left = new Set<string>();
-  for (const deletion of await deletionsOf(deps, { tenant, repo })) {
+  const deletions = await deletionsOf(deps, { tenant, repo });
+  // The store didn't answer, or a run died: it is taken over in a minute. Else each try of a repo that can't be deleted would
+  // add a deletion of as many objects, and each recount read them all.
+  if (deletions.some((deletion) => deletion.state === 'deleting' && deletion.closedAtMs !== undefined))
+    return 'not-empty';
+  for (const deletion of deletions) {
     // The grace time is for pushes that keep an object. Nobody can push to a closed repo, so it is skipped.
     // What its last run removed is taken off first.
     const mayRun = deletion.state === 'marked' && !deletion.removal;

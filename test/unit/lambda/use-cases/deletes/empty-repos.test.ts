@@ -231,6 +231,27 @@ describe('the closed repos of a tenant', () => {
     });
   });
 
+  it('have one deletion if the store deletes nothing of them, and others are emptied beside them', async () => {
+    world = new MemoryStack();
+    const names = Array.from({ length: 4500 }, (_, index) => [`a/${index}`, 1]);
+    world.put({ ...Object.fromEntries(names), 'b/1': 3 });
+    await world.create();
+    for (const repo of ['a', 'b']) await world.ledger.closeRepo({ tenant, repo, closedAtMs: world.nowMs });
+    let isLocked = true;
+    world.beforeDelete = (key) => {
+      if (isLocked && key.startsWith(`${tenant}/a/`)) throw new StoreUnavailableError('Access denied.');
+    };
+    for (let runs = 0; runs < 4; runs += 1) {
+      await world.consume();
+      world.nowMs += 2 * minute;
+    }
+    expect((await world.deletions()).filter(({ repo }) => repo === 'a')).toHaveLength(1);
+    expect((await world.keys()).filter((key) => key.startsWith('b'))).toEqual([]);
+    isLocked = false;
+    await world.consume();
+    expect(await world.keys()).toEqual([]);
+  });
+
   it('lose marked objects first, without their grace time, and stop between two deletions when the time is up', async () => {
     await mark('d1', '1');
     await mark('d2', '2');

@@ -277,7 +277,13 @@ export class World {
     const tenant = key.slice(0, key.indexOf('/'));
     const { truth, invariants } = this.account(tenant);
     this.coverage.deletes += 1;
-    invariants.checkRemoval(key, { exports: this.exportJobs.of(tenant), nowMs: this.scheduler.nowMs });
+    try {
+      invariants.checkRemoval(key, { exports: this.exportJobs.of(tenant), nowMs: this.scheduler.nowMs });
+    } catch (error) {
+      // Whoever removes it may catch what it fails by, and go on.
+      this.fail(error);
+      throw error;
+    }
     void this.store.delete(this.#storedKey(key));
     truth.remove(key, this.scheduler.nowMs);
     const place = placeOf(key);

@@ -1,4 +1,10 @@
-import { type Deletion, emptiedName, keptUntilMs, newDeletion } from '../../domain/deletion.ts';
+import {
+  type Deletion,
+  deletionObjectsMax,
+  emptiedName,
+  keptUntilMs,
+  newDeletion,
+} from '../../domain/deletion.ts';
 import type { Settings } from '../../domain/settings.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
 import { allPages } from '../all-pages.ts';
@@ -110,6 +116,7 @@ async function emptyRepo(
   // add a deletion of as many objects, and each recount read them all.
   if (deletions.some((deletion) => deletion.state === 'deleting' && deletion.closedAtMs !== undefined))
     return 'not-empty';
+  if (await mustWait(deps, { tenant, deletions })) return 'not-empty';
   for (const deletion of deletions) {
     // The grace time is for pushes that keep an object. Nobody can push to a closed repo, so it is skipped.
     // What its last run removed is taken off first.
@@ -135,6 +142,18 @@ async function emptyRepo(
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
   }
   return left.size === 0 ? 'empty' : 'not-empty';
+}
+
+/** Whether the tenant has too many claims, and what waits for that was tried within the hour: it takes a HEAD an object. */
+async function mustWait(
+  { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  { tenant, deletions }: { tenant: string; deletions: readonly Deletion[] },
+): Promise<boolean> {
+  const nowMs = clock.nowMs();
+  const isTried = ({ closedAtMs, dueAtMs }: Deletion) => closedAtMs !== undefined && nowMs < dueAtMs;
+  if (!deletions.some(isTried)) return false;
+  const account = await ledger.readTenant(tenant);
+  return account !== undefined && account.claimCount + deletionObjectsMax > settings.lateClaimsMax;
 }
 
 /** A repo's deletions that are marked or deleting. */

@@ -273,8 +273,8 @@ async function keep(
   if (before !== undefined && before.username !== credential.username) await keepCredential(clone, before);
   if ((await keptCredential(clone, credential))?.password === token) return;
   const helper = await gitSetting(clone, ['--get-urlmatch', 'credential.helper', baseUrl]);
-  throw new CliError(
-    `Git's credential helper "${printable(helper ?? '')}" didn't keep the token${said === '' ? '' : `: ${printable(said)}`}.`,
-    { hint: `Set another one: ${helperCommand()}` },
-  );
+  const why = said === '' ? '' : `: ${printable(said).replace(/\.+$/, '')}`;
+  throw new CliError(`Git's credential helper "${printable(helper ?? '')}" didn't keep the token${why}.`, {
+    hint: `Set another one: ${helperCommand()}`,
+  });
 }

@@ -173,7 +173,7 @@ describe('connect', () => {
     ['!true', `Git's credential helper "!true" didn't keep the token.`],
     [
       'nothere',
-      `Git's credential helper "nothere" didn't keep the token: git: 'credential-nothere' is not a git`,
+      `Git's credential helper "nothere" didn't keep the token: git: 'credential-nothere' is not a git command. See 'git --help'.\n`,
     ],
   ])('leaves no token behind if the helper is %s, and repeats what git said', async (helper, said) => {
     execFileSync('git', ['config', '--global', 'credential.helper', helper]);

@@ -9,6 +9,7 @@ import type { Clock } from '../../lambda/ports/clock.ts';
 import type { Downloads } from '../../lambda/ports/downloads.ts';
 import type { ExportJobs } from '../../lambda/ports/export-jobs.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
+import type { Log } from '../../lambda/ports/log.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
 import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
@@ -141,6 +142,8 @@ export interface WorldPorts {
   readonly knownObjects: KnownObjects;
   /** Removes an object from the bucket. */
   remove(key: string): void;
+  /** Ends the run at the next step. */
+  fail(error: unknown): void;
   /** Runs something at a random moment within this time. */
   later(withinMs: number, run: () => void): void;
 }
@@ -153,8 +156,14 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
   const store = storeOf(actor, world);
   const { signer, metrics, settings, requestKeys, knownObjects, archives } = world;
   const clock: Clock = { nowMs: () => actor.nowMs(), sleep: (durationMs) => actor.sleep(durationMs) };
+  // What a function catches, it logs. A mistake of ours, and a violation, end the run all the same.
+  const noted: Log['error'] = (_, fields) => {
+    const error = fields?.['error'];
+    if (error instanceof Error && !/UnavailableError$/.test(error.name)) world.fail(error);
+  };
   return {
     ...unused,
+    log: { ...unused.log, warn: noted, error: noted },
     // Nothing is decided by these, and no run is to differ because another was before it.
     history: new MemoryHistory(),
     warnings: new MemoryWarnings(),

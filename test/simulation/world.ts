@@ -277,13 +277,7 @@ export class World {
     const tenant = key.slice(0, key.indexOf('/'));
     const { truth, invariants } = this.account(tenant);
     this.coverage.deletes += 1;
-    try {
-      invariants.checkRemoval(key, { exports: this.exportJobs.of(tenant), nowMs: this.scheduler.nowMs });
-    } catch (error) {
-      // Whoever removes it may catch what it fails by, and go on.
-      this.fail(error);
-      throw error;
-    }
+    invariants.checkRemoval(key, { exports: this.exportJobs.of(tenant), nowMs: this.scheduler.nowMs });
     void this.store.delete(this.#storedKey(key));
     truth.remove(key, this.scheduler.nowMs);
     const place = placeOf(key);
@@ -377,6 +371,7 @@ export class World {
       ledger: this.#ledger,
       pageSize: 3,
       remove: (key) => this.remove(key),
+      fail: (error) => this.fail(error),
       later: (withinMs, then) => this.scheduler.after(this.random.int(0, Math.max(0, withinMs)), then),
     });
     const deps = this.#mutant.deps?.(made, this) ?? made;

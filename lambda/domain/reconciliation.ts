@@ -1,6 +1,14 @@
-import type { ClaimSums, CountedRepo, LateShare, RepoReservations, RepoScan } from './repo-reservations.ts';
+import {
+  addCount,
+  type ClaimSums,
+  type CountedRepo,
+  type LateShare,
+  type OpenCount,
+  type RepoReservations,
+  type RepoScan,
+} from './repo-reservations.ts';
 import type { Settings } from './settings.ts';
-import { type LateLoad, lateMakersMax, type RepoRecord, type TenantRecord } from './tenant.ts';
+import { crowdedClaims, type LateLoad, lateMakersMax, type RepoRecord, type TenantRecord } from './tenant.ts';
 
 /** Repo → its reservations. */
 export type ReservationsByRepo = ReadonlyMap<string, RepoReservations>;
@@ -55,7 +63,7 @@ export interface Recomputed {
   readonly leastUntilMs: number;
   /** When the last upload of which `totalBytes` holds bytes can no longer arrive. null: nothing is promised. */
   readonly reservedUntilMs: number | null;
-  /** undefined: nobody has claimed that much of what is late. */
+  /** undefined: nobody has claimed that much of what is late, or that many. */
   readonly late?: LateLoad | undefined;
   /** When the newest reservation was created of which uploads may still be under way. null: there is none. */
   readonly newestUploadMs: number | null;
@@ -95,6 +103,7 @@ export function recompute(input: {
   const live = { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 };
   const late = { ...live };
   const lateBy = new Map<string, LateShare>();
+  const countBy = new Map<string, OpenCount>();
   let claimCount = 0;
   let newestUploadMs: number | null = null;
   for (const [repo, reservations] of input.reservations) {
@@ -109,6 +118,7 @@ export function recompute(input: {
       const { bytes = 0, untilMs = 0 } = lateBy.get(madeBy) ?? {};
       lateBy.set(madeBy, { bytes: bytes + share.bytes, untilMs: Math.max(untilMs, share.untilMs) });
     }
+    for (const [madeBy, count] of open.countBy) addCount(countBy, madeBy, count);
     if (open.newestIssuedMs !== null)
       newestUploadMs = Math.max(open.newestIssuedMs, newestUploadMs ?? open.newestIssuedMs);
     claimCount += reservations.count + reservations.claimCount;
@@ -126,19 +136,25 @@ export function recompute(input: {
     reservedUntilMs: mostUntilMs > 0 ? mostUntilMs : null,
     newestUploadMs,
     claimCount,
-    late: loadOf(lateBy, { bytes: late.mostBytes, limitBytes: input.limitBytes }),
+    late: loadOf({ lateBy, countBy, bytes: late.mostBytes, limitBytes: input.limitBytes }),
   };
 }
 
-function loadOf(
-  lateBy: ReadonlyMap<string, LateShare>,
-  { bytes, limitBytes }: { bytes: number; limitBytes: number | null },
-): LateLoad | undefined {
-  if (limitBytes === null) return undefined;
-  const large = [...lateBy].filter(([, share]) => share.bytes > limitBytes / lateMakersMax);
-  if (large.length === 0) return undefined;
+function loadOf(found: {
+  lateBy: ReadonlyMap<string, LateShare>;
+  countBy: ReadonlyMap<string, OpenCount>;
+  bytes: number;
+  limitBytes: number | null;
+}): LateLoad | undefined {
+  const { lateBy, countBy, bytes, limitBytes } = found;
+  const largeBytes = (limitBytes ?? Number.POSITIVE_INFINITY) / lateMakersMax;
+  const large = [...lateBy].filter(([, share]) => share.bytes > largeBytes);
+  const many = [...countBy].filter(([, { claims }]) => claims > crowdedClaims);
+  if (large.length + many.length === 0) return undefined;
+  const crowd = new Map(many.map(([madeBy, { untilMs }]) => [madeBy, untilMs]));
   const most = large.sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, lateMakersMax);
-  return { bytes, makers: new Map(most.map(([madeBy, { untilMs }]) => [madeBy, untilMs])) };
+  const makers = new Map(most.map(([madeBy, { untilMs }]) => [madeBy, untilMs]));
+  return { bytes, makers, ...(crowd.size > 0 && { crowd }) };
 }
 
 /** The same for each repo that has a limit: as if it were a tenant of its own. */

@@ -32,6 +32,8 @@ export interface OpenClaims {
   readonly late: ClaimSums;
   /** Who made them → the part of `late.mostBytes`, each object for one of them. */
   readonly lateBy: ReadonlyMap<string, LateShare>;
+  /** Who made them → how many there are, live and late, and when the last is over. */
+  readonly countBy: ReadonlyMap<string, OpenCount>;
   /** When the newest live one was created whose URLs were handed out, and not all used. null: there is none. */
   readonly newestIssuedMs: number | null;
 }
@@ -40,6 +42,12 @@ export interface OpenClaims {
 export interface LateShare {
   readonly bytes: number;
   /** When none of it is late any more. */
+  readonly untilMs: number;
+}
+
+/** Claims of somebody that have not arrived. */
+export interface OpenCount {
+  readonly claims: number;
   readonly untilMs: number;
 }
 
@@ -182,8 +190,10 @@ export class RepoReservations {
     const { scan, covered, isBehind = false } = input.counted;
     const live = new ClaimTally();
     const late = new ClaimTally();
+    const countBy = new Map<string, OpenCount>();
     let newestIssuedMs: number | null = null;
     for (const row of this.#rows) {
+      let claims = 0;
       const isLate = isDead(row, nowMs);
       const isOver = isLate && nowMs > lateUntilMs(row);
       if (!scan && covered.has(row.id)) continue;
@@ -199,6 +209,7 @@ export class RepoReservations {
           continue;
         }
         if (scan && isOver) continue;
+        claims += 1;
         (isLate ? late : live).add(oid, {
           sizeBytes,
           isIssued: row.state === 'issued',
@@ -208,8 +219,10 @@ export class RepoReservations {
           madeBy: row.madeBy,
         });
       }
+      if (row.madeBy !== undefined && claims > 0)
+        addCount(countBy, row.madeBy, { claims, untilMs: lateUntilMs(row) });
     }
-    return { live: live.sums(), late: late.sums(live), lateBy: late.shares(live), newestIssuedMs };
+    return { live: live.sums(), late: late.sums(live), lateBy: late.shares(live), countBy, newestIssuedMs };
   }
 
   /**
@@ -327,6 +340,12 @@ export class RepoReservations {
   *#claimsOf({ from, to }: Row): Iterable<[oid: string, sizeBytes: number]> {
     for (let index = from; index < to; index += 1) yield [this.#oids[index] ?? '', this.#sizes[index] ?? 0];
   }
+}
+
+/** Adds what somebody claimed to what they claimed before. */
+export function addCount(counts: Map<string, OpenCount>, madeBy: string, more: OpenCount): void {
+  const { claims = 0, untilMs = 0 } = counts.get(madeBy) ?? {};
+  counts.set(madeBy, { claims: claims + more.claims, untilMs: Math.max(untilMs, more.untilMs) });
 }
 
 /** Whether a late one waits for its next look: its claims are of what was not there at the last one. */

@@ -31,13 +31,16 @@ export interface RepoLimit {
 }
 
 /**
- * Set while somebody has claimed more that is late than a tenth of the limit: docs/ledger.md, "Late uploads".
+ * Set while somebody has claimed more that is late than a tenth of the limit, or too many objects: docs/ledger.md, "Late
+ * uploads".
  */
 export interface LateLoad {
   /** All that is late, whoever claimed it. */
   readonly bytes: number;
   /** Who has claimed more than a tenth of the limit of it → until when. The {@link lateMakersMax} who have most. */
   readonly makers: ReadonlyMap<string, number>;
+  /** Who has more than {@link crowdedClaims} claims, live and late, that have not arrived → until when. Absent: no one. */
+  readonly crowd?: ReadonlyMap<string, number> | undefined;
 }
 
 /** Those that are kept: they have a tenth of the limit each, and are in the item that each batch writes. */
@@ -111,6 +114,8 @@ export interface TenantRecord {
    * one has to read and hold. At most {@link tenantClaimsMax}.
    */
   readonly claimCount: number;
+  /** Of these, what the last reconcile read. Absent: an older version counted it last. */
+  readonly claimsCounted?: number | undefined;
   /** Deletions, whatever their state: what the last run left, and what was marked since. It may be wrong until the next run. */
   readonly deletionCount: number;
   /** An older version counted it last. Some of its deletions may have keys by which they aren't found, until they are read. */
@@ -139,6 +144,15 @@ export interface TenantRecord {
  * and late ones a day after that.
  */
 export const tenantClaimsMax = 1_000_000;
+/** Whoever has more claims that have not arrived gets no others: what one can hold is far from all of them. */
+export const crowdedClaims = 100_000;
+/** Claims from one reconcile to the next, at most: only a reconcile finds out who has too many. */
+const claimsBetweenMax = 250_000;
+
+/** How many claims the tenant may have before the next reconcile. */
+export function claimsMaxOf({ claimCount, claimsCounted = claimCount }: TenantRecord): number {
+  return Math.min(tenantClaimsMax, claimsCounted + claimsBetweenMax);
+}
 
 /**
  * Repos of a tenant, at most: each recount reads the items of all of them. Beyond that no push or request makes another. What

@@ -146,6 +146,8 @@ export interface TenantLedger {
     repo: { readonly name: string; readonly limitBytes: number | null };
     /** The reservation and its claims. Default: 0. */
     claimCount?: number;
+    /** Refused if the tenant had more of them then. Default: `tenantClaimsMax`. */
+    claimsMax?: number;
     /** Refused if a counter holds more before. Default: no matter. Without a limit (`any`) neither counts. */
     beforeMax?: { readonly tenantBytes?: number; readonly repoBytes?: number };
     /** What is late of the tenant and of the repo, as it was read. Refused if there is more since. Default: no matter. */
@@ -563,6 +565,8 @@ export interface TenantCommit {
   readonly listedObjectCount?: number;
   /** Added to the number of reservations and claims: those that were read minus the number as found. */
   readonly claimCorrection: number;
+  /** Those that were read. */
+  readonly claimsCounted?: number;
   /** Replaces what the tenant has. */
   readonly late?: LateLoad;
   readonly overtakenEpoch: number;

@@ -88,6 +88,24 @@ export function addCommittedContract(open: () => Promise<LedgerUnderTest>): void
       });
     });
 
+    it('counts no more of them than the caller lets it', async () => {
+      const tenant = await create();
+      const add = async (claimsMax: number, limitBytes: 100 | 'any') =>
+        (
+          await get().ledger.addCommitted({
+            tenant,
+            repo: unlimitedRepo,
+            sumBytes: 0,
+            limitBytes,
+            claimCount: 3,
+            claimsMax,
+          })
+        ).kind;
+      const answers = [await add(3, 100), await add(5, 100), await add(5, 'any'), await add(6, 'any')];
+      expect(answers).toEqual(['added', 'refused', 'refused', 'added']);
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({ claimCount: 6 });
+    });
+
     it('takes what has no bytes above any limit, while the tenant is open', async () => {
       const tenant = await create({ limitBytes: 5, counted: null });
       const add = async () =>

@@ -50,14 +50,14 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
     });
 
     it('is refused if somebody’s claims were found late since it was read, of the tenant or of the repo', async () => {
-      const late = { bytes: 70, makers: new Map([['ada.b#c', 9]]) };
+      const late = { bytes: 70, makers: new Map([['ada.b#c', 9]]), crowd: new Map([['github:7', 8]]) };
       const commitLate = async (tenant: string, of: 'tenant' | 'repo' | 'none') => {
         const holder = `h${Math.random()}`;
         const begun = await get().ledger.beginReconcile({ tenant, holder, nowMs: 1, leaseUntilMs: 0 });
         if (begun.kind !== 'begun') throw new Error(begun.kind);
         const limit = { ...found, correctionBytes: 0, ...(of === 'repo' && { late }) };
         const repoLimits = new Map([[app, limit]]);
-        const commit = { ...plainCommit, ...(of === 'tenant' && { late }), repoLimits };
+        const commit = { ...plainCommit, claimsCounted: 5, ...(of === 'tenant' && { late }), repoLimits };
         const { epoch } = begun;
         await get().ledger.commitTenant({ tenant, epoch, ...commit, dueAtMs: 9, expiredNotes: [] });
       };
@@ -78,7 +78,7 @@ export function limitContract(open: () => Promise<LedgerUnderTest>): void {
       await commitLate(tenant, 'none');
       expect(await kinds()).toEqual(['added', 'added', 'added', 'added']);
       await commitLate(tenant, 'tenant');
-      expect(await get().ledger.readTenant(tenant)).toMatchObject({ late });
+      expect(await get().ledger.readTenant(tenant)).toMatchObject({ late, claimsCounted: 5 });
       expect(await kinds()).toEqual(['refused', 'added', 'added', 'added']);
       await commitLate(tenant, 'repo');
       expect((await get().ledger.readTenant(tenant))?.late).toBeUndefined();

@@ -17,9 +17,9 @@ const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((val
 /** What tells the format of a tenant's item, in every format. */
 const formatOfTenant = z.object({ tenant: z.string(), format: z.number().default(1) });
 
-const lateLoad = z
-  .object({ bytes, makers: z.record(z.string(), z.number()) })
-  .transform((load) => ({ ...load, makers: new Map(Object.entries(load.makers)) }));
+/** Who → until when. */
+const untilMsOf = z.record(z.string(), z.number()).transform((times) => new Map(Object.entries(times)));
+const lateLoad = z.object({ bytes, makers: untilMsOf, crowd: untilMsOf.optional() });
 
 const tenantItem = z.object({
   tenant: z.string(),
@@ -45,6 +45,7 @@ const tenantItem = z.object({
   shardLists: z.object({ month: z.string(), requests: z.number() }).optional(),
   listedObjectCount: z.number().optional(),
   claimCount: z.number().default(0),
+  claimsCounted: z.number().optional(),
   deletionCount: z.number().default(0),
   repoCount: z.number().default(0),
   late: lateLoad.optional(),
@@ -283,7 +284,11 @@ function repoLimitsIn(item: Record<string, unknown>): Map<string, RepoLimit> {
 
 /** What is late, as an attribute. */
 export const lateField = (late: LateLoad | undefined) =>
-  late && { ...late, makers: Object.fromEntries(late.makers) };
+  late && {
+    ...late,
+    makers: Object.fromEntries(late.makers),
+    crowd: late.crowd && Object.fromEntries(late.crowd),
+  };
 
 /** @throws {ZodError} when the item is not a repo's. */
 export function parseRepo(item: unknown): RepoRecord {

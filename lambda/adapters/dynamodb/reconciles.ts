@@ -132,6 +132,7 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
       listedObjectCount: commit.listedObjectCount,
       overtakenEpoch: commit.overtakenEpoch,
       repoCount: commit.repoCount,
+      claimsCounted: commit.claimsCounted,
       fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
       reservedUntilMs: commit.reservedUntilMs,
       late: lateField(commit.late),

@@ -151,6 +151,7 @@ async function closeTenant(
  */
 async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<'addCommitted'> {
   const { tenant, sumBytes, limitBytes, repo, claimCount = 0, lateMax, beforeMax = {} } = input;
+  const { claimsMax = tenantClaimsMax } = input;
   const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
   const repoLimitBytes = limitBytes === 'any' ? null : repo.limitBytes;
   const result = await updateItem(table, {
@@ -185,7 +186,7 @@ async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<
       ...(limitBytes !== 'any' && {
         ':ceiling': Math.min((limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes, tenantBytes),
       }),
-      ':claimsCeiling': tenantClaimsMax - claimCount,
+      ':claimsCeiling': claimsMax - claimCount,
       ...(limitBytes !== 'any' &&
         lateMax && { ':late': lateMax.tenantBytes, ':repoLate': lateMax.repoBytes }),
       ':limit': typeof limitBytes === 'number' ? limitBytes : undefined,

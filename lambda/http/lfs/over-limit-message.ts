@@ -1,4 +1,5 @@
 import { formatBytes } from '../../domain/bytes.ts';
+import { crowdedClaims } from '../../domain/tenant.ts';
 import type { Refusal } from '../../use-cases/uploads/refusal.ts';
 
 /** Digits of an oid that tell it from all others of a repo. */
@@ -46,6 +47,8 @@ function waysOut(input: { tenant: string; refusal: Refusal; nowMs: number }): st
     : [`${freed}, but that is not enough.`, anyway];
 }
 
+const manyClaims = crowdedClaims.toLocaleString('en-US');
+
 /** What you read if you've claimed too much that never arrived. @param again when to ask again. */
 export function lateMessage(input: {
   tenant: string;
@@ -55,8 +58,9 @@ export function lateMessage(input: {
 }): string {
   const { tenant, untilMs, nowMs, again } = input;
   return [
-    'You started uploads that never arrived. They still may, and need more than a tenth of the limit, so other objects',
-    `wait until ${formatTime(untilMs, nowMs)}. Push the same objects again, or ask the operator to cancel those uploads:`,
+    'You started uploads that never arrived. They still may, and are more than a tenth of the limit, or more than',
+    `${manyClaims} objects, so other objects wait until ${formatTime(untilMs, nowMs)}. Push the same objects again,`,
+    'unless they are that many, or ask the operator to cancel those uploads:',
     `lfs-quota reservation list ${tenant}.`,
     again,
   ].join(' ');

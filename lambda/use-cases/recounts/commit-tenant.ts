@@ -70,6 +70,7 @@ export function commitTenant(
       listedObjectCount: objectCount - giantObjects,
     }),
     claimCorrection: claimCount - before.claimCount,
+    claimsCounted: claimCount,
     overtakenEpoch: overtakenEpochOf(before),
     repoCount: input.repoCount,
     ...(late && { late }),

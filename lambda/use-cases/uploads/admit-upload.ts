@@ -1,7 +1,7 @@
 import { sha256Hex } from '../../domain/hash.ts';
 import { objectKey, repoPrefix } from '../../domain/names.ts';
 import { sumClaims } from '../../domain/reservation.ts';
-import { type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
+import { claimsMaxOf, type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import { uploadsToVerify } from '../../domain/verified-uploads.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
@@ -52,7 +52,7 @@ export async function admitUpload(
 async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<AdmitUploadOutcome> {
   if (hasTooManyClaims(input.tenant, input.objects)) {
     await deps.queue.request({ tenant: input.tenant.tenant, reason: 'refusal', full: false });
-    return retryLater(deps, retryAfterMaxMs);
+    return retryLater(deps, claimsWaitMs(input.tenant, input.objects));
   }
   const attempt = newAttempt(deps, input);
   const { tenant, reservation } = attempt;
@@ -162,15 +162,20 @@ async function decide(
 
 async function decideRefused(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
   const { tenant, missing, lateCheck } = question;
-  if (hasTooManyClaims(tenant, missing)) return { kind: 'unknown', waitMs: retryAfterMaxMs };
+  if (hasTooManyClaims(tenant, missing)) return { kind: 'unknown', waitMs: claimsWaitMs(tenant, missing) };
   const late = await lateCheck(tenant);
   if (late.kind === 'waits') return { kind: 'unknown', waitMs: lateWaitMs, lateUntilMs: late.untilMs };
   return decideAtLimit(deps, question);
 }
 
-/** Whether a reservation of these claims is beyond what a reconcile of the tenant can hold. */
+/** Whether a reservation of these claims is beyond what the next reconcile of the tenant can hold. */
 function hasTooManyClaims(tenant: TenantRecord, claims: ReadonlyMap<string, number>): boolean {
-  return tenant.claimCount + 1 + claims.size > tenantClaimsMax;
+  return tenant.claimCount + 1 + claims.size > claimsMaxOf(tenant);
+}
+
+/** After a recount more are taken, unless there are as many as can be: those take their time to end. */
+function claimsWaitMs({ claimCount }: TenantRecord, claims: ReadonlyMap<string, number>): number {
+  return claimCount + 1 + claims.size > tenantClaimsMax ? retryAfterMaxMs : lateWaitMs;
 }
 
 /** The recount is queued before the answer: no client is told to retry unless a recount will have the answer. */

@@ -1,5 +1,5 @@
 import { sumClaims } from '../../domain/reservation.ts';
-import type { TenantRecord } from '../../domain/tenant.ts';
+import { claimsMaxOf, type TenantRecord } from '../../domain/tenant.ts';
 import type { AddOutcome } from '../../ports/ledger.ts';
 import { findStored } from '../find-stored.ts';
 import type { ReconcileBasis } from '../recounts/reconcile.ts';
@@ -57,6 +57,7 @@ export async function addWithinLimit(
     repo: { name: repo, limitBytes: limit?.limitBytes ?? null },
     beforeMax,
     claimCount: 1 + chosen.size,
+    claimsMax: claimsMaxOf(tenant),
     // Somebody who must wait for what is late would else race the reconcile that finds it.
     lateMax: { tenantBytes: tenant.late?.bytes ?? 0, repoBytes: limit?.counted?.late?.bytes ?? 0 },
   });

@@ -31,6 +31,9 @@ export function lateCheckOf(
   let unclaimed: ReadonlyMap<string, number> | undefined;
   return async (tenant) => {
     const nowMs = deps.clock.nowMs();
+    const crowdUntilMs = tenant.late?.crowd?.get(madeBy ?? '') ?? 0;
+    // Another claim of the same object is one more to hold.
+    if (missing.size > 0 && nowMs <= crowdUntilMs) return { kind: 'waits', untilMs: crowdUntilMs };
     const limits = limitsOf(tenant, { repo: attempt.reservation.repo, nowMs });
     const verdictOn = (claims: ReadonlyMap<string, number>) =>
       checkLate(limits, { madeBy, bytes: sumClaims(claims), nowMs });

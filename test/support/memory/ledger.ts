@@ -152,7 +152,8 @@ export class MemoryLedger implements Ledger {
     const items = this.#tenants.get(input.tenant);
     if (!items) return { kind: 'absent' };
     const { record } = items;
-    const { claimCount = 0, sumBytes, limitBytes, repo, lateMax, beforeMax = {} } = input;
+    const { claimCount = 0, claimsMax = tenantClaimsMax, sumBytes, limitBytes, repo, lateMax } = input;
+    const { beforeMax = {} } = input;
     const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
     const repoLimit = limitBytes === 'any' ? undefined : record.repoLimits.get(repo.name);
     const isWithinRepo =
@@ -169,7 +170,7 @@ export class MemoryLedger implements Ledger {
         (repoLimit?.counted?.late?.bytes ?? 0) <= (lateMax?.repoBytes ?? Number.MAX_SAFE_INTEGER) &&
         isWithinRepo);
     const admitted =
-      record.closedAtMs === null && isWithinLimit && record.claimCount <= tenantClaimsMax - claimCount;
+      record.closedAtMs === null && isWithinLimit && record.claimCount <= claimsMax - claimCount;
     if (!admitted) return { kind: 'refused', tenant: record };
     items.record = {
       ...record,
@@ -340,6 +341,7 @@ export class MemoryLedger implements Ledger {
       ...(commit.shardLists && { shardLists: commit.shardLists }),
       ...(commit.listedObjectCount !== undefined && { listedObjectCount: commit.listedObjectCount }),
       claimCount: record.claimCount + commit.claimCorrection,
+      ...(commit.claimsCounted !== undefined && { claimsCounted: commit.claimsCounted }),
       ...(commit.late && { late: commit.late }),
       overtakenEpoch: commit.overtakenEpoch,
       repoCount: commit.repoCount,

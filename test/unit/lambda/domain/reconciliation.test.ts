@@ -218,6 +218,39 @@ describe('a recount', () => {
   });
 });
 
+it('tells who has more claims than one may have that have not arrived, in all repos together, limit or not', () => {
+  const one = (repo: string, count: number, madeBy: string) => {
+    const reservations = new RepoReservations();
+    reservations.add({
+      id: `${repo}${madeBy}`,
+      repo,
+      state: 'issued',
+      claims: new Map(Array.from({ length: count }, (_, index) => [`${madeBy}${index}`, 0])),
+      createdAtMs: 0,
+      expiresAtMs: nowMs,
+      deadAtMs: nowMs + hour,
+      lookAtMs: null,
+      madeBy,
+    });
+    return reservations;
+  };
+  const loadOf = (reservations: Map<string, RepoReservations>, limitBytes: number | null) =>
+    recompute({ repos: [], scans: new Map(), reservations, limitBytes, countedAtMs: nowMs, settings }).late;
+  const most = new Map([
+    ['app', one('app', 60_000, 'ada')],
+    ['web', one('web', 40_000, 'ada')],
+    ['art', one('art', 100_000, 'ben')],
+  ]);
+  expect(loadOf(most, null)).toBeUndefined();
+  const more = new Map(most).set('one', one('one', 1, 'ada'));
+  for (const limitBytes of [null, 0, 100])
+    expect(loadOf(more, limitBytes)).toEqual({
+      bytes: 0,
+      makers: new Map(),
+      crowd: new Map([['ada', nowMs + 25 * hour]]),
+    });
+});
+
 it('a repo that has a limit is counted as if it were a tenant of its own, and no other', () => {
   const scan = (storedBytes: number) => ({ storedBytes, objectCount: 2, seen: new Set<string>() });
   const late = { bytes: 60, deadAtMs: nowMs - 1 };

@@ -106,6 +106,7 @@ describe('what reservations may still bring', () => {
       },
       late: { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 },
       lateBy: new Map(),
+      countBy: new Map(),
       newestIssuedMs: 0,
     });
     expect(open(all, 0, ['a', 'b', 'c', 'd']).live).toEqual({
@@ -132,6 +133,20 @@ describe('what reservations may still bring', () => {
         ['ben', { bytes: 5, untilMs: deadAtMs - 5 + 24 * hour }],
       ]),
     );
+  });
+
+  it('tells how many of each have not arrived, live and late, and until when', () => {
+    const all = reservationsOf(
+      { ...claims({ a: 10, b: 0, c: 5 }), madeBy: 'ada' },
+      { ...claims({ b: 0, d: 1 }), madeBy: 'ada', deadAtMs: deadAtMs + 9, state: 'pending' },
+      { ...claims({ c: 5 }), madeBy: 'ben' },
+      { ...claims({ e: 5 }), madeBy: 'cat', deadAtMs: deadAtMs - 25 * hour },
+      claims({ g: 100 }),
+    );
+    for (const nowMs of [deadAtMs, deadAtMs + 1])
+      expect(open(all, nowMs, ['c']).countBy).toEqual(
+        new Map([['ada', { claims: 4, untilMs: deadAtMs + 9 + 24 * hour }]]),
+      );
   });
 
   it('is held until the last claim with bytes in it can no longer arrive', () => {
@@ -184,6 +199,7 @@ describe('what reservations may still bring', () => {
         mostUntilMs: deadAtMs + 24 * hour,
       },
       lateBy: new Map(),
+      countBy: new Map(),
       newestIssuedMs: 0,
     });
     expect(at(deadAtMs + 24 * hour).late.mostBytes).toBe(26);

@@ -156,7 +156,7 @@ describe('a batch of uploads', () => {
 
   it('is admitted up to a million claims of its tenant, its own included', async () => {
     const push = async (claimCount: number) => {
-      const record = { ...(await world.record()), claimCount };
+      const record = { ...(await world.record()), claimCount, claimsCounted: claimCount };
       return admitUpload(world.deps, { tenant: record, repo: 'app', objects: new Map([[oid, 10]]) });
     };
     expect(await push(999_999)).toMatchObject({ kind: 'retry' });
@@ -167,7 +167,12 @@ describe('a batch of uploads', () => {
   it('is told to come again after minutes if others have claimed a million meanwhile', async () => {
     const { addCommitted } = world.ledger;
     vi.spyOn(world.ledger, 'addCommitted').mockImplementationOnce(async (input) => {
-      await addCommitted.call(world.ledger, { ...input, sumBytes: 0, claimCount: 999_999 });
+      await addCommitted.call(world.ledger, {
+        ...input,
+        sumBytes: 0,
+        claimCount: 999_999,
+        claimsMax: 1_000_000,
+      });
       return addCommitted.call(world.ledger, input);
     });
     const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };

@@ -143,6 +143,37 @@ it('what an older version has stored is nobody’s: it keeps nobody waiting', as
   expect(await push('ada', 'game', { [oidOf(2)]: 1000 })).toBe('upload');
 });
 
+describe('somebody who claims more objects than one may, and sends none', () => {
+  const batchOf = (first: number) =>
+    Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [oidOf(first + index), 1]));
+
+  it('is stopped until these are over, and stops nobody else', async () => {
+    world = new MemoryStack();
+    await world.create();
+    const claimAll = async () => {
+      for (let index = 0; ; index += 1) {
+        world.nowMs += 1;
+        const answer = await push('mallory', 'mine', batchOf(1000 * index));
+        if (!answer.startsWith('upload')) return { index, answer };
+      }
+    };
+    // A recount must tell first whose they are: from one to the next a tenant takes a quarter of what it may have.
+    expect(await claimAll()).toEqual({ index: 249, answer: 'retry' });
+    expect(world.requests.at(-1)).toMatchObject({ reason: 'refusal' });
+    expect(await push('ada', 'game', batchOf(0))).toBe('retry');
+    await world.consume();
+    expect(await claimAll()).toEqual({ index: 0, answer: 'late' });
+    expect(await push('mallory', 'other', { [oidOf(1)]: 0 })).toBe('late');
+    expect(await push('ada', 'game', batchOf(0))).toMatch(/^upload/);
+    await laterDead();
+    expect(await push('mallory', 'mine', { [oidOf(1)]: 1 })).toBe('late');
+    expect(await push('ada', 'game', batchOf(1000))).toMatch(/^upload/);
+    world.nowMs += 25 * hour;
+    await world.consume();
+    expect(await push('mallory', 'mine', { [oidOf(1)]: 1 })).toBe('upload');
+  }, 60_000);
+});
+
 describe('a batch that would be late beyond the limit', () => {
   const limit = { repo: null, limitBytes: 100, provenBytes: 0, countedBytes: 40, committedBytes: 70 };
   const waits = (bytes: number, more: { lateBytes?: number; madeBy?: string; nowMs?: number } = {}) => {

@@ -1,5 +1,10 @@
 import { monthOf, nextMonthMs } from '../../domain/calendar.ts';
-import { type PublicRead, publicBytesOf, publicTokenId } from '../../domain/public-read.ts';
+import {
+  type PublicRead,
+  publicBytesOf,
+  publicObjectBytesMin,
+  publicTokenId,
+} from '../../domain/public-read.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import { type PublicOffer, writeIdCharacters } from '../../ports/downloads.ts';
 import type { Deps } from '../deps.ts';
@@ -55,12 +60,15 @@ export async function offerPublicly(
       resetsAtMs: nextMonthMs(found.atMs),
     };
   let isOffered = false;
+  let keptBytes = 0;
   try {
     const outcome = await offerFound(deps, { ...question, tokenId: publicTokenId, found });
     isOffered = outcome.kind === 'answered';
+    // The store was asked. Once the month is used up, nothing else would end that.
+    keptBytes = publicObjectBytesMin * objects.size;
     return outcome;
   } finally {
-    if (!isOffered) await giveBack(deps, offer);
+    if (!isOffered) await giveBack(deps, { ...offer, bytes: offer.bytes - keptBytes });
   }
 }
 

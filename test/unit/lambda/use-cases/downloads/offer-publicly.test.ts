@@ -87,14 +87,23 @@ describe('what anybody is offered', () => {
     expect(await offer({ [small]: 10 })).toMatchObject({ kind: 'answered' });
   });
 
-  it('ends at the tenant’s own limit, and then takes nothing off the ceiling', async () => {
+  it('ends at the tenant’s own limit, and then takes off the ceiling only that the store was asked', async () => {
     const { offer, sums } = setUp({ ceiling: 500_000, downloadLimitBytes: 70_000 });
     await offer({ [large]: 60_000 });
     expect(await offer({ [large]: 60_000 })).toMatchObject({ kind: 'over-limit', limitBytes: 70_000 });
     expect(await sums()).toMatchObject({
-      repo: { bytes: 60_000, objects: 1 },
+      // The store was asked for it once more.
+      repo: { bytes: 64_096, objects: 1 },
       tenant: { bytes: 60_000, objects: 1 },
     });
+  });
+
+  it('makes the store answer no more than the ceiling allows, though the tenant’s month is used up', async () => {
+    const { offer, askedStore } = setUp({ ceiling: 20_000, downloadLimitBytes: 5 });
+    const kinds: string[] = [];
+    for (let time = 0; time < 6; time += 1) kinds.push((await offer({ [small]: 10 })).kind);
+    expect(kinds).toEqual([...Array(4).fill('over-limit'), 'over-ceiling', 'over-ceiling']);
+    expect(askedStore()).toBeLessThanOrEqual(4);
   });
 
   it('has no end without a ceiling, and is counted all the same', async () => {

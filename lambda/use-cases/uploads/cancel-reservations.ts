@@ -17,13 +17,14 @@ export interface CancelFilter {
  * Cancels late reservations: what they claim no longer counts. A PUT that's still in progress can take the tenant beyond
  * its limit, and the next full count finds it.
  *
- * One that was not looked at since its death stays: until then it may be the only sign that its repo changed.
+ * One that a scan is to look at by now stays: until then it may be the only sign that its repo changed. In a giant, a scan
+ * may have found out about a part of it only.
  *
  * @returns how many were cancelled, their bytes, and whether others are left.
  * @throws {LedgerUnavailableError} Some may have been cancelled.
  */
 export async function cancelReservations(
-  { ledger, queue, clock }: Pick<Deps, 'ledger' | 'queue' | 'clock'>,
+  { ledger, queue, clock, settings }: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'settings'>,
   { tenant, ...filter }: CancelFilter & { tenant: string },
 ): Promise<{ count: number; bytes: number; hasMore: boolean }> {
   const chosen: Reservation[] = [];
@@ -32,8 +33,10 @@ export async function cancelReservations(
       ? ledger.reservations(tenant)
       : ledger.reservationsOf({ tenant, repo: filter.repo });
   const nowMs = clock.nowMs();
+  // By the clock of whoever scanned, too.
+  const lookedAtMs = nowMs + 2 * settings.clockSkewMs;
   for await (const page of pages) {
-    chosen.push(...page.filter((reservation) => isToGo(reservation, { filter, nowMs })));
+    chosen.push(...page.filter((reservation) => isToGo(reservation, { filter, nowMs, lookedAtMs })));
     if (chosen.length > cancelledMax) break;
   }
   const going = chosen.slice(0, cancelledMax);
@@ -48,10 +51,11 @@ export async function cancelReservations(
 
 function isToGo(
   reservation: Reservation,
-  { filter, nowMs }: { filter: CancelFilter; nowMs: number },
+  { filter, nowMs, lookedAtMs }: { filter: CancelFilter; nowMs: number; lookedAtMs: number },
 ): boolean {
   const { state, lookAtMs, id, madeBy } = reservation;
-  const isLate = state === 'issued' && lookAtMs !== null && isDead(reservation, nowMs);
+  const isLate =
+    state === 'issued' && lookAtMs !== null && lookAtMs > lookedAtMs && isDead(reservation, nowMs);
   return (
     isLate &&
     (filter.id === undefined || id === filter.id) &&

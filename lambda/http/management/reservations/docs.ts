@@ -43,7 +43,7 @@ export const reservationDocs = {
     description:
       'All reservations in the state late, or a part of them, by the query; 1,000 with one request. The recount that follows frees ' +
       'their space. The risk: an upload that is still in progress is stored beyond the limit, and a count finds it ' +
-      'within a day. If you delete the tenant before that, such an object stays. A live one stays, and so does one that no count has looked at since it ended.',
+      'within a day. If you delete the tenant before that, such an object stays. A live one stays, and so does one that a count must check first, which takes minutes.',
     access: 'admin',
     query: cancelQuery,
     answers: {

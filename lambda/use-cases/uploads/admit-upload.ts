@@ -110,7 +110,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
   switch (decision.kind) {
     case 'admit':
       if (!isExpectedToFit) await requestUploadRecount();
-      return issue(deps, { attempt, verdicts, ...decision });
+      return issue(deps, { attempt, verdicts, withoutItEpoch: input.tenant.appliedEpoch, ...decision });
     case 'full': {
       const { refusal, ownEpoch = input.tenant.appliedEpoch } = decision;
       return refuseAll(deps, { attempt, verdicts, refusal, withoutItEpoch: ownEpoch });
@@ -196,6 +196,8 @@ async function issue(
     verdicts: Map<string, UploadVerdict>;
     chosen: ReadonlyMap<string, number>;
     refusal: Refusal | undefined;
+    /** As in {@link refuseAll}. */
+    withoutItEpoch: number;
   },
 ): Promise<AdmitUploadOutcome> {
   const { attempt, verdicts, chosen, refusal } = input;
@@ -225,7 +227,10 @@ async function issue(
       verdicts.set(oid, { kind: 'upload', put, verifyToken, expiresInMs });
     }),
   );
-  if (refusal) addRefusal(verdicts, refusal);
+  if (refusal) {
+    addRefusal(verdicts, refusal);
+    await forgetRefused(deps, input);
+  }
   return { kind: 'answered', verdicts };
 }
 

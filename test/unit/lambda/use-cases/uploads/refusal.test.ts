@@ -146,6 +146,22 @@ describe('a refusal', () => {
       expect((await world.usage()).committedBytes).toBe(900);
     });
 
+    it('is repeated after the part that is admitted was issued', async () => {
+      world.put({ [`app/${oidOf(1)}`]: 900 });
+      await world.consume({ full: true });
+      const issueReservation = world.ledger.issueReservation.bind(world.ledger);
+      vi.spyOn(world.ledger, 'issueReservation').mockImplementationOnce(async (input) => {
+        await world.consume();
+        world.requests.length = 0;
+        return issueReservation(input);
+      });
+      await refused({ [oidOf(2)]: 50, [oidOf(3)]: 200 });
+      expect((await world.usage()).committedBytes).toBe(1150);
+      expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
+      await world.consume();
+      expect((await world.usage()).committedBytes).toBe(950);
+    });
+
     it('is not repeated if it was over before the batch began', async () => {
       await refusedBeside('batch');
       expect((await world.usage()).committedBytes).toBe(900);

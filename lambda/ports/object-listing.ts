@@ -5,7 +5,10 @@ import { StoreUnavailableError } from './object-store.ts';
 export interface ListPageRequest {
   /** Only keys that begin with this. */
   readonly prefix: string;
-  /** Only keys after this one, in the order of their UTF-8 bytes. Ignored if a token is given. */
+  /**
+   * Only keys after this one, in the order of their UTF-8 bytes. Ignored if a token is given. It begins with the prefix:
+   * after any other key, older versions of MinIO list nothing.
+   */
   readonly startAfter?: string;
   /** `nextContinuationToken` of the previous page. */
   readonly continuationToken?: string;

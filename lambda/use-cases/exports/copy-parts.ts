@@ -64,10 +64,10 @@ async function existingParts(
   wanted: readonly OrderedPart[],
 ): Promise<Map<number, UploadedPart>> {
   const found = new Map<number, UploadedPart>();
+  if (wanted.length === 0) return found;
   const numbers = wanted.map(({ number }) => number);
-  const [first, last] = [numbers.at(0), numbers.at(-1)];
-  if (first === undefined || last === undefined) return found;
-  for await (const page of archives.parts(volume, { after: first - 1 })) {
+  const last = Math.max(...numbers);
+  for await (const page of archives.parts(volume, { after: Math.min(...numbers) - 1 })) {
     for (const part of page) found.set(part.number, part);
     if ((page.at(-1)?.number ?? 0) >= last) break;
   }

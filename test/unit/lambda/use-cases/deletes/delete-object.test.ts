@@ -36,8 +36,12 @@ describe('an object that is marked for deletion', () => {
     await world.ledger.noteGone({ tenant, repo: 'game', oids: [again, other], atMs: 7 });
     await mark({ dryRun: true });
     expect(await gone()).toHaveProperty('size', 2);
+    const forget = vi.spyOn(world.ledger, 'forgetGone');
     await mark();
     expect(await gone()).toEqual(new Map([[other, 7]]));
+    // No write for what no clean-up had deleted.
+    await mark();
+    expect(forget).toHaveBeenCalledTimes(1);
   });
 
   it('waits for a live reservation that claims it, if that lives longer than the grace time', async () => {
@@ -345,6 +349,8 @@ describe('an object that is marked for deletion', () => {
     expect(await world.deletions()).toHaveLength(1);
     expect(world.requests).toEqual([]);
     world.nowMs += hour;
+    expect(await mark({ dryRun: true })).toEqual(first);
+    expect(world.requests).toEqual([]);
     expect(await mark()).toEqual(first);
     expect(world.requests).toHaveLength(1);
   });

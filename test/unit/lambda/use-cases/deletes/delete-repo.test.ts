@@ -67,6 +67,13 @@ describe('a repo that is being deleted', () => {
     expect([await world.keys(), (await readRepo())?.closedAtMs]).toEqual([['game2/x'], null]);
   });
 
+  it('may be empty if it has a limit', async () => {
+    await open({});
+    const input = { tenant, repo, dryRun: true };
+    expect(await deleteRepo(world.deps, { ...input, hasLimit: false })).toBeUndefined();
+    expect(await deleteRepo(world.deps, { ...input, hasLimit: true })).toMatchObject({ objectCount: null });
+  });
+
   it('is not changed by a dry run, which says what would be freed', async () => {
     await open({ 'game/a': 1, 'game/b': 2 });
     const plan = { objectCount: 2, bytes: 3, dueAtMs: world.nowMs, waitsFor: null };

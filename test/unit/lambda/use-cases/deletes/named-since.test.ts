@@ -45,6 +45,16 @@ describe('a deletion of a clean-up', () => {
     expect(await world.ledger.goneOf({ tenant, repo, oids: [a, b] })).toEqual(new Map([[b, world.nowMs]]));
   });
 
+  it('is done with what was named since, though a reservation holds that, too', async () => {
+    await open();
+    await named(a, 1000);
+    const times = { createdAtMs: 1, expiresAtMs: 9e15, deadAtMs: 9e15, lookAtMs: null };
+    const reservation = { id: 'r', repo, state: 'issued' as const, claims: new Map([[a, 1]]), ...times };
+    await world.ledger.putReservation({ tenant, reservation });
+    expect(await run()).toMatchObject({ kind: 'ended', heldCount: 0 });
+    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+  });
+
   it('does not count what was named in another watch', async () => {
     await open();
     await named(a, 1000, 'other');

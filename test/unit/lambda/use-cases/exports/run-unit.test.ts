@@ -1,7 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import type { ExportMessage } from '../../../../../lambda/ports/export-queue.ts';
+import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { advanceExport } from '../../../../../lambda/use-cases/exports/advance-export.ts';
+import { cancelExport } from '../../../../../lambda/use-cases/exports/cancel-export.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
+import { runUnit, type UnitDeps } from '../../../../../lambda/use-cases/exports/run-unit.ts';
 import { ExportStack, exportPath } from '../../../../support/export-stack.ts';
+import { recordingLog } from '../../../../support/recording-log.ts';
 
 const advance: ExportMessage = { ...exportPath, step: { kind: 'advance' } };
 
@@ -114,5 +119,144 @@ describe('a unit', () => {
     await run(units[0], 0);
     expect(stack.messages).toEqual([units[0]]);
     expect(await stack.job()).toMatchObject({ doneUnits: '' });
+  });
+});
+
+describe('what came of a unit', () => {
+  /** Runs the first unit. */
+  async function begun(format: 'tar' | 'zip' = 'tar') {
+    const { stack, units } = await planned(format);
+    const step = units[0]?.step;
+    if (step?.kind !== 'unit') throw new Error('There is no unit.');
+    const run = (more: Partial<UnitDeps> = {}, secondsLeft = 300) => {
+      const deadlineMs = stack.clock.nowMs() + secondsLeft * 1000;
+      return runUnit({ ...stack.deps, ...more }, { path: exportPath, step, deadlineMs });
+    };
+    return { stack, units, step, run };
+  }
+  /** Somebody cancels the export, and removes what is left of it, before the first call of this name. */
+  const cancelBefore = (stack: ExportStack, name: string) => {
+    stack.archives.before = async (call) => {
+      if (call.name !== name) return;
+      stack.archives.before = () => undefined;
+      await cancelExport(stack.deps, exportPath);
+      await advanceExport(stack.deps, exportPath);
+      stack.messages = [];
+    };
+  };
+
+  it('is that it is done, and nothing is read twice for that', async () => {
+    const { stack, run } = await begun();
+    let reads = 0;
+    const exportJobs = Object.assign(Object.create(stack.deps.exportJobs), {
+      read: (path: typeof exportPath) => {
+        reads += 1;
+        return stack.deps.exportJobs.read(path);
+      },
+    });
+    expect(await run({ exportJobs })).toBe('done');
+    expect(reads).toBe(1);
+  });
+
+  it('of an export that there is not is nothing', async () => {
+    const { deps } = new ExportStack();
+    const step = { kind: 'unit', round: 1, state: 'copying', unit: 0 } as const;
+    expect(await runUnit(deps, { path: exportPath, step, deadlineMs: 9e15 })).toBe('obsolete');
+  });
+
+  it('that comes again after all was removed is nothing, and nothing is looked for', async () => {
+    const { stack, units, run } = await begun();
+    stack.messages = units;
+    await stack.run();
+    const lists = stack.archives.count('list');
+    expect(await run()).toBe('obsolete');
+    expect(stack.archives.count('list')).toBe(lists);
+  });
+
+  it('of an export that was cancelled meanwhile is nothing, and nothing of it is left', async () => {
+    const { stack, run } = await begun('zip');
+    cancelBefore(stack, 'put');
+    expect(await run()).toBe('obsolete');
+    expect([await stack.left(), stack.archives.openUploads, stack.messages]).toEqual([[], [], []]);
+  });
+
+  it('of one that was cancelled before its time was over is nothing, and is not gone on with', async () => {
+    const { stack, run } = await begun();
+    stack.archives.before = async ({ name }) => {
+      if (name !== 'uploadPart' && name !== 'copyPart') return;
+      stack.archives.before = () => undefined;
+      await cancelExport(stack.deps, exportPath);
+      stack.clock.advance(300_000);
+      stack.messages = [];
+    };
+    expect(await run()).toBe('obsolete');
+    expect(stack.messages).toEqual([]);
+  });
+
+  it.each(['tar', 'zip'] as const)(
+    'whose time is over is a part of it: the rest is asked for (%s)',
+    async (format) => {
+      const { stack, units, run } = await begun(format);
+      expect(await run({}, 0)).toBe('unfinished');
+      expect(stack.messages).toEqual([units[0]]);
+      expect(await stack.job()).toMatchObject({ doneUnits: '' });
+      expect(await run()).toBe('done');
+    },
+  );
+
+  it('of hashing is told as progress', async () => {
+    const { stack, run } = await begun('zip');
+    await run();
+    const { progress } = await stack.job();
+    expect(progress.hashedBytes).toBeGreaterThan(0);
+    expect(progress.requests).toBeGreaterThan(0);
+  });
+
+  it('is looked for if some worker has told of a copy alone', async () => {
+    const { stack, run } = await begun();
+    await stack.jobs.change(exportPath, (job) => ({ ...job, progress: { ...job.progress, copiedBytes: 1 } }));
+    await run();
+    expect(stack.archives.count('parts')).toBeGreaterThan(0);
+  });
+
+  it('is unknown if the store does not answer: nothing is planned anew', async () => {
+    const { stack, run } = await begun();
+    const before = await stack.job();
+    stack.archives.before = ({ name }) => {
+      if (name === 'uploadPart' || name === 'copyPart') throw new StoreUnavailableError('503');
+    };
+    await expect(run()).rejects.toThrow('503');
+    expect(await stack.job()).toEqual(before);
+  });
+
+  describe('whose order is gone', () => {
+    const withoutOrder = async () => {
+      const { stack, run, step } = await begun();
+      const { log, entries } = recordingLog();
+      await stack.archives.delete(
+        (await stack.left()).filter((key) => key.endsWith(`/copying/${step.unit}.json`)),
+      );
+      stack.clock.advance(5);
+      return { stack, run, log, entries };
+    };
+
+    it('is that all is planned anew, which is logged', async () => {
+      const { stack, run, log, entries } = await withoutOrder();
+      expect(await run({ log })).toBe('replanned');
+      expect(await stack.job()).toMatchObject({ round: 2, movedAtMs: stack.clock.nowMs() });
+      expect(stack.messages).toEqual([advance]);
+      const error = expect.objectContaining({ message: 'The order of a unit is gone.' });
+      const fields = { ...exportPath, round: 1, error };
+      expect(entries).toEqual([{ level: 'warn', message: 'export planned anew', fields }]);
+    });
+
+    it('is nothing if the export is gone meanwhile', async () => {
+      const { stack, run, log, entries } = await withoutOrder();
+      const exportJobs = Object.assign(Object.create(stack.deps.exportJobs), {
+        change: async () => undefined,
+      });
+      expect(await run({ log, exportJobs })).toBe('obsolete');
+      expect([stack.messages, entries]).toEqual([[], []]);
+    });
   });
 });

@@ -26,21 +26,11 @@ import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { openDatabase } from '../../local/data/database.ts';
-import { MemoryAuditLog } from '../support/memory/audit-log.ts';
-import { MemoryDownloads } from '../support/memory/downloads.ts';
-import { MemoryExchangeRules } from '../support/memory/exchange-rules.ts';
+import { MemoryStore } from '../../local/table/memory-store.ts';
+import { LocalTable } from '../../local/table/table.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
-import { MemoryFailures } from '../support/memory/failures.ts';
-import { MemoryHistory } from '../support/memory/history.ts';
-import { MemoryKeptGrants } from '../support/memory/kept-grants.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
-import { MemoryLocks } from '../support/memory/locks.ts';
-import { MemoryMappedRepos } from '../support/memory/mapped-repos.ts';
-import { MemoryPublicReads } from '../support/memory/public-reads.ts';
-import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
-import { MemoryTokenStore } from '../support/memory/token-store.ts';
-import { MemoryWarnings } from '../support/memory/warnings.ts';
-import { MemoryWebhooks } from '../support/memory/webhooks.ts';
+import { MemoryRequestKeys, MemoryTokenStore } from '../support/memory/stores.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
@@ -126,26 +116,41 @@ function expressionLimit(open: () => Promise<LedgerUnderTest>): void {
 describe('ledger in memory', () => {
   expressionLimit(async () => ({
     ledger: new MemoryLedger(),
-    tokens: new MemoryTokenStore(new MemoryExchangeRules()),
+    tokens: new MemoryTokenStore(),
     requestKeys: new MemoryRequestKeys(),
   }));
   ledgerContract(async () => ({
     ledger: new MemoryLedger({ pageSize: 7 }),
-    tokens: new MemoryTokenStore(new MemoryExchangeRules()),
+    tokens: new MemoryTokenStore(),
     requestKeys: new MemoryRequestKeys(),
   }));
   exportJobsContract(async () => new MemoryExportJobs({ pageSize: 3 }));
-  exchangeRulesContract(async () => new MemoryExchangeRules());
-  downloadsContract(async () => new MemoryDownloads());
-  locksContract(async () => new MemoryLocks());
-  publicReadsContract(async () => new MemoryPublicReads());
-  mappedReposContract(async () => new MemoryMappedRepos());
-  keptGrantsContract(async () => new MemoryKeptGrants());
-  auditLogContract(async () => new MemoryAuditLog());
-  failuresContract(async () => new MemoryFailures());
-  historyContract(async () => new MemoryHistory());
-  warningsContract(async () => new MemoryWarnings());
-  webhooksContract(async () => new MemoryWebhooks());
+});
+
+describe('ledger on the table in memory', () => {
+  const table = () => ({
+    client: new LocalTable(new MemoryStore(), { pageItemsMax: 7 }),
+    tableName: 'lfs-quota',
+  });
+  const open = async (on = table()) => ({
+    ledger: createDynamoDbLedger(on),
+    tokens: createDynamoDbTokenStore(on),
+    requestKeys: createDynamoDbRequestKeys(on),
+  });
+  expressionLimit(open);
+  ledgerContract(open);
+  exportJobsContract(async () => createDynamoDbExportJobs(table()));
+  exchangeRulesContract(async () => createDynamoDbExchangeRules(table()));
+  downloadsContract(async () => createDynamoDbDownloads(table()));
+  locksContract(async () => createDynamoDbLocks(table()));
+  publicReadsContract(async () => createDynamoDbPublicReads(table()));
+  mappedReposContract(async () => createDynamoDbMappedRepos(table()));
+  keptGrantsContract(async () => createDynamoDbKeptGrants(table()));
+  auditLogContract(async () => createDynamoDbAuditLog(table()));
+  failuresContract(async () => createDynamoDbFailures(table()));
+  historyContract(async () => createDynamoDbHistory(table()));
+  warningsContract(async () => createDynamoDbWarnings(table()));
+  webhooksContract(async () => createDynamoDbWebhooks(table()));
 });
 
 describe('ledger on dynalite, as the embedded stack runs it', () => {

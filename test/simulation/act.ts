@@ -3,7 +3,7 @@ import { updateTenant } from '../../lambda/use-cases/access/update-tenant.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
 import { getSubscription } from '../../lambda/use-cases/recounts/get-subscription.ts';
-import { MemoryTokenStore } from '../support/memory/token-store.ts';
+import { MemoryTokenStore } from '../support/memory/stores.ts';
 import { cleanUp, download, holdExport } from './act-beside.ts';
 import { oidName, repoName } from './names.ts';
 import { push } from './push.ts';

@@ -13,11 +13,10 @@ import { offerDownload } from '../../lambda/use-cases/downloads/offer-download.t
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
-import { MemoryDownloads } from '../support/memory/downloads.ts';
 import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
-import { MemoryRequestKeys } from '../support/memory/request-keys.ts';
+import { MemoryDownloads, MemoryRequestKeys } from '../support/memory/stores.ts';
 import { Random } from '../support/random.ts';
 import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
 import { Actor, type Mix, type Weather } from './actor.ts';

@@ -8,7 +8,7 @@ import { expiryAttribute, keyNames } from './table.ts';
 
 const fields = z.record(z.string(), z.json());
 
-const entryItem = z.object({
+export const entryItem = z.object({
   tenant: z.string(),
   atMs: z.number(),
   requestId: z.string(),

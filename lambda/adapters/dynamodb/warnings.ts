@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { type NumberedWarning, type Warning, warningLevels } from '../../domain/warning.ts';
 import { pendingWarningsMax, type WarningState, type Warnings } from '../../ports/warnings.ts';
 import { adding, all, removing, setting } from './expressions.ts';
-import { onePage } from './pages.ts';
+import { firstItems } from './pages.ts';
 import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
 import { byKindIndex } from './table.ts';
 import { untilWritten } from './until-written.ts';
@@ -133,7 +133,7 @@ function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }):
 }
 
 async function listPending(table: Table, { tenantsMax }: { tenantsMax: number }): Promise<readonly string[]> {
-  const { items } = await onePage(table, {
+  const items = await firstItems(table, {
     IndexName: byKindIndex.name,
     KeyConditionExpression: '#kind = :kind',
     ExpressionAttributeNames: { '#kind': byKindIndex.pk },

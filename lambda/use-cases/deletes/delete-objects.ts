@@ -10,7 +10,7 @@ import type { Counted, TenantRecord } from '../../domain/tenant.ts';
 import { hasKeys } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
-import { uploadingRepos } from '../repos/uploading-repos.ts';
+import { uploadingRepos } from '../uploading-repos.ts';
 import { heldUntilMs } from './held-until.ts';
 
 /** Public and mapped repos of a tenant that are ended at a time. */

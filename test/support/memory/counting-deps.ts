@@ -6,19 +6,21 @@ import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { Random } from '../random.ts';
 import { Scheduler } from '../scheduler.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
-import { MemoryAuditLog } from './audit-log.ts';
 import { memoryDeps } from './deps.ts';
-import { MemoryDownloads } from './downloads.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
-import { MemoryHistory } from './history.ts';
-import { MemoryKeptGrants } from './kept-grants.ts';
 import { MemoryLedger } from './ledger.ts';
-import { MemoryLocks } from './locks.ts';
-import { MemoryMappedRepos } from './mapped-repos.ts';
 import { MemoryObjectStore } from './object-store.ts';
-import { MemoryPublicReads } from './public-reads.ts';
-import { MemoryTokenStore } from './token-store.ts';
-import { MemoryWarnings } from './warnings.ts';
+import {
+  MemoryAuditLog,
+  MemoryDownloads,
+  MemoryHistory,
+  MemoryKeptGrants,
+  MemoryLocks,
+  MemoryMappedRepos,
+  MemoryPublicReads,
+  MemoryTokenStore,
+  MemoryWarnings,
+} from './stores.ts';
 
 /** SQS takes at most so many messages in one request. */
 const messagesPerSend = 10;

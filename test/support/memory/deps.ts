@@ -14,27 +14,30 @@ import type { Ids } from '../../../lambda/ports/ids.ts';
 import type { Log } from '../../../lambda/ports/log.ts';
 import type { UrlSigner } from '../../../lambda/ports/object-store.ts';
 import type { RecountQueue, RecountRequest } from '../../../lambda/ports/recount-queue.ts';
+import type { WebhookMessage, WebhookQueue } from '../../../lambda/ports/webhooks.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { noMetrics } from '../../../local/no-metrics.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
-import { MemoryAuditLog } from './audit-log.ts';
-import { MemoryDownloads } from './downloads.ts';
-import { MemoryExchangeRules } from './exchange-rules.ts';
 import { MemoryExportJobs } from './export-jobs.ts';
-import { MemoryFailures } from './failures.ts';
-import { MemoryHistory } from './history.ts';
-import { MemoryKeptGrants } from './kept-grants.ts';
 import { MemoryLedger } from './ledger.ts';
-import { MemoryLocks } from './locks.ts';
-import { MemoryMappedRepos } from './mapped-repos.ts';
 import { MemoryObjectStore } from './object-store.ts';
-import { MemoryPublicReads } from './public-reads.ts';
-import { MemoryRequestKeys } from './request-keys.ts';
-import { MemoryTokenStore } from './token-store.ts';
-import { MemoryWarnings } from './warnings.ts';
-import { MemoryWebhooks, recordingWebhookQueue } from './webhooks.ts';
+import {
+  MemoryAuditLog,
+  MemoryDownloads,
+  MemoryExchangeRules,
+  MemoryFailures,
+  MemoryHistory,
+  MemoryKeptGrants,
+  MemoryLocks,
+  MemoryMappedRepos,
+  MemoryPublicReads,
+  MemoryRequestKeys,
+  MemoryTokenStore,
+  MemoryWarnings,
+  MemoryWebhooks,
+} from './stores.ts';
 
 /** The operator's token, unless a test sets another one. */
 export const adminToken = 'the-admin-token';
@@ -143,6 +146,12 @@ export function recordingQueue(): { queue: RecountQueue; requests: RecountReques
 /** A queue of steps that delivers nothing, and the steps that it got. */
 export function recordingExportQueue(): { queue: ExportQueue; messages: ExportMessage[] } {
   const messages: ExportMessage[] = [];
+  return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
+}
+
+/** A queue that delivers nothing, and the messages that it got. */
+export function recordingWebhookQueue(): { queue: WebhookQueue; messages: WebhookMessage[] } {
+  const messages: WebhookMessage[] = [];
   return { queue: { send: async (sent) => void messages.push(...sent) }, messages };
 }
 

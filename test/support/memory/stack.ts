@@ -11,7 +11,7 @@ import type { UploadVerdict } from '../../../lambda/use-cases/uploads/batch-atte
 import { ManualClock, memoryDeps, recordingQueue } from './deps.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
-import { MemoryTokenStore } from './token-store.ts';
+import { MemoryTokenStore } from './stores.ts';
 
 export const tenant = 'acme';
 export const minute = 60_000;

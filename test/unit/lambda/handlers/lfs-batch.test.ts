@@ -5,7 +5,7 @@ import { lfsMediaType } from '../../../../lambda/http/request.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
-import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
+import { MemoryTokenStore } from '../../../support/memory/stores.ts';
 import { unlimitedRepo } from '../../../support/tenant-record.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
 import { filesBelow, readText } from '../../docs/pages.ts';

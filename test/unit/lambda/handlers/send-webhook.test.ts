@@ -7,7 +7,7 @@ import type { WebhookSender } from '../../../../lambda/ports/webhooks.ts';
 import { setWebhook } from '../../../../lambda/use-cases/warnings/set-webhook.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
-import { MemoryWebhooks } from '../../../support/memory/webhooks.ts';
+import { MemoryWebhooks } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 const message = {

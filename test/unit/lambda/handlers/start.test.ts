@@ -6,7 +6,11 @@ import { expect, it } from 'vitest';
 
 const folder = fileURLToPath(new URL('../../../../lambda/handlers', import.meta.url));
 
-/** The modules that a function imports from outside its bundle, which is made as for a deployment. */
+const credentials = fileURLToPath(
+  new URL('../../../../lib/functions/environment-credentials.ts', import.meta.url),
+);
+
+/** The modules that a function imports at its start from outside its bundle, which is made as for a deployment. */
 async function importsOf(handler: string): Promise<string[]> {
   const { metafile } = await build({
     entryPoints: [`${folder}/${handler}`],
@@ -18,8 +22,12 @@ async function importsOf(handler: string): Promise<string[]> {
     target: 'node24',
     mainFields: ['module', 'main'],
     conditions: ['module'],
+    alias: { '@aws-sdk/credential-provider-node': credentials },
   });
-  return Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path));
+  return Object.values(metafile.outputs)
+    .flatMap(({ imports }) => imports)
+    .filter(({ kind }) => kind === 'import-statement')
+    .map(({ path }) => path);
 }
 
 /** It has the SDK, because most of its time is the store's, and nobody waits for its start. */

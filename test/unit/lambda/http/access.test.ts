@@ -14,7 +14,7 @@ import {
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
-import { MemoryTokenStore } from '../../../support/memory/token-store.ts';
+import { MemoryTokenStore } from '../../../support/memory/stores.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
 
 const tokenFor = (tenant: string) => `lfsq_${tenant.padEnd(40, '0')}`;

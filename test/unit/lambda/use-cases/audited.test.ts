@@ -2,8 +2,8 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { AuditUnavailableError } from '../../../../lambda/ports/audit-log.ts';
 import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
 import { type AuditTrail, actorOf, audited } from '../../../../lambda/use-cases/audited.ts';
-import { MemoryAuditLog } from '../../../support/memory/audit-log.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
+import { MemoryAuditLog } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
 
@@ -48,7 +48,12 @@ describe('an action that is audited', () => {
       trail.became({ publicRead: { monthlyLimitBytes: 5 } });
       return 'ok';
     });
-    const { entries: written } = await audit.list({ tenant: 'acme', fromMs: 0, untilMs: 9e15, pageSize: 10 });
+    const { entries: written } = await audit.list({
+      tenant: 'acme',
+      fromMs: 0,
+      untilMs: 8.64e15,
+      pageSize: 10,
+    });
     expect(written[0]).toMatchObject({
       before: { limitBytes: 1, publicRead: null },
       after: { limitBytes: 2, publicRead: { monthlyLimitBytes: 5 } },

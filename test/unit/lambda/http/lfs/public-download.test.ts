@@ -3,7 +3,7 @@ import { create } from '../../../../../lambda/handlers/lfs-batch.ts';
 import { lfsMediaType } from '../../../../../lambda/http/request.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
-import { MemoryPublicReads } from '../../../../support/memory/public-reads.ts';
+import { MemoryPublicReads } from '../../../../support/memory/stores.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 

@@ -4,9 +4,9 @@ import { repoLimitsMax } from '../../../../../lambda/domain/tenant.ts';
 import { create, operations } from '../../../../../lambda/handlers/management.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
-import { MemoryAuditLog } from '../../../../support/memory/audit-log.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { MemoryAuditLog } from '../../../../support/memory/stores.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 

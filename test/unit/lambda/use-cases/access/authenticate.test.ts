@@ -9,7 +9,7 @@ import {
 } from '../../../../../lambda/use-cases/access/authenticate.ts';
 import { noteTokenUse } from '../../../../../lambda/use-cases/access/note-token-use.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryTokenStore } from '../../../../support/memory/token-store.ts';
+import { MemoryTokenStore } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 

@@ -7,7 +7,7 @@ import {
   type TokenGrant,
 } from '../../../../../lambda/use-cases/access/create-token.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryTokenStore } from '../../../../support/memory/token-store.ts';
+import { MemoryTokenStore } from '../../../../support/memory/stores.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
 const grant: TokenGrant = { tenant: 'acme', scope: 'write', label: 'ci' };

@@ -6,12 +6,14 @@ import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { authenticateToken } from '../../../../../lambda/use-cases/access/authenticate.ts';
 import { exchangeToken } from '../../../../../lambda/use-cases/access/exchange-token.ts';
 import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
-import { MemoryAuditLog } from '../../../../support/memory/audit-log.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryExchangeRules } from '../../../../support/memory/exchange-rules.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
-import { MemoryRequestKeys } from '../../../../support/memory/request-keys.ts';
-import { MemoryTokenStore } from '../../../../support/memory/token-store.ts';
+import {
+  MemoryAuditLog,
+  MemoryExchangeRules,
+  MemoryRequestKeys,
+  MemoryTokenStore,
+} from '../../../../support/memory/stores.ts';
 
 const issuer = 'https://issuer.example';
 const [tenant, audience] = ['acme', 'https://lfs.example.com/acme'];
@@ -51,7 +53,7 @@ describe('an identity', () => {
     Object.assign(stores, {
       ledger: new MemoryLedger(),
       exchangeRules,
-      tokens: new MemoryTokenStore(exchangeRules),
+      tokens: new MemoryTokenStore({ on: exchangeRules.table }),
       requestKeys: new MemoryRequestKeys(),
       audit: new MemoryAuditLog(),
       clock: new ManualClock(),

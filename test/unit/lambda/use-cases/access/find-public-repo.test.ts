@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { findPublicRepo } from '../../../../../lambda/use-cases/access/find-public-repo.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
-import { MemoryPublicReads } from '../../../../support/memory/public-reads.ts';
+import { MemoryPublicReads } from '../../../../support/memory/stores.ts';
 
 const path = { tenant: 'acme', repo: 'game' };
 const publicRead = { repo: 'game', monthlyLimitBytes: 100, sinceMs: 10 };

@@ -5,7 +5,7 @@ import { sessionLifetimeMs } from '../../../../../lambda/domain/session.ts';
 import type { TokenRecord } from '../../../../../lambda/ports/credentials.ts';
 import { beginSession, endSession, findSession } from '../../../../../lambda/use-cases/access/session.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryTokenStore } from '../../../../support/memory/token-store.ts';
+import { MemoryTokenStore } from '../../../../support/memory/stores.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
 describe('a session', () => {

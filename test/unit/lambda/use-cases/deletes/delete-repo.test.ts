@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { PublicRead } from '../../../../../lambda/domain/public-read.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
-import { uploadingRepos } from '../../../../../lambda/use-cases/repos/uploading-repos.ts';
+import { uploadingRepos } from '../../../../../lambda/use-cases/uploading-repos.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const repo = 'game';

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { dayOf } from '../../../../../lambda/domain/calendar.ts';
 import type { DownloadPlace } from '../../../../../lambda/ports/downloads.ts';
 import { listDownloadDays } from '../../../../../lambda/use-cases/downloads/list-days.ts';
-import { MemoryDownloads } from '../../../../support/memory/downloads.ts';
+import { MemoryDownloads } from '../../../../support/memory/stores.ts';
 
 const tenant = 'acme';
 const beganMs = Date.UTC(2026, 10, 1);

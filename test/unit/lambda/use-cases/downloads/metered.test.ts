@@ -12,8 +12,8 @@ import {
 } from '../../../../../lambda/use-cases/downloads/offer-publicly.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryDownloads } from '../../../../support/memory/downloads.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { MemoryDownloads } from '../../../../support/memory/stores.ts';
 import { Random } from '../../../../support/random.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 

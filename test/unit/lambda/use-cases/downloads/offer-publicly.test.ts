@@ -4,8 +4,8 @@ import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { offerPublicly } from '../../../../../lambda/use-cases/downloads/offer-publicly.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryDownloads } from '../../../../support/memory/downloads.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
+import { MemoryDownloads } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { forgetHistory } from '../../../../../lambda/use-cases/history/forget-history.ts';
-import { MemoryHistory } from '../../../../support/memory/history.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryHistory } from '../../../../support/memory/stores.ts';
 
 const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
 

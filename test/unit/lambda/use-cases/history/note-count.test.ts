@@ -3,8 +3,8 @@ import { dayOf } from '../../../../../lambda/domain/calendar.ts';
 import type { History } from '../../../../../lambda/ports/history.ts';
 import { noteCount } from '../../../../../lambda/use-cases/history/note-count.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
-import { MemoryHistory } from '../../../../support/memory/history.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryHistory } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 

@@ -4,9 +4,8 @@ import type { History } from '../../../../../lambda/ports/history.ts';
 import { noteRefusal } from '../../../../../lambda/use-cases/history/note-refusal.ts';
 import { readHistory } from '../../../../../lambda/use-cases/history/read-history.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
-import { MemoryHistory } from '../../../../support/memory/history.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
-import { MemoryWarnings } from '../../../../support/memory/warnings.ts';
+import { MemoryHistory, MemoryWarnings } from '../../../../support/memory/stores.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 

@@ -6,8 +6,7 @@ import {
   readHistory,
 } from '../../../../../lambda/use-cases/history/read-history.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';
-import { MemoryDownloads } from '../../../../support/memory/downloads.ts';
-import { MemoryHistory } from '../../../../support/memory/history.ts';
+import { MemoryDownloads, MemoryHistory } from '../../../../support/memory/stores.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 const tenant = 'acme';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { releaseLock } from '../../../../../lambda/use-cases/locks/release-lock.ts';
 import { takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
-import type { MemoryAuditLog } from '../../../../support/memory/audit-log.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
+import type { MemoryAuditLog } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 

@@ -7,8 +7,8 @@ import {
   whyOf,
 } from '../../../../../lambda/use-cases/status/note-failure.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryFailures } from '../../../../support/memory/failures.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
+import { MemoryFailures } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 describe('a failure', () => {

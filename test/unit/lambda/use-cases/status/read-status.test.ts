@@ -6,10 +6,10 @@ import type { QueueGauge } from '../../../../../lambda/ports/queue-gauges.ts';
 import { noteFailedRecount } from '../../../../../lambda/use-cases/status/note-failure.ts';
 import { readStatus } from '../../../../../lambda/use-cases/status/read-status.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryFailures } from '../../../../support/memory/failures.ts';
 import { giantStack, repo } from '../../../../support/memory/giant-stack.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { tenant } from '../../../../support/memory/stack.ts';
+import { MemoryFailures } from '../../../../support/memory/stores.ts';
 
 const nowMs = 1_800_000_000_000;
 const minute = 60_000;

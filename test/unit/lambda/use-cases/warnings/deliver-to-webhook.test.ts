@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import type { WebhookSender } from '../../../../../lambda/ports/webhooks.ts';
 import { deliverToWebhook } from '../../../../../lambda/use-cases/warnings/deliver-to-webhook.ts';
 import { setWebhook, testRestMs, testWebhook } from '../../../../../lambda/use-cases/warnings/set-webhook.ts';
-import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryWebhooks, recordingWebhookQueue } from '../../../../support/memory/webhooks.ts';
+import { ManualClock, memoryDeps, recordingWebhookQueue } from '../../../../support/memory/deps.ts';
+import { MemoryWebhooks } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 const tenant = 'acme';

@@ -2,9 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { WarningEvent } from '../../../../../lambda/domain/warning.ts';
 import type { Warnings } from '../../../../../lambda/ports/warnings.ts';
 import { handOverWarnings } from '../../../../../lambda/use-cases/warnings/hand-over-warnings.ts';
-import { memoryDeps } from '../../../../support/memory/deps.ts';
-import { MemoryWarnings } from '../../../../support/memory/warnings.ts';
-import { recordingWebhookQueue } from '../../../../support/memory/webhooks.ts';
+import { memoryDeps, recordingWebhookQueue } from '../../../../support/memory/deps.ts';
+import { MemoryWarnings } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 
 const figures = { atMs: 1_800_000_000_000, storedBytes: 85, limitBytes: 100 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { noteLevel, noteLimit } from '../../../../../lambda/use-cases/warnings/note-level.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
-import { MemoryWarnings } from '../../../../support/memory/warnings.ts';
+import { MemoryWarnings } from '../../../../support/memory/stores.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';

@@ -1,0 +1,139 @@
+import { byDueIndex, byKindIndex, expiryAttribute, keyNames } from '../../lambda/adapters/dynamodb/table.ts';
+import { type Item, orderOf } from './expression.ts';
+
+export interface Key {
+  readonly pk: string;
+  readonly sk: string;
+}
+
+/** How a table or an index of it is read: the attributes that name a partition, and the order in it. */
+export interface Index {
+  /** Undefined: the table itself. */
+  readonly name: string | undefined;
+  readonly pk: string;
+  readonly sk: string;
+}
+
+export const primary: Index = { name: undefined, ...keyNames };
+export const indexes: readonly Index[] = [primary, byKindIndex, byDueIndex];
+
+/** All that expires, in one partition. It is not DynamoDB's: its TTL has none to read. */
+export const byExpiry = { partition: 'expiring', sk: expiryAttribute };
+
+/** A change of one item. Undefined: it is not there. */
+export interface Change {
+  readonly key: Key;
+  readonly before: Item | undefined;
+  readonly after: Item | undefined;
+}
+
+/** A part of a partition, both ends included. */
+export interface Range {
+  readonly index: Index;
+  readonly partition: string;
+  /** Least and greatest sort key. Undefined: no bound. */
+  readonly from: unknown;
+  readonly to: unknown;
+  /** Goes on behind this one: its key, and of an index the attributes of that. */
+  readonly after: Item | undefined;
+  readonly isForward: boolean;
+}
+
+/** Where a table keeps its items. What is written is there for the next call at once, whether it is on a disk or not. */
+export interface ItemStore {
+  find(key: Key): Item | undefined;
+  write(change: Change): void;
+  /** The items of a range in order, at most so many. Of an index they have the keys alone. */
+  read(range: Range, countMax: number): readonly Item[] | Promise<readonly Item[]>;
+  /** Those that expire before this second, the first at most. */
+  expired(beforeS: number, countMax: number): readonly Key[] | Promise<readonly Key[]>;
+  /** Once everything that was written until now is safe. Undefined: it is. */
+  kept(): Promise<void> | undefined;
+}
+
+export const keyOf = (item: Item): Key => ({
+  pk: item[keyNames.pk] as string,
+  sk: item[keyNames.sk] as string,
+});
+
+/** An item as an index has it. */
+export function entryOf(item: Item, { name, pk, sk }: Index): Item {
+  return name === undefined ? item : { ...keyOf(item), [pk]: item[pk], [sk]: item[sk] };
+}
+
+/** By sort key, and then, in an index, by the items' own keys. */
+export function compareIn({ sk }: Index, left: Item, right: Item): number {
+  return (
+    (orderOf(left[sk], right[sk]) ?? 0) ||
+    (orderOf(left[keyNames.pk], right[keyNames.pk]) ?? 0) ||
+    (orderOf(left[keyNames.sk], right[keyNames.sk]) ?? 0)
+  );
+}
+
+const sizes = new WeakMap<object, number>();
+
+/**
+ * What a value counts towards DynamoDB's limits, to a few bytes:
+ * docs.aws.amazon.com/amazondynamodb/latest/developerguide/CapacityUnitCalculations.html
+ */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return Buffer.byteLength(value);
+  if (typeof value === 'number') return numberBytes(value);
+  if (typeof value !== 'object' || value === null) return 1;
+  // What is stored never changes.
+  const known = sizes.get(value);
+  if (known !== undefined) return known;
+  let bytes = 3;
+  if (Array.isArray(value)) for (const each of value) bytes += 1 + bytesOf(each);
+  else for (const [name, each] of Object.entries(value)) bytes += 1 + Buffer.byteLength(name) + bytesOf(each);
+  sizes.set(value, bytes);
+  return bytes;
+}
+
+/** One byte for two significant digits, and one more. */
+function numberBytes(value: number): number {
+  const digits = String(Math.abs(value))
+    .replace('.', '')
+    .replace(/^0+|0+$/g, '');
+  return Math.ceil(digits.length / 2) + 1 + (value < 0 ? 1 : 0);
+}
+
+/** The bytes of an item: of all names and values. */
+export function itemBytes(item: Item): number {
+  let bytes = 0;
+  for (const [name, value] of Object.entries(item)) bytes += Buffer.byteLength(name) + bytesOf(value);
+  return bytes;
+}
+
+/**
+ * A copy that nobody can change, without what is undefined, as the SDK sends it.
+ *
+ * @throws {TypeError} for what no item holds.
+ */
+export function stored<T>(value: T): T {
+  return copyOf(value) as T;
+}
+
+function copyOf(value: unknown): unknown {
+  if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
+  if (typeof value === 'number') {
+    if (Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value;
+    throw new TypeError(`No item holds the number ${value}.`);
+  }
+  if (Array.isArray(value))
+    return isKept(value) ? value : kept(value.filter((each) => each !== undefined).map(copyOf));
+  if (typeof value !== 'object' || ![Object.prototype, null].includes(Object.getPrototypeOf(value)))
+    throw new TypeError(`No item holds a ${typeof value}.`);
+  if (isKept(value)) return value;
+  const copy: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(value)) if (each !== undefined) copy[name] = copyOf(each);
+  return kept(copy);
+}
+
+const copies = new WeakSet<object>();
+const isKept = (value: object) => copies.has(value);
+
+function kept<T extends object>(copy: T): T {
+  copies.add(copy);
+  return Object.freeze(copy);
+}

@@ -1,0 +1,76 @@
+import { createDynamoDbAuditLog, entryItem } from '../../../lambda/adapters/dynamodb/audit-log.ts';
+import { createDynamoDbDownloads } from '../../../lambda/adapters/dynamodb/downloads.ts';
+import { createDynamoDbExchangeRules } from '../../../lambda/adapters/dynamodb/exchange-rules.ts';
+import { createDynamoDbFailures } from '../../../lambda/adapters/dynamodb/failures.ts';
+import { createDynamoDbHistory } from '../../../lambda/adapters/dynamodb/history.ts';
+import { createDynamoDbKeptGrants } from '../../../lambda/adapters/dynamodb/kept-grants.ts';
+import { createDynamoDbLocks } from '../../../lambda/adapters/dynamodb/locks.ts';
+import { createDynamoDbMappedRepos } from '../../../lambda/adapters/dynamodb/mapped-repos.ts';
+import { createDynamoDbPublicReads } from '../../../lambda/adapters/dynamodb/public-reads.ts';
+import { createDynamoDbRequestKeys } from '../../../lambda/adapters/dynamodb/request-keys.ts';
+import type { Table } from '../../../lambda/adapters/dynamodb/requests.ts';
+import { createDynamoDbTokenStore } from '../../../lambda/adapters/dynamodb/token-store.ts';
+import { createDynamoDbWarnings } from '../../../lambda/adapters/dynamodb/warnings.ts';
+import { createDynamoDbWebhooks } from '../../../lambda/adapters/dynamodb/webhooks.ts';
+import type { AuditEntry } from '../../../lambda/domain/audit.ts';
+import { auditIdOf } from '../../../lambda/domain/audit.ts';
+import type { TableLimits } from '../../../local/table/table.ts';
+import { memoryTable } from './table.ts';
+
+type Stored<T> = T & { readonly table: ReturnType<typeof memoryTable> };
+
+/**
+ * The class of a store's adapter over a table in memory: that of other stores, or one of its own. Its methods are of the
+ * prototype, so that a test can replace some.
+ */
+function storeClass<T extends object>(create: (table: Table) => T) {
+  class Store {
+    readonly table: ReturnType<typeof memoryTable>;
+    readonly adapter: T;
+
+    constructor({ on, ...limits }: TableLimits & { on?: ReturnType<typeof memoryTable> } = {}) {
+      this.table = on ?? memoryTable(limits);
+      this.adapter = create(this.table);
+    }
+  }
+  for (const name of methodsOf(create(memoryTable())))
+    Object.defineProperty(Store.prototype, name, {
+      value(this: Store, ...args: readonly unknown[]) {
+        return (this.adapter as Record<string, (...args: readonly unknown[]) => unknown>)[name]?.(...args);
+      },
+      writable: true,
+      configurable: true,
+    });
+  return Store as unknown as new (
+    ...input: ConstructorParameters<typeof Store>
+  ) => Stored<T>;
+}
+
+function methodsOf(adapter: object): string[] {
+  const prototype: unknown = Object.getPrototypeOf(adapter);
+  const inherited = prototype === Object.prototype ? [] : Object.getOwnPropertyNames(prototype);
+  return [...Object.keys(adapter), ...inherited].filter((name) => name !== 'constructor');
+}
+
+export class MemoryRequestKeys extends storeClass(createDynamoDbRequestKeys) {}
+export class MemoryTokenStore extends storeClass(createDynamoDbTokenStore) {}
+export class MemoryExchangeRules extends storeClass(createDynamoDbExchangeRules) {}
+export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
+export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}
+export class MemoryMappedRepos extends storeClass(createDynamoDbMappedRepos) {}
+export class MemoryKeptGrants extends storeClass(createDynamoDbKeptGrants) {}
+export class MemoryHistory extends storeClass(createDynamoDbHistory) {}
+export class MemoryWarnings extends storeClass(createDynamoDbWarnings) {}
+export class MemoryWebhooks extends storeClass(createDynamoDbWebhooks) {}
+export class MemoryLocks extends storeClass(createDynamoDbLocks) {}
+export class MemoryFailures extends storeClass(createDynamoDbFailures) {}
+
+export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
+  /** All of them, the oldest first. */
+  get entries(): readonly AuditEntry[] {
+    const found = [...this.table.store.all()].filter(({ pk }) => String(pk).startsWith('AUDIT#'));
+    return found
+      .map((item) => entryItem.parse(item) as AuditEntry)
+      .sort((a, b) => (auditIdOf(a) < auditIdOf(b) ? -1 : 1));
+  }
+}

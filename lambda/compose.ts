@@ -33,7 +33,7 @@ import { createStoreProbe } from './adapters/s3-scan/store-probe.ts';
 import { createAdminSecret } from './adapters/secrets/admin-secret.ts';
 import { createSecretsClient } from './adapters/secrets/client.ts';
 import { storeCredentials } from './adapters/secrets/store-credentials.ts';
-import { createSqsClient } from './adapters/sqs/client.ts';
+import { createSqsClient, quickLimits } from './adapters/sqs/client.ts';
 import { createSqsExportQueue } from './adapters/sqs/export-queue.ts';
 import { createSqsQueueGauge } from './adapters/sqs/queue-gauge.ts';
 import { createSqsRecountQueue } from './adapters/sqs/recount-queue.ts';
@@ -112,47 +112,34 @@ const metrics = () =>
     namespace: optional('POWERTOOLS_METRICS_NAMESPACE') ?? serviceName,
     invocations,
   });
-/** What stands in for a service of AWS, if something does. The SDKs of AWS read the same variables. */
-const standIn = (service: 'DYNAMODB' | 'EVENTBRIDGE' | 'LAMBDA' | 'S3' | 'SECRETS_MANAGER' | 'SQS') =>
-  optional(`AWS_ENDPOINT_URL_${service}`) ?? optional('AWS_ENDPOINT_URL');
 const role = () => roleCredentials(process.env);
 
 /** The ledger's table, and the client with its connections. A function has one. */
 function table() {
-  const place = { region: required('AWS_REGION'), endpoint: standIn('DYNAMODB'), credentials: role };
-  return { client: createDynamoDb(place), tableName: required('LFS_QUOTA_TABLE') };
+  return { client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') };
 }
 
-/** The recount queue, and the client with its connections. A function has one. */
-function queuePlace() {
+function queue() {
   const queueUrl = required('LFS_QUOTA_QUEUE_URL');
-  const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
-  return { queueUrl, client: createSqsClient(place) };
+  return createSqsRecountQueue({ client: createSqsClient(), queueUrl, clock, invocations });
 }
-const queue = (place = queuePlace()) => createSqsRecountQueue({ ...place, clock, invocations });
+
+/** When a message of the function's own queue comes again. */
+const redelivery = (variable: string) =>
+  createSqsRedelivery({ client: createSqsClient(quickLimits), queueUrl: required(variable) });
 
 /** How the stage makes exports. Without a queue it makes none. */
-function exportsOfStage(place = exportQueuePlace()): {
-  exportQueue: ExportQueue;
-  exportSettings: ExportSettings;
-} {
-  if (place === undefined)
+function exportsOfStage(): { exportQueue: ExportQueue; exportSettings: ExportSettings } {
+  const queueUrl = optional('LFS_QUOTA_EXPORT_QUEUE_URL');
+  if (queueUrl === undefined)
     return { exportQueue: noExports, exportSettings: exportSettingsFor('s3', { workers: 0 }) };
   const exportSettings = exportSettingsFor(exportStore(), {
     workers: count('LFS_QUOTA_EXPORT_WORKERS'),
     perTenantMax: count('LFS_QUOTA_EXPORT_PER_TENANT'),
     keepDays: count('LFS_QUOTA_EXPORT_KEEP_DAYS'),
   });
-  const exportQueue = createSqsExportQueue({ ...place, clock, invocations });
+  const exportQueue = createSqsExportQueue({ client: createSqsClient(), queueUrl, clock, invocations });
   return { exportQueue, exportSettings };
-}
-
-/** The queue of the steps of exports, and the client with its connections. undefined: the stage makes none. */
-function exportQueuePlace() {
-  const queueUrl = optional('LFS_QUOTA_EXPORT_QUEUE_URL');
-  if (queueUrl === undefined) return undefined;
-  const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
-  return { queueUrl, client: createSqsClient(place) };
 }
 
 const noExports: ExportQueue = {
@@ -174,24 +161,22 @@ function count(name: string): number {
   return value;
 }
 
-/** The queue of what is to be sent to webhooks, and the client with its connections. */
-function webhookQueuePlace() {
+/** The queue of what is to be sent to webhooks. */
+function webhookQueue() {
   const queueUrl = required('LFS_QUOTA_WEBHOOK_QUEUE_URL');
-  const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
-  return { queueUrl, client: createSqsClient(place) };
+  return createSqsWebhookQueue({ client: createSqsClient(), queueUrl, clock, invocations });
 }
-const webhookQueue = () => createSqsWebhookQueue({ ...webhookQueuePlace(), clock, invocations });
 
 /** The queues that the operator can look at, each with its dead letters: `{"recounts": [URL, URL], …}`. */
 function queueGauges(): QueueGauge[] {
   const urls = parseJson(required('LFS_QUOTA_GAUGED_QUEUES')) as Partial<
     Record<GaugedQueue, [string, string]>
   >;
+  const client = createSqsClient(quickLimits);
   return gaugedQueues.flatMap((queue) => {
     const [queueUrl, deadLetterUrl] = urls[queue] ?? [];
     if (queueUrl === undefined || deadLetterUrl === undefined) return [];
-    const place = { queueUrl, region: required('AWS_REGION'), endpoint: standIn('SQS'), credentials: role };
-    return [createSqsQueueGauge({ client: createSqsClient(place), queue, queueUrl, deadLetterUrl })];
+    return [createSqsQueueGauge({ client, queue, queueUrl, deadLetterUrl })];
   });
 }
 
@@ -205,21 +190,12 @@ function storeProbe(client: BucketClient, { bucket, endpoint }: S3Settings) {
 /** The account's event bus, if the stage publishes to it. */
 function eventBus(): EventBus {
   if (optional('LFS_QUOTA_EVENT_BUS') === undefined) return { publish: async () => undefined };
-  return createEventBridge({
-    region: required('AWS_REGION'),
-    endpoint: standIn('EVENTBRIDGE'),
-    credentials: role,
-  });
+  return createEventBridge();
 }
 
 /** How a secret is read. */
 function secret(secretArn: string) {
-  const place = {
-    region: required('AWS_REGION'),
-    endpoint: standIn('SECRETS_MANAGER'),
-    credentials: role,
-  };
-  return { client: createSecretsClient(place), secretArn, nowMs: clock.nowMs };
+  return { client: createSecretsClient(), secretArn, nowMs: clock.nowMs };
 }
 const admin = () => createAdminSecret(secret(required('LFS_QUOTA_ADMIN_SECRET_ARN')));
 
@@ -240,9 +216,9 @@ function bucketClient(place = bucketPlace()): BucketClient {
   return new BucketClient(reachable(place));
 }
 
-/** What stands in for S3 is reached in its place. URLs are signed for the bucket as clients reach it. */
+/** What stands in for S3, if something does, is reached in its place. URLs are signed for the bucket as clients reach it. */
 const reachable = (place: S3Settings): S3Settings => {
-  const endpoint = standIn('S3');
+  const endpoint = optional('AWS_ENDPOINT_URL_S3') ?? optional('AWS_ENDPOINT_URL');
   return { ...(endpoint && { endpoint }), ...place };
 };
 
@@ -259,13 +235,7 @@ function withWorkers(local: PathScan, from: Pick<ReturnType<typeof common>, 'log
   const functionName = optional('LFS_QUOTA_SCAN_FUNCTION');
   if (functionName === undefined) return local;
   const workers = Number(required('LFS_QUOTA_SHARD_WORKERS'));
-  const place = {
-    functionName,
-    region: required('AWS_REGION'),
-    endpoint: standIn('LAMBDA'),
-    credentials: role,
-  };
-  const invoker = new FunctionInvoker({ ...place, atOnce: workers });
+  const invoker = new FunctionInvoker(functionName);
   return createLambdaScan({ local, invoker, clock, invocations, settings: settings(), ...from }, { workers });
 }
 
@@ -405,7 +375,7 @@ export function managementDeps() {
 }
 
 export function reconcileDeps() {
-  const [client, recounts, tables] = [bucketClient(), queuePlace(), table()];
+  const [client, tables] = [bucketClient(), table()];
   const [shared, { listing, scan }] = [common(), scanning(client)];
   return {
     ...shared,
@@ -421,10 +391,10 @@ export function reconcileDeps() {
     publicReads: createDynamoDbPublicReads(tables),
     mappedRepos: createDynamoDbMappedRepos(tables),
     archives: new S3TextFiles({ client }),
-    queue: queue(recounts),
+    queue: queue(),
     failures: createDynamoDbFailures(tables),
     metrics: metrics(),
-    redelivery: createSqsRedelivery(recounts),
+    redelivery: redelivery('LFS_QUOTA_QUEUE_URL'),
   };
 }
 
@@ -452,21 +422,20 @@ export function webhookDeps() {
     ...common(),
     webhooks: createDynamoDbWebhooks(table()),
     webhookSender: createWebhookSender(),
-    redelivery: createSqsRedelivery(webhookQueuePlace()),
+    redelivery: redelivery('LFS_QUOTA_WEBHOOK_QUEUE_URL'),
   };
 }
 
 export function exportDeps() {
-  const [place, steps, tables] = [bucketPlace(), exportQueuePlace(), table()];
-  if (steps === undefined) throw new Error('This function is for stages that make exports.');
+  const [place, tables] = [bucketPlace(), table()];
   return {
     ...common(),
-    redelivery: createSqsRedelivery(steps),
+    redelivery: redelivery('LFS_QUOTA_EXPORT_QUEUE_URL'),
     listing: adopting().listing(new ScanListing({ client: bucketClient(place) })),
     archives: adopting().archives(new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) })),
     exportJobs: createDynamoDbExportJobs(tables),
     failures: createDynamoDbFailures(tables),
-    ...exportsOfStage(steps),
+    ...exportsOfStage(),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { createDynamoDb } from '../../lambda/adapters/dynamodb/client.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
@@ -27,12 +28,13 @@ function listenerOf(server: typeof table): Listener {
 }
 
 // Seeding bypasses the latency: it talks to the table engine itself.
-const client = createDynamoDb({
+const place = {
   endpoint: `http://127.0.0.1:${tablePort}`,
   region: 'local',
-  credentials: () => ({ accessKeyId: 'bench', secretAccessKey: 'bench' }),
-});
-await client.send('CreateTable', tableDefinition(tableName));
+  credentials: { accessKeyId: 'bench', secretAccessKey: 'bench' },
+};
+const client = createDynamoDb(place);
+await new DynamoDBClient(place).send(new CreateTableCommand(tableDefinition(tableName)));
 let server: BackendServer | undefined;
 
 const api = {

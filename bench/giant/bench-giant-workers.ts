@@ -99,8 +99,8 @@ async function runCase(
   await server.call('behave', { latencyMs });
   const pool = new WorkerPool({ start, workers, failing, random: new Random(seed) });
   const endpoint = await pool.listen();
-  const place = { bucket: `v${keys}`, region: 'us-east-1', endpoint: server.ready, forcePathStyle: true };
-  const client = new BucketClient({ ...place, credentials: async () => credentials() });
+  const store = { bucket: `v${keys}`, region: 'us-east-1', endpoint: server.ready, forcePathStyle: true };
+  const client = new BucketClient({ ...store, credentials: async () => credentials() });
   const listing = new ScanListing({ client });
   const own = { requests: 0, shards: 0 };
   const inProcess = createPathScan({ listing, clock: systemClock, settings: defaultSettings });
@@ -112,13 +112,8 @@ async function runCase(
       return outcome;
     },
   };
-  const invoker = new FunctionInvoker({
-    functionName: 'scanShard',
-    region: 'us-east-1',
-    endpoint,
-    credentials,
-    atOnce: Math.max(1, workers),
-  });
+  const place = { region: 'us-east-1', endpoint, credentials: credentials() };
+  const invoker = new FunctionInvoker('scanShard', place);
   const log = { warn: () => {} };
   const deps = { local, invoker, clock: systemClock, log, settings: defaultSettings };
   const invocations = { current: () => ({}) };

@@ -4,7 +4,7 @@ import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Readable } from 'node:stream';
 import { S3Client } from '@aws-sdk/client-s3';
-import { requestHandler } from '../../lambda/adapters/aws-http/sdk-limits.ts';
+import { requestHandler } from '../../lambda/adapters/aws-sdk/client-options.ts';
 import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';

@@ -44,7 +44,10 @@ const bundling: BundlingOptions = {
   sourcesContent: false,
   mainFields: ['module', 'main'],
   externalModules: [],
-  esbuildArgs: { '--conditions': 'module' },
+  esbuildArgs: {
+    '--conditions': 'module',
+    '--alias:@aws-sdk/credential-provider-node': `${projectRoot}lib/functions/environment-credentials.ts`,
+  },
 };
 
 /** Packs the console at synth, from its source. */

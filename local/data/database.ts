@@ -1,19 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AwsServiceError } from '../../lambda/adapters/aws-http/service-error.ts';
+import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
-import { createTableClient, type TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
 import { errorCode, StartupError } from '../system/startup-error.ts';
 import { Turns } from '../turns.ts';
 import { repairTable } from './database-repair.ts';
 import { type CreateStore, openTables } from './open-tables.ts';
 import { probeSpace } from './space-probe.ts';
-import { tableCalls } from './table-calls.ts';
+import { createLocalTableClient, type LocalTableClient } from './table-client.ts';
 import { TableEngine } from './table-engine.ts';
 
 export interface Database {
   /** Its requests reach the engine in this process directly. Nobody else can send any. */
-  readonly client: TableClient;
+  readonly client: LocalTableClient;
   readonly tableName: string;
   /** Whether the table was created, found, or repaired after a kill during its creation. */
   readonly origin: 'created' | 'found' | 'repaired';
@@ -56,7 +55,7 @@ export async function openDatabase(
     throw openError(databasePath, error);
   });
   // As `createDynamoDb` of lambda/adapters/dynamodb, but without a connection, signatures and retries.
-  const client = createTableClient(tableCalls(engine, turns));
+  const client = createLocalTableClient(engine, turns);
   try {
     const found = await ensureTable(client);
     return {
@@ -72,7 +71,7 @@ export async function openDatabase(
   }
 }
 
-async function ensureTable(client: TableClient): Promise<'created' | 'found'> {
+async function ensureTable(client: LocalTableClient): Promise<'created' | 'found'> {
   if ((await tableStatus(client)) === 'ACTIVE') return 'found';
   await client.send('CreateTable', tableDefinition(tableName));
   const giveUpAtMs = performance.now() + tableWaitMs;
@@ -83,7 +82,7 @@ async function ensureTable(client: TableClient): Promise<'created' | 'found'> {
   return 'created';
 }
 
-async function tableStatus(client: TableClient): Promise<string | undefined> {
+async function tableStatus(client: LocalTableClient): Promise<string | undefined> {
   try {
     const described = await client.send('DescribeTable', { TableName: tableName });
     return described.Table?.TableStatus;

@@ -1,4 +1,4 @@
-import { AwsServiceError } from '../../lambda/adapters/aws-http/service-error.ts';
+import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
 import type { Fields } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { expiryAttribute, keyNames } from '../../lambda/adapters/dynamodb/table.ts';
 import type { Database } from './database.ts';

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { ServerResponse } from 'node:http';
 import { join } from 'node:path';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { Context, ScheduledEvent, SQSEvent } from 'aws-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { fromAttributes } from '../../lambda/adapters/dynamodb/attributes.ts';
 import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { decodeShardRequest } from '../../lambda/events/shard-request.ts';
@@ -59,7 +59,7 @@ const itemsOf = (commit: string) =>
   readFileSync(join(fixtureOf(commit), 'items.jsonl'), 'utf8')
     .trim()
     .split('\n')
-    .map((line) => fromAttributes(JSON.parse(line)));
+    .map((line) => unmarshall(JSON.parse(line)));
 
 /** @returns the data folder. */
 function unpack(commit: string): string {

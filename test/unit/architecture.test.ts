@@ -40,6 +40,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/domain/export',
       'lambda/ports',
       'lambda/use-cases',
+      'lambda/use-cases/access',
       'lambda/use-cases/exports',
     ],
     packages: [],
@@ -88,20 +89,27 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   // as it does what an error means, and for what the clients of AWS's services share.
   'lambda/adapters/aws-http': {
     imports: [],
-    packages: ['node:crypto', 'node:http', 'node:https', 'node:net', 'node:tls'],
+    packages: ['node:crypto', 'node:http', 'node:https', 'node:net'],
   },
+  'lambda/adapters/aws-sdk': { imports: [], packages: ['@smithy/core', '@smithy/types'] },
   'lambda/adapters/system': {
     imports: ['lambda/domain', 'lambda/ports'],
     packages: ['node:async_hooks', 'node:crypto', 'node:fs/promises', 'node:timers/promises'],
   },
   'lambda/adapters/dynamodb': {
-    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports', 'lambda/adapters/aws-http'],
-    packages: ['zod'],
+    imports: [
+      'lambda/domain',
+      'lambda/domain/export',
+      'lambda/ports',
+      'lambda/adapters/aws-http',
+      'lambda/adapters/aws-sdk',
+    ],
+    packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', 'zod'],
   },
   // Stands before the store wherever keys are sent to it.
   'lambda/adapters/adopted': { imports: ['lambda/domain', 'lambda/ports'], packages: [] },
   'lambda/adapters/s3': {
-    imports: ['lambda/ports', 'lambda/adapters/aws-http'],
+    imports: ['lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/aws-sdk'],
     packages: ['node:crypto', 'node:events', 'node:net'],
   },
   'lambda/adapters/s3-scan': {
@@ -109,31 +117,31 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: [],
   },
   'lambda/adapters/s3-archive': {
-    imports: ['lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/s3'],
+    imports: ['lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/aws-sdk', 'lambda/adapters/s3'],
     packages: ['@aws-sdk/client-s3'],
   },
   'lambda/adapters/sqs': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
-    packages: ['node:crypto'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
+    packages: ['@aws-sdk/client-sqs', 'node:crypto'],
   },
   'lambda/adapters/eventbridge': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
-    packages: [],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
+    packages: ['@aws-sdk/client-eventbridge'],
   },
   'lambda/adapters/webhook': {
     imports: ['lambda/domain', 'lambda/ports'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net'],
   },
   'lambda/adapters/lambda-scan': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
-    packages: ['node:crypto', 'zod'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
+    packages: ['@aws-sdk/client-lambda', 'zod'],
   },
   // What a person may do at their git host.
   'lambda/adapters/git-hosts': { imports: ['lambda/domain', 'lambda/ports'], packages: ['zod'] },
   'lambda/adapters/oidc': { imports: ['lambda/domain', 'lambda/ports'], packages: ['aws-jwt-verify'] },
   'lambda/adapters/secrets': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http'],
-    packages: ['zod'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/aws-sdk'],
+    packages: ['@aws-sdk/client-secrets-manager', 'zod'],
   },
   'lambda/adapters/powertools': {
     imports: ['lambda/ports', 'lambda/adapters/system'],
@@ -219,7 +227,15 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/ports',
       'lambda/routes.ts',
     ],
-    packages: ['aws-cdk-lib', 'cdk-nag', 'constructs', 'node:fs', 'node:url', 'zod'],
+    packages: [
+      '@aws-sdk/credential-provider-env',
+      'aws-cdk-lib',
+      'cdk-nag',
+      'constructs',
+      'node:fs',
+      'node:url',
+      'zod',
+    ],
   },
   bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
   // The embedded stack runs the handlers that are deployed, over its own ports.
@@ -236,6 +252,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     imports: [
       'cli/doctor/profile.ts',
       'lambda/adapters/aws-http',
+      'lambda/adapters/aws-sdk',
       'lambda/adapters/s3',
       'lambda/adapters/s3-scan',
       'lambda/adapters/system',
@@ -278,7 +295,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   // The code of older commits, which wrote them.
   'test/fixtures': { imports: [], packages: ['node:*'] },
   'test/stack': { imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib'], packages: ['*'] },
-  'test/engines': { imports: ['cli', 'lambda/**', 'test/contract', 'test/support'], packages: ['*'] },
+  'test/engines': {
+    imports: ['cli', 'lambda/**', 'local/table', 'test/contract', 'test/support'],
+    packages: ['*'],
+  },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
   'test/e2e': { imports: ['lambda/domain/**', 'test/support'], packages: ['*'] },
   'test/deployed': {

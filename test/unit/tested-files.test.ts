@@ -31,7 +31,7 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   // What the API answers (test/blackbox), on the embedded stack.
   'test/unit/lambda/http/management/presented.test.ts': ['lambda/http/management/session-cookie.ts'],
   'test/embedded/blackbox.test.ts': [
-    'lambda/use-cases/repos/uploading-repos.ts',
+    'lambda/use-cases/uploading-repos.ts',
     'lambda/http/json.ts',
     'lambda/http/lfs/batch-response.ts',
     'lambda/http/lfs/body.ts',

@@ -1,51 +1,48 @@
+import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  PutCommand,
+  QueryCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
 import { LedgerUnavailableError } from '../../ports/ledger.ts';
-import { awsDomain } from '../aws-http/domain.ts';
-import type { Exchange } from '../aws-http/exchange.ts';
-import { AwsJsonClient } from '../aws-http/json-client.ts';
-import type { RetrySettings } from '../aws-http/retry.ts';
-import { AwsServiceError } from '../aws-http/service-error.ts';
-import type { AwsCredentials } from '../aws-http/sigv4.ts';
-import { createTableClient, type TableClient } from './table-client.ts';
+import { clientOptions } from '../aws-sdk/client-options.ts';
+import { AwsServiceError, calling } from '../aws-sdk/service-error.ts';
+import type { TableClient } from './table-client.ts';
 
-/** How to reach DynamoDB. */
-export interface DynamoDbSettings {
-  readonly region: string;
-  /** Base URL of what stands in for DynamoDB. Omitted: the region's own. */
-  readonly endpoint?: string | undefined;
-  /** Called for each attempt. */
-  readonly credentials: () => AwsCredentials;
-  /** Multiplies the timeouts, for a table that shares its process with others. 1 for DynamoDB itself. */
-  readonly timeoutFactor?: number;
-  /** From 0 to 1: spreads retries. */
-  readonly random?: () => number;
-}
-
-/** Pauses between attempts: those of the SDK. */
-const pauses: Omit<RetrySettings, 'attemptsMax'> = {
-  baseDelayMs: 25,
-  throttledDelayMs: 1_000,
-  delayMaxMs: 20_000,
-  retryAfterMaxMs: 5_000,
+const commands = {
+  GetItem: GetCommand,
+  BatchGetItem: BatchGetCommand,
+  Query: QueryCommand,
+  PutItem: PutCommand,
+  UpdateItem: UpdateCommand,
+  DeleteItem: DeleteCommand,
 };
 
-/** Above the largest answer: 16 MB of items, even if each of their bytes is escaped. */
-const answerBytesMax = 128 * 1024 ** 2;
+/** DynamoDB answers in milliseconds or not at all, and a batch has 25 seconds. */
+const limits = { attemptsMax: 5, connectMs: 1000, answerMs: 3000 };
 
 /**
- * A client with short timeouts: DynamoDB answers in milliseconds or not at all, and a batch has 25 seconds.
+ * DynamoDB. An item holds strings, numbers up to 2^53, booleans, null, lists and plain objects. What is undefined is left
+ * out, in lists too.
  *
- * @param exchange replaces the network.
+ * @param config goes before what the environment says.
  */
-export function createDynamoDb(settings: DynamoDbSettings, exchange?: Exchange): TableClient {
-  const { region, credentials, random = Math.random, timeoutFactor = 1 } = settings;
-  const endpoint = settings.endpoint ?? `https://dynamodb.${region}.${awsDomain(region)}`;
-  const names = { title: 'DynamoDB', signingName: 'dynamodb', targetPrefix: 'DynamoDB_20120810' };
-  const service = new AwsJsonClient(
-    { ...names, jsonVersion: '1.0', region, endpoint, credentials, random, pauses, answerBytesMax },
-    exchange,
-  );
-  const limits = { attemptsMax: 5, connectMs: 1000 * timeoutFactor, answerMs: 3000 * timeoutFactor };
-  return createTableClient((operation, input) => service.call(operation, input, limits));
+export function createDynamoDb(config: DynamoDBClientConfig = {}): TableClient {
+  const client = DynamoDBDocumentClient.from(new DynamoDBClient({ ...clientOptions(limits), ...config }), {
+    marshallOptions: { removeUndefinedValues: true },
+  });
+  return {
+    send(operation, input) {
+      const command = new commands[operation](input as never);
+      return calling({ title: 'DynamoDB', operation }, () =>
+        client.send(command as GetCommand),
+      ) as Promise<never>;
+    },
+  };
 }
 
 /**

@@ -1,3 +1,5 @@
+import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
+
 /**
  * The one table. What a tenant owns shares its partition:
  *
@@ -54,7 +56,7 @@ export const byDueIndex = { name: 'by-due', pk: 'duepk', sk: 'dueat' } as const;
 export const dueShards = 4;
 
 /** Input of CreateTable, for engines without CloudFormation. */
-export function tableDefinition(tableName: string) {
+export function tableDefinition(tableName: string): CreateTableCommandInput {
   return {
     TableName: tableName,
     BillingMode: 'PAY_PER_REQUEST',
@@ -80,5 +82,3 @@ export function tableDefinition(tableName: string) {
     })),
   };
 }
-
-export type TableDefinition = ReturnType<typeof tableDefinition>;

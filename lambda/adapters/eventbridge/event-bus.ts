@@ -1,9 +1,12 @@
+import {
+  EventBridgeClient,
+  type EventBridgeClientConfig,
+  PutEventsCommand,
+} from '@aws-sdk/client-eventbridge';
 import type { WarningEvent } from '../../domain/warning.ts';
 import type { EventBus } from '../../ports/event-bus.ts';
-import { awsDomain } from '../aws-http/domain.ts';
-import type { Exchange } from '../aws-http/exchange.ts';
-import { AwsJsonClient } from '../aws-http/json-client.ts';
-import type { AwsCredentials } from '../aws-http/sigv4.ts';
+import { clientOptions } from '../aws-sdk/client-options.ts';
+import { calling } from '../aws-sdk/service-error.ts';
 
 /** What rules match on. */
 const eventSource = 'lfs-quota';
@@ -14,34 +17,13 @@ const entriesMax = 10;
 /** What fails is handed over again by the next run of the schedule. */
 const limits = { attemptsMax: 3, connectMs: 1000, answerMs: 3000 };
 
-/** How EventBridge is reached. */
-export interface EventBusPlace {
-  readonly region: string;
-  /** Base URL of what stands in for EventBridge. */
-  readonly endpoint?: string | undefined;
-  /** Called for each attempt. */
-  readonly credentials: () => AwsCredentials;
-}
-
 /**
  * The default event bus of the account.
  *
- * @param exchange replaces the network.
+ * @param config goes before what the environment says.
  */
-export function createEventBridge(place: EventBusPlace, exchange?: Exchange): EventBus {
-  const { region, endpoint = `https://events.${region}.${awsDomain(region)}`, credentials } = place;
-  const client = new AwsJsonClient(
-    {
-      title: 'EventBridge',
-      signingName: 'events',
-      targetPrefix: 'AWSEvents',
-      jsonVersion: '1.1',
-      region,
-      endpoint,
-      credentials,
-    },
-    exchange,
-  );
+export function createEventBridge(config: EventBridgeClientConfig = {}): EventBus {
+  const client = new EventBridgeClient({ ...clientOptions(limits), ...config });
   return {
     async publish(events) {
       for (let begin = 0; begin < events.length; begin += entriesMax)
@@ -50,16 +32,16 @@ export function createEventBridge(place: EventBusPlace, exchange?: Exchange): Ev
   };
 }
 
-async function putEvents(client: AwsJsonClient, events: readonly WarningEvent[]): Promise<void> {
+async function putEvents(client: EventBridgeClient, events: readonly WarningEvent[]): Promise<void> {
   const Entries = events.map(({ id, type, timestamp, data }) => ({
     Source: eventSource,
     DetailType: type,
-    Time: Date.parse(timestamp) / 1000,
+    Time: new Date(timestamp),
     Detail: JSON.stringify({ id, timestamp, ...data }),
   }));
-  const answer = await client.call('PutEvents', { Entries }, limits);
-  if (answer['FailedEntryCount'] !== 0)
-    throw new Error(
-      `EventBridge did not take ${String(answer['FailedEntryCount'])} of ${events.length} events.`,
-    );
+  const command = new PutEventsCommand({ Entries });
+  const asked = { title: 'EventBridge', operation: 'PutEvents' };
+  const { FailedEntryCount } = await calling(asked, () => client.send(command));
+  if (FailedEntryCount !== 0)
+    throw new Error(`EventBridge did not take ${FailedEntryCount} of ${events.length} events.`);
 }

@@ -1,29 +1,6 @@
-import { hash } from 'node:crypto';
-import { MalformedAnswerError, TextReader } from '../aws-http/answers.ts';
-import { awsDomain } from '../aws-http/domain.ts';
-import type { AnswerHead, Exchange } from '../aws-http/exchange.ts';
-import { HeaderSigner } from '../aws-http/header-signer.ts';
-import { jsonReader } from '../aws-http/json-answers.ts';
-import { pause } from '../aws-http/pause.ts';
-import { isThrottling, Retries } from '../aws-http/retry.ts';
-import { serviceError } from '../aws-http/service-error.ts';
-import { SigningClock } from '../aws-http/signing-clock.ts';
-import { type AwsCredentials, escapePath, escapeUri } from '../aws-http/sigv4.ts';
-import { SocketExchange } from '../aws-http/socket-exchange.ts';
-
-/** A function, and how to reach it. */
-export interface FunctionPlace {
-  readonly functionName: string;
-  readonly region: string;
-  /** Base URL of what stands in for Lambda. Omitted: the region's own. */
-  readonly endpoint?: string | undefined;
-  /** Called for each attempt. */
-  readonly credentials: () => AwsCredentials;
-  /** Invocations at a time. */
-  readonly atOnce: number;
-  /** From 0 to 1: spreads retries. */
-  readonly random?: () => number;
-}
+import { InvokeCommand, LambdaClient, type LambdaClientConfig } from '@aws-sdk/client-lambda';
+import { clientOptions } from '../aws-sdk/client-options.ts';
+import { AwsServiceError, calling } from '../aws-sdk/service-error.ts';
 
 export type InvocationOutcome =
   /** The function's answer, which nobody has looked at. */
@@ -33,19 +10,8 @@ export type InvocationOutcome =
   /** The function died, threw, or was silent for too long, or Lambda could not be reached. */
   | { readonly kind: 'failed'; readonly error: Error };
 
-/** Lambda answers an invocation with 6 MB at most. */
-const answerBytesMax = 6 * 1024 ** 2 + 1024;
-
-const connectMs = 2_000;
-
 /** Throttling passes when another function ends. Whoever waits can do the work itself meanwhile. */
-const retry = {
-  attemptsMax: 3,
-  baseDelayMs: 100,
-  throttledDelayMs: 400,
-  delayMaxMs: 1_000,
-  retryAfterMaxMs: 1_000,
-};
+const limits = { attemptsMax: 3, connectMs: 2_000, answerMs: 900_000 };
 
 /** The time of an invocation was up. The function may go on. */
 class SilentFunctionError extends Error {
@@ -59,26 +25,18 @@ class FunctionFailedError extends Error {
 
 /** Invokes one function, and waits for its answer. The function must do no harm if it is invoked twice. */
 export class FunctionInvoker {
-  readonly #place: FunctionPlace;
-  readonly #exchange: Exchange;
-  readonly #signer = new HeaderSigner('lambda');
-  readonly #clock = new SigningClock();
-  readonly #retries: Retries;
-  readonly #url: URL;
+  readonly #functionName: string;
+  readonly #client: LambdaClient;
 
-  /** @param exchange replaces the network. */
-  constructor(place: FunctionPlace, exchange?: Exchange) {
-    const { functionName, region } = place;
-    const base = place.endpoint ?? `https://lambda.${region}.${awsDomain(region)}`;
-    this.#place = place;
-    this.#exchange = exchange ?? new SocketExchange({ socketsMax: place.atOnce });
-    this.#retries = new Retries({ random: place.random });
-    this.#url = new URL(`/2015-03-31/functions/${escapeUri(functionName)}/invocations`, base);
+  /** @param config goes before what the environment says. */
+  constructor(functionName: string, config: LambdaClientConfig = {}) {
+    this.#functionName = functionName;
+    this.#client = new LambdaClient({ ...clientOptions(limits), ...config });
   }
 
   /** Closes the connections that are kept alive. */
   destroy(): void {
-    this.#exchange.destroy();
+    this.#client.destroy();
   }
 
   /**
@@ -94,75 +52,26 @@ export class FunctionInvoker {
     const silent = new SilentFunctionError(`The function did not answer within ${withinMs} ms.`);
     const timer = setTimeout(() => end.abort(silent), withinMs);
     try {
-      return { kind: 'answered', payload: await this.#attempts(input, end.signal) };
+      return { kind: 'answered', payload: await this.#send(input.event, end.signal) };
     } catch (error) {
       stop.throwIfAborted();
+      if (end.signal.aborted) return { kind: 'failed', error: silent };
       if (!(error instanceof Error)) throw error;
-      if (isThrottling(error)) return { kind: 'throttled' };
-      return { kind: 'failed', error: serviceError(error, { title: 'Lambda', operation: 'Invoke' }) };
+      const isThrottled = error instanceof AwsServiceError && error.code === 'TooManyRequestsException';
+      return isThrottled ? { kind: 'throttled' } : { kind: 'failed', error };
     } finally {
       clearTimeout(timer);
       stop.removeEventListener('abort', onStop);
     }
   }
 
-  async #attempts(input: { event: object; withinMs: number }, end: AbortSignal): Promise<string> {
-    const body = JSON.stringify(input.event);
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const payload = await this.#attempt(body, { answerMs: input.withinMs, end });
-        this.#retries.noteSuccess();
-        return payload;
-      } catch (error) {
-        end.throwIfAborted();
-        if (!(error instanceof Error) || error instanceof MalformedAnswerError) throw error;
-        if (this.#clock.learnsFrom(error) && attempt < retry.attemptsMax) continue;
-        const pauseMs = this.#retries.pauseMs({ error, attempt, settings: retry });
-        if (pauseMs === undefined) throw error;
-        await pause(pauseMs, end);
-        end.throwIfAborted();
-      }
-    }
+  async #send(event: object, abortSignal: AbortSignal): Promise<string> {
+    const command = new InvokeCommand({ FunctionName: this.#functionName, Payload: JSON.stringify(event) });
+    const asked = { title: 'Lambda', operation: 'Invoke' };
+    const answer = await calling(asked, () => this.#client.send(command, { abortSignal }));
+    const payload = answer.Payload?.transformToString() ?? '';
+    if (answer.FunctionError === undefined) return payload;
+    const shown = payload.slice(0, 300).replaceAll(/\s+/g, ' ');
+    throw new FunctionFailedError(`The function failed (${answer.FunctionError}): ${shown}`);
   }
-
-  #attempt(body: string, { answerMs, end }: { answerMs: number; end: AbortSignal }): Promise<string> {
-    const { region, credentials } = this.#place;
-    const { host, origin, pathname } = this.#url;
-    const headers = this.#signer.sign({
-      method: 'POST',
-      host,
-      // All services but S3 escape the path once more.
-      path: escapePath(pathname),
-      query: '',
-      headers: { 'content-type': 'application/json', 'x-amz-invocation-type': 'RequestResponse' },
-      credentials: credentials(),
-      region,
-      signedAtMs: this.#clock.nowMs(),
-      bodySha256: hash('sha256', body, 'hex'),
-    });
-    return this.#exchange.send({
-      request: { method: 'POST', origin, path: pathname, headers, body },
-      limits: { connectMs, answerMs },
-      readerOf: (head) => payloadReader(head),
-      stop: end,
-    });
-  }
-}
-
-function payloadReader(head: AnswerHead) {
-  const failure = head.headers['x-amz-function-error'];
-  return new TextReader(answerBytesMax, (text) => {
-    if (head.status === 200 && failure === undefined) return text;
-    if (head.status === 200) throw new FunctionFailedError(failureIn(text, String(failure)));
-    const reader = jsonReader(head, answerBytesMax);
-    reader.write(Buffer.from(text));
-    reader.end();
-    throw new MalformedAnswerError(`The answer has the status ${head.status}.`);
-  });
-}
-
-/** What Lambda says of a function that failed: `{"errorType": …, "errorMessage": …}`. */
-function failureIn(text: string, kind: string): string {
-  const shown = text.slice(0, 300).replaceAll(/\s+/g, ' ');
-  return `The function failed (${kind}): ${shown}`;
 }

@@ -6,7 +6,7 @@ import type { Log } from '../../ports/log.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import type { PathScan, PathScanInput, PathScanOutcome, ScanRest } from '../../ports/path-scan.ts';
 import type { ShardAnswer } from '../../ports/shard-scan.ts';
-import { AwsServiceError } from '../aws-http/service-error.ts';
+import { AwsServiceError } from '../aws-sdk/service-error.ts';
 import { answerIn } from './answer.ts';
 import type { FunctionInvoker } from './invoker.ts';
 import { requestOf, type Shard, shardOf } from './request.ts';

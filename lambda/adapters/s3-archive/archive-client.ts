@@ -2,7 +2,7 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { pause } from '../aws-http/pause.ts';
 import { Retries } from '../aws-http/retry.ts';
-import { requestHandler } from '../aws-http/sdk-limits.ts';
+import { requestHandler } from '../aws-sdk/client-options.ts';
 import type { S3Settings } from '../s3/client.ts';
 import { translateStoreError } from '../s3/errors.ts';
 import { storeErrorOf } from './sdk-errors.ts';

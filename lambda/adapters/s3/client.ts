@@ -1,11 +1,17 @@
 import { hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
-import type { AnswerHead, AnswerReader, Exchange, ExchangeLimits } from '../aws-http/exchange.ts';
+import {
+  type AnswerHead,
+  type AnswerReader,
+  type Exchange,
+  type ExchangeLimits,
+  HttpExchange,
+} from '../aws-http/exchange.ts';
 import { HeaderSigner } from '../aws-http/header-signer.ts';
 import { pause } from '../aws-http/pause.ts';
 import { Retries, type RetrySettings } from '../aws-http/retry.ts';
 import { type AwsCredentials, escapePath, escapeUri } from '../aws-http/sigv4.ts';
-import { SocketExchange } from '../aws-http/socket-exchange.ts';
+
 import { type BucketAddress, type BucketPlace, bucketAddress } from './address.ts';
 import { refusalReader, StoreAnswerError } from './answers.ts';
 
@@ -71,7 +77,7 @@ export class BucketClient {
     // With fewer connections, a batch of 100 HEAD requests would take two rounds.
     const { socketsMax = 128, random = Math.random } = settings;
     this.#settings = settings;
-    this.#exchange = exchange ?? new SocketExchange({ socketsMax });
+    this.#exchange = exchange ?? new HttpExchange({ socketsMax });
     this.#retries = new Retries({ random, wrongAddressAttemptsMax });
     this.#place = { region: settings.region, address: bucketAddress(settings) };
   }

@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import { AnswerError, MalformedAnswerError } from '../aws-http/answers.ts';
 import { isNetworkError, isRefusal } from '../aws-http/retry.ts';
-import { AwsServiceError } from '../aws-http/service-error.ts';
+import { AwsServiceError } from '../aws-sdk/service-error.ts';
 
 /**
  * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.

@@ -1,23 +1,16 @@
-import { awsDomain } from '../aws-http/domain.ts';
-import type { Exchange } from '../aws-http/exchange.ts';
-import { AwsJsonClient, type CallLimits } from '../aws-http/json-client.ts';
-import type { AwsCredentials } from '../aws-http/sigv4.ts';
+import {
+  GetSecretValueCommand,
+  SecretsManagerClient,
+  type SecretsManagerClientConfig,
+} from '@aws-sdk/client-secrets-manager';
+import { clientOptions } from '../aws-sdk/client-options.ts';
+import { calling } from '../aws-sdk/service-error.ts';
 
-/** How to reach Secrets Manager. */
-export interface SecretsPlace {
-  readonly region: string;
-  /** Base URL of what stands in for Secrets Manager. Omitted: the region's own. */
-  readonly endpoint?: string | undefined;
-  /** Called for each attempt. */
-  readonly credentials: () => AwsCredentials;
-}
+const limits = { attemptsMax: 3, connectMs: 1000, answerMs: 3000 };
 
-/** @param exchange replaces the network. */
-export function createSecretsClient(place: SecretsPlace, exchange?: Exchange): AwsJsonClient {
-  const { region, credentials } = place;
-  const endpoint = place.endpoint ?? `https://secretsmanager.${region}.${awsDomain(region)}`;
-  const names = { title: 'Secrets Manager', signingName: 'secretsmanager', targetPrefix: 'secretsmanager' };
-  return new AwsJsonClient({ ...names, jsonVersion: '1.1', region, endpoint, credentials }, exchange);
+/** @param config goes before what the environment says. */
+export function createSecretsClient(config: SecretsManagerClientConfig = {}): SecretsManagerClient {
+  return new SecretsManagerClient({ ...clientOptions(limits), ...config });
 }
 
 /**
@@ -26,18 +19,11 @@ export function createSecretsClient(place: SecretsPlace, exchange?: Exchange): A
  * @throws {AwsServiceError} if it could not be read.
  */
 export async function readSecret(
-  client: AwsJsonClient,
-  input: { secretArn: string; version?: 'AWSPREVIOUS'; limits: CallLimits },
+  client: SecretsManagerClient,
+  { secretArn: SecretId, version: VersionStage }: { secretArn: string; version?: 'AWSPREVIOUS' },
 ): Promise<{ text: string | undefined; createdAtMs: number | undefined }> {
-  const { secretArn: SecretId, version: VersionStage, limits } = input;
-  const answer = await client.call(
-    'GetSecretValue',
-    { SecretId, ...(VersionStage && { VersionStage }) },
-    limits,
-  );
-  const { SecretString: text, CreatedDate: createdAtSeconds } = answer;
-  return {
-    text: typeof text === 'string' && text !== '' ? text : undefined,
-    createdAtMs: typeof createdAtSeconds === 'number' ? createdAtSeconds * 1000 : undefined,
-  };
+  const command = new GetSecretValueCommand({ SecretId, ...(VersionStage && { VersionStage }) });
+  const asked = { title: 'Secrets Manager', operation: 'GetSecretValue' };
+  const { SecretString, CreatedDate } = await calling(asked, () => client.send(command));
+  return { text: SecretString || undefined, createdAtMs: CreatedDate?.getTime() };
 }

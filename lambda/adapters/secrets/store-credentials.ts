@@ -1,5 +1,5 @@
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
-import type { AwsJsonClient } from '../aws-http/json-client.ts';
 import { readSecret } from './client.ts';
 import { keptFor } from './kept-for.ts';
 
@@ -7,8 +7,6 @@ const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.str
 
 /** How long fetched credentials are used. */
 const keepMs = 5 * 60_000;
-
-const limits = { attemptsMax: 3, connectMs: 1000, answerMs: 3000 };
 
 /**
  * A credentials provider for an external S3-compatible store. It reads a secret `{"accessKeyId": …,
@@ -18,9 +16,13 @@ const limits = { attemptsMax: 3, connectMs: 1000, answerMs: 3000 };
  * rotation, and what they signed is used until it expires. So they must stay valid for five minutes plus the lifetime
  * of a presigned URL.
  */
-export function storeCredentials(input: { client: AwsJsonClient; secretArn: string; nowMs: () => number }) {
+export function storeCredentials(input: {
+  client: SecretsManagerClient;
+  secretArn: string;
+  nowMs: () => number;
+}) {
   const fetchCredentials = async () => {
-    const { text } = await readSecret(input.client, { secretArn: input.secretArn, limits });
+    const { text } = await readSecret(input.client, { secretArn: input.secretArn });
     const parsed = secret.safeParse(jsonIn(text));
     if (!parsed.success) {
       throw new Error(

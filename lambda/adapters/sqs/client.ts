@@ -1,29 +1,14 @@
-import type { Exchange } from '../aws-http/exchange.ts';
-import { AwsJsonClient } from '../aws-http/json-client.ts';
-import type { AwsCredentials } from '../aws-http/sigv4.ts';
+import { SQSClient, type SQSClientConfig } from '@aws-sdk/client-sqs';
+import { type CallLimits, clientOptions } from '../aws-sdk/client-options.ts';
 
-/** A queue, and how to reach it. */
-export interface QueuePlace {
-  readonly queueUrl: string;
-  readonly region: string;
-  /** Base URL of what stands in for SQS. Omitted: the host of the queue's URL. */
-  readonly endpoint?: string | undefined;
-  /** Called for each attempt. */
-  readonly credentials: () => AwsCredentials;
-}
+/** Of one request. What comes twice is a message more, unless the queue is FIFO: it drops what has the same id. */
+const sendLimits = { attemptsMax: 5, connectMs: 1000, answerMs: 3000 };
 
-/**
- * SQS, as a queue is reached.
- *
- * @param exchange replaces the network.
- */
-export function createSqsClient(place: QueuePlace, exchange?: Exchange): AwsJsonClient {
-  const { queueUrl, region, endpoint = new URL(queueUrl).origin, credentials } = place;
-  const service = {
-    title: 'SQS',
-    signingName: 'sqs',
-    targetPrefix: 'AmazonSQS',
-    jsonVersion: '1.0',
-  } as const;
-  return new AwsJsonClient({ ...service, region, endpoint, credentials }, exchange);
+/** For a run that failed at its deadline and has little time left, and for somebody who looks at a page. */
+export const quickLimits = { attemptsMax: 2, connectMs: 1000, answerMs: 2000 };
+
+/** @param config goes before what the environment says. */
+export function createSqsClient(limits: CallLimits = sendLimits, config: SQSClientConfig = {}): SQSClient {
+  // By default a queue is reached at the host of its URL, whatever stands in for SQS.
+  return new SQSClient({ ...clientOptions(limits), useQueueUrlAsEndpoint: false, ...config });
 }

@@ -1,8 +1,6 @@
+import { GetQueueAttributesCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { GaugedQueue, QueueGauge } from '../../ports/queue-gauges.ts';
-import type { AwsJsonClient } from '../aws-http/json-client.ts';
-
-/** Somebody looks at a page. */
-const limits = { attemptsMax: 2, connectMs: 1000, answerMs: 2000 };
+import { calling } from '../aws-sdk/service-error.ts';
 
 const names = [
   'ApproximateNumberOfMessages',
@@ -11,8 +9,8 @@ const names = [
 ] as const;
 
 /** SQS writes numbers as text. @throws {Error} if one is missing. */
-function countIn(attributes: unknown, name: (typeof names)[number]): number {
-  const text = (attributes as Partial<Record<string, unknown>> | undefined)?.[name];
+function countIn(attributes: Partial<Record<string, string>> | undefined, name: (typeof names)[number]) {
+  const text = attributes?.[name];
   if (typeof text !== 'string' || !/^\d+$/.test(text))
     throw new Error(`SQS answered GetQueueAttributes without ${name}.`);
   return Number(text);
@@ -23,15 +21,17 @@ function countIn(attributes: unknown, name: (typeof names)[number]): number {
  * long the oldest has waited: only CloudWatch does.
  */
 export function createSqsQueueGauge(input: {
-  client: AwsJsonClient;
+  client: SQSClient;
   queue: GaugedQueue;
   queueUrl: string;
   deadLetterUrl: string;
 }): QueueGauge {
   const { client, queue, queueUrl, deadLetterUrl } = input;
   const read = async (QueueUrl: string) => {
-    const answer = await client.call('GetQueueAttributes', { QueueUrl, AttributeNames: names }, limits);
-    const [visible, delayed, running] = names.map((name) => countIn(answer['Attributes'], name));
+    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...names] });
+    const asked = { title: 'SQS', operation: 'GetQueueAttributes' };
+    const { Attributes } = await calling(asked, () => client.send(command));
+    const [visible, delayed, running] = names.map((name) => countIn(Attributes, name));
     return { waiting: (visible ?? 0) + (delayed ?? 0), running: running ?? 0 };
   };
   return {

@@ -1,16 +1,16 @@
+import { SendMessageCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import { causeOf } from '../../domain/invocation.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Invocations } from '../../ports/invocations.ts';
 import type { RecountQueue, RecountRequest } from '../../ports/recount-queue.ts';
-import type { AwsJsonClient } from '../aws-http/json-client.ts';
+import { calling } from '../aws-sdk/service-error.ts';
 import { deduplicationId } from './deduplication-id.ts';
-import { isTaken } from './send-answers.ts';
-import { sendBatch, sendBatchMax, sendLimits } from './send-batch.ts';
+import { isTaken, sendBatch, sendBatchMax } from './send-batch.ts';
 import { SentIds } from './sent-ids.ts';
 
 /** The recount queue on SQS FIFO. Each tenant is a message group, so its messages are handled one at a time. */
 export function createSqsRecountQueue(input: {
-  client: AwsJsonClient;
+  client: SQSClient;
   queueUrl: string;
   clock: Clock;
   invocations: Invocations;
@@ -31,7 +31,8 @@ export function createSqsRecountQueue(input: {
     async request(request) {
       const sent = message(request);
       if (sentIds.has(sent.MessageDeduplicationId)) return;
-      const answer = await client.call('SendMessage', { QueueUrl, ...sent }, sendLimits);
+      const command = new SendMessageCommand({ QueueUrl, ...sent });
+      const answer = await calling({ title: 'SQS', operation: 'SendMessage' }, () => client.send(command));
       if (!isTaken(answer, sent.MessageBody)) throw new Error('The queue did not confirm the message.');
       sentIds.add(sent.MessageDeduplicationId);
     },

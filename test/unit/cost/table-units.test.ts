@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { CreateTableCommand, DynamoDBClient, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { TableCall } from '../../../cost/operations.ts';
@@ -31,17 +32,15 @@ beforeAll(async () => {
   server = dynalite({ createTableMs: 0 });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const plain = createDynamoDb({
+  const place = {
     endpoint: `http://127.0.0.1:${port}`,
     region: 'us-east-1',
-    timeoutFactor: 10,
-    credentials: () => ({ accessKeyId: 'local', secretAccessKey: 'local' }),
-  });
-  await plain.send('CreateTable', tableDefinition(tableName));
-  for (;;) {
-    const { Table } = await plain.send('DescribeTable', { TableName: tableName });
-    if (Table?.TableStatus === 'ACTIVE') break;
-  }
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+  };
+  const engine = new DynamoDBClient(place);
+  await engine.send(new CreateTableCommand(tableDefinition(tableName)));
+  await waitUntilTableExists({ client: engine, maxWaitTime: 60 }, { TableName: tableName });
+  const plain = createDynamoDb({ ...place, requestHandler: { requestTimeout: 30_000 } });
   client = {
     async send(operation, input) {
       const output = await plain.send(operation, { ...input, ReturnConsumedCapacity: 'TOTAL' });

@@ -17,7 +17,7 @@ import { type PreparedMark, prepareMark } from '../../../use-cases/repos/change-
 import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create-repo.ts';
 import { findRepo } from '../../../use-cases/repos/find-repo.ts';
 import { limitRepo } from '../../../use-cases/repos/limit-repo.ts';
-import { uploadingRepos } from '../../../use-cases/repos/uploading-repos.ts';
+import { uploadingRepos } from '../../../use-cases/uploading-repos.ts';
 import { problem, repoNotFound, tenantNotFound } from '../../problems.ts';
 import { pathRepo, receivedAtMs } from '../../request.ts';
 import { json, type Response } from '../../respond.ts';

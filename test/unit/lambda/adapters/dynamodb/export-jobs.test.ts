@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AwsServiceError } from '../../../../../lambda/adapters/aws-http/service-error.ts';
+import { AwsServiceError } from '../../../../../lambda/adapters/aws-sdk/service-error.ts';
 import { createDynamoDbExportJobs } from '../../../../../lambda/adapters/dynamodb/export-jobs.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';

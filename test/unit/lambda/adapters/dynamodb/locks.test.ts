@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AwsServiceError } from '../../../../../lambda/adapters/aws-http/service-error.ts';
+import { AwsServiceError } from '../../../../../lambda/adapters/aws-sdk/service-error.ts';
 import { createDynamoDbLocks } from '../../../../../lambda/adapters/dynamodb/locks.ts';
 import { type FileLock, lockHashOf, locksPerSliceMax } from '../../../../../lambda/domain/lock.ts';
 import { FakeTable } from './fake-table.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AwsServiceError } from '../../../../../lambda/adapters/aws-http/service-error.ts';
+import { AwsServiceError } from '../../../../../lambda/adapters/aws-sdk/service-error.ts';
 import { adding, removingKeys, setting } from '../../../../../lambda/adapters/dynamodb/expressions.ts';
 import {
   batchGet,

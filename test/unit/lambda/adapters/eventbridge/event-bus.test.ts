@@ -24,7 +24,7 @@ async function bus(answer: object) {
     server.close();
   });
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const credentials = () => ({ accessKeyId: 'AKIA', secretAccessKey: 'secret' });
+  const credentials = { accessKeyId: 'AKIA', secretAccessKey: 'secret' };
   return { asked, eventBus: createEventBridge({ region: 'eu-central-1', endpoint, credentials }) };
 }
 

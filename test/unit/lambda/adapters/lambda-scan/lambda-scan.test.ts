@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { AwsServiceError } from '../../../../../lambda/adapters/aws-http/service-error.ts';
+import { AwsServiceError } from '../../../../../lambda/adapters/aws-sdk/service-error.ts';
 import type { InvocationOutcome } from '../../../../../lambda/adapters/lambda-scan/invoker.ts';
 import { createLambdaScan } from '../../../../../lambda/adapters/lambda-scan/lambda-scan.ts';
 import { childrenOf, rangeOf } from '../../../../../lambda/domain/giant/shard.ts';

@@ -1,15 +1,17 @@
+import { GetSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { createSecretsClient } from '../../../../../lambda/adapters/secrets/client.ts';
-import { credentials, FakeService } from '../aws-http/fake-service.ts';
+import { FakeService } from '../aws-sdk/fake-service.ts';
 
 /** The answer when there is no such secret. */
-export const notFound = { status: 400, body: { __type: 'ResourceNotFoundException', message: 'later' } };
+export const notFound = { status: 400, body: { name: 'ResourceNotFoundException', message: 'later' } };
 
 /** A client of a Secrets Manager in memory, whose one secret has this text. */
 export function fakeSecrets(text?: string) {
-  const secrets = new FakeService(() => ({ body: {} }));
+  const client = createSecretsClient({ region: 'eu-central-1' });
+  const secrets = new FakeService(client, { GetSecretValue: GetSecretValueCommand }, () => ({ body: {} }));
   const set = (SecretString: string | undefined) => {
     secrets.answer = () => ({ body: { Name: 'secret', SecretString } });
   };
   set(text);
-  return { secrets, set, client: createSecretsClient({ region: 'eu-central-1', credentials }, secrets) };
+  return { secrets, set, client };
 }

@@ -1,6 +1,12 @@
 import { createHash } from 'node:crypto';
+import {
+  ChangeMessageVisibilityCommand,
+  GetQueueAttributesCommand,
+  SendMessageBatchCommand,
+  SendMessageCommand,
+} from '@aws-sdk/client-sqs';
 import { createSqsClient } from '../../../../../lambda/adapters/sqs/client.ts';
-import { credentials, FakeService, type ServiceAnswer, type ServiceCall } from '../aws-http/fake-service.ts';
+import { FakeService, type ServiceAnswer, type ServiceCall } from '../aws-sdk/fake-service.ts';
 
 export const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
 
@@ -31,10 +37,17 @@ export function take(call: ServiceCall, refusedId?: string): ServiceAnswer {
   return { body: { Successful: entries.filter(({ Id }) => Id !== refusedId).map(takenOf), Failed } };
 }
 
+const commands = {
+  ChangeMessageVisibility: ChangeMessageVisibilityCommand,
+  GetQueueAttributes: GetQueueAttributesCommand,
+  SendMessage: SendMessageCommand,
+  SendMessageBatch: SendMessageBatchCommand,
+};
+
 /** A client of an SQS in memory, which takes every message unless it is told otherwise. */
 export function fakeSqs() {
-  const sqs = new FakeService(take);
-  const client = createSqsClient({ queueUrl, region: 'eu-central-1', credentials }, sqs);
+  const client = createSqsClient(undefined, { region: 'eu-central-1' });
+  const sqs = new FakeService(client, commands, take);
   const sent = () => sqs.calls.filter(({ operation }) => operation.startsWith('Send')).flatMap(entriesOf);
   return { sqs, client, sent };
 }

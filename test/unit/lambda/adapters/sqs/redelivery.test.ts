@@ -15,7 +15,7 @@ it('this delivery stays hidden for whole seconds, at least as long as requested'
 
 it('a delivery whose time is over is an error', async () => {
   const { sqs, client } = fakeSqs();
-  sqs.answer = () => ({ status: 400, body: { __type: 'com.amazonaws.sqs#MessageNotInflight' } });
+  sqs.answer = () => ({ status: 400, body: { name: 'MessageNotInflight' } });
   const redelivery = createSqsRedelivery({ client, queueUrl });
   await expect(redelivery.delay({ receiptHandle: 'handle', delayMs: 1 })).rejects.toThrow(
     'SQS answered ChangeMessageVisibility with 400 MessageNotInflight',

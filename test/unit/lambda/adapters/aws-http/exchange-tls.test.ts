@@ -2,24 +2,19 @@ import { execFile, execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import {
-  type AddressInfo,
-  connect,
-  createServer as createTcpServer,
-  type Server as TcpServer,
-} from 'node:net';
+import type { AddressInfo, Server as TcpServer } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../../support/describe-with.ts';
 import { useTempFolders } from '../../../../support/temp-folder.ts';
 
-const exchangeFile = new URL('../../../../../lambda/adapters/aws-http/socket-exchange.ts', import.meta.url);
+const exchangeFile = new URL('../../../../../lambda/adapters/aws-http/exchange.ts', import.meta.url);
 
 /** What a process of its own gets: only at its start a process can be told whom to trust. */
 const client = `
-  const { SocketExchange } = await import(${JSON.stringify(exchangeFile.href)});
-  const exchange = new SocketExchange({ socketsMax: 2 });
+  const { HttpExchange } = await import(${JSON.stringify(exchangeFile.href)});
+  const exchange = new HttpExchange({ socketsMax: 2 });
   const get = (origin) => exchange.send({
     request: { method: 'GET', origin, path: '/', headers: { host: new URL(origin).host } },
     limits: { connectMs: 5000, answerMs: 5000 },
@@ -73,30 +68,6 @@ describeWith({ title: 'over TLS', found: opensslVersion(), missing: 'It needs op
     expect(await ask(trusting, named, named, numbered)).toEqual([200, 200, 'ERR_TLS_CERT_ALTNAME_INVALID']);
     expect(names).toEqual(['localhost', 'localhost']);
   });
-
-  it('it connects anew if the other side does not go on with the keys of an earlier connection', async () => {
-    const { port, trusting, ask } = await serve((_request, response) => {
-      response.setHeader('connection', 'close');
-      response.end('x');
-    });
-    let resumed = 0;
-    const front = createTcpServer((socket) => {
-      socket.on('error', () => {});
-      socket.once('data', (hello) => {
-        if (hasTicket(hello)) {
-          resumed += 1;
-          socket.resetAndDestroy();
-          return;
-        }
-        const behind = connect(port, '127.0.0.1').on('error', () => {});
-        behind.write(hello);
-        socket.pipe(behind).pipe(socket);
-      });
-    });
-    const origin = `https://localhost:${await listen(front)}`;
-    expect(await ask(trusting, origin, origin, origin)).toEqual([200, 'ECONNRESET', 200]);
-    expect(resumed).toBe(1);
-  });
 });
 
 async function listen(server: TcpServer): Promise<number> {
@@ -105,16 +76,4 @@ async function listen(server: TcpServer): Promise<number> {
     server.close();
   });
   return (server.address() as AddressInfo).port;
-}
-
-/** Whether a ClientHello offers the keys of an earlier connection: its last extension is `pre_shared_key`, 41. */
-function hasTicket(hello: Buffer): boolean {
-  // The record's header, the message's header, the version and the random.
-  let at = 5 + 4 + 2 + 32;
-  at += 1 + hello.readUInt8(at);
-  at += 2 + hello.readUInt16BE(at);
-  at += 1 + hello.readUInt8(at);
-  for (at += 2; at + 4 <= hello.length; at += 4 + hello.readUInt16BE(at + 2))
-    if (hello.readUInt16BE(at) === 41) return true;
-  return false;
 }

@@ -227,7 +227,7 @@ export function endsOf(
   by: Placeholders,
 ): { readonly from: unknown; readonly to: unknown } {
   const [from, to] = [evaluate(range.from, {}, by), evaluate(range.to, {}, by)];
-  if ((orderOf(from, to) ?? 0) > 0) throw new ExpressionError('A range ends before it begins.');
+  if ((orderOf(from, to) ?? 0) > 0) throw new ExpressionError('The end of a range is before its start.');
   return { from, to };
 }
 

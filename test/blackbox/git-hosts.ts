@@ -149,7 +149,8 @@ export function gitHostTests(api: () => Api): void {
       await download(tokens.grace);
       const metered = await api().manage('GET', `/v1/tenants/${place.tenant}/downloads`);
       expect(metered.text).toContain('"forge:2"');
-      const taken = await send(tokens.ada, locks(), { path: 'forced.psd' });
+      const { token } = await api().newToken(place.tenant, { scope: 'write' });
+      const taken = await send(token, locks(), { path: 'forced.psd' });
       const { lock } = z.object({ lock: z.object({ id: z.string() }) }).parse(jsonOf(taken));
       expect((await send(tokens.ada, locks(`/${lock.id}/unlock`), { force: true })).status).toBe(200);
       const audit = await api().manage('GET', `/v1/tenants/${place.tenant}/audit`);

@@ -240,6 +240,11 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
   // The embedded stack runs the handlers that are deployed, over its own ports.
   local: { imports: ['console/build', 'lambda/**', 'local/store', 'local/system'], packages: ['*'] },
+  // DynamoDB's table in this process.
+  'local/table': {
+    imports: ['lambda/adapters/aws-sdk', 'lambda/adapters/dynamodb', 'lambda/domain'],
+    packages: [],
+  },
   // Loopback servers, durable files, processes, and errors for the person who starts it.
   'local/system': { imports: [], packages: ['node:*'] },
   // The store that it brings along is a server of its own, and speaks S3 to the rest.
@@ -273,13 +278,16 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
     packages: ['*'],
   },
   // Each lane of tests stands alone. What several lanes need is in test/support.
-  'test/support': { imports: ['lambda/**', 'local', 'local/store'], packages: ['*'] },
+  'test/support': { imports: ['lambda/**', 'local', 'local/store', 'local/table'], packages: ['*'] },
   'test/unit': {
     imports: ['bench', 'cli/**', 'console/**', 'cost', 'lambda/**', 'lib/**', 'local/**', 'test/support'],
     packages: ['*'],
   },
   // What every implementation of a port must do. Run here on what needs nothing but Node.
-  'test/contract': { imports: ['lambda/**', 'local', 'local/store', 'test/support'], packages: ['*'] },
+  'test/contract': {
+    imports: ['lambda/**', 'local', 'local/store', 'local/table', 'test/support'],
+    packages: ['*'],
+  },
   // What the API answers. It sees URLs alone, so the embedded and the deployed stack both run it.
   'test/blackbox': {
     imports: ['lambda/routes.ts', 'test/support'],

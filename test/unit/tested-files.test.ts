@@ -175,7 +175,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/domain/export/export-keys.ts',
     'lambda/domain/export/formats.ts',
     'lambda/domain/export/work-order.ts',
-    'lambda/use-cases/exports/copy-parts.ts',
     'lambda/use-cases/exports/gather-objects.ts',
     'lambda/use-cases/exports/json-file.ts',
     'lambda/use-cases/exports/plan-archives.ts',

@@ -139,7 +139,7 @@ describe('a deployed function', () => {
 
   it('makes no exports without a queue for them', async () => {
     const variables = { LFS_QUOTA_EXPORT_QUEUE_URL: undefined };
-    await expect(composeExports(variables)).rejects.toThrow('for stages that make exports');
+    await expect(composeExports(variables)).rejects.toThrow('LFS_QUOTA_EXPORT_QUEUE_URL is not set');
     for (const { exportSettings, exportQueue } of await composeExports(variables, [
       'management',
       'refresh',

@@ -1,8 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 import { exportIdPattern } from '../../../../../lambda/domain/export/export-id.ts';
 import { requestKey } from '../../../../../lambda/domain/export/export-keys.ts';
-import { decodeRequested } from '../../../../../lambda/domain/export/requested-objects.ts';
+import {
+  decodeRequested,
+  type RequestedObject,
+} from '../../../../../lambda/domain/export/requested-objects.ts';
 import type { ExportJobs } from '../../../../../lambda/ports/export-jobs.ts';
+import { requestIdOf } from '../../../../../lambda/use-cases/access/request-key.ts';
 import { cancelExport } from '../../../../../lambda/use-cases/exports/cancel-export.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
 import { prepareExport, startsPerDayMax } from '../../../../../lambda/use-cases/exports/start-export.ts';
@@ -66,8 +70,12 @@ describe('an export that is asked for', () => {
     const job = started(await startExport({ ...deps, exportJobs }, { ...wish, objects }));
     expect([job.request.listedObjects, listed]).toEqual([1, objects]);
     expect(job.request.isNamed).toBe(true);
-    const unnamed = { ...wish, objects: [{ oid: 'b'.repeat(64) }] };
-    expect(started(await startExport(deps, unnamed)).request.isNamed).toBe(false);
+    const unnamed = { oid: 'c'.repeat(64) };
+    const isNamed = async (list: readonly RequestedObject[]) =>
+      started(await startExport(deps, { ...wish, objects: list })).request.isNamed;
+    expect(await isNamed([unnamed])).toBe(false);
+    // One name is enough to hide what is in the archive.
+    expect(await isNamed([unnamed, ...objects])).toBe(true);
   });
 
   it('begins later if the queue does not take its first step', async () => {
@@ -76,7 +84,8 @@ describe('an export that is asked for', () => {
     const { deps } = await exportWorld({ exportQueue, log });
     const { exportId } = started(await startExport(deps, wish));
     expect(await deps.exportJobs.read({ tenant: 'acme', exportId })).toBeDefined();
-    expect(entries).toMatchObject([{ level: 'error', message: 'export not advanced' }]);
+    const fields = { tenant: 'acme', exportId, error: new Error('No.') };
+    expect(entries).toEqual([{ level: 'error', message: 'export not advanced', fields }]);
   });
 
   it('needs a place, and learns who has them', async () => {
@@ -90,6 +99,14 @@ describe('an export that is asked for', () => {
       expect(holders.sort()).toEqual(ids);
     }
     expect([messages.length, objects.objectCount]).toEqual([3, before]);
+  });
+
+  it('begins in a place that was there when it was asked for only if it still is', async () => {
+    const { deps } = await exportWorld();
+    const prepared = await Promise.all([1, 2, 3, 4].map(() => prepareExport(deps, { wish })));
+    const kinds: string[] = [];
+    for (const each of prepared) kinds.push(each.kind === 'ready' ? (await each.begin()).kind : each.kind);
+    expect(kinds).toEqual(['started', 'started', 'started', 'full']);
   });
 
   it('leaves no list behind if the last place goes meanwhile', async () => {
@@ -126,7 +143,9 @@ describe('an export that is asked for', () => {
     const exportJobs = withMethod(deps.exportJobs, { create: async () => 'full' });
     const wished = { ...wish, objects: [{ oid: 'b'.repeat(64) }] };
     expect(await startExport({ ...deps, exportJobs }, wished)).toMatchObject({ kind: 'full' });
-    expect(entries).toMatchObject([{ level: 'error', message: 'export not advanced' }]);
+    const exportId = expect.stringMatching(exportIdPattern);
+    const fields = { tenant: 'acme', exportId, error: new Error('No.') };
+    expect(entries).toEqual([{ level: 'error', message: 'export not advanced', fields }]);
   });
 
   it('is not made of a repo that has nothing, or is being deleted', async () => {
@@ -211,6 +230,30 @@ describe('an export that is asked for with a key', () => {
     const { exportId } = started(await startExportOnce(deps, once));
     expect(messages).toEqual([{ tenant: 'acme', exportId, step: { kind: 'advance' } }]);
     expect((await deps.exportJobs.list({ tenant: 'acme', pageSize: 10 })).jobs).toHaveLength(1);
+  });
+
+  it('is answered, and goes on where an attempt died, though it has the last place itself', async () => {
+    const { deps } = await exportWorld();
+    const first = started(await startExportOnce(deps, once));
+    started(await startExport(deps, wish));
+    const second = { ...once, requestKey: 'key-2' };
+    const readTenant = vi.spyOn(deps.ledger, 'readTenant').mockRejectedValueOnce(new Error('Killed.'));
+    await expect(startExportOnce(deps, second)).rejects.toThrow('Killed.');
+    readTenant.mockRestore();
+    expect(await startExport(deps, wish)).toMatchObject({ kind: 'full' });
+    expect(started(await startExportOnce(deps, once)).exportId).toBe(first.exportId);
+    expect(await startExportOnce(deps, second)).toMatchObject({ kind: 'started' });
+  });
+
+  it.each([
+    { credentialId: undefined, purpose: 'start export\nacme' },
+    { credentialId: 'a', purpose: 'start export\nacme\na' },
+  ])('is known to the next version of this code, which must not begin it again: %j', async (given) => {
+    const { deps, clock } = await exportWorld();
+    const { credentialId, purpose } = given;
+    started(await startExportOnce(deps, { ...once, credentialId }));
+    const id = requestIdOf({ purpose, requestKey: once.requestKey });
+    expect(await deps.requestKeys.isKnown({ id, nowMs: clock.nowMs() })).toBe(true);
   });
 
   it('leaves no key behind if it is refused', async () => {

@@ -45,16 +45,15 @@ export async function hashObjects(
   // One that a killed worker left behind is aborted with all others: another may be at the same unit now.
   const scratch = copied.length === 0 ? undefined : await archives.createUpload(key, { withCrc32: true });
   try {
-    const numbers = new Map(copied.map(({ oid }, index) => [oid, index + 1]));
-    const small = objects.filter((object) => !numbers.has(object.oid));
+    const areCopied = new Set(copied);
+    const small = objects.filter((object) => !areCopied.has(object));
     const note = async (object: HashedObject, crc32: number, requests: number) => {
       found.set(object.oid, crc32);
       await onObject({ hashedBytes: object.sizeBytes, requests });
     };
-    await forEachLimited(copied, objectsAtOnce, async (object) => {
+    await forEachLimited(copied.entries(), objectsAtOnce, async ([index, object]) => {
       if (isOver() || !scratch) return;
-      const number = numbers.get(object.oid) ?? 1;
-      const told = await crc32OfCopy(archives, scratch, { number, object });
+      const told = await crc32OfCopy(archives, scratch, { number: index + 1, object });
       if (told !== undefined) return note(object, told, 1);
       const { crc32, requests } = await crc32OfBytes(archives, object);
       await note(object, crc32, 1 + requests);

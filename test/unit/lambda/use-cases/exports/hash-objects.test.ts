@@ -8,7 +8,7 @@ import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts'
 const mebibyte = 1024 ** 2;
 const path = { tenant: 'acme', exportId: 'first' };
 
-/** Hashes objects of these sizes. */
+/** Hashes objects of these sizes. @param options.others sizes of objects that aren't in the store. */
 async function hash(
   sizes: readonly number[],
   {
@@ -16,11 +16,17 @@ async function hash(
     tellsCrc32 = true,
     isOver = (): boolean => false,
     prepare = async (_archives: MemoryArchiveStore) => {},
+    others = [] as readonly number[],
   } = {},
 ) {
   const archives = new MemoryArchiveStore({ tellsCrc32: storeTells });
   const expected = new Map<string, number>();
-  const objects = [];
+  const objects = others.map((sizeBytes, index) => ({
+    oid: `other ${index}`,
+    sizeBytes,
+    key: `acme/app/other ${index}`,
+    etag: '"other"',
+  }));
   for (const [index, sizeBytes] of sizes.entries()) {
     const [oid, bytes] = [String(index), Buffer.alloc(sizeBytes, `object ${index}`)];
     const source = await archives.putSource(`acme/app/${oid}`, bytes);
@@ -63,6 +69,38 @@ describe('the CRC-32 of objects', () => {
     expect(archives.count('createUpload')).toBe(0);
     expect(told.map(({ requests }) => requests).sort()).toEqual([1, 2, 3]);
     expect(archives.count('readInto')).toBe(6);
+  });
+
+  it('is read through a buffer of a piece, or of a smaller object', async () => {
+    const buffers = new Set<number>();
+    const prepare = async (archives: MemoryArchiveStore) => {
+      const readInto = archives.readInto.bind(archives);
+      archives.readInto = (source, range, into) => {
+        buffers.add(into.buffer.byteLength);
+        return readInto(source, range, into);
+      };
+    };
+    await hash([3, 9 * mebibyte], { tellsCrc32: false, prepare });
+    expect(buffers).toEqual(new Set([3, 4 * mebibyte]));
+  });
+
+  it('is that of a copy up to what a store copies in one request, and of no more copies than an upload has parts', async () => {
+    const numbers: number[] = [];
+    const prepare = async (archives: MemoryArchiveStore) => {
+      archives.copyPart = async (_upload, { number, sizeBytes }) => {
+        numbers.push(number);
+        return { number, sizeBytes, etag: '"copy"', crc32: 7 };
+      };
+      archives.readInto = () => Promise.reject(new Error('This one is read.'));
+    };
+    const ofMany = (count: number, sizeBytes: number) =>
+      hash([], { prepare, others: Array.from({ length: count }, () => sizeBytes) });
+    const copyBytesMax = 5 * 1024 ** 3;
+    expect((await ofMany(1, copyBytesMax)).found).toEqual(new Map([['other 0', 7]]));
+    expect((await ofMany(1, copyBytesMax + 1)).found).toEqual(new Error('This one is read.'));
+    numbers.length = 0;
+    expect((await ofMany(10_001, mebibyte)).found).toEqual(new Error('This one is read.'));
+    expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 1));
   });
 
   it('is read where the store does not tell that of a copy', async () => {

@@ -181,6 +181,16 @@ describe('the next step of an export', () => {
   });
 });
 
+it('the archives of an export are numbered from 1, and say how many they are', async () => {
+  const limits = { ...s3Limits, partBytesMin: 200, partBytesMax: 100_000, objectBytesMax: 20_000 };
+  const stack = new ExportStack({ settings: { limits } });
+  for (const text of ['a', 'b', 'c']) await stack.store('app', Buffer.alloc(12_000, text));
+  await stack.start();
+  await advanceExport(stack.deps, exportPath);
+  const keys = (await stack.job()).planned?.volumes.map(({ key }) => key);
+  expect(keys).toEqual([1, 2, 3].map((number) => `_exports/acme/first/1/acme-${number}-of-3.tar`));
+});
+
 describe('an export whose objects vanish', () => {
   it('is planned anew without them, and says which they were', async () => {
     const stack = await begun();

@@ -65,6 +65,16 @@ describe('the CRC-32 of a tenant', () => {
     expect(await secondZip(stack)).toEqual([]);
   });
 
+  it('that are known count as found before others are hashed', async () => {
+    const { stack } = await afterOneZip();
+    await stack.store('app', Buffer.from('this one is new'));
+    await stack.start({ format: 'zip' }, 'second');
+    await stack.deliver();
+    const { state, planned, progress } = await stack.job();
+    expect([state, planned?.volumes]).toEqual(['hashing', []]);
+    expect(progress.hashedBytes).toBe((planned?.objectBytes ?? 0) - 'this one is new'.length);
+  });
+
   it('are kept though they come from several rounds', async () => {
     const { stack } = await afterOneZip({ request: { repo: 'app' } });
     const ofApp = await stack.kept();

@@ -9,17 +9,27 @@ import { exportIdOf, exportWorld, putJob } from './export-world.ts';
 
 const sees = () => true;
 
-it('exports are listed page by page, the newest first', async () => {
+it.each([
+  { pageSize: 1, pages: [[5], [4], [3], [2], [1]] },
+  { pageSize: 2, pages: [[5, 4], [3, 2], [1]] },
+  {
+    pageSize: 3,
+    pages: [
+      [5, 4, 3],
+      [2, 1],
+    ],
+  },
+])('exports are listed in pages of $pageSize, the newest first', async ({ pageSize, pages: expected }) => {
   const { deps, owner } = await exportWorld();
   for (let index = 1; index <= 5; index += 1) await putJob(deps, { exportId: exportIdOf(index) });
   const pages: string[][] = [];
   let cursor: string | null = null;
   do {
-    const page = await listExports(deps, { owner, sees, pageSize: 2, ...(cursor !== null && { cursor }) });
+    const page = await listExports(deps, { owner, sees, pageSize, ...(cursor !== null && { cursor }) });
     pages.push(page.jobs.map(({ exportId }) => exportId));
     cursor = page.nextCursor;
   } while (cursor !== null);
-  expect(pages).toEqual([[exportIdOf(5), exportIdOf(4)], [exportIdOf(3), exportIdOf(2)], [exportIdOf(1)]]);
+  expect(pages).toEqual(expected.map((page) => page.map(exportIdOf)));
 });
 
 it('an export that is older than its tenant is not shown', async () => {

@@ -33,6 +33,12 @@ it('begin in their order, as many as fill the bandwidth', async () => {
   expect(reads.begun).toEqual([0, 1, 2, 3, 4]);
 });
 
+it('fill the bandwidth to the last byte', async () => {
+  const reads = startReads(new ReadTurns(), [6 * mib, 6 * mib, 6 * mib, 6 * mib, 1]);
+  await reads.settle();
+  expect(reads.begun).toEqual([0, 1, 2, 3]);
+});
+
 it('of small ones, only so many are under way', async () => {
   const reads = startReads(
     new ReadTurns(),

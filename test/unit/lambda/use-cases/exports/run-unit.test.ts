@@ -194,6 +194,22 @@ describe('what came of a unit', () => {
   });
 
   it.each(['tar', 'zip'] as const)(
+    'whose time is over before anything is made is nothing if the export was cancelled: no rest is asked for (%s)',
+    async (format) => {
+      const { stack, run } = await begun(format);
+      // Its order was read.
+      stack.archives.after = async ({ name }) => {
+        if (name !== 'get') return;
+        stack.archives.after = () => undefined;
+        await cancelExport(stack.deps, exportPath);
+        stack.messages = [];
+      };
+      expect(await run({}, 0)).toBe('obsolete');
+      expect([await stack.left(), stack.archives.openUploads, stack.messages]).toEqual([[], [], []]);
+    },
+  );
+
+  it.each(['tar', 'zip'] as const)(
     'whose time is over is a part of it: the rest is asked for (%s)',
     async (format) => {
       const { stack, units, run } = await begun(format);

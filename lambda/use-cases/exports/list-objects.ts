@@ -54,7 +54,7 @@ async function openRepos(
   // Asked for at the same time: most tenants need no other.
   const [{ folders }, page] = await Promise.all([
     listTenant(deps, { tenant, onPage: onRequest }),
-    deps.listing.listPage({ prefix: tenantPrefix(tenant), readsEtags: true }),
+    nextPage(deps.listing, { prefix: tenantPrefix(tenant), readsEtags: true }, onRequest),
   ]);
   if (page.isTruncated) return [...folders].filter(isRepoName);
   found.notePage(page);

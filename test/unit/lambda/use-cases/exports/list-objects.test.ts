@@ -94,6 +94,20 @@ describe('the objects of an export', () => {
     expect(listed.kind === 'listed' && listed.objects.map(({ key }) => key)).toEqual([keys[6]]);
   });
 
+  it('are listed with a call after each request, which keeps the lease', async () => {
+    for (const count of [3, 1001]) {
+      const keys = Array.from({ length: count }, (_, index) => `acme/app${index % 3}/${oidOf(index)}`);
+      const deps = store(keys);
+      let calls = 0;
+      const onRequest = async () => {
+        calls += 1;
+      };
+      await listObjects(deps, { ...all, onRequest });
+      // One of them is for the folders.
+      expect(calls).toBe(deps.pages.length + 1);
+    }
+  });
+
   it('are looked for in no folder that is no repo', async () => {
     const keys = Array.from({ length: 1001 }, (_, index) => `acme/app/${oidOf(index)}`);
     const deps = store([...keys, `acme/.hidden/${oidOf(0)}`]);

@@ -175,11 +175,9 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
     'lambda/domain/export/export-keys.ts',
     'lambda/domain/export/formats.ts',
     'lambda/domain/export/work-order.ts',
-    'lambda/use-cases/exports/gather-objects.ts',
     'lambda/use-cases/exports/json-file.ts',
     'lambda/use-cases/exports/plan-archives.ts',
     'lambda/use-cases/exports/plan-hashing.ts',
-    'lambda/use-cases/exports/tidy-up.ts',
     'lambda/use-cases/exports/write-orders.ts',
   ],
   // The archives that plans make, in memory, on a store that refuses what a real one would.

@@ -86,6 +86,8 @@ export class Invariants {
   readonly #lateBounds = new Map<string, LateBound>();
   /** When the last batch was answered. */
   #endedMs = 0;
+  /** When the service last deleted an object. In a giant its bytes stay in the counter until its shard is scanned. */
+  #removedMs = 0;
   #isTenantClosed = false;
   #isCancelled = false;
   /** The highest tenant's limit so far. null: there was none for a moment. */
@@ -129,7 +131,7 @@ export class Invariants {
    */
   get forgottenAtMs(): number {
     const { listedUntilMs = 0, shardsListedUntilMs = 0 } = this.#truth.record ?? {};
-    return Math.max(this.#endedMs, listedUntilMs, shardsListedUntilMs) + forgottenWithinMs;
+    return Math.max(this.#endedMs, this.#removedMs, listedUntilMs, shardsListedUntilMs) + forgottenWithinMs;
   }
 
   /** Checked when nobody has asked for anything for a while: what was refused is not shown as reserved. */
@@ -141,7 +143,8 @@ export class Invariants {
       if (committedBytes === undefined || storedBytes === undefined) continue;
       // What has arrived may not be counted yet.
       const granted = sumBelow(start, truth.promises.grantedWithin(foundDeadWithinMs, nowMs));
-      const late = limitBytes === null ? 0 : Math.max(0, truth.lateBytes(nowMs, start) - limitBytes);
+      const lateBytes = truth.lateBytes(nowMs, start) + truth.onceMoreBytes(start);
+      const late = limitBytes === null ? 0 : Math.max(0, lateBytes - limitBytes);
       const reserved = committedBytes - storedBytes;
       if (reserved > granted + late)
         throw new Violation(
@@ -314,6 +317,7 @@ export class Invariants {
    * was requested after that client's request began.
    */
   checkRemoval(key: string, input: { exports: readonly ExportJob[]; nowMs: number }): void {
+    this.#removedMs = input.nowMs;
     const [, repo = '', oid = ''] = key.split('/');
     this.#checkExported(repo, oid, input);
     const reportedMs = this.#reported.get(`${repo}/${oid}`);

@@ -20,7 +20,8 @@ const stepsAtOnce = 256;
  * set free run up to its next wait before the next event begins.
  */
 export class Scheduler {
-  nowMs = Date.UTC(2026, 0, 1);
+  readonly beganMs = Date.UTC(2026, 0, 1);
+  nowMs = this.beganMs;
   events = 0;
   readonly #heap: Event[] = [];
   readonly #random: Random;

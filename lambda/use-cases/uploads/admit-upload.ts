@@ -178,14 +178,17 @@ function claimsWaitMs({ claimCount }: TenantRecord, claims: ReadonlyMap<string, 
   return claimCount + 1 + claims.size > tenantClaimsMax ? retryAfterMaxMs : lateWaitMs;
 }
 
-/** The recount is queued before the answer: no client is told to retry unless a recount will have the answer. */
+/**
+ * The recount is queued before the answer: no client is told to retry unless a recount will have the answer. And it's
+ * queued after the reservation is gone: one that still read it would show what nobody was granted as reserved.
+ */
 async function deferBatch(
   deps: AdmitUploadDeps,
   { attempt, waitMs, lateUntilMs }: { attempt: BatchAttempt; waitMs: number; lateUntilMs?: number },
 ): Promise<RetryOutcome> {
   const { tenant } = attempt;
-  await deps.queue.request({ tenant, reason: 'refusal', full: false });
   await deps.ledger.deleteReservation(keyOf(attempt));
+  await deps.queue.request({ tenant, reason: 'refusal', full: false });
   return { ...retryLater(deps, waitMs), ...(lateUntilMs !== undefined && { lateUntilMs }) };
 }
 

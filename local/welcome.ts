@@ -20,12 +20,11 @@ export function welcomeLines(
   const admin = adminLine(stack, showsTokens);
   const page = `console ${stack.url}/ (sign in with a token)`;
   if (demo === undefined) return [admin, page, ''];
-  const token = demoTokenLine(demo, showsTokens);
   return [
     admin,
     page,
     '',
-    `The tenant '${demoTenant}' (limit ${formatBytes(demoLimitBytes)}) is ready. ${token}`,
+    demoLine(demo, showsTokens),
     '',
     ...gitLines({ url: stack.url, credentialFile: demo.credentialFile }),
     '',
@@ -34,9 +33,12 @@ export function welcomeLines(
   ];
 }
 
-function demoTokenLine(demo: Demo, showsTokens: boolean): string {
-  if (demo.kind === 'kept') return 'Its token is not shown again.';
-  return `Its write token is ${showsTokens ? demo.token : `in ${demo.credentialFile}`}`;
+/** A kept tenant can have another limit by now, so only a new one's is shown. */
+function demoLine(demo: Demo, showsTokens: boolean): string {
+  if (demo.kind === 'kept')
+    return `The tenant '${demoTenant}' is ready. Its write token is in ${demo.credentialFile}`;
+  const token = showsTokens ? demo.token : `in ${demo.credentialFile}`;
+  return `The tenant '${demoTenant}' (limit ${formatBytes(demoLimitBytes)}) is ready. Its write token is ${token}`;
 }
 
 function adminLine({ adminToken, adminTokenOrigin, dataPath }: EmbeddedStack, showsTokens: boolean): string {

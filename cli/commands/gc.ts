@@ -40,12 +40,13 @@ interface RunOptions extends ApiOptions {
 /** Of a keep-set, or a list of candidates. */
 const transferMs = 10 * 60_000;
 
+const pathOf = (tenant: string, repo: string) => `/v1/tenants/${tenant}/repos/${repo}/cleanup`;
+
 /** `gc open|run|status|cancel`: deletes what no commit of a repo needs any more. */
 export function registerGc(program: Command, context: CliContext): void {
   const group = program
     .command('gc')
     .description('delete the objects of a repo that no commit needs any more');
-  const pathOf = (tenant: string, repo: string) => `/v1/tenants/${tenant}/repos/${repo}/cleanup`;
   const add = (name: string) =>
     withApiOptions(group.command(name))
       .argument('<tenant>', 'name of the tenant', parseTenant)
@@ -78,9 +79,7 @@ export function registerGc(program: Command, context: CliContext): void {
     .option('--older-than <days>', 'keep what was stored in as many days (default: 7)', parseDays)
     .option('--list <file>', 'write what was found into this file: a line each, oid and bytes')
     .option('--no-wait', 'do not wait for its end')
-    .action((tenant: string, repo: string, options: RunOptions) =>
-      run(context, options, { path: pathOf(tenant, repo) }),
-    );
+    .action((tenant: string, repo: string, options: RunOptions) => run(context, options, { tenant, repo }));
 }
 
 async function show(
@@ -96,10 +95,16 @@ async function show(
   });
 }
 
-async function run(context: CliContext, options: RunOptions, { path }: { path: string }): Promise<void> {
+interface RepoOfTenant {
+  readonly tenant: string;
+  readonly repo: string;
+}
+
+async function run(context: CliContext, options: RunOptions, repo: RepoOfTenant): Promise<void> {
+  const path = pathOf(repo.tenant, repo.repo);
   const client = openClient(options, context, managerToken);
   const isQuiet = options.json === true;
-  await checkReady(client, context, path);
+  await checkReady(client, context, repo);
   const keepSet = await readKeepSet(client, context, options);
   await client.busy.during(
     () => 'sending what the clone needs',
@@ -132,14 +137,22 @@ const shown = (body: CleanupBody, context: CliContext): string =>
   asCalled(renderCleanup(body, viewOf(context)), context);
 
 /** Asked before the refs of the remote: those must not be older than the service allows. */
-async function checkReady(client: ApiClient, context: CliContext, path: string): Promise<void> {
-  const cleanup = await client.find({ path, shape: cleanupSchema });
+async function checkReady(
+  client: ApiClient,
+  context: CliContext,
+  { tenant, repo }: RepoOfTenant,
+): Promise<void> {
+  const cleanup = await client.find({ path: pathOf(tenant, repo), shape: cleanupSchema });
   const isOpen = cleanup && ['watching', 'selecting', 'deleting'].includes(cleanup.state);
   if (!isOpen)
-    throw new CliError('No clean-up is open.', { hint: 'Open one with `lfs-quota gc open` first.' });
+    throw new CliError('No clean-up is open.', {
+      hint: `Open one first: lfs-quota gc open ${tenant} ${repo}`,
+    });
   if (cleanup.mayRun) return;
   if (cleanup.state !== 'watching')
-    throw new CliError('A run is under way.', { hint: 'See `lfs-quota gc status`.' });
+    throw new CliError('A run is under way.', {
+      hint: `See how far it is: lfs-quota gc status ${tenant} ${repo}`,
+    });
   const when = formatUntil(cleanup.snapshotFrom, context.nowMs());
   throw new CliError(`Nothing was looked at: this clean-up may be run ${when}.`, {
     hint: 'Until then a push that began before `gc open` may still move its branch.',

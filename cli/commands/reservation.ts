@@ -90,6 +90,10 @@ async function cancelAll(input: {
     },
   );
   if (options.json) context.out(`${JSON.stringify({ tenant, cancelledCount, bytes, hasMore: false })}\n`);
+  else if (cancelledCount === 0)
+    context.out(
+      `Cancelled none: only those in the state "late" can be. See the states: lfs-quota reservation list ${tenant}\n`,
+    );
   else
     context.out(
       `Cancelled ${formatReservations(cancelledCount)}, ${formatBytes(bytes)}. A recount frees their space.\n`,

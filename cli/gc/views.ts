@@ -6,6 +6,9 @@ import type { View } from '../view.ts';
 
 type Sum = CleanupBody['deleted'];
 
+type Recent = NonNullable<NonNullable<CleanupBody['found']>['reserved']>;
+
+const timeOf = (isoDate: string) => `${isoDate.slice(11, 16)} UTC`;
 const sumText = ({ objectCount, bytes }: Sum) => `${formatObjects(objectCount)}, ${formatBytes(bytes)}`;
 
 /** A clean-up for a person: where it stands, what was found, and what to do next. */
@@ -61,9 +64,18 @@ function nextLines(
     case 'selecting':
     case 'deleting':
       return [`It goes on by itself: lfs-quota gc status ${path.tenant} ${path.repo}\n`];
+    case 'done':
+      return found?.reserved
+        ? [keptText(found.reserved, `lfs-quota gc open ${path.tenant} ${path.repo}`)]
+        : [];
     default:
       return [];
   }
+}
+
+/** A run that deletes ends the watch, so objects that it had to leave need a new one. */
+function keptText({ objectCount, until }: Recent, open: string): string {
+  return `${formatObjects(objectCount)} can be uploaded again until ${timeOf(until)}. To delete the rest later: ${open}\n`;
 }
 
 /** What was just uploaded is a candidate once its upload URLs have expired. */
@@ -72,8 +84,7 @@ function nothingText(
   { nowMs, command, cancel }: { nowMs: number; command: string; cancel: string },
 ): string {
   if (!reserved) return `Nothing to delete. To finish: ${cancel}\n`;
-  const time = reserved.until.slice(11, 16);
-  return `Nothing to delete yet: ${formatObjects(reserved.objectCount)} can be uploaded again until ${time} UTC. Run it again ${formatUntil(reserved.until, nowMs)}: ${command}\n`;
+  return `Nothing to delete yet: ${formatObjects(reserved.objectCount)} can be uploaded again until ${timeOf(reserved.until)}. Run it again ${formatUntil(reserved.until, nowMs)}: ${command}\n`;
 }
 
 /** One line, while somebody waits. */

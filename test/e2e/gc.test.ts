@@ -86,6 +86,7 @@ function cleansUp(lying: Lying): void {
   it('does not run before it was opened', async () => {
     const refused = await gc('run', '--clone', clone);
     expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('No clean-up is open.')]);
+    expect(refused.err).toContain('lfs-quota gc open acme game');
     const opened = await gc('open');
     expect(opened).toMatchObject({ code: 0, err: '' });
     expect(opened.out).toContain('acme/game: watching');

@@ -136,6 +136,14 @@ describe('reservation cancel', () => {
     expect(paths()).toEqual([`DELETE ${path}`, `DELETE ${path}`]);
   });
 
+  it('explains why none was cancelled', async () => {
+    const { run } = await start([cancelled(0)]);
+    expect(await run('--all', '--yes')).toMatchObject({
+      code: 0,
+      out: 'Cancelled none: only those in the state "late" can be. See the states: lfs-quota reservation list acme\n',
+    });
+  });
+
   it('gives up nothing unless somebody says yes, and says which', async () => {
     const { paths, run } = await start([], async () => 'n');
     expect(await run('--all')).toMatchObject({ code: 1, out: '' });

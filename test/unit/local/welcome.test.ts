@@ -22,6 +22,13 @@ it('shows tokens on a terminal, and else names the files that have them', () => 
   expect(hidden).toContain('Its write token is in /data/demo.git-credentials\n');
 });
 
+it('shows no limit of a kept tenant, which can have another by now, and where its token is', () => {
+  const demo = { kind: 'kept', credentialFile: '/data/demo.git-credentials' } as const;
+  const lines = welcomeLines({ ...stack, demo }, { showsTokens: true });
+  expect(lines).toContain("The tenant 'demo' is ready. Its write token is in /data/demo.git-credentials");
+  expect(lines.join('\n')).not.toContain('GiB');
+});
+
 it('quotes words for a shell', () => {
   expect(shellQuoted('/plain/path-1.x')).toBe('/plain/path-1.x');
   expect(shellQuoted("/it's a path")).toBe(`'/it'\\''s a path'`);

@@ -68,6 +68,14 @@ it.each<[string, Partial<CleanupBody>, string]>([
     { found: { ...found, candidates: sum(0) } },
     'Nothing to delete. To finish: lfs-quota gc cancel acme game',
   ],
+  [
+    'deleted, but for what was just uploaded',
+    {
+      state: 'done',
+      found: { ...found, reserved: { ...sum(6), until: '2026-11-21T04:40:00Z' } },
+    },
+    '6 objects can be uploaded again until 04:40 UTC. To delete the rest later: lfs-quota gc open acme game',
+  ],
   ['deleting', { state: 'deleting' }, 'It goes on by itself: lfs-quota gc status acme game'],
 ])('a clean-up says what comes next: %s', (_, more, line) => {
   expect(lastLine(more)).toBe(line);

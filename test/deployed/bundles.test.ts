@@ -116,13 +116,12 @@ describeWithEmulator('DEPLOYED_RIE', 'the bundle of a function', (rie) => {
     expect(log).toContain('INIT RTDONE(status: success)');
   });
 
-  it('is at most 365 kB, at most 10 kB if it uses no service, and at most 700 kB with the SDK', () => {
+  it('is at most 700 kB, and at most 10 kB if it uses no service', () => {
     expect([...bundles.keys()].sort()).toEqual(Object.keys(handlerFiles).sort());
     for (const [name, bundle] of bundles) {
       const sizeBytes = statSync(join(bundle, 'index.mjs')).size;
       const isBare = name === 'health' || name === 'notFound';
-      const withoutSdk = isBare ? 10_000 : 365_000;
-      expect(sizeBytes, name).toBeLessThan(name === 'exportArchive' ? 700_000 : withoutSdk);
+      expect(sizeBytes, name).toBeLessThan(isBare ? 10_000 : 700_000);
     }
   });
 });

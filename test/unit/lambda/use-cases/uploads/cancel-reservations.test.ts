@@ -51,9 +51,11 @@ it('leaves what is alive, pending, or is to be looked at', async () => {
   await put('unseen', { lookAtMs: null });
   // A giant's, of which a part was found: by a clock that is ahead.
   await put('partly', { lookAtMs: world.nowMs + 2 * world.deps.settings.clockSkewMs });
+  // Looked at by a clock that is ahead, while its URLs are still valid by this one.
+  await put('early', { deadAtMs: world.nowMs + minute, lookAtMs: world.nowMs + 5 * minute });
   await put('late');
   expect(await cancelLate()).toEqual({ count: 1, bytes: 10, hasMore: false });
-  expect(left().sort()).toEqual(['alive', 'partly', 'pending', 'unseen']);
+  expect(left().sort()).toEqual(['alive', 'early', 'partly', 'pending', 'unseen']);
 });
 
 it('takes those that are named', async () => {

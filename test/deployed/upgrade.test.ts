@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
@@ -68,10 +68,18 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that is upgraded and goes ba
       });
     }
     expect(await deployment.tenantItem(outputs, 'after')).toEqual(kept);
-    const failed = (await deployment.logs.entries()).filter(({ message }) => message === 'request failed');
+    // What a function logs may be there after its answer.
+    const failed = await vi.waitFor(
+      async () => {
+        const entries = await deployment.logs.entries();
+        const found = entries.filter(({ message }) => message === 'request failed');
+        expect(found).toHaveLength(4);
+        return found;
+      },
+      { timeout: 60_000, interval: 500 },
+    );
     const why = /^NewerFormatError: Tenant after was written by a newer version: its items have format 2/;
     const error = expect.objectContaining({ message: expect.stringMatching(why) });
-    expect(failed).toHaveLength(4);
     for (const entry of failed) expect(entry).toMatchObject({ level: 'ERROR', error });
   });
 

@@ -31,7 +31,7 @@ describe('npm start', () => {
     const second = spawnStack(['--port', '0', '--data', data]);
     const place = { url: await second.ready(), token };
     expect((await subscription(place)).limitBytes).toBe(1024 ** 3);
-    expect(second.output.out).toContain('Its token is not shown again.');
+    expect(second.output.out).toContain("The tenant 'demo' is ready. Its write token is in ");
     expect(second.output.out).not.toContain(token);
     second.process.kill('SIGTERM');
     expect(await second.ended()).toEqual({ exitCode: 0, signal: null });

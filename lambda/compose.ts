@@ -1,20 +1,6 @@
 import { createAdopting } from './adapters/adopted/adopting.ts';
-import { createDynamoDbAuditLog } from './adapters/dynamodb/audit-log.ts';
 import { createDynamoDb } from './adapters/dynamodb/client.ts';
-import { createDynamoDbDownloads } from './adapters/dynamodb/downloads.ts';
-import { createDynamoDbExchangeRules } from './adapters/dynamodb/exchange-rules.ts';
-import { createDynamoDbExportJobs } from './adapters/dynamodb/export-jobs.ts';
-import { createDynamoDbFailures } from './adapters/dynamodb/failures.ts';
-import { createDynamoDbHistory } from './adapters/dynamodb/history.ts';
-import { createDynamoDbKeptGrants } from './adapters/dynamodb/kept-grants.ts';
-import { createDynamoDbLedger } from './adapters/dynamodb/ledger.ts';
-import { createDynamoDbLocks } from './adapters/dynamodb/locks.ts';
-import { createDynamoDbMappedRepos } from './adapters/dynamodb/mapped-repos.ts';
-import { createDynamoDbPublicReads } from './adapters/dynamodb/public-reads.ts';
-import { createDynamoDbRequestKeys } from './adapters/dynamodb/request-keys.ts';
-import { createDynamoDbTokenStore } from './adapters/dynamodb/token-store.ts';
-import { createDynamoDbWarnings } from './adapters/dynamodb/warnings.ts';
-import { createDynamoDbWebhooks } from './adapters/dynamodb/webhooks.ts';
+import * as stores from './adapters/dynamodb/stores.ts';
 import { createEventBridge } from './adapters/eventbridge/event-bus.ts';
 import { createHostClient } from './adapters/git-hosts/host-client.ts';
 import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
@@ -249,8 +235,8 @@ const gitHosts = () => gitHostsFromJson(stageJson.gitHosts);
 const people = (tables: ReturnType<typeof table>) => ({
   gitHosts: gitHosts(),
   hostClient: createHostClient(clock),
-  mappedRepos: createDynamoDbMappedRepos(tables),
-  keptGrants: createDynamoDbKeptGrants(tables),
+  mappedRepos: stores.mappedRepos(tables),
+  keptGrants: stores.keptGrants(tables),
   knownPeople: new KnownPeople(),
 });
 
@@ -274,13 +260,13 @@ export function batchDeps() {
     ...scanning(client),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    ledger: createDynamoDbLedger(tables),
-    history: createDynamoDbHistory(tables),
-    warnings: createDynamoDbWarnings(tables),
+    ledger: stores.ledger(tables),
+    history: stores.history(tables),
+    warnings: stores.warnings(tables),
     refusalTally: new RefusalTally(),
-    downloads: createDynamoDbDownloads(tables),
-    publicReads: createDynamoDbPublicReads(tables),
-    tokens: createDynamoDbTokenStore(tables),
+    downloads: stores.downloads(tables),
+    publicReads: stores.publicReads(tables),
+    tokens: stores.tokens(tables),
     ...people(tables),
     store: objectStore(client),
     signer: urlSigner(place),
@@ -291,18 +277,18 @@ export function batchDeps() {
 
 export function verifyDeps() {
   const store = objectStore(bucketClient());
-  return { ...common(), ledger: createDynamoDbLedger(table()), store, queue: queue() };
+  return { ...common(), ledger: stores.ledger(table()), store, queue: queue() };
 }
 
 export function locksDeps() {
   const tables = table();
   return {
     ...common(),
-    ledger: createDynamoDbLedger(tables),
-    tokens: createDynamoDbTokenStore(tables),
+    ledger: stores.ledger(tables),
+    tokens: stores.tokens(tables),
     ...people(tables),
-    locks: createDynamoDbLocks(tables),
-    audit: createDynamoDbAuditLog(tables),
+    locks: stores.locks(tables),
+    audit: stores.audit(tables),
   };
 }
 
@@ -312,11 +298,11 @@ export function subscriptionDeps() {
     ...common(),
     ...scanning(client),
     store: objectStore(client),
-    ledger: createDynamoDbLedger(tables),
-    publicReads: createDynamoDbPublicReads(tables),
-    history: createDynamoDbHistory(tables),
-    warnings: createDynamoDbWarnings(tables),
-    tokens: createDynamoDbTokenStore(tables),
+    ledger: stores.ledger(tables),
+    publicReads: stores.publicReads(tables),
+    history: stores.history(tables),
+    warnings: stores.warnings(tables),
+    tokens: stores.tokens(tables),
     admin: admin(),
     queue: queue(),
     metrics: metrics(),
@@ -329,11 +315,11 @@ export function exchangeDeps() {
     ...common(),
     publicUrl: publicUrl(),
     identities: createIdentityVerifier(issuers()),
-    requestKeys: createDynamoDbRequestKeys(tables),
-    exchangeRules: createDynamoDbExchangeRules(tables),
-    ledger: createDynamoDbLedger(tables),
-    tokens: createDynamoDbTokenStore(tables),
-    audit: createDynamoDbAuditLog(tables),
+    requestKeys: stores.requestKeys(tables),
+    exchangeRules: stores.exchangeRules(tables),
+    ledger: stores.ledger(tables),
+    tokens: stores.tokens(tables),
+    audit: stores.audit(tables),
   };
 }
 
@@ -346,31 +332,31 @@ export function managementDeps() {
     listing: adopting().listing(new ScanListing({ client, retry: { attemptsMax: 4 } })),
     adoptedRepos: adopting().repos,
     store: objectStore(client),
-    ledger: createDynamoDbLedger(tables),
-    audit: createDynamoDbAuditLog(tables),
-    history: createDynamoDbHistory(tables),
-    warnings: createDynamoDbWarnings(tables),
-    downloads: createDynamoDbDownloads(tables),
-    publicReads: createDynamoDbPublicReads(tables),
-    tokens: createDynamoDbTokenStore(tables),
-    requestKeys: createDynamoDbRequestKeys(tables),
-    webhooks: createDynamoDbWebhooks(tables),
+    ledger: stores.ledger(tables),
+    audit: stores.audit(tables),
+    history: stores.history(tables),
+    warnings: stores.warnings(tables),
+    downloads: stores.downloads(tables),
+    publicReads: stores.publicReads(tables),
+    tokens: stores.tokens(tables),
+    requestKeys: stores.requestKeys(tables),
+    webhooks: stores.webhooks(tables),
     webhookQueue: webhookQueue(),
     webhookUrls: (url: string) => isWebhookUrl(url),
-    exchangeRules: createDynamoDbExchangeRules(tables),
+    exchangeRules: stores.exchangeRules(tables),
     issuers: issuers(),
     gitHosts: gitHosts(),
-    mappedRepos: createDynamoDbMappedRepos(tables),
-    locks: createDynamoDbLocks(tables),
+    mappedRepos: stores.mappedRepos(tables),
+    locks: stores.locks(tables),
     admin: admin(),
     queue: queue(),
     ...exportsOfStage(),
-    exportJobs: createDynamoDbExportJobs(tables),
+    exportJobs: stores.exportJobs(tables),
     archives: new S3TextFiles({ client }),
     signer: urlSigner(place),
     queueGauges: queueGauges(),
     storeProbe: storeProbe(client, place),
-    failures: createDynamoDbFailures(tables),
+    failures: stores.failures(tables),
   };
 }
 
@@ -382,17 +368,17 @@ export function reconcileDeps() {
     listing,
     scan: withWorkers(scan, shared),
     store: objectStore(client),
-    ledger: createDynamoDbLedger(tables),
-    history: createDynamoDbHistory(tables),
-    warnings: createDynamoDbWarnings(tables),
-    webhooks: createDynamoDbWebhooks(tables),
-    exportJobs: createDynamoDbExportJobs(tables),
-    locks: createDynamoDbLocks(tables),
-    publicReads: createDynamoDbPublicReads(tables),
-    mappedRepos: createDynamoDbMappedRepos(tables),
+    ledger: stores.ledger(tables),
+    history: stores.history(tables),
+    warnings: stores.warnings(tables),
+    webhooks: stores.webhooks(tables),
+    exportJobs: stores.exportJobs(tables),
+    locks: stores.locks(tables),
+    publicReads: stores.publicReads(tables),
+    mappedRepos: stores.mappedRepos(tables),
     archives: new S3TextFiles({ client }),
     queue: queue(),
-    failures: createDynamoDbFailures(tables),
+    failures: stores.failures(tables),
     metrics: metrics(),
     redelivery: redelivery('LFS_QUOTA_QUEUE_URL'),
   };
@@ -406,21 +392,21 @@ export function refreshDeps() {
   const tables = table();
   return {
     ...common(),
-    ledger: createDynamoDbLedger(tables),
-    warnings: createDynamoDbWarnings(tables),
+    ledger: stores.ledger(tables),
+    warnings: stores.warnings(tables),
     eventBus: eventBus(),
     webhookQueue: webhookQueue(),
     queue: queue(),
     metrics: metrics(),
     ...exportsOfStage(),
-    exportJobs: createDynamoDbExportJobs(tables),
+    exportJobs: stores.exportJobs(tables),
   };
 }
 
 export function webhookDeps() {
   return {
     ...common(),
-    webhooks: createDynamoDbWebhooks(table()),
+    webhooks: stores.webhooks(table()),
     webhookSender: createWebhookSender(),
     redelivery: redelivery('LFS_QUOTA_WEBHOOK_QUEUE_URL'),
   };
@@ -433,13 +419,13 @@ export function exportDeps() {
     redelivery: redelivery('LFS_QUOTA_EXPORT_QUEUE_URL'),
     listing: adopting().listing(new ScanListing({ client: bucketClient(place) })),
     archives: adopting().archives(new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) })),
-    exportJobs: createDynamoDbExportJobs(tables),
-    failures: createDynamoDbFailures(tables),
+    exportJobs: stores.exportJobs(tables),
+    failures: stores.failures(tables),
     ...exportsOfStage(),
   };
 }
 
 export function storeEventsDeps() {
   const adoptedRepos = adopting().repos;
-  return { ...common(), adoptedRepos, ledger: createDynamoDbLedger(table()), queue: queue() };
+  return { ...common(), adoptedRepos, ledger: stores.ledger(table()), queue: queue() };
 }

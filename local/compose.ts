@@ -1,20 +1,4 @@
 import { createAdopting } from '../lambda/adapters/adopted/adopting.ts';
-import { createDynamoDbAuditLog } from '../lambda/adapters/dynamodb/audit-log.ts';
-import { createDynamoDbDownloads } from '../lambda/adapters/dynamodb/downloads.ts';
-import { createDynamoDbExchangeRules } from '../lambda/adapters/dynamodb/exchange-rules.ts';
-import { createDynamoDbExportJobs } from '../lambda/adapters/dynamodb/export-jobs.ts';
-import { createDynamoDbFailures } from '../lambda/adapters/dynamodb/failures.ts';
-import { createDynamoDbHistory } from '../lambda/adapters/dynamodb/history.ts';
-import { createDynamoDbKeptGrants } from '../lambda/adapters/dynamodb/kept-grants.ts';
-import { createDynamoDbLedger } from '../lambda/adapters/dynamodb/ledger.ts';
-import { createDynamoDbLocks } from '../lambda/adapters/dynamodb/locks.ts';
-import { createDynamoDbMappedRepos } from '../lambda/adapters/dynamodb/mapped-repos.ts';
-import { createDynamoDbPublicReads } from '../lambda/adapters/dynamodb/public-reads.ts';
-import { createDynamoDbRequestKeys } from '../lambda/adapters/dynamodb/request-keys.ts';
-import type { Table } from '../lambda/adapters/dynamodb/requests.ts';
-import { createDynamoDbTokenStore } from '../lambda/adapters/dynamodb/token-store.ts';
-import { createDynamoDbWarnings } from '../lambda/adapters/dynamodb/warnings.ts';
-import { createDynamoDbWebhooks } from '../lambda/adapters/dynamodb/webhooks.ts';
 import { createHostClient } from '../lambda/adapters/git-hosts/host-client.ts';
 import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
 import { BucketClient } from '../lambda/adapters/s3/client.ts';
@@ -53,6 +37,7 @@ import { noMetrics } from './no-metrics.ts';
 import { pausingSigner } from './pausing-signer.ts';
 import type { StoreCredentials } from './store/signature-check.ts';
 import type { RunningStore } from './store/start-store.ts';
+import { storesOn } from './table/stores-on.ts';
 import type { Turns } from './turns.ts';
 
 export interface ComposeInput {
@@ -100,7 +85,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
   const deps: Deps = {
-    ...onTable({ client: database.client, tableName: database.tableName }),
+    ...storesOn({ client: database.client, tableName: database.tableName }),
     gitHosts: input.gitHosts,
     hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
     knownPeople: new KnownPeople(),
@@ -144,25 +129,4 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     archiveClient.destroy();
   };
   return { deps, close };
-}
-
-/** What is kept in the table. */
-function onTable(table: Table) {
-  return {
-    ledger: createDynamoDbLedger(table),
-    tokens: createDynamoDbTokenStore(table),
-    requestKeys: createDynamoDbRequestKeys(table),
-    exchangeRules: createDynamoDbExchangeRules(table),
-    audit: createDynamoDbAuditLog(table),
-    downloads: createDynamoDbDownloads(table),
-    publicReads: createDynamoDbPublicReads(table),
-    mappedRepos: createDynamoDbMappedRepos(table),
-    keptGrants: createDynamoDbKeptGrants(table),
-    history: createDynamoDbHistory(table),
-    warnings: createDynamoDbWarnings(table),
-    webhooks: createDynamoDbWebhooks(table),
-    locks: createDynamoDbLocks(table),
-    exportJobs: createDynamoDbExportJobs(table),
-    failures: createDynamoDbFailures(table),
-  };
 }

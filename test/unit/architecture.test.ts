@@ -239,7 +239,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
   // The embedded stack runs the handlers that are deployed, over its own ports.
-  local: { imports: ['console/build', 'lambda/**', 'local/store', 'local/system'], packages: ['*'] },
+  local: {
+    imports: ['console/build', 'lambda/**', 'local/store', 'local/system', 'local/table'],
+    packages: ['*'],
+  },
   // DynamoDB's table in this process.
   'local/table': {
     imports: ['lambda/adapters/aws-sdk', 'lambda/adapters/dynamodb', 'lambda/domain'],

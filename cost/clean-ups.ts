@@ -30,9 +30,8 @@ export function showCleanUp(): Operation {
   return { ...asked, calls: { ...managed, readCleanup: 1 }, tableRounds: 3 };
 }
 
-/** Candidates of one deletion, and those that are deleted at a time. */
-const pieceObjects = 250;
-const deletesAtOnce = 16;
+/** Candidates of one deletion, which one request deletes. */
+const pieceObjects = 1000;
 /** A repo is listed by the first digits of its oids. */
 const digits = 16;
 const pageObjects = 1000;
@@ -81,19 +80,14 @@ export function cleanUpRun({ repoObjects, gone }: CleanUpShape): Operation {
       // The keep-set, and the candidates.
       GET: 1 + files,
       PUT: files,
-      DELETE: gone + 1 + files,
+      // The files go by one, too.
+      DELETE: pieces + 1,
     },
     tableRounds: counted.tableRounds + 14 + 13 * pieces,
-    headRounds:
-      2 +
-      2 * files +
-      Math.floor(gone / pieceObjects) * deleteRounds(pieceObjects) +
-      deleteRounds(gone % pieceObjects),
+    headRounds: 2 + 2 * files + pieces,
     listRounds: counted.listRounds + pages,
   };
 }
-
-const deleteRounds = (objects: number) => Math.ceil(objects / deletesAtOnce);
 
 /** What one clean-up costs, without the pushes that name objects meanwhile. @param polls how often its state is read. */
 export function cleanUpCost(

@@ -100,7 +100,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
     store: adopting.store({
       head: async (key) => head(key),
-      delete: (key, options) => deletes.delete(key, options),
+      delete: (keys, options) => deletes.delete(keys, options),
     }),
     listing,
     adoptedRepos: adopting.repos,

@@ -62,7 +62,12 @@ export class VastStore implements ObjectStore, ObjectListing {
     return found && { ...found, sha256: undefined };
   }
 
-  async delete(key: string): Promise<void> {
+  async delete(keys: readonly string[]): Promise<Map<string, never>> {
+    for (const key of keys) this.#delete(key);
+    return new Map<string, never>();
+  }
+
+  #delete(key: string): void {
     const name = key.slice(this.#prefix.length);
     const found = this.#find(name);
     if (!found) return;

@@ -204,11 +204,9 @@ export class Probe {
     const deadlineMs = Date.now() + deleteMsMax;
     return this.#unlessAborted(async () => {
       for (let tries = 1; ; tries += 1) {
-        try {
-          return await this.#store.delete(key, { deadlineMs });
-        } catch (error) {
-          if (!(error instanceof StoreUnavailableError) || tries >= attemptsMax) throw error;
-        }
+        const error = (await this.#store.delete([key], { deadlineMs })).get(key);
+        if (!error) return;
+        if (tries >= attemptsMax) throw error;
         await systemClock.sleep(200 * tries);
       }
     });

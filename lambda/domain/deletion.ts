@@ -1,3 +1,4 @@
+import { countOf } from './cleanup/prefixes.ts';
 import { isRelied, type Sweep } from './cleanup/watch.ts';
 import { isOid } from './names.ts';
 import type { Settings } from './settings.ts';
@@ -16,6 +17,11 @@ export interface Deletion {
   readonly state: 'marked' | 'deleting' | 'gone';
   /** Name below the repo → bytes. The name is an oid, or whatever else was stored there. */
   readonly objects: ReadonlyMap<string, number>;
+  /**
+   * gone, of a clean-up: what the oids begin with that it has removed, as `prefixText` makes it, instead of `objects`. Each
+   * upload batch reads the records of tens of thousands of them, and this takes a seventh of what names take.
+   */
+  readonly prefixes?: string | undefined;
   /** A marked deletion may be claimed from this time on. deleting: none of its runs began sooner. */
   readonly dueAtMs: number;
   /**
@@ -59,6 +65,11 @@ export interface RemovedObject {
 export function oidsOf(removal: Removal): Map<string, number> {
   const oids = [...removal.objects].filter(([name]) => isOid(name));
   return new Map(oids.map(([oid, { sizeBytes }]) => [oid, sizeBytes]));
+}
+
+/** How many objects it names. */
+export function namedCount({ objects, prefixes }: Deletion): number {
+  return objects.size + (prefixes === undefined ? 0 : countOf(prefixes));
 }
 
 /**

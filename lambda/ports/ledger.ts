@@ -401,7 +401,7 @@ export interface DeletionLedger {
    * Ends a run, if the deletion still belongs to the deleter with this deadline. Objects that are `left` are
    * marked again, due at `dueAtMs`, with the deadline of this run: whoever read them before it cannot claim them. If
    * none is left, the deletion is gone: its record is kept until `keptUntilMs`, or with null removed at once. With a
-   * `removal` it is kept in any case, and then names oids only.
+   * `removal` it is kept in any case, and then names oids only. With `prefixes` it has these instead of names.
    */
   endDeletion(
     input: DeletionKey & {
@@ -410,6 +410,7 @@ export interface DeletionLedger {
       dueAtMs: number;
       keptUntilMs: number | null;
       removal?: Removal;
+      prefixes?: string;
     },
   ): Promise<void>;
   /** Drops the removal of this run: it is taken off the count. */

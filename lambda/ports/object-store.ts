@@ -16,11 +16,14 @@ export interface ObjectStore {
    */
   head(key: string): Promise<StoredObject | undefined>;
   /**
-   * Deletes a key. One that does not exist is no error. The call ends by `deadlineMs`, retries included.
+   * Deletes keys. One that doesn't exist is no error. The call ends by `deadlineMs`, and nothing that it sends lands later.
    *
-   * @throws {StoreUnavailableError} when the store did not answer by then. The object may be gone.
+   * @returns key → why nobody knows whether it's gone. Empty: all of them are.
    */
-  delete(key: string, options: { deadlineMs: number }): Promise<void>;
+  delete(
+    keys: readonly string[],
+    options: { deadlineMs: number },
+  ): Promise<ReadonlyMap<string, StoreUnavailableError>>;
 }
 
 export interface SignUploadInput {

@@ -62,7 +62,7 @@ describe('the store in memory', () => {
     await expect(reading()).rejects.toThrow(SourceGoneError);
     await store.put(source.key, bytes);
     await reading();
-    await store.objects.delete(source.key);
+    await store.objects.delete([source.key]);
     await expect(reading()).rejects.toThrow(SourceGoneError);
   });
 

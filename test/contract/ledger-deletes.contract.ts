@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { prefixText } from '../../lambda/domain/cleanup/prefixes.ts';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { unlimitedRepo } from '../support/tenant-record.ts';
@@ -203,6 +204,22 @@ export function deleteContract(open: () => Promise<LedgerUnderTest>): void {
       const [marked] = await allPages(get().ledger.deletions(tenant));
       expect(marked).toEqual({ ...before, objects: left, dueAtMs: 900, deadlineMs: 1000 });
       expect(await claim(marked)).toBe('claimed');
+    });
+
+    it('are gone, and are recorded by what their names begin with', async () => {
+      const { tenant, key } = await put();
+      await get().ledger.claimDeletion({ tenant, before: deletion('d1'), deadlineMs: 1000 });
+      const prefixes = prefixText([...objects.keys()]);
+      const end = { ...key, deadlineMs: 1000, left: new Map(), dueAtMs: 0, keptUntilMs: 2000, prefixes };
+      await get().ledger.endDeletion(end);
+      const gone = { ...deletion('d1'), objects: new Map(), state: 'gone', prefixes } as const;
+      expect(await allPages(get().ledger.deletions(tenant))).toEqual([
+        { ...gone, dueAtMs: 2000, deadlineMs: 2000 },
+      ]);
+      const again = { ...deletion('d1'), dueAtMs: 3000 };
+      const before = { ...gone, dueAtMs: 2000, deadlineMs: 2000 };
+      expect(await get().ledger.remark({ tenant, before, deletion: again })).toBe('marked');
+      expect(await allPages(get().ledger.deletions(tenant))).toEqual([{ ...again, deadlineMs: 2000 }]);
     });
 
     it('are taken over from a dead deleter by one alone', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { prefixText } from '../../lambda/domain/cleanup/prefixes.ts';
 import { newDeletion, type Removal } from '../../lambda/domain/deletion.ts';
 import { countedNamesMax, type Shard } from '../../lambda/domain/giant/shard.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
@@ -252,14 +253,18 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
       ]),
     };
     /** A run that has ended. */
-    const ended = async (more: { left?: Map<string, number>; keptUntilMs?: number | null }) => {
+    const ended = async (more: {
+      left?: Map<string, number>;
+      keptUntilMs?: number | null;
+      prefixes?: string;
+      removal?: Removal;
+    }) => {
       const tenant = await create();
       const objects = new Map([...removal.objects].map(([name, { sizeBytes }]) => [name, sizeBytes]));
       const deletion = newDeletion({ id: 'd1', repo: 'app', objects, dueAtMs: 700 });
       await get().ledger.putDeletion({ tenant, deletion });
       await get().ledger.claimDeletion({ tenant, before: deletion, deadlineMs: 1000 });
-      const { left = new Map<string, number>(), keptUntilMs = 2000 } = more;
-      const end = { left, keptUntilMs, dueAtMs: 1500, removal };
+      const end = { left: new Map<string, number>(), keptUntilMs: 2000, dueAtMs: 1500, removal, ...more };
       await get().ledger.endDeletion({ tenant, ...key, deadlineMs: 1000, ...end });
       const one = async () => (await allPages(get().ledger.deletions(tenant)))[0];
       return { tenant, one };
@@ -276,6 +281,17 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
         objects: new Map([[oid('a'), 10]]),
         removal,
       });
+    });
+
+    it('is kept beside what the names begin with, and outlived by that', async () => {
+      const objects = new Map([[oid('a'), { sizeBytes: 10, lastModifiedMs: 5 }]]);
+      const prefixes = prefixText(objects.keys());
+      const { tenant, one } = await ended({ prefixes, removal: { ...removal, objects } });
+      const gone = { state: 'gone', objects: new Map(), prefixes };
+      expect(await one()).toMatchObject({ ...gone, removal: { ...removal, objects } });
+      await get().ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
+      expect(await one()).toMatchObject(gone);
+      expect(await one()).not.toHaveProperty('removal');
     });
 
     it('is kept although nothing else of the record would be', async () => {

@@ -174,7 +174,7 @@ export function copyTests(context: Context, skips: ObjectStoreSkips): void {
     });
     await context.target.put(source, Buffer.from('changed'));
     expect((await readObject(context, target)).equals(bytes)).toBe(true);
-    await context.target.store.delete(source, { deadlineMs: Date.now() + 10_000 });
+    await context.target.store.delete([source], { deadlineMs: Date.now() + 10_000 });
     expect((await readObject(context, target)).equals(bytes)).toBe(true);
   });
 

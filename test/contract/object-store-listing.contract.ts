@@ -49,7 +49,7 @@ export function listingTests(context: Context, skips: ObjectStoreSkips): void {
       expect(await keysBelow(target.listing, key)).toContain(key);
     }
     expect(await keysBelow(target.listing, prefix, 1)).toEqual(inByteOrder(keys));
-    for (const key of keys) await target.store.delete(key, soon());
+    for (const key of keys) await target.store.delete([key], soon());
     expect(await keysBelow(target.listing, prefix)).toEqual([]);
   });
 

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { type Context, keysBelow, type ObjectStoreSkips, soon, testUnless } from './object-store-context.ts';
+import {
+  type Context,
+  keysBelow,
+  type ObjectStoreSkips,
+  oddNames,
+  soon,
+  testUnless,
+} from './object-store-context.ts';
 
 /** ObjectStore. */
 export function objectTests(context: Context, skips: ObjectStoreSkips): void {
@@ -25,11 +32,34 @@ export function objectTests(context: Context, skips: ObjectStoreSkips): void {
     ];
     await context.target.put(a, Buffer.from('a'));
     await context.target.put(b, Buffer.from('b'));
-    await store.delete(a, soon());
-    await store.delete(a, soon());
-    await store.delete(never, soon());
+    await store.delete([a], soon());
+    await store.delete([a], soon());
+    await store.delete([never], soon());
     expect(await store.head(a)).toBeUndefined();
     expect(await keysBelow(listing, prefix)).toEqual([b]);
+  });
+
+  test('delete removes many keys: with odd names, and more than one request takes', async () => {
+    const { store, listing } = context.target;
+    const prefix = context.prefix();
+    const keys = [...oddNames, 'a', 'b'].map((text) => prefix + context.names.of(text));
+    for (const key of keys) await context.target.put(key, Buffer.from(key));
+    const [left = '', ...going] = keys;
+    const others = Array.from({ length: 1100 }, (_, index) => prefix + context.names.of(`none-${index}`));
+    expect(await store.delete([...going.slice(0, 3), ...others, ...going.slice(3)], soon())).toEqual(
+      new Map(),
+    );
+    expect(await keysBelow(listing, prefix)).toEqual([left]);
+    expect(await store.delete([], soon())).toEqual(new Map());
+  });
+
+  testUnless(skips.controlCharacters, 'delete removes keys that XML cannot have', async () => {
+    const { store, listing } = context.target;
+    const prefix = context.prefix();
+    const keys = ['\u0001', 'a\tb', 'a\nb', 'a\rb', 'plain'].map((text) => prefix + context.names.of(text));
+    for (const key of keys) await context.target.put(key, Buffer.from('x'));
+    expect(await store.delete(keys, soon())).toEqual(new Map());
+    expect(await keysBelow(listing, prefix)).toEqual([]);
   });
 
   testUnless(skips.keyBesideFolder, 'a key may also be the folder of other keys', async () => {
@@ -39,7 +69,7 @@ export function objectTests(context: Context, skips: ObjectStoreSkips): void {
     expect(await store.head(`${prefix}t/r`)).toMatchObject({ sizeBytes: 3 });
     expect(await store.head(`${prefix}t/r/o`)).toMatchObject({ sizeBytes: 5 });
     expect(await keysBelow(listing, prefix)).toEqual([`${prefix}t/r`, `${prefix}t/r/o`]);
-    await store.delete(`${prefix}t/r`, soon());
+    await store.delete([`${prefix}t/r`], soon());
     expect(await keysBelow(listing, prefix)).toEqual([`${prefix}t/r/o`]);
   });
 }

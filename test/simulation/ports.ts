@@ -74,7 +74,7 @@ async function* pagesOf<T>(actor: Actor, name: keyof Ledger, open: () => AsyncIt
 
 /**
  * The store as one function sees it. A page of a listing has a few keys, so that much can happen between pages. A
- * delete is tried once. If its answer is lost, it may still take effect at any time up to its deadline.
+ * delete of many is tried once, and each key may fail. If its answer is lost, it may still take effect at any time up to its deadline.
  */
 function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
   const { store, pageSize, adopting } = world;
@@ -85,19 +85,34 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
   };
   const bucket: ObjectStore & ObjectListing = {
     head: (key) => actor.operation('store', () => store.head(key)),
-    delete: (key, { deadlineMs }) =>
-      actor.operation(
-        'store',
-        async () => {
-          if (actor.nowMs() > deadlineMs) throw new StoreUnavailableError('The deadline has passed.');
-          // A single attempt, which ends by its deadline.
-          if (!actor.isUnlucky('lostAnswer'))
-            return actor.slowly(deadlineMs - actor.nowMs(), slowDeletes, async () => remove(key));
-          world.later(deadlineMs - actor.nowMs(), () => remove(key));
+    delete: async (keys, { deadlineMs }) => {
+      const failed = new Map<string, StoreUnavailableError>();
+      const deleteSome = async () => {
+        if (actor.nowMs() > deadlineMs) throw new StoreUnavailableError('The deadline has passed.');
+        const leftMs = deadlineMs - actor.nowMs();
+        // A single attempt, which ends by its deadline. Each key goes at a time of its own, so it may be half done.
+        if (actor.isUnlucky('lostAnswer')) {
+          for (const key of keys) world.later(leftMs, () => remove(key));
           throw new StoreUnavailableError('The answer was lost.');
-        },
-        'delete',
-      ),
+        }
+        const middle = Math.ceil(keys.length / 2);
+        for (const key of keys.slice(0, middle)) remove(key);
+        await actor.slowly(leftMs, slowDeletes, async () => {
+          for (const key of keys.slice(middle)) {
+            if (actor.isUnlucky('fail'))
+              failed.set(key, new StoreUnavailableError('Of all keys, not this one.'));
+            else remove(key);
+          }
+        });
+        return failed;
+      };
+      try {
+        return await actor.operation('store', deleteSome, 'delete');
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+        return new Map(keys.map((key) => [key, error]));
+      }
+    },
     listPage: (request) =>
       actor.page(
         'store',
@@ -110,7 +125,7 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
   const listing = adopting.listing({ ...bucket, warmUp: async () => {} });
   return {
     head: (key) => objects.head(key),
-    delete: (key, options) => objects.delete(key, options),
+    delete: (keys, options) => objects.delete(keys, options),
     listPage: (request) => listing.listPage(request),
     listFolders: (request) => listing.listFolders(request),
   };

@@ -104,7 +104,7 @@ export class Truth {
     const key = `${this.tenant}/${name}`;
     this.version += 1;
     if (sizeBytes === undefined) {
-      void this.store.delete(key);
+      void this.store.delete([key]);
       this.stored.delete(name);
     } else {
       this.store.put(key, sizeBytes, undefined, atMs);

@@ -141,7 +141,7 @@ export class World {
     this.#hideOthers(stage.adoptedRepos);
     const store: Truth['store'] = {
       put: (key, ...object) => this.store.put(this.#storedKey(key), ...object),
-      delete: (key) => this.store.delete(this.#storedKey(key)),
+      delete: (keys) => this.store.delete(keys.map((key) => this.#storedKey(key))),
     };
     this.#mutant = input.mutant ?? {};
     this.offerDownload = this.#mutant.offerDownload ?? offerDownload;
@@ -277,7 +277,7 @@ export class World {
     const { truth, invariants } = this.account(tenant);
     this.coverage.deletes += 1;
     invariants.checkRemoval(key, { exports: this.exportJobs.of(tenant), nowMs: this.scheduler.nowMs });
-    void this.store.delete(this.#storedKey(key));
+    void this.store.delete([this.#storedKey(key)]);
     truth.remove(key, this.scheduler.nowMs);
     const place = placeOf(key);
     if (place) this.#notify({ ...place, kind: 'removed', atMs: this.scheduler.nowMs });

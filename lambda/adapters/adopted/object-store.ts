@@ -1,5 +1,5 @@
 import type { AdoptedRepos } from '../../domain/adopted-repos.ts';
-import type { ObjectStore, StoredObject } from '../../ports/object-store.ts';
+import type { ObjectStore, StoredObject, StoreUnavailableError } from '../../ports/object-store.ts';
 
 /** A bucket in which some repos are adopted. */
 export class AdoptedObjectStore implements ObjectStore {
@@ -16,8 +16,17 @@ export class AdoptedObjectStore implements ObjectStore {
     return storedKey === undefined ? undefined : this.#inner.head(storedKey);
   }
 
-  async delete(key: string, options: { deadlineMs: number }): Promise<void> {
-    const storedKey = this.#repos.storedKey(key);
-    if (storedKey !== undefined) await this.#inner.delete(storedKey, options);
+  async delete(
+    keys: readonly string[],
+    options: { deadlineMs: number },
+  ): Promise<ReadonlyMap<string, StoreUnavailableError>> {
+    const byStored = new Map<string, string>();
+    for (const key of keys) {
+      const storedKey = this.#repos.storedKey(key);
+      if (storedKey !== undefined) byStored.set(storedKey, key);
+    }
+    if (byStored.size === 0) return new Map();
+    const failed = await this.#inner.delete([...byStored.keys()], options);
+    return new Map([...failed].map(([storedKey, error]) => [byStored.get(storedKey) ?? storedKey, error]));
   }
 }

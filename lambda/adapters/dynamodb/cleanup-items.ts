@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Cleanup } from '../../domain/cleanup/cleanup.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
 import type { Fields } from './expressions.ts';
-import { dueKey, inKey } from './items.ts';
+import { dueKey, inKey, watchField } from './items.ts';
 
 /** Clean-ups as items, and what batches note for them. */
 
@@ -24,7 +24,7 @@ const selection = z.object({
 
 const cleanupItem = z.object({
   repo: z.string(),
-  watch: z.object({ id: z.string(), openedAtMs: z.number(), untilMs: z.number() }),
+  watch: watchField,
   state: z.enum(['watching', 'selecting', 'deleting', 'done', 'cancelled', 'expired']),
   version: z.number(),
   run: z

@@ -80,6 +80,7 @@ async function remark(table: Table, { tenant, before, deletion }: Input<'remark'
         [byDueIndex.sk]: dueAtMs,
         afterClosingMs,
       }),
+      removing('prefixes'),
     ],
     condition: asRead,
     values: valuesAsRead(before),
@@ -192,9 +193,9 @@ async function claimDeletion(table: Table, input: Input<'claimDeletion'>): Outpu
 }
 
 async function endDeletion(table: Table, input: Input<'endDeletion'>): Output<'endDeletion'> {
-  const { left, dueAtMs, removal } = input;
+  const { left, dueAtMs, removal, prefixes } = input;
   const keptUntilMs = removal ? (input.keptUntilMs ?? 0) : input.keptUntilMs;
-  const removed = removal && { removal: removalField(removal) };
+  const removed = removal && { removal: removalField(removal, { isPacked: prefixes !== undefined }) };
   // If the condition fails, another deleter took over, or this is our own retry.
   const own = {
     key: deletionKey(input),
@@ -209,8 +210,11 @@ async function endDeletion(table: Table, input: Input<'endDeletion'>): Output<'e
     await deleteItem(table, own);
   } else {
     const times = { deadlineMs: keptUntilMs, dueAtMs: keptUntilMs, [byDueIndex.sk]: keptUntilMs };
-    const kept = removal && { ...removed, objects: Object.fromEntries(oidsOf(removal)) };
-    await updateItem(table, { ...own, change: [setting({ state: 'gone', ...times, ...kept })] });
+    const named =
+      prefixes === undefined
+        ? removal && { objects: Object.fromEntries(oidsOf(removal)) }
+        : { objects: {}, prefixes };
+    await updateItem(table, { ...own, change: [setting({ state: 'gone', ...times, ...removed, ...named })] });
   }
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Deletion, Removal } from '../../domain/deletion.ts';
+import type { Deletion, Removal, RemovedObject } from '../../domain/deletion.ts';
 import type { Shard } from '../../domain/giant/shard.ts';
 import { sha256Hex } from '../../domain/hash.ts';
 import type { Reservation } from '../../domain/reservation.ts';
@@ -77,6 +77,14 @@ const countProgress = z.object({
   listRequests: z.number(),
 });
 
+/** The watch of a clean-up, on a repo's item and on its own. */
+export const watchField = z.object({
+  id: z.string(),
+  openedAtMs: z.number(),
+  untilMs: z.number(),
+  hasPrefixes: z.boolean().optional(),
+});
+
 const repoItem = z.object({
   repo: z.string(),
   storedBytes: bytes,
@@ -104,7 +112,7 @@ const repoItem = z.object({
   countPausedAtMs: z.number().optional(),
   steeringVersion: z.number().optional(),
   countCancelledAtMs: z.number().optional(),
-  watch: z.object({ id: z.string(), openedAtMs: z.number(), untilMs: z.number() }).optional(),
+  watch: watchField.optional(),
   endedWatchMs: z.number().optional(),
 });
 
@@ -142,6 +150,7 @@ const deletionItem = z.object({
   repo: z.string(),
   state: z.enum(['marked', 'deleting', 'gone']),
   objects: z.record(z.string(), z.number()),
+  prefixes: z.string().optional(),
   dueAtMs: z.number(),
   deadlineMs: z.number(),
   closedAtMs: z.number().optional(),
@@ -153,6 +162,7 @@ const deletionItem = z.object({
       beganMs: z.number(),
       endedMs: z.number(),
       objects: z.record(z.string(), z.tuple([bytes, z.number().nullable()])),
+      packed: z.string().optional(),
     })
     .optional(),
 });
@@ -324,23 +334,39 @@ export function parseDeletion(item: unknown): Deletion {
     ...rest,
     id: deletionId,
     objects: new Map(Object.entries(objects)),
-    ...(removal && { removal: { ...removal, objects: removedObjects(removal.objects) } }),
+    ...(removal && { removal: parseRemoval(removal) }),
   };
 }
 
-function removedObjects(objects: Record<string, readonly [number, number | null]>): Removal['objects'] {
-  return new Map(
-    Object.entries(objects).map(([name, [sizeBytes, lastModifiedMs]]) => [
-      name,
-      { sizeBytes, lastModifiedMs },
-    ]),
-  );
+function parseRemoval({
+  objects,
+  packed = '',
+  ...removal
+}: NonNullable<z.infer<typeof deletionItem>['removal']>): Removal {
+  const removed = new Map<string, RemovedObject>();
+  for (const [name, [sizeBytes, lastModifiedMs]] of Object.entries(objects))
+    removed.set(name, { sizeBytes, lastModifiedMs });
+  for (const entry of packed.split(' ').filter((text) => text !== '')) {
+    const [oid = '', size = '', time = ''] = entry.split(':');
+    const lastModifiedMs = time === '' ? null : Number.parseInt(time, 36);
+    const object = { sizeBytes: Number.parseInt(size, 36), lastModifiedMs };
+    removed.set(Buffer.from(oid, 'base64').toString('hex'), object);
+  }
+  return { ...removal, objects: removed };
 }
 
-/** A removal as an attribute. */
-export function removalField({ objects, ...removal }: Removal) {
-  const fields = [...objects].map(([name, object]) => [name, [object.sizeBytes, object.lastModifiedMs]]);
-  return { ...removal, objects: Object.fromEntries(fields) };
+/** A removal as an attribute. @param options.isPacked its names are oids, in a text, which takes two thirds of a map. */
+export function removalField({ objects, ...removal }: Removal, { isPacked }: { isPacked: boolean }) {
+  if (!isPacked) {
+    const fields = [...objects].map(([name, object]) => [name, [object.sizeBytes, object.lastModifiedMs]]);
+    return { ...removal, objects: Object.fromEntries(fields) };
+  }
+  const entries = [...objects].map(([oid, { sizeBytes, lastModifiedMs }]) =>
+    [Buffer.from(oid, 'hex').toString('base64'), sizeBytes.toString(36), lastModifiedMs?.toString(36)].join(
+      ':',
+    ),
+  );
+  return { ...removal, objects: {}, packed: entries.join(' ') };
 }
 
 /** @throws {ZodError} when the item is not a shard's. */

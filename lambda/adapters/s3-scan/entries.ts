@@ -1,7 +1,7 @@
 import { pageKeysMax } from '../../domain/scan/page-size.ts';
+import { MalformedPageError } from '../s3/xml.ts';
 import { EtagReader } from './entry-etags.ts';
 import { timeAt } from './entry-time.ts';
-import { MalformedPageError } from './xml.ts';
 
 const contentsOpenLength = '<Contents>'.length;
 const contentsCloseLength = '</Contents>'.length;

@@ -1,7 +1,7 @@
 import type { DelimitedPage } from '../../ports/object-listing.ts';
 import type { AnswerReader } from '../aws-http/exchange.ts';
+import { decodeListedKey, escapedText, MalformedPageError } from '../s3/xml.ts';
 import { checkPageBytes, errorInBody, readListFrame, textToEnd } from './list-frame.ts';
-import { decodeListedKey, escapedText, MalformedPageError } from './xml.ts';
 
 /** Reads a ListObjectsV2 answer with a delimiter, all of it at its end: such pages are few. */
 export class FolderPageReader implements AnswerReader<DelimitedPage> {

@@ -1,4 +1,4 @@
-import { elementText, MalformedPageError, utf8Text } from './xml.ts';
+import { elementText, MalformedPageError, utf8Text } from '../s3/xml.ts';
 
 /** The number of entries is not the page's KeyCount. */
 export class KeyCountError extends MalformedPageError {}

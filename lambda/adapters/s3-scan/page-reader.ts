@@ -1,8 +1,8 @@
 import type { AnswerReader } from '../aws-http/exchange.ts';
+import { utf8Text } from '../s3/xml.ts';
 import { EntryReader, type EntryReaderOptions } from './entries.ts';
 import { checkPageBytes, readListFrame, textToEnd } from './list-frame.ts';
 import { ScannedPage } from './page.ts';
-import { utf8Text } from './xml.ts';
 
 const contentsOpen = Buffer.from('<Contents>');
 const contentsClose = Buffer.from('</Contents>');

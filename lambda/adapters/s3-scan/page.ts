@@ -1,5 +1,5 @@
 import type { ListedPage } from '../../ports/object-listing.ts';
-import { decodeListedKey, unescapeXml, utf8Text } from './xml.ts';
+import { decodeListedKey, unescapeXml, utf8Text } from '../s3/xml.ts';
 
 /** What the reader found in a page. The arrays may be longer than the number of keys. */
 export interface PageParts {

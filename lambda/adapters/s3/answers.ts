@@ -43,7 +43,7 @@ export function emptyReader(): AnswerReader<void> {
 }
 
 /** What an error document says. Undefined if the text is none. */
-function errorIn(text: string): { code: string | undefined; message: string | undefined } {
+export function errorIn(text: string): { code: string | undefined; message: string | undefined } {
   const [, inner] = /<Error>(.*)/s.exec(text) ?? [];
   const part = (name: string) =>
     inner === undefined ? undefined : new RegExp(`<${name}>([^<]+)`).exec(inner)?.[1];

@@ -33,7 +33,7 @@ export interface S3Settings extends BucketPlace {
 
 /** One request, which may take several attempts. */
 export interface StoreCall<T> {
-  readonly method: 'GET' | 'HEAD' | 'DELETE' | 'PUT';
+  readonly method: 'GET' | 'HEAD' | 'DELETE' | 'PUT' | 'POST';
   /** Omitted: the bucket itself. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;

@@ -3,9 +3,16 @@ import { type ObjectStore, type StoredObject, StoreUnavailableError } from '../.
 import { MalformedAnswerError } from '../aws-http/answers.ts';
 import type { AnswerHead, AnswerReader } from '../aws-http/exchange.ts';
 import type { RetrySettings } from '../aws-http/retry.ts';
-import { emptyReader } from './answers.ts';
-import { type BucketClient, DeadlineError } from './client.ts';
-import { translateStoreError } from './errors.ts';
+import { emptyReader, StoreAnswerError } from './answers.ts';
+import { type BucketClient, DeadlineError, type StoreCall } from './client.ts';
+import {
+  type DeletedKeys,
+  deletedReader,
+  deleteRequest,
+  isXmlText,
+  keysPerDelete,
+} from './delete-objects.ts';
+import { StoreRefusedError, translateStoreError } from './errors.ts';
 import { objectLimits } from './object-limits.ts';
 
 /** The objects of one bucket. */
@@ -13,6 +20,7 @@ export class S3ObjectStore implements ObjectStore {
   readonly #client: BucketClient;
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #limits: ReturnType<typeof objectLimits>;
+  #knowsNoBulk = false;
 
   constructor(input: {
     client: BucketClient;
@@ -46,19 +54,97 @@ export class S3ObjectStore implements ObjectStore {
   }
 
   /**
-   * A single attempt: of two, one could land after the object was pushed again. Sends nothing after the deadline, and
+   * By DeleteObjects, if the store knows it: a thousand keys a request. A store that refuses the first such request and
+   * takes single ones isn't asked again. The price: one request more in each process.
+   *
+   * A single attempt for each key: of two, one could land after the object was pushed again. What was refused as a whole, or
+   * isn't named in a complete answer, can't land later, so it's sent on its own. Sends nothing after the deadline, and
    * settles by then.
    *
-   * @throws {StoreUnavailableError} @throws {StoreRefusedError}
+   * @throws {StoreRefusedError}
    */
-  async delete(key: string, { deadlineMs }: { deadlineMs: number }): Promise<void> {
+  async delete(
+    keys: readonly string[],
+    { deadlineMs }: { deadlineMs: number },
+  ): Promise<ReadonlyMap<string, StoreUnavailableError>> {
+    const failed = new Map<string, StoreUnavailableError>();
+    const single: string[] = [];
+    const bulk: string[] = [];
+    for (const key of keys) (isXmlText(key) ? bulk : single).push(key);
+    let isRefused = this.#knowsNoBulk;
+    for (let begin = 0; begin < bulk.length; begin += keysPerDelete) {
+      const some = bulk.slice(begin, begin + keysPerDelete);
+      const outcome = isRefused || some.length === 1 ? 'refused' : await this.#deleteMany(some, deadlineMs);
+      if (outcome === 'refused') {
+        isRefused ||= some.length > 1;
+        single.push(...some);
+        continue;
+      }
+      for (const [key, error] of outcome.failed) failed.set(key, error);
+      single.push(...outcome.unnamed);
+    }
+    const left = single.values();
+    const worker = async () => {
+      for (const key of left) {
+        const error = await this.#deleteOne(key, deadlineMs);
+        if (error) failed.set(key, error);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(deletesAtOnce, single.length) }, worker));
+    // Not before: the store may have refused it because of something else, such as the credentials.
+    if (isRefused && single.length > failed.size) this.#knowsNoBulk = true;
+    return failed;
+  }
+
+  /** @returns `refused`: the store doesn't know the request, or refuses it as a whole. */
+  async #deleteMany(
+    keys: readonly string[],
+    deadlineMs: number,
+  ): Promise<{ failed: ReadonlyMap<string, StoreUnavailableError>; unnamed: readonly string[] } | 'refused'> {
+    let answer: DeletedKeys;
+    try {
+      const limits = { ...this.#limits, answerMs: bulkAnswerFactor * this.#limits.answerMs };
+      answer = await this.#sendDelete({ ...deleteRequest(keys), limits, readerOf: bulkReaderOf }, deadlineMs);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) {
+        const { cause } = error;
+        const isUnknown = cause instanceof StoreAnswerError && unknownStatuses.has(cause.status);
+        // It answered, so nothing lands later.
+        if (isUnknown || cause instanceof MalformedAnswerError) return 'refused';
+        return { failed: new Map(keys.map((key) => [key, error])), unnamed: [] };
+      }
+      if (error instanceof StoreRefusedError) return 'refused';
+      throw error;
+    }
+    const failed = new Map<string, StoreUnavailableError>();
+    for (const [key, { code, message = 'it gave no reason.' }] of answer.failed) {
+      if (code === 'NoSuchKey') continue;
+      const why = `The store did not delete a key (${code}): ${message}`;
+      if (refusedCodes.has(code)) throw new StoreRefusedError(why);
+      failed.set(key, new StoreUnavailableError(why));
+    }
+    return { failed, unnamed: keys.filter((key) => !answer.deleted.has(key) && !answer.failed.has(key)) };
+  }
+
+  /** @returns why nobody knows whether it's gone. */
+  async #deleteOne(key: string, deadlineMs: number): Promise<StoreUnavailableError | undefined> {
+    try {
+      const limits = this.#limits;
+      await this.#sendDelete({ method: 'DELETE', key, limits, readerOf: deleteReaderOf }, deadlineMs);
+      return undefined;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return error;
+      throw error;
+    }
+  }
+
+  /** @throws {StoreUnavailableError} @throws {StoreRefusedError} */
+  async #sendDelete<T>(call: StoreCall<T>, deadlineMs: number): Promise<T> {
     const endsWithinMs = deadlineMs - this.#clock.nowMs();
     if (endsWithinMs <= 0)
       throw new StoreUnavailableError('The deadline for DELETE passed before it was sent.');
-    const limits = { ...this.#limits, attemptsMax: 1 };
-    const readerOf = ({ status }: AnswerHead) => (status >= 200 && status < 300 ? emptyReader() : undefined);
     try {
-      await this.#client.send({ method: 'DELETE', key, limits, endsWithinMs, readerOf });
+      return await this.#client.send({ ...call, limits: { ...call.limits, attemptsMax: 1 }, endsWithinMs });
     } catch (error) {
       if (error instanceof DeadlineError) {
         const message = 'DELETE did not finish by its deadline. The object may be gone.';
@@ -68,6 +154,23 @@ export class S3ObjectStore implements ObjectStore {
     }
   }
 }
+
+/** Single deletes at a time. */
+const deletesAtOnce = 16;
+
+/** A store may take this many times as long for a thousand keys as for one. */
+const bulkAnswerFactor = 3;
+
+/** "I don't know this request", said as a failure. */
+const unknownStatuses: ReadonlySet<number> = new Set([501, 505]);
+
+/** Of a key, for which a retry doesn't help. */
+const refusedCodes: ReadonlySet<string> = new Set(['AccessDenied', 'AllAccessDisabled', 'MethodNotAllowed']);
+
+const deleteReaderOf = ({ status }: AnswerHead) =>
+  status >= 200 && status < 300 ? emptyReader() : undefined;
+
+const bulkReaderOf = ({ status }: AnswerHead) => (status === 200 ? deletedReader() : undefined);
 
 /** Without it, S3 does not say the checksum. */
 const headHeaders = { 'x-amz-checksum-mode': 'ENABLED' };

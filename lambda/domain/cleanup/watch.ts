@@ -7,6 +7,11 @@ export interface Watch {
   readonly openedAtMs: number;
   /** It ends by itself then, in case that nobody ends it. */
   readonly untilMs: number;
+  /**
+   * Every batch that meets its deletions understands records by prefixes. Absent: a version that doesn't has opened it, and
+   * may still run.
+   */
+  readonly hasPrefixes?: boolean | undefined;
 }
 
 /** What makes a deletion one of a clean-up. */

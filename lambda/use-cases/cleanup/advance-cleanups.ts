@@ -10,8 +10,9 @@ import { tidyCleanup } from './tidy-cleanup.ts';
 /**
  * - `done`: nothing more can be done now. What is left waits, and the schedule requests the next run.
  * - `unfinished`: the time was up first.
+ * - `uncounted`: it goes on once a reconcile has taken off what was deleted.
  */
-export type CleanupOutcome = 'done' | 'unfinished';
+export type CleanupOutcome = 'done' | 'unfinished' | 'uncounted';
 
 /**
  * Goes on with the clean-ups of a tenant: looks for candidates, deletes them, or removes what an ended one has left. One
@@ -39,7 +40,7 @@ export async function advanceCleanups(
         continue;
       }
       const outcome = await advance(deps, { tenant, cleanup, isClosed: closedAtMs !== null, untilMs });
-      if (outcome === 'unfinished') return outcome;
+      if (outcome !== 'done') return outcome;
     } catch (error) {
       deps.log.warn('clean-up failed: trying the next one', { tenant, repo, error });
       failure ??= { error };
@@ -72,7 +73,7 @@ async function advance(
         ? await selectCandidates(deps, { tenant, cleanup, untilMs })
         : await sweepCandidates(deps, { tenant, cleanup, untilMs });
     if (next === 'waiting') return 'done';
-    if (next === 'unfinished') return 'unfinished';
+    if (next === 'unfinished' || next === 'uncounted') return next;
     if (next.state !== 'watching' && isUnderWay(next) && clock.nowMs() > untilMs) return 'unfinished';
     cleanup = next;
   }

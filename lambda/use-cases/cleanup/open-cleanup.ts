@@ -27,7 +27,12 @@ export async function openCleanup(
   const openedAtMs = clock.nowMs();
   const opened = await ledger.openWatch({
     ...path,
-    watch: { id: ids.random(16), openedAtMs, untilMs: openedAtMs + settings.cleanupLimitMs },
+    watch: {
+      id: ids.random(16),
+      openedAtMs,
+      untilMs: openedAtMs + settings.cleanupLimitMs,
+      hasPrefixes: true,
+    },
     nowMs: openedAtMs,
   });
   if (opened.kind === 'refused') return { kind: 'busy' };

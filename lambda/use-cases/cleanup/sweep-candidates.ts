@@ -13,7 +13,7 @@ import {
 import { candidatesKey } from '../../domain/cleanup/cleanup-keys.ts';
 import type { PrefixSet } from '../../domain/cleanup/prefixes.ts';
 import { seenAgainFromMs } from '../../domain/cleanup/watch.ts';
-import { type Deletion, isClaimable, newDeletion } from '../../domain/deletion.ts';
+import { type Deletion, isClaimable, namedCount, newDeletion } from '../../domain/deletion.ts';
 import { sumClaims } from '../../domain/reservation.ts';
 import { runDeletion } from '../deletes/run-deletions.ts';
 import { sparedForExports } from '../deletes/spared-for-exports.ts';
@@ -21,10 +21,19 @@ import type { CleanupDeps } from './cleanup-deps.ts';
 import { putCleanup } from './put-cleanup.ts';
 import { readSeen } from './read-seen.ts';
 
-/** Candidates of one deletion. */
-const pieceObjectsMax = 250;
-/** Each upload batch of the repo reads its deletions, also of what has been gone for a while. They name no more. */
-const namedObjectsMax = 2_000;
+interface Bounds {
+  /** Candidates of one deletion. */
+  readonly pieceObjectsMax: number;
+  /** Each upload batch of the repo reads its deletions, also of what has been gone for a while. They name no more. */
+  readonly namedObjectsMax: number;
+}
+/**
+ * As many as one request of the store deletes. A batch reads up to 0.7 MB, and 4 MB in a giant, whose records say what was
+ * removed until a reconcile has taken that off.
+ */
+export const usualBounds: Bounds = { pieceObjectsMax: 1_000, namedObjectsMax: 60_000 };
+/** Of one that an older version opened, whose records have whole names. */
+const olderBounds: Bounds = { pieceObjectsMax: 250, namedObjectsMax: 2_000 };
 /** Until fewer are named, this is how long it waits. */
 const waitMs = 2_000;
 
@@ -33,6 +42,7 @@ interface Sweeping {
   readonly tenant: string;
   readonly selection: Selection;
   readonly watchId: string;
+  readonly bounds: Bounds;
   /** What batches named up to now, since the candidates were chosen. */
   readonly seen: PrefixSet;
   /** What they name from then on is read by each deletion. */
@@ -44,14 +54,15 @@ interface Sweeping {
  * Deletes candidates, a few at a time, in deletions that each see for themselves what nobody has named since.
  *
  * @param input.untilMs no other deletion is begun after this, except that one always is.
- * @returns the clean-up, once nothing is left to be deleted. `unfinished`: the time was up first. `waiting`: nothing more can
- * be done now, or somebody else goes on with it.
+ * @returns the clean-up, once nothing is left to be deleted. `unfinished`: the time was up first. `uncounted`: no more may go
+ * until a reconcile has taken off what was deleted in a giant. `waiting`: nothing more can be done now, or somebody else
+ * goes on with it.
  * @throws {StoreUnavailableError | LedgerUnavailableError} It is to be asked again.
  */
 export async function sweepCandidates(
   deps: CleanupDeps,
   { tenant, cleanup: before, untilMs }: { tenant: string; cleanup: Cleanup; untilMs: number },
-): Promise<Cleanup | 'unfinished' | 'waiting'> {
+): Promise<Cleanup | 'unfinished' | 'uncounted' | 'waiting'> {
   const { clock, settings } = deps;
   const { repo, watch, selection } = before;
   if (!selection) throw new Error('A clean-up that has selected nothing deletes nothing.');
@@ -70,7 +81,8 @@ export async function sweepCandidates(
   const seen = await readSeen(deps, { tenant, watchId, fromMs });
   if (!seen) return endFailed(deps, { tenant, cleanup, failure: tooManyNames });
   const seenFromMs = seenAgainFromMs(settings, readAtMs);
-  const sweeping: Sweeping = { tenant, selection, watchId, seen, seenFromMs, untilMs };
+  const bounds = watch.hasPrefixes ? usualBounds : olderBounds;
+  const sweeping: Sweeping = { tenant, selection, watchId, bounds, seen, seenFromMs, untilMs };
   while (cleanup.progress.file < selection.files) {
     const { file } = cleanup.progress;
     const next = await sweepFile(deps, { ...sweeping, cleanup, file });
@@ -86,7 +98,7 @@ export async function sweepCandidates(
 async function sweepFile(
   deps: CleanupDeps,
   input: Sweeping & { cleanup: Cleanup; file: number },
-): Promise<Cleanup | 'unfinished' | 'waiting'> {
+): Promise<Cleanup | 'unfinished' | 'uncounted' | 'waiting'> {
   const { archives, clock } = deps;
   const { tenant, watchId, selection, file, untilMs } = input;
   let { cleanup } = input;
@@ -95,9 +107,9 @@ async function sweepFile(
   if (!candidates) return endFailed(deps, { tenant, cleanup, failure: noCandidates });
   while (cleanup.progress.file === file) {
     const { line, deleted } = cleanup.progress;
-    const piece = candidates.slice(line, line + pieceObjectsMax);
+    const piece = candidates.slice(line, line + input.bounds.pieceObjectsMax);
     const swept = await sweepPiece(deps, { ...input, repo: cleanup.repo, line, piece });
-    if (swept === 'unfinished' || swept === 'waiting') return swept;
+    if (typeof swept === 'string') return swept;
     const isLast = line + piece.length >= candidates.length;
     const progress: CleanupProgress = {
       file: isLast ? file + 1 : file,
@@ -132,7 +144,7 @@ async function endFailed(
 async function sweepPiece(
   deps: CleanupDeps,
   input: Sweeping & { repo: string; file: number; line: number; piece: readonly Candidate[] },
-): Promise<ReadonlyMap<string, number> | 'unfinished' | 'waiting'> {
+): Promise<ReadonlyMap<string, number> | 'unfinished' | 'uncounted' | 'waiting'> {
   const { ledger, clock, settings } = deps;
   const { tenant, repo, selection, watchId, file, line } = input;
   const left = input.piece.filter(({ oid }) => !input.seen.has(oid));
@@ -155,12 +167,13 @@ async function sweepPiece(
 /**
  * Waits until the repo's deletions name few enough objects. Removes the records that nobody needs any more.
  *
- * @returns the repo's deletions. `waiting`: none of them will be gone soon.
+ * @returns the repo's deletions. `uncounted`: all that are gone wait for a reconcile. `waiting`: none of them will be gone
+ * soon.
  */
 async function roomForMore(
   deps: CleanupDeps,
-  { tenant, repo, untilMs }: { tenant: string; repo: string; untilMs: number },
-): Promise<readonly Deletion[] | 'unfinished' | 'waiting'> {
+  { tenant, repo, bounds, untilMs }: { tenant: string; repo: string; bounds: Bounds; untilMs: number },
+): Promise<readonly Deletion[] | 'unfinished' | 'uncounted' | 'waiting'> {
   const { ledger, clock } = deps;
   for (;;) {
     const kept: Deletion[] = [];
@@ -176,9 +189,11 @@ async function roomForMore(
         });
       else kept.push(deletion);
     }
-    const named = kept.reduce((sum, { objects }) => sum + objects.size, 0);
-    if (named + pieceObjectsMax <= namedObjectsMax) return kept;
-    if (!kept.some(({ state }) => state === 'gone')) return 'waiting';
+    const named = kept.reduce((sum, deletion) => sum + namedCount(deletion), 0);
+    if (named + bounds.pieceObjectsMax <= bounds.namedObjectsMax) return kept;
+    const gone = kept.filter(({ state }) => state === 'gone');
+    if (gone.length === 0) return 'waiting';
+    if (gone.every(({ removal }) => removal)) return 'uncounted';
     if (clock.nowMs() + waitMs > untilMs) return 'unfinished';
     await clock.sleep(waitMs);
   }

@@ -2,10 +2,7 @@ import { type Cleanup, type Selection, tidiedCleanup } from '../../domain/cleanu
 import { candidatesKey, keepSetKey } from '../../domain/cleanup/cleanup-keys.ts';
 import { deleteRunMs } from '../../domain/deletion.ts';
 import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
 import { putCleanup } from './put-cleanup.ts';
-
-const deletesAtOnce = 16;
 
 function candidatesKeys(path: { tenant: string; watchId: string }, { folder, files }: Selection): string[] {
   return Array.from({ length: files }, (_, file) => candidatesKey(path, { folder, file }));
@@ -29,7 +26,7 @@ export async function tidyCleanup(
     const keys = selection ? candidatesKeys(path, selection) : [];
     if (run) keys.push(keepSetKey(path, run.keepSha256));
     const deadlineMs = clock.nowMs() + deleteRunMs;
-    await mapLimited(keys, deletesAtOnce, (key) => store.delete(key, { deadlineMs }));
+    for (const error of (await store.delete(keys, { deadlineMs })).values()) throw error;
     await putCleanup(deps, { tenant, cleanup: tidiedCleanup(cleanup), read: cleanup });
   }
   // Last: by it others find what is left to be done.

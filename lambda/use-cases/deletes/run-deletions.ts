@@ -1,3 +1,4 @@
+import { prefixText } from '../../domain/cleanup/prefixes.ts';
 import {
   type Deletion,
   deleteRunMs,
@@ -21,7 +22,7 @@ import { type Spared, sparedForExports } from './spared-for-exports.ts';
 
 export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
 
-const deletesAtOnce = 16;
+const headsAtOnce = 128;
 /** What waits because of too many claims is tried again after this. */
 const waitingMs = 60 * 60_000;
 
@@ -195,6 +196,8 @@ export async function runDeletion(
     dueAtMs: young.size > 0 ? clock.nowMs() + waitingMs : untilMs,
     keptUntilMs: input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs()),
     ...(removal && { removal }),
+    // A clean-up deletes oids alone.
+    ...(claim.deletion.sweep && record?.watch?.hasPrefixes && { prefixes: prefixText(objects.keys()) }),
   });
   deps.log.info('deleted', {
     tenant,
@@ -292,7 +295,7 @@ async function findMissing(
   const { tenant, repo } = input;
   const missing = new Map<string, RemovedObject>();
   try {
-    await mapLimited([...input.objects], deletesAtOnce, async ([name, sizeBytes]) => {
+    await mapLimited([...input.objects], headsAtOnce, async ([name, sizeBytes]) => {
       const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
       if (!stored) missing.set(name, { sizeBytes, lastModifiedMs: null });
     });
@@ -318,19 +321,29 @@ async function deleteBytes(
   },
 ): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
   const { tenant, repo, deadlineMs, isAsked } = input;
+  const prefix = deletionPrefix({ tenant, repo });
   const removed = new Map<string, RemovedObject>();
-  await mapLimited([...input.objects], deletesAtOnce, async ([name, sizeBytes]) => {
-    const key = `${deletionPrefix({ tenant, repo })}${name}`;
-    try {
-      const stored = isAsked ? await deps.store.head(key) : undefined;
-      await deps.store.delete(key, { deadlineMs });
-      const lastModifiedMs = stored?.lastModifiedMs ?? null;
-      removed.set(name, { sizeBytes: stored?.sizeBytes ?? sizeBytes, lastModifiedMs });
-    } catch (error) {
-      if (!(error instanceof StoreUnavailableError)) throw error;
-    }
-  });
+  const keys: string[] = [];
+  await mapLimited(
+    [...input.objects],
+    isAsked ? headsAtOnce : input.objects.size,
+    async ([name, sizeBytes]) => {
+      const key = `${prefix}${name}`;
+      try {
+        const stored = isAsked ? await deps.store.head(key) : undefined;
+        const lastModifiedMs = stored?.lastModifiedMs ?? null;
+        removed.set(name, { sizeBytes: stored?.sizeBytes ?? sizeBytes, lastModifiedMs });
+        keys.push(key);
+      } catch (error) {
+        if (!(error instanceof StoreUnavailableError)) throw error;
+      }
+    },
+  );
+  const unanswered = await deps.store.delete(keys, { deadlineMs });
+  for (const key of unanswered.keys()) removed.delete(key.slice(prefix.length));
   const failed = input.objects.size - removed.size;
-  if (failed > 0) deps.log.warn('deletes were not answered; they are tried again', { tenant, repo, failed });
+  const [error] = unanswered.values();
+  if (failed > 0)
+    deps.log.warn('deletes were not answered; they are tried again', { tenant, repo, failed, error });
   return failed === 0 ? removed : undefined;
 }

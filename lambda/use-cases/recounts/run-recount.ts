@@ -75,13 +75,16 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
       emptyClosedRepos(deps, timed()),
     );
     const cleaned = await attempt(deps, { tenant, what: 'clean-ups' }, () => advanceCleanups(deps, timed()));
-    const isUnfinished = emptied === 'unfinished' || cleaned === 'unfinished';
+    const isUncounted = cleaned === 'uncounted';
+    const isUnfinished = emptied === 'unfinished' || cleaned === 'unfinished' || isUncounted;
     const isLast = !isUnfinished || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait until the repos are empty.
     const full = isFull && !isUnfinished;
-    const outcome = await recountUnlessDeferred(deps, { ...input, record, full, isLast });
+    const isAwaited = isLast || isUncounted;
+    const outcome = await recountUnlessDeferred(deps, { ...input, record, full, isLast, isAwaited });
     if (outcome === 'unfinished') return requeue(left(request, isFull));
-    if (!isLast) {
+    // Without the reconcile that it waits for, nothing goes on in this run.
+    if (!isLast && !(isUncounted && outcome !== 'done')) {
       record = (await ledger.readTenant(tenant)) ?? record;
       continue;
     }
@@ -142,6 +145,8 @@ function left(request: RecountRequest, full: boolean): Pick<RecountRequest, 'rea
  *
  * @param input.record the tenant as read last.
  * @param input.isLast no other recount follows in this run.
+ * @param input.isAwaited somebody waits for freed space, whoever requested the recount: people after the last one, and a
+ * clean-up that goes on after this one.
  * @returns `unfinished`: the recount must be requested again. `deferred-after-delete`: deferred, although space
  * was freed that is not shown yet.
  */
@@ -151,15 +156,15 @@ async function recountUnlessDeferred(
     record: TenantRecord;
     full: boolean;
     isLast: boolean;
+    isAwaited: boolean;
   },
 ): Promise<'done' | 'unfinished' | 'deferred' | 'deferred-after-delete'> {
-  const { request, record, full, deadlineMs, isLast, isRetry = false } = input;
+  const { request, record, full, deadlineMs, isLast, isAwaited, isRetry = false } = input;
   const { tenant } = request;
   const urgency = isLast ? queuedUrgencyOf(record, request.reason) : 'background';
   if (!isRetry && recountWaitMs(deps.settings, { tenant: record, urgency, nowMs: deps.clock.nowMs() }) > 0) {
     const now = (await deps.ledger.readTenant(tenant)) ?? record;
-    // Somebody waits for freed space, whoever requested the recount.
-    const isFreed = isLast && now.deletedBytes > 0;
+    const isFreed = isAwaited && now.deletedBytes > 0;
     const raised = isFreed && urgency === 'background' ? 'decision' : urgency;
     if (recountDelayMs(deps, { tenant: now, urgency: raised }) > 0)
       return isFreed ? 'deferred-after-delete' : 'deferred';

@@ -1,3 +1,4 @@
+import { PrefixSet } from '../../domain/cleanup/prefixes.ts';
 import { type Deletion, unmarkedObjectsMax } from '../../domain/deletion.ts';
 import { allPages } from '../all-pages.ts';
 import type { Deps } from '../deps.ts';
@@ -31,17 +32,20 @@ export async function keepFromDeletion(
     ? deps.ledger.deletionsNaming({ tenant, repo, oids: asked.keys() })
     : allPages(deps.ledger.deletionsOf({ tenant, repo })));
   const nowMs = deps.clock.nowMs();
+  const gone = new PrefixSet();
   for (const deletion of deletions) {
+    const { state, prefixes = '', objects } = deletion;
     // In a giant repo, the record of what is gone may be kept for longer than it concerns a batch.
-    if (deletion.state === 'gone' && nowMs > deletion.deadlineMs + 2 * deps.settings.clockSkewMs) continue;
+    if (state === 'gone' && nowMs > deletion.deadlineMs + 2 * deps.settings.clockSkewMs) continue;
+    if (state === 'gone') gone.addText(prefixes);
     // What is gone, and was not stored when the store was asked, is uploaded like any other object.
-    const affected = deletion.state === 'gone' ? input.stored : asked;
-    const names = [...deletion.objects.keys()].filter((name) => affected.has(name));
+    const affected = state === 'gone' ? input.stored : asked;
+    const names = [...objects.keys()].filter((name) => affected.has(name));
     if (names.length === 0) continue;
-    if (deletion.state !== 'marked') return 'deleting';
+    if (state !== 'marked') return 'deleting';
     if ((await unmark(deps, { tenant, deletion, names })) === 'refused') return 'deleting';
   }
-  return 'kept';
+  return [...input.stored.keys()].some((oid) => gone.has(oid)) ? 'deleting' : 'kept';
 }
 
 /**

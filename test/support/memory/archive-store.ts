@@ -102,7 +102,7 @@ export class MemoryArchiveStore implements ArchiveStore {
     await this.#call('delete', async () => {
       for (const key of keys) {
         this.#bytes.delete(key);
-        await this.objects.delete(key);
+        await this.objects.delete([key]);
       }
     });
   }

@@ -443,7 +443,8 @@ export class MemoryLedger implements Ledger {
       return found?.dueAtMs === deletion.dueAtMs ? 'marked' : 'superseded';
     const { state, objects, dueAtMs, afterClosingMs } = deletion;
     const after = afterClosingMs === undefined ? {} : { afterClosingMs };
-    deletions.set(keyOf(found), this.#fitting({ ...found, state, objects, dueAtMs, ...after }));
+    const { prefixes: _, ...rest } = found;
+    deletions.set(keyOf(found), this.#fitting({ ...rest, state, objects, dueAtMs, ...after }));
     return 'marked';
   }
 
@@ -498,14 +499,16 @@ export class MemoryLedger implements Ledger {
     const { deletions } = this.#items(input.tenant);
     const found = deletions.get(keyFrom(input));
     if (found?.state !== 'deleting' || found.deadlineMs !== input.deadlineMs) return;
-    const { left, dueAtMs, keptUntilMs, removal } = input;
+    const { left, dueAtMs, keptUntilMs, removal, prefixes } = input;
     if (left.size === 0 && keptUntilMs === null && !removal) return void deletions.delete(keyOf(found));
     const keptMs = keptUntilMs ?? 0;
-    const kept = removal ? oidsOf(removal) : found.objects;
-    const ended: Pick<Deletion, 'state' | 'objects' | 'dueAtMs' | 'deadlineMs'> =
+    const named = removal ? oidsOf(removal) : found.objects;
+    const kept =
+      prefixes === undefined ? { objects: named } : { objects: new Map<string, number>(), prefixes };
+    const ended: Pick<Deletion, 'state' | 'objects' | 'dueAtMs' | 'deadlineMs' | 'prefixes'> =
       left.size > 0
         ? { state: 'marked', objects: left, dueAtMs, deadlineMs: found.deadlineMs }
-        : { state: 'gone', objects: kept, dueAtMs: keptMs, deadlineMs: keptMs };
+        : { state: 'gone', ...kept, dueAtMs: keptMs, deadlineMs: keptMs };
     deletions.set(keyOf(found), this.#fitting({ ...found, ...ended, ...(removal && { removal }) }));
   }
 

@@ -4,7 +4,7 @@ import type {
   ListPageRequest,
   ObjectListing,
 } from '../../../lambda/ports/object-listing.ts';
-import type { ObjectStore, StoredObject } from '../../../lambda/ports/object-store.ts';
+import type { ObjectStore, StoredObject, StoreUnavailableError } from '../../../lambda/ports/object-store.ts';
 import { KeyIndex } from '../../../local/store/key-index.ts';
 
 /**
@@ -49,8 +49,9 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
     return found && { ...found.object, lastModifiedMs: found.lastModifiedMs };
   }
 
-  async delete(key: string): Promise<void> {
-    this.#objects.delete(key);
+  async delete(keys: readonly string[]): Promise<ReadonlyMap<string, StoreUnavailableError>> {
+    for (const key of keys) this.#objects.delete(key);
+    return new Map();
   }
 
   async listPage(request: ListPageRequest): Promise<ListedPage> {

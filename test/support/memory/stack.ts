@@ -1,6 +1,6 @@
 import type { Deletion } from '../../../lambda/domain/deletion.ts';
 import { defaultSettings, type Settings } from '../../../lambda/domain/settings.ts';
-import type { ObjectStore } from '../../../lambda/ports/object-store.ts';
+import { type ObjectStore, StoreUnavailableError } from '../../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../../lambda/ports/recount-queue.ts';
 import { createTenant } from '../../../lambda/use-cases/access/create-tenant.ts';
 import { allPages } from '../../../lambda/use-cases/all-pages.ts';
@@ -33,9 +33,18 @@ export class MemoryStack {
     this.ledger = ledger;
     const store: ObjectStore = {
       head: (key) => objects.head(key),
-      delete: async (key) => {
-        this.beforeDelete(key);
-        await objects.delete(key);
+      delete: async (keys) => {
+        const failed = new Map<string, StoreUnavailableError>();
+        for (const key of keys) {
+          try {
+            this.beforeDelete(key);
+            await objects.delete([key]);
+          } catch (error) {
+            if (!(error instanceof StoreUnavailableError)) throw error;
+            failed.set(key, error);
+          }
+        }
+        return failed;
       },
     };
     this.deps = memoryDeps({

@@ -41,8 +41,7 @@ describe('the calls of a clean-up are those of the model', () => {
   it.each<CleanUpShape>([
     { repoObjects: 400, gone: 0 },
     { repoObjects: 400, gone: 100 },
-    { repoObjects: 400, gone: 250 },
-    { repoObjects: 900, gone: 600 },
+    { repoObjects: 1000, gone: 1000 },
   ])('of a repo of $repoObjects objects, of which $gone go', async (shape) => {
     const made = await Counter.create(quick);
     await made.tokens.put(tokenRecord(manager, { tenant, scope: 'manage', lastUsedAtMs: 9e15 }));
@@ -115,12 +114,12 @@ describe('a month with clean-ups', () => {
     expect(totalOf(named?.cost ?? once.run)).toBeCloseTo(10 * 0.625e-6, 12);
   });
 
-  it('costs a write for each object that goes, and a deletion of 250 objects its size three times', () => {
+  it('costs a write for each object that goes, and a deletion of 1,000 objects its size three times', () => {
     const sizes = { claims: 20, reservations: 0, repos: 4, isFull: false, due: 0 };
     const run = (gone: number) =>
       cleanUpCost({ repoObjects: 1000, gone }, { polls: 0, sizes, basis }).run.table / 0.625e-6;
-    // 18,150 bytes: 18 units, and 1, 2 and 2 in the index. Announced, removed, dirty; the clean-up's item. Six reads.
-    const piece = 250 + 3 * 18 + 5 + 3 + 4 + 6 / 5;
-    expect(run(500) - run(250)).toBeCloseTo(piece, 6);
+    // 71,400 bytes: 70 units, and 1, 2 and 2 in the index. Announced, removed, dirty; the clean-up's item. Six reads.
+    const piece = 1_000 + 3 * 70 + 5 + 3 + 4 + 6 / 5;
+    expect(run(2_000) - run(1_000)).toBeCloseTo(piece, 6);
   });
 });

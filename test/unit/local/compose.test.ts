@@ -52,6 +52,6 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     turns: new Turns(),
   });
   closers.push(close, () => server.close());
-  await deps.store.delete('acme/art/oid', { deadlineMs: Date.now() + 60_000 });
+  await deps.store.delete(['acme/art/oid'], { deadlineMs: Date.now() + 60_000 });
   expect(requests).toBe(1);
 });

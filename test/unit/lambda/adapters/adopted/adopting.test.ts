@@ -45,7 +45,7 @@ describe('objects of an adopted repo', () => {
     expect(await store.head(key)).toMatchObject({ sizeBytes: 7 });
     expect(await store.head(`acme/game2/${oid}`)).toMatchObject({ sizeBytes: 8 });
     expect(await store.head(`acme/game/${oid.replace('a', 'b')}`)).toBeUndefined();
-    await store.delete(key, soon);
+    await store.delete([key], soon);
     expect(await memory.head(stored)).toBeUndefined();
     expect(memory.objectCount).toBe(2);
   });
@@ -53,19 +53,19 @@ describe('objects of an adopted repo', () => {
   it('are all that there is: what is hidden is neither found nor deleted', async () => {
     const store = adopting.store(memory);
     expect(await store.head('acme/game/readme')).toBeUndefined();
-    await store.delete('acme/game/readme', soon);
+    await store.delete(['acme/game/readme'], soon);
     expect(memory.objectCount).toBe(3);
     // The store is not even asked.
     const asked = () => Promise.reject(new Error('Nothing is to be asked.'));
     const unused = adopting.store({ head: asked, delete: asked });
     expect(await unused.head('acme/game/readme')).toBeUndefined();
-    await unused.delete('acme/game/readme', soon);
+    await unused.delete(['acme/game/readme'], soon);
   });
 
   it('are never reached under the name of another tenant', async () => {
     const store = adopting.store(memory);
     await expect(store.head(stored)).rejects.toThrow(AdoptedPathError);
-    await expect(store.delete(stored, soon)).rejects.toThrow(AdoptedPathError);
+    await expect(store.delete([stored], soon)).rejects.toThrow(AdoptedPathError);
     expect(memory.objectCount).toBe(3);
   });
 });

@@ -226,9 +226,22 @@ describe('of a giant', () => {
       ['bb', { sizeBytes: 6, lastModifiedMs: null }],
     ]);
     const field = { ...times, objects: { aa: [4, 5], bb: [6, null] } };
-    expect(removalField({ ...times, objects })).toEqual(field);
+    expect(removalField({ ...times, objects }, { isPacked: false })).toEqual(field);
     const item = { deletionId: 'd', repo: 'app', state: 'gone', objects: {}, dueAtMs: 0, deadlineMs: 0 };
     expect(parseDeletion({ ...item, removal: field }).removal).toEqual({ ...times, objects });
     expect(parseDeletion(item)).not.toHaveProperty('removal');
+  });
+
+  it('what a clean-up removed is kept in a text', () => {
+    const times = { runMs: 1, beganMs: 2, endedMs: 3 };
+    const objects = new Map([
+      ['ab'.repeat(32), { sizeBytes: 40, lastModifiedMs: 1_700_000_000_000 }],
+      ['cd'.repeat(32), { sizeBytes: 0, lastModifiedMs: null }],
+    ]);
+    const field = removalField({ ...times, objects }, { isPacked: true });
+    const packed = `${Buffer.alloc(32, 0xab).toString('base64')}:14:loyw3v28 ${Buffer.alloc(32, 0xcd).toString('base64')}:0:`;
+    expect(field).toEqual({ ...times, objects: {}, packed });
+    const item = { deletionId: 'd', repo: 'app', state: 'gone', objects: {}, dueAtMs: 0, deadlineMs: 0 };
+    expect(parseDeletion({ ...item, removal: field }).removal).toEqual({ ...times, objects });
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { MalformedPageError } from '../../../../../lambda/adapters/s3/xml.ts';
 import { FolderPageReader } from '../../../../../lambda/adapters/s3-scan/folder-page.ts';
-import { MalformedPageError } from '../../../../../lambda/adapters/s3-scan/xml.ts';
 
 const keys = '<Contents><Key>t/a%26b</Key><Size>5</Size><Owner><ID>1</ID></Owner></Contents>';
 const folders =

@@ -204,8 +204,9 @@ describe('going on with the clean-ups of a tenant', () => {
       const deleted: (readonly [string, number | undefined])[] = [];
       const store = {
         ...world.deps.store,
-        delete: async (key: string, limits?: { deadlineMs?: number }) => {
-          deleted.push([key, limits?.deadlineMs]);
+        delete: async (keys: readonly string[], limits?: { deadlineMs?: number }) => {
+          deleted.push(...keys.map((key) => [key, limits?.deadlineMs] as const));
+          return new Map();
         },
       };
       const selection = {

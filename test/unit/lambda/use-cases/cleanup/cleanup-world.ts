@@ -46,8 +46,12 @@ export class CleanupWorld extends MemoryStack {
   }
 
   /** Sends a keep-set, and asks for a run that deletes, unless `more` says otherwise. */
-  async run(keep: readonly number[], more: Partial<CleanupRun> = {}) {
-    const bytes = prefixesOf(keep.map(oidAt));
+  run(keep: readonly number[], more: Partial<CleanupRun> = {}) {
+    return this.runKeeping(keep.map(oidAt), more);
+  }
+
+  async runKeeping(keep: readonly string[], more: Partial<CleanupRun> = {}) {
+    const bytes = prefixesOf(keep);
     const keepSha256 = sha256Hex(bytes);
     const cleanup = await this.cleanup();
     await this.deps.archives.put(keepSetKey({ tenant, watchId: cleanup.watch.id }, keepSha256), bytes);

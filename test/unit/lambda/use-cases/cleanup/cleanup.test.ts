@@ -296,12 +296,15 @@ describe('a run', () => {
   });
 });
 
-describe('a large clean-up', () => {
+describe('a large clean-up that an older version opened', () => {
   it('deletes a few at a time, and waits for the records of what is gone', async () => {
     const world = new CleanupWorld();
     const many = Array.from({ length: 3_000 }, (_, index) => sha256Hex(`many ${index}`));
     for (const oid of many) world.objects.put(`${tenant}/${repo}/${oid}`, 1, undefined, world.nowMs - day);
     await world.create();
+    const openWatch = world.ledger.openWatch.bind(world.ledger);
+    world.ledger.openWatch = ({ watch: { hasPrefixes: _, ...watch }, ...input }) =>
+      openWatch({ ...input, watch });
     await world.opened();
     await world.run([]);
     let mostNamed = 0;

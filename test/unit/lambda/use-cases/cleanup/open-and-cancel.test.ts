@@ -46,14 +46,14 @@ describe('opening a clean-up', () => {
 
   it('finds the one of a repo that was emptied since', async () => {
     const opened = await world.open();
-    for (const index of [0, 1]) await world.objects.delete(`${tenant}/${repo}/${oidAt(index)}`);
+    for (const index of [0, 1]) await world.objects.delete([`${tenant}/${repo}/${oidAt(index)}`]);
     await world.consume({ full: true });
     expect(await world.ledger.readRepo(path)).toMatchObject({ objectCount: 0 });
     expect(await world.open()).toEqual(opened);
   });
 
   it('is refused in a repo that was counted as empty, and is', async () => {
-    for (const index of [0, 1]) await world.objects.delete(`${tenant}/${repo}/${oidAt(index)}`);
+    for (const index of [0, 1]) await world.objects.delete([`${tenant}/${repo}/${oidAt(index)}`]);
     await world.consume({ full: true });
     expect(await openCleanup(world.deps, path)).toEqual({ kind: 'no-repo' });
   });

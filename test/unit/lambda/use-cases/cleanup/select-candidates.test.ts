@@ -188,7 +188,7 @@ describe('the choice of candidates', () => {
 
   it('takes none without a keep-set that was never sent, though it was to be empty', async () => {
     await world.run([]);
-    for (const key of await world.files()) await world.objects.delete(key);
+    for (const key of await world.files()) await world.objects.delete([key]);
     expect(await select()).toMatchObject({ state: 'watching', failure: { reason: 'no-keep-set' } });
   });
 

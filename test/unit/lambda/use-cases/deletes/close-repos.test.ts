@@ -41,7 +41,7 @@ describe('the repos of a closed tenant', () => {
     const found = { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs, epoch: 9 };
     const repo = { repo: 'empty', ...found, covered: new Set<string>(), putsUntilMs: 0 };
     await world.ledger.commitRepo({ tenant, repo, dirtyTokenRead: null });
-    for (const key of await world.keys()) await world.objects.delete(`${tenant}/${key}`);
+    for (const key of await world.keys()) await world.objects.delete([`${tenant}/${key}`]);
     await closeTenant();
     expect((await close()).map(([name]) => name)).toEqual(['app', 'gone']);
   });

@@ -136,7 +136,7 @@ describe('a delete in a giant whose run has died', () => {
   const beginAndDie = async (): Promise<Deletion> => {
     const deletion = await mark({ [oidOf(3)]: 10, [oidOf(4)]: 10 });
     stack.beforeDelete = (key) => {
-      if (key.endsWith(oidOf(3))) void stack.objects.delete(key);
+      if (key.endsWith(oidOf(3))) void stack.objects.delete([key]);
       throw new StoreUnavailableError('No answer.');
     };
     const died = await runDeletion(stack.deps, { tenant, deletion, isClosed: false });
@@ -211,7 +211,7 @@ describe('a delete in a closed giant', () => {
     const deletion = newDeletion({ id: 'd', repo, objects: named, dueAtMs: stack.nowMs + day });
     await stack.ledger.putDeletion({ tenant, deletion });
     stack.beforeDelete = (key) => {
-      void stack.objects.delete(key);
+      void stack.objects.delete([key]);
       throw new StoreUnavailableError('No answer.');
     };
     expect(await runDeletion(stack.deps, { tenant, deletion, isClosed: true })).toMatchObject({

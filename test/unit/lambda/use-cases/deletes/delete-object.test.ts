@@ -438,7 +438,7 @@ describe('a delete that the store does not answer', () => {
   });
 
   it('is found by a recount if it happened after all', async () => {
-    await world.objects.delete(`${tenant}/game/${oid}`);
+    await world.objects.delete([`${tenant}/game/${oid}`]);
     await world.consume();
     expect((await world.record()).counted).toMatchObject({ storedBytes: 20, objectCount: 1 });
   });

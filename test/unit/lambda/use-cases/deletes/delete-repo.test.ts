@@ -120,7 +120,7 @@ describe('a repo that is being deleted', () => {
     expect(await del()).toEqual(plan);
     // Its closing wrote an item of it, which still has no count.
     expect(await del()).toEqual(plan);
-    await world.objects.delete(`${tenant}/game/a`);
+    await world.objects.delete([`${tenant}/game/a`]);
     expect(await del()).toEqual(plan);
     await world.consume();
     expect(await world.keys()).toEqual(['game2/x']);
@@ -135,7 +135,7 @@ describe('a repo that is being deleted', () => {
 
   it('frees what was counted, although somebody removed it around the API since', async () => {
     await open({ 'game/a': 1, 'game/b': 2 });
-    for (const name of ['a', 'b']) await world.objects.delete(`${tenant}/game/${name}`);
+    for (const name of ['a', 'b']) await world.objects.delete([`${tenant}/game/${name}`]);
     expect(await del()).toMatchObject({ objectCount: 2, bytes: 3 });
   });
 

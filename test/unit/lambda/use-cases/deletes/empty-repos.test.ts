@@ -162,8 +162,8 @@ describe('the closed repos of a tenant', () => {
   });
 
   it('are left for later if the time is up, though nothing had to be deleted before', async () => {
-    await world.objects.delete(`${tenant}/a/1`);
-    await world.objects.delete(`${tenant}/a/2`);
+    await world.objects.delete([`${tenant}/a/1`]);
+    await world.objects.delete([`${tenant}/a/2`]);
     await close('a', 'b');
     expect(await empty(-1)).toBe('unfinished');
     expect(await world.keys()).toEqual(['b/1', 'open/1']);

@@ -3,6 +3,7 @@ import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { keptUntilMs, newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
+import { keepFromDeletion } from '../../../../../lambda/use-cases/uploads/keep-from-deletion.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 
 const repo = 'app';
@@ -43,6 +44,25 @@ describe('a deletion of a clean-up', () => {
     expect(await run()).toEqual({ kind: 'ended', heldCount: 0, isWaiting: false, gone: new Map([[b, 2]]) });
     expect(await world.keys()).toEqual([`${repo}/${a}`]);
     expect(await world.ledger.goneOf({ tenant, repo, oids: [a, b] })).toEqual(new Map([[b, world.nowMs]]));
+  });
+
+  it.each([
+    ['by prefixes', true],
+    ['by names, if an older version opened the watch', undefined],
+  ])('records what is gone %s', async (_, hasPrefixes) => {
+    const watch = { ...watchOf('w'), hasPrefixes };
+    await world.ledger.openWatch({ tenant, repo, watch, nowMs: world.nowMs });
+    await run();
+    const names = new Map([
+      [a, 1],
+      [b, 2],
+    ]);
+    const [gone] = await world.deletions();
+    expect(gone).toMatchObject({ state: 'gone', objects: hasPrefixes ? new Map() : names });
+    expect(gone?.prefixes).toBe(hasPrefixes && prefixText([a, b]));
+    // A batch that was told before that they are stored.
+    const asked = { tenant, repo, names, stored: new Map([[b, 2]]), deletionCount: 0 };
+    expect(await keepFromDeletion(world.deps, asked)).toBe('deleting');
   });
 
   it('is done with what was named since, though a reservation holds that, too', async () => {
@@ -87,7 +107,7 @@ describe('a deletion of a clean-up', () => {
     await world.ledger.putDeletion({ tenant, deletion });
     const claim = await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs });
     if (claim.kind === 'refused') throw new Error('It was claimed.');
-    await world.objects.delete(`${tenant}/${repo}/${a}`);
+    await world.objects.delete([`${tenant}/${repo}/${a}`]);
     world.nowMs += minute;
     await runDeletion(world.deps, { tenant, deletion: claim.deletion, isClosed: false });
     const deadlineMs = keptUntilMs(world.deps.settings, world.nowMs);
@@ -115,7 +135,7 @@ describe('a deletion of a clean-up', () => {
     await world.ledger.putDeletion({ tenant, deletion });
     const claim = await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs });
     if (claim.kind === 'refused') throw new Error('It was claimed.');
-    await world.objects.delete(`${tenant}/${repo}/${a}`);
+    await world.objects.delete([`${tenant}/${repo}/${a}`]);
     await named(a, 2000);
     world.nowMs += minute;
     await runDeletion(world.deps, { tenant, deletion: claim.deletion, isClosed: false });

@@ -71,7 +71,7 @@ describe('the deletions that are due', () => {
     };
     expect(await run(9e15)).toBe(true);
     expect(await states()).toEqual(['deleting', 'marked']);
-    const problem = { tenant, repo: 'app', failed: 1 };
+    const problem = { tenant, repo: 'app', failed: 1, error: new StoreUnavailableError('No answer.') };
     expect(warn.mock.calls).toEqual([['deletes were not answered; they are tried again', problem]]);
     warn.mockRestore();
   });
@@ -111,7 +111,10 @@ describe('the deletions that are due', () => {
     const deadlines: number[] = [];
     const store: ObjectStore = {
       head: world.deps.store.head,
-      delete: async (_, { deadlineMs }) => void deadlines.push(deadlineMs),
+      delete: async (keys, { deadlineMs }) => {
+        deadlines.push(...keys.map(() => deadlineMs));
+        return new Map();
+      },
     };
     await runDeletions({ ...world.deps, store }, { tenant, untilMs: 9e15, deletionCount: 0 });
     expect(deadlines).toEqual([world.nowMs + minute, world.nowMs + minute]);
@@ -138,7 +141,7 @@ describe('one deletion', () => {
 
   it('announces nothing if reservations hold all of it, and tells how much', async () => {
     const { world, deletion } = await setUp([oidOf(1)]);
-    await world.objects.delete(`${tenant}/app/${oidOf(1)}`);
+    await world.objects.delete([`${tenant}/app/${oidOf(1)}`]);
     await world.push('app', { [oidOf(1)]: 3 });
     const run = await runDeletion(world.deps, { tenant, deletion, isClosed: false });
     // The push took it out of the deletion.

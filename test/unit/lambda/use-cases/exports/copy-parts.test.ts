@@ -138,7 +138,7 @@ describe('a shard', () => {
     const gone = new SourceGoneError(key);
     archives.before = async ({ name }) => {
       if (name !== 'copyPart') return;
-      await archives.objects.delete(key);
+      await archives.objects.delete([key]);
       if (sizeBytes !== undefined) await archives.put(key, new Uint8Array(sizeBytes));
       throw gone;
     };

@@ -41,7 +41,7 @@ describe('an export that is asked for', () => {
 
   it('may be of a whole tenant, also of one that has nothing', async () => {
     const { deps, objects } = await exportWorld();
-    await objects.delete(`acme/game/${'a'.repeat(64)}`);
+    await objects.delete([`acme/game/${'a'.repeat(64)}`]);
     const readRepo = vi.spyOn(deps.ledger, 'readRepo');
     const job = started(await startExport(deps, { ...wish, repo: null }));
     expect(job.request.repo).toBeNull();

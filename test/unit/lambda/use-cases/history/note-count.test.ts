@@ -30,7 +30,7 @@ describe('a recount', () => {
       refusals: 0,
     };
     expect(await days()).toEqual([first]);
-    await made.objects.delete(`${tenant}/a/${oidOf(1)}`);
+    await made.objects.delete([`${tenant}/a/${oidOf(1)}`]);
     await made.consume({ full: true });
     expect(await days()).toEqual([{ ...first, storedBytes: 20, objectCount: 1 }]);
     made.nowMs += day;
@@ -42,7 +42,7 @@ describe('a recount', () => {
       { day: dayOf(made.nowMs), storedBytes: 21, objectCount: 2, maxStoredBytes: 21, refusals: 0 },
     ]);
     made.nowMs += day;
-    await made.objects.delete(`${tenant}/b/${oidOf(2)}`);
+    await made.objects.delete([`${tenant}/b/${oidOf(2)}`]);
     await made.consume({ full: true });
     expect((await days()).at(-1)).toMatchObject({ storedBytes: 1, maxStoredBytes: 21 });
   });

@@ -47,7 +47,7 @@ describe('a repo of many objects', () => {
 
   it('is listed as a whole again once it has few, and its shards go', async () => {
     for (let index = 0; index < 45; index += 1)
-      await stack.objects.delete(`${tenant}/${repo}/${oidOf(index)}`);
+      await stack.objects.delete([`${tenant}/${repo}/${oidOf(index)}`]);
     stack.nowMs += hour;
     await stack.recount('manual', true);
     expect(await stack.usage()).toEqual({ storedBytes: 150, committedBytes: 150 });
@@ -61,7 +61,7 @@ describe('a repo of many objects', () => {
 describe('a giant that had few objects, and has many again when it is listed', () => {
   it('stays one, keeps its shards, and is counted', async () => {
     for (let index = 0; index < 45; index += 1)
-      await stack.objects.delete(`${tenant}/${repo}/${oidOf(index)}`);
+      await stack.objects.delete([`${tenant}/${repo}/${oidOf(index)}`]);
     stack.nowMs += hour;
     await stack.recount('manual', true);
     expect(await stack.usage()).toEqual({ storedBytes: 150, committedBytes: 150 });
@@ -277,7 +277,7 @@ describe('a delete in a giant', () => {
   it('of one that is gone already has its shard scanned, and no other', async () => {
     const before = await stack.shards();
     await stack.delete(oidOf(3));
-    await stack.objects.delete(`${tenant}/${repo}/${oidOf(3)}`);
+    await stack.objects.delete([`${tenant}/${repo}/${oidOf(3)}`]);
     expect((await stack.recount())[0]).toBe(1);
     expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
     const after = await stack.shards();

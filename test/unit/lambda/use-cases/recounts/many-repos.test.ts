@@ -29,7 +29,7 @@ describe('20,000 repos of 3 objects', () => {
     });
 
     world.put({ [`repo77/${sha(0)}`]: 1000, [`fresh/${sha(1)}`]: 1 });
-    await world.objects.delete(`${tenant}/repo5/${sha(15)}`);
+    await world.objects.delete([`${tenant}/repo5/${sha(15)}`]);
     const third = await measured(world, () => world.consume({ full: true }));
     expect(third.repoWrites).toBe(3);
     expect((await world.record()).counted).toMatchObject({

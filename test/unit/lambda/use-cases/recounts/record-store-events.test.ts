@@ -58,7 +58,7 @@ describe('an event of the store', () => {
 
   it('for a deleted object, for an unknown repo and for a deeper key has the change counted', async () => {
     const world = await counted();
-    await world.objects.delete(`${tenant}/web/${oidOf(2)}`);
+    await world.objects.delete([`${tenant}/web/${oidOf(2)}`]);
     world.put({ 'new/a/deep/file': 7 });
     const changes = [removed(world, 'web', oidOf(2)), created(world, 'new', 'a/deep/file', 7)];
     expect(await tell(world, ...changes)).toEqual({ kind: 'requested', noted: ['web', 'new'] });

@@ -46,7 +46,7 @@ describe('a full count', () => {
     const world = new MemoryStack();
     for (const repo of ['a', 'b', 'c']) fill(world, repo, 3);
     await world.create();
-    for (let index = 0; index < 3; index += 1) await world.objects.delete(`${tenant}/b/${sha(index)}`);
+    for (let index = 0; index < 3; index += 1) await world.objects.delete([`${tenant}/b/${sha(index)}`]);
     await world.consume({ full: true });
     expect(await counts(world)).toEqual({ a: [3, 6], b: [0, 0], c: [3, 6] });
   });

@@ -95,7 +95,7 @@ class Bucket {
           world.objects.put(key, each.sizeBytes);
           this.#waiting.push({ ...where, kind: 'created', sizeBytes: each.sizeBytes });
         } else {
-          await world.objects.delete(key);
+          await world.objects.delete([key]);
           this.#waiting.push({ ...where, kind: 'removed' });
         }
       }

@@ -104,7 +104,7 @@ describe('a repo', () => {
   it('that is empty stays marked, and that can be changed', async () => {
     const { deps, change, found } = await setUp();
     await change(100);
-    await deps.store.delete(objectKey, { deadlineMs: Number.MAX_SAFE_INTEGER });
+    await deps.store.delete([objectKey], { deadlineMs: Number.MAX_SAFE_INTEGER });
     expect(await change(50)).toMatchObject({ kind: 'changed', before: { monthlyLimitBytes: 100 } });
     expect(await found()).toMatchObject({ monthlyLimitBytes: 50 });
   });

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { newDeletion, unmarkedObjectsMax } from '../../../../../lambda/domain/deletion.ts';
 import { keepFromDeletion } from '../../../../../lambda/use-cases/uploads/keep-from-deletion.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
@@ -65,6 +66,21 @@ describe.each([
     expect(await keep(['a'], ['a'])).toBe('deleting');
     expect(await keep(['a'])).toBe('kept');
     expect(await left()).toEqual([['a']]);
+  });
+
+  it('waits for what is gone by what its name begins with, if the store said it had it', async () => {
+    const [gone, other] = ['a'.repeat(64), 'b'.repeat(64)];
+    const prefixes = prefixText([gone]);
+    const deletion = newDeletion({ id: 'd1', repo, objects: new Map(), dueAtMs: 0 });
+    const deadlineMs = world.nowMs + minute;
+    await world.ledger.putDeletion({
+      tenant,
+      deletion: { ...deletion, state: 'gone', deadlineMs, prefixes },
+    });
+    expect(await keep([gone, other], [gone, other])).toBe('deleting');
+    expect(await keep([gone, other], [other])).toBe('kept');
+    world.nowMs = deadlineMs + 2 * world.deps.settings.clockSkewMs + 1;
+    expect(await keep([gone], [gone])).toBe('kept');
   });
 
   it('waits no longer for what is gone once its record is no concern of theirs, by every clock', async () => {

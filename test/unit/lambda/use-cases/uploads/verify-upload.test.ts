@@ -31,7 +31,7 @@ describe('a verify', () => {
     expect(await verify()).toEqual({ kind: 'verified' });
     expect(world.requests).toEqual([{ tenant, reason: 'verify', full: false }]);
     expect(await verify({ sizeBytes: 11 })).toEqual({ kind: 'wrong-size', storedBytes: 10 });
-    await world.objects.delete(`${tenant}/app/${oid}`);
+    await world.objects.delete([`${tenant}/app/${oid}`]);
     expect(await verify()).toEqual({ kind: 'missing' });
     expect(reservation()).toEqual(before);
   });

@@ -22,7 +22,7 @@ export function utf8Text(bytes: Buffer): string {
   try {
     return strictUtf8.decode(bytes);
   } catch (cause) {
-    throw new MalformedPageError('The page contains bytes that are not UTF-8.', { cause });
+    throw new MalformedPageError("The page contains bytes that aren't UTF-8.", { cause });
   }
 }
 
@@ -32,8 +32,7 @@ const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 export function unescapeXml(text: string): string {
   if (!text.includes('&')) return text;
   const unescaped = text.replace(/&([^;&]*);?/g, (whole, name: string) => {
-    if (!whole.endsWith(';'))
-      throw new MalformedPageError('The page contains an "&" that does not begin an entity.');
+    if (!whole.endsWith(';')) throw new MalformedPageError('The page contains an "&" that starts no entity.');
     const code = codePointOf(name);
     const known = entities[name];
     if (known !== undefined) return known;
@@ -66,7 +65,7 @@ export function decodeListedKey(text: string, { isUrlEncoded }: { isUrlEncoded: 
     return decodeURIComponent(key.replaceAll('+', ' '));
   } catch (cause) {
     throw new MalformedPageError(
-      'The page contains a key that is not URL-encoded, although its EncodingType is url.',
+      "The page contains a key that isn't URL-encoded, although its EncodingType is url.",
       { cause },
     );
   }

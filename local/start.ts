@@ -23,7 +23,6 @@ import { Cleanup } from './cleanup.ts';
 import { composeEmbedded } from './compose.ts';
 import { type DataFolder, openDataFolder } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
-import { removeExpired } from './data/expired-items.ts';
 import { adminTokenOf, storeCredentialsOf } from './data/secrets.ts';
 import { type Demo, ensureDemo } from './demo-tenant.ts';
 import { requireFreeNames } from './free-names.ts';
@@ -126,7 +125,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const url = `http://127.0.0.1:${front.port}`;
   onProgress(`object store ${store.url}`);
 
-  const database = await openDatabase(folder.databasePath, { turns });
+  const database = await openDatabase(folder.databasePath);
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
 
@@ -208,7 +207,7 @@ async function startBackground(input: {
   const timed = { clock: systemClock, timers: systemTimers, log: deps.log };
   const schedule = startSchedule(created.refresh, timed);
   cleanup.add(() => schedule.close(graceMs));
-  const sweep = startExpirySweep((page) => removeExpired(database, page), timed);
+  const sweep = startExpirySweep(database.removeExpired, timed);
   cleanup.add(() => sweep.close(graceMs));
   return created.http;
 }

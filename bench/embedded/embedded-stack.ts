@@ -18,6 +18,7 @@ export interface Tenant {
 /** A stack as `npm start` runs it, in a process of its own. */
 export interface EmbeddedStack {
   readonly url: string;
+  readonly pid: number;
   /** Ends it, and removes its data. */
   stop(): Promise<void>;
 }
@@ -46,7 +47,7 @@ export async function startStack(
   };
   for (;;) {
     const url = /^ready (http:\S+)$/m.exec(out)?.[1];
-    if (url !== undefined) return { url, stop };
+    if (url !== undefined) return { url, pid: child.pid ?? 0, stop };
     if (child.exitCode !== null) throw new Error(`The stack ended: ${out}`);
     await sleep(20);
   }

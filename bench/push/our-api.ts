@@ -75,7 +75,7 @@ async function compose(
   const { storeUrl, queue } = input;
   const turns = new Turns();
   const { deps } = parts.composeEmbedded({
-    database: await parts.openDatabase(join(input.folder, 'table'), { turns }),
+    database: await parts.openDatabase(join(input.folder, 'table')),
     store: { url: storeUrl, bucket, credentials, head: () => undefined },
     queue,
     exportQueue: { send: async () => {} },

@@ -5,6 +5,7 @@ import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
 import { readIfThere, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
 import { errorCode, StartupError } from '../system/startup-error.ts';
 import { lockFolder } from './folder-lock.ts';
+import { adoptConverted, tableFolder, writeConverted } from './older-folder.ts';
 
 /** The folder of `--data`, and the paths below it. */
 export interface DataFolder {
@@ -21,8 +22,9 @@ export interface DataFolder {
  * Raise it with every change that an older release could not read. This one reads all older formats.
  *
  * 1 → 2: reservations and deletions have their repo in their key.
+ * 2 → 3: the table is no longer dynalite's (older-folder.ts).
  */
-const folderFormat = 2;
+const folderFormat = 3;
 
 const formatFile = 'format.json';
 
@@ -50,7 +52,7 @@ export async function openDataFolder(dataDir: string): Promise<DataFolder> {
     throw error;
   }
   const [databasePath, storePath, queuePath] = [
-    join(path, 'database'),
+    join(path, tableFolder),
     join(path, 'store'),
     join(path, 'queue'),
   ];
@@ -111,7 +113,7 @@ async function refuseForeignFolder(path: string): Promise<void> {
   );
 }
 
-/** Gives a new or an older folder the current format: from then on an older release refuses it. */
+/** Gives a new or an older folder the current format, and its table: from then on an older release refuses it. */
 async function claimFormat(path: string): Promise<void> {
   const file = join(path, formatFile);
   const text = await readIfThere(file);
@@ -127,7 +129,11 @@ async function claimFormat(path: string): Promise<void> {
         `${folderFormat}). Start that newer release, or choose another folder with --data.`,
     );
   }
-  if (format < folderFormat) await writeDurably(file, `${JSON.stringify({ format: folderFormat })}\n`);
+  if (format < folderFormat) {
+    await writeConverted(path);
+    await writeDurably(file, `${JSON.stringify({ format: folderFormat })}\n`);
+  }
+  await adoptConverted(path);
 }
 
 function readFormat(text: string): number | undefined {

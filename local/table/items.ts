@@ -39,16 +39,22 @@ export interface Range {
   readonly isForward: boolean;
 }
 
+/** Items of a range. `isLast`: nothing follows them. Else something may. */
+export interface Page {
+  readonly items: readonly Item[];
+  readonly isLast: boolean;
+}
+
 /** Where a table keeps its items. What is written is there for the next call at once, whether it is on a disk or not. */
 export interface ItemStore {
   find(key: Key): Item | undefined;
   write(change: Change): void;
-  /** The items of a range in order, at most so many. Of an index they have the keys alone. */
-  read(range: Range, countMax: number): readonly Item[] | Promise<readonly Item[]>;
+  /** The items of a range in order, at most so many, once they are safe. Of an index they have the keys alone. */
+  read(range: Range, countMax: number): Page | Promise<Page>;
   /** Those that expire before this second, the first at most. */
   expired(beforeS: number, countMax: number): readonly Key[] | Promise<readonly Key[]>;
-  /** Once everything that was written until now is safe. Undefined: it is. */
-  kept(): Promise<void> | undefined;
+  /** Once the last changes of these items are safe. Undefined: they are. @throws if they could not be written. */
+  kept(keys: readonly Key[]): Promise<unknown> | undefined;
 }
 
 export const keyOf = (item: Item): Key => ({

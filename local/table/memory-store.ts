@@ -9,6 +9,7 @@ import {
   indexes,
   type Key,
   keyOf,
+  type Page,
   primary,
   type Range,
 } from './items.ts';
@@ -36,13 +37,15 @@ export class MemoryStore implements ItemStore {
     }
   }
 
-  read(range: Range, countMax: number): readonly Item[] {
-    return this.#partitions.get(range.index)?.get(range.partition)?.read(range, countMax) ?? [];
+  read(range: Range, countMax: number): Page {
+    const items = this.#partitions.get(range.index)?.get(range.partition)?.read(range, countMax) ?? [];
+    return { items, isLast: items.length < countMax };
   }
 
   expired(beforeS: number, countMax: number): readonly Key[] {
     const range = { index: expiring, partition: byExpiry.partition, from: undefined, to: beforeS };
-    return this.read({ ...range, after: undefined, isForward: true }, countMax).map(keyOf);
+    const { items } = this.read({ ...range, after: undefined, isForward: true }, countMax);
+    return items.filter((item) => (item[byExpiry.sk] as number) < beforeS).map(keyOf);
   }
 
   kept(): undefined {}
@@ -62,7 +65,8 @@ export class MemoryStore implements ItemStore {
 /** Undefined: the item is not in the index. */
 function partitionOf(item: Item | undefined, index: Index): string | undefined {
   if (item?.[index.sk] === undefined) return undefined;
-  return index === expiring ? byExpiry.partition : (item[index.pk] as string | undefined);
+  if (index !== expiring) return item[index.pk] as string | undefined;
+  return typeof item[index.sk] === 'number' ? byExpiry.partition : undefined;
 }
 
 /** The items of one partition of the table or of an index, in order. */

@@ -1,5 +1,5 @@
 import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
-import { byDueIndex, keyNames } from '../../lambda/adapters/dynamodb/table.ts';
+import { byDueIndex, expiryAttribute, keyNames } from '../../lambda/adapters/dynamodb/table.ts';
 import type { Operations, TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import {
   type Condition,
@@ -66,11 +66,14 @@ export class LocalTable implements TableClient {
   /** What is answered is kept: an item that was read, a write, and a condition that another write made fail. */
   async send<O extends keyof Operations>(operation: O, input: Operations[O][0]): Promise<Operations[O][1]> {
     try {
-      return (await this.#perform(operation, input as never)) as Output<O>;
+      if (operation === 'Query') return (await this.#query(input as Input<'Query'>)) as Output<O>;
+      // Nothing may come between this and the look at what is kept: it is that of another moment then.
+      return this.#perform(operation, input as never) as Output<O>;
     } catch (error) {
       throw error instanceof ExpressionError ? invalid(error.message) : error;
     } finally {
-      const kept = this.#store.kept();
+      // Of a query, the store waits for what it reads.
+      const kept = this.#store.kept(keysOf(input));
       if (kept !== undefined) await kept;
     }
   }
@@ -78,23 +81,28 @@ export class LocalTable implements TableClient {
   /**
    * Removes what has expired, as DynamoDB's TTL does.
    *
-   * @returns how many items: fewer than `countMax` if nothing is left.
+   * @returns how many items expired: fewer than `countMax` if nothing is left.
    */
   async removeExpired({ beforeMs, countMax }: { beforeMs: number; countMax: number }): Promise<number> {
-    const keys = await this.#store.expired(Math.floor(beforeMs / 1000), countMax);
-    for (const key of keys) this.#store.write({ key, before: this.#store.find(key), after: undefined });
-    await this.#store.kept();
+    const beforeS = Math.floor(beforeMs / 1000);
+    const keys = await this.#store.expired(beforeS, countMax);
+    for (const key of keys) {
+      const before = this.#store.find(key);
+      const expiresAt = before?.[expiryAttribute];
+      // It may have been renewed since.
+      if (typeof expiresAt === 'number' && expiresAt < beforeS)
+        this.#store.write({ key, before, after: undefined });
+    }
+    await this.#store.kept(keys);
     return keys.length;
   }
 
-  #perform(operation: keyof Operations, input: never): object | Promise<object> {
+  #perform(operation: Exclude<keyof Operations, 'Query'>, input: never): object {
     switch (operation) {
       case 'GetItem':
         return this.#getItem(input);
       case 'BatchGetItem':
         return this.#batchGetItem(input);
-      case 'Query':
-        return this.#query(input);
       case 'PutItem':
         return this.#putItem(input);
       case 'UpdateItem':
@@ -175,8 +183,8 @@ export class LocalTable implements TableClient {
     };
     for (;;) {
       const count = Math.min(readAtOnce, itemsMax - looked);
-      const read = await this.#store.read(range, count);
-      for (const item of read) {
+      const { items, isLast } = await this.#store.read(range, count);
+      for (const item of items) {
         range = { ...range, after: entryOf(item, index) };
         // A bound that is not included.
         if (!holds(inRange, item, by)) continue;
@@ -186,7 +194,7 @@ export class LocalTable implements TableClient {
         if (looked >= itemsMax || bytes >= pageBytesMax)
           return { Items, LastEvaluatedKey: startKey(item, index) };
       }
-      if (read.length < count) return { Items };
+      if (isLast) return { Items };
     }
   }
 
@@ -201,6 +209,15 @@ export class LocalTable implements TableClient {
     this.#store.write({ key, before, after });
     return { before, after };
   }
+}
+
+/** The items that a call reads or changes, but for a query. */
+function keysOf(input: Operations[keyof Operations][0]): readonly Key[] {
+  if ('Key' in input) return [keyOf(input.Key)];
+  if ('Item' in input) return [keyOf(input.Item)];
+  if ('RequestItems' in input)
+    return Object.values(input.RequestItems).flatMap(({ Keys }) => Keys.map(keyOf));
+  return [];
 }
 
 function scopeOf(input: {

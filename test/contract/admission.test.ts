@@ -11,7 +11,7 @@ describe('on the ledger in memory', () => {
   admissionContract(async () => new MemoryLedger(), 30_000);
 });
 
-describe('on dynalite, as the embedded stack runs it', () => {
+describe('on LevelDB, as the embedded stack runs it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-admission-'));
   let opened: ReturnType<typeof openDatabase> | undefined;
   afterAll(async () => {
@@ -19,7 +19,7 @@ describe('on dynalite, as the embedded stack runs it', () => {
     rmSync(folder, { recursive: true, force: true });
   });
   admissionContract(async () => {
-    opened ??= openDatabase(join(folder, 'database'));
+    opened ??= openDatabase(join(folder, 'table'));
     return createDynamoDbLedger(await opened);
   }, 120_000);
 });

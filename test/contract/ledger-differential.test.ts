@@ -27,7 +27,7 @@ const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-differential-'));
 let opened: Awaited<ReturnType<typeof openDatabase>>;
 
 beforeAll(async () => {
-  opened = await openDatabase(join(folder, 'database'));
+  opened = await openDatabase(join(folder, 'table'));
 });
 
 afterAll(async () => {

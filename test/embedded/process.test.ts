@@ -57,7 +57,7 @@ describe('npm start', () => {
       const url = await stack.ready();
       await push({ url, token: demoTokenIn(data) }, 'for its owner alone');
       const names = readdirSync(data, { recursive: true, encoding: 'utf8' });
-      expect(names).toContain('database');
+      expect(names).toContain('table');
       const open = ['.', ...names].filter((name) => (statSync(join(data, name)).mode & 0o077) !== 0);
       expect(open).toEqual([]);
     } finally {

@@ -1,14 +1,18 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
 import type { Fields } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { byDueIndex, byKindIndex } from '../../lambda/adapters/dynamodb/table.ts';
 import type { Operations, TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
+import { openDatabase } from '../../local/data/database.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable } from '../../local/table/table.ts';
 import { Random } from '../support/random.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
 import { dynamoDbLocal, openEngineTable } from './dynamodb.ts';
 import { describeOn } from './engine.ts';
 
+const tempFolder = useTempFolders();
 const seeds = Number(process.env['TABLE_SEEDS'] ?? 20);
 const firstSeed = Number(process.env['TABLE_SEED'] ?? 1);
 const callsOfSeed = 150;
@@ -228,19 +232,31 @@ function sorted(operation: string, output: object): unknown {
 }
 
 describeOn(dynamoDbLocal, (url) => {
-  it('the table in memory answers random calls as DynamoDB does', { timeout: 600_000 }, async () => {
-    for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
-      const { table, close } = await openEngineTable(url);
-      const local = new LocalTable(new MemoryStore());
-      const calls = new Calls(seed, table.tableName);
-      for (let number = 0; number < callsOfSeed; number += 1) {
-        const call = calls.next();
-        const [theirs, ours] = [await answerOf(table.client, call), await answerOf(local, call)];
-        expect(ours, `TABLE_SEED=${seed} TABLE_SEEDS=1, call ${number}: ${JSON.stringify(call)}`).toEqual(
-          theirs,
-        );
+  it.each(['in memory', 'in LevelDB'])(
+    'the table %s answers random calls as DynamoDB does',
+    {
+      timeout: 600_000,
+    },
+    async (where) => {
+      for (let seed = firstSeed; seed < firstSeed + seeds; seed += 1) {
+        const { table, close } = await openEngineTable(url);
+        // Nothing is kept parsed: each read is one of the disk.
+        const database =
+          where === 'in LevelDB'
+            ? await openDatabase(join(tempFolder(), 'table'), { cacheBytesMax: 0 })
+            : undefined;
+        const local = database?.client ?? new LocalTable(new MemoryStore());
+        const calls = new Calls(seed, table.tableName);
+        for (let number = 0; number < callsOfSeed; number += 1) {
+          const call = calls.next();
+          const [theirs, ours] = [await answerOf(table.client, call), await answerOf(local, call)];
+          expect(ours, `TABLE_SEED=${seed} TABLE_SEEDS=1, call ${number}: ${JSON.stringify(call)}`).toEqual(
+            theirs,
+          );
+        }
+        await close();
+        await database?.close();
       }
-      await close();
-    }
-  });
+    },
+  );
 });

@@ -277,7 +277,16 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'cli/doctor/profile.ts': { imports: [], packages: ['zod'] },
   cost: { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['node:util'] },
   bench: {
-    imports: ['cost', 'lambda/**', 'lib', 'local', 'local/store', 'local/system', 'test/support'],
+    imports: [
+      'cost',
+      'lambda/**',
+      'lib',
+      'local',
+      'local/store',
+      'local/system',
+      'local/table',
+      'test/support',
+    ],
     packages: ['*'],
   },
   // Each lane of tests stands alone. What several lanes need is in test/support.
@@ -307,7 +316,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'test/fixtures': { imports: [], packages: ['node:*'] },
   'test/stack': { imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib'], packages: ['*'] },
   'test/engines': {
-    imports: ['cli', 'lambda/**', 'local/table', 'test/contract', 'test/support'],
+    imports: ['cli', 'cost', 'lambda/**', 'local', 'local/table', 'test/contract', 'test/support'],
     packages: ['*'],
   },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },

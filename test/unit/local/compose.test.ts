@@ -7,7 +7,6 @@ import { systemIds } from '../../../lambda/adapters/system/ids.ts';
 import { createInvocations } from '../../../lambda/adapters/system/invocations.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import { composeEmbedded } from '../../../local/compose.ts';
-import type { LocalTableClient } from '../../../local/data/table-client.ts';
 import { listenOnLoopback } from '../../../local/system/loopback-server.ts';
 import { Turns } from '../../../local/turns.ts';
 import { recordingLog } from '../../support/recording-log.ts';
@@ -31,7 +30,7 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
   const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
   const { deps, close } = composeEmbedded({
     database: {
-      client: createDynamoDb({ region: 'local', credentials }) as LocalTableClient,
+      client: createDynamoDb({ region: 'local', credentials }),
       tableName: 'table',
     },
     store: { url: `http://127.0.0.1:${port}`, head: () => undefined, bucket: 'objects', credentials },

@@ -1,44 +1,46 @@
 import { expect, it } from 'vitest';
-import { startExpirySweep } from '../../../../local/background/expiry-sweep.ts';
-import type { ExpiredPage } from '../../../../local/data/expired-items.ts';
+import { type RemoveExpired, startExpirySweep } from '../../../../local/background/expiry-sweep.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
 
 const hour = 60 * 60_000;
 
-function setUp(pages: (page: ExpiredPage) => Promise<{ removed: number; next: { pk: string } | undefined }>) {
+function setUp(remove: RemoveExpired) {
   const time = new FakeTime();
   const { log, entries } = recordingLog();
   const startMs = time.clock.nowMs();
-  const asked: { atMs: number; keptMs: number; after: unknown }[] = [];
+  const asked: { atMs: number; keptMs: number }[] = [];
   const sweep = startExpirySweep(
-    async (page) => {
+    async (input) => {
       const nowMs = time.clock.nowMs();
-      asked.push({ atMs: nowMs - startMs, keptMs: nowMs - page.beforeMs, after: page.after });
-      return pages(page);
+      asked.push({ atMs: nowMs - startMs, keptMs: nowMs - input.beforeMs });
+      return remove(input);
     },
     { clock: time.clock, timers: time, log },
   );
   return { time, entries, asked, sweep };
 }
 
-it('goes through the table part by part, an hour after the start and an hour after each round', async () => {
-  const next = { pk: 'a' };
-  const { time, entries, asked, sweep } = setUp(async ({ after }) =>
-    after ? { removed: 2, next: undefined } : { removed: 3, next },
-  );
+it('removes part by part, an hour after the start and an hour after each round', async () => {
+  let expired = 0;
+  const { time, entries, asked, sweep } = setUp(async ({ countMax }) => {
+    if (expired === 0) expired = countMax + 5;
+    const removed = Math.min(expired, countMax);
+    expired -= removed;
+    return removed;
+  });
   await time.advance(hour - 1);
   expect(asked).toEqual([]);
   await time.advance(hour + 10_000);
   expect(asked).toEqual([
-    { atMs: hour, keptMs: 24 * hour, after: undefined },
-    { atMs: hour + 1_000, keptMs: 24 * hour, after: next },
-    { atMs: 2 * hour + 1_000, keptMs: 24 * hour, after: undefined },
-    { atMs: 2 * hour + 2_000, keptMs: 24 * hour, after: next },
+    { atMs: hour, keptMs: 24 * hour },
+    { atMs: hour + 1_000, keptMs: 24 * hour },
+    { atMs: 2 * hour + 1_000, keptMs: 24 * hour },
+    { atMs: 2 * hour + 2_000, keptMs: 24 * hour },
   ]);
   expect(entries).toMatchObject([
-    { level: 'info', message: 'expired items removed', fields: { items: 5 } },
-    { level: 'info', message: 'expired items removed', fields: { items: 5 } },
+    { level: 'info', message: 'expired items removed', fields: { items: 105 } },
+    { level: 'info', message: 'expired items removed', fields: { items: 105 } },
   ]);
   await sweep.close(0);
   await time.advance(10 * hour);
@@ -49,17 +51,13 @@ it('begins anew an hour after a failure, and says nothing where nothing has expi
   let fails = true;
   const { time, entries, asked } = setUp(async () => {
     if (fails) throw new Error('no space left');
-    return { removed: 0, next: undefined };
+    return 0;
   });
   await time.advance(hour);
   expect(entries).toMatchObject([{ level: 'warn', message: 'expired items not removed' }]);
   fails = false;
   await time.advance(2 * hour);
-  expect(asked.map(({ atMs, after }) => [atMs, after])).toEqual([
-    [hour, undefined],
-    [2 * hour, undefined],
-    [3 * hour, undefined],
-  ]);
+  expect(asked.map(({ atMs }) => atMs)).toEqual([hour, 2 * hour, 3 * hour]);
   expect(entries).toHaveLength(1);
 });
 
@@ -70,7 +68,7 @@ it('waits at its close for what is being removed, and does not go on', async () 
   });
   const { time, asked, sweep } = setUp(async () => {
     await ended;
-    return { removed: 1, next: { pk: 'a' } };
+    return 100;
   });
   await time.advance(hour);
   let isClosed = false;

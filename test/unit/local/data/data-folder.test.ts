@@ -39,13 +39,13 @@ describe('a data folder', () => {
   it('that exists is closed to other users, with all below it', async () => {
     const path = tempFolder();
     writeFileSync(join(path, 'format.json'), '{"format":1}');
-    const files = ['database/000005.ldb', 'store/objects/ab/cdef', 'queue/demo.json', 'admin-token'];
+    const files = ['table/000005.ldb', 'store/objects/ab/cdef', 'queue/demo.json', 'admin-token'];
     for (const file of files) {
       mkdirSync(join(path, dirname(file)), { recursive: true });
       writeFileSync(join(path, file), 'x');
       chmodSync(join(path, file), 0o644);
     }
-    const folders = ['database', 'store', 'store/objects', 'store/objects/ab', 'queue', '.'];
+    const folders = ['table', 'store', 'store/objects', 'store/objects/ab', 'queue', '.'];
     for (const folder of folders) chmodSync(join(path, folder), 0o755);
     const folder = await openDataFolder(path);
     for (const name of folders) expect([name, modeOf(path, name)]).toEqual([name, 0o700]);
@@ -55,9 +55,9 @@ describe('a data folder', () => {
 
   it('of a newer release is refused and not changed', async () => {
     const path = tempFolder();
-    writeFileSync(join(path, 'format.json'), '{"format":3}');
+    writeFileSync(join(path, 'format.json'), '{"format":4}');
     expect(await refusal(openDataFolder(path))).toBe(
-      `The data folder ${path} was written by a newer lfs-quota (format 3; this release reads up to 2). ` +
+      `The data folder ${path} was written by a newer lfs-quota (format 4; this release reads up to 3). ` +
         'Start that newer release, or choose another folder with --data.',
     );
     expect(existsSync(join(path, 'lock'))).toBe(false);
@@ -67,7 +67,7 @@ describe('a data folder', () => {
     const path = tempFolder();
     writeFileSync(join(path, 'format.json'), '{"format":1}');
     await (await openDataFolder(path)).release();
-    expect(readFileSync(join(path, 'format.json'), 'utf8')).toBe('{"format":2}\n');
+    expect(readFileSync(join(path, 'format.json'), 'utf8')).toBe('{"format":3}\n');
   });
 
   it.each(['', 'nonsense', '{"format":"1"}', '[]'])('with the format %j is refused', async (text) => {

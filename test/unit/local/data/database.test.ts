@@ -1,7 +1,5 @@
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { create } from 'dynalite/db/index.js';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../../../local/data/database.ts';
 import { StartupError } from '../../../../local/system/startup-error.ts';
@@ -11,7 +9,7 @@ const tempFolder = useTempFolders();
 const key = { pk: 'TENANT#acme', sk: 'TENANT' };
 
 it('keeps its items', async () => {
-  const path = join(tempFolder(), 'database');
+  const path = join(tempFolder(), 'table');
   const first = await openDatabase(path);
   expect(first.origin).toBe('created');
   await first.client.send('PutItem', { TableName: first.tableName, Item: { ...key, limitBytes: 17 } });
@@ -23,46 +21,23 @@ it('keeps its items', async () => {
   await second.close();
 });
 
-it('repairs a table whose creation was interrupted by a kill, and keeps its items', async () => {
-  const path = join(tempFolder(), 'database');
-  const first = await openDatabase(path);
-  const { tableName } = first;
-  await first.client.send('PutItem', { TableName: tableName, Item: { ...key, limitBytes: 17 } });
-  await first.close();
-
-  const store = create({ path });
-  await store.db.open();
-  const table = await promisify(store.tableDb.get)(tableName);
-  if (table === undefined) throw new Error('The table was not found.');
-  table.TableStatus = 'CREATING';
-  for (const index of table.GlobalSecondaryIndexes ?? []) index.IndexStatus = 'CREATING';
-  await promisify(store.tableDb.put)(tableName, table);
-  await store.db.close();
-
-  const second = await openDatabase(path);
-  expect(second.origin).toBe('repaired');
-  const { Item } = await second.client.send('GetItem', { TableName: tableName, Key: key });
-  expect(Item).toEqual({ ...key, limitBytes: 17 });
-  await second.close();
-});
-
 it('is reached by nobody else: it has no port', async () => {
   const listening = () => process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
   const before = listening();
-  const database = await openDatabase(join(tempFolder(), 'database'));
+  const database = await openDatabase(join(tempFolder(), 'table'));
   expect(listening()).toBe(before);
   await database.close();
 });
 
 it('refuses a database that is open already', async () => {
-  const path = join(tempFolder(), 'database');
+  const path = join(tempFolder(), 'table');
   const first = await openDatabase(path);
   await expect(openDatabase(path)).rejects.toThrow('is in use by another process');
   await first.close();
 });
 
 it.runIf(existsSync('/dev/full'))('says that the disk is full, and of no backup', async () => {
-  const path = join(tempFolder(), 'database');
+  const path = join(tempFolder(), 'table');
   mkdirSync(path);
   // The first file that a new database writes.
   symlinkSync('/dev/full', join(path, 'MANIFEST-000001'));
@@ -76,7 +51,7 @@ it.runIf(existsSync('/dev/full'))('says that the disk is full, and of no backup'
 
 it('refuses a database that cannot be opened, with the reason', async () => {
   const folder = tempFolder();
-  const path = join(folder, 'database');
+  const path = join(folder, 'table');
   writeFileSync(path, 'no folder');
   const opening = openDatabase(path);
   await expect(opening).rejects.toThrow(StartupError);

@@ -1,0 +1,134 @@
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { unmarshall } from '@aws-sdk/util-dynamodb';
+import { ClassicLevel } from 'classic-level';
+import { describe, expect, it } from 'vitest';
+import { openDataFolder } from '../../local/data/data-folder.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
+
+const tempFolder = useTempFolders();
+const run = promisify(execFile);
+const child = fileURLToPath(new URL('./converting-child.ts', import.meta.url));
+const fixtureOf = (commit: string) => join(import.meta.dirname, '../fixtures', commit);
+
+/** @returns a data folder as the commit left it. */
+function unpack(commit: string): string {
+  const folder = tempFolder();
+  execFileSync('tar', ['-xzf', join(fixtureOf(commit), 'data.tar.gz'), '-C', folder]);
+  return join(folder, 'data');
+}
+
+const keyOf = ({ pk, sk }: Record<string, unknown>) => `i${pk}\0${sk}`;
+
+/** Key → item of what the commit stored. */
+const itemsOf = (commit: string) =>
+  new Map(
+    readFileSync(join(fixtureOf(commit), 'items.jsonl'), 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => unmarshall(JSON.parse(line)))
+      .map((item) => [keyOf(item), item]),
+  );
+
+async function itemsIn(dataPath: string): Promise<Map<string, unknown>> {
+  const level = new ClassicLevel(join(dataPath, 'table'));
+  const entries = await level.iterator({ gte: 'i', lt: 'j' }).all();
+  await level.close();
+  return new Map(entries.map(([key, text]) => [key, JSON.parse(text)]));
+}
+
+/** What is wrong with a folder that was converted. */
+async function expectWhole(dataPath: string, expected: ReadonlyMap<string, unknown>): Promise<void> {
+  expect(await itemsIn(dataPath)).toEqual(expected);
+  expect(readFileSync(join(dataPath, 'format.json'), 'utf8')).toBe('{"format":3}\n');
+  const left = readdirSync(dataPath).filter((name) => ['database', 'table.unfinished'].includes(name));
+  expect(left).toEqual([]);
+}
+
+const open = (dataPath: string, ...more: string[]) =>
+  run(process.execPath, ['--import', 'tsx', child, dataPath, ...more], {
+    env: { PATH: process.env['PATH'] },
+  });
+
+describe('a data folder of before', { timeout: 240_000 }, () => {
+  it.each(['2e8b484', '272d26e'])('of %s has each of its items afterwards', async (commit) => {
+    const dataPath = unpack(commit);
+    await (await openDataFolder(dataPath)).release();
+    const items = await itemsIn(dataPath);
+    const expected = itemsOf(commit);
+    // The folder went on for a moment after the list was made.
+    expect([...expected.keys()].filter((key) => !items.has(key))).toEqual([]);
+    await expectWhole(dataPath, items);
+  });
+
+  it('killed before any step of it, it starts again, and nothing is missing', async () => {
+    const whole = unpack('2e8b484');
+    const steps = Number((await open(whole)).stdout);
+    const expected = await itemsIn(whole);
+    expect(steps).toBeGreaterThan(20);
+    const kill = async (step: number) => {
+      const dataPath = unpack('2e8b484');
+      await expect(open(dataPath, String(step))).rejects.toMatchObject({ signal: 'SIGKILL' });
+      const isOld = !readFileSync(join(dataPath, 'format.json'), 'utf8').includes('3');
+      // An older version goes on with what it has until the format forbids that.
+      if (isOld) expect(existsSync(join(dataPath, 'database', 'CURRENT'))).toBe(true);
+      await (await openDataFolder(dataPath)).release();
+      await expectWhole(dataPath, expected);
+      return isOld;
+    };
+    const seen = new Set<boolean>();
+    for (let step = 1; step <= steps; step += 2)
+      for (const isOld of await Promise.all([kill(step), ...(step < steps ? [kill(step + 1)] : [])]))
+        seen.add(isOld);
+    expect(seen.size).toBe(2);
+  });
+
+  it('is on the disk before it has its name, and its format before that', async (context) => {
+    if (spawnSync('strace', ['-V']).status !== 0) return context.skip('There is no strace.');
+    const dataPath = unpack('272d26e');
+    const trace = join(tempFolder(), 'trace');
+    const calls = 'trace=fsync,fdatasync,rename,renameat,renameat2';
+    await run('strace', [
+      '-f',
+      '-y',
+      '-o',
+      trace,
+      '-e',
+      calls,
+      process.execPath,
+      '--import',
+      'tsx',
+      child,
+      dataPath,
+    ]);
+    const lines = readFileSync(trace, 'utf8').split('\n');
+    const placeOf = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
+    const renamed = placeOf(/rename\w*\(.*table\.unfinished", .*table"/);
+    const claimed = placeOf(/rename\w*\(.*format\.json"/);
+    expect(claimed).toBeGreaterThan(0);
+    expect(renamed).toBeGreaterThan(claimed);
+    const synced = lines
+      .slice(0, claimed)
+      .flatMap((line) => /f(?:data)?sync\(\d+<(.*)>/.exec(line)?.[1]?.split('/table.unfinished')[1] ?? []);
+    for (const name of readdirSync(join(dataPath, 'table'))) expect(synced).toContain(`/${name}`);
+    expect(synced).toContain('');
+    expect(
+      lines.slice(claimed).some((line) => line.includes(`sync(`) && line.includes(`<${dataPath}>`)),
+    ).toBe(true);
+  });
+
+  it('that is damaged is left as it is, with what to do', async () => {
+    const dataPath = unpack('2e8b484');
+    const log = readdirSync(join(dataPath, 'database')).find((name) => name.startsWith('MANIFEST')) ?? '';
+    rmSync(join(dataPath, 'database', log));
+    const opening = openDataFolder(dataPath);
+    await expect(opening).rejects.toMatchObject({
+      name: 'StartupError',
+      message: expect.stringContaining('Restore the data folder from a backup'),
+    });
+    expect(readFileSync(join(dataPath, 'format.json'), 'utf8')).not.toContain('3');
+  });
+});

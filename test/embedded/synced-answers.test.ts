@@ -1,0 +1,95 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, it } from 'vitest';
+import { push } from '../support/lfs-client.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
+import { demoTokenIn } from './child-stack.ts';
+
+const tempFolder = useTempFolders();
+const main = fileURLToPath(new URL('../../local/main.ts', import.meta.url));
+
+const ends: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+/** `npm start`, with a trace of what it reads, syncs and answers. */
+async function startTraced(data: string) {
+  const trace = join(tempFolder(), 'trace');
+  const calls = 'trace=read,write,writev,fsync,fdatasync';
+  const strace = spawn(
+    'strace',
+    [
+      '-f',
+      '-y',
+      '-s',
+      '60',
+      '-o',
+      trace,
+      '-e',
+      calls,
+      process.execPath,
+      '--import',
+      'tsx',
+      main,
+      '--port',
+      '0',
+      '--data',
+      data,
+    ],
+    { env: { PATH: process.env['PATH'] }, stdio: ['ignore', 'pipe', 'ignore'] },
+  );
+  const ended = once(strace, 'exit');
+  const end = async () => {
+    const lock = join(data, 'lock');
+    // The stack, not strace: that would let it go.
+    if (existsSync(lock)) process.kill(JSON.parse(readFileSync(lock, 'utf8')).pid, 'SIGTERM');
+    await ended;
+  };
+  ends.push(end);
+  let out = '';
+  for await (const chunk of strace.stdout) {
+    out += String(chunk);
+    const url = /^ready (http:\S+)$/m.exec(out)?.[1];
+    if (url !== undefined) return { url, end, lines: () => readFileSync(trace, 'utf8').split('\n') };
+  }
+  throw new Error(`It ended before it was ready: ${out}`);
+}
+
+it('npm start answers nothing that it has not synced', { timeout: 180_000 }, async (context) => {
+  if (spawnSync('strace', ['-V']).status !== 0) return context.skip('There is no strace.');
+  const data = join(tempFolder(), 'data');
+  const { url, end, lines } = await startTraced(data);
+  const place = { url, token: demoTokenIn(data) };
+  const pushes = 5;
+  for (let number = 0; number < pushes; number += 1) await push(place, `object ${number}`);
+  await end();
+
+  /** Of each request in turn, what was synced between its arrival and its answer. */
+  const answers: { request: string; synced: string[] }[] = [];
+  /** What a thread is syncing. */
+  const syncing = new Map<string, string>();
+  let request: string | undefined;
+  let synced: string[] = [];
+  for (const line of lines()) {
+    const thread = line.split(' ')[0] ?? '';
+    const begun = /(?:fsync|fdatasync)\(\d+<(.*?)>/.exec(line)?.[1];
+    if (begun !== undefined) syncing.set(thread, begun);
+    if (/sync(\(.*\)| resumed.*\)) += 0$/.test(line)) synced.push(syncing.get(thread) ?? '');
+    const asked = /read\(\d+<.*>, "(POST|PUT) (\S+)/.exec(line);
+    if (asked) [request, synced] = [`${asked[1]} ${asked[2]?.replace(/[?].*/, '')}`, []];
+    if (request !== undefined && /writev?\(.*"HTTP\/1\.1 200/.test(line)) {
+      answers.push({ request, synced });
+      request = undefined;
+    }
+  }
+  const ofTable = ({ synced: files }: { synced: readonly string[] }) =>
+    files.filter((file) => /\/table\/\d+\.log$/.test(file)).length;
+  const batches = answers.filter((answer) => answer.request.endsWith('/objects/batch'));
+  expect(batches.length).toBe(pushes);
+  // The quota, the reservation, and that its URLs are issued.
+  for (const batch of batches) expect(ofTable(batch)).toBeGreaterThanOrEqual(3);
+});

@@ -1,0 +1,332 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { AwsServiceError } from '../../../../lambda/adapters/aws-sdk/service-error.ts';
+import { byDueIndex, byKindIndex } from '../../../../lambda/adapters/dynamodb/table.ts';
+import { StorageFullError } from '../../../../lambda/ports/storage-full.ts';
+import { openDatabase } from '../../../../local/data/database.ts';
+import { LevelDisk, noSpace } from '../../../support/level-disk.ts';
+import { Random } from '../../../support/random.ts';
+import { useTempFolders } from '../../../support/temp-folder.ts';
+
+const advice = 'Free some space on it, then try again.';
+const sk = 'TENANT';
+const tempFolder = useTempFolders();
+
+/** A table on a disk that fails on demand, under a clock that stands. */
+async function setUp(disk = new LevelDisk()) {
+  const database = await openDatabase(tempFolder(), disk.options);
+  const { client, tableName: TableName } = database;
+  const put = (pk: string, dueat = 1) =>
+    client.send('PutItem', { TableName, Item: { pk, sk, [byDueIndex.pk]: 'due', [byDueIndex.sk]: dueat } });
+  const create = (pk: string) =>
+    client.send('PutItem', {
+      TableName,
+      Item: { pk, sk },
+      ConditionExpression: 'attribute_not_exists(#pk)',
+      ExpressionAttributeNames: { '#pk': 'pk' },
+    });
+  const add = async (pk: string) => {
+    const output = await client.send('UpdateItem', {
+      TableName,
+      Key: { pk, sk },
+      UpdateExpression: 'ADD #n :one',
+      ExpressionAttributeNames: { '#n': 'n' },
+      ExpressionAttributeValues: { ':one': 1 },
+      ReturnValues: 'ALL_NEW',
+    });
+    return output.Attributes?.['n'] as number;
+  };
+  const get = async (pk: string) =>
+    (await client.send('GetItem', { TableName, Key: { pk, sk }, ConsistentRead: true })).Item;
+  const has = async (pk: string) => (await get(pk)) !== undefined;
+  const due = async () => {
+    const { Items = [] } = await client.send('Query', {
+      TableName,
+      IndexName: byDueIndex.name,
+      KeyConditionExpression: '#pk = :due',
+      ExpressionAttributeNames: { '#pk': byDueIndex.pk },
+      ExpressionAttributeValues: { ':due': 'due' },
+    });
+    return Items;
+  };
+  const dueTimes = async () => (await due()).map((item) => item[byDueIndex.sk]);
+  return { database, disk, put, create, add, get, has, due, dueTimes };
+}
+
+/** Whether it is settled after some turns. */
+async function isSettled(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false;
+  const settle = () => {
+    settled = true;
+  };
+  promise.then(settle, settle);
+  for (let turn = 0; turn < 30; turn += 1) await nextTurn();
+  return settled;
+}
+
+describe('a full disk', () => {
+  it('refuses what writes, with what to do, answers what reads, and needs no restart', async () => {
+    const { database, disk, put, has } = await setUp();
+    await put('before');
+    disk.fails = noSpace;
+    await expect(put('refused')).rejects.toThrow(StorageFullError);
+    await expect(put('refused')).rejects.toThrow(advice);
+    expect(database.isDiskFull()).toBe(true);
+    expect([await has('before'), await has('refused')]).toEqual([true, false]);
+
+    disk.fails = undefined;
+    disk.nowMs += 1000;
+    await put('after');
+    expect(database.isDiskFull()).toBe(false);
+    expect(await Promise.all(['before', 'after', 'refused'].map(has))).toEqual([true, true, false]);
+  });
+
+  it('is not written to again before there is space, and is looked at once a second', async () => {
+    const { disk, put } = await setUp();
+    disk.fails = noSpace;
+    await expect(put('first')).rejects.toThrow(advice);
+    for (let attempt = 0; attempt < 10; attempt += 1) await expect(put('more')).rejects.toThrow(advice);
+    expect({ probed: disk.probed, opened: disk.opened }).toEqual({ probed: 1, opened: 1 });
+    disk.nowMs += 1000;
+    await expect(put('later')).rejects.toThrow(advice);
+    expect({ probed: disk.probed, opened: disk.opened }).toEqual({ probed: 2, opened: 1 });
+  });
+
+  it('that fills up again while the table opens refuses everything, until it can be opened', async () => {
+    const { disk, put, has } = await setUp();
+    await put('before');
+    disk.fails = noSpace;
+    await expect(put('refused')).rejects.toThrow(advice);
+    Object.assign(disk, { fails: undefined, opensAgain: false, nowMs: 1000 });
+    await expect(put('refused')).rejects.toThrow(advice);
+    await expect(has('before')).rejects.toThrow(StorageFullError);
+    Object.assign(disk, { opensAgain: true, nowMs: 2000 });
+    expect(await has('before')).toBe(true);
+    await put('after');
+  });
+
+  it('loses nothing that was answered, with many at once and failures in between', async () => {
+    const { disk, put, has } = await setUp();
+    const answered: string[] = [];
+    const refused: string[] = [];
+    for (let round = 0; round < 20; round += 1) {
+      Object.assign(disk, { fails: undefined, batchesLeft: 4 });
+      disk.nowMs += 1000;
+      const writer = async (id: number) => {
+        for (let index = 0; index < 5; index += 1) {
+          const name = `${round}-${id}-${index}`;
+          await put(name).then(
+            () => answered.push(name),
+            () => refused.push(name),
+          );
+        }
+      };
+      await Promise.all([0, 1, 2, 3, 4].map(writer));
+    }
+    Object.assign(disk, { fails: undefined, batchesLeft: Number.POSITIVE_INFINITY });
+    disk.nowMs += 1000;
+    await put('last');
+    expect(answered.length).toBeGreaterThan(20);
+    expect(refused.length).toBeGreaterThan(20);
+    expect(await Promise.all(answered.map(has))).not.toContain(false);
+    expect(await Promise.all(refused.map(has))).not.toContain(true);
+  });
+
+  it('holds those who come while the table is opened again, and answers them then', async () => {
+    const { disk, put, has } = await setUp();
+    disk.fails = noSpace;
+    await expect(put('refused')).rejects.toThrow(advice);
+    Object.assign(disk, { fails: undefined, nowMs: 1000 });
+    const answers = [put('a'), has('a'), put('b')];
+    expect((await Promise.allSettled(answers)).map(({ status }) => status)).toEqual(
+      Array(3).fill('fulfilled'),
+    );
+    expect(disk.opened).toBe(2);
+  });
+
+  it('does not end what reads, when the table is opened again', async () => {
+    const { disk, put, dueTimes } = await setUp(new LevelDisk(() => 5));
+    await put('before', 3);
+    disk.fails = noSpace;
+    await expect(put('refused')).rejects.toThrow(advice);
+    Object.assign(disk, { fails: undefined, nowMs: 1000 });
+    const reading = dueTimes();
+    await put('after');
+    expect(await reading).toEqual([3]);
+  });
+});
+
+it('is opened again after any other failure of a write, too', async () => {
+  const { database, disk, put } = await setUp();
+  disk.fails = () => new Error('IO error: Input/output error');
+  const failed = put('refused').catch((error: unknown) => error);
+  expect(await failed).not.toBeInstanceOf(StorageFullError);
+  expect(database.isDiskFull()).toBe(false);
+  Object.assign(disk, { fails: undefined, nowMs: 1000 });
+  await put('after');
+  expect(disk.opened).toBe(2);
+});
+
+describe('a group that is not written', () => {
+  it('is forgotten with the one after it, and whoever saw either gets the error', async () => {
+    const { disk, put, add, get, create, due } = await setUp(new LevelDisk(() => 5));
+    await add('acme');
+    disk.fails = noSpace;
+    const first = [add('acme'), put('first')];
+    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    // On top of what is being written.
+    const second = [add('acme'), put('second'), create('first'), get('acme'), due()];
+    const answers = await Promise.allSettled([...first, ...second]);
+    expect(answers.map(({ status }) => status)).toEqual(Array(7).fill('rejected'));
+    for (const answer of answers) expect(answer).toMatchObject({ reason: expect.any(StorageFullError) });
+    expect(await get('acme')).toMatchObject({ n: 1 });
+    Object.assign(disk, { fails: undefined, nowMs: 1000 });
+    expect(await add('acme')).toBe(2);
+  });
+
+  it('may be in the log all the same: after the table was opened again, the disk tells', async () => {
+    const { disk, add, get } = await setUp();
+    await add('acme');
+    disk.fails = noSpace;
+    await expect(add('acme')).rejects.toThrow(advice);
+    expect(await get('acme')).toMatchObject({ n: 1 });
+    disk.synced.set(`iacme\0${sk}`, JSON.stringify({ pk: 'acme', sk, n: 2 }));
+    Object.assign(disk, { fails: undefined, nowMs: 1000 });
+    expect(await add('acme')).toBe(3);
+  });
+});
+
+describe('an answer', () => {
+  it('waits for what it tells of: a write, a read, a query and a condition that failed', async () => {
+    const disk = new LevelDisk();
+    const { create, get, due, put } = await setUp(disk);
+    await put('other');
+    disk.cutPower();
+    const answers = [create('acme'), get('acme'), create('acme'), put('due'), due()];
+    expect(await Promise.all(answers.map(isSettled))).toEqual(answers.map(() => false));
+  });
+
+  it('waits for nothing else', async () => {
+    const disk = new LevelDisk();
+    const { create, get, put } = await setUp(disk);
+    await create('known');
+    disk.cutPower();
+    void put('acme');
+    await nextTurn();
+    void put('acme');
+    expect(await isSettled(get('known'))).toBe(true);
+    expect(await isSettled(get('none'))).toBe(true);
+    expect(await create('known').catch((error: AwsServiceError) => error.code)).toBe(
+      'ConditionalCheckFailedException',
+    );
+  });
+});
+
+it('a power cut at any moment takes nothing that was answered', async () => {
+  let answers = 0;
+  for (let seed = 1; seed <= 60; seed += 1) {
+    const random = new Random(seed);
+    const disk = new LevelDisk(() => random.int(1, 4));
+    const { create, add, get, due, put } = await setUp(disk);
+    /** What must be on the disk: counts by name, and names. */
+    const counts = new Map<string, number>();
+    const there = new Set<string>();
+    const see = (name: string, n: unknown) =>
+      counts.set(name, Math.max(counts.get(name) ?? 0, Number(n ?? 0)));
+    let hasPower = true;
+    const client = async () => {
+      while (hasPower) {
+        const name = random.pick(['a', 'b', 'c']);
+        const kind = random.int(0, 4);
+        if (kind === 0) see(name, await add(name));
+        else if (kind === 1) see(name, (await get(name))?.['n']);
+        else if (kind === 2) {
+          const created = `new-${random.int(0, 20)}`;
+          // Both answers tell that it is there.
+          await create(created).catch((error) => expect(error).toBeInstanceOf(AwsServiceError));
+          there.add(created);
+        } else if (kind === 3) {
+          const fresh = `due-${random.int(0, 20)}`;
+          await put(fresh);
+          there.add(fresh);
+        } else for (const item of await due()) there.add(String(item['pk']));
+        answers += 1;
+      }
+    };
+    for (let number = 0; number < 6; number += 1) void client();
+    for (let turn = random.int(20, 150); turn > 0; turn -= 1) await nextTurn();
+    disk.cutPower();
+    hasPower = false;
+    const left = await setUp(Object.assign(new LevelDisk(), { synced: new Map(disk.synced) }));
+    for (const [name, n] of counts)
+      expect(
+        ((await left.get(name))?.['n'] as number | undefined) ?? 0,
+        `seed ${seed}`,
+      ).toBeGreaterThanOrEqual(n);
+    for (const name of there) expect([seed, name, await left.has(name)]).toEqual([seed, name, true]);
+  }
+  expect(answers).toBeGreaterThan(1000);
+});
+
+describe('an item and its index entries', () => {
+  it('are one write, and an entry that stays is none', async () => {
+    const { disk, put, dueTimes } = await setUp();
+    await put('acme', 5);
+    await put('acme', 7);
+    await put('acme', 7);
+    expect(disk.written.map((writes) => writes.length)).toEqual([2, 3, 1]);
+    expect(await dueTimes()).toEqual([7]);
+  });
+
+  it('stay the same if the write fails', async () => {
+    const { disk, put, dueTimes } = await setUp();
+    await put('acme', 5);
+    disk.fails = noSpace;
+    await expect(put('acme', 7)).rejects.toThrow(advice);
+    expect(await dueTimes()).toEqual([5]);
+    Object.assign(disk, { fails: undefined, nowMs: 1000 });
+    await put('acme', 9);
+    expect(await dueTimes()).toEqual([9]);
+  });
+
+  it('come in the order of their numbers, and of what is not written yet, too', async () => {
+    const disk = new LevelDisk();
+    const { put, dueTimes } = await setUp(disk);
+    const times = [3, -1, 1e13, 0, 0.5, -2.5, -1e13, 10, 9];
+    await Promise.all(times.slice(0, 5).map((time) => put(`p${time}`, time)));
+    const rest = times.slice(5).map((time) => put(`p${time}`, time));
+    expect(await dueTimes()).toEqual([...times].sort((a, b) => a - b));
+    await Promise.all(rest);
+  });
+});
+
+it('writes those together that come while the disk is busy', async () => {
+  const { disk, put } = await setUp();
+  const names = Array.from({ length: 50 }, (_, index) => `name-${index}`);
+  await Promise.all(names.map((name) => put(name)));
+  const before = disk.written.length;
+  await Promise.all([...names, ...names].map((name, index) => put(name, index)));
+  expect(before).toBe(1);
+  expect(disk.written.length).toBe(2);
+});
+
+it('has no key with a zero byte, which would be that of another item', async () => {
+  const { database, has, put } = await setUp();
+  await put('a');
+  const { client, tableName: TableName } = database;
+  const wrong = [
+    { pk: 'a\0b', sk },
+    { pk: 'a', sk: 'b\0c' },
+    { pk: 'b', sk, [byKindIndex.pk]: 'a\0', [byKindIndex.sk]: 'b' },
+  ];
+  for (const Item of wrong)
+    await expect(client.send('PutItem', { TableName, Item })).rejects.toThrow('zero byte');
+  const { Item } = await client.send('GetItem', { TableName, Key: { pk: `a\0${sk}`, sk: 'x' } });
+  expect([Item, await has('b')]).toEqual([undefined, false]);
+});
+
+it('answers nothing after it was closed', async () => {
+  const { database, has } = await setUp();
+  await database.close();
+  await expect(has('acme')).rejects.toThrow('The table is closed.');
+});

@@ -12,6 +12,8 @@ export interface ObjectStoreTarget {
   readonly signer?: UrlSigner;
   /** For what the adapters do not do, such as uploads in parts. Omitted for a store without HTTP. */
   readonly sdk?: { readonly client: S3Client; readonly bucket: string };
+  /** How many requests of the adapters were answered. Omitted for a store without HTTP. */
+  answers?(): number;
   /** Stores an object without the adapters. */
   put(key: string, body: Buffer): Promise<void>;
   stop(): Promise<void>;
@@ -28,6 +30,7 @@ export interface ObjectStoreSkips {
   readonly copyIfChanged?: string;
   readonly keyBesideFolder?: string;
   readonly controlCharacters?: string;
+  readonly deleteObjects?: string;
   readonly unsignedAmzHeaders?: string;
 }
 

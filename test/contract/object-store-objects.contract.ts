@@ -53,6 +53,15 @@ export function objectTests(context: Context, skips: ObjectStoreSkips): void {
     expect(await store.delete([], soon())).toEqual(new Map());
   });
 
+  testUnless(skips.deleteObjects, 'delete takes one request for a thousand keys', async () => {
+    const { store, answers } = context.target;
+    const prefix = context.prefix();
+    const keys = Array.from({ length: 1000 }, (_, index) => prefix + context.names.of(`none-${index}`));
+    const before = answers?.();
+    expect(await store.delete(keys, soon())).toEqual(new Map());
+    expect(answers?.()).toBe(before && before + 1);
+  });
+
   testUnless(skips.controlCharacters, 'delete removes keys that XML cannot have', async () => {
     const { store, listing } = context.target;
     const prefix = context.prefix();

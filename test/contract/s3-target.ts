@@ -17,13 +17,18 @@ export async function openS3Target(input: {
   // Objects come by the SDK, so that the product's client is not alone with its own view of S3.
   const sdk = new S3Client({ ...where, credentials });
   const place = { ...where, bucket, credentials: async () => credentials };
-  const client = new BucketClient(place);
+  let answers = 0;
+  const onAnswer = () => {
+    answers += 1;
+  };
+  const client = new BucketClient({ ...place, onAnswer });
   await sdk.send(new CreateBucketCommand({ Bucket: bucket }));
   return {
     store: new S3ObjectStore({ client, clock: { nowMs: () => Date.now() } }),
     listing: new ScanListing({ client }),
     signer: new S3UrlSigner(place),
     sdk: { client: sdk, bucket },
+    answers: () => answers,
     put: async (key, body) => {
       await sdk.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }));
     },

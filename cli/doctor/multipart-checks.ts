@@ -6,7 +6,7 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { escapePath } from '../../lambda/adapters/aws-http/sigv4.ts';
+import { escapePath } from '../../lambda/adapters/s3/sigv4.ts';
 import { type Check, type Finding, pass, skip, warn } from './check.ts';
 import type { Probe } from './probe.ts';
 import { honestUpload } from './upload-checks.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { escapePath } from '../../lambda/adapters/aws-http/sigv4.ts';
+import { escapePath } from '../../lambda/adapters/s3/sigv4.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import { type Check, type Finding, fail, pass, warn } from './check.ts';
 import { type Announced, type Lie, lateMsMax, lies } from './lies.ts';

@@ -1,5 +1,5 @@
-import { pause } from '../../lambda/adapters/aws-http/pause.ts';
-import { isThrottling, Retries } from '../../lambda/adapters/aws-http/retry.ts';
+import { pause } from '../../lambda/adapters/s3/pause.ts';
+import { isThrottling, Retries } from '../../lambda/adapters/s3/retry.ts';
 import type { ListedPage, ListPageRequest, ObjectListing } from '../../lambda/ports/object-listing.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import type { Pace } from './pace.ts';

@@ -1,5 +1,4 @@
-import { MalformedAnswerError } from '../../lambda/adapters/aws-http/answers.ts';
-import { StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
 import { StoreRefusedError } from '../../lambda/adapters/s3/errors.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import { CliError } from '../errors.ts';

@@ -87,37 +87,27 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   // Adapters do not know each other, but for the scan, which sends its requests through `s3`, for archives, which say
   // as it does what an error means, and for what the clients of AWS's services share.
-  'lambda/adapters/aws-http': {
-    imports: [],
-    packages: ['node:crypto', 'node:http', 'node:https', 'node:net'],
-  },
   'lambda/adapters/aws-sdk': { imports: [], packages: ['@smithy/core', '@smithy/types'] },
   'lambda/adapters/system': {
     imports: ['lambda/domain', 'lambda/ports'],
     packages: ['node:async_hooks', 'node:crypto', 'node:fs/promises', 'node:timers/promises'],
   },
   'lambda/adapters/dynamodb': {
-    imports: [
-      'lambda/domain',
-      'lambda/domain/export',
-      'lambda/ports',
-      'lambda/adapters/aws-http',
-      'lambda/adapters/aws-sdk',
-    ],
+    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports', 'lambda/adapters/aws-sdk'],
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', 'zod'],
   },
   // Stands before the store wherever keys are sent to it.
   'lambda/adapters/adopted': { imports: ['lambda/domain', 'lambda/ports'], packages: [] },
   'lambda/adapters/s3': {
-    imports: ['lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/aws-sdk'],
-    packages: ['node:crypto', 'node:events', 'node:net'],
+    imports: ['lambda/ports', 'lambda/adapters/aws-sdk'],
+    packages: ['node:crypto', 'node:events', 'node:http', 'node:https', 'node:net'],
   },
   'lambda/adapters/s3-scan': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/s3'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/s3'],
     packages: [],
   },
   'lambda/adapters/s3-archive': {
-    imports: ['lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/aws-sdk', 'lambda/adapters/s3'],
+    imports: ['lambda/ports', 'lambda/adapters/aws-sdk', 'lambda/adapters/s3'],
     packages: ['@aws-sdk/client-s3'],
   },
   'lambda/adapters/sqs': {
@@ -140,7 +130,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   'lambda/adapters/git-hosts': { imports: ['lambda/domain', 'lambda/ports'], packages: ['zod'] },
   'lambda/adapters/oidc': { imports: ['lambda/domain', 'lambda/ports'], packages: ['aws-jwt-verify'] },
   'lambda/adapters/secrets': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-http', 'lambda/adapters/aws-sdk'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
     packages: ['@aws-sdk/client-secrets-manager', 'zod'],
   },
   'lambda/adapters/powertools': {
@@ -259,7 +249,6 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   cli: {
     imports: [
       'cli/doctor/profile.ts',
-      'lambda/adapters/aws-http',
       'lambda/adapters/aws-sdk',
       'lambda/adapters/s3',
       'lambda/adapters/s3-scan',

@@ -64,3 +64,22 @@ function shown(text: string): string {
   const [line = ''] = text.split('\n', 1);
   return line.replaceAll(/https?:\/\/\S+/g, '(URL)').slice(0, messageCharactersMax) || 'it gave no reason.';
 }
+
+/** Statuses and error codes of 4xx answers for which a retry may help. */
+const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
+const transientNames: ReadonlySet<string> = new Set([
+  'InternalServiceError',
+  'OperationAborted',
+  'RequestTimeout',
+  'RequestTimeoutException',
+]);
+
+/** Codes of answers that say: you ask too much. */
+export const throttlingName =
+  /Throttl|^SlowDown$|^TooManyRequestsException$|^RequestLimitExceeded$|^ProvisionedThroughputExceededException$/;
+
+/** The request was refused for good: a retry does not help, somebody has to change something. */
+export function isRefusal({ status, name }: { status: number; name: string }): boolean {
+  const mayPass = transientStatuses.has(status) || transientNames.has(name) || throttlingName.test(name);
+  return status < 500 && !mayPass;
+}

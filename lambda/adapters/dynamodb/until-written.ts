@@ -1,5 +1,4 @@
 import { LedgerUnavailableError } from '../../ports/ledger.ts';
-import { pause } from '../aws-http/pause.ts';
 
 /** Of some that change an item at the same time, one succeeds in each round. */
 const attemptsMax = 30;
@@ -19,7 +18,8 @@ export async function untilWritten<T>(
   for (let number = 1; number <= attemptsMax; number += 1) {
     const done = await attempt();
     if (done !== undefined) return done.result;
-    await pause(Math.random() * Math.min(delayMaxMs, baseDelayMs * 2 ** (number - 1)));
+    const pauseMs = Math.random() * Math.min(delayMaxMs, baseDelayMs * 2 ** (number - 1));
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
   throw new LedgerUnavailableError(`An item was changed by others in each of ${attemptsMax} attempts.`);
 }

@@ -1,5 +1,5 @@
 import type { DelimitedPage } from '../../ports/object-listing.ts';
-import type { AnswerReader } from '../aws-http/exchange.ts';
+import type { AnswerReader } from '../s3/exchange.ts';
 import { decodeListedKey, escapedText, MalformedPageError } from '../s3/xml.ts';
 import { checkPageBytes, errorInBody, readListFrame, textToEnd } from './list-frame.ts';
 

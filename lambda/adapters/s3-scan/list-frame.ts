@@ -1,3 +1,4 @@
+import { errorIn } from '../s3/answers.ts';
 import { elementText, MalformedPageError, utf8Text } from '../s3/xml.ts';
 
 /** The number of entries is not the page's KeyCount. */
@@ -67,7 +68,7 @@ function checkKeyCount(keyCount: string | undefined, counts: readonly number[]):
 
 /** An error document with status 200, which S3 sends when it fails after it began to answer. */
 export function errorInBody(text: string): MalformedPageError | undefined {
-  const [, code] = /<Error>.*?<Code>([^<]*)/s.exec(text) ?? [];
+  const { code } = errorIn(text);
   return code === undefined
     ? undefined
     : new MalformedPageError(`The store answered 200 with the error ${code}.`);

@@ -5,11 +5,11 @@ import type {
   ObjectListing,
 } from '../../ports/object-listing.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
-import type { AnswerReader } from '../aws-http/exchange.ts';
-import type { RetrySettings } from '../aws-http/retry.ts';
 import { BucketClient, DeadlineError, type StoreCall } from '../s3/client.ts';
 import { translateStoreError } from '../s3/errors.ts';
+import type { AnswerReader } from '../s3/exchange.ts';
 import { objectLimits } from '../s3/object-limits.ts';
+import type { RetrySettings } from '../s3/retry.ts';
 import type { EntryReaderOptions } from './entries.ts';
 import { FolderPageReader } from './folder-page.ts';
 import { errorInBody, KeyCountError } from './list-frame.ts';

@@ -1,4 +1,4 @@
-import type { AnswerReader } from '../aws-http/exchange.ts';
+import type { AnswerReader } from '../s3/exchange.ts';
 import { utf8Text } from '../s3/xml.ts';
 import { EntryReader, type EntryReaderOptions } from './entries.ts';
 import { checkPageBytes, readListFrame, textToEnd } from './list-frame.ts';

@@ -1,5 +1,5 @@
-import type { Exchange } from '../aws-http/exchange.ts';
 import type { S3Settings } from '../s3/client.ts';
+import type { Exchange } from '../s3/exchange.ts';
 
 /** Enough pages for the engine to compile the code that reads them. */
 export const warmUpPages = 8;

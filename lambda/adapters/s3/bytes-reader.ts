@@ -1,5 +1,5 @@
-import { MalformedAnswerError } from '../aws-http/answers.ts';
-import type { AnswerReader } from '../aws-http/exchange.ts';
+import { MalformedAnswerError } from './answers.ts';
+import type { AnswerReader } from './exchange.ts';
 
 /** Reads all bytes of an answer. */
 export class BytesReader implements AnswerReader<Uint8Array> {

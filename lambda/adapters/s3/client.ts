@@ -1,19 +1,18 @@
 import { hash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
+import { type BucketAddress, type BucketPlace, bucketAddress } from './address.ts';
+import { refusalReader, StoreAnswerError } from './answers.ts';
 import {
   type AnswerHead,
   type AnswerReader,
   type Exchange,
   type ExchangeLimits,
   HttpExchange,
-} from '../aws-http/exchange.ts';
-import { HeaderSigner } from '../aws-http/header-signer.ts';
-import { pause } from '../aws-http/pause.ts';
-import { Retries, type RetrySettings } from '../aws-http/retry.ts';
-import { type AwsCredentials, escapePath, escapeUri } from '../aws-http/sigv4.ts';
-
-import { type BucketAddress, type BucketPlace, bucketAddress } from './address.ts';
-import { refusalReader, StoreAnswerError } from './answers.ts';
+} from './exchange.ts';
+import { HeaderSigner } from './header-signer.ts';
+import { pause } from './pause.ts';
+import { Retries, type RetrySettings } from './retry.ts';
+import { type AwsCredentials, escapePath, escapeUri } from './sigv4.ts';
 
 /** A bucket, and how to reach it. */
 export interface S3Settings extends BucketPlace {
@@ -68,7 +67,7 @@ interface Place {
 export class BucketClient {
   readonly #settings: S3Settings;
   readonly #exchange: Exchange;
-  readonly #signer = new HeaderSigner('s3');
+  readonly #signer = new HeaderSigner();
   readonly #retries: Retries;
   #place: Place;
 

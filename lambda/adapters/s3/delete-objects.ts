@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
-import { MalformedAnswerError, TextReader } from '../aws-http/answers.ts';
-import type { AnswerReader } from '../aws-http/exchange.ts';
-import { errorIn, StoreAnswerError } from './answers.ts';
+import { errorIn, MalformedAnswerError, StoreAnswerError, TextReader } from './answers.ts';
+import type { AnswerReader } from './exchange.ts';
 import { unescapeXml } from './xml.ts';
 
 /** DeleteObjects: many keys in one request, of which each may fail. */

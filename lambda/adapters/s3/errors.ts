@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '../../ports/object-store.ts';
-import { AnswerError, MalformedAnswerError } from '../aws-http/answers.ts';
-import { isNetworkError, isRefusal } from '../aws-http/retry.ts';
-import { AwsServiceError } from '../aws-sdk/service-error.ts';
+import { AwsServiceError, isRefusal } from '../aws-sdk/service-error.ts';
+import { MalformedAnswerError, StoreAnswerError } from './answers.ts';
+import { isNetworkError } from './retry.ts';
 
 /**
  * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.
@@ -49,6 +49,6 @@ export function translateStoreError(cause: unknown, request: string): unknown {
  * or that of the SDK's request for them.
  */
 function statusOf(error: Error): number | undefined {
-  if (error instanceof AnswerError || error instanceof AwsServiceError) return error.status;
+  if (error instanceof StoreAnswerError || error instanceof AwsServiceError) return error.status;
   return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
 }

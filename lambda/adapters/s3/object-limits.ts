@@ -1,5 +1,5 @@
-import type { ExchangeLimits } from '../aws-http/exchange.ts';
-import type { RetrySettings } from '../aws-http/retry.ts';
+import type { ExchangeLimits } from './exchange.ts';
+import type { RetrySettings } from './retry.ts';
 
 /**
  * The limits of requests that are answered from memory or an index, and that somebody waits for.

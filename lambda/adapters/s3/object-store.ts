@@ -1,9 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import { type ObjectStore, type StoredObject, StoreUnavailableError } from '../../ports/object-store.ts';
-import { MalformedAnswerError } from '../aws-http/answers.ts';
-import type { AnswerHead, AnswerReader } from '../aws-http/exchange.ts';
-import type { RetrySettings } from '../aws-http/retry.ts';
-import { emptyReader, StoreAnswerError } from './answers.ts';
+import { emptyReader, MalformedAnswerError, StoreAnswerError } from './answers.ts';
 import { type BucketClient, DeadlineError, type StoreCall } from './client.ts';
 import {
   type DeletedKeys,
@@ -13,7 +10,9 @@ import {
   keysPerDelete,
 } from './delete-objects.ts';
 import { StoreRefusedError, translateStoreError } from './errors.ts';
+import type { AnswerHead, AnswerReader } from './exchange.ts';
 import { objectLimits } from './object-limits.ts';
+import type { RetrySettings } from './retry.ts';
 
 /** The objects of one bucket. */
 export class S3ObjectStore implements ObjectStore {

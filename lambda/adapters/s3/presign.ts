@@ -1,5 +1,5 @@
 import { createHmac, hash, type KeyObject } from 'node:crypto';
-import { type AwsCredentials, amzTime, escapeUri, SigningKeys } from '../aws-http/sigv4.ts';
+import { type AwsCredentials, amzTime, escapeUri, SigningKeys } from './sigv4.ts';
 
 /**
  * Presigned URLs for S3: Signature Version 4 in the query, without the SDK. A batch signs up to a thousand URLs. This
@@ -38,7 +38,7 @@ interface Common {
 
 /** Presigns requests. Caches the signing key, and the parts that all URLs of one batch share. */
 export class Presigner {
-  readonly #keys = new SigningKeys('s3');
+  readonly #keys = new SigningKeys();
   #cached: { readonly of: PresignInput; readonly signedHeaders: string; readonly common: Common } | undefined;
 
   /** The presigned URL. Every given header is signed, and none is moved into the query. The body is not hashed. */

@@ -1,9 +1,9 @@
 import type { ArchiveStore } from '../../ports/archive-store.ts';
-import type { AnswerHead, AnswerReader } from '../aws-http/exchange.ts';
 import { emptyReader } from './answers.ts';
 import { BytesReader } from './bytes-reader.ts';
 import type { BucketClient } from './client.ts';
 import { translateStoreError } from './errors.ts';
+import type { AnswerHead, AnswerReader } from './exchange.ts';
 import { objectLimits } from './object-limits.ts';
 
 /** Largest file that is read. The largest keep-set of a clean-up has 40 MB. */

@@ -1,7 +1,7 @@
 import type { SignedRequest, SignUploadInput, UrlSigner } from '../../ports/object-store.ts';
-import { type AwsCredentials, escapePath } from '../aws-http/sigv4.ts';
 import { type BucketAddress, type BucketPlace, bucketAddress } from './address.ts';
 import { Presigner } from './presign.ts';
+import { type AwsCredentials, escapePath } from './sigv4.ts';
 
 export interface S3UrlSignerSettings extends BucketPlace {
   /** Called for each signature, so that credentials may rotate. It should answer from memory. */

@@ -1,4 +1,4 @@
-import { MalformedAnswerError } from '../aws-http/answers.ts';
+import { MalformedAnswerError } from './answers.ts';
 
 /** The XML that the page reader needs: the text of single elements, and keys. */
 

@@ -1,5 +1,4 @@
-import { isRefusal } from '../aws-http/retry.ts';
-import { AwsServiceError } from '../aws-sdk/service-error.ts';
+import { AwsServiceError, isRefusal } from '../aws-sdk/service-error.ts';
 
 /** How long a value is used that cannot be read again, by an error that may pass. */
 const keepThroughErrorsMs = 60 * 60_000;

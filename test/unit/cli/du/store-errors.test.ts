@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explainStoreError } from '../../../../cli/du/store-errors.ts';
 import { CliError } from '../../../../cli/errors.ts';
-import { MalformedAnswerError } from '../../../../lambda/adapters/aws-http/answers.ts';
-import { StoreAnswerError } from '../../../../lambda/adapters/s3/answers.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../../../../lambda/adapters/s3/answers.ts';
 import { StoreRefusedError } from '../../../../lambda/adapters/s3/errors.ts';
 import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
 

@@ -93,9 +93,9 @@ describe('a batch that cannot be decided yet', () => {
       );
     expect(places.sort()).toEqual([
       // Answers of the store, and of a git host, to us.
-      'lambda/adapters/aws-http/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
-      'lambda/adapters/aws-http/retry.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
+      'lambda/adapters/aws-sdk/service-error.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
       'lambda/adapters/git-hosts/answers.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
+      'lambda/adapters/s3/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
       'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
       // Of the management API, which no client of git-lfs asks.
       "lambda/http/problems.ts: 'deletions-full': { status: 429, title: 'Too many deletions wait' },",

@@ -1,4 +1,4 @@
-import type { Exchange } from '../../../../../lambda/adapters/aws-http/exchange.ts';
+import type { Exchange } from '../../../../../lambda/adapters/s3/exchange.ts';
 import { compareKeys } from '../../../../../lambda/domain/key-order.ts';
 import type { ListedObject } from '../../../../support/round-listing.ts';
 import { renderPage, type XmlOrder } from './pages.ts';

@@ -9,7 +9,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { describeWith } from '../../../../support/describe-with.ts';
 import { useTempFolders } from '../../../../support/temp-folder.ts';
 
-const exchangeFile = new URL('../../../../../lambda/adapters/aws-http/exchange.ts', import.meta.url);
+const exchangeFile = new URL('../../../../../lambda/adapters/s3/exchange.ts', import.meta.url);
 
 /** What a process of its own gets: only at its start a process can be told whom to trust. */
 const client = `

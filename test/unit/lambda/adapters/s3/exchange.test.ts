@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, expect, it, vi } from 'vitest';
-import { TextReader } from '../../../../../lambda/adapters/aws-http/answers.ts';
+import { TextReader } from '../../../../../lambda/adapters/s3/answers.ts';
 import {
   type AnswerHead,
   HttpExchange,
   type SignedRequest,
-} from '../../../../../lambda/adapters/aws-http/exchange.ts';
+} from '../../../../../lambda/adapters/s3/exchange.ts';
 import { RawStore } from '../s3/raw-store.ts';
 
 const opened: (() => Promise<void>)[] = [];

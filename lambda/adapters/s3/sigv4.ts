@@ -8,15 +8,9 @@ export interface AwsCredentials {
   readonly sessionToken?: string | undefined;
 }
 
-/** Keeps the latest signing key of a service. It is valid for one day, one region and one secret. */
+/** Keeps the latest signing key. It is valid for one day, one region and one secret. */
 export class SigningKeys {
-  readonly #service: string;
   #kept: { readonly id: string; readonly key: KeyObject } | undefined;
-
-  /** @param service as the scope of a signature names it: `s3`. */
-  constructor(service: string) {
-    this.#service = service;
-  }
 
   /** @param input.date `YYYYMMDD`. */
   keyFor(input: { credentials: AwsCredentials; date: string; region: string }): KeyObject {
@@ -24,7 +18,7 @@ export class SigningKeys {
     const id = `${date}/${region}/${credentials.secretAccessKey}`;
     if (this.#kept?.id !== id) {
       let key: string | Buffer = `AWS4${credentials.secretAccessKey}`;
-      for (const part of [date, region, this.#service, 'aws4_request'])
+      for (const part of [date, region, 's3', 'aws4_request'])
         key = createHmac('sha256', key).update(part).digest();
       this.#kept = { id, key: createSecretKey(key as Buffer) };
     }

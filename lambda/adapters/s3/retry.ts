@@ -1,4 +1,5 @@
-import { AnswerError, MalformedAnswerError } from './answers.ts';
+import { isRefusal, throttlingName } from '../aws-sdk/service-error.ts';
+import { MalformedAnswerError, StoreAnswerError } from './answers.ts';
 
 export interface RetrySettings {
   readonly attemptsMax: number;
@@ -11,31 +12,14 @@ export interface RetrySettings {
   readonly retryAfterMaxMs: number;
 }
 
-/** Statuses and error codes of 4xx answers for which a retry may help. */
-const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
-const transientNames: ReadonlySet<string> = new Set([
-  'InternalServiceError',
-  'OperationAborted',
-  'RequestTimeout',
-  'RequestTimeoutException',
-]);
-
-/** Statuses and codes of answers that say: you ask too much. */
+/** Statuses of answers that say: you ask too much. */
 const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
-const throttlingName =
-  /Throttl|^SlowDown$|^TooManyRequestsException$|^RequestLimitExceeded$|^ProvisionedThroughputExceededException$/;
 
 /** What the other side will not do next time either. */
 const permanentStatuses: ReadonlySet<number> = new Set([501, 505]);
 
 /** Nothing listens at the address, or there is no such host. */
 const wrongAddressCodes: ReadonlySet<unknown> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
-
-/** The request was refused for good: a retry does not help, somebody has to change something. */
-export function isRefusal({ status, name }: { status: number; name: string }): boolean {
-  const mayPass = transientStatuses.has(status) || transientNames.has(name) || throttlingName.test(name);
-  return status < 500 && !mayPass;
-}
 
 /** A failed connection has a system code (`ECONNREFUSED`) or one of TLS. Node's errors of usage begin with ERR_, too. */
 export function isNetworkError(error: Error): boolean {
@@ -91,7 +75,7 @@ export class Retries {
     const { baseDelayMs, throttledDelayMs, delayMaxMs, retryAfterMaxMs } = settings;
     const longestMs = (isThrottling(error) ? throttledDelayMs : baseDelayMs) * 2 ** (attempt - 1);
     const pauseMs = Math.round(this.#random() * Math.min(delayMaxMs, longestMs));
-    const wantedMs = error instanceof AnswerError ? (error.retryAfterMs ?? 0) : 0;
+    const wantedMs = error instanceof StoreAnswerError ? (error.retryAfterMs ?? 0) : 0;
     return Math.max(pauseMs, Math.min(retryAfterMaxMs, wantedMs));
   }
 
@@ -103,12 +87,12 @@ export class Retries {
 }
 
 function mayHelp(error: Error): boolean {
-  if (error instanceof AnswerError) return !isRefusal(error) && !permanentStatuses.has(error.status);
+  if (error instanceof StoreAnswerError) return !isRefusal(error) && !permanentStatuses.has(error.status);
   return error instanceof MalformedAnswerError || isNetworkError(error);
 }
 
 /** The other side said that it was asked too much. */
 export function isThrottling(error: Error): boolean {
-  if (!(error instanceof AnswerError)) return false;
+  if (!(error instanceof StoreAnswerError)) return false;
   return throttlingStatuses.has(error.status) || throttlingName.test(error.name);
 }

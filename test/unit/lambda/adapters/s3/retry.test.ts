@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { AnswerError, MalformedAnswerError } from '../../../../../lambda/adapters/aws-http/answers.ts';
-import { Retries, type RetrySettings } from '../../../../../lambda/adapters/aws-http/retry.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../../../../../lambda/adapters/s3/answers.ts';
+import { Retries, type RetrySettings } from '../../../../../lambda/adapters/s3/retry.ts';
 
 const settings: RetrySettings = {
   attemptsMax: 5,
@@ -10,8 +10,8 @@ const settings: RetrySettings = {
   retryAfterMaxMs: 3_000,
 };
 
-function answered(status: number, code = 'Unknown', headers: Record<string, string> = {}): AnswerError {
-  return new AnswerError({ status, code, message: 'said', head: { status, headers } });
+function answered(status: number, code = 'Unknown', headers: Record<string, string> = {}): StoreAnswerError {
+  return new StoreAnswerError({ status, code, message: 'said', head: { status, headers } });
 }
 
 function pausesAfter(error: Error, random = () => 1): (number | undefined)[] {

@@ -22,26 +22,19 @@ export interface HeaderSignInput {
 const emptySha256 = hash('sha256', '', 'hex');
 
 /**
- * Signs requests to one service in their headers: Signature Version 4, without the SDK.
+ * Signs requests to S3 in their headers: Signature Version 4, without the SDK.
  *
  * Specification: docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html.
  */
 export class HeaderSigner {
-  readonly #service: string;
-  readonly #keys: SigningKeys;
-
-  /** @param service as the scope of a signature names it: `s3`. */
-  constructor(service: string) {
-    this.#service = service;
-    this.#keys = new SigningKeys(service);
-  }
+  readonly #keys = new SigningKeys();
 
   /** @returns all headers of the request, the given ones included. */
   sign(input: HeaderSignInput): Record<string, string> {
     const { method, path, query, credentials, region, bodySha256 = emptySha256 } = input;
     const time = amzTime(input.signedAtMs);
     const date = time.slice(0, 8);
-    const scope = `${date}/${region}/${this.#service}/aws4_request`;
+    const scope = `${date}/${region}/s3/aws4_request`;
     const headers: Record<string, string> = {
       ...input.headers,
       host: input.host,

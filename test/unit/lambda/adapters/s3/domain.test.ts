@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { awsDomain } from '../../../../../lambda/adapters/aws-http/domain.ts';
+import { awsDomain } from '../../../../../lambda/adapters/s3/address.ts';
 
 // From the endpoint rules of the SDK (partitions.json).
 it.each([

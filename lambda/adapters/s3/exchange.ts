@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
 import type { Socket } from 'node:net';
-import { freshFor, idleMsMax } from './idle.ts';
 
 /**
  * An `import` of node:http reads everything that it exports. One of that is WebSocket, for which Node 22 and newer load
@@ -51,12 +50,19 @@ export interface ExchangeInput<T> {
   readonly stop?: AbortSignal | undefined;
 }
 
-/** Sends one request and reads its answer. Nothing is retried here. */
+/** Sends one request and reads its answer: over the network, or from memory to warm up. Nothing is retried here. */
 export interface Exchange {
   send<T>(input: ExchangeInput<T>): Promise<T>;
   /** Closes the connections that are kept alive. */
   destroy(): void;
 }
+
+/**
+ * Longest time that a connection waits for its next request. S3 closes it after 5 to 20 seconds, and a frozen process
+ * does not hear of that. A request on a closed connection fails, and not all may be sent again. The price: a function
+ * with less than a request in this time opens a new connection for each.
+ */
+const idleMsMax = 4_000;
 
 /** An attempt took too long. Its name is that of the SDK's. */
 export class AttemptTimeoutError extends Error {
@@ -155,4 +161,15 @@ export class HttpExchange implements Exchange {
     for (const socket of Object.values(freeSockets).flatMap((sockets = []) => sockets))
       if (this.#isFresh.get(socket)?.() === false) socket.destroy();
   }
+}
+
+/**
+ * For a connection that is idle from now on.
+ *
+ * @returns whether a request may still be sent on it, by the clock of the process and by that of the day: one may stand
+ * still.
+ */
+function freshFor(idleMs: number): () => boolean {
+  const [atMs, atDateMs] = [performance.now() + idleMs, Date.now() + idleMs];
+  return () => performance.now() < atMs && Date.now() < atDateMs;
 }

@@ -105,14 +105,26 @@ function table() {
   return { client: createDynamoDb(), tableName: required('LFS_QUOTA_TABLE') };
 }
 
+/** A function's queues share a client for what is sent, and another for what can't wait long. */
+const sqs = once(() => createSqsClient());
+const quickSqs = once(() => createSqsClient(quickLimits));
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
 function queue() {
   const queueUrl = required('LFS_QUOTA_QUEUE_URL');
-  return createSqsRecountQueue({ client: createSqsClient(), queueUrl, clock, invocations });
+  return createSqsRecountQueue({ client: sqs(), queueUrl, clock, invocations });
 }
 
 /** When a message of the function's own queue comes again. */
 const redelivery = (variable: string) =>
-  createSqsRedelivery({ client: createSqsClient(quickLimits), queueUrl: required(variable) });
+  createSqsRedelivery({ client: quickSqs(), queueUrl: required(variable) });
 
 /** How the stage makes exports. Without a queue it makes none. */
 function exportsOfStage(): { exportQueue: ExportQueue; exportSettings: ExportSettings } {
@@ -124,7 +136,7 @@ function exportsOfStage(): { exportQueue: ExportQueue; exportSettings: ExportSet
     perTenantMax: count('LFS_QUOTA_EXPORT_PER_TENANT'),
     keepDays: count('LFS_QUOTA_EXPORT_KEEP_DAYS'),
   });
-  const exportQueue = createSqsExportQueue({ client: createSqsClient(), queueUrl, clock, invocations });
+  const exportQueue = createSqsExportQueue({ client: sqs(), queueUrl, clock, invocations });
   return { exportQueue, exportSettings };
 }
 
@@ -150,7 +162,7 @@ function count(name: string): number {
 /** The queue of what is to be sent to webhooks. */
 function webhookQueue() {
   const queueUrl = required('LFS_QUOTA_WEBHOOK_QUEUE_URL');
-  return createSqsWebhookQueue({ client: createSqsClient(), queueUrl, clock, invocations });
+  return createSqsWebhookQueue({ client: sqs(), queueUrl, clock, invocations });
 }
 
 /** The queues that the operator can look at, each with its dead letters: `{"recounts": [URL, URL], …}`. */
@@ -158,7 +170,7 @@ function queueGauges(): QueueGauge[] {
   const urls = parseJson(required('LFS_QUOTA_GAUGED_QUEUES')) as Partial<
     Record<GaugedQueue, [string, string]>
   >;
-  const client = createSqsClient(quickLimits);
+  const client = quickSqs();
   return gaugedQueues.flatMap((queue) => {
     const [queueUrl, deadLetterUrl] = urls[queue] ?? [];
     if (queueUrl === undefined || deadLetterUrl === undefined) return [];

@@ -1,25 +1,23 @@
 import { assembleParts } from './assemble-parts.ts';
 import { checksumElements } from './checksum-elements.ts';
-import { checksumNames } from './checksums.ts';
 import { checkParts } from './complete-checks.ts';
 import { type ListedPart, readCompleteRequest } from './complete-request.ts';
 import type { ObjectRecord } from './object-record.ts';
 import type { OperationInput } from './operation.ts';
-import { receiveBody } from './receive-body.ts';
+import { readXmlBody } from './read-xml-body.ts';
 import { type StoreReply, xmlReply } from './reply.ts';
 import { preconditionFailed, S3Error } from './s3-error.ts';
 import { replyInTime } from './slow-reply.ts';
 import type { StoreRequest } from './store-request.ts';
 import { multipartEtag } from './upload-checksum.ts';
-import { checkUpload, readMayReplace, readUploadPlan } from './upload-plan.ts';
+import { checksumValueHeaders, readMayReplace } from './upload-plan.ts';
 import { element } from './xml.ts';
-
-/** The list of 10,000 parts with a checksum each has less. */
-const requestBytesMax = 4 * 1024 * 1024;
 
 /** CompleteMultipartUpload: docs.aws.amazon.com/AmazonS3/latest/API/API_CompleteMultipartUpload.html. */
 export async function completeMultipart(input: OperationInput): Promise<StoreReply> {
-  const listed = readCompleteRequest(await readBody(input));
+  // Its checksum headers are about the object.
+  const aboutObject = checksumValueHeaders;
+  const listed = readCompleteRequest(await readXmlBody(input, { ignores: aboutObject }));
   return await replyInTime(complete(input, listed), input.errorReply);
 }
 
@@ -59,24 +57,4 @@ function completedReply({ bucket, key, headers }: StoreRequest, record: ObjectRe
       element('ChecksumType', hasChecksum ? type : undefined) +
       '</CompleteMultipartUploadResult>',
   );
-}
-
-/** The request's list, after a check of all that is declared of it. @throws {S3Error} */
-async function readBody({ request, authenticated, body }: OperationInput): Promise<string> {
-  // Here, these headers are about the object.
-  const aboutObject = new Set(checksumNames.map((name) => `x-amz-checksum-${name}`));
-  const headers = Object.fromEntries(
-    Object.entries(request.headers).filter(([name]) => !aboutObject.has(name)),
-  );
-  const plan = readUploadPlan({ ...request, headers }, authenticated.payload);
-  if (plan.sizeBytes > requestBytesMax)
-    throw new S3Error('MaxMessageLengthExceeded', 'Your request was too big.');
-  const chunks: Buffer[] = [];
-  const received = await receiveBody(body(), {
-    plan,
-    remainingMs: Number.POSITIVE_INFINITY,
-    write: async (chunk) => void chunks.push(chunk),
-  });
-  checkUpload(plan, received);
-  return Buffer.concat(chunks).toString('utf8');
 }

@@ -99,11 +99,33 @@ export class ObjectFiles {
     throw new Error(`The file of an object is damaged: ${this.#fileOf(key)}`);
   }
 
-  async delete(key: string): Promise<void> {
-    if (!this.index.delete(key)) return;
-    const file = this.#fileOf(key);
-    rmSync(file, { force: true });
-    await syncFolder(path.dirname(file));
+  /**
+   * Deletes objects. What is answered is on the disk.
+   *
+   * @returns what went wrong, by key. Such an object may be there, or gone.
+   */
+  async delete(keys: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
+    const failed = new Map<string, unknown>();
+    const byFolder = new Map<string, string[]>();
+    for (const key of keys) {
+      if (this.index.get(key) === undefined) continue;
+      const file = this.#fileOf(key);
+      const folder = path.dirname(file);
+      byFolder.set(folder, [...(byFolder.get(folder) ?? []), key]);
+      try {
+        // No await between them, so that the file and the index always belong together.
+        rmSync(file, { force: true });
+        this.index.delete(key);
+      } catch (error) {
+        failed.set(key, error);
+      }
+    }
+    for (const [folder, inFolder] of byFolder) {
+      await syncFolder(folder).catch((error) => {
+        for (const key of inFolder) failed.set(key, error);
+      });
+    }
+    return failed;
   }
 
   async #makeShard(folder: string): Promise<void> {

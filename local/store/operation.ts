@@ -3,6 +3,7 @@ import type { Authenticated } from './authenticate.ts';
 import type { MultipartFiles } from './multipart-files.ts';
 import type { ObjectFiles } from './object-files.ts';
 import type { StoreReply } from './reply.ts';
+import type { S3Error } from './s3-error.ts';
 import type { StoreRequest } from './store-request.ts';
 import type { UploadTime } from './upload-deadline.ts';
 
@@ -16,6 +17,8 @@ export interface OperationInput {
   readonly body: () => IncomingMessage;
   readonly now: () => number;
   readonly uploadTime: UploadTime;
+  /** What the client is to hear of something thrown. */
+  readonly errorOf: (thrown: unknown) => S3Error;
   /** The response to an error, as XML. */
   readonly errorReply: (thrown: unknown) => StoreReply & { readonly body: string };
 }

@@ -1,3 +1,4 @@
+import { deleteObjects } from './delete-objects.ts';
 import { getObject, headObject } from './get-object.ts';
 import { listObjects } from './list-objects.ts';
 import { multipartOperations } from './multipart-operations.ts';
@@ -45,9 +46,17 @@ const operations: readonly Operation[] = [
     method: 'DELETE',
     refusedHeaders: ['if-match'],
     run: async ({ files, request }) => {
-      await files.delete(request.key);
+      for (const error of (await files.delete([request.key])).values()) throw error;
       return { status: 204 };
     },
+  },
+  {
+    on: 'bucket',
+    method: 'POST',
+    marks: { query: ['delete'] },
+    refusesUrls: true,
+    headers: bodyHeaders,
+    run: deleteObjects,
   },
   {
     on: 'bucket',
@@ -102,7 +111,7 @@ export async function runOperation(input: OperationInput): Promise<StoreReply> {
   if (operation === undefined) throw notImplemented(`${request.method} on a ${on}`);
   if (operation.refusesUrls && authenticated.urlExpiresAtMs !== undefined) {
     const text =
-      'Copies and uploads in parts must be signed in their headers; a presigned URL is not enough.';
+      'Deletes of many objects, copies and uploads in parts must be signed in their headers; a presigned URL is not enough.';
     throw new S3Error('AccessDenied', text);
   }
   refuseUnknown(request, operation);

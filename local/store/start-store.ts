@@ -145,8 +145,10 @@ class Store {
     { body, requestId }: { body: () => IncomingMessage; requestId: string },
   ): Promise<StoreReply> {
     const { credentials, bucket, now = Date.now, uploadTime = defaultSettings } = this.#options;
+    const errorOf = (thrown: unknown) =>
+      thrown instanceof S3Error ? thrown : this.#internalError(message, thrown);
     const errorReply = (thrown: unknown) => {
-      const error = thrown instanceof S3Error ? thrown : this.#internalError(message, thrown);
+      const error = errorOf(thrown);
       const resource = (message.url ?? '').split('?', 1)[0] ?? '';
       return xmlReply(errorXml(error, { resource, requestId }), error);
     };
@@ -154,7 +156,7 @@ class Store {
       const request = readStoreRequest(message);
       const authenticated = await authenticate(request, { credentials, nowMs: now() });
       const stored = { files: this.#files, multipart: this.#multipart, bucket };
-      const asked = { request, authenticated, body, errorReply };
+      const asked = { request, authenticated, body, errorOf, errorReply };
       return await runOperation({ ...stored, ...asked, now, uploadTime });
     } catch (thrown) {
       return errorReply(thrown);

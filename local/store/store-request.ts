@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { S3Error } from './s3-error.ts';
 
 /** Longest key, in bytes of UTF-8. */
-const keyBytesMax = 1024;
+export const keyBytesMax = 1024;
 
 /** A request as S3 reads it: path-style and decoded. */
 export interface StoreRequest {

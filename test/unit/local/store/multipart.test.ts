@@ -149,7 +149,7 @@ describe('the request to complete an upload', () => {
     { name: 'no XML', more: { body: Buffer.from('none') }, code: 'MalformedXML' },
     {
       name: 'too many bytes',
-      more: { body: Buffer.alloc(5_000_000, ' ') },
+      more: { body: Buffer.alloc(9_000_000, ' ') },
       code: 'MaxMessageLengthExceeded',
     },
     {

@@ -207,7 +207,6 @@ describe('the local store refuses what it does not support', () => {
     { method: 'POST', path: '/objects/key', query: { uploads: '', acl: '' } },
     { method: 'POST', path: '/objects/key' },
     { method: 'GET', path: '/objects', query: { uploads: '', delimiter: '/' } },
-    { method: 'POST', path: '/objects', query: { delete: '' } },
     { method: 'PUT', path: '/objects/key', query: { partNumber: '1' } },
     { method: 'PUT', path: '/objects/key', query: { uploadId: 'x' } },
     { method: 'PUT', path: '/objects/key', headers: { 'x-amz-copy-source': '/objects/k?versionId=1' } },

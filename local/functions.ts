@@ -14,8 +14,8 @@ import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import type { Redelivery } from '../lambda/ports/recount-queue.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
-import type { QueueConsumer } from './background/file-queue.ts';
 import type { PumpConsumer } from './background/pump.ts';
+import type { QueueConsumer } from './background/recount-pump.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import { builtConsoleFiles } from './console-files.ts';
 import type { HttpFunctions } from './http/front.ts';
@@ -29,7 +29,7 @@ export interface Functions {
   readonly sendWebhook: PumpConsumer;
 }
 
-/** The queue below the data folder waits by itself before it delivers again. */
+/** The queue of this process waits by itself before it delivers again. */
 const redelivery: Redelivery = { delay: async () => undefined };
 
 /** @param webhookRedelivery when what was not taken is sent again. */

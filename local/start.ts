@@ -12,16 +12,15 @@ import type { Log } from '../lambda/ports/log.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import { startExpirySweep } from './background/expiry-sweep.ts';
 import { ExportPump } from './background/export-pump.ts';
-import { FileQueue } from './background/file-queue.ts';
-import { openKeptMessages } from './background/kept-messages.ts';
-import { openQueueFolder } from './background/queue-folder.ts';
+import { openKeptMessages, openKeptRecounts } from './background/queue-items.ts';
 import { defaultQueueTiming, type QueueTiming } from './background/queue-message.ts';
+import { RecountPump } from './background/recount-pump.ts';
 import { startSchedule } from './background/schedule.ts';
 import { systemTimers } from './background/timers.ts';
 import { WebhookPump } from './background/webhook-pump.ts';
 import { Cleanup } from './cleanup.ts';
 import { composeEmbedded } from './compose.ts';
-import { type DataFolder, openDataFolder } from './data/data-folder.ts';
+import { openDataFolder } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
 import { adminTokenOf, storeCredentialsOf } from './data/secrets.ts';
 import { type Demo, ensureDemo } from './demo-tenant.ts';
@@ -129,15 +128,14 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
 
-  const queue = await openQueue({ options, folder, log, invocations, isFull: database.isDiskFull });
-  const pumps = createPumps(log, folder.path);
+  const pumps = createPumps({ options, database, log, invocations });
   const composed = composeEmbedded({
     database,
     store: { url: store.url, head: store.head, bucket, credentials },
-    queue,
+    queue: pumps.queue,
     exportQueue: pumps.exportPump,
     webhookQueue: pumps.webhookPump,
-    queueGauges: [queue, pumps.webhookPump, pumps.exportPump].map((each) => each.gauge),
+    queueGauges: [pumps.queue, pumps.webhookPump, pumps.exportPump].map((each) => each.gauge),
     ...outsidersOf(options),
     adoptedRepos: options.adoptedRepos ?? [],
     adminToken: admin.token,
@@ -151,7 +149,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   cleanup.add(composed.close);
 
   await requireFreeNames(composed.deps, { createsDemo });
-  const http = await startBackground({ deps: composed.deps, database, queue, ...pumps, cleanup });
+  const http = await startBackground({ deps: composed.deps, database, ...pumps, cleanup });
   const place = { folder: folder.path, apiUrl: url };
   const demo = createsDemo ? await ensureDemo(composed.deps, place) : undefined;
   functions.resolve(http);
@@ -181,17 +179,34 @@ function outsidersOf({ allowsLoopbackWebhooks, issuers, gitHosts }: EmbeddedStac
   };
 }
 
-function createPumps(log: Log, dataPath: string) {
+/** The queues of this process, and what delivers them. */
+function createPumps(input: {
+  options: EmbeddedStackOptions;
+  database: Database;
+  log: Log;
+  invocations: Invocations;
+}) {
+  const { options, database, log, invocations } = input;
   const shared = { timers: systemTimers, log };
-  const kept = openKeptMessages(dataPath);
-  return { exportPump: new ExportPump(shared), webhookPump: new WebhookPump({ ...shared, kept }) };
+  return {
+    queue: new RecountPump({
+      ...shared,
+      clock: systemClock,
+      invocations,
+      isDiskFull: database.isDiskFull,
+      kept: openKeptRecounts(database),
+      timing: { ...defaultQueueTiming, ...options.queueTiming },
+    }),
+    exportPump: new ExportPump(shared),
+    webhookPump: new WebhookPump({ ...shared, kept: openKeptMessages(database) }),
+  };
 }
 
 /** Starts what runs without a request. @returns the functions of the API. */
 async function startBackground(input: {
   deps: Deps;
   database: Database;
-  queue: FileQueue;
+  queue: RecountPump;
   exportPump: ExportPump;
   webhookPump: WebhookPump;
   cleanup: Cleanup;
@@ -210,20 +225,6 @@ async function startBackground(input: {
   const sweep = startExpirySweep(database.removeExpired, timed);
   cleanup.add(() => sweep.close(graceMs));
   return created.http;
-}
-
-async function openQueue(input: {
-  options: EmbeddedStackOptions;
-  folder: DataFolder;
-  log: Log;
-  invocations: Invocations;
-  isFull: () => boolean;
-}): Promise<FileQueue> {
-  const { log, invocations, isFull } = input;
-  const folder = await openQueueFolder(input.folder.queuePath);
-  const timing = { ...defaultQueueTiming, ...input.options.queueTiming };
-  const shared = { clock: systemClock, timers: systemTimers, log, invocations, isDiskFull: isFull };
-  return new FileQueue({ folder, timing, ...shared });
 }
 
 /** A promise with its own `resolve` and `reject`. Its rejection counts as handled. */

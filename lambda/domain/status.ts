@@ -156,9 +156,9 @@ export function queuePart(part: QueuePartName, found: Finding<Level>, nowMs: num
   const says = `${what}: ${waiting} waiting${oldest}, ${running} under way`;
   if (deadLetters === null) return fine(part, `${says}.`);
   if (deadLetters === 0) return fine(part, `${says}, no dead letters.`);
-  const isFolder = !/^https?:/.test(String(deadLettersAt));
-  const todo = isFolder
-    ? `They are in ${deadLettersAt}, a file for each tenant. See why in the log, and mend it. Then count by hand (lfs-quota reconcile TENANT), and delete the file.`
+  const isQueue = /^https?:/.test(String(deadLettersAt));
+  const todo = !isQueue
+    ? `Tenants: ${deadLettersAt}. Find the cause in the log and fix it. Then run 'lfs-quota reconcile TENANT' for each: success removes its dead letter.`
     : `They are in ${deadLettersAt}. See why in the log of the function ${consumer}, and mend it. ${advice}`;
   return act(part, `${says}, ${countOf(deadLetters, 'dead letter', 'dead letters')}.`, todo);
 }

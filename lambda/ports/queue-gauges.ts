@@ -12,7 +12,7 @@ export interface QueueLevel {
   readonly oldestAtMs: number | null;
   /** Messages that failed too often. null: the queue keeps none. */
   readonly deadLetters: number | null;
-  /** Where those are: the URL of a queue, or a folder. null: the queue keeps none. */
+  /** Where those are: the URL of a queue, or the tenants that they are of. null: the queue has or keeps none. */
   readonly deadLettersAt: string | null;
 }
 

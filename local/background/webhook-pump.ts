@@ -3,8 +3,8 @@ import type { Log } from '../../lambda/ports/log.ts';
 import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import type { Redelivery } from '../../lambda/ports/recount-queue.ts';
 import type { WebhookMessage, WebhookQueue } from '../../lambda/ports/webhooks.ts';
-import type { KeptMessages } from './kept-messages.ts';
 import { type Delivery, Pump, type PumpConsumer } from './pump.ts';
+import type { KeptMessages } from './queue-items.ts';
 import { receiptHandleOf } from './sqs-event.ts';
 import type { Timers } from './timers.ts';
 
@@ -19,8 +19,8 @@ const deliveriesMax = 20;
 const timeLimitMs = 30_000;
 
 /**
- * The queue of what is to be sent to webhooks, and what delivers it. What is not done is kept in a file, so a stop or a kill
- * loses none of it: the next start delivers it, at once.
+ * The queue of what is to be sent to webhooks, and what delivers it. What is not done is kept in the table, so a stop or a
+ * kill loses none of it: the next start delivers it, at once.
  */
 export class WebhookPump implements WebhookQueue, Redelivery {
   readonly #pump: Pump<WebhookMessage>;
@@ -28,7 +28,7 @@ export class WebhookPump implements WebhookQueue, Redelivery {
   readonly #log: Log;
   /** Receipt handle → when it is to be delivered again. */
   readonly #delays = new Map<string, number>();
-  /** The last write of the file; the next one waits for it. Never rejects. */
+  /** The last write of it; the next one waits for it. Never rejects. */
   #disk: Promise<unknown> = Promise.resolve();
   #isClosing = false;
   #isClosed = false;

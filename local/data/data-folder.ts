@@ -13,7 +13,6 @@ export interface DataFolder {
   readonly path: string;
   readonly databasePath: string;
   readonly storePath: string;
-  readonly queuePath: string;
   /** Unlocks the folder for other processes. */
   release(): Promise<void>;
 }
@@ -22,7 +21,7 @@ export interface DataFolder {
  * Raise it with every change that an older release could not read. This one reads all older formats.
  *
  * 1 → 2: reservations and deletions have their repo in their key.
- * 2 → 3: the table is no longer dynalite's (older-folder.ts).
+ * 2 → 3: the table is no longer dynalite's, and has the queues (older-folder.ts).
  */
 const folderFormat = 3;
 
@@ -51,12 +50,7 @@ export async function openDataFolder(dataDir: string): Promise<DataFolder> {
     await release();
     throw error;
   }
-  const [databasePath, storePath, queuePath] = [
-    join(path, tableFolder),
-    join(path, 'store'),
-    join(path, 'queue'),
-  ];
-  return { path, databasePath, storePath, queuePath, release };
+  return { path, databasePath: join(path, tableFolder), storePath: join(path, 'store'), release };
 }
 
 /**

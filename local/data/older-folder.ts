@@ -1,14 +1,17 @@
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
-import { syncFolder, unfinishedSuffix } from '../system/durable-file.ts';
+import { parseJson } from '../../lambda/domain/json.ts';
+import { isKept, queuePartitions, readRecount } from '../background/queue-items.ts';
+import { readIfThere, syncFolder, unfinishedSuffix } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
 import { keyOf } from '../table/items.ts';
 import { LevelStore } from '../table/level-store.ts';
 import { openDatabaseError, openLevel } from './database.ts';
 
 /**
- * Formats 1 and 2 of the data folder had the table as dynalite 4 wrote it. It is written anew, beside what is there:
+ * Formats 1 and 2 of the data folder had the table as dynalite 4 wrote it, and files for its queues. All of it becomes a
+ * new table, beside what is there:
  *
  * 1. table.unfinished is written, and synced. A kill until here changes nothing: the next start writes it again.
  * 2. The folder gets its format (data-folder.ts). From then on table.unfinished is whole, and no older version writes.
@@ -19,6 +22,9 @@ import { openDatabaseError, openLevel } from './database.ts';
 const itemsAtOnce = 500;
 
 const olderDatabase = 'database';
+/** A file for each tenant whose recount waits, and below dead-letters for each whose recount failed too often. */
+const olderQueue = 'queue';
+const olderWebhooks = 'webhook-queue.json';
 export const tableFolder = 'table';
 const unfinished = `${tableFolder}${unfinishedSuffix}`;
 
@@ -34,10 +40,12 @@ export async function writeConverted(dataPath: string): Promise<void> {
   try {
     const store = await LevelStore.open({ open: () => openLevel(to), probe: async () => {} });
     try {
-      for await (const items of itemsOfDynalite(from)) {
+      const write = async (items: readonly Item[]) => {
         for (const item of items) store.write({ key: keyOf(item), before: undefined, after: item });
         await store.kept(items.map(keyOf));
-      }
+      };
+      for await (const items of itemsOfDynalite(from)) await write(items);
+      await write(await queuedItems(dataPath));
     } finally {
       await store.close();
     }
@@ -55,7 +63,8 @@ export async function adoptConverted(dataPath: string): Promise<void> {
     await rename(join(dataPath, unfinished), join(dataPath, tableFolder));
     await syncFolder(dataPath);
   }
-  await rm(join(dataPath, olderDatabase), { recursive: true, force: true });
+  for (const older of [olderDatabase, olderQueue, olderWebhooks])
+    await rm(join(dataPath, older), { recursive: true, force: true });
 }
 
 /**
@@ -75,6 +84,29 @@ async function* itemsOfDynalite(path: string): AsyncIterable<readonly Item[]> {
   } finally {
     await level.close();
   }
+}
+
+/** What lay in the queues' files. What can't be read is a full recount, or no message to a webhook. */
+async function queuedItems(dataPath: string): Promise<readonly Item[]> {
+  const recountsIn = async (folder: string, pk: string) => {
+    const items: Item[] = [];
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (!name.endsWith('.json')) continue;
+      const tenant = decodeURIComponent(name.slice(0, -'.json'.length));
+      const read = parseJson((await readIfThere(join(folder, name))) ?? '');
+      items.push({ pk, sk: tenant, message: readRecount(tenant, read, Date.now()) });
+    }
+    return items;
+  };
+  const webhooks = parseJson((await readIfThere(join(dataPath, olderWebhooks))) ?? '');
+  const { recounts, deadRecounts, webhooks: pk } = queuePartitions;
+  return [
+    ...(await recountsIn(join(dataPath, olderQueue), recounts)),
+    ...(await recountsIn(join(dataPath, olderQueue, 'dead-letters'), deadRecounts)),
+    ...(Array.isArray(webhooks) ? webhooks : [])
+      .filter(isKept)
+      .map((message) => ({ pk, sk: message.messageId, message })),
+  ];
 }
 
 async function syncAll(folder: string): Promise<void> {

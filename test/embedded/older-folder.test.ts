@@ -1,12 +1,14 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { ClassicLevel } from 'classic-level';
 import { describe, expect, it } from 'vitest';
+import { openKeptMessages, openKeptRecounts } from '../../local/background/queue-items.ts';
 import { openDataFolder } from '../../local/data/data-folder.ts';
+import { openDatabase } from '../../local/data/database.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
@@ -118,6 +120,32 @@ describe('a data folder of before', { timeout: 240_000 }, () => {
     expect(
       lines.slice(claimed).some((line) => line.includes(`sync(`) && line.includes(`<${dataPath}>`)),
     ).toBe(true);
+  });
+
+  it('has in its table what lay in the files of its queues', async () => {
+    const dataPath = unpack('2e8b484');
+    const deadPath = join(dataPath, 'queue', 'dead-letters');
+    mkdirSync(deadPath, { recursive: true });
+    const waits = { tenant: 'a/b', reason: 'verify', full: false, messageId: 'm', firstAtMs: 1, lastAtMs: 2 };
+    writeFileSync(join(dataPath, 'queue', 'a%2Fb.json'), JSON.stringify({ ...waits, failures: 2 }));
+    writeFileSync(join(dataPath, 'queue', 'cut.json'), '{"tenant":"cu');
+    writeFileSync(join(dataPath, 'queue', 'cut.json.0.unfinished'), 'x');
+    writeFileSync(join(deadPath, 'lab.json'), JSON.stringify({ ...waits, tenant: 'lab', failures: 6 }));
+    const sent = { message: { tenant: 'acme', event: {} }, messageId: 'w', failures: 3 };
+    writeFileSync(join(dataPath, 'webhook-queue.json'), JSON.stringify([sent, { messageId: 'none' }]));
+    const folder = await openDataFolder(dataPath);
+    const database = await openDatabase(folder.databasePath);
+    const { waiting, dead } = await openKeptRecounts(database).load(5);
+    const own = waiting.filter(({ tenant }) => ['a/b', 'cut'].includes(tenant));
+    expect(own).toMatchObject([
+      { ...waits, failures: 2 },
+      { tenant: 'cut', full: true },
+    ]);
+    expect(dead).toEqual(['lab']);
+    expect(await openKeptMessages(database).load()).toEqual([sent]);
+    await database.close();
+    await folder.release();
+    expect(readdirSync(dataPath).filter((name) => name.includes('queue'))).toEqual([]);
   });
 
   it('that is damaged is left as it is, with what to do', async () => {

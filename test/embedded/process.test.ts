@@ -1,6 +1,8 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
+import { openKeptRecounts } from '../../local/background/queue-items.ts';
+import { openDatabase } from '../../local/data/database.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { push, subscription } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
@@ -26,7 +28,10 @@ describe('npm start', () => {
     await push({ url, token }, 'pushed right before the kill');
     first.process.kill('SIGKILL');
     await first.ended();
-    expect(readdirSync(join(data, 'queue'))).toContain('demo.json');
+    // The recount that it asked for waits.
+    const database = await openDatabase(join(data, 'table'));
+    expect((await openKeptRecounts(database).load(0)).waiting).toMatchObject([{ tenant: 'demo' }]);
+    await database.close();
 
     const second = spawnStack(['--port', '0', '--data', data]);
     const place = { url: await second.ready(), token };

@@ -67,7 +67,9 @@ export const statusSchema = z
             description: 'Since when the oldest waits. null: none waits, or it does not tell, as SQS.',
           }),
           deadLetters: count.nullable().meta({ description: 'null: it keeps none.' }),
-          deadLettersAt: z.string().nullable().meta({ description: 'Where they are.' }),
+          deadLettersAt: z.string().nullable().meta({
+            description: 'The URL of their queue. Under `npm start`: their tenants, if there are any.',
+          }),
         }),
       )
       .meta({ description: 'Those that answered.' }),

@@ -164,17 +164,17 @@ describe('a queue', () => {
     expect(queuePart('store-events', found(level), nowMs).says).toMatch(/^Events of the store: 3 waiting,/);
   });
 
-  it('tells an address from a folder', () => {
+  it('tells an address from tenants', () => {
     const todoAt = (deadLettersAt: string | null) =>
       queuePart('recounts', found({ ...level, deadLetters: 1, deadLettersAt }), nowMs).todo;
-    expect(todoAt('http://127.0.0.1:9324/dead')).not.toContain('a file for each tenant');
-    expect(todoAt('/data/https://x')).toContain('They are in /data/https://x, a file for each tenant.');
+    expect(todoAt('http://127.0.0.1:9324/dead')).not.toContain('Tenants: ');
+    expect(todoAt('https, http')).toContain('Tenants: https, http. ');
   });
 
-  it('whose dead letters are files says so', () => {
-    const kept = { ...level, deadLetters: 1, deadLettersAt: '/data/queue/dead-letters' };
+  it('whose dead letters are in the table names their tenants', () => {
+    const kept = { ...level, deadLetters: 1, deadLettersAt: 'acme' };
     expect(queuePart('recounts', found(kept), nowMs).todo).toBe(
-      'They are in /data/queue/dead-letters, a file for each tenant. See why in the log, and mend it. Then count by hand (lfs-quota reconcile TENANT), and delete the file.',
+      "Tenants: acme. Find the cause in the log and fix it. Then run 'lfs-quota reconcile TENANT' for each: success removes its dead letter.",
     );
   });
 

@@ -1,6 +1,6 @@
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
-import type { KeptMessages } from '../../../../local/background/kept-messages.ts';
+import type { KeptMessages } from '../../../../local/background/queue-items.ts';
 import { WebhookPump } from '../../../../local/background/webhook-pump.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
@@ -8,7 +8,7 @@ import { FakeTime } from './fake-time.ts';
 const event = { id: 'acme:1', type: 'storage.level', timestamp: '2026-11-21T05:00:00Z', data: {} } as const;
 const messageOf = (tenant: string) => ({ tenant, event });
 
-/** A file in memory, which outlives a pump. */
+/** What is kept, which outlives a pump. */
 class Disk implements KeptMessages {
   text = '[]';
   saves = 0;

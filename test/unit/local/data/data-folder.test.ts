@@ -39,13 +39,13 @@ describe('a data folder', () => {
   it('that exists is closed to other users, with all below it', async () => {
     const path = tempFolder();
     writeFileSync(join(path, 'format.json'), '{"format":1}');
-    const files = ['table/000005.ldb', 'store/objects/ab/cdef', 'queue/demo.json', 'admin-token'];
+    const files = ['table/000005.ldb', 'store/objects/ab/cdef', 'admin-token'];
     for (const file of files) {
       mkdirSync(join(path, dirname(file)), { recursive: true });
       writeFileSync(join(path, file), 'x');
       chmodSync(join(path, file), 0o644);
     }
-    const folders = ['table', 'store', 'store/objects', 'store/objects/ab', 'queue', '.'];
+    const folders = ['table', 'store', 'store/objects', 'store/objects/ab', '.'];
     for (const folder of folders) chmodSync(join(path, folder), 0o755);
     const folder = await openDataFolder(path);
     for (const name of folders) expect([name, modeOf(path, name)]).toEqual([name, 0o700]);

@@ -7,7 +7,7 @@ import type { Log } from '../../lambda/ports/log.ts';
 import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import type { RecountQueue, RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import { lambdaContext } from '../lambda-context.ts';
-import type { QueueFolder } from './queue-folder.ts';
+import type { KeptRecounts } from './queue-items.ts';
 import {
   afterFailure,
   afterFullDisk,
@@ -23,8 +23,8 @@ import { settledWithin, type Timers } from './timers.ts';
 
 export type QueueConsumer = (event: SQSEvent, context: Context) => Promise<unknown>;
 
-export interface FileQueueOptions {
-  readonly folder: QueueFolder;
+export interface RecountPumpOptions {
+  readonly kept: KeptRecounts;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
@@ -36,6 +36,12 @@ export interface FileQueueOptions {
   readonly concurrencyMax?: number;
 }
 
+/** Tenants that the status names. */
+const namedMax = 10;
+
+const namesOf = (tenants: ReadonlySet<string>) =>
+  [...tenants].slice(0, namedMax).join(', ') + (tenants.size > namedMax ? ', …' : '');
+
 /** One tenant's recounts: at most one runs, and at most one more waits. */
 interface Lane {
   readonly tenant: string;
@@ -43,22 +49,25 @@ interface Lane {
   running: QueueMessage | undefined;
   lastBegunAtMs: number;
   cancelTimer: () => void;
-  /** The content of the tenant's file. It may ask for more than is pending, never for less. */
+  /** The tenant's item. It may ask for more than is pending, never for less. */
   saved: QueueMessage | undefined;
-  /** Write the file even if it asks for enough: it also holds the number of failures. */
+  /** Write the item even if it asks for enough: it also holds the number of failures. */
   mustSave: boolean;
-  /** The last write of the tenant's file; the next one waits for it. Never rejects. */
+  /** The last write of the tenant's item; the next one waits for it. Never rejects. */
   disk: Promise<unknown>;
 }
 
 /**
- * The queue of recounts, kept in the data folder. A request is on disk before its promise resolves. It stays there until
- * a recount that began after it has succeeded, so a kill at any moment loses no request.
+ * The queue of recounts, and what delivers them. A request is in the table before its promise resolves. It stays there
+ * until a recount that began after it has succeeded, so a kill at any moment loses no request. One process has the table,
+ * so what is due, and runs, is known here alone.
  */
-export class FileQueue implements RecountQueue {
-  readonly #options: FileQueueOptions;
+export class RecountPump implements RecountQueue {
+  readonly #options: RecountPumpOptions;
   readonly #timing: QueueTiming;
   readonly #lanes = new Map<string, Lane>();
+  /** Tenants that have a dead letter. */
+  readonly #dead = new Set<string>();
   /** Lanes that are due and wait for a free place among the running ones. */
   readonly #due = new Set<Lane>();
   readonly #running = new Set<Promise<void>>();
@@ -67,14 +76,13 @@ export class FileQueue implements RecountQueue {
   /** Closed and not waiting any more: another process may hold the data folder now. */
   #abandoned = false;
 
-  constructor(options: FileQueueOptions) {
+  constructor(options: RecountPumpOptions) {
     this.#options = options;
     this.#timing = options.timing ?? defaultQueueTiming;
   }
 
   /** How full it is. A tenant's recount that waits while another one runs is one of each. */
   get gauge(): QueueGauge {
-    const { folder } = this.#options;
     return {
       queue: 'recounts',
       read: async () => {
@@ -84,8 +92,8 @@ export class FileQueue implements RecountQueue {
           waiting: waiting.length,
           running: lanes.filter((lane) => lane.running).length,
           oldestAtMs: waiting.length === 0 ? null : Math.min(...waiting.map(({ firstAtMs }) => firstAtMs)),
-          deadLetters: await folder.countDead(),
-          deadLettersAt: folder.deadPath,
+          deadLetters: this.#dead.size,
+          deadLettersAt: this.#dead.size === 0 ? null : namesOf(this.#dead),
         };
       },
     };
@@ -109,7 +117,9 @@ export class FileQueue implements RecountQueue {
 
   /** Loads the messages of an earlier process, and starts to deliver. */
   async deliverTo(consumer: QueueConsumer): Promise<void> {
-    for (const message of await this.#options.folder.load(this.#options.clock.nowMs())) {
+    const { waiting, dead } = await this.#options.kept.load(this.#options.clock.nowMs());
+    for (const tenant of dead) this.#dead.add(tenant);
+    for (const message of waiting) {
       const lane = this.#lane(message.tenant);
       lane.saved = message;
       lane.waiting = lane.waiting === undefined ? message : mergeMessages(message, lane.waiting);
@@ -186,10 +196,14 @@ export class FileQueue implements RecountQueue {
     lane.running = undefined;
     try {
       if (!succeeded) await this.#putBack(lane, message);
+      else if (this.#dead.has(lane.tenant)) {
+        await this.#options.kept.removeDead(lane.tenant);
+        this.#dead.delete(lane.tenant);
+      }
       await this.#save(lane);
     } catch (error) {
-      // The file still asks for at least what is pending.
-      this.#options.log.error('queue file not written', { tenant: lane.tenant, error });
+      // The item still asks for at least what is pending.
+      this.#options.log.error('queue not written', { tenant: lane.tenant, error });
     }
     this.#arm(lane);
   }
@@ -234,27 +248,27 @@ export class FileQueue implements RecountQueue {
       lane.mustSave = true;
       return;
     }
-    const file = await this.#options.folder.saveDead(failed).catch((error: unknown) => {
+    await this.#options.kept.saveDead(failed).catch((error: unknown) => {
       wait(afterFullDisk(message, nowMs, this.#timing));
       throw error;
     });
+    this.#dead.add(lane.tenant);
     this.#options.log.error('recount failed too often: moved to the dead letters', {
       tenant: lane.tenant,
       failures: failed.failures,
-      file,
     });
   }
 
-  /** Writes what is pending now to the tenant's file. Rejects when the file cannot be written. */
+  /** Writes what is pending now to the tenant's item. Rejects when it can't be written. */
   #save(lane: Lane): Promise<void> {
     const saving = lane.disk.then(async () => {
       const { running, waiting, saved } = lane;
       const pending = running && waiting ? mergeMessages(running, waiting) : (running ?? waiting);
       if (pending === undefined) {
-        if (saved !== undefined) await this.#options.folder.remove(lane.tenant);
+        if (saved !== undefined) await this.#options.kept.remove(lane.tenant);
         lane.saved = undefined;
       } else if (saved === undefined || lane.mustSave || (pending.full && !saved.full)) {
-        await this.#options.folder.save(pending);
+        await this.#options.kept.save(pending);
         lane.mustSave = false;
         lane.saved = pending;
       }

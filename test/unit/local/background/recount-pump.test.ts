@@ -1,25 +1,22 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
-import { FileQueue } from '../../../../local/background/file-queue.ts';
-import { openQueueFolder, type QueueFolder } from '../../../../local/background/queue-folder.ts';
+import type { KeptRecounts } from '../../../../local/background/queue-items.ts';
 import {
   defaultQueueTiming,
   newMessage,
   type QueueMessage,
 } from '../../../../local/background/queue-message.ts';
-import { systemTimers } from '../../../../local/background/timers.ts';
+import { RecountPump } from '../../../../local/background/recount-pump.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
-import { useTempFolders } from '../../../support/temp-folder.ts';
 import { FakeTime } from './fake-time.ts';
 
-class MemoryFolder implements QueueFolder {
-  readonly files = new Map<string, QueueMessage>();
-  readonly dead: QueueMessage[] = [];
+/** What outlives a pump. */
+class Kept implements KeptRecounts {
+  readonly messages = new Map<string, QueueMessage>();
+  readonly dead = new Map<string, QueueMessage>();
   writes = 0;
   failNextSave = false;
   failsDead = false;
@@ -30,22 +27,20 @@ class MemoryFolder implements QueueFolder {
       throw new Error('the disk is full');
     }
     this.writes += 1;
-    this.files.set(message.tenant, message);
+    this.messages.set(message.tenant, message);
   }
   async remove(tenant: string) {
-    this.files.delete(tenant);
+    this.messages.delete(tenant);
   }
   async saveDead(message: QueueMessage) {
     if (this.failsDead) throw new Error('the disk is full');
-    this.dead.push(message);
-    return `dead/${message.tenant}`;
+    this.dead.set(message.tenant, message);
   }
-  readonly deadPath = 'dead';
-  async countDead() {
-    return this.dead.length;
+  async removeDead(tenant: string) {
+    this.dead.delete(tenant);
   }
   async load() {
-    return [...this.files.values()];
+    return { waiting: [...this.messages.values()], dead: [...this.dead.keys()] };
   }
 }
 
@@ -57,22 +52,17 @@ interface Delivery {
 
 /** A queue with a fake clock, and a consumer that records its messages and takes `runMs` for each. */
 async function setUp(
-  options: {
-    runMs?: number;
-    concurrencyMax?: number;
-    folder?: MemoryFolder;
-    isDiskFull?: () => boolean;
-  } = {},
+  options: { runMs?: number; concurrencyMax?: number; kept?: Kept; isDiskFull?: () => boolean } = {},
 ) {
   const time = new FakeTime();
   const startMs = time.clock.nowMs();
-  const folder = options.folder ?? new MemoryFolder();
+  const kept = options.kept ?? new Kept();
   const { log, entries } = recordingLog();
   const { concurrencyMax = 4 } = options;
   const invocations = createInvocations();
   const { isDiskFull = () => false } = options;
   const shared = { clock: time.clock, timers: time, log, invocations };
-  const queue = new FileQueue({ folder, concurrencyMax, isDiskFull, ...shared });
+  const queue = new RecountPump({ kept, concurrencyMax, isDiskFull, ...shared });
   const deliveries: Delivery[] = [];
   const running = { most: 0, tenants: [] as string[], doubled: false };
   const script: ('fail' | 'throw')[] = [];
@@ -91,7 +81,7 @@ async function setUp(
     return { batchItemFailures: fate === 'fail' ? [{ itemIdentifier: record.messageId }] : [] };
   });
   const request = (tenant: string, full = false) => queue.request({ tenant, reason: 'verify', full });
-  return { time, queue, folder, deliveries, running, script, request, entries };
+  return { time, queue, kept, deliveries, running, script, request, entries };
 }
 
 describe('when a recount is due', () => {
@@ -157,39 +147,39 @@ describe('when a recount is due', () => {
 
 describe('a message on disk', () => {
   it('is written before the request resolves, kept during the run, and removed after its success', async () => {
-    const { time, folder, request } = await setUp({ runMs: 1_000 });
+    const { time, kept, request } = await setUp({ runMs: 1_000 });
     await request('acme');
-    expect(folder.files.get('acme')).toMatchObject({ tenant: 'acme', full: false });
+    expect(kept.messages.get('acme')).toMatchObject({ tenant: 'acme', full: false });
     await time.advance(10_500);
-    expect(folder.files.has('acme')).toBe(true);
+    expect(kept.messages.has('acme')).toBe(true);
     await time.advance(1_000);
-    expect(folder.files.has('acme')).toBe(false);
+    expect(kept.messages.has('acme')).toBe(false);
   });
 
   it('is written once for a burst, and again only if more is asked for', async () => {
-    const { folder, request } = await setUp();
+    const { kept, request } = await setUp();
     await Promise.all(Array.from({ length: 100 }, () => request('acme')));
-    expect(folder.writes).toBe(1);
+    expect(kept.writes).toBe(1);
     await request('acme', true);
-    expect(folder.writes).toBe(2);
-    expect(folder.files.get('acme')).toMatchObject({ full: true });
+    expect(kept.writes).toBe(2);
+    expect(kept.messages.get('acme')).toMatchObject({ full: true });
   });
 
   it('stays when a trigger came during the run', async () => {
-    const { time, folder, request } = await setUp({ runMs: 1_000 });
+    const { time, kept, request } = await setUp({ runMs: 1_000 });
     await request('acme');
     await time.advance(10_500);
     await request('acme', true);
     await time.advance(2_000);
-    expect(folder.files.get('acme')).toMatchObject({ full: true });
+    expect(kept.messages.get('acme')).toMatchObject({ full: true });
   });
 
   it('that could not be written fails the request, and the next request tries again', async () => {
-    const { folder, request } = await setUp();
-    folder.failNextSave = true;
+    const { kept, request } = await setUp();
+    kept.failNextSave = true;
     await expect(request('acme')).rejects.toThrow('the disk is full');
     await request('acme');
-    expect(folder.files.has('acme')).toBe(true);
+    expect(kept.messages.has('acme')).toBe(true);
   });
 
   it('is loaded by the next process, running messages too', async () => {
@@ -197,34 +187,36 @@ describe('a message on disk', () => {
     await first.request('acme');
     await first.time.advance(11_000);
     await first.request('umbrella');
-    const second = await setUp({ folder: first.folder });
+    const second = await setUp({ kept: first.kept });
     await second.time.advance(60_000);
     expect(second.deliveries.map(({ tenant }) => tenant).sort()).toEqual(['acme', 'umbrella']);
-    expect(second.folder.files.size).toBe(0);
+    expect(second.kept.messages.size).toBe(0);
   });
 });
 
 describe('a recount that fails', () => {
   it.each(['fail', 'throw'] as const)('is retried with a growing delay (%s)', async (fate) => {
-    const { time, deliveries, script, request, folder } = await setUp();
+    const { time, deliveries, script, request, kept } = await setUp();
     script.push(fate, fate);
     await request('acme');
     await time.advance(12_000);
-    expect(folder.files.get('acme')).toMatchObject({ failures: 1 });
+    expect(kept.messages.get('acme')).toMatchObject({ failures: 1 });
     await time.advance(60_000);
     // Failed at 10 s and 20 s (5 s of waiting, but 10 s between two), then 10 s of waiting.
     expect(deliveries.map(({ atMs }) => atMs)).toEqual([10_000, 20_000, 30_000]);
-    expect(folder.files.size).toBe(0);
+    expect(kept.messages.size).toBe(0);
   });
 
   it('becomes a dead letter and is logged after the last try; the next trigger starts again', async () => {
-    const { time, deliveries, script, request, folder, entries } = await setUp();
+    const { time, deliveries, script, request, kept, entries } = await setUp();
     script.push(...Array.from({ length: defaultQueueTiming.failuresMax }, () => 'fail' as const));
     await request('acme');
     await time.advance(600_000);
     expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax);
-    expect(folder.dead).toMatchObject([{ tenant: 'acme', failures: defaultQueueTiming.failuresMax }]);
-    expect(folder.files.size).toBe(0);
+    expect([...kept.dead.values()]).toMatchObject([
+      { tenant: 'acme', failures: defaultQueueTiming.failuresMax },
+    ]);
+    expect(kept.messages.size).toBe(0);
     expect(entries).toContainEqual(
       expect.objectContaining({
         level: 'error',
@@ -237,40 +229,40 @@ describe('a recount that fails', () => {
   });
 
   it('loses no trigger that came while the last try ran', async () => {
-    const { time, deliveries, script, request, folder } = await setUp({ runMs: 1_000 });
+    const { time, deliveries, script, request, entries } = await setUp({ runMs: 1_000 });
     script.push(...Array.from({ length: defaultQueueTiming.failuresMax }, () => 'fail' as const));
     await request('acme');
     while (deliveries.length < defaultQueueTiming.failuresMax) await time.advance(500);
     await request('acme');
     await time.advance(60_000);
-    expect(folder.dead).toHaveLength(1);
+    expect(entries.at(-1)).toMatchObject({ message: 'recount failed too often: moved to the dead letters' });
     expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax + 1);
   });
 
   it('because the disk is full comes again until there is space, however long that takes', async () => {
     const disk = { isFull: true };
-    const { time, deliveries, script, request, folder } = await setUp({ isDiskFull: () => disk.isFull });
+    const { time, deliveries, script, request, kept } = await setUp({ isDiskFull: () => disk.isFull });
     script.push(...Array.from({ length: 40 }, () => 'fail' as const));
     await request('acme', true);
     await time.advance(40 * 15_000);
     expect(deliveries.length).toBeGreaterThan(30);
-    expect(folder.dead).toEqual([]);
-    expect(folder.files.get('acme')).toMatchObject({ failures: 0, full: true });
+    expect(kept.dead.size).toBe(0);
+    expect(kept.messages.get('acme')).toMatchObject({ failures: 0, full: true });
     script.length = 0;
     disk.isFull = false;
     await time.advance(15_000);
-    expect(folder.files.size).toBe(0);
+    expect(kept.messages.size).toBe(0);
   });
 
   it('comes again if its dead letter cannot be written', async () => {
-    const { time, deliveries, script, request, folder } = await setUp();
+    const { time, deliveries, script, request, kept } = await setUp();
     const { failuresMax } = defaultQueueTiming;
     script.push(...Array.from({ length: failuresMax }, () => 'fail' as const));
-    folder.failsDead = true;
+    kept.failsDead = true;
     await request('acme');
     await time.advance(600_000);
     expect(deliveries).toHaveLength(failuresMax + 1);
-    expect(folder.files.size).toBe(0);
+    expect(kept.messages.size).toBe(0);
   });
 
   it('counts as failed if it never ends', async () => {
@@ -283,7 +275,7 @@ describe('a recount that fails', () => {
 
 describe('closing', () => {
   it('waits for running recounts, and delivers no more', async () => {
-    const { time, queue, deliveries, folder, request } = await setUp({ runMs: 2_000 });
+    const { time, queue, deliveries, kept, request } = await setUp({ runMs: 2_000 });
     await request('acme');
     await request('umbrella');
     await time.advance(10_500);
@@ -293,29 +285,29 @@ describe('closing', () => {
     await closed;
     await time.advance(60_000);
     expect(deliveries.map(({ tenant }) => tenant)).toEqual(['acme', 'umbrella']);
-    expect([...folder.files.keys()]).toEqual(['late']);
+    expect([...kept.messages.keys()]).toEqual(['late']);
   });
 
   it('does not wait for ever; what did not end stays pending', async () => {
-    const { time, queue, folder, request } = await setUp({ runMs: 60_000 });
+    const { time, queue, kept, request } = await setUp({ runMs: 60_000 });
     await request('acme');
     await time.advance(10_500);
     const closed = queue.close(5_000);
     await time.advance(5_000);
     await closed;
     await time.advance(120_000);
-    expect([...folder.files.keys()]).toEqual(['acme']);
+    expect([...kept.messages.keys()]).toEqual(['acme']);
   });
 });
 
 describe('the cause of a recount', () => {
   /** Sends requests with their causes. @returns the causes of the deliveries, of which the first fails. */
-  async function causesOf(requests: readonly string[], folder = new MemoryFolder()) {
+  async function causesOf(requests: readonly string[], kept = new Kept()) {
     const time = new FakeTime();
     const { log, entries } = recordingLog();
     const invocations = createInvocations();
-    const queue = new FileQueue({
-      folder,
+    const queue = new RecountPump({
+      kept,
       clock: time.clock,
       timers: time,
       invocations,
@@ -344,79 +336,13 @@ describe('the cause of a recount', () => {
   });
 
   it('survives a restart', async () => {
-    const folder = new MemoryFolder();
+    const kept = new Kept();
     const message = newMessage(
       { tenant: 'acme', reason: 'upload', full: false },
       { nowMs: 0, messageId: 'm', correlationId: 'before' },
     );
-    await folder.save(message);
-    expect((await causesOf([], folder)).causes).toEqual(['before', 'before']);
-  });
-});
-
-describe('the folder', () => {
-  const tempFolder = useTempFolders();
-
-  it('keeps messages in files, and takes a damaged one as a full recount', async () => {
-    const path = tempFolder();
-    const { log } = recordingLog();
-    const clock = { nowMs: () => Date.now(), sleep: async () => {} };
-    const common = { clock, timers: systemTimers, log, invocations: createInvocations() };
-    const writer = new FileQueue({ folder: await openQueueFolder(path), ...common });
-    await writer.request({ tenant: 'acme', reason: 'upload', full: false });
-    await writer.request({ tenant: 'umbrella', reason: 'upload', full: false });
-    await writer.close(0);
-    expect(readdirSync(path).sort()).toEqual(['acme.json', 'dead-letters', 'umbrella.json']);
-    writeFileSync(join(path, 'umbrella.json'), '{"tenant":"umb');
-    writeFileSync(join(path, 'acme.json.0000.unfinished'), 'x');
-    const folder = await openQueueFolder(path);
-    const messages = await folder.load(Date.now());
-    expect(messages.find(({ tenant }) => tenant === 'acme')).toMatchObject({ reason: 'upload', full: false });
-    expect(messages.find(({ tenant }) => tenant === 'umbrella')).toMatchObject({ full: true });
-    expect(messages).toHaveLength(2);
-    expect(readdirSync(path)).not.toContain('acme.json.0000.unfinished');
-  });
-
-  it('has no times in the future after the clock was set back', async () => {
-    const path = tempFolder();
-    const folder = await openQueueFolder(path);
-    const future = 9_000_000_000_000;
-    await folder.save({
-      tenant: 'acme',
-      reason: 'verify',
-      full: false,
-      messageId: 'm',
-      prompt: false,
-      failures: 2,
-      firstAtMs: future,
-      lastAtMs: future,
-      notBeforeMs: future,
-      correlationId: 'r1',
-    });
-    expect(await folder.load(5_000)).toMatchObject([
-      { firstAtMs: 5_000, lastAtMs: 5_000, notBeforeMs: 0, failures: 2, correlationId: 'r1' },
-    ]);
-  });
-
-  it('keeps the newest dead letter of each tenant', async () => {
-    const path = tempFolder();
-    const folder = await openQueueFolder(path);
-    const message: QueueMessage = {
-      tenant: 'acme',
-      reason: 'verify' as const,
-      full: false,
-      messageId: 'first',
-      prompt: false,
-      failures: 6,
-      firstAtMs: 1,
-      lastAtMs: 1,
-      notBeforeMs: 0,
-      correlationId: undefined,
-    };
-    await folder.saveDead(message);
-    const file = await folder.saveDead({ ...message, messageId: 'second' });
-    expect(JSON.parse(readFileSync(file, 'utf8'))).toMatchObject({ messageId: 'second' });
-    expect(readdirSync(join(path, 'dead-letters'))).toEqual(['acme.json']);
+    await kept.save(message);
+    expect((await causesOf([], kept)).causes).toEqual(['before', 'before']);
   });
 });
 
@@ -424,8 +350,8 @@ it('delivers a record as SQS does', async () => {
   const time = new FakeTime();
   const { log } = recordingLog();
   const invocations = createInvocations();
-  const queue = new FileQueue({
-    folder: new MemoryFolder(),
+  const queue = new RecountPump({
+    kept: new Kept(),
     clock: time.clock,
     timers: time,
     log,
@@ -453,11 +379,46 @@ it('delivers a record as SQS does', async () => {
   expect(remainingMs).toBeGreaterThan(60_000);
 });
 
+describe('a dead letter', () => {
+  const { failuresMax } = defaultQueueTiming;
+
+  it('is in the gauge with its tenant, over a restart, until a recount of that tenant succeeds', async () => {
+    const { time, queue, script, request, kept } = await setUp();
+    script.push(...Array.from({ length: failuresMax }, () => 'fail' as const));
+    await request('acme');
+    await time.advance(600_000);
+    const dead = { deadLetters: 1, deadLettersAt: 'acme' };
+    expect(await queue.gauge.read()).toMatchObject(dead);
+    const next = await setUp({ kept });
+    expect(await next.queue.gauge.read()).toMatchObject(dead);
+    await next.request('lab');
+    await next.time.advance(60_000);
+    expect(await next.queue.gauge.read()).toMatchObject(dead);
+    await next.request('acme');
+    await next.time.advance(60_000);
+    expect(await next.queue.gauge.read()).toMatchObject({ deadLetters: 0, deadLettersAt: null });
+    expect(kept.dead.size).toBe(0);
+  });
+
+  it('is one of many: the gauge names ten', async () => {
+    const kept = new Kept();
+    for (let number = 10; number < 22; number += 1)
+      await kept.saveDead(
+        newMessage({ tenant: `t${number}`, reason: 'verify', full: false }, { nowMs: 1, messageId: 'm' }),
+      );
+    const { queue } = await setUp({ kept });
+    expect(await queue.gauge.read()).toMatchObject({
+      deadLetters: 12,
+      deadLettersAt: 't10, t11, t12, t13, t14, t15, t16, t17, t18, t19, …',
+    });
+  });
+});
+
 describe('the gauge of the queue', () => {
   it('tells what waits and since when, what runs, and the dead letters', async () => {
-    const { time, queue, request, folder } = await setUp({ runMs: 60_000, concurrencyMax: 1 });
+    const { time, queue, request } = await setUp({ runMs: 60_000, concurrencyMax: 1 });
     const { gauge } = queue;
-    const empty = { waiting: 0, running: 0, oldestAtMs: null, deadLetters: 0, deadLettersAt: 'dead' };
+    const empty = { waiting: 0, running: 0, oldestAtMs: null, deadLetters: 0, deadLettersAt: null };
     expect([gauge.queue, await gauge.read()]).toEqual(['recounts', empty]);
     const beganMs = time.clock.nowMs();
     await request('a');
@@ -466,22 +427,5 @@ describe('the gauge of the queue', () => {
     expect(await gauge.read()).toEqual({ ...empty, waiting: 2, oldestAtMs: beganMs });
     await time.advance(15_000);
     expect(await gauge.read()).toEqual({ ...empty, waiting: 1, running: 1, oldestAtMs: beganMs + 1000 });
-    folder.dead.push(...folder.files.values());
-    expect((await gauge.read()).deadLetters).toBe(folder.dead.length);
-  });
-});
-
-describe('the folder of the queue', () => {
-  const tempFolder = useTempFolders();
-
-  it('counts its dead letters, one for each tenant', async () => {
-    const folder = await openQueueFolder(tempFolder());
-    expect(await folder.countDead()).toBe(0);
-    const dead = newMessage({ tenant: 'acme', reason: 'verify', full: false }, { nowMs: 1, messageId: 'm' });
-    await folder.saveDead(dead);
-    await folder.saveDead({ ...dead, failures: 2 });
-    const file = await folder.saveDead({ ...dead, tenant: 'lab' });
-    expect(await folder.countDead()).toBe(2);
-    expect(file.startsWith(folder.deadPath)).toBe(true);
   });
 });

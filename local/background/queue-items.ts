@@ -1,0 +1,141 @@
+import { pagesOf } from '../../lambda/adapters/dynamodb/pages.ts';
+import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
+import { isCorrelationId } from '../../lambda/domain/invocation.ts';
+import { isRecountReason } from '../../lambda/domain/recount-policy.ts';
+import type { WebhookMessage } from '../../lambda/ports/webhooks.ts';
+import type { Delivery } from './pump.ts';
+import { newMessage, type QueueMessage } from './queue-message.ts';
+
+/**
+ * What waits in the queues of this process, as items of its table. On AWS there are queues for it: these items are in
+ * partitions of their own and in no index, so the functions never meet them.
+ */
+export const queuePartitions = {
+  /** A tenant's recount that waits or runs, by the tenant. */
+  recounts: 'QUEUE#RECOUNTS',
+  /** The last recount of a tenant that failed too often, by the tenant. */
+  deadRecounts: 'QUEUE#RECOUNTS#DEAD',
+  /** What is sent to webhooks, by the message's id. */
+  webhooks: 'QUEUE#WEBHOOKS',
+} as const;
+
+/** One partition of messages. @throws {StorageFullError} when the disk is full. */
+function messagesOf(table: Table, pk: string) {
+  const { client, tableName: TableName } = table;
+  return {
+    put: async (id: string, message: object) =>
+      void (await client.send('PutItem', { TableName, Item: { pk, sk: id, message } })),
+    remove: async (id: string) => void (await client.send('DeleteItem', { TableName, Key: { pk, sk: id } })),
+    async all(): Promise<{ id: string; message: unknown }[]> {
+      const found: { id: string; message: unknown }[] = [];
+      const query = {
+        KeyConditionExpression: '#pk = :pk',
+        ExpressionAttributeNames: { '#pk': 'pk' },
+        ExpressionAttributeValues: { ':pk': pk },
+        ConsistentRead: true,
+      };
+      for await (const page of pagesOf(table, query))
+        for (const { sk, message } of page) found.push({ id: String(sk), message });
+      return found;
+    },
+  };
+}
+
+/** The recounts that wait, run, or failed too often: at most one of each tenant. */
+export interface KeptRecounts {
+  /** @throws {StorageFullError} when the disk is full. */
+  save(message: QueueMessage): Promise<void>;
+  remove(tenant: string): Promise<void>;
+  /** Keeps a message that failed too often, the last of its tenant. */
+  saveDead(message: QueueMessage): Promise<void>;
+  removeDead(tenant: string): Promise<void>;
+  /** What an earlier process left, and the tenants that have a dead letter. */
+  load(nowMs: number): Promise<{ waiting: readonly QueueMessage[]; dead: readonly string[] }>;
+}
+
+export function openKeptRecounts(table: Table): KeptRecounts {
+  const waiting = messagesOf(table, queuePartitions.recounts);
+  const dead = messagesOf(table, queuePartitions.deadRecounts);
+  return {
+    save: (message) => waiting.put(message.tenant, message),
+    remove: waiting.remove,
+    saveDead: (message) => dead.put(message.tenant, message),
+    removeDead: dead.remove,
+    load: async (nowMs) => ({
+      waiting: (await waiting.all()).map(({ id, message }) => readRecount(id, message, nowMs)),
+      dead: (await dead.all()).map(({ id }) => id),
+    }),
+  };
+}
+
+/**
+ * A recount as it was kept. What can't be read still shows that its tenant needs one, so it becomes a full one. Times in
+ * the future, possible when the clock was set back, become now.
+ */
+export function readRecount(tenant: string, value: unknown, nowMs: number): QueueMessage {
+  const fresh = newMessage(
+    { tenant, reason: 'unfinished', full: true },
+    { nowMs, messageId: `restored-${tenant}` },
+  );
+  const read: Readonly<Record<string, unknown>> =
+    typeof value === 'object' && value !== null ? { ...value } : {};
+  const { reason, full, messageId, correlationId, prompt, failures } = read;
+  if (!isRecountReason(reason) || typeof full !== 'boolean') return fresh;
+  const timeOf = (time: unknown) => Math.min(nowMs, typeof time === 'number' ? time : nowMs);
+  return {
+    tenant,
+    reason,
+    full,
+    messageId: typeof messageId === 'string' ? messageId : fresh.messageId,
+    correlationId: isCorrelationId(correlationId) ? correlationId : undefined,
+    firstAtMs: timeOf(read['firstAtMs']),
+    lastAtMs: timeOf(read['lastAtMs']),
+    prompt: prompt === true,
+    failures: typeof failures === 'number' ? failures : 0,
+    notBeforeMs: 0,
+  };
+}
+
+type Kept = Delivery<WebhookMessage>;
+
+/** What is to be sent to webhooks. */
+export interface KeptMessages {
+  /** Replaces what was kept before. @throws {StorageFullError} when the disk is full. */
+  save(messages: readonly Kept[]): Promise<void>;
+  /** What was kept by an earlier process. */
+  load(): Promise<readonly Kept[]>;
+}
+
+export function openKeptMessages(table: Table): KeptMessages {
+  const { put, remove, all: loaded } = messagesOf(table, queuePartitions.webhooks);
+  /** By id, as the table has them. Undefined: it may have an older one, or none. */
+  let kept: ReadonlyMap<string, Kept | undefined> = new Map();
+  return {
+    async save(messages) {
+      const now = new Map(messages.map((each) => [each.messageId, each]));
+      const changed = messages.filter((each) => kept.get(each.messageId) !== each);
+      const gone = [...kept.keys()].filter((id) => !now.has(id));
+      const all = new Set([...kept.keys(), ...now.keys()]);
+      kept = new Map([...all].map((id) => [id, kept.get(id) === now.get(id) ? now.get(id) : undefined]));
+      await Promise.all([...changed.map((each) => put(each.messageId, each)), ...gone.map(remove)]);
+      kept = now;
+    },
+    async load() {
+      const read = (await loaded()).flatMap(({ message }) => (isKept(message) ? [message] : []));
+      kept = new Map(read.map((each) => [each.messageId, each]));
+      return read;
+    },
+  };
+}
+
+/** Whether it can be delivered. What its message says, its consumer looks at. */
+export function isKept(value: unknown): value is Kept {
+  if (typeof value !== 'object' || value === null) return false;
+  const { message, messageId, failures } = value as Readonly<Record<string, unknown>>;
+  return (
+    typeof message === 'object' &&
+    message !== null &&
+    typeof messageId === 'string' &&
+    Number.isSafeInteger(failures)
+  );
+}

@@ -64,6 +64,17 @@ export interface Exchange {
  */
 const idleMsMax = 4_000;
 
+/** How often connections are looked at, so that one may wait as much longer. */
+const checkEveryMs = 100;
+
+interface Target {
+  readonly origin: string;
+  readonly send: typeof httpsRequest;
+  readonly agent: InstanceType<typeof PlainAgent>;
+  readonly hostname: string;
+  readonly port: string;
+}
+
 /** An attempt took too long. Its name is that of the SDK's. */
 export class AttemptTimeoutError extends Error {
   override readonly name = 'TimeoutError';
@@ -74,6 +85,9 @@ export class HttpExchange implements Exchange {
   readonly #agents: { readonly plain: InstanceType<typeof PlainAgent>; readonly tls: TlsAgent };
   /** Of connections that have had an answer: whether they may be used again. */
   readonly #isFresh = new WeakMap<Socket, () => boolean>();
+
+  #isChecked = () => false;
+  #target: Target | undefined;
 
   constructor({ socketsMax }: { socketsMax: number }) {
     const options = { keepAlive: true, maxSockets: socketsMax };
@@ -139,27 +153,39 @@ export class HttpExchange implements Exchange {
     });
   }
 
-  #open({ method, origin, path, headers }: SignedRequest) {
+  #open({ method, origin, path, headers, body }: SignedRequest) {
+    const { send, agent, hostname, port } = this.#targetOf(origin);
+    this.#closeStale(agent);
+    // As a list, Node sends them as they are. In an object it looks at each several times, and the length of a body is
+    // its own business.
+    const list: string[] = [];
+    for (const name in headers) list.push(name, headers[name] ?? '');
+    if (body !== undefined) list.push('content-length', String(Buffer.byteLength(body)));
+    return send({ method, hostname, port, path, headers: list, agent });
+  }
+
+  /** All requests go to one place, until AWS redirects them. */
+  #targetOf(origin: string): Target {
+    if (this.#target?.origin === origin) return this.#target;
     const { protocol, hostname, port } = new URL(origin);
     const isTls = protocol === 'https:';
-    const send = isTls ? httpsRequest : httpRequest;
-    const agent = isTls ? this.#agents.tls : this.#agents.plain;
-    this.#closeStale(agent);
-    return send({
-      method,
+    this.#target = {
+      origin,
+      send: isTls ? httpsRequest : httpRequest,
+      agent: isTls ? this.#agents.tls : this.#agents.plain,
       // A URL has brackets around an IPv6 address, a socket has none.
       hostname: hostname.replace(/^\[|\]$/g, ''),
       port,
-      path,
-      headers,
-      agent,
-    });
+    };
+    return this.#target;
   }
 
-  /** An agent passes over connections that are closed. */
+  /** An agent passes over connections that are closed. It isn't looked at for each of a hundred requests at a time. */
   #closeStale({ freeSockets }: { readonly freeSockets: NodeJS.ReadOnlyDict<Socket[]> }): void {
+    if (this.#isChecked()) return;
     for (const socket of Object.values(freeSockets).flatMap((sockets = []) => sockets))
       if (this.#isFresh.get(socket)?.() === false) socket.destroy();
+    this.#isChecked = freshFor(checkEveryMs);
   }
 }
 

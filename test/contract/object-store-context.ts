@@ -30,7 +30,6 @@ export interface ObjectStoreSkips {
   readonly copyIfChanged?: string;
   readonly keyBesideFolder?: string;
   readonly controlCharacters?: string;
-  readonly deleteObjects?: string;
   readonly unsignedAmzHeaders?: string;
 }
 

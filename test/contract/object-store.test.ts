@@ -37,13 +37,7 @@ async function openLocalStore() {
   return { running, target };
 }
 
-/** Until it does, it shows that a store which doesn't is served. */
-const deleteObjects = "it doesn't know the request";
-
-objectStoreContract('the local store', {
-  open: async () => (await openLocalStore()).target,
-  skips: { deleteObjects },
-});
+objectStoreContract('the local store', { open: async () => (await openLocalStore()).target });
 
 objectStoreContract('the local store, asked for objects within its process', {
   open: async () => {
@@ -60,7 +54,6 @@ objectStoreContract('the local store, asked for objects within its process', {
   skips: {
     listing: 'it is that of the local store',
     multipart: 'they are those of the local store',
-    deleteObjects,
   },
 });
 
@@ -70,7 +63,6 @@ for (const names of nameLayouts)
     prefixOf: adoptedPrefix,
     names: oidNames,
     skips: {
-      deleteObjects,
       folders: 'an adopted repo has none',
       keyBesideFolder: 'an adopted repo has no folders',
       multipart: 'they are those of the local store',

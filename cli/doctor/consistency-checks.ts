@@ -8,6 +8,7 @@ export const consistencyChecks: readonly Check[] = [
   { id: 'head-after-delete', run: headAfterDelete },
   { id: 'list-after-delete', run: listAfterDelete },
   { id: 'delete', run: deleteTwice },
+  { id: 'delete-many', run: deleteMany },
 ];
 
 const roundsUsual = 10;
@@ -108,4 +109,26 @@ async function deleteTwice(probe: Probe): Promise<Finding> {
       );
   }
   return pass('A delete removes an object, and repeating it is no error.');
+}
+
+/** By one request, if the store knows DeleteObjects. Else by one for each. */
+async function deleteMany(probe: Probe): Promise<Finding> {
+  const keys = Array.from({ length: 3 }, () => probe.newKey());
+  for (const key of keys) await probe.put(key, Buffer.from('many'));
+  try {
+    await probe.delete(...keys);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    return fail(
+      `Deleting several objects at once doesn't work: ${error.message}`,
+      'Check that the key has the permission to delete.',
+    );
+  }
+  for (const key of keys)
+    if ((await probe.head(key)) !== undefined)
+      return fail(
+        'The store reports that it has deleted several objects at once, and one is still there.',
+        "Don't use this store: usage would fall, and nothing is freed.",
+      );
+  return pass('Several objects at once are deleted, and each is gone.');
 }

@@ -200,11 +200,11 @@ export class Probe {
   }
 
   /** Sent again as long as the store does not serve it, unlike in the service: nobody pushes what is deleted here. */
-  delete(key: string): Promise<void> {
+  delete(...keys: readonly string[]): Promise<void> {
     const deadlineMs = Date.now() + deleteMsMax;
     return this.#unlessAborted(async () => {
       for (let tries = 1; ; tries += 1) {
-        const error = (await this.#store.delete([key], { deadlineMs })).get(key);
+        const [error] = (await this.#store.delete(keys, { deadlineMs })).values();
         if (!error) return;
         if (tries >= attemptsMax) throw error;
         await systemClock.sleep(200 * tries);

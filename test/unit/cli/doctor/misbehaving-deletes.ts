@@ -78,6 +78,7 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
       'head-after-delete': 'fail',
       'list-after-delete': 'fail',
       delete: 'fail',
+      'delete-many': 'fail',
       cleanup: 'warning',
     },
     says: {
@@ -94,7 +95,22 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
       'head-after-delete': 'fail',
       'list-after-delete': 'warning',
       delete: 'fail',
+      'delete-many': 'fail',
       cleanup: 'warning',
     },
+  },
+  {
+    name: 'says that it deletes many at once, and does not',
+    faults: {
+      instead: ({ query, body }) => {
+        const keys = body.toString().match(/<Key>.*?<\/Key>/g) ?? [];
+        const deleted = keys.map((key) => `<Deleted>${key}</Deleted>`).join('');
+        return query.has('delete')
+          ? { status: 200, body: Buffer.from(`<DeleteResult>${deleted}</DeleteResult>`) }
+          : undefined;
+      },
+    },
+    found: { 'delete-many': 'fail' },
+    says: { 'delete-many': /several objects at once, and one is still there/ },
   },
 ];

@@ -76,7 +76,8 @@ export async function countedNow(client: TableClient) {
 async function clear(client: TableClient): Promise<void> {
   const found = await client.send('Query', {
     TableName: tableName,
-    KeyConditionExpression: 'pk = :pk',
+    KeyConditionExpression: '#pk = :pk',
+    ExpressionAttributeNames: { '#pk': 'pk' },
     ExpressionAttributeValues: { ':pk': tenantKey(tenant).pk },
   });
   for (const { pk, sk } of found.Items ?? [])

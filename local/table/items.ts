@@ -123,7 +123,8 @@ export function stored<T>(value: T): T {
 function copyOf(value: unknown): unknown {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;
   if (typeof value === 'number') {
-    if (Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value;
+    // There is no negative zero.
+    if (Number.isFinite(value) && Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value + 0;
     throw new TypeError(`No item holds the number ${value}.`);
   }
   if (Array.isArray(value))

@@ -36,7 +36,9 @@ function randomRange(random: Random): Range {
   // Perhaps an item that is gone.
   const after = random.chance(0.3) && (index.name !== byDueIndex.name || typeof own[index.sk] === 'number');
   return {
-    ...{ index, partition, isForward: random.chance(0.5) },
+    index,
+    partition,
+    isForward: random.chance(0.5),
     from: bound(),
     to: bound(),
     after: after ? (index === primary ? { ...own, sk: random.pick(texts) } : own) : undefined,

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ExportJob } from '../../lambda/domain/export/export-job.ts';
 import type { ExportJobs, ExportPath } from '../../lambda/ports/export-jobs.ts';
 import type { ExportMessage } from '../../lambda/ports/export-queue.ts';
-import { MemoryExportJobs } from '../../test/support/memory/export-jobs.ts';
+import { MemoryExportJobs } from '../../test/support/memory/stores.ts';
 
 /** What a worker asks of the one that has the records and the queue. */
 type Question =

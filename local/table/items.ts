@@ -104,10 +104,15 @@ function numberBytes(value: number): number {
   return Math.ceil(digits.length / 2) + 1 + (value < 0 ? 1 : 0);
 }
 
+const itemSizes = new WeakMap<Item, number>();
+
 /** The bytes of an item: of all names and values. */
 export function itemBytes(item: Item): number {
+  const known = itemSizes.get(item);
+  if (known !== undefined) return known;
   let bytes = 0;
   for (const [name, value] of Object.entries(item)) bytes += Buffer.byteLength(name) + bytesOf(value);
+  itemSizes.set(item, bytes);
   return bytes;
 }
 

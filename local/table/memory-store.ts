@@ -52,8 +52,8 @@ export class MemoryStore implements ItemStore {
 
   /** The items of a partition whose sort keys begin so, for a test that looks at them. */
   itemsOf(pk: string, start = ''): readonly Item[] {
-    const items = this.#partitions.get(primary)?.get(pk)?.items ?? [];
-    return items.filter(({ sk }) => (sk as string).startsWith(start));
+    const range = { index: primary, partition: pk, from: start, to: `${start}\u{10ffff}` };
+    return this.read({ ...range, after: undefined, isForward: true }, Number.POSITIVE_INFINITY).items;
   }
 
   /** All items of the table, or of an index, for a test that looks at them. */

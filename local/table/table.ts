@@ -141,16 +141,17 @@ export class LocalTable implements TableClient {
 
   #putItem(input: Input<'PutItem'>): Output<'PutItem'> {
     const item = stored(input.Item);
-    this.#write(input, checkedKey(keyOf(item)), () => item);
+    this.#write(input, checkedKey(keyOf(item)), scopeOf(input), () => item);
     return {};
   }
 
   #updateItem(input: Input<'UpdateItem'>): Output<'UpdateItem'> {
     const { UpdateExpression, ReturnValues } = input;
     const key = checkedKey(input.Key);
-    checkUpdate(UpdateExpression, scopeOf(input));
-    const { before, after } = this.#write(input, key, (item) => {
-      const changed = updated(UpdateExpression, item ?? { ...key }, scopeOf(input));
+    const by = scopeOf(input);
+    checkUpdate(UpdateExpression, by);
+    const { before, after } = this.#write(input, key, by, (item) => {
+      const changed = updated(UpdateExpression, item ?? { ...key }, by);
       if (changed[keyNames.pk] !== key.pk || changed[keyNames.sk] !== key.sk)
         throw invalid('The update changes the key of the item');
       return stored(changed);
@@ -160,7 +161,7 @@ export class LocalTable implements TableClient {
   }
 
   #deleteItem(input: Input<'DeleteItem'>): Output<'DeleteItem'> {
-    const { before } = this.#write(input, checkedKey(input.Key), () => undefined);
+    const { before } = this.#write(input, checkedKey(input.Key), scopeOf(input), () => undefined);
     return input.ReturnValues === undefined || before === undefined ? {} : { Attributes: before };
   }
 
@@ -198,11 +199,16 @@ export class LocalTable implements TableClient {
     }
   }
 
-  #write(write: Write, key: Key, become: (before: Item | undefined) => Item | undefined) {
+  #write(
+    write: Write,
+    key: Key,
+    by: ReturnType<typeof scopeOf>,
+    become: (before: Item | undefined) => Item | undefined,
+  ) {
     const { ConditionExpression: condition } = write;
     checkExpressions(write, [condition, 'UpdateExpression' in write ? write.UpdateExpression : undefined]);
     const before = this.#store.find(key);
-    if (condition !== undefined && !holds(parseCondition(condition), before ?? none, scopeOf(write)))
+    if (condition !== undefined && !holds(parseCondition(condition), before ?? none, by))
       throw refusal('ConditionalCheckFailedException', 'The conditional request failed');
     const after = become(before);
     if (after !== undefined) checkItem(after, this.#limits.itemBytesMax);

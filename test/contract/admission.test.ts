@@ -7,7 +7,7 @@ import { openDatabase } from '../../local/data/database.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { admissionContract } from './admission.contract.ts';
 
-describe('on the ledger in memory', () => {
+describe('on the table in memory', () => {
   admissionContract(async () => new MemoryLedger(), 30_000);
 });
 

@@ -27,9 +27,6 @@ import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable } from '../../local/table/table.ts';
-import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
-import { MemoryLedger } from '../support/memory/ledger.ts';
-import { MemoryRequestKeys, MemoryTokenStore } from '../support/memory/stores.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
@@ -99,20 +96,6 @@ function expressionLimit(open: () => Promise<LedgerUnderTest>): void {
     });
   });
 }
-
-describe('ledger in memory', () => {
-  expressionLimit(async () => ({
-    ledger: new MemoryLedger(),
-    tokens: new MemoryTokenStore(),
-    requestKeys: new MemoryRequestKeys(),
-  }));
-  ledgerContract(async () => ({
-    ledger: new MemoryLedger({ pageSize: 7 }),
-    tokens: new MemoryTokenStore(),
-    requestKeys: new MemoryRequestKeys(),
-  }));
-  exportJobsContract(async () => new MemoryExportJobs({ pageSize: 3 }));
-});
 
 describe('ledger on the table in memory', () => {
   const table = () => ({

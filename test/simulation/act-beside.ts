@@ -9,9 +9,9 @@ import { cancelExport } from '../../lambda/use-cases/exports/cancel-export.ts';
 import { startExport } from '../support/start-export.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
+import { replacing } from './replacing.ts';
 import type { CleanUpAction, DownloadAction, ExportAction } from './scenario.ts';
 import type { TenantWorld } from './tenant-world.ts';
-import { replacing } from './with-methods.ts';
 
 /** What people do beside pushes: clean-ups, exports and downloads. */
 

@@ -1,3 +1,4 @@
+import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import type { Random } from '../support/random.ts';
@@ -47,8 +48,8 @@ export interface Weather {
   readonly outages: { store: number; table: number; files: number };
 }
 
-/** `file`: of the service's own, in the store. */
-type OperationKind = 'read' | 'write' | 'store' | 'file';
+/** `read` and `write`: of the table. `queue`: a write to the queue. `file`: of the service's own, in the store. */
+type OperationKind = 'read' | 'write' | 'queue' | 'store' | 'file';
 
 interface ActorWorld {
   readonly scheduler: Scheduler;
@@ -97,6 +98,11 @@ export class Actor {
     });
   }
 
+  /** Waits before a write is tried again. */
+  pauseUpTo(atMostMs: number): Promise<void> {
+    return this.sleep(this.#world.random.int(0, atMostMs));
+  }
+
   /** Decides by chance whether this fault happens now. */
   isUnlucky(fault: 'fail' | 'lostAnswer' | 'twice' | 'late' | 'givenUp' | 'freeze'): boolean {
     const { random, mix, weather } = this.#world;
@@ -112,8 +118,8 @@ export class Actor {
     return [beforeMs, allMs - beforeMs];
   }
 
-  /** One page of a read of the ledger, or of a listing. In a slow world it may take half a minute. */
-  async page<T>(kind: 'read' | 'store', apply: () => Promise<T>, call: PortCall): Promise<T> {
+  /** One page of a read of the table, or of a listing. In a slow world it may take half a minute. */
+  async page<T>(kind: 'read' | 'store', apply: () => Promise<T>, call?: PortCall): Promise<T> {
     return this.operation(kind, () => this.slowly(slowPageMaxMs, slowPages, apply), call);
   }
 
@@ -139,12 +145,13 @@ export class Actor {
     await this.#travel();
     if (mishap?.kind === 'freezes-before') await this.sleep(mishap.forMs);
     const { store, table, files } = this.#world.weather.outages;
-    const outages = { store, file: store + files, read: table, write: table };
+    const outages = { store, file: store + files, read: table, write: table, queue: table };
     if (outages[kind] > 0) throw this.#unavailable(kind, 'It does not answer.');
     if (this.isUnlucky('fail')) throw this.#unavailable(kind, 'Throttled.');
     const { lateMaxMs = usualLateMaxMs, givenUp = 0 } = this.#world.mix;
-    const isGivenUp = kind === 'write' && givenUp > 0 && this.isUnlucky('givenUp');
-    if (isGivenUp || (kind === 'write' && this.isUnlucky('late'))) {
+    const isWrite = kind === 'write' || kind === 'queue';
+    const isGivenUp = isWrite && givenUp > 0 && this.isUnlucky('givenUp');
+    if (isGivenUp || (isWrite && this.isUnlucky('late'))) {
       tally.lateWrites += 1;
       scheduler.after(random.int(1, lateMaxMs), () => void apply().catch(() => undefined));
       if (isGivenUp) throw this.#unavailable(kind, 'It did not answer in time.');
@@ -153,9 +160,8 @@ export class Actor {
     if (mishap?.kind === 'lands-again')
       scheduler.after(mishap.forMs, () => void apply().catch(() => undefined));
     if (mishap?.kind === 'freezes-after') await this.sleep(mishap.forMs);
-    if (kind === 'write' && this.isUnlucky('twice')) result = await apply();
-    if (kind === 'write' && this.isUnlucky('lostAnswer'))
-      throw this.#unavailable(kind, 'The answer was lost.');
+    if (isWrite && this.isUnlucky('twice')) result = await apply();
+    if (isWrite && this.isUnlucky('lostAnswer')) throw this.#unavailable(kind, 'The answer was lost.');
     await this.#travel();
     return result;
   }
@@ -167,8 +173,10 @@ export class Actor {
 
   #unavailable(kind: OperationKind, text: string): Error {
     this.#world.tally.faults += 1;
-    const isOfTable = kind === 'read' || kind === 'write';
-    return isOfTable ? new LedgerUnavailableError(text) : new StoreUnavailableError(text);
+    if (kind === 'queue') return new LedgerUnavailableError(text);
+    return kind === 'read' || kind === 'write'
+      ? new AwsServiceError({ message: text, code: 'ServiceUnavailable' })
+      : new StoreUnavailableError(text);
   }
 
   #travel(): Promise<void> {

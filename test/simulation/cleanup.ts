@@ -7,7 +7,6 @@ import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
 import { openCleanup } from '../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { startRun } from '../../lambda/use-cases/cleanup/start-run.ts';
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
-import { itemBytesMax } from '../support/memory/item-limits.ts';
 import { Random } from '../support/random.ts';
 import { Violation } from './invariants.ts';
 import { faultMixes } from './mixes.ts';
@@ -78,7 +77,7 @@ export async function runCleanup(seed: number, mutant: CleanupMutant = {}): Prom
     tenants: [{ hasLies: false }],
     mutant,
     // With fewer, a read of all that batches noted hardly ever succeeds when every twentieth page fails.
-    ledger: { pageSize: 20, itemBytesMax },
+    table: { pageSize: 20 },
     stage: {
       ...stage,
       settings,

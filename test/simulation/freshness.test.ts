@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { simulateFreshness } from './freshness.ts';
-import { withMethods } from './with-methods.ts';
+import { replacing } from './replacing.ts';
 import type { Mutant } from './world.ts';
 
 const seeds = Array.from({ length: 60 }, (_, seed) => seed);
@@ -15,7 +15,7 @@ describe('usage', () => {
   it('would not without looking for what nobody verified', async () => {
     const mutant: Mutant = {
       ledger: (ledger) =>
-        withMethods(ledger, {
+        replacing(ledger, {
           commitTenant: (commit) => ledger.commitTenant({ ...commit, lookAtMs: null }),
         }),
     };

@@ -1,6 +1,6 @@
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 
-/** A call of a port, by the name of its method. */
+/** A call of a port, by the name of its method. Of several operations on the table, it is the next one. */
 export type PortCall = keyof Ledger | 'listPage' | 'delete';
 
 /** What a story has happen at a call, whichever function makes it. */

@@ -3,6 +3,7 @@ import type { Downloads } from '../../lambda/ports/downloads.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
 import { meterOffer } from '../../lambda/use-cases/downloads/meter-offer.ts';
 import { findDownloads, offerFound } from '../../lambda/use-cases/downloads/offer-download.ts';
+import { replacing } from './replacing.ts';
 import {
   cleanedWhilePushed,
   cleanedWithoutFiles,
@@ -11,14 +12,13 @@ import {
   downloadedInVain,
 } from './stories-beside.ts';
 import type { Story } from './story.ts';
-import { replacing, withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
 /** Mistakes in clean-ups, exports and downloads. */
 
 /** Batches do not note what they name. */
 const unnoted: Mutant = {
-  ledger: (ledger) => withMethods(ledger, { noteSeen: async () => undefined }),
+  ledger: (ledger) => replacing(ledger, { noteSeen: async () => undefined }),
 };
 
 /** A delete knows of no export. */

@@ -1,19 +1,21 @@
 import type { SeenNote } from '../../lambda/domain/cleanup/watch.ts';
 import type { CleanupMutant } from './cleanup.ts';
-import { withMethods } from './with-methods.ts';
+import { replacing } from './replacing.ts';
+import type { World } from './world.ts';
 
 /** Mistakes in a clean-up. With each of them something that a ref needs is deleted. */
 
 /** Batches do not note what they name. */
 const noWatch: CleanupMutant = {
-  ledger: (ledger) => withMethods(ledger, { noteSeen: async () => undefined }),
+  ledger: (ledger) => replacing(ledger, { noteSeen: async () => undefined }),
 };
 
 /** A deletion relies on what was read before it was marked. */
 const seenBeforeMark: CleanupMutant = {
-  ledger: (ledger) => {
-    const read = new Map<string, readonly SeenNote[]>();
-    return withMethods(ledger, {
+  ledger: (ledger, world) => {
+    const read = readIn.get(world) ?? new Map<string, readonly SeenNote[]>();
+    readIn.set(world, read);
+    return replacing(ledger, {
       seen: async function* (input) {
         if (input.fromMs === 0) {
           const notes: SeenNote[] = [];
@@ -26,11 +28,14 @@ const seenBeforeMark: CleanupMutant = {
   },
 };
 
+/** Watch → notes. */
+const readIn = new WeakMap<World, Map<string, readonly SeenNote[]>>();
+
 /** A batch notes what it names after it has read deletions. */
 const notedAfterDeletions: CleanupMutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
-      noteSeen: async (input) => world.scheduler.after(60_000, () => void ledger.noteSeen(input)),
+    replacing(ledger, {
+      noteSeen: async (input) => world.scheduler.after(60_000, () => void world.ledger.noteSeen(input)),
     }),
 };
 
@@ -39,13 +44,13 @@ const landsAgainAfterMs = 12 * 60_000;
 /** A deletion does not know its watch. It is written once more after the clean-up has ended, and what it names was pushed. */
 const outlivesWatch: CleanupMutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       putDeletion: async (input) => {
         await ledger.putDeletion(input);
         const { sweep, ...deletion } = input.deletion;
         if (!sweep) return;
         const again = { tenant: input.tenant, deletion };
-        world.scheduler.after(landsAgainAfterMs, () => void ledger.putDeletion(again));
+        world.scheduler.after(landsAgainAfterMs, () => void world.ledger.putDeletion(again));
       },
     }),
 };
@@ -53,7 +58,7 @@ const outlivesWatch: CleanupMutant = {
 /** What was named while candidates were listed is taken to have been looked at. */
 const seenByTheEnd: CleanupMutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       putCleanup: ({ cleanup, ...input }) => {
         const { selection } = cleanup;
         const seenAtMs = world.scheduler.nowMs;

@@ -1,6 +1,6 @@
+import { replacing } from './replacing.ts';
 import { deletedForever, missedSoon, sentNothing, usedAgain } from './stories.ts';
 import type { Story } from './story.ts';
-import { replacing, withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
 /** Mistakes in what a write of a delete does that lands once more, after its repo was emptied and takes pushes again. */
@@ -10,10 +10,13 @@ const landsAgainAfterMs = 12 * 60_000;
 /** A closing that has ended closes the repo anew. */
 const closedAnew: Mutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       closeRepo: async (input) => {
         await ledger.closeRepo(input);
-        world.scheduler.after(landsAgainAfterMs, () => void ledger.closeRepo({ ...input, isForGood: true }));
+        world.scheduler.after(
+          landsAgainAfterMs,
+          () => void world.ledger.closeRepo({ ...input, isForGood: true }),
+        );
       },
     }),
 };
@@ -21,23 +24,23 @@ const closedAnew: Mutant = {
 /** A deletion does not know which closing it is part of. */
 const deletedAnew: Mutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       putDeletion: async ({ tenant, deletion: { closedAtMs: _, ...deletion } }) => {
         await ledger.putDeletion({ tenant, deletion });
-        world.scheduler.after(landsAgainAfterMs, () => void ledger.putDeletion({ tenant, deletion }));
+        world.scheduler.after(landsAgainAfterMs, () => void world.ledger.putDeletion({ tenant, deletion }));
       },
     }),
 };
 
 /** Items of repos stay, whatever is in them. */
 const itemsStay: Mutant = {
-  ledger: (ledger) => withMethods(ledger, { removeRepo: async () => 'refused' }),
+  ledger: (ledger) => replacing(ledger, { removeRepo: async () => 'refused' }),
 };
 
 /** The item of a repo stays if the repo was deleted once. */
 const itemsOfDeletedStay: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       removeRepo: async (input) =>
         input.before.endedClosingMs === undefined ? ledger.removeRepo(input) : 'refused',
     }),
@@ -46,7 +49,7 @@ const itemsOfDeletedStay: Mutant = {
 /** A record of what is gone is kept for as long as a batch runs, but a batch is told by a listing of a minute before. */
 const trustedLonger: Mutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       endDeletion: ({ keptUntilMs, ...input }) => {
         const { listingTrustMs } = world.settings;
         return ledger.endDeletion({ ...input, keptUntilMs: keptUntilMs && keptUntilMs - listingTrustMs });

@@ -1,8 +1,8 @@
 import type { Shard } from '../../lambda/domain/giant/shard.ts';
+import { replacing } from './replacing.ts';
 import { backWhileFrozen } from './stories-batches.ts';
 import { countedInGiants, deadAfterDelete, deletedFromGiants, deletedInDoubt } from './stories-counts.ts';
 import type { Story } from './story.ts';
-import { withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
 /** Mistakes in how giant repos are counted. */
@@ -11,7 +11,7 @@ import type { Mutant } from './world.ts';
 function withShards(change: (shard: Shard) => Partial<Shard>): Mutant {
   return {
     ledger: (ledger) =>
-      withMethods(ledger, {
+      replacing(ledger, {
         putShard: (input) => ledger.putShard({ ...input, shard: { ...input.shard, ...change(input.shard) } }),
       }),
   };
@@ -26,7 +26,7 @@ const noDoubt = withShards(() => ({ stale: null }));
 /** A delete leaves no record of what it removed. */
 const removalForgotten: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       endDeletion: ({ removal: _, ...input }) => ledger.endDeletion(input),
     }),
 };
@@ -34,7 +34,7 @@ const removalForgotten: Mutant = {
 /** A run's record is dropped before the shards are written, so a reconcile that dies loses it. */
 const droppedFirst: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       deletionsOf: async function* (path) {
         for await (const page of ledger.deletionsOf(path)) {
           for (const { id: deletionId, removal } of page)
@@ -48,7 +48,7 @@ const droppedFirst: Mutant = {
 /** A shard that was never scanned is taken for an empty one, so a first count ends at once. */
 const unscannedIsEmpty: Mutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       shards: async function* (path) {
         for await (const page of ledger.shards(path))
           yield page.map((shard) =>

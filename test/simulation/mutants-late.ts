@@ -1,6 +1,6 @@
+import { replacing } from './replacing.ts';
 import { cancelledAndDeleted, claimedAtOnce, claimedTwice } from './stories-late.ts';
 import type { Story } from './story.ts';
-import { withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
 /** Mistakes about people who claim much and send nothing. */
@@ -10,7 +10,7 @@ const day = 24 * 60 * 60_000;
 /** The counter takes what fits, whatever came between. */
 const addedUnchecked: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       addCommitted: ({ lateMax: _, beforeMax: __, ...input }) => ledger.addCommitted(input),
     }),
 };
@@ -18,7 +18,7 @@ const addedUnchecked: Mutant = {
 /** Nobody knows who made what is late. */
 const madeByNobody: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       commitTenant: ({ late: _, ...commit }) => ledger.commitTenant(commit),
     }),
 };
@@ -26,7 +26,7 @@ const madeByNobody: Mutant = {
 /** Somebody waits for as long again after nothing of theirs is late. */
 const heldForLonger: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       commitTenant: ({ late, ...commit }) => {
         const longer = late && [...late.makers].map(([madeBy, untilMs]) => [madeBy, untilMs + day] as const);
         return ledger.commitTenant({
@@ -40,7 +40,7 @@ const heldForLonger: Mutant = {
 /** A deleted tenant is never listed again once it was empty. */
 const deletedIsOver: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       commitTenant: async (commit) => {
         const isEmpty = commit.counted?.objectCount === 0;
         const isOver = isEmpty && (await ledger.readTenant(commit.tenant))?.closedAtMs !== null;

@@ -1,6 +1,6 @@
 import type { CountedLimit } from '../../lambda/domain/tenant.ts';
 import type { Input, LimitCommit } from '../../lambda/ports/ledger.ts';
-import type { MemoryLedger } from '../support/memory/ledger.ts';
+import { replacing } from './replacing.ts';
 import {
   addedTwiceToLimited,
   claimedInLimited,
@@ -8,20 +8,19 @@ import {
   limitedMeanwhile,
 } from './stories-limits.ts';
 import type { Story } from './story.ts';
-import { withMethods } from './with-methods.ts';
-import type { Mutant } from './world.ts';
+import type { Mutant, World } from './world.ts';
 
 /** Mistakes about the limits of single repos. */
 
 const ofNoRepo = { name: ' none', limitBytes: null } as const;
 
 /** What a batch adds is not added to the counter of a repo, if so. */
-function addedBesideLimit(isBeside: (ledger: MemoryLedger, input: Input<'addCommitted'>) => boolean): Mutant {
+function addedBesideLimit(isBeside: (world: World, input: Input<'addCommitted'>) => boolean): Mutant {
   return {
-    ledger: (ledger) =>
-      withMethods(ledger, {
+    ledger: (ledger, world) =>
+      replacing(ledger, {
         addCommitted: (input) =>
-          ledger.addCommitted(isBeside(ledger, input) ? { ...input, repo: ofNoRepo } : input),
+          ledger.addCommitted(isBeside(world, input) ? { ...input, repo: ofNoRepo } : input),
       }),
   };
 }
@@ -30,22 +29,22 @@ function addedBesideLimit(isBeside: (ledger: MemoryLedger, input: Input<'addComm
 const limitNotAsRead = addedBesideLimit((_, { repo }) => repo.limitBytes === null);
 
 /** A repo that was not counted since it has a limit is taken for empty. */
-const uncountedIsEmpty = addedBesideLimit((ledger, { tenant, repo, sumBytes }) => {
+const uncountedIsEmpty = addedBesideLimit(({ ledger }, { tenant, repo, sumBytes }) => {
   const limit = ledger.inspect(tenant).record?.repoLimits.get(repo.name);
   return limit?.counted === null && limit.limitBytes === repo.limitBytes && sumBytes <= limit.limitBytes;
 });
 
 /** Each limit of a commit is changed. */
 function committedWith(
-  change: (commit: LimitCommit, path: { ledger: MemoryLedger; tenant: string; repo: string }) => LimitCommit,
+  change: (commit: LimitCommit, path: { world: World; tenant: string; repo: string }) => LimitCommit,
 ): Mutant {
   return {
-    ledger: (ledger) =>
-      withMethods(ledger, {
+    ledger: (ledger, world) =>
+      replacing(ledger, {
         commitTenant: (commit) => {
           const { tenant } = commit;
           const changed = [...commit.repoLimits].map(
-            ([repo, limit]) => [repo, change(limit, { ledger, tenant, repo })] as const,
+            ([repo, limit]) => [repo, change(limit, { world, tenant, repo })] as const,
           );
           return ledger.commitTenant({ ...commit, repoLimits: new Map(changed) });
         },
@@ -54,15 +53,15 @@ function committedWith(
 }
 
 /** The listing overwrites the counter of the repo. */
-const overwriteLimited = committedWith((commit, { ledger, tenant, repo }) => {
-  const now = ledger.inspect(tenant).record?.repoLimits.get(repo)?.counted?.committedBytes ?? 0;
+const overwriteLimited = committedWith((commit, { world, tenant, repo }) => {
+  const now = world.ledger.inspect(tenant).record?.repoLimits.get(repo)?.counted?.committedBytes ?? 0;
   return { ...commit, correctionBytes: commit.storedBytes - now };
 });
 
 /** The counter of a repo is used as its floor. */
 const refuseByLimitCounter: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       addCommitted: async (input) => {
         const outcome = await ledger.addCommitted(input);
         if (outcome.kind !== 'refused') return outcome;

@@ -1,6 +1,7 @@
 import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
 import type { RepoRecord } from '../../lambda/domain/tenant.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
+import { replacing } from './replacing.ts';
 import {
   deadWhileRead,
   refusedBeside,
@@ -9,7 +10,6 @@ import {
   scannedWhileDeleted,
 } from './stories-slow.ts';
 import type { Story } from './story.ts';
-import { replacing, withMethods } from './with-methods.ts';
 import type { Mutant } from './world.ts';
 
 /** Mistakes that matter where something takes long, or where the ledger keeps more than was promised. */
@@ -46,7 +46,7 @@ const deadByTheEnd: Mutant = {
 /** A scan that began after a run of a deletion began is taken to have seen what it deleted. */
 const seenFromItsBeginning: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       endDeletion: ({ removal, ...input }) =>
         ledger.endDeletion({
           ...input,
@@ -57,10 +57,10 @@ const seenFromItsBeginning: Mutant = {
 
 /** A batch that is admitted in part stays reserved as a whole. */
 const refusedIsReserved: Mutant = {
-  ledger: (ledger) =>
-    withMethods(ledger, {
+  ledger: (ledger, world) =>
+    replacing(ledger, {
       issueReservation: (input) => {
-        const { reservations } = ledger.inspect(input.tenant);
+        const { reservations } = world.ledger.inspect(input.tenant);
         const claims = reservations.find(({ id }) => id === input.reservationId)?.claims ?? input.claims;
         return ledger.issueReservation({ ...input, claims });
       },
@@ -90,7 +90,7 @@ const refusedIsKept: Mutant = {
 /** A reservation lives for two hours longer than any PUT of it may take. */
 const reservedForLonger: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       putReservation: ({ reservation, ...input }) => {
         const deadAtMs = reservation.deadAtMs + (reservation.state === 'pending' ? 2 * 60 * 60_000 : 0);
         return ledger.putReservation({ ...input, reservation: { ...reservation, deadAtMs } });

@@ -2,6 +2,7 @@ import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { isDead } from '../../lambda/domain/reservation.ts';
 import type { TenantCommit } from '../../lambda/ports/ledger.ts';
 import type { PathScan, PathScanOutcome } from '../../lambda/ports/path-scan.ts';
+import { replacing } from './replacing.ts';
 import {
   deletedInOutage,
   importedAndLeft,
@@ -31,7 +32,6 @@ import {
   sentMuchLater,
 } from './stories-counts.ts';
 import type { Story } from './story.ts';
-import { withMethods } from './with-methods.ts';
 import type { Mutant, World } from './world.ts';
 
 const minute = 60_000;
@@ -44,7 +44,7 @@ async function* mapPages<T>(pages: AsyncIterable<readonly T[]>, map: (items: rea
 /** The listing's sum overwrites the counter: what was added during the listing is lost. */
 const overwriteCounter: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       commitTenant: async (commit: TenantCommit) => {
         const now = (await ledger.readTenant(commit.tenant))?.committedBytes ?? 0;
         return ledger.commitTenant({ ...commit, correctionBytes: (commit.counted?.storedBytes ?? 0) - now });
@@ -54,9 +54,10 @@ const overwriteCounter: Mutant = {
 
 /** The reservation is written only when its URLs are issued. */
 const countFirst: Mutant = {
-  ledger: (ledger) => {
-    const held = new Map<string, Reservation>();
-    return withMethods(ledger, {
+  ledger: (ledger, world) => {
+    const held = heldOf.get(world) ?? new Map<string, Reservation>();
+    heldOf.set(world, held);
+    return replacing(ledger, {
       putReservation: async ({ reservation }) => {
         held.set(reservation.id, reservation);
       },
@@ -69,6 +70,9 @@ const countFirst: Mutant = {
     });
   },
 };
+
+/** What batches have not written yet, by id. */
+const heldOf = new WeakMap<World, Map<string, Reservation>>();
 
 /** After the scan a HEAD looks for each reserved object. One that arrived in between is wrongly taken as counted. */
 const headAfterScan: Mutant = {
@@ -92,7 +96,7 @@ const headAfterScan: Mutant = {
 /** The counter is used as the floor, so whatever the counter refuses is refused. */
 const refuseByCounter: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       addCommitted: async (input) => {
         const outcome = await ledger.addCommitted(input);
         if (outcome.kind !== 'refused') return outcome;
@@ -131,7 +135,7 @@ const dropSeen: Mutant = {
           ),
         })),
       );
-    return withMethods(ledger, {
+    return replacing(ledger, {
       reservations: (tenant) => withoutSeen(tenant, ledger.reservations(tenant)),
       reservationsOf: (path) => withoutSeen(path.tenant, ledger.reservationsOf(path)),
     });
@@ -148,7 +152,7 @@ function wasSeen(
 /** Only repos with live reservations are scanned, so what arrived after the last scan is lost when they die. */
 const onlyLiveRepos: Mutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       reservations: (name) =>
         mapPages(ledger.reservations(name), (page) =>
           page.filter((reservation) => !isDead(reservation, world.scheduler.nowMs)),
@@ -160,13 +164,17 @@ const onlyLiveRepos: Mutant = {
 const timeToLive: Mutant = {
   ledger: (ledger, world) => {
     const sweep = async (tenant: string) => {
-      const { reservations } = ledger.inspect(tenant);
+      const { reservations } = world.ledger.inspect(tenant);
       for (const reservation of reservations) {
         if (!isDead(reservation, world.scheduler.nowMs)) continue;
-        await ledger.deleteReservation({ tenant, repo: reservation.repo, reservationId: reservation.id });
+        await world.ledger.deleteReservation({
+          tenant,
+          repo: reservation.repo,
+          reservationId: reservation.id,
+        });
       }
     };
-    return withMethods(ledger, {
+    return replacing(ledger, {
       beginReconcile: async (input) => {
         await sweep(input.tenant);
         return ledger.beginReconcile(input);
@@ -178,7 +186,7 @@ const timeToLive: Mutant = {
 /** What has not arrived when its reservation is dead is forgotten. */
 const noLate: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       keepLate: async (input) => {
         await ledger.deleteReservation(input);
         return 'kept';
@@ -189,7 +197,7 @@ const noLate: Mutant = {
 /** However much is late, it never counts. */
 const lateIsFree: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       beginReconcile: async (input) => {
         const begun = await ledger.beginReconcile(input);
         return begun.kind === 'begun' ? { ...begun, before: { ...begun.before, limitBytes: null } } : begun;
@@ -200,7 +208,7 @@ const lateIsFree: Mutant = {
 /** What is deleted cannot come back. */
 const deletedForGood: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       putReservation: async (input) => {
         if (input.reservation.deletedByMs === undefined) await ledger.putReservation(input);
       },
@@ -209,30 +217,27 @@ const deletedForGood: Mutant = {
 
 /** A commit that is sent twice takes effect twice. */
 const noAppliedEpoch: Mutant = {
-  ledger: (ledger) =>
-    withMethods(ledger, {
-      commitTenant: async (commit) => {
-        const before = await ledger.readTenant(commit.tenant);
-        const outcome = await ledger.commitTenant(commit);
-        if (before?.appliedEpoch === commit.epoch)
-          ledger.addUnconditionally(commit.tenant, commit.correctionBytes);
-        return outcome;
-      },
-    }),
+  table: (client) => ({
+    send: (operation, input) => {
+      const { ConditionExpression: condition } = input as { ConditionExpression?: string };
+      const any = condition?.replace(' AND #appliedEpoch < :appliedEpoch', '');
+      return client.send(operation, { ...input, ...(any !== undefined && { ConditionExpression: any }) });
+    },
+  }),
 };
 
 /** A delete does not mark the repo's last count as out of date. */
 const noDirtyMark: Mutant = {
-  ledger: (ledger) => withMethods(ledger, { markDirty: async () => 'marked' }),
+  ledger: (ledger) => replacing(ledger, { markDirty: async () => 'marked' }),
 };
 
 /** One oid in two repos is two objects in the bucket. Here it counts once, in the first of them. */
 const claimsWithoutRepo: Mutant = {
-  ledger: (ledger) =>
-    withMethods(ledger, {
+  ledger: (ledger, world) =>
+    replacing(ledger, {
       reservations: (tenant) => {
         const first = new Map<string, string>();
-        for (const { repo, claims } of ledger.inspect(tenant).reservations) {
+        for (const { repo, claims } of world.ledger.inspect(tenant).reservations) {
           for (const oid of claims.keys()) if (repo < (first.get(oid) ?? '\uffff')) first.set(oid, repo);
         }
         return mapPages(ledger.reservations(tenant), (page) =>
@@ -247,11 +252,11 @@ const claimsWithoutRepo: Mutant = {
 
 /** Of several sizes claimed for one object the smallest counts, so a false size of 1 admits the true one for free. */
 const claimsWithoutSize: Mutant = {
-  ledger: (ledger) =>
-    withMethods(ledger, {
+  ledger: (ledger, world) =>
+    replacing(ledger, {
       reservations: (tenant) => {
         const smallest = new Map<string, number>();
-        const { reservations } = ledger.inspect(tenant);
+        const { reservations } = world.ledger.inspect(tenant);
         for (const { repo, claims } of reservations) {
           for (const [oid, bytes] of claims) {
             smallest.set(`${repo}/${oid}`, Math.min(bytes, smallest.get(`${repo}/${oid}`) ?? bytes));
@@ -275,7 +280,7 @@ const claimsWithoutSize: Mutant = {
 /** A deleted object is forgotten at once, so a batch that asked the store before still says that it is stored. */
 const goneForgotten: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       endDeletion: (input) => ledger.endDeletion({ ...input, keptUntilMs: null }),
     }),
 };
@@ -283,7 +288,7 @@ const goneForgotten: Mutant = {
 /** A tenant that was never counted is taken to be empty. */
 const unknownIsZero: Mutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       createTenant: (input) =>
         ledger.createTenant({
           ...input,
@@ -295,7 +300,7 @@ const unknownIsZero: Mutant = {
 /** The reservations of a repo are found by its name alone, so those of other tenants' repos of that name count too. */
 const reposWithoutTenant: Mutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       reservationsOf: async function* ({ repo }) {
         for (const { tenant } of world.accounts) yield* ledger.reservationsOf({ tenant, repo });
       },
@@ -313,7 +318,7 @@ const noDelay: Mutant = { sqs: { delayMs: 1_000 } };
 /** The schedule counts tenants in full, and trusts the queue with everything else. */
 const onlyFullIsDue: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       dueTenants: async (input) => {
         const { due, untilMs } = await ledger.dueTenants(input);
         return { due: due.filter(({ full }) => full), untilMs };
@@ -324,7 +329,7 @@ const onlyFullIsDue: Mutant = {
 /** The queue is trusted with the first count of what is imported. */
 const importNotDue: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       createTenant: (input) => ledger.createTenant({ ...input, dueAtMs: input.createdAtMs + 30 * day }),
     }),
 };
@@ -340,7 +345,7 @@ const sameTimeForAll: Mutant = {
 /** A client that verifies what did not arrive has failed with its upload, so its room is given back at once. */
 const failedIsOver: Mutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       readReservation: async (input) => {
         const found = await ledger.readReservation(input);
         const { stored } = world.account(input.tenant).truth;
@@ -356,7 +361,7 @@ const failedIsOver: Mutant = {
 /** A batch hands out its URLs though its reservation was voided, because it is the only one that waits for them. */
 const issuedThoughGone: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       issueReservation: async (input) => {
         await ledger.issueReservation(input);
         return 'issued';
@@ -378,7 +383,7 @@ const onlyFolders: Mutant = {
 /** An event of the store only asks for a recount, which then finds nothing to scan. */
 const noNotes: Mutant = {
   ledger: (ledger) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       putReservation: async (input) => {
         if (input.reservation.claims.size > 0) await ledger.putReservation(input);
       },
@@ -388,7 +393,7 @@ const noNotes: Mutant = {
 /** One commit removes all notes of deletes that died. */
 const allNotesAtOnce: Mutant = {
   ledger: (ledger, world) =>
-    withMethods(ledger, {
+    replacing(ledger, {
       commitTenant: async (commit) => {
         const notes = (await ledger.readTenant(commit.tenant))?.notes ?? new Map();
         const expired = [...notes].filter(
@@ -401,11 +406,11 @@ const allNotesAtOnce: Mutant = {
 
 /** A repo keeps the id of every reservation that its scan covered. */
 const allIdsCovered: Mutant = {
-  ledger: (ledger) =>
-    withMethods(ledger, {
+  ledger: (ledger, world) =>
+    replacing(ledger, {
       commitRepo: async (input) => {
         const { covered, repo } = input.repo;
-        const { reservations } = ledger.inspect(input.tenant);
+        const { reservations } = world.ledger.inspect(input.tenant);
         const ids =
           covered.size > 0 ? reservations.filter((held) => held.repo === repo).map(({ id }) => id) : [];
         return ledger.commitRepo({

@@ -1,11 +1,13 @@
+import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { deleteRepo, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
 import { emptyClosedRepos } from '../../lambda/use-cases/deletes/empty-repos.ts';
 import { runDeletions } from '../../lambda/use-cases/deletes/run-deletions.ts';
 import { reconcile } from '../../lambda/use-cases/recounts/reconcile.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../support/memory/stack.ts';
+import { type MemoryTable, memoryTable } from '../support/memory/table.ts';
 import { Random } from '../support/random.ts';
 import { Violation } from './invariants.ts';
-import { nestingLedger } from './nesting-ledger.ts';
 
 const hour = 60 * minute;
 const limitBytes = 100;
@@ -18,7 +20,7 @@ type Step = Operation | 'dead' | 'time';
 
 /**
  * People who push, delete and push again, with PUTs that land whenever they like within a day. One operation runs as a
- * whole within another, at any call of the ledger: what two functions can do to each other at worst. The oracle knows
+ * whole within another, at any operation of the ledger on its table: what two functions can do to each other at worst. The oracle knows
  * the URLs and the bucket, and nothing of the ledger.
  *
  * @throws {Violation} when more than twice the limit is stored or may arrive, or if a day later the numbers are not exact.
@@ -43,10 +45,10 @@ class NestedRun {
 
   constructor(random: Random) {
     this.#random = random;
-    const pageSize = random.pick([1, 2, 100]);
+    const pageItemsMax = random.pick([1, 2, 100]);
     this.#world = new MemoryStack(
       { lateClaimsMax: random.pick([0, 100_000]) },
-      nestingLedger({ pageSize, beside: () => this.#runBeside() }),
+      new MemoryLedger({ on: nesting(memoryTable({ pageItemsMax }), () => this.#runBeside()) }),
     );
     this.#world.beforeDelete = (key) => void this.#stored.delete(key.slice(tenant.length + 1));
     this.#operations = {
@@ -105,7 +107,7 @@ class NestedRun {
     this.#depth -= 1;
   }
 
-  /** Called before and after every call of the ledger. */
+  /** Called before and after every operation on the table. */
   async #runBeside(): Promise<void> {
     if (this.#depth !== 1 || !this.#random.chance(0.12)) return;
     await this.#run(this.#random.pick(['push', 'land', 'reconcile', 'deletions', 'deletions']));
@@ -161,4 +163,19 @@ class NestedRun {
     const total = [...all.values()].reduce((sum, bytes) => sum + bytes, 0);
     if (total > 2 * limitBytes) throw new Violation(`I1: ${total} bytes are stored or may arrive`);
   }
+}
+
+/** A table beside whose every operation something else may happen. */
+function nesting(table: MemoryTable, beside: () => Promise<void>): MemoryTable {
+  const client: TableClient = {
+    async send(operation, input) {
+      await beside();
+      try {
+        return await table.client.send(operation, input);
+      } finally {
+        await beside();
+      }
+    },
+  };
+  return { ...table, client };
 }

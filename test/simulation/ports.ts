@@ -1,4 +1,16 @@
 import type { Adopting } from '../../lambda/adapters/adopted/adopting.ts';
+import { cleanupMethods } from '../../lambda/adapters/dynamodb/cleanups.ts';
+import { deletionMethods } from '../../lambda/adapters/dynamodb/deletions.ts';
+import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
+import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
+import { reconcileMethods } from '../../lambda/adapters/dynamodb/reconciles.ts';
+import { refreshMethods } from '../../lambda/adapters/dynamodb/refresh-state.ts';
+import { repoMethods } from '../../lambda/adapters/dynamodb/repos.ts';
+import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
+import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
+import { reservationMethods } from '../../lambda/adapters/dynamodb/reservations.ts';
+import { shardMethods } from '../../lambda/adapters/dynamodb/shards.ts';
+import { tenantMethods } from '../../lambda/adapters/dynamodb/tenants.ts';
 import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
 import { ListingPace } from '../../lambda/domain/ask-by-listing.ts';
 import type { KnownObjects } from '../../lambda/domain/known-objects.ts';
@@ -6,70 +18,55 @@ import { RefusalTally } from '../../lambda/domain/refusal-tally.ts';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import type { ArchiveStore } from '../../lambda/ports/archive-store.ts';
 import type { Clock } from '../../lambda/ports/clock.ts';
-import type { Downloads } from '../../lambda/ports/downloads.ts';
-import type { ExportJobs } from '../../lambda/ports/export-jobs.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Log } from '../../lambda/ports/log.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
 import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
-import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { MemoryHistory, MemoryWarnings } from '../support/memory/stores.ts';
+import { memoryTable } from '../support/memory/table.ts';
 import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
 import { Violation } from './invariants.ts';
-import { replacing } from './with-methods.ts';
+import { replacing } from './replacing.ts';
+import { tableOf } from './table.ts';
 
-const reads = new Set<keyof Ledger>([
-  'readTenant',
-  'readReservation',
-  'readRepo',
-  'listTenants',
-  'dueTenants',
-  'readRefreshState',
-  'readCleanup',
-  'deletionsNaming',
-  'goneOf',
-]);
-const paged = new Set<keyof Ledger>([
-  'reservations',
-  'reservationsOf',
-  'repos',
-  'deletions',
-  'deletionsOf',
-  'shards',
-  'seen',
-]);
+/** The method of the ledger → what makes it and a few others. */
+const ledgerParts = new Map(
+  [
+    tenantMethods,
+    repoMethods,
+    reservationMethods,
+    reconcileMethods,
+    shardMethods,
+    deletionMethods,
+    cleanupMethods,
+    refreshMethods,
+  ].flatMap((part: (table: Table) => Partial<Ledger>) =>
+    Object.keys(part(memoryTable())).map((name) => [name as keyof Ledger, part]),
+  ),
+);
 
-/** The ledger as one function sees it: every method is an operation that takes time and can fail. */
-function ledgerOf(actor: Actor, ledger: Ledger): Ledger {
-  return new Proxy(ledger, {
-    get(target, property, receiver) {
-      const name = property as keyof Ledger;
-      const method = Reflect.get(target, property, receiver) as (...args: unknown[]) => unknown;
-      if (typeof method !== 'function') return method;
-      const call = (...args: unknown[]) => method.apply(target, args);
-      if (paged.has(name))
-        return (...args: unknown[]) => pagesOf(actor, name, () => call(...args) as AsyncIterable<unknown>);
-      const kind = reads.has(name) ? 'read' : 'write';
-      return (...args: unknown[]) => actor.operation(kind, () => call(...args) as Promise<unknown>, name);
+/**
+ * The deployed ledger on the table as one function sees it. Each method has a client of its own, so that a story can say at
+ * which call of the ledger something happens.
+ */
+function ledgerOf(actor: Actor, world: WorldPorts): Ledger {
+  const methods: Partial<Record<keyof Ledger, unknown>> = {};
+  return new Proxy(methods as Ledger, {
+    get(_, name) {
+      const call = name as keyof Ledger;
+      const part = ledgerParts.get(call);
+      if (part) methods[call] ??= part(tableOf(actor, { ...world, call }))[call];
+      return methods[call];
     },
   });
-}
-
-async function* pagesOf<T>(actor: Actor, name: keyof Ledger, open: () => AsyncIterable<T>): AsyncIterable<T> {
-  const iterator = open()[Symbol.asyncIterator]();
-  for (;;) {
-    const { done, value } = await actor.page('read', () => iterator.next(), name);
-    if (done) return;
-    yield value;
-  }
 }
 
 /**
@@ -77,7 +74,7 @@ async function* pagesOf<T>(actor: Actor, name: keyof Ledger, open: () => AsyncIt
  * delete of many is tried once, and each key may fail. If its answer is lost, it may still take effect at any time up to its deadline.
  */
 function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
-  const { store, pageSize, adopting } = world;
+  const { store, keysPerPage, adopting } = world;
   const remove = (storedKey: string) => {
     const key = adopting.repos.keyOf(storedKey);
     if (key === undefined) throw new Violation(`${storedKey} is deleted, which is nobody's.`);
@@ -116,7 +113,7 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
     listPage: (request) =>
       actor.page(
         'store',
-        () => store.listPage({ ...request, maxKeys: Math.min(pageSize, request.maxKeys ?? pageSize) }),
+        () => store.listPage({ ...request, maxKeys: Math.min(keysPerPage, request.maxKeys ?? keysPerPage) }),
         'listPage',
       ),
     listFolders: (request) => actor.operation('store', () => store.listFolders(request)),
@@ -135,23 +132,23 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
 const slowDeletes = 0.3;
 
 export interface WorldPorts {
-  readonly ledger: Ledger;
-  readonly requestKeys: RequestKeys;
+  readonly table: Table;
   readonly store: MemoryObjectStore;
   readonly adopting: Adopting;
   /** Files beside what tenants store. */
   readonly archives: MemoryArchiveStore;
   /** Whether they come back cut. */
   readonly areFilesLost: boolean;
-  readonly downloads: Downloads;
-  readonly exportJobs: ExportJobs;
   readonly signer: UrlSigner;
   /** Fixes what is known of a request now. @returns sends it. */
   prepare(request: RecountRequest): () => void;
   readonly metrics: Metrics;
   readonly random: Random;
   readonly settings: Settings;
+  /** Items of an answer of the table. */
   readonly pageSize: number;
+  /** Of a listing. */
+  readonly keysPerPage: number;
   /** What the process knows in which the function runs. */
   readonly knownObjects: KnownObjects;
   /** Removes an object from the bucket. */
@@ -168,7 +165,8 @@ const unused = memoryDeps();
 /** All that one invocation of a function depends on. Ports that are not named here take no time and cannot fail. */
 export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | 'admin'> {
   const store = storeOf(actor, world);
-  const { signer, metrics, settings, requestKeys, knownObjects, archives } = world;
+  const { signer, metrics, settings, knownObjects, archives } = world;
+  const table = tableOf(actor, world);
   const clock: Clock = { nowMs: () => actor.nowMs(), sleep: (durationMs) => actor.sleep(durationMs) };
   // What a function catches, it logs. A mistake of ours, and a violation, end the run all the same.
   const noted: Log['error'] = (_, fields) => {
@@ -185,12 +183,8 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     listingPace: new ListingPace(),
     invocations: createInvocations(),
     scan: createPathScan({ listing: store, clock, settings }),
-    ledger: ledgerOf(actor, world.ledger),
-    requestKeys: {
-      begin: (record) => actor.operation('write', () => requestKeys.begin(record)),
-      isKnown: (key) => actor.operation('read', () => requestKeys.isKnown(key)),
-      finish: (id) => actor.operation('write', () => requestKeys.finish(id)),
-    },
+    ledger: ledgerOf(actor, world),
+    requestKeys: createDynamoDbRequestKeys(table),
     store,
     listing: store,
     adoptedRepos: world.adopting.repos,
@@ -203,24 +197,17 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
         }),
       delete: (keys) => actor.operation('file', () => archives.delete(keys)),
     }),
-    downloads: replacing<Downloads>(world.downloads, {
-      meter: (offer) => actor.operation('write', () => world.downloads.meter(offer)),
-      addToDay: (offer) => actor.operation('write', () => world.downloads.addToDay(offer)),
-    }),
-    exportJobs: replacing<ExportJobs>(world.exportJobs, {
-      create: (job, options) => actor.operation('write', () => world.exportJobs.create(job, options)),
-      change: (path, change) => actor.operation('write', () => world.exportJobs.change(path, change)),
-      list: (input) => actor.operation('read', () => world.exportJobs.list(input)),
-    }),
+    downloads: createDynamoDbDownloads(table),
+    exportJobs: createDynamoDbExportJobs(table),
     signer,
     queue: {
       request: (request) => {
         const send = world.prepare(request);
-        return actor.operation('write', async () => send());
+        return actor.operation('queue', async () => send());
       },
       requestAll: (requests) => {
         const sends = requests.map((request) => world.prepare(request));
-        return actor.operation('write', async () => {
+        return actor.operation('queue', async () => {
           for (const send of sends) send();
         });
       },

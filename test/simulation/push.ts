@@ -6,9 +6,9 @@ import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
 import { breakOff } from './broken-put.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
+import { replacing } from './replacing.ts';
 import type { PushAction, UploadPlan } from './scenario.ts';
 import type { TenantWorld } from './tenant-world.ts';
-import { replacing } from './with-methods.ts';
 import type { SimDeps } from './world.ts';
 
 const minute = 60_000;

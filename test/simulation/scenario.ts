@@ -106,8 +106,8 @@ export interface Scenario {
   /** True sizes of the oids, in bytes. */
   readonly sizes: readonly number[];
   readonly actions: readonly Action[];
-  /** If the ledger is to have other limits than usual. */
-  readonly ledger?: { readonly pageSize: number; readonly itemBytesMax: number };
+  /** If the table is to have other limits than usual. */
+  readonly table?: { readonly pageSize: number; readonly itemBytesMax?: number };
   /** Seed of everything else that is random: latencies, faults, deaths. */
   readonly seed: number;
 }

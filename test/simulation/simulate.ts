@@ -45,8 +45,8 @@ export async function simulate(
     ),
   }));
   const sizes = withTrickled(scenario.sizes);
-  const { seed, ledger } = scenario;
-  const world = new World({ seed, sizes, tenants, ...(ledger && { ledger }), ...input });
+  const { seed, table } = scenario;
+  const world = new World({ seed, sizes, tenants, ...(table && { table }), ...input });
   world.coverage.tenants += tenants.length;
   scenario.tenants.forEach(({ imported }, index) => {
     for (const oid of imported) {
@@ -192,7 +192,7 @@ async function schedule(world: World, phaseNow: () => Phase): Promise<void> {
 async function scheduleOnce(world: World, intervalMs: number): Promise<void> {
   const behindMs = world.random.int(0, Math.min(indexBehindMs, intervalMs));
   await world.wait(intervalMs - behindMs);
-  world.ageIndex();
+  world.ageIndexes();
   await world.wait(behindMs);
   await world.invoke((deps) => refresh(deps), { limitMs: 300_000 });
 }

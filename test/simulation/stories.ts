@@ -98,7 +98,7 @@ export const deletedInOutage: Story = {
 export const manyReservations: Story = {
   tenants: [{ limitBytes: 200, imported: [] }],
   sizes: oids.map(() => 10),
-  ledger: { pageSize: 1_000, itemBytesMax: 180_000 },
+  table: { pageSize: 1_000, itemBytesMax: 180_000 },
   actions: [
     { kind: 'crowd', tenant: 0, afterMs: 1_000, repo: 0, oid: 0, batches: 5_600 },
     pushed(0, 'at-once', 1_000),

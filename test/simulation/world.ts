@@ -1,7 +1,7 @@
 import { type Adopting, createAdopting } from '../../lambda/adapters/adopted/adopting.ts';
+import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { KnownObjects } from '../../lambda/domain/known-objects.ts';
 import { repoPrefix } from '../../lambda/domain/names.ts';
-import type { DueTenant } from '../../lambda/domain/refresh-state.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
 import type { Ledger } from '../../lambda/ports/ledger.ts';
@@ -13,10 +13,10 @@ import { offerDownload } from '../../lambda/use-cases/downloads/offer-download.t
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
-import { MemoryExportJobs } from '../support/memory/export-jobs.ts';
-import type { MemoryLedger } from '../support/memory/ledger.ts';
+import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
-import { MemoryDownloads, MemoryRequestKeys } from '../support/memory/stores.ts';
+import { MemoryDownloads, MemoryExportJobs } from '../support/memory/stores.ts';
+import { type MemoryTable, memoryTable } from '../support/memory/table.ts';
 import { Random } from '../support/random.ts';
 import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
 import { Actor, type Mix, type Weather } from './actor.ts';
@@ -30,15 +30,16 @@ import { HastyQueue, type SimQueue } from './queues.ts';
 import type { Scenario } from './scenario.ts';
 import { type SqsOptions, SqsQueue } from './sqs-queue.ts';
 import { type Stage, stageOf } from './stage.ts';
+import { AgingStore, watchLedger } from './table.ts';
 import { Truth } from './truth.ts';
-import { WatchedLedger } from './watched-ledger.ts';
 
 /** Without the ports that no simulated function may use, because they are not simulated. */
 export type SimDeps = Omit<Deps, 'tokens' | 'admin'>;
 
-/** A deliberate mistake: it changes the functions' dependencies, or what the ledger does. */
+/** A deliberate mistake: it changes the functions' dependencies, what the ledger does, or what it asks of the table. */
 export interface Mutant {
-  readonly ledger?: (ledger: MemoryLedger, world: World) => Ledger;
+  readonly table?: (client: TableClient) => TableClient;
+  readonly ledger?: (ledger: Ledger, world: World) => Ledger;
   readonly deps?: (deps: SimDeps, world: World) => SimDeps;
   readonly sqs?: Partial<SqsOptions>;
   readonly offerDownload?: typeof offerDownload;
@@ -47,12 +48,6 @@ export interface Mutant {
 const functionLimitMs = 25_000;
 /** Kept back from the time limit of the queue's consumer. */
 const consumerReserveMs = 10_000;
-
-function isSame(some: readonly DueTenant[], others: readonly DueTenant[]): boolean {
-  const namesOf = (entries: readonly DueTenant[]) =>
-    entries.map(({ tenant, full, dueAtMs }) => `${tenant} ${full} ${dueAtMs}`).sort();
-  return namesOf(some).join() === namesOf(others).join();
-}
 
 /** One tenant of a run. */
 export interface Account {
@@ -79,11 +74,13 @@ export class World {
   readonly mix: Mix;
   /** What a story has go wrong. */
   readonly mishaps = new Mishaps();
-  readonly requestKeys = new MemoryRequestKeys();
+  readonly table: MemoryTable;
+  /** The table as nobody else sees it: nothing takes time or fails. */
+  readonly ledger: MemoryLedger;
   /** Files beside what tenants store. */
   readonly archives = new MemoryArchiveStore();
-  readonly exportJobs = new MemoryExportJobs();
-  readonly downloads = new MemoryDownloads();
+  readonly exportJobs: MemoryExportJobs;
+  readonly downloads: MemoryDownloads;
   /** Functions run in three processes in turn. Each remembers what it listed. */
   /** Its own random source, so that it does not change other choices. */
   readonly #putTimes: Random;
@@ -91,15 +88,14 @@ export class World {
   #invocations = 0;
   /** oid → true bytes. */
   readonly #sizes: ReadonlyMap<string, number>;
-  readonly #ledger: Ledger;
+  readonly #store: AgingStore;
+  readonly #pageSize: number;
   readonly #mutant: Mutant;
   readonly #hasStoreEvents: boolean;
   /** The number of invocations that have not ended, with those that nobody waits for. */
   running = 0;
   #failure: unknown;
   readonly #queue: SimQueue;
-  readonly #memory: MemoryLedger;
-  #agedIndex: readonly DueTenant[] | undefined;
   readonly offerDownload: typeof offerDownload;
   /** Whether recounts wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
@@ -118,7 +114,7 @@ export class World {
     sizes: readonly number[];
     tenants: readonly { hasLies: boolean }[];
     mutant?: Mutant;
-    ledger?: Scenario['ledger'];
+    table?: Scenario['table'];
     /** What the stage is like. Default: drawn by the seed. */
     stage?: Stage;
   }) {
@@ -146,26 +142,36 @@ export class World {
     this.#mutant = input.mutant ?? {};
     this.offerDownload = this.#mutant.offerDownload ?? offerDownload;
     this.#hasStoreEvents = stage.hasStoreEvents;
-    const memory = new WatchedLedger({
-      onOpening: ({ tenant, repo }) =>
-        this.accounts
-          .find((account) => account.tenant === tenant)
-          ?.invariants.noteOpening(repo, this.scheduler.nowMs),
-      onIssue: (tenant, issued) => this.account(tenant).truth.promise(issued),
-      pageSize: 2,
-      ...input.ledger,
-      readIndex: (entries) => this.#readIndex(entries),
+    const { pageSize = 2, ...limits } = input.table ?? {};
+    this.#pageSize = pageSize;
+    this.#store = new AgingStore({
+      isStale: () => this.random.chance(0.5),
+      onStaleRead: () => {
+        this.coverage.staleReads += 1;
+      },
     });
-    this.#memory = memory;
+    this.table = memoryTable(limits, this.#store);
+    this.ledger = new MemoryLedger({ on: this.table });
+    this.exportJobs = new MemoryExportJobs({ on: this.table });
+    this.downloads = new MemoryDownloads({ on: this.table });
+    watchLedger(this.#store, {
+      onIssue: (tenant, issued) => this.account(tenant).truth.promise(issued),
+      onOpening: ({ tenant, repo }) =>
+        this.account(tenant).invariants.noteOpening(repo, this.scheduler.nowMs),
+    });
     this.accounts = input.tenants.map(({ hasLies }, index) => {
-      const truth = new Truth({ tenant: tenantName(index), ledger: memory, store, settings: this.settings });
+      const truth = new Truth({
+        tenant: tenantName(index),
+        ledger: this.ledger,
+        store,
+        settings: this.settings,
+      });
       // The others are promised everything beside them.
       const trickles = index === 0 && stage.hasTricklers;
       const invariants = new Invariants(truth, { hasTricklers: trickles });
       const metered = new Metered(stage.downloadLimitBytes);
       return { tenant: truth.tenant, truth, invariants, metered, hasLies, hasTricklers: trickles };
     });
-    this.#ledger = this.#mutant.ledger?.(memory, this) ?? memory;
     this.hasGiants = this.settings.giantObjects < 10;
     this.scheduleMs = stage.scheduleMinutes * 60_000;
     this.repoLimits = stage.repoLimits;
@@ -207,21 +213,9 @@ export class World {
     return new SqsQueue(queueWorld, { attemptsMax, clockSkewMs, ...this.#mutant.sqs });
   }
 
-  /** The index of what is due shows each tenant as it is, or as it was now. */
-  ageIndex(): void {
-    this.#agedIndex = this.#memory.dueEntries();
-  }
-
-  #readIndex(entries: readonly DueTenant[]): readonly DueTenant[] {
-    const aged = this.#agedIndex;
-    if (!aged) return entries;
-    const stale = new Set(this.accounts.map(({ tenant }) => tenant).filter(() => this.random.chance(0.5)));
-    const read = [
-      ...entries.filter(({ tenant }) => !stale.has(tenant)),
-      ...aged.filter(({ tenant }) => stale.has(tenant)),
-    ];
-    if (!isSame(read, entries)) this.coverage.staleReads += 1;
-    return read;
+  /** The indexes show each tenant as it is, or as it was now. */
+  ageIndexes(): void {
+    this.#store.ageIndexes();
   }
 
   /** @throws if there is no such tenant. */
@@ -363,17 +357,21 @@ export class World {
     const knownObjects = this.#processes[this.#invocations % this.#processes.length] ?? new KnownObjects();
     const made = depsOf(actor, {
       ...this,
+      table: this.#mutant.table
+        ? { ...this.table, client: this.#mutant.table(this.table.client) }
+        : this.table,
       knownObjects,
       signer,
       prepare,
       metrics,
-      ledger: this.#ledger,
-      pageSize: 3,
+      pageSize: this.#pageSize,
+      keysPerPage: 3,
       remove: (key) => this.remove(key),
       fail: (error) => this.fail(error),
       later: (withinMs, then) => this.scheduler.after(this.random.int(0, Math.max(0, withinMs)), then),
     });
-    const deps = this.#mutant.deps?.(made, this) ?? made;
+    const mutated = this.#mutant.ledger ? { ...made, ledger: this.#mutant.ledger(made.ledger, this) } : made;
+    const deps = this.#mutant.deps?.(mutated, this) ?? mutated;
     this.running += 1;
     let ended = false;
     const end = () => {

@@ -10,8 +10,9 @@ import { runExportStep } from '../../lambda/use-cases/exports/run-step.ts';
 import { wholeTenant as all } from './export-request.ts';
 import { MemoryArchiveStore } from './memory/archive-store.ts';
 import { ManualClock, memoryDeps } from './memory/deps.ts';
-import { MemoryExportJobs } from './memory/export-jobs.ts';
 import { MemoryObjectStore } from './memory/object-store.ts';
+import { MemoryExportJobs } from './memory/stores.ts';
+import { memoryTable } from './memory/table.ts';
 import { Random } from './random.ts';
 
 /** A function died: no call of it has an effect any more. */
@@ -40,7 +41,8 @@ const keptPrefix = '_exports/acme/crc32/';
  */
 export class ExportStack {
   readonly archives: MemoryArchiveStore;
-  readonly jobs = new MemoryExportJobs();
+  /** Nobody waits: here only the steps of one function write at the same time. */
+  readonly jobs = new MemoryExportJobs({ on: { ...memoryTable(), pauseUpTo: async () => undefined } });
   readonly clock = new ManualClock();
   readonly random: Random;
   readonly deps: Deps;

@@ -9,7 +9,7 @@ import { ExportBusyError } from '../../lambda/use-cases/exports/lease.ts';
 import { runExportStep } from '../../lambda/use-cases/exports/run-step.ts';
 import { wholeTenant as all } from './export-request.ts';
 import { memoryDeps } from './memory/deps.ts';
-import { MemoryExportJobs } from './memory/export-jobs.ts';
+import { MemoryExportJobs } from './memory/stores.ts';
 
 /** A function died: nothing that it calls afterwards reaches the store. */
 class KilledError extends Error {

@@ -296,7 +296,10 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   // The page in a browser.
   'test/console': { imports: ['lambda/domain', 'local', 'test/blackbox', 'test/support'], packages: ['*'] },
-  'test/simulation': { imports: ['lambda/**', 'test/support'], packages: ['fast-check', 'node:*', 'vitest'] },
+  'test/simulation': {
+    imports: ['lambda/**', 'local/table', 'test/support'],
+    packages: ['fast-check', 'node:*', 'vitest'],
+  },
   'test/embedded': {
     imports: ['lambda/**', 'local', 'local/store', 'test/blackbox', 'test/support'],
     packages: ['*'],

@@ -55,7 +55,7 @@ async function changeJob(
   change: (job: ExportJob) => ExportJob | undefined,
 ): Promise<ExportJob | undefined> {
   const writeId = newWriteId();
-  return await untilWritten(async () => {
+  return await untilWritten(table, async () => {
     const item = await getItem(table, exportKey(path));
     if (item === undefined) return { result: undefined };
     const job = parseExport(item);

@@ -28,7 +28,7 @@ export async function takePlace(
   { tenant, exportId }: ExportPath,
   { placesMax, nowMs }: { placesMax: number; nowMs: number },
 ): Promise<'taken' | 'full'> {
-  return await untilWritten(async () => {
+  return await untilWritten(table, async () => {
     const places = await readPlaces(table, tenant);
     const all = places?.holders ?? [];
     if (all.some((holder) => holder.exportId === exportId)) return { result: 'taken' };
@@ -45,7 +45,7 @@ export async function takePlace(
 
 /** Gives a job's place to others, if it has one. @throws {LedgerUnavailableError} */
 export async function leavePlace(table: Table, { tenant, exportId }: ExportPath): Promise<void> {
-  await untilWritten(async () => {
+  await untilWritten(table, async () => {
     const before = await readPlaces(table, tenant);
     const holders = before?.holders.filter((holder) => holder.exportId !== exportId) ?? [];
     if (holders.length === (before?.holders.length ?? 0)) return { result: undefined };

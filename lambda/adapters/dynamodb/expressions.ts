@@ -118,12 +118,16 @@ export function atVersion(name: string, version: number): string {
 
 /** `#name` → `name` for each alias in an expression. */
 export function aliasesIn(expression: string): Record<string, string> {
-  return Object.fromEntries([...expression.matchAll(/#(\w+)/g)].map(([alias, name = '']) => [alias, name]));
+  const names: Record<string, string> = {};
+  for (const alias of expression.match(/#\w+/g) ?? []) names[alias] = alias.slice(1);
+  return names;
 }
 
 /** The fields that are not undefined. */
 export function definedOf(fields: Fields): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  const defined: Record<string, unknown> = {};
+  for (const name of Object.keys(fields)) if (fields[name] !== undefined) defined[name] = fields[name];
+  return defined;
 }
 
 function clauseText(keyword: string, parts: readonly string[]): string {
@@ -131,5 +135,7 @@ function clauseText(keyword: string, parts: readonly string[]): string {
 }
 
 function valuesOf(fields: Fields): Fields {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [`:${name}`, value]));
+  const values: Record<string, unknown> = {};
+  for (const name of Object.keys(fields)) values[`:${name}`] = fields[name];
+  return values;
 }

@@ -31,7 +31,7 @@ export function createDynamoDbFailures(table: Table): Failures {
   return {
     list: async () => (await read()).failures,
     note: (failure) =>
-      untilWritten(async () => {
+      untilWritten(table, async () => {
         const { version, failures } = await read();
         const { ok } = await putItem(table, {
           item: { ...failuresKey, version: version + 1, failures: withFailureNoted(failures, failure) },

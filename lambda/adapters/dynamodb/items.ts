@@ -254,10 +254,24 @@ export function kindKey(kind: string, sortKey: string) {
 }
 
 /**
+ * Parses an item once, for as long as it is the same object that nobody can change: so the table in this process answers.
+ * DynamoDB's answers are new.
+ */
+function once<T>(parse: (item: unknown) => T): (item: unknown) => T {
+  const known = new WeakMap<object, T>();
+  return (item) => {
+    if (!Object.isFrozen(item)) return parse(item);
+    const found = known.get(item as object) ?? parse(item);
+    known.set(item as object, found);
+    return found;
+  };
+}
+
+/**
  * @throws {NewerFormatError}
  * @throws {ZodError} when the item is not a tenant's.
  */
-export function parseTenant(item: unknown): TenantRecord {
+export const parseTenant = once((item: unknown): TenantRecord => {
   // First: what follows `format` in a newer item may have another shape.
   refuseNewerFormat(formatOfTenant.parse(item));
   const {
@@ -278,7 +292,7 @@ export function parseTenant(item: unknown): TenantRecord {
   const repoLimits = repoLimitsIn(item as Record<string, unknown>);
   const record = { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)), repoLimits };
   return fullDueAtMs === undefined ? { ...record, mayHaveOlderKeys: true } : record;
-}
+});
 
 function repoLimitsIn(item: Record<string, unknown>): Map<string, RepoLimit> {
   const fields = Object.keys(item).filter((name) => name.startsWith(limitFieldStart));
@@ -301,10 +315,10 @@ export const lateField = (late: LateLoad | undefined) =>
   };
 
 /** @throws {ZodError} when the item is not a repo's. */
-export function parseRepo(item: unknown): RepoRecord {
+export const parseRepo = once((item: unknown): RepoRecord => {
   const { covered, points, ...rest } = repoItem.parse(item);
   return { ...rest, covered: new Set(covered), ...(points !== undefined && { points: pointsIn(points) }) };
-}
+});
 
 /** `2026-11-21 5000 2026-11-28 6000`: days, each with what was stored. */
 export const pointsText = (points: readonly StoredPoint[]): string =>
@@ -322,13 +336,13 @@ function pointsIn(text: string): StoredPoint[] {
  *
  * @throws {ZodError} when the item is not a reservation's.
  */
-export function parseReservation(item: unknown): Reservation {
+export const parseReservation = once((item: unknown): Reservation => {
   const { reservationId, claims, ...rest } = reservationItem.parse(item);
   return { ...rest, id: reservationId, claims: new Map(Object.entries(claims)) };
-}
+});
 
 /** @throws {ZodError} when the item is not a deletion's. */
-export function parseDeletion(item: unknown): Deletion {
+export const parseDeletion = once((item: unknown): Deletion => {
   const { deletionId, objects, removal, ...rest } = deletionItem.parse(item);
   return {
     ...rest,
@@ -336,7 +350,7 @@ export function parseDeletion(item: unknown): Deletion {
     objects: new Map(Object.entries(objects)),
     ...(removal && { removal: parseRemoval(removal) }),
   };
-}
+});
 
 function parseRemoval({
   objects,
@@ -370,7 +384,7 @@ export function removalField({ objects, ...removal }: Removal, { isPacked }: { i
 }
 
 /** @throws {ZodError} when the item is not a shard's. */
-export function parseShard(item: unknown): Shard {
+export const parseShard = once((item: unknown): Shard => {
   const { counted, appliedRuns, ...rest } = shardItem.parse(item);
   const pairs = counted === '' ? [] : counted.split(' ').map((pair) => pair.split(':'));
   return {
@@ -378,7 +392,7 @@ export function parseShard(item: unknown): Shard {
     counted: new Map(pairs.map(([oid = '', notedAtMs]) => [oid, Number.parseInt(notedAtMs ?? '', 36)])),
     appliedRuns: new Set(appliedRuns),
   };
-}
+});
 
 /** A shard's attributes beside its key. */
 export function shardFields({ counted, appliedRuns, stale, ...rest }: Shard) {

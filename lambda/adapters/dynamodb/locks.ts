@@ -68,7 +68,7 @@ async function holder(
   table: Table,
   input: RepoPath & { lock: FileLock; hash: string; put: () => Promise<boolean> },
 ): Promise<FileLock | undefined> {
-  return await untilWritten<FileLock | undefined>(async () => {
+  return await untilWritten<FileLock | undefined>(table, async () => {
     const found = await find(table, input);
     // A retry of our own, after a lost answer, finds our own lock.
     if (found) return { result: found.id === input.lock.id ? undefined : found };

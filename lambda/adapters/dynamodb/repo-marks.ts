@@ -79,7 +79,7 @@ export class DynamoDbRepoMarks<M extends RepoMark> implements RepoMarks<M> {
    * @returns what holds now.
    */
   change(path: RepoPath, change: (before: M | undefined) => FieldsOf<M> | undefined): Promise<M | undefined> {
-    return untilWritten(async () => {
+    return untilWritten(this.#table, async () => {
       const { version, mark } = await this.#read(path);
       const fields = change(mark);
       if (fields === undefined) return { result: mark };
@@ -90,7 +90,7 @@ export class DynamoDbRepoMarks<M extends RepoMark> implements RepoMarks<M> {
 
   /** @returns what there was. */
   end({ atMs, ...path }: RepoPath & { atMs: number }): Promise<M | undefined> {
-    return untilWritten(async () => {
+    return untilWritten(this.#table, async () => {
       const { version, mark } = await this.#read(path);
       if (!mark) return { result: undefined };
       const fields = { [expiryAttribute]: Math.ceil((atMs + endedKeptMs) / 1000) };

@@ -15,6 +15,8 @@ import type { TableClient } from './table-client.ts';
 export interface Table {
   readonly client: TableClient;
   readonly tableName: string;
+  /** Waits before a write is tried again, for as long as chance has it. Default: by Node's timers. */
+  readonly pauseUpTo?: (atMostMs: number) => Promise<void>;
 }
 
 type Key = Readonly<Record<string, string>>;

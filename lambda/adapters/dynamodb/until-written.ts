@@ -1,4 +1,5 @@
 import { LedgerUnavailableError } from '../../ports/ledger.ts';
+import type { Table } from './requests.ts';
 
 /** Of some that change an item at the same time, one succeeds in each round. */
 const attemptsMax = 30;
@@ -13,16 +14,19 @@ const delayMaxMs = 500;
  * @throws {LedgerUnavailableError} if somebody else always has.
  */
 export async function untilWritten<T>(
+  { pauseUpTo = pauseByChance }: Pick<Table, 'pauseUpTo'>,
   attempt: () => Promise<{ readonly result: T } | undefined>,
 ): Promise<T> {
   for (let number = 1; number <= attemptsMax; number += 1) {
     const done = await attempt();
     if (done !== undefined) return done.result;
-    const pauseMs = Math.random() * Math.min(delayMaxMs, baseDelayMs * 2 ** (number - 1));
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    await pauseUpTo(Math.min(delayMaxMs, baseDelayMs * 2 ** (number - 1)));
   }
   throw new LedgerUnavailableError(`An item was changed by others in each of ${attemptsMax} attempts.`);
 }
+
+const pauseByChance = (atMostMs: number) =>
+  new Promise<void>((resolve) => setTimeout(resolve, Math.random() * atMostMs));
 
 /** Tells one write from another, so that a client finds its own after a lost answer. */
 export function newWriteId(): string {

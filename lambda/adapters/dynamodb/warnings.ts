@@ -112,7 +112,7 @@ async function raise(
 }
 
 function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }): Promise<void> {
-  return untilWritten(async () => {
+  return untilWritten(table, async () => {
     const item = await read(table, tenant);
     const done = stateOf(item).pending.filter((each) => each.seq <= seq).length;
     if (done === 0) return { result: undefined };

@@ -7,12 +7,12 @@ import { Random } from '../random.ts';
 import { Scheduler } from '../scheduler.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { memoryDeps } from './deps.ts';
-import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import {
   MemoryAuditLog,
   MemoryDownloads,
+  MemoryExportJobs,
   MemoryHistory,
   MemoryKeptGrants,
   MemoryLocks,

@@ -20,13 +20,13 @@ import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { noMetrics } from '../../../local/no-metrics.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
-import { MemoryExportJobs } from './export-jobs.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
 import {
   MemoryAuditLog,
   MemoryDownloads,
   MemoryExchangeRules,
+  MemoryExportJobs,
   MemoryFailures,
   MemoryHistory,
   MemoryKeptGrants,

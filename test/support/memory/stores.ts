@@ -1,6 +1,8 @@
 import { createDynamoDbAuditLog, entryItem } from '../../../lambda/adapters/dynamodb/audit-log.ts';
 import { createDynamoDbDownloads } from '../../../lambda/adapters/dynamodb/downloads.ts';
 import { createDynamoDbExchangeRules } from '../../../lambda/adapters/dynamodb/exchange-rules.ts';
+import { exportPartition, exportStart, parseExport } from '../../../lambda/adapters/dynamodb/export-items.ts';
+import { createDynamoDbExportJobs } from '../../../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbFailures } from '../../../lambda/adapters/dynamodb/failures.ts';
 import { createDynamoDbHistory } from '../../../lambda/adapters/dynamodb/history.ts';
 import { createDynamoDbKeptGrants } from '../../../lambda/adapters/dynamodb/kept-grants.ts';
@@ -14,21 +16,27 @@ import { createDynamoDbWarnings } from '../../../lambda/adapters/dynamodb/warnin
 import { createDynamoDbWebhooks } from '../../../lambda/adapters/dynamodb/webhooks.ts';
 import type { AuditEntry } from '../../../lambda/domain/audit.ts';
 import { auditIdOf } from '../../../lambda/domain/audit.ts';
+import type { ExportJob } from '../../../lambda/domain/export/export-job.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
-import { memoryTable } from './table.ts';
+import { type MemoryTable, memoryTable } from './table.ts';
 
-type Stored<T> = T & { readonly table: ReturnType<typeof memoryTable> };
+type Stored<T> = T & { readonly table: MemoryTable };
+
+/** The table that a store is on. Default: one of its own, with these limits. */
+export interface StoreOptions extends TableLimits {
+  readonly on?: MemoryTable;
+}
 
 /**
  * The class of a store's adapter over a table in memory: that of other stores, or one of its own. Its methods are of the
  * prototype, so that a test can replace some.
  */
-function storeClass<T extends object>(create: (table: Table) => T) {
+export function storeClass<T extends object>(create: (table: Table) => T) {
   class Store {
-    readonly table: ReturnType<typeof memoryTable>;
+    readonly table: MemoryTable;
     readonly adapter: T;
 
-    constructor({ on, ...limits }: TableLimits & { on?: ReturnType<typeof memoryTable> } = {}) {
+    constructor({ on, ...limits }: StoreOptions = {}) {
       this.table = on ?? memoryTable(limits);
       this.adapter = create(this.table);
     }
@@ -42,7 +50,7 @@ function storeClass<T extends object>(create: (table: Table) => T) {
       configurable: true,
     });
   return Store as unknown as new (
-    ...input: ConstructorParameters<typeof Store>
+    options?: StoreOptions,
   ) => Stored<T>;
 }
 
@@ -72,5 +80,12 @@ export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
     return found
       .map((item) => entryItem.parse(item) as AuditEntry)
       .sort((a, b) => (auditIdOf(a) < auditIdOf(b) ? -1 : 1));
+  }
+}
+
+export class MemoryExportJobs extends storeClass(createDynamoDbExportJobs) {
+  /** All of a tenant, without waiting. */
+  of(tenant: string): readonly ExportJob[] {
+    return this.table.store.itemsOf(exportPartition(tenant), exportStart).map(parseExport);
   }
 }

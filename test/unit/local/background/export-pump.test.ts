@@ -5,7 +5,7 @@ import type { ExportMessage } from '../../../../lambda/ports/export-queue.ts';
 import { ExportPump } from '../../../../local/background/export-pump.ts';
 import type { PumpConsumer } from '../../../../local/background/pump.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
-import { MemoryExportJobs } from '../../../support/memory/export-jobs.ts';
+import { MemoryExportJobs } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
 

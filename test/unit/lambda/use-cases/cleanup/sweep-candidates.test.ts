@@ -334,6 +334,23 @@ describe('the deleting of candidates', () => {
         await world.ledger.putDeletion({ tenant, deletion: { ...deletion, ...more } });
       }
     };
+    /** Others that are gone, and of which no count knows yet. */
+    const uncounted = async (count: number) => {
+      await others(count, { state: 'deleting', deadlineMs: 1 });
+      for (const { id, objects } of await world.deletions()) {
+        const removed = [...objects.keys()].map((oid) => [oid, { sizeBytes: 1, lastModifiedMs: 1 }] as const);
+        await world.ledger.endDeletion({
+          tenant,
+          repo,
+          deletionId: id,
+          deadlineMs: 1,
+          left: new Map(),
+          dueAtMs: 1,
+          keptUntilMs: 1,
+          removal: { runMs: 1, beganMs: 1, endedMs: 1, objects: new Map(removed) },
+        });
+      }
+    };
 
     it('goes on while they name no more than 60,000 objects with its own', async () => {
       await begin(1);
@@ -374,8 +391,7 @@ describe('the deleting of candidates', () => {
 
     it('keeps those of which the count still needs the record', async () => {
       await begin(1);
-      const removal = { runMs: 1, beganMs: 1, endedMs: 1, objects: new Map() };
-      await others(59_001, { state: 'gone', deadlineMs: 1, removal });
+      await uncounted(59_001);
       const beganMs = world.nowMs;
       // They are still read by each batch. Only a reconcile can help, so it doesn't sleep.
       expect(await sweep(world.nowMs + 3_000)).toBe('uncounted');
@@ -385,8 +401,7 @@ describe('the deleting of candidates', () => {
 
     it('sleeps if some of these records are no longer needed soon', async () => {
       await begin(1);
-      const removal = { runMs: 1, beganMs: 1, endedMs: 1, objects: new Map() };
-      await others(58_001, { state: 'gone', deadlineMs: 1, removal });
+      await uncounted(58_001);
       const deletion = newDeletion({ id: 'a', repo, objects: new Map(), dueAtMs: 0 });
       const prefixes = prefixText(Array.from({ length: 1_000 }, (_, index) => oidOf(index)));
       const deadlineMs = world.nowMs + 1_000;

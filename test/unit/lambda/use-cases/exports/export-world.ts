@@ -27,6 +27,24 @@ export function jobOf(deps: Pick<Deps, 'clock'>, changes: Partial<ExportJob> = {
   return { ...newExportJob(base), ...changes };
 }
 
+/** What a job has that was planned, where a test is about its units and its archives alone. */
+export function plannedOf(
+  given: Pick<NonNullable<ExportJob['planned']>, 'units' | 'volumes'>,
+): NonNullable<ExportJob['planned']> {
+  const none = { objectCount: 0, objectBytes: 0, missing: 0, conflicts: 0 };
+  const figures = { archiveBytes: 0, throughBytes: 0, copiedBytes: 0, volumes: 0, shards: 0 };
+  const calls = { gets: 0, uploads: 0, copies: 0 };
+  return {
+    way: 'stream',
+    ...none,
+    figures: { ...figures, ...calls },
+    requests: 0,
+    dollars: 0,
+    seconds: 0,
+    ...given,
+  };
+}
+
 export const exportIdOf = (index: number) => index.toString(16).padStart(24, '0');
 
 const placesMax = 1000;

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { ExportJob, ExportVolume } from '../../../../../lambda/domain/export/export-job.ts';
+import type { ExportVolume } from '../../../../../lambda/domain/export/export-job.ts';
 import type { UploadedPart } from '../../../../../lambda/ports/archive-store.ts';
 import { finishArchives } from '../../../../../lambda/use-cases/exports/finish-archives.ts';
 import { ExportLease } from '../../../../../lambda/use-cases/exports/lease.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
-import { exportWorld, putJob } from './export-world.ts';
+import { exportWorld, plannedOf, putJob } from './export-world.ts';
 
 const key = '_exports/acme/first/1/acme.tar';
 
@@ -20,7 +20,7 @@ async function world(given: { parts?: number; made?: number; pageSize?: number }
   for (let number = 1; number <= made; number += 1)
     await archives.uploadPart(upload, { number, bytes: Uint8Array.of(number % 251) });
   const volume: ExportVolume = { ...upload, sizeBytes: parts, parts };
-  const planned = { units: 1, volumes: [volume] } as unknown as ExportJob['planned'];
+  const planned = plannedOf({ units: 1, volumes: [volume] });
   const path = await putJob(deps, { state: 'copying', planned, doneUnits: '1', failingSinceMs: 5 });
   const finish = async () => {
     const { job, lease } = await ExportLease.take(deps, path);

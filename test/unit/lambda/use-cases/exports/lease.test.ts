@@ -8,7 +8,7 @@ import {
 } from '../../../../../lambda/use-cases/exports/lease.ts';
 import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';
-import { MemoryExportJobs } from '../../../../support/memory/export-jobs.ts';
+import { MemoryExportJobs } from '../../../../support/memory/stores.ts';
 
 const path = { tenant: 'acme', exportId: 'first' };
 

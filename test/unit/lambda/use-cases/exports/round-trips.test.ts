@@ -23,7 +23,7 @@ async function exportInRoundTrips(request: Partial<ExportRequest>, { objects = 6
     told.lastPart = trips.count;
     return made;
   };
-  const jobs = trips.through(stack.deps.exportJobs, ['listDue']);
+  const jobs = trips.through(inTurn(stack.deps.exportJobs), ['listDue']);
   const deps: Deps = {
     ...stack.deps,
     archives: new Proxy(archives, {
@@ -70,6 +70,17 @@ async function exportInRoundTrips(request: Partial<ExportRequest>, { objects = 6
     afterParts: told.done - told.lastPart,
     units: (await stack.job()).planned?.units,
   };
+}
+
+/** Of changes at the same time none has to be made again: that depends on how long they take, and this is of what waits for what. */
+function inTurn(jobs: ExportJobs): ExportJobs {
+  let last: Promise<unknown> = Promise.resolve();
+  const change: ExportJobs['change'] = (...given) => {
+    const mine = last.then(() => jobs.change(...given));
+    last = mine.catch(() => undefined);
+    return mine;
+  };
+  return { ...jobs, change };
 }
 
 it.each([

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { type ExportJob, noProgress } from '../../../../../lambda/domain/export/export-job.ts';
 import { isWanted, UnitReport, type UnitStep } from '../../../../../lambda/use-cases/exports/unit-report.ts';
-import { exportWorld, jobOf, putJob } from './export-world.ts';
+import { exportWorld, jobOf, plannedOf, putJob } from './export-world.ts';
 
 const step: UnitStep = { kind: 'unit', round: 1, state: 'copying', unit: 1 };
-const planned = { units: 4, volumes: [] } as unknown as ExportJob['planned'];
+const planned = plannedOf({ units: 4, volumes: [] });
 
 /** A worker at a unit, and what was written of it. */
 async function world(changes: Partial<ExportJob> = {}) {

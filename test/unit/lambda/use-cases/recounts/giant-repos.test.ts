@@ -195,7 +195,8 @@ describe('a scan of a shard', () => {
     const listPage = stack.objects.listPage.bind(stack.objects);
     let isSent = false;
     vi.spyOn(stack.objects, 'listPage').mockImplementation(async (request) => {
-      if (!isSent) {
+      // The LIST of the object's own shard.
+      if (!isSent && request.startAfter === `${tenant}/${repo}/${oid[0]}`) {
         isSent = true;
         await stack.push(repo, { [oid]: 10 });
         await stack.send([oid]);

@@ -55,7 +55,7 @@ describe('what a reconcile reads before its scan', () => {
   };
 
   beforeEach(async () => {
-    [clock, ledger] = [new ManualClock(), new MemoryLedger({ pageSize: 2 })];
+    [clock, ledger] = [new ManualClock(), new MemoryLedger({ pageItemsMax: 2 })];
     [renewals, takenAt] = [0, 0];
     const times = { createdAtMs: 0, dueAtMs: 9e15 };
     await ledger.createTenant({ tenant, plan: null, limitBytes: null, counted: null, ...times });

@@ -1,11 +1,3 @@
-import type { Ledger } from '../../lambda/ports/ledger.ts';
-import type { MemoryLedger } from '../support/memory/ledger.ts';
-
-/** A ledger with some of its methods replaced. */
-export function withMethods(ledger: MemoryLedger, methods: Partial<Ledger>): Ledger {
-  return replacing<Ledger>(ledger, methods);
-}
-
 /** A port with some of its methods replaced. */
 export function replacing<P extends object>(port: P, methods: Partial<P>): P {
   return new Proxy(port, {

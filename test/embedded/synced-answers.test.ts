@@ -60,7 +60,7 @@ async function startTraced(data: string) {
 }
 
 it('npm start answers nothing that it has not synced', { timeout: 180_000 }, async (context) => {
-  if (spawnSync('strace', ['-V']).status !== 0) return context.skip('There is no strace.');
+  if (spawnSync('strace', ['-o', '/dev/null', 'true']).status !== 0) return context.skip('No strace here.');
   const data = join(tempFolder(), 'data');
   const { url, end, lines } = await startTraced(data);
   const place = { url, token: demoTokenIn(data) };

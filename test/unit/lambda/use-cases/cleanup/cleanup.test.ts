@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { cancelCleanup } from '../../../../../lambda/use-cases/cleanup/cancel-cleanup.ts';
@@ -323,5 +324,54 @@ describe('a large clean-up that an older version opened', () => {
     expect(mostNamed).toBeLessThanOrEqual(2_000);
     expect(world.nowMs - beganMs).toBeGreaterThan(30_000);
     await world.expectExact();
+  });
+});
+
+describe('a clean-up of a giant whose deletions name as much as they may', () => {
+  /** What they removed is still to be taken off the count. */
+  const named = async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3, 4, 5], { giantObjects: 4, recountRestMs: minute });
+    await world.consume({ full: true });
+    expect((await world.ledger.readRepo(path))?.giant).toBeDefined();
+    await world.opened();
+    await world.run([0]);
+    const prefixes = Buffer.alloc(8_000, 1).toString('base64');
+    const removal = { runMs: 1, beganMs: 1, endedMs: 2, objects: new Map() };
+    for (let index = 0; index < 60; index += 1) {
+      const deletionId = `other-${index}`;
+      const before = newDeletion({ id: deletionId, repo, objects: new Map(), dueAtMs: 1 });
+      await world.ledger.putDeletion({ tenant, deletion: before });
+      await world.ledger.claimDeletion({ tenant, before, deadlineMs: 2 });
+      const ended = { left: new Map(), dueAtMs: 1, keptUntilMs: 1, removal, prefixes };
+      await world.ledger.endDeletion({ ...path, deletionId, deadlineMs: 2, ...ended });
+    }
+    await world.ledger.announceDelete({ tenant, noteId: 'n', note: { repo, bytes: 1, deadlineMs: 1 } });
+    await world.ledger.removeNote({ tenant, noteId: 'n' });
+    return world;
+  };
+
+  it('goes on after a reconcile that takes it off, which is made at once', async () => {
+    const world = await named();
+    expect(await world.consume()).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ state: 'done', progress: { deleted: { objectCount: 5 } } });
+    expect(await world.stored()).toEqual([0]);
+  });
+
+  it('ends its run if no reconcile may begin, and is asked for again', async () => {
+    const world = await named();
+    const others = await world.ledger.deletionsNaming({ ...path, oids: [] });
+    // First by records that are only kept: it waits for them until its time is up.
+    const kept = others.map(({ removal: _, ...deletion }) => ({ ...deletion, deadlineMs: 9e15 }));
+    world.ledger.deletionsNaming = async () => kept;
+    expect(await world.consume()).toBe('requeued');
+    world.ledger.deletionsNaming = async () => others;
+    const { epoch } = await world.record();
+    await world.ledger.setLease({ tenant, epoch, listedUntilMs: world.nowMs + 2 * hour });
+    const beganMs = world.nowMs;
+    world.requests.length = 0;
+    expect(await world.consume()).toBe('requeued');
+    expect(world.nowMs).toBe(beganMs);
+    expect(await world.cleanup()).toMatchObject({ state: 'deleting', progress: { line: 0 } });
+    expect(world.requests).toMatchObject([{ tenant, reason: 'unfinished' }]);
   });
 });

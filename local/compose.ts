@@ -35,7 +35,7 @@ import type { Database } from './data/database.ts';
 import { withLoopback } from './loopback-webhooks.ts';
 import { noMetrics } from './no-metrics.ts';
 import { pausingSigner } from './pausing-signer.ts';
-import type { StoreCredentials } from './store/signature-check.ts';
+import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
 import { storesOn } from './table/stores-on.ts';
 import type { Turns } from './turns.ts';

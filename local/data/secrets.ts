@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import * as z from 'zod';
 import { parseJson } from '../../lambda/domain/json.ts';
 import type { Ids } from '../../lambda/ports/ids.ts';
-import type { StoreCredentials } from '../store/signature-check.ts';
+import type { StoreCredentials } from '../store/signed-request.ts';
 import { readIfThere, writeDurably } from '../system/durable-file.ts';
 import { StartupError } from '../system/startup-error.ts';
 

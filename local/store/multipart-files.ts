@@ -4,11 +4,8 @@ import { mkdir, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { parseJson } from '../../lambda/domain/json.ts';
 import { syncFolder, writeDurably } from '../system/durable-file.ts';
-import { type ObjectRecord, readRecord } from './object-record.ts';
-import type { ObjectUpload } from './object-upload.ts';
-import { S3Error } from './s3-error.ts';
-import type { UploadChecksum } from './upload-checksum.ts';
-import type { UserMetadata } from './user-metadata.ts';
+import { type ObjectRecord, type ObjectUpload, readRecord } from './object-files.ts';
+import { S3Error } from './protocol.ts';
 
 /** What CreateMultipartUpload declares of the object. */
 export interface MultipartRecord {
@@ -16,8 +13,8 @@ export interface MultipartRecord {
   readonly id: string;
   readonly key: string;
   readonly contentType: string;
-  readonly metadata?: UserMetadata;
-  readonly checksum?: UploadChecksum;
+  /** Of the whole object. (Older stores have kept other kinds here, which are ignored.) */
+  readonly checksum?: { readonly name: string; readonly type: string };
   readonly initiatedAtMs: number;
 }
 
@@ -158,7 +155,7 @@ export class MultipartFiles {
     if (upload?.record.key === key) return upload;
     throw new S3Error(
       'NoSuchUpload',
-      'The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.',
+      "The specified upload doesn't exist. The upload ID may be invalid, or the upload may have been aborted or completed.",
     );
   }
 

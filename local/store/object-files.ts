@@ -1,12 +1,123 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, constants, mkdirSync, openSync, readdirSync, renameSync, rmSync } from 'node:fs';
-import { copyFile, open, truncate } from 'node:fs/promises';
+import {
+  closeSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  read,
+  readdirSync,
+  readSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { promisify } from 'node:util';
+import { parseJson } from '../../lambda/domain/json.ts';
 import { syncFolder } from '../system/durable-file.ts';
-import { errorCode } from '../system/startup-error.ts';
-import { KeyIndex } from './key-index.ts';
-import { type ObjectRecord, readRecord } from './object-record.ts';
-import { ObjectUpload } from './object-upload.ts';
+import type { Checksums } from './bodies.ts';
+import { KeyIndex } from './listing.ts';
+
+/** An object's metadata, or that of a part of an upload. Older stores have kept more in it, which is ignored. */
+export interface ObjectRecord {
+  readonly key: string;
+  readonly sizeBytes: number;
+  /** MD5 of the bytes, hex. */
+  readonly etag: string;
+  readonly contentType: string;
+  /** The checksums that the upload declared, all verified. */
+  readonly checksums: Checksums;
+  readonly lastModifiedMs: number;
+  /** The upload in parts that made the object. */
+  readonly uploadId?: string;
+}
+
+/** The last bytes of every file. The last digit is the version of the format. */
+const magic = Buffer.from('LFSQOBJ1', 'latin1');
+const tailBytes = magic.length + 4;
+const recordBytesMax = 16_384;
+/** Large, so that few calls move many bytes. */
+const pieceBytes = 1024 * 1024;
+
+/**
+ * A file has the object's bytes, then its record as JSON, the record's length (4 bytes, big endian) and the magic. It is
+ * one file so that one rename makes bytes and record visible together.
+ */
+function encodeRecord(record: ObjectRecord): Buffer {
+  const json = Buffer.from(JSON.stringify(record), 'utf8');
+  if (json.length > recordBytesMax) throw new Error(`The record of an object has ${json.length} bytes.`);
+  const tail = Buffer.alloc(4);
+  tail.writeUInt32BE(json.length);
+  return Buffer.concat([json, tail, magic]);
+}
+
+/** @returns undefined if the file is incomplete, or not from this store. */
+export function readRecord(fd: number): ObjectRecord | undefined {
+  const fileBytes = fstatSync(fd).size;
+  const end = Buffer.allocUnsafe(Math.min(fileBytes, recordBytesMax + tailBytes));
+  if (readSync(fd, end, 0, end.length, fileBytes - end.length) !== end.length) return undefined;
+  const jsonEnd = end.length - tailBytes;
+  if (jsonEnd < 0 || !end.subarray(jsonEnd + 4).equals(magic)) return undefined;
+  const jsonBytes = end.readUInt32BE(jsonEnd);
+  if (jsonBytes > jsonEnd) return undefined;
+  const record = parseJson(end.toString('utf8', jsonEnd - jsonBytes, jsonEnd)) as ObjectRecord | undefined;
+  return record?.sizeBytes === fileBytes - jsonBytes - tailBytes ? record : undefined;
+}
+
+/** A running upload: a file that no reader sees. It ends with `seal` and a commit, or with `discard`. */
+export class ObjectUpload {
+  readonly file: string;
+  readonly #handle: FileHandle;
+  #isOpen = true;
+
+  constructor(handle: FileHandle, file: string) {
+    this.#handle = handle;
+    this.file = file;
+  }
+
+  async write(chunk: Buffer): Promise<void> {
+    for (let offset = 0; offset < chunk.length; ) {
+      const { bytesWritten } = await this.#handle.write(chunk, offset);
+      offset += bytesWritten;
+    }
+  }
+
+  /** Appends the record and syncs the file to disk. */
+  async seal(record: ObjectRecord): Promise<void> {
+    await this.write(encodeRecord(record));
+    await this.#handle.sync();
+    await this.#close();
+  }
+
+  /** Removes the file. Does nothing after a commit. */
+  async discard(): Promise<void> {
+    await this.#close();
+    await rm(this.file, { force: true });
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#handle.close();
+  }
+}
+
+/** Copies bytes of an opened file to an upload, and hashes them. */
+export async function copyRange(
+  { fd, first, sizeBytes }: { fd: number; first: number; sizeBytes: number },
+  { upload, digest }: { upload: ObjectUpload; digest: { update(bytes: Buffer): void } },
+): Promise<void> {
+  const piece = Buffer.allocUnsafe(Math.min(pieceBytes, sizeBytes));
+  for (let done = 0; done < sizeBytes; ) {
+    const wanted = Math.min(piece.length, sizeBytes - done);
+    const { bytesRead } = await promisify(read)(fd, piece, 0, wanted, first + done);
+    if (bytesRead === 0) throw new Error('A file of the store is shorter than its record says.');
+    const bytes = piece.subarray(0, bytesRead);
+    digest.update(bytes);
+    await upload.write(bytes);
+    done += bytesRead;
+  }
+}
 
 /**
  * Objects as files in a folder, with an index in memory.
@@ -38,55 +149,24 @@ export class ObjectFiles {
   }
 
   /**
-   * An upload that has an object's bytes already. The system copies them, or shares them where the file system can.
-   *
-   * @returns undefined if there is no such object. The record is that of the copied bytes.
-   */
-  async beginClone(key: string): Promise<{ upload: ObjectUpload; record: ObjectRecord } | undefined> {
-    const file = path.join(this.#folder, 'uploads', randomUUID());
-    try {
-      await copyFile(this.#fileOf(key), file, constants.COPYFILE_FICLONE);
-      const copy = await open(file, 'r');
-      const record = readRecord(copy.fd);
-      await copy.close();
-      if (record === undefined) throw new Error(`The file of an object is damaged: ${this.#fileOf(key)}`);
-      await truncate(file, record.sizeBytes);
-      return { upload: new ObjectUpload(await open(file, 'a'), file), record };
-    } catch (error) {
-      rmSync(file, { force: true });
-      if (this.index.get(key) === undefined && errorCode(error) === 'ENOENT') return undefined;
-      throw error;
-    }
-  }
-
-  /**
    * Makes an upload the object at its key.
    *
-   * @param input.isLate is asked right before the upload becomes visible.
-   * @returns `exists` if there is an object and `mayReplace` is false, `late` if `isLate` says so. The upload is
-   * then discarded.
+   * @param isLate is asked right before the upload becomes visible.
+   * @returns false if it is late. The upload is then discarded.
    */
-  async commit(
-    upload: ObjectUpload,
-    input: { record: ObjectRecord; mayReplace: boolean; isLate: () => boolean },
-  ): Promise<'stored' | 'exists' | 'late'> {
-    const { record, mayReplace, isLate } = input;
+  async commit(upload: ObjectUpload, record: ObjectRecord, isLate = () => false): Promise<boolean> {
     await upload.seal(record);
     const file = this.#fileOf(record.key);
     await this.#makeShard(path.dirname(file));
-    if (!mayReplace && this.index.get(record.key) !== undefined) {
-      await upload.discard();
-      return 'exists';
-    }
     if (isLate()) {
       await upload.discard();
-      return 'late';
+      return false;
     }
     // No await between them, so that the file and the index always belong to the same upload.
     renameSync(upload.file, file);
     this.index.set(record.key, record);
     await syncFolder(path.dirname(file));
-    return 'stored';
+    return true;
   }
 
   /** Opens an object for reading; the caller closes it. The record is read from the opened file. */

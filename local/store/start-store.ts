@@ -1,17 +1,20 @@
-import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { finished, pipeline } from 'node:stream/promises';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { isDiskFull } from '../system/disk-full.ts';
 import { closeServer, limitConnections, listenOnLoopback } from '../system/loopback-server.ts';
-import { authenticate } from './authenticate.ts';
+import type { UploadTime } from './bodies.ts';
+import { multipartOperations } from './multipart.ts';
 import { MultipartFiles } from './multipart-files.ts';
 import { ObjectFiles } from './object-files.ts';
-import { runOperation } from './operations.ts';
-import { type StoreReply, sendReply, xmlReply } from './reply.ts';
-import { errorXml, S3Error } from './s3-error.ts';
-import type { StoreCredentials } from './signature-check.ts';
-import { readStoreRequest } from './store-request.ts';
-import type { UploadTime } from './upload-deadline.ts';
+import { type Operation, type OperationInput, objectOperations } from './objects.ts';
+import { element, notImplemented, S3Error, type StoreReply, xmlReply } from './protocol.ts';
+import {
+  authenticate,
+  readStoreRequest,
+  type StoreCredentials,
+  type StoreRequest,
+} from './signed-request.ts';
 
 export interface StoreOptions {
   /** 0: any free port. */
@@ -39,19 +42,21 @@ export interface RunningStore {
   close(): Promise<void>;
 }
 
-/** A connection without any traffic for this long is cut. An upload itself may take as long as upload-deadline.ts says. */
+/** A connection without any traffic for this long is cut. An upload itself may take as long as its deadline says (bodies.ts). */
 const idleMsMax = 60_000;
 const headersMsMax = 10_000;
 /** How often it is looked for connections whose headers are late. Node's own 30 s would triple their time. */
 const checkingIntervalMs = 1_000;
 const connectionsMax = 2_048;
 const graceMs = 2_000;
+/** How long a refused body is read, so that the client sees the response. */
+const drainMsMax = 5_000;
 /** How often it is looked for uploads in parts that nobody goes on with. */
 const abandonedEveryMs = 600_000;
 
 /**
  * Starts an S3-compatible store on the loopback interface: one bucket, path-style, Signature Version 4 on every request.
- * It answers 501 to what it does not implement.
+ * It serves what lfs-quota and git-lfs send, and answers 501 to all else.
  *
  * @throws {StartupError} when the port is in use.
  * @throws when the data folder is damaged.
@@ -66,11 +71,11 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   });
   server.timeout = idleMsMax;
   limitConnections(server, connectionsMax);
-  server.on('request', (message, response) => void store.serve({ message, response, awaitsContinue: false }));
-  server.on(
-    'checkContinue',
-    (message, response) => void store.serve({ message, response, awaitsContinue: true }),
-  );
+  server.on('request', (message, response) => void store.serve(message, response));
+  server.on('checkContinue', (message, response) => {
+    response.writeContinue();
+    void store.serve(message, response);
+  });
   const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the object store' });
   await store.abortAbandoned();
   const abandoned = setInterval(() => void store.abortAbandoned(), abandonedEveryMs).unref();
@@ -83,13 +88,6 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
       return closeServer(server, graceMs);
     },
   };
-}
-
-interface Exchange {
-  readonly message: IncomingMessage;
-  readonly response: ServerResponse;
-  /** The client waits for `100 Continue` before it sends its body. */
-  readonly awaitsContinue: boolean;
 }
 
 class Store {
@@ -122,44 +120,28 @@ class Store {
   }
 
   /** Never rejects: an error becomes a response, or the connection is cut. */
-  async serve({ message, response, awaitsContinue }: Exchange): Promise<void> {
-    let isAwaiting = awaitsContinue;
-    const body = () => {
-      if (isAwaiting) response.writeContinue();
-      isAwaiting = false;
-      return message;
-    };
+  async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const requestId = randomUUID();
-      response.setHeader('x-amz-request-id', requestId);
-      const reply = await this.#reply(message, { body, requestId });
-      await sendReply(reply, { message, response, awaitsContinue: isAwaiting });
+      await sendReply(await this.#reply(message), { message, response });
     } catch {
       // The client has gone during the response, or reading a file failed after the headers were sent.
       response.destroy();
     }
   }
 
-  async #reply(
-    message: IncomingMessage,
-    { body, requestId }: { body: () => IncomingMessage; requestId: string },
-  ): Promise<StoreReply> {
+  async #reply(message: IncomingMessage): Promise<StoreReply> {
     const { credentials, bucket, now = Date.now, uploadTime = defaultSettings } = this.#options;
     const errorOf = (thrown: unknown) =>
       thrown instanceof S3Error ? thrown : this.#internalError(message, thrown);
-    const errorReply = (thrown: unknown) => {
-      const error = errorOf(thrown);
-      const resource = (message.url ?? '').split('?', 1)[0] ?? '';
-      return xmlReply(errorXml(error, { resource, requestId }), error);
-    };
     try {
       const request = readStoreRequest(message);
       const authenticated = await authenticate(request, { credentials, nowMs: now() });
-      const stored = { files: this.#files, multipart: this.#multipart, bucket };
-      const asked = { request, authenticated, body, errorOf, errorReply };
-      return await runOperation({ ...stored, ...asked, now, uploadTime });
+      const stored = { files: this.#files, multipart: this.#multipart };
+      const input = { ...stored, message, request, authenticated, errorOf, now, uploadTime };
+      return await operationOf(input, bucket).run(input);
     } catch (thrown) {
-      return errorReply(thrown);
+      const { code, message: text, status } = errorOf(thrown);
+      return xmlReply('Error', [element('Code', code), element('Message', text)], { status });
     }
   }
 
@@ -171,6 +153,73 @@ class Store {
       const text = 'The disk of this store is full. Free some space on it, then upload again.';
       return new S3Error('InsufficientStorage', text, { cause });
     }
-    return new S3Error('InternalError', 'We encountered an internal error. Please try again.', { cause });
+    return new S3Error('InternalError', 'We encountered an internal error. Please retry.', { cause });
   }
+}
+
+/** The first that fits is run, so those with more marks come before those with fewer. */
+const operations: readonly Operation[] = [...multipartOperations, ...objectOperations];
+
+const alwaysAllowedHeaders = ['x-amz-date', 'x-amz-content-sha256', 'x-amz-user-agent'];
+const alwaysAllowedQuery = [
+  ...['Algorithm', 'Content-Sha256', 'Credential', 'Date', 'Expires', 'Signature', 'SignedHeaders'].map(
+    (name) => `X-Amz-${name}`,
+  ),
+  'x-id',
+];
+
+/** The operation of an authenticated request. @throws {S3Error} if it isn't served, or not in this way. */
+function operationOf({ request, authenticated }: OperationInput, bucket: string): Operation {
+  const { method, query, headers } = request;
+  if (request.bucket === '') throw notImplemented(`${method} on the service`);
+  if (request.bucket !== bucket)
+    throw new S3Error('NoSuchBucket', `The only bucket of this store is ${bucket}.`);
+  const on = request.key === '' ? 'bucket' : 'object';
+  const isThere = (name: string) => query.has(name) || headers[name] !== undefined;
+  const operation = operations.find(
+    (candidate) =>
+      candidate.on === on && candidate.method === method && (candidate.marks ?? []).every(isThere),
+  );
+  if (operation === undefined)
+    throw notImplemented(`${method} on a ${on} without the parameters of an operation`);
+  if (authenticated.urlExpiresAtMs !== undefined && operation.byUrl !== true) {
+    const text =
+      "Deletes of many objects, copies and uploads in parts must be signed in their headers; a presigned URL isn't enough.";
+    throw new S3Error('AccessDenied', text);
+  }
+  refuseUnknown(request, operation);
+  return operation;
+}
+
+function refuseUnknown({ query, headers }: StoreRequest, { marks = [], ...operation }: Operation): void {
+  const allowedQuery = [...alwaysAllowedQuery, ...marks, ...(operation.query ?? [])];
+  for (const name of query.keys()) {
+    if (!allowedQuery.includes(name)) throw notImplemented(`the query parameter ${name.slice(0, 100)}`);
+  }
+  const allowedHeaders = [...alwaysAllowedHeaders, ...marks, ...(operation.headers ?? [])];
+  for (const name of Object.keys(headers)) {
+    if (/^(x-amz|if)-/.test(name) && !allowedHeaders.includes(name))
+      throw notImplemented(`the header ${name}`);
+  }
+}
+
+/**
+ * Sends the response. If the request's body wasn't read to its end, the rest is read and dropped for a while, and the
+ * connection is closed. Closing it immediately would cut off a client that is still sending, often before it has seen the
+ * response.
+ */
+async function sendReply(
+  { status, headers, body }: StoreReply,
+  { message, response }: { message: IncomingMessage; response: ServerResponse },
+): Promise<void> {
+  const hasUnreadBody = !message.complete;
+  response.writeHead(status, { ...headers, ...(hasUnreadBody && { connection: 'close' }) });
+  if (typeof body === 'object') {
+    await pipeline(body, response);
+    return;
+  }
+  if (message.method !== 'HEAD' && body !== undefined) response.write(body);
+  const signal = AbortSignal.timeout(drainMsMax);
+  if (hasUnreadBody) await finished(message.resume(), { signal }).catch(() => undefined);
+  response.end();
 }

@@ -25,9 +25,7 @@ export interface ObjectStoreSkips {
   readonly folders?: string;
   readonly urls?: string;
   readonly multipart?: string;
-  readonly uploadPages?: string;
   readonly rangeChecksum?: string;
-  readonly copyIfChanged?: string;
   readonly keyBesideFolder?: string;
   readonly controlCharacters?: string;
   readonly unsignedAmzHeaders?: string;

@@ -80,6 +80,7 @@ export function copyTests(context: Context, skips: ObjectStoreSkips): void {
     const whole = await stored(bytes);
     const upload = await PartsUpload.begin(context, `${context.prefix()}whole`, {
       ChecksumAlgorithm: 'CRC32',
+      ChecksumType: 'FULL_OBJECT',
     });
     for (const [index, key] of [source, whole].entries()) {
       const part = { ETag: `"${md5Hex(bytes)}"`, ChecksumCRC32: crc32Base64(bytes) };
@@ -111,54 +112,19 @@ export function copyTests(context: Context, skips: ObjectStoreSkips): void {
     expect(Parts).toEqual([]);
   });
 
-  const conditional = async (conditions: {
-    refusing: (source: { etag: string; modifiedMs: number }) => object[];
-    taking: (source: { etag: string; modifiedMs: number }) => object[];
-  }) => {
+  test('are made only if the source has not changed, if the client wants that', async () => {
     const key = await stored(Buffer.from('0123456789'));
-    const { ETag: etag = '', LastModified } = await head(key);
-    const source = { etag, modifiedMs: LastModified?.getTime() ?? Number.NaN };
+    const { ETag: CopySourceIfMatch } = await head(key);
+    const changed = { CopySourceIfMatch: `"${'0'.repeat(32)}"` };
     const upload = await PartsUpload.begin(context, `${context.prefix()}whole`);
     const target = `${context.prefix()}copy`;
-    for (const condition of conditions.refusing(source)) {
-      await refused(copyPart(upload, 1, key, condition), 'PreconditionFailed', 412);
-      await refused(copy(key, target, condition), 'PreconditionFailed', 412);
-    }
+    await refused(copyPart(upload, 1, key, changed), 'PreconditionFailed', 412);
+    await refused(copy(key, target, changed), 'PreconditionFailed', 412);
     expect(await context.target.store.head(target)).toBeUndefined();
-    for (const [index, condition] of conditions.taking(source).entries()) {
-      await copyPart(upload, index + 1, key, condition);
-      await copy(key, target, condition);
-    }
+    await copyPart(upload, 1, key, { CopySourceIfMatch });
+    await copy(key, target, { CopySourceIfMatch });
     expect((await readObject(context, target)).toString()).toBe('0123456789');
-  };
-  const otherTag = `"${'0'.repeat(32)}"`;
-
-  test('are made only if the source has not changed, if the client wants that', async () => {
-    await conditional({
-      refusing: ({ modifiedMs }) => [
-        { CopySourceIfMatch: otherTag },
-        { CopySourceIfUnmodifiedSince: new Date(modifiedMs - 10_000) },
-      ],
-      taking: ({ etag, modifiedMs }) => [
-        { CopySourceIfMatch: etag },
-        { CopySourceIfUnmodifiedSince: new Date(modifiedMs + 10_000) },
-        { CopySourceIfMatch: etag, CopySourceIfUnmodifiedSince: new Date(modifiedMs - 10_000) },
-      ],
-    });
   });
-
-  testUnless(skips.copyIfChanged, 'are made only if the source has changed, if the client wants that', () =>
-    conditional({
-      refusing: ({ etag, modifiedMs }) => [
-        { CopySourceIfNoneMatch: etag },
-        { CopySourceIfModifiedSince: new Date(modifiedMs) },
-      ],
-      taking: ({ modifiedMs }) => [
-        { CopySourceIfNoneMatch: otherTag },
-        { CopySourceIfModifiedSince: new Date(modifiedMs - 10_000) },
-      ],
-    }),
-  );
 
   test('of objects are objects of their own', async () => {
     const source = await stored(bytes);
@@ -184,9 +150,6 @@ export function copyTests(context: Context, skips: ObjectStoreSkips): void {
     await copy(source, target);
     expect((await readObject(context, target)).toString()).toBe('new');
     await refused(copy(source, source), 'InvalidRequest');
-    await copy(source, source, { MetadataDirective: 'REPLACE', ContentType: 'text/x' });
-    expect(await head(source)).toMatchObject({ ContentType: 'text/x', ContentLength: 3 });
-    expect((await readObject(context, source)).toString()).toBe('new');
     await refused(copy(`${source}-none`, target), 'NoSuchKey', 404);
     expect((await readObject(context, target)).toString()).toBe('new');
   });

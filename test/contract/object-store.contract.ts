@@ -55,7 +55,7 @@ export function objectStoreContract(
     if (skips.listing === undefined) describe('listing', () => listingTests(context, skips));
     else test.skip(`listing: ${skips.listing}`);
     if (skips.multipart === undefined) {
-      describe('uploads in parts', () => multipartTests(context, skips));
+      describe('uploads in parts', () => multipartTests(context));
       describe('copies', () => copyTests(context, skips));
     } else {
       test.skip(`uploads in parts, and copies: ${skips.multipart}`);

@@ -18,9 +18,7 @@ describeOn(versitygw, (endpoint) => {
     skips: {
       keyBesideFolder: 'its objects are files, and a file cannot also be a folder',
       controlCharacters: 'it ignores encoding-type=url, and XML cannot contain them',
-      uploadPages: 'it refuses its own NextUploadIdMarker',
       rangeChecksum: 'it gives a range the checksum of the whole source, if that has one',
-      copyIfChanged: 'it answers 304, where S3 answers 412',
     },
   });
 

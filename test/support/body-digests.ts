@@ -4,8 +4,6 @@ import { crc32 } from 'node:zlib';
 /** Digests of bytes, as S3's headers have them. */
 export const md5Hex = (bytes: Buffer) => createHash('md5').update(bytes).digest('hex');
 
-export const sha256Base64 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('base64');
-
 export function crc32Base64(bytes: Buffer): string {
   const value = Buffer.alloc(4);
   value.writeUInt32BE(crc32(bytes));

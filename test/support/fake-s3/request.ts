@@ -1,8 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { readSignature } from '../../../local/store/signature.ts';
-import { computeSignature, type StoreCredentials } from '../../../local/store/signature-check.ts';
-import { readStoreRequest, type StoreRequest } from '../../../local/store/store-request.ts';
+import {
+  computeSignature,
+  readSignature,
+  readStoreRequest,
+  type StoreCredentials,
+  type StoreRequest,
+} from '../../../local/store/signed-request.ts';
 
 /** What a request could have been signed as. */
 interface SignedAs {
@@ -56,7 +60,7 @@ export async function readRequest(
         canonicalPath: key === undefined ? request.canonicalPath : `/${request.bucket}/${key}`,
         headers: { ...request.headers, ...headers },
       };
-      const payload = { kind: 'unsigned', text: 'UNSIGNED-PAYLOAD' } as const;
+      const payload = 'UNSIGNED-PAYLOAD';
       return (
         (await computeSignature({ request: other, signature, payload, credentials })) === signature.value
       );

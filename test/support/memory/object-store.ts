@@ -5,7 +5,7 @@ import type {
   ObjectListing,
 } from '../../../lambda/ports/object-listing.ts';
 import type { ObjectStore, StoredObject, StoreUnavailableError } from '../../../lambda/ports/object-store.ts';
-import { KeyIndex } from '../../../local/store/key-index.ts';
+import { KeyIndex } from '../../../local/store/listing.ts';
 
 /**
  * An object store that keeps sizes and hashes, but no bytes. It lists as S3 does: order, paging, delimiter. Every method

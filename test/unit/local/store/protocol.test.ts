@@ -86,17 +86,20 @@ describe('the local store stores nothing', () => {
   test.each([
     { header: 'x-amz-checksum-sha256', value: sha256('other').digest('base64'), code: 'BadDigest' },
     { header: 'x-amz-checksum-crc32', value: 'AAAAAA==', code: 'BadDigest' },
-    { header: 'x-amz-checksum-sha1', value: Buffer.alloc(20).toString('base64'), code: 'BadDigest' },
+    { header: 'x-amz-checksum-sha1', value: Buffer.alloc(20).toString('base64'), code: 'NotImplemented' },
     { header: 'content-md5', value: Buffer.alloc(16).toString('base64'), code: 'BadDigest' },
     { header: 'content-md5', value: 'short', code: 'InvalidDigest' },
-    { header: 'x-amz-checksum-sha256', value: 'short', code: 'InvalidRequest' },
+    { header: 'x-amz-checksum-sha256', value: 'short', code: 'InvalidDigest' },
     { header: 'x-amz-checksum-crc32c', value: 'AAAAAA==', code: 'NotImplemented' },
     { header: 'x-amz-checksum-toString', value: 'AAAAAA==', code: 'NotImplemented' },
     { header: 'content-encoding', value: 'gzip', code: 'NotImplemented' },
     { header: 'content-encoding', value: 'aws-chunked', code: 'NotImplemented' },
-    { header: 'if-none-match', value: '"etag"', code: 'NotImplemented' },
+    { header: 'if-none-match', value: '*', code: 'NotImplemented' },
+    { header: 'x-amz-meta-mtime', value: '17.5', code: 'NotImplemented' },
+    { header: 'x-amz-acl', value: 'private', code: 'NotImplemented' },
     { header: 'if-match', value: '*', code: 'NotImplemented' },
     { header: 'x-amz-content-sha256', value: 'STREAMING-AWS4-HMAC-SHA256-PAYLOAD', code: 'NotImplemented' },
+    { header: 'x-amz-content-sha256', value: 'STREAMING-UNSIGNED-PAYLOAD-TRAILER', code: 'NotImplemented' },
     { header: 'x-amz-content-sha256', value: 'anything', code: 'InvalidArgument' },
     { header: 'content-length', value: String(5 * 1024 ** 3 + 1), code: 'EntityTooLarge' },
   ])('with $header: $value', async ({ header, value, code }) => {
@@ -104,40 +107,6 @@ describe('the local store stores nothing', () => {
     expect((await store.send({ method: 'PUT', path: '/objects/bad', body, headers })).code).toBe(code);
     expect(await exists('bad')).toBe(false);
     expect(await store.uploadsLeft()).toEqual([]);
-  });
-
-  test('over an existing object, if the client asks for that', async () => {
-    const headers = { 'if-none-match': '*' };
-    const put = () => store.send({ method: 'PUT', path: '/objects/once', body, headers });
-    const answers = await Promise.all([put(), put(), put()]);
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412]);
-    expect((await put()).code).toBe('PreconditionFailed');
-  });
-});
-
-describe('a client that has the object already', () => {
-  const get = async (headers: Record<string, string>, method = 'GET') =>
-    await store.send({ method, path: '/objects/cached', headers });
-
-  test.each(['GET', 'HEAD'])('is told so by a 304 to %s', async (method) => {
-    await store.send({ method: 'PUT', path: '/objects/cached', body });
-    const { status, headers } = await get({}, method);
-    expect(status).toBe(200);
-    const etag = String(headers['etag']);
-    const modified = String(headers['last-modified']);
-    const before = new Date(Date.parse(modified) - 1000).toUTCString();
-    for (const tag of [etag, `W/${etag}`, `"other", ${etag}`, '*']) {
-      const answer = await get({ 'if-none-match': tag, range: 'bytes=0-1' }, method);
-      expect(answer.status).toBe(304);
-      expect(answer.body.length).toBe(0);
-      expect(answer.headers).toMatchObject({ etag, 'last-modified': modified });
-    }
-    expect((await get({ 'if-modified-since': modified }, method)).status).toBe(304);
-    expect((await get({ 'if-modified-since': before }, method)).status).toBe(200);
-    expect((await get({ 'if-modified-since': 'yesterday' }, method)).status).toBe(200);
-    expect((await get({ 'if-none-match': '"other"', 'if-modified-since': modified }, method)).status).toBe(
-      200,
-    );
   });
 });
 
@@ -148,48 +117,9 @@ describe('a client that means an object that was replaced', () => {
       store.send({ method, path: '/objects/meant', headers: { range: 'bytes=0-1', ...headers } });
     const { headers } = await read({});
     const etag = String(headers['etag']);
-    const modified = String(headers['last-modified']);
-    const before = new Date(Date.parse(modified) - 1000).toUTCString();
     for (const tag of [etag, `"other", ${etag}`, '*'])
       expect((await read({ 'if-match': tag })).status).toBe(206);
     expect((await read({ 'if-match': '"other"' })).status).toBe(412);
-    expect((await read({ 'if-unmodified-since': modified })).status).toBe(206);
-    expect((await read({ 'if-unmodified-since': before })).status).toBe(412);
-    expect((await read({ 'if-match': etag, 'if-unmodified-since': before })).status).toBe(206);
-  });
-});
-
-describe('metadata', () => {
-  const put = (path: string, headers: Record<string, string>, more: object = {}) =>
-    store.send({ method: 'PUT', path, headers, ...more });
-
-  test('is kept, copied and replaced', async () => {
-    await put(
-      '/objects/noted',
-      { 'x-amz-acl': 'private', 'x-amz-meta-mtime': '17.5', 'x-amz-meta-b': 'x y' },
-      { body },
-    );
-    const source = { 'x-amz-copy-source': 'objects/noted' };
-    await put('/objects/copied', source);
-    const replaced = { 'x-amz-metadata-directive': 'REPLACE', 'x-amz-meta-c': 'z' };
-    await put('/objects/changed', { ...source, ...replaced });
-    const read = async (key: string) => {
-      const { headers } = await store.send({ method: 'HEAD', path: `/objects/${key}` });
-      return Object.fromEntries(Object.entries(headers).filter(([name]) => name.startsWith('x-amz-meta-')));
-    };
-    const noted = { 'x-amz-meta-mtime': '17.5', 'x-amz-meta-b': 'x y' };
-    expect([await read('noted'), await read('copied'), await read('changed')]).toEqual([
-      noted,
-      noted,
-      { 'x-amz-meta-c': 'z' },
-    ]);
-  });
-
-  test('has at most 2,048 bytes', async () => {
-    const headers = (bytes: number) => ({ 'x-amz-meta-n': 'v'.repeat(bytes - 1) });
-    expect((await put('/objects/much', headers(2049), { body })).code).toBe('MetadataTooLarge');
-    expect(await exists('much')).toBe(false);
-    expect((await put('/objects/much', headers(2048), { body })).status).toBe(200);
   });
 });
 
@@ -203,6 +133,9 @@ describe('the local store refuses what it does not support', () => {
     { method: 'GET', path: '/objects', query: { acl: '' } },
     { method: 'GET', path: '/objects/key', query: { acl: '' } },
     { method: 'GET', path: '/objects/key', headers: { 'if-range': '"x"' } },
+    { method: 'GET', path: '/objects/key', headers: { 'if-none-match': '"x"' } },
+    { method: 'GET', path: '/objects/key', headers: { 'if-unmodified-since': 'x' } },
+    { method: 'GET', path: '/objects/key', query: { partNumber: '1' } },
     { method: 'GET', path: '/objects/key', query: { 'response-content-type': 'text/html' } },
     { method: 'POST', path: '/objects/key', query: { uploads: '', acl: '' } },
     { method: 'POST', path: '/objects/key' },

@@ -1,21 +1,24 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readCompleteRequest } from '../../../../local/store/complete-request.ts';
-import { S3Error } from '../../../../local/store/s3-error.ts';
-import { readXml } from '../../../../local/store/xml-reader.ts';
+import { readCompleteRequest } from '../../../../local/store/multipart.ts';
+import { readElements, readRoot, S3Error, textOf } from '../../../../local/store/protocol.ts';
+
+/** The text of B in A. */
+const readB = (xml: string) => textOf(readRoot(xml, 'A'), 'B');
 
 describe("a request's XML", () => {
-  test('is read with its namespaces, attributes, comments and escapes', () => {
-    const xml = `<?xml version="1.0" encoding="UTF-8"?>\n<!-- one -->
-      <s:A xmlns:s="http://x/" a='1'> <B>&lt;&amp;&gt;&quot;&apos;&#x41;&#66;</B><C/><B >x</B> </s:A>`;
-    expect(readXml(xml)).toMatchObject({
-      name: 'A',
-      children: [
-        { name: 'B', text: '<&>"\'AB' },
-        { name: 'C', text: '', children: [] },
-        { name: 'B', text: 'x' },
-      ],
-    });
+  test('is read with its attributes and escapes', () => {
+    const xml = `<?xml version="1.0" encoding="UTF-8"?>
+      <A xmlns="http://x/" a='1'> <B> &lt;&amp;&gt;&quot;&apos;&#x41;&#66;</B><C/><D ><B>x</B></D> </A>`;
+    const elements = readRoot(xml, 'A');
+    expect(elements.map(({ name }) => name)).toEqual(['B', 'C', 'D']);
+    expect([textOf(elements, 'B'), textOf(elements, 'C'), textOf(elements, 'E')]).toEqual([
+      ' <&>"\'AB',
+      '',
+      undefined,
+    ]);
+    expect(textOf(readElements(elements[2]?.inner ?? ''), 'B')).toBe('x');
+    expect(() => textOf(elements, 'D')).toThrow(S3Error);
   });
 
   test.each([
@@ -27,15 +30,20 @@ describe("a request's XML", () => {
     '<A/><B/>',
     '<A/>text',
     '<A><B></A></B>',
-    '<A>&none;</A>',
-    '<A>&#x110000;</A>',
-    '<A>&</A>',
+    '<A>text</A>',
+    '<A><B/><B/></A>',
+    '<A><B>&none;</B></A>',
+    '<A><B>&#x110000;</B></A>',
+    '<A><B>&</B></A>',
+    '<A><B><C/></B></A>',
+    '<s:A/>',
+    '<!-- x --><A/>',
     '<A b<C/>',
-    '<!DOCTYPE A [<!ENTITY e "x">]><A>&e;</A>',
-    '<A><![CDATA[x]]></A>',
+    '<!DOCTYPE A [<!ENTITY e "x">]><A><B>&e;</B></A>',
+    '<A><B><![CDATA[x]]></B></A>',
     '<A>'.repeat(100_000),
   ])('is refused: %.40s', (xml) => {
-    expect(() => readXml(xml)).toThrow(expect.objectContaining({ code: 'MalformedXML' }));
+    expect(() => readB(xml)).toThrow(expect.objectContaining({ code: 'MalformedXML' }));
   });
 
   test('never fails in another way', () => {
@@ -57,7 +65,7 @@ describe("a request's XML", () => {
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
         try {
-          readXml(parts.join(''));
+          readB(parts.join(''));
         } catch (error) {
           expect(error).toBeInstanceOf(S3Error);
         }
@@ -71,12 +79,12 @@ describe('the list of parts', () => {
     readCompleteRequest(`<CompleteMultipartUpload>${parts}</CompleteMultipartUpload>`);
   const part = '<Part><PartNumber>3</PartNumber><ETag>"abc"</ETag></Part>';
 
-  test('is read, with the checksums of its parts', () => {
+  test('is read, with the checksum of a part', () => {
     const more =
       '<Part><ETag>&quot;def&quot;</ETag><ChecksumCRC32>AAAAAA==</ChecksumCRC32><PartNumber>4</PartNumber></Part>';
     expect(list(part + more)).toEqual([
-      { partNumber: 3, etag: 'abc', checksums: {} },
-      { partNumber: 4, etag: 'def', checksums: { crc32: 'AAAAAA==' } },
+      { partNumber: 3, etag: 'abc', crc32: undefined },
+      { partNumber: 4, etag: 'def', crc32: 'AAAAAA==' },
     ]);
   });
 

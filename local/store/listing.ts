@@ -1,4 +1,6 @@
 import { compareKeys } from '../../lambda/domain/key-order.ts';
+import { element, notImplemented, S3Error, type StoreReply, xmlReply } from './protocol.ts';
+import { escapeUri, type StoreRequest } from './signed-request.ts';
 
 /** Most entries (keys and common prefixes together) of one page, as on S3. */
 export const pageEntriesMax = 1000;
@@ -17,11 +19,6 @@ export interface IndexPage<V> {
   readonly commonPrefixes: readonly string[];
   readonly isTruncated: boolean;
   readonly nextContinuationToken: string | undefined;
-}
-
-/** The continuation token is not from a page of this index. */
-export class InvalidContinuationTokenError extends Error {
-  override readonly name = 'InvalidContinuationTokenError';
 }
 
 /**
@@ -56,7 +53,7 @@ export class KeyIndex<V> {
     return true;
   }
 
-  /** @throws {InvalidContinuationTokenError} */
+  /** @throws {S3Error} InvalidArgument if the continuation token isn't from a page of this index. */
   page(request: IndexPageRequest): IndexPage<V> {
     const entriesMax = Math.min(request.maxKeys ?? pageEntriesMax, pageEntriesMax);
     const entries: { key: string; value: V }[] = [];
@@ -144,7 +141,75 @@ function decodePosition(token: string): Position {
   const after = text.slice(1);
   const position = { after, wholePrefix: text[0] === 'p' };
   if ((text[0] !== 'p' && text[0] !== 'k') || encodePosition(position) !== token) {
-    throw new InvalidContinuationTokenError('The continuation token is not from this store.');
+    throw new S3Error('InvalidArgument', 'The continuation token provided is incorrect');
   }
   return position;
+}
+
+/** What a listing says of a key. */
+interface ListedObject {
+  readonly key: string;
+  readonly sizeBytes: number;
+  readonly etag: string;
+  readonly lastModifiedMs: number;
+}
+
+/** ListObjectsV2: docs.aws.amazon.com/AmazonS3/latest/API/API_ListObjectsV2.html. @throws {S3Error} */
+export function listObjects(index: KeyIndex<ListedObject>, { bucket, query }: StoreRequest): StoreReply {
+  if (query.get('list-type') !== '2') throw notImplemented('ListObjects; use list-type=2');
+  const maxKeys = Math.min(readCount('max-keys', query.get('max-keys')) ?? pageEntriesMax, pageEntriesMax);
+  const encode = readEncoding(query.get('encoding-type'));
+  const prefix = query.get('prefix') ?? '';
+  const delimiter = query.get('delimiter');
+  const startAfter = query.get('start-after');
+  const continuationToken = query.get('continuation-token');
+  const page = index.page({ prefix, delimiter, startAfter, continuationToken, maxKeys });
+  const { entries, commonPrefixes } = page;
+  return xmlReply('ListBucketResult', [
+    element('Name', bucket),
+    element('Prefix', encode(prefix)),
+    element('ContinuationToken', continuationToken),
+    element('NextContinuationToken', page.nextContinuationToken),
+    element('StartAfter', startAfter && encode(startAfter)),
+    element('KeyCount', entries.length + commonPrefixes.length),
+    element('MaxKeys', maxKeys),
+    element('Delimiter', delimiter && encode(delimiter)),
+    element('EncodingType', query.get('encoding-type')),
+    element('IsTruncated', page.isTruncated),
+    ...entries.map(({ value }) => contents(value, encode)),
+    ...commonPrefixes.map(
+      (folder) => `<CommonPrefixes>${element('Prefix', encode(folder))}</CommonPrefixes>`,
+    ),
+  ]);
+}
+
+/** One key. The store makes all the other values itself, so they need no escaping. */
+function contents(object: ListedObject, encode: (text: string) => string): string {
+  return (
+    `<Contents>${element('Key', encode(object.key))}` +
+    `<LastModified>${new Date(object.lastModifiedMs).toISOString()}</LastModified>` +
+    `<ETag>&quot;${object.etag}&quot;</ETag><Size>${object.sizeBytes}</Size>` +
+    '<StorageClass>STANDARD</StorageClass></Contents>'
+  );
+}
+
+/** A number of entries, or the number that a page begins after. @throws {S3Error} InvalidArgument */
+export function readCount(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new S3Error('InvalidArgument', `${name} must be a whole number from 0.`);
+}
+
+/** How keys are written in the answer. @throws {S3Error} InvalidArgument */
+export function readEncoding(type: string | undefined): (text: string) => string {
+  if (type === undefined) return (text) => text;
+  if (type !== 'url') throw new S3Error('InvalidArgument', 'Invalid Encoding Method specified in Request');
+  return encodeKey;
+}
+
+const unreserved = /^[\w./~-]*$/;
+
+function encodeKey(key: string): string {
+  if (unreserved.test(key)) return key;
+  return key.split('/').map(escapeUri).join('/').replaceAll('%20', '+');
 }

@@ -29,6 +29,11 @@ export class MemoryStore implements ItemStore {
   write({ before, after }: Change): void {
     for (const [index, partitions] of this.#partitions) {
       const [old, now] = [partitionOf(before, index), partitionOf(after, index)];
+      const isInPlace = old !== undefined && old === now;
+      if (isInPlace && compareIn(index, before as Item, after as Item) === 0) {
+        partitions.get(old)?.replace(after as Item);
+        continue;
+      }
       if (old !== undefined) partitions.get(old)?.delete(before as Item);
       if (now === undefined) continue;
       const partition = partitions.get(now) ?? new Partition(index);
@@ -87,6 +92,11 @@ class Partition {
     const last = this.items.at(-1);
     if (last === undefined || compareIn(this.#index, last, item) < 0) this.items.push(item);
     else this.items.splice(this.#placeOf(item), 0, item);
+  }
+
+  /** The item with the same key, which is there. */
+  replace(item: Item): void {
+    this.items[this.#placeOf(item)] = item;
   }
 
   delete(item: Item): void {

@@ -185,8 +185,9 @@ export class LocalTable implements TableClient {
     for (;;) {
       const count = Math.min(readAtOnce, itemsMax - looked);
       const { items, isLast } = await this.#store.read(range, count);
+      const last = items.at(-1);
+      if (last !== undefined) range = { ...range, after: entryOf(last, index) };
       for (const item of items) {
-        range = { ...range, after: entryOf(item, index) };
         // A bound that is not included.
         if (!holds(inRange, item, by)) continue;
         looked += 1;

@@ -101,8 +101,8 @@ export async function updateItem(
   },
 ): Promise<WriteResult> {
   const change = updateExpression(write.change);
-  const keys = Object.fromEntries(write.change.flatMap((clause) => Object.entries(clause.keys ?? {})));
-  const values = Object.fromEntries(write.change.flatMap((clause) => Object.entries(clause.values ?? {})));
+  const keys: Record<string, string> = Object.assign({}, ...write.change.map((clause) => clause.keys));
+  const values: Fields = Object.assign({}, ...write.change.map((clause) => clause.values));
   const result = await sendIf(() =>
     table.client.send('UpdateItem', {
       TableName: table.tableName,

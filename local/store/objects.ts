@@ -229,10 +229,10 @@ function readDeleteRequest(xml: string): { keys: readonly string[]; isQuiet: boo
 /** CopyObject, within the bucket. */
 async function copyObject(input: OperationInput): Promise<StoreReply> {
   const { files, request, now } = input;
+  if (readSourceKey(request) === request.key)
+    throw new S3Error('InvalidRequest', 'This copy request is illegal: it copies an object to itself.');
   const { upload, source, copied } = await copyBytes(input);
   try {
-    if (source.key === request.key)
-      throw new S3Error('InvalidRequest', 'This copy request is illegal: it copies an object to itself.');
     const lastModifiedMs = now();
     const { contentType } = source;
     await files.commit(upload, { key: request.key, contentType, lastModifiedMs, ...copied });

@@ -18,26 +18,11 @@ import type { WebhookMessage, WebhookQueue } from '../../../lambda/ports/webhook
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
 import { noMetrics } from '../../../local/no-metrics.ts';
+import { storesOn } from '../../../local/table/stores-on.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
-import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
-import {
-  MemoryAuditLog,
-  MemoryDownloads,
-  MemoryExchangeRules,
-  MemoryExportJobs,
-  MemoryFailures,
-  MemoryHistory,
-  MemoryKeptGrants,
-  MemoryLocks,
-  MemoryMappedRepos,
-  MemoryPublicReads,
-  MemoryRequestKeys,
-  MemoryTokenStore,
-  MemoryWarnings,
-  MemoryWebhooks,
-} from './stores.ts';
+import { memoryTable } from './table.ts';
 
 /** The operator's token, unless a test sets another one. */
 export const adminToken = 'the-admin-token';
@@ -52,30 +37,18 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
   const { objects = new MemoryObjectStore(), ...ports } = given;
   const { listing = objects, clock = new ManualClock(), settings = defaultSettings } = ports;
   return {
-    ledger: new MemoryLedger(),
-    tokens: new MemoryTokenStore(),
-    requestKeys: new MemoryRequestKeys(),
+    ...storesOn(memoryTable()),
     identities: { verify: async () => ({ kind: 'rejected', reason: 'there are none' }) },
     issuers: publicIssuers,
     adoptedRepos: new AdoptedRepos([]),
-    exchangeRules: new MemoryExchangeRules(),
-    audit: new MemoryAuditLog(),
-    downloads: new MemoryDownloads(),
-    publicReads: new MemoryPublicReads(),
     gitHosts: [],
     hostClient: { ask: async () => ({ kind: 'refused', reason: 'token-rejected' }) },
-    mappedRepos: new MemoryMappedRepos(),
-    keptGrants: new MemoryKeptGrants(),
     knownPeople: new KnownPeople(),
-    history: new MemoryHistory(),
     refusalTally: new RefusalTally(),
-    warnings: new MemoryWarnings(),
     eventBus: { publish: async () => undefined },
-    webhooks: new MemoryWebhooks(),
     webhookQueue: recordingWebhookQueue().queue,
     webhookSender: { post: async () => ({ kind: 'failed', failure: 'not-reachable' }) },
     webhookUrls: () => true,
-    locks: new MemoryLocks(),
     admin: { sha256s: async () => [sha256Hex(adminToken)] },
     store: objects,
     listing,
@@ -83,14 +56,12 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
     archives: new MemoryArchiveStore({ objects }),
-    exportJobs: new MemoryExportJobs(),
     exportQueue: recordingExportQueue().queue,
     exportSettings: exportSettingsFor('local', { workers: 1 }),
     signer: plainUrls,
     queue: recordingQueue().queue,
     queueGauges: [],
     storeProbe: { kind: 'embedded', endpoint: null, bucket: 'objects', probe: async () => undefined },
-    failures: new MemoryFailures(),
     clock,
     ids: seededIds(new Random(1)),
     log: silentLog,

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { releaseLock } from '../../../../../lambda/use-cases/locks/release-lock.ts';
 import { takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';
-import type { MemoryAuditLog } from '../../../../support/memory/stores.ts';
+import { MemoryAuditLog } from '../../../../support/memory/stores.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
@@ -12,10 +12,10 @@ const [ada, alsoAda, bob] = [tokenOf('one', 'ada'), tokenOf('two', 'ada'), token
 
 describe('a lock', () => {
   const { log, entries } = recordingLog();
-  const deps = memoryDeps({ log });
+  const audit = new MemoryAuditLog();
+  const deps = memoryDeps({ log, audit });
   let lockId: string;
   let requests = 0;
-  const audit = deps.audit as MemoryAuditLog;
   const release = (token: typeof ada, isForced = false) => {
     requests += 1;
     return releaseLock(deps, { ...place, lockId, isForced, token, requestId: `r${requests}` });

@@ -35,7 +35,7 @@ const leastPerMix = {
 describe('the ledger under a seeded scheduler', () => {
   it.each(faultMixes.map((mix, index) => ({ name: mix.name, index })))(
     `keeps its invariants in ${seedsPerMix} scenarios: $name`,
-    { timeout: 180_000 },
+    { timeout: 360_000 },
     async ({ index }) => {
       const total = new Map<string, number>();
       for (let run = 0; run < seedsPerMix; run += 1) {

@@ -92,6 +92,7 @@ export class HttpExchange implements Exchange {
   constructor({ socketsMax }: { socketsMax: number }) {
     const options = { keepAlive: true, maxSockets: socketsMax };
     this.#agents = { plain: new PlainAgent(options), tls: new TlsAgent(options) };
+    for (const agent of Object.values(this.#agents)) Object.assign(agent, { keepSocketAlive: keepIdle });
   }
 
   destroy(): void {
@@ -187,6 +188,12 @@ export class HttpExchange implements Exchange {
       if (this.#isFresh.get(socket)?.() === false) socket.destroy();
     this.#isChecked = freshFor(checkEveryMs);
   }
+}
+
+/** Without TCP's keep-alive, which the agent's own way sets anew after each answer. Idle connections are closed long before. */
+function keepIdle(socket: Socket): boolean {
+  socket.unref();
+  return true;
 }
 
 /**

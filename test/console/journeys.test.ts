@@ -59,9 +59,10 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.keyboard.press('Enter');
     await expect.poll(() => at.page.getByText(/^lfsq_/).count()).toBe(0);
     expect(await at.page.content()).not.toContain(secret);
+    await at.page.locator('button:focus', { hasText: 'New token' }).waitFor();
     await tabTo(/^Revoke by keyboard$/);
     await at.page.keyboard.press('Enter');
-    // It has the focus.
+    await at.page.locator('button:focus', { hasText: 'Revoke now' }).waitFor();
     await at.page.keyboard.press('Enter');
     await at.page.getByText('by keyboard').waitFor({ state: 'detached' });
 

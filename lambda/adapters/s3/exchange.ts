@@ -83,7 +83,7 @@ export class AttemptTimeoutError extends Error {
 /** The network: Node's own client, on connections that are kept alive. */
 export class HttpExchange implements Exchange {
   readonly #agents: { readonly plain: InstanceType<typeof PlainAgent>; readonly tls: TlsAgent };
-  /** Of connections that have had an answer: whether they may be used again. */
+  /** Of connections that wait for a request: whether they may be used again. */
   readonly #isFresh = new WeakMap<Socket, () => boolean>();
 
   #isChecked = () => false;
@@ -92,7 +92,13 @@ export class HttpExchange implements Exchange {
   constructor({ socketsMax }: { socketsMax: number }) {
     const options = { keepAlive: true, maxSockets: socketsMax };
     this.#agents = { plain: new PlainAgent(options), tls: new TlsAgent(options) };
-    for (const agent of Object.values(this.#agents)) Object.assign(agent, { keepSocketAlive: keepIdle });
+    // Without TCP's keep-alive, which the agent's own way sets anew each time. Idle connections are closed long before.
+    const keepSocketAlive = (socket: Socket): boolean => {
+      socket.unref();
+      this.#isFresh.set(socket, freshFor(idleMsMax));
+      return true;
+    };
+    for (const agent of Object.values(this.#agents)) Object.assign(agent, { keepSocketAlive });
   }
 
   destroy(): void {
@@ -141,7 +147,6 @@ export class HttpExchange implements Exchange {
         });
         response.on('end', () => {
           settle();
-          if (outgoing.socket) this.#isFresh.set(outgoing.socket, freshFor(idleMsMax));
           // The answer is complete, so the connection stays open, whatever the reader makes of it.
           try {
             resolve(reader.end());
@@ -188,12 +193,6 @@ export class HttpExchange implements Exchange {
       if (this.#isFresh.get(socket)?.() === false) socket.destroy();
     this.#isChecked = freshFor(checkEveryMs);
   }
-}
-
-/** Without TCP's keep-alive, which the agent's own way sets anew after each answer. Idle connections are closed long before. */
-function keepIdle(socket: Socket): boolean {
-  socket.unref();
-  return true;
 }
 
 /**

@@ -75,6 +75,11 @@ class Group {
     // Nobody may be waiting.
     this.done.catch(() => undefined);
   }
+
+  /** By LevelDB's keys: what becomes of items, or whether entries are there. */
+  changes(ofItems: boolean): [key: string, value: Item | boolean | undefined][] {
+    return ofItems ? [...this.items].map(([id, item]) => [`i${id}`, item]) : [...this.entries];
+  }
 }
 
 /**
@@ -283,16 +288,9 @@ export class LevelStore implements ItemStore {
     const unwritten = new Map<string, Item | boolean | undefined>();
     const waits: Promise<void>[] = [];
     for (const group of [this.#writing, this.#next]) {
-      const sizeBefore = unwritten.size;
-      let isSeen = false;
-      const see = (key: string, value: Item | boolean | undefined) => {
-        if (!isWithin(key, bounds)) return;
-        unwritten.set(key, value);
-        isSeen = true;
-      };
-      if (hasValues) for (const [id, item] of group?.items ?? []) see(`i${id}`, item);
-      else for (const [key, isThere] of group?.entries ?? []) see(key, isThere);
-      if (group && (isSeen || unwritten.size > sizeBefore)) waits.push(group.done);
+      const seen = group?.changes(hasValues).filter(([key]) => isWithin(key, bounds)) ?? [];
+      for (const [key, value] of seen) unwritten.set(key, value);
+      if (group && seen.length > 0) waits.push(group.done);
     }
     // At the same moment: the iterator reads from a snapshot.
     const limit = countMax + unwritten.size;

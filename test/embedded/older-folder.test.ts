@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { openKeptMessages, openKeptRecounts } from '../../local/background/queue-items.ts';
 import { openDataFolder } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
+import { canTrace, traceOf } from '../support/strace.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
@@ -89,23 +90,11 @@ describe('a data folder of before', { timeout: 240_000 }, () => {
   });
 
   it('is on the disk before it has its name, and its format before that', async (context) => {
-    if (spawnSync('strace', ['-o', '/dev/null', 'true']).status !== 0) return context.skip('No strace here.');
+    if (!canTrace()) return context.skip('No strace here.');
     const dataPath = unpack('272d26e');
     const trace = join(tempFolder(), 'trace');
-    const calls = 'trace=fsync,fdatasync,rename,renameat,renameat2';
-    await run('strace', [
-      '-f',
-      '-y',
-      '-o',
-      trace,
-      '-e',
-      calls,
-      process.execPath,
-      '--import',
-      'tsx',
-      child,
-      dataPath,
-    ]);
+    const calls = ['fsync', 'fdatasync', 'rename', 'renameat', 'renameat2'];
+    await run('strace', traceOf({ file: trace, calls, program: [child, dataPath] }));
     const lines = readFileSync(trace, 'utf8').split('\n');
     const placeOf = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
     const renamed = placeOf(/rename\w*\(.*table\.unfinished", .*table"/);

@@ -1,10 +1,11 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { push } from '../support/lfs-client.ts';
+import { canTrace, traceOf } from '../support/strace.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 import { demoTokenIn } from './child-stack.ts';
 
@@ -19,29 +20,12 @@ afterEach(async () => {
 /** `npm start`, with a trace of what it reads, syncs and answers. */
 async function startTraced(data: string) {
   const trace = join(tempFolder(), 'trace');
-  const calls = 'trace=read,write,writev,fsync,fdatasync';
-  const strace = spawn(
-    'strace',
-    [
-      '-f',
-      '-y',
-      '-s',
-      '60',
-      '-o',
-      trace,
-      '-e',
-      calls,
-      process.execPath,
-      '--import',
-      'tsx',
-      main,
-      '--port',
-      '0',
-      '--data',
-      data,
-    ],
-    { env: { PATH: process.env['PATH'] }, stdio: ['ignore', 'pipe', 'ignore'] },
-  );
+  const program = [main, '--port', '0', '--data', data];
+  const calls = ['read', 'write', 'writev', 'fsync', 'fdatasync'];
+  const strace = spawn('strace', traceOf({ file: trace, calls, program, shownBytes: 60 }), {
+    env: { PATH: process.env['PATH'] },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
   const ended = once(strace, 'exit');
   const end = async () => {
     const lock = join(data, 'lock');
@@ -60,7 +44,7 @@ async function startTraced(data: string) {
 }
 
 it('npm start answers nothing that it has not synced', { timeout: 180_000 }, async (context) => {
-  if (spawnSync('strace', ['-o', '/dev/null', 'true']).status !== 0) return context.skip('No strace here.');
+  if (!canTrace()) return context.skip('No strace here.');
   const data = join(tempFolder(), 'data');
   const { url, end, lines } = await startTraced(data);
   const place = { url, token: demoTokenIn(data) };

@@ -91,7 +91,7 @@ export async function download(world: TenantWorld, action: DownloadAction): Prom
     const downloads = replacing<Downloads>(deps.downloads, {
       meter: async (offer) => {
         batch.meteredBytes = undefined;
-        metered.mayBe(offer.bytes);
+        metered.mayBe(offer);
         const outcome = await deps.downloads.meter(offer);
         batch.meteredBytes = outcome === 'metered' ? offer.bytes : 0;
         if (outcome === 'over-limit') metered.checkRefusal(offer.bytes);

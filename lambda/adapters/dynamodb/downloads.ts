@@ -83,9 +83,12 @@ function belowLimit({ bytes, limitBytes }: { bytes: number; limitBytes: number |
 const publicMonthOf = ({ tenant, repo, atMs }: PublicOffer) =>
   publicMonthKey({ tenant, repo, month: monthOf(atMs) });
 
-/** Who wrote an item last: some write ids, so that others in between rarely replace one before it is asked for. */
 const writersMax = 16;
-const writerAttribute = (writeId: string) => `w${(writeId.charCodeAt(0) % writersMax).toString(36)}`;
+
+/**
+ * Where an item keeps the id of a write: some ids, so that others in between rarely replace one before it is asked for.
+ */
+export const writerAttribute = (writeId: string) => `w${(writeId.charCodeAt(0) % writersMax).toString(36)}`;
 
 /**
  * Adds to the sums of an item, once however often the write is repeated after a lost answer. If another write took the place

@@ -399,9 +399,10 @@ export interface DeletionLedger {
   }): Promise<{ kind: 'claimed'; deletion: Deletion } | { kind: 'refused' }>;
   /**
    * Ends a run, if the deletion still belongs to the deleter with this deadline. Objects that are `left` are
-   * marked again, due at `dueAtMs`, with the deadline of this run: whoever read them before it cannot claim them. If
-   * none is left, the deletion is gone: its record is kept until `keptUntilMs`, or with null removed at once. With a
-   * `removal` it is kept in any case, and then names oids only. With `prefixes` it has these instead of names.
+   * marked again, due at `dueAtMs`, with the deadline of this run: whoever read them before it cannot claim them. Nothing
+   * tells then of what is gone beside them. If none is left, the deletion is gone: its record is kept until `keptUntilMs`,
+   * or with null removed at once. With a `removal` it is kept in any case, and then names oids only. With `prefixes` it has
+   * these instead of names.
    */
   endDeletion(
     input: DeletionKey & {

@@ -157,7 +157,7 @@ async function sweepPiece(
   const sweep = { watchId, seenFromMs: input.seenFromMs };
   const deletion = before ?? newDeletion({ id, repo, objects, dueAtMs: clock.nowMs(), sweep });
   if (!before) await ledger.putDeletion({ tenant, deletion });
-  // It was run before, and has ended, or what is left waits for reservations to die.
+  // It was run before, and has ended.
   else if (!isClaimable(settings, before, clock.nowMs()))
     return before.state === 'deleting' ? 'waiting' : new Map();
   const run = await runDeletion(deps, { tenant, deletion, isClosed: false });

@@ -117,8 +117,8 @@ async function dropUnlessGiant(
 
 /**
  * Deletes the objects that a deletion names, except those that a live reservation holds: its URL could bring an
- * object back uncounted. Those wait until the reservation is dead. What a clean-up is to delete stays if a batch has named
- * it since.
+ * object back uncounted. Those wait until the reservation is dead. What a clean-up is to delete stays then, and if a batch has
+ * named it since.
  *
  *     claim ─ announce ─ expect once more ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
  *             floor goes down first                            scans before it are void
@@ -192,7 +192,8 @@ export async function runDeletion(
     repo,
     deletionId: id,
     deadlineMs,
-    left,
+    // What a clean-up spares is left to the next one. Marked again, it would tell no batch of what went beside it.
+    left: claim.deletion.sweep ? new Map() : left,
     dueAtMs: young.size > 0 ? clock.nowMs() + waitingMs : untilMs,
     keptUntilMs: input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs()),
     ...(removal && { removal }),

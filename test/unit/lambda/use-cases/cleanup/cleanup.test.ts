@@ -245,6 +245,45 @@ describe('a run', () => {
     await world.expectExact();
   });
 
+  it('leaves what a live reservation claims, and a batch hears of what went beside it', async () => {
+    const world = await CleanupWorld.with([0, 1, 2]);
+    await world.opened();
+    await world.run([0]);
+    const { ledger } = world;
+    const noteSeen = ledger.noteSeen.bind(ledger);
+    const putDeletion = ledger.putDeletion.bind(ledger);
+    const putReservation = ledger.putReservation.bind(ledger);
+    let end = () => {};
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    let answer: ReturnType<typeof world.push> | undefined;
+    ledger.putDeletion = async (input) => {
+      const times = {
+        createdAtMs: world.nowMs,
+        expiresAtMs: world.nowMs + hour,
+        deadAtMs: world.nowMs + hour,
+      };
+      const claims = new Map([[oidAt(2), 3]]);
+      // Of a batch that has not noted yet what it names.
+      const reservation = { id: 'r', repo, state: 'issued', claims, ...times, lookAtMs: null } as const;
+      await putReservation({ tenant, reservation });
+      // Another batch asks the store before anything goes. What it writes lands after the deletion has ended.
+      ledger.putReservation = async (put) => {
+        if (put.reservation.state === 'pending') await ended;
+        return putReservation(put);
+      };
+      ledger.noteSeen = (note) => ended.then(() => noteSeen(note));
+      answer = world.push(repo, { [oidAt(1)]: 2 });
+      await new Promise(setImmediate);
+      await putDeletion(input);
+    };
+    await world.consume();
+    expect(await world.stored()).toEqual([0, 2]);
+    end();
+    expect(await answer).toBe('retry');
+  });
+
   it('deletes nothing after it was cancelled, though it was to be deleted', async () => {
     const world = await CleanupWorld.with([0, 1, 2]);
     await world.opened();

@@ -315,7 +315,7 @@ describe('the deleting of candidates', () => {
       });
     });
 
-    it('goes on after one that waits for reservations to die', async () => {
+    it('goes on after one that an older version had wait for reservations to die', async () => {
       await begin(1);
       await earlier({ dueAtMs: world.nowMs + hour });
       expect(await sweep()).toMatchObject({ state: 'done', progress: { deleted: { objectCount: 0 } } });

@@ -1,7 +1,9 @@
+import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import { accessChecks } from './access-checks.ts';
 import { type Check, type CheckResult, type Finding, fail, pass, skip, warn } from './check.ts';
 import { type Cleanup, cleanUp } from './cleanup.ts';
 import { consistencyChecks } from './consistency-checks.ts';
+import { interruptedMs } from './limits.ts';
 import { listingChecks } from './listing-checks.ts';
 import { multipartChecks } from './multipart-checks.ts';
 import { pageChecks } from './page-checks.ts';
@@ -72,6 +74,8 @@ export async function examine(
       onResult(add(check.id, finding));
     }
     const { requests } = probe.traffic;
+    // Else what is on its way would land behind the cleanup.
+    if (signal.aborted) await systemClock.sleep(interruptedMs);
     probe.outliveAbort();
     const cleanup = await cleanUp(probe);
     onResult(add('cleanup', judgeCleanup(cleanup, target)));

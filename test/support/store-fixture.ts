@@ -40,6 +40,11 @@ export class StoreFixture {
     return this.#running.port;
   }
 
+  /** What a HEAD answers, without a request. */
+  head(key: string): ReturnType<RunningStore['head']> {
+    return this.#running.head(key);
+  }
+
   /** The unexpected errors that the store reported. */
   get errors(): readonly unknown[] {
     return this.#errors;

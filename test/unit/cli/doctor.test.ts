@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { storeProfileSchema } from '../../../cli/doctor/profile.ts';
-import { FakeS3, type Misbehaviour } from '../../support/fake-s3/server.ts';
+import { type Faults, LyingStore } from '../../support/lying-store.ts';
 import { useTempFolders } from '../../support/temp-folder.ts';
 import { setCredentials, unsetCredentials } from './doctor/examined.ts';
 import { cli } from './harness.ts';
@@ -10,18 +10,18 @@ import { cli } from './harness.ts';
 beforeAll(() => setCredentials());
 afterAll(unsetCredentials);
 
-const open: FakeS3[] = [];
+const open: LyingStore[] = [];
 afterEach(async () => {
-  for (const store of open.splice(0)) await store.close();
+  for (const store of open.splice(0)) await store.stop();
 });
 
-async function start(faults: Misbehaviour = {}): Promise<{ store: FakeS3; endpoint: string }> {
-  const store = new FakeS3(faults);
+async function start(faults: Faults = {}): Promise<{ store: LyingStore; endpoint: string }> {
+  const store = await LyingStore.start(faults);
   open.push(store);
-  return { store, endpoint: await store.listen() };
+  return { store, endpoint: store.url };
 }
 
-const ignoresChecksums: Misbehaviour = { overlooks: (refusal) => refusal === 'BadDigest' };
+const ignoresChecksums: Faults = { overlooks: ({ code }) => code === 'BadDigest' };
 
 describe('doctor', () => {
   const tempFolder = useTempFolders();
@@ -96,8 +96,8 @@ describe('doctor', () => {
     let interrupt = () => {};
     let released = 0;
     const { store, endpoint } = await start({
-      instead: (_, { asked }) => {
-        if (asked.length === 30) interrupt();
+      instead: ({ number }) => {
+        if (number === 31) interrupt();
         return undefined;
       },
     });
@@ -118,7 +118,7 @@ describe('doctor', () => {
       /^Cleaning up\. Interrupt again .* below s3:\/\/objects\/lfs-quota-doctor-\w+\/\nerror: Interrupted before all checks were made\.\nRun it again for the others\.\n$/,
     );
     expect(out).toMatch(/pass {5}cleanup +Nothing of this run is left in the bucket\.\n/);
-    expect([...store.objects.keys()]).toEqual([]);
+    expect((await store.left()).keys).toEqual([]);
     expect(() => readFileSync(file)).toThrow('ENOENT');
   });
 

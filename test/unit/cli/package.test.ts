@@ -3,8 +3,8 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { FakeS3, fakeCredentials } from '../../support/fake-s3/server.ts';
 import { plainEnvironment, run } from '../../support/process.ts';
+import { credentials, StoreFixture } from '../../support/store-fixture.ts';
 
 /** For npm on a busy machine. */
 const timeoutMs = 60_000;
@@ -86,15 +86,15 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
   });
 
   it('tries a store', async () => {
-    const store = new FakeS3();
-    const { accessKeyId, secretAccessKey } = fakeCredentials;
+    const store = await StoreFixture.start();
+    const { accessKeyId, secretAccessKey } = credentials;
     const keys = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey };
-    const ended = await run(installed, ['doctor', 's3://objects', '--endpoint', await store.listen()], {
+    const ended = await run(installed, ['doctor', 's3://objects', '--endpoint', store.url], {
       cwd: elsewhere,
       env: { PATH: onlyNode, ...keys },
       timeoutMs,
     });
-    await store.close();
+    await store.stop();
     expect(ended).toMatchObject({ code: 0, err: '' });
     expect(ended.out).toMatch(/\n50 checks: 48 pass, 2 skipped\.\n$/);
   });

@@ -3,13 +3,14 @@ import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../../cli/doctor/check.ts';
 import type { ProbeTarget } from '../../../../cli/doctor/probe.ts';
 import { type CheckGroup, type Examination, examine } from '../../../../cli/doctor/run-checks.ts';
-import { FakeS3, fakeBucket, fakeCredentials, type Misbehaviour } from '../../../support/fake-s3/server.ts';
+import { type Faults, LyingStore } from '../../../support/lying-store.ts';
+import { bucket, credentials } from '../../../support/store-fixture.ts';
 
 /** Several stores are examined at a time. */
 const timeoutMs = 120_000;
 
 /** The doctor takes its credentials by the SDK's own chain, which looks here first. */
-export function setCredentials(credentials = fakeCredentials): void {
+export function setCredentials(): void {
   process.env['AWS_ACCESS_KEY_ID'] = credentials.accessKeyId;
   process.env['AWS_SECRET_ACCESS_KEY'] = credentials.secretAccessKey;
 }
@@ -22,34 +23,35 @@ export function unsetCredentials(): void {
 export interface Examined extends Examination {
   /** The checks with a warning or a failure. */
   readonly found: Readonly<Record<string, Outcome>>;
-  readonly store: FakeS3;
+  readonly store: LyingStore;
+  /** What was in the store when the doctor had gone. */
+  readonly stored: Awaited<ReturnType<LyingStore['left']>>;
   readonly prefix: string;
 }
 
-/** What the doctor finds at a store that misbehaves. Without other orders the store has no parts: they take most of the time. */
-export async function examineFake(
-  faults: Misbehaviour,
+/** What the doctor finds at a store that misbehaves. */
+export async function examineStore(
+  faults: Faults = {},
   target: Partial<ProbeTarget> = {},
   options: { signal?: AbortSignal; groups?: readonly CheckGroup[] } = {},
 ): Promise<Examined> {
-  const store = new FakeS3({ multipart: { hasNoParts: true }, ...faults });
+  const store = await LyingStore.start(faults);
   const prefix = `p/lfs-quota-doctor-${randomBytes(4).toString('hex')}/`;
-  const endpoint = await store.listen();
   try {
     const usual = {
-      bucket: fakeBucket,
+      bucket,
       prefix,
       region: 'us-east-1',
       isThorough: false,
       largestBytes: undefined,
     };
     const examined = await examine(
-      { ...usual, endpoint, ...target },
+      { ...usual, endpoint: store.url, ...target },
       { signal: new AbortController().signal, onResult: () => {}, ...options },
     );
-    return { ...examined, found: foundIn(examined), store, prefix };
+    return { ...examined, found: foundIn(examined), store, stored: await store.left(), prefix };
   } finally {
-    await store.close();
+    await store.stop();
   }
 }
 
@@ -63,12 +65,6 @@ export function detailOf({ results }: Examination, id: string): string {
   return results.find((result) => result.id === id)?.detail ?? '';
 }
 
-/** The checks with a warning or a failure, but for that about parts at a store without them. */
-function foundBesideParts({ found }: Examined, { faults }: Misbehaving): Record<string, Outcome> {
-  const { multipart, ...others } = found;
-  return faults.multipart === undefined || multipart === undefined ? others : { multipart, ...others };
-}
-
 /** A listing of nothing. */
 export const noKeys =
   '<ListBucketResult><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>';
@@ -77,7 +73,7 @@ export const noKeys =
 export interface Misbehaving {
   /** `a store that …` */
   readonly name: string;
-  readonly faults: Misbehaviour;
+  readonly faults: Faults;
   readonly target?: Partial<ProbeTarget>;
   readonly found: Readonly<Record<string, Outcome>>;
   readonly says?: Readonly<Record<string, RegExp>>;
@@ -88,8 +84,8 @@ export function testStores(group: CheckGroup, stores: readonly Misbehaving[]): v
   const groups = [...new Set(['access', 'uploads', group, 'traffic'] as const)];
   describe(`${group}: a store that`, () => {
     it.concurrent.each<Misbehaving>(stores)('$name', { timeout: timeoutMs }, async (store) => {
-      const examined = await examineFake(store.faults, store.target, { groups });
-      expect(foundBesideParts(examined, store)).toEqual(store.found);
+      const examined = await examineStore(store.faults, store.target, { groups });
+      expect(examined.found).toEqual(store.found);
       for (const [id, pattern] of Object.entries(store.says ?? {}))
         expect(detailOf(examined, id)).toMatch(pattern);
     });

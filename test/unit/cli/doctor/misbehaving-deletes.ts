@@ -1,13 +1,19 @@
-import { errorReply } from '../../../support/fake-s3/reply.ts';
-import type { FakeRequest } from '../../../support/fake-s3/request.ts';
-import type { FakeS3 } from '../../../support/fake-s3/server.ts';
+import { type AskedRequest, errorReply, type LyingStore } from '../../../support/lying-store.ts';
 import { type Misbehaving, noKeys } from './examined.ts';
 
 /** The rounds of the checks of consistency write one byte: x. */
-const isRound = ({ method, body }: FakeRequest) => method === 'PUT' && body.toString() === 'x';
+const isRound = ({ method, body }: AskedRequest) => method === 'PUT' && body.toString() === 'x';
+
+const isDelete = ({ method, query }: AskedRequest) => method === 'DELETE' || query.has('delete');
+
+/** The answer to DeleteObjects when all went well. */
+function deletedAll({ body }: AskedRequest): string {
+  const keys = body.toString().match(/<Key>.*?<\/Key>/g) ?? [];
+  return `<DeleteResult>${keys.map((key) => `<Deleted>${key}</Deleted>`).join('')}</DeleteResult>`;
+}
 
 /** A key that was written, or deleted, so many requests before. */
-function changed(store: FakeS3, method: string, requestsAgo: number): FakeRequest | undefined {
+function changed(store: LyingStore, method: string, requestsAgo: number): AskedRequest | undefined {
   const request = store.asked[requestsAgo - 1];
   if (request?.method !== method) return undefined;
   return method !== 'PUT' || isRound(request) ? request : undefined;
@@ -20,9 +26,7 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
     faults: {
       instead: ({ key, query }, store) => {
         const fresh = key === '' ? changed(store, 'PUT', 1) : undefined;
-        return fresh && query.get('prefix')?.endsWith('/')
-          ? { status: 200, body: Buffer.from(noKeys) }
-          : undefined;
+        return fresh && query.get('prefix')?.endsWith('/') ? { status: 200, body: noKeys } : undefined;
       },
     },
     found: { 'list-after-put': 'fail' },
@@ -53,9 +57,7 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
         const gone = key === '' ? changed(store, 'DELETE', 1) : undefined;
         const entry = `<Contents><Key>${gone?.key}</Key><Size>1</Size></Contents>`;
         const body = noKeys.replace('<KeyCount>0', `${entry}<KeyCount>1`);
-        return gone && /\/\d+\/$/.test(query.get('prefix') ?? '')
-          ? { status: 200, body: Buffer.from(body) }
-          : undefined;
+        return gone && /\/\d+\/$/.test(query.get('prefix') ?? '') ? { status: 200, body } : undefined;
       },
     },
     found: { 'list-after-delete': 'warning' },
@@ -64,14 +66,14 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
     name: 'answers 404 when there is nothing to delete',
     faults: {
       instead: ({ method, key }, store) =>
-        method === 'DELETE' && !store.objects.has(key) ? errorReply(404, 'NoSuchKey') : undefined,
+        method === 'DELETE' && store.sizeOf(key) === undefined ? errorReply(404, 'NoSuchKey') : undefined,
     },
     found: { delete: 'fail' },
     says: { delete: /Deleting an object that is already deleted does not work/ },
   },
   {
     name: 'lets nobody delete',
-    faults: { instead: ({ method }) => (method === 'DELETE' ? errorReply(403, 'AccessDenied') : undefined) },
+    faults: { instead: (request) => (isDelete(request) ? errorReply(403, 'AccessDenied') : undefined) },
     found: {
       'head-after-put': 'fail',
       'list-after-put': 'fail',
@@ -88,8 +90,10 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
   {
     name: 'says that it deletes, and does not',
     faults: {
-      instead: ({ method, isPresigned }) =>
-        method === 'DELETE' && !isPresigned ? { status: 204 } : undefined,
+      instead: (request) => {
+        if (request.isPresigned || !isDelete(request)) return undefined;
+        return request.method === 'DELETE' ? { status: 204 } : { status: 200, body: deletedAll(request) };
+      },
     },
     found: {
       'head-after-delete': 'fail',
@@ -102,13 +106,8 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
   {
     name: 'says that it deletes many at once, and does not',
     faults: {
-      instead: ({ query, body }) => {
-        const keys = body.toString().match(/<Key>.*?<\/Key>/g) ?? [];
-        const deleted = keys.map((key) => `<Deleted>${key}</Deleted>`).join('');
-        return query.has('delete')
-          ? { status: 200, body: Buffer.from(`<DeleteResult>${deleted}</DeleteResult>`) }
-          : undefined;
-      },
+      instead: (request) =>
+        request.query.has('delete') ? { status: 200, body: deletedAll(request) } : undefined,
     },
     found: { 'delete-many': 'fail' },
     says: { 'delete-many': /several objects at once, and one is still there/ },

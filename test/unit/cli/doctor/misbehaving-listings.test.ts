@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { examineFake, setCredentials, testStores, unsetCredentials } from './examined.ts';
+import { examineStore, setCredentials, testStores, unsetCredentials } from './examined.ts';
 import { misbehavingDeletes } from './misbehaving-deletes.ts';
 import { misbehavingListings } from './misbehaving-listings.ts';
 import { misbehavingParts } from './misbehaving-parts.ts';
@@ -14,7 +14,7 @@ testStores('consistency', misbehavingDeletes);
 testStores('large', misbehavingParts);
 
 it('each check is failed by some store', async () => {
-  const { results } = await examineFake({});
+  const { results } = await examineStore();
   const all = [
     ...misbehavingUploads,
     ...misbehavingUrls,

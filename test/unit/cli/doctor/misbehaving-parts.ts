@@ -1,5 +1,17 @@
-import { errorReply } from '../../../support/fake-s3/reply.ts';
+import { type AskedRequest, errorReply, type LyingStore } from '../../../support/lying-store.ts';
 import type { Misbehaving } from './examined.ts';
+
+const isCompletion = ({ method, query }: AskedRequest) => method === 'POST' && query.has('uploadId');
+
+/** What was uploaded of the parts of an upload, in their order. */
+function partsOf({ query }: AskedRequest, { asked }: LyingStore): readonly Buffer[] {
+  const isPart = (other: AskedRequest) =>
+    other.method === 'PUT' && other.query.get('uploadId') === query.get('uploadId');
+  return asked
+    .filter(isPart)
+    .map(({ body }) => body)
+    .reverse();
+}
 
 /** Stores with other rules for large objects. The service does not need what they lack. */
 export const misbehavingParts: readonly Misbehaving[] = [
@@ -9,46 +21,78 @@ export const misbehavingParts: readonly Misbehaving[] = [
       instead: ({ body }) => (body.length > 3_000_000 ? errorReply(413, 'EntityTooLarge') : undefined),
     },
     target: { largestBytes: 10_000_000 },
-    found: { 'largest-upload': 'warning' },
+    found: { 'largest-upload': 'warning', multipart: 'warning' },
     says: { 'largest-upload': /9\.54 MiB is refused \(413 EntityTooLarge\), one of 2\.38 MiB accepted/ },
   },
   {
     name: 'takes nothing large at all',
     faults: { instead: ({ body }) => (body.length > 60_000 ? errorReply(413, 'EntityTooLarge') : undefined) },
     target: { largestBytes: 5_000_000 },
-    found: { 'largest-upload': 'warning' },
+    found: { 'largest-upload': 'warning', multipart: 'warning' },
     says: { 'largest-upload': /and smaller ones as well/ },
   },
   {
     name: 'has no uploads in parts',
-    faults: { multipart: { hasNoParts: true } },
+    faults: {
+      instead: ({ query }) =>
+        query.has('uploads') || query.has('uploadId') ? errorReply(501, 'NotImplemented') : undefined,
+    },
     found: { multipart: 'warning' },
   },
   {
     name: 'loses the last part',
-    faults: { multipart: { dropsLastPart: true } },
+    faults: {
+      instead: async (request, store) => {
+        if (!isCompletion(request)) return undefined;
+        const parts = request.body.toString().match(/<Part>.*?<\/Part>/gs) ?? [];
+        const others = `<CompleteMultipartUpload>${parts.slice(0, -1).join('')}</CompleteMultipartUpload>`;
+        return await store.ask(request, { body: Buffer.from(others) });
+      },
+    },
     found: { multipart: 'warning' },
     says: { multipart: /5242880 bytes are stored instead of 5242881/ },
   },
   {
     name: 'takes small parts',
-    faults: { multipart: { takesSmallParts: true } },
+    faults: {
+      changes: async (reply, request, store) => {
+        if (reply.status !== 400 || !isCompletion(request)) return reply;
+        await store.put(request.key, Buffer.concat(partsOf(request, store)));
+        await store.ask({ ...request, method: 'DELETE' });
+        return {
+          status: 200,
+          body: '<CompleteMultipartUploadResult><ETag>"whole"</ETag></CompleteMultipartUploadResult>',
+        };
+      },
+    },
     found: {},
     says: { 'multipart-small': /Parts of 1 KiB are accepted/ },
   },
   {
     name: 'wants equal parts, as R2',
-    faults: { multipart: { wantsEqualParts: true } },
+    faults: {
+      instead: (request, store) => {
+        if (!isCompletion(request)) return undefined;
+        const sizes = partsOf(request, store).map(({ length }) => length);
+        return new Set(sizes.slice(0, -1)).size > 1 ? errorReply(400, 'InvalidPart') : undefined;
+      },
+    },
     found: { 'multipart-unequal': 'warning' },
   },
   {
     name: 'copies nothing',
-    faults: { multipart: { hasNoCopy: true, hasNoPartCopy: true } },
+    faults: {
+      instead: ({ headers }) =>
+        headers['x-amz-copy-source'] === undefined ? undefined : errorReply(501, 'NotImplemented'),
+    },
     found: { 'copy-object': 'warning', 'copy-part': 'warning' },
   },
   {
     name: 'does not end uploads that were begun',
-    faults: { multipart: { keepsAborted: true } },
+    faults: {
+      instead: ({ method, query }) =>
+        method === 'DELETE' && query.has('uploadId') ? errorReply(500, 'InternalError') : undefined,
+    },
     found: { cleanup: 'warning' },
     says: { cleanup: /1 unfinished multipart uploads/ },
   },

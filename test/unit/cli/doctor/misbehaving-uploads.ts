@@ -1,10 +1,12 @@
-import { errorReply } from '../../../support/fake-s3/reply.ts';
-import type { FakeRequest } from '../../../support/fake-s3/request.ts';
+import { type AskedRequest, errorReply } from '../../../support/lying-store.ts';
 import type { Misbehaving } from './examined.ts';
 
-const isPut = ({ method, key }: FakeRequest) => method === 'PUT' && key !== '';
-const isUpload = (request: FakeRequest) =>
+const isPut = ({ method, key }: AskedRequest) => method === 'PUT' && key !== '';
+const isUpload = (request: AskedRequest) =>
   isPut(request) && request.headers['x-amz-checksum-sha256'] !== undefined;
+
+/** Keys that were uploaded to the store that takes each only once. */
+const uploaded = new Set<string>();
 
 /** Stores that cannot be reached, or do not do what every push and clone needs. */
 export const misbehavingUploads: readonly Misbehaving[] = [
@@ -40,8 +42,10 @@ export const misbehavingUploads: readonly Misbehaving[] = [
   {
     name: 'has objects wherever one looks',
     faults: {
-      instead: (_, store) => void store.objects.set('other/1', { body: Buffer.from('x') }),
-      list: { ignoresPrefix: true },
+      instead: async (request, store) => {
+        await store.put('other/1', Buffer.from('x'));
+        return await store.ask(request, { query: new Map([['list-type', '2']]) });
+      },
     },
     found: { bucket: 'fail' },
     says: { bucket: /also has keys without that prefix/ },
@@ -82,9 +86,8 @@ export const misbehavingUploads: readonly Misbehaving[] = [
   {
     name: 'adds a byte to every object',
     faults: {
-      changes: (reply, request, store) => {
-        if (isPut(request))
-          store.objects.set(request.key, { body: Buffer.concat([request.body, Buffer.from('x')]) });
+      changes: async (reply, request, store) => {
+        if (isPut(request)) await store.put(request.key, Buffer.concat([request.body, Buffer.from('x')]));
         return reply;
       },
     },
@@ -138,8 +141,12 @@ export const misbehavingUploads: readonly Misbehaving[] = [
   {
     name: 'lets no object be uploaded again',
     faults: {
-      instead: (request, store) =>
-        isPut(request) && store.objects.has(request.key) ? errorReply(409, 'ObjectLocked') : undefined,
+      instead: (request) => {
+        if (!isPut(request)) return undefined;
+        if (uploaded.has(request.key)) return errorReply(409, 'ObjectLocked');
+        uploaded.add(request.key);
+        return undefined;
+      },
     },
     found: { overwrite: 'fail', 'two-at-once': 'warning' },
     says: { overwrite: /Uploading the same bytes to a key that exists is refused: 409 ObjectLocked/ },
@@ -148,8 +155,7 @@ export const misbehavingUploads: readonly Misbehaving[] = [
     name: 'keeps the first bytes of an object for ever',
     faults: {
       instead: (request, store) =>
-        isUpload(request) &&
-        (store.objects.get(request.key)?.body.length ?? request.body.length) !== request.body.length
+        isUpload(request) && (store.sizeOf(request.key) ?? request.body.length) !== request.body.length
           ? { status: 200 }
           : undefined,
     },
@@ -159,10 +165,10 @@ export const misbehavingUploads: readonly Misbehaving[] = [
   {
     name: 'mixes two uploads of an object',
     faults: {
-      changes: (reply, request, store) => {
+      changes: async (reply, request, store) => {
         const { key, body } = request;
         const isSecond = isPut(request) && store.asked.some((other) => isPut(other) && other.key === key);
-        if (isSecond && body.length === 50_000) store.objects.set(key, { body: Buffer.concat([body, body]) });
+        if (isSecond && body.length === 50_000) await store.put(key, Buffer.concat([body, body]));
         return reply;
       },
     },

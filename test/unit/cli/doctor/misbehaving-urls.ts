@@ -1,25 +1,38 @@
-import { errorReply } from '../../../support/fake-s3/reply.ts';
-import type { FakeRequest } from '../../../support/fake-s3/request.ts';
-import type { FakeS3 } from '../../../support/fake-s3/server.ts';
+import { createHash } from 'node:crypto';
+import { readSignature } from '../../../../local/store/signed-request.ts';
+import {
+  type AskedRequest,
+  errorReply,
+  isSignedAs,
+  type LyingStore,
+  type Refusal,
+} from '../../../support/lying-store.ts';
 import type { Misbehaving } from './examined.ts';
 
-const isPut = ({ method, key }: FakeRequest) => method === 'PUT' && key !== '';
-const checksumOf = ({ headers }: FakeRequest) => headers['x-amz-checksum-sha256'];
-const isSignedFor = (request: FakeRequest, bytes: number) =>
-  request.isSignedAs({ headers: { 'content-length': `${bytes}` } });
+const isPut = ({ method, key }: AskedRequest) => method === 'PUT' && key !== '';
+const checksumOf = ({ headers }: AskedRequest) => headers['x-amz-checksum-sha256'];
+const isSignedFor = (request: AskedRequest, bytes: number) =>
+  isSignedAs(request, { headers: { 'content-length': `${bytes}` } });
 
 /** The key that the doctor took after this one. */
 const nextKey = (key: string) => key.replace(/\d+$/, (number) => `${Number(number) + 1}`);
 
-function store(request: FakeRequest, { objects }: FakeS3): void {
-  objects.set(request.key, { body: request.body });
+function expiresAtMs(request: AskedRequest): number {
+  const { signedAtMs, expiresSeconds = 0 } = readSignature(request);
+  return signedAtMs + expiresSeconds * 1000;
 }
+
+const isExpired = ({ text }: Refusal) => text === 'Request has expired';
+const isUnsigned = ({ text }: Refusal) => text.includes("weren't signed");
+const isWrong = ({ code }: Refusal) => code === 'SignatureDoesNotMatch';
+const isStored = (store: LyingStore, { key }: AskedRequest) => store.sizeOf(key) !== undefined;
+const sha256Of = (body: Buffer) => createHash('sha256').update(body).digest('base64');
 
 /** Stores whose signed URLs are good for more than what was signed. */
 export const misbehavingUrls: readonly Misbehaving[] = [
   {
     name: 'does not compare the bytes with their checksum',
-    faults: { overlooks: (refusal) => refusal === 'BadDigest' },
+    faults: { overlooks: ({ code }) => code === 'BadDigest' },
     found: { 'other-bytes': 'fail', 'kept-object': 'fail' },
     says: { 'other-bytes': /kept 2000 bytes of other bytes of the same length, and answered 200/ },
   },
@@ -27,11 +40,11 @@ export const misbehavingUrls: readonly Misbehaving[] = [
     name: 'takes any checksum that is right for the bytes',
     faults: {
       overlooks: async (refusal, request) =>
-        refusal === 'SignatureDoesNotMatch' &&
+        isWrong(refusal) &&
         isPut(request) &&
-        checksumOf(request) === request.bodySha256 &&
+        checksumOf(request) === sha256Of(request.body) &&
         !(await isSignedFor(request, 1)) &&
-        !(await request.isSignedAs({ key: nextKey(request.key) })),
+        !(await isSignedAs(request, { key: nextKey(request.key) })),
     },
     found: { 'other-checksum': 'fail' },
   },
@@ -39,10 +52,7 @@ export const misbehavingUrls: readonly Misbehaving[] = [
     name: 'does without the checksum',
     faults: {
       overlooks: (refusal, request) =>
-        refusal === 'SignatureDoesNotMatch' &&
-        isPut(request) &&
-        checksumOf(request) === undefined &&
-        request.body.length > 1,
+        isWrong(refusal) && isPut(request) && checksumOf(request) === undefined && request.body.length > 1,
     },
     found: { 'no-checksum': 'fail' },
   },
@@ -65,8 +75,7 @@ export const misbehavingUrls: readonly Misbehaving[] = [
   {
     name: 'takes any length if the checksum is right',
     faults: {
-      overlooks: async (refusal, request) =>
-        refusal === 'SignatureDoesNotMatch' && (await isSignedFor(request, 1)),
+      overlooks: async (refusal, request) => isWrong(refusal) && (await isSignedFor(request, 1)),
     },
     found: { 'wrong-length': 'fail' },
   },
@@ -79,7 +88,7 @@ export const misbehavingUrls: readonly Misbehaving[] = [
   {
     name: 'keeps what arrived of an upload that was cut',
     faults: {
-      overlooks: (refusal, { isCut }) => isCut && (refusal === 'IncompleteBody' || refusal === 'BadDigest'),
+      overlooks: (_, { isCut }) => isCut,
     },
     found: { 'cut-off': 'fail', 'kept-object': 'fail' },
     says: { 'cut-off': /kept \d+ bytes of an upload that ends half-way/ },
@@ -88,28 +97,29 @@ export const misbehavingUrls: readonly Misbehaving[] = [
     name: 'does not look whose key was signed',
     faults: {
       overlooks: async (refusal, request) =>
-        refusal === 'SignatureDoesNotMatch' && (await request.isSignedAs({ key: nextKey(request.key) })),
+        isWrong(refusal) && (await isSignedAs(request, { key: nextKey(request.key) })),
     },
     found: { 'other-key': 'fail' },
   },
   {
     name: 'takes uploads for ever',
-    faults: { overlooks: (refusal, request) => refusal === 'Expired' && isPut(request) },
+    faults: { overlooks: (refusal, request) => isExpired(refusal) && isPut(request) },
     found: { 'late-upload': 'fail', 'just-late': 'warning' },
   },
   {
     name: 'takes uploads a little longer',
     faults: {
       overlooks: (refusal, request) =>
-        refusal === 'Expired' && isPut(request) && request.expiresAtMs > Date.now() - 20_000,
+        isExpired(refusal) && isPut(request) && expiresAtMs(request) > Date.now() - 20_000,
     },
     found: { 'just-late': 'warning' },
   },
   {
     name: 'writes in place, and checks afterwards',
     faults: {
-      changes: (reply, request, fake) => {
-        if (reply.status === 400 && isPut(request) && fake.objects.has(request.key)) store(request, fake);
+      changes: async (reply, request, store) => {
+        if (reply.status === 400 && isPut(request) && isStored(store, request))
+          await store.put(request.key, request.body);
         return reply;
       },
     },
@@ -119,9 +129,9 @@ export const misbehavingUrls: readonly Misbehaving[] = [
     name: 'lets the URL of an upload delete',
     faults: {
       overlooks: async (refusal, request) =>
-        refusal === 'SignatureDoesNotMatch' &&
+        isWrong(refusal) &&
         request.method === 'DELETE' &&
-        (await request.isSignedAs({
+        (await isSignedAs(request, {
           method: 'PUT',
           headers: { 'content-length': '2000', 'x-amz-checksum-sha256': lastChecksum.get(request.key) ?? '' },
         })),
@@ -140,40 +150,37 @@ export const misbehavingUrls: readonly Misbehaving[] = [
     name: 'lets the URL of a download write',
     faults: {
       overlooks: async (refusal, request) =>
-        refusal === 'SignatureDoesNotMatch' &&
-        isPut(request) &&
-        (await request.isSignedAs({ method: 'GET' })),
+        isWrong(refusal) && isPut(request) && (await isSignedAs(request, { method: 'GET' })),
     },
     found: { 'download-url': 'fail' },
     says: { 'download-url': /The URL of a download is good for PUT/ },
   },
   {
     name: 'serves downloads for ever',
-    faults: { overlooks: (refusal, { method }) => refusal === 'Expired' && method === 'GET' },
+    faults: { overlooks: (refusal, { method }) => isExpired(refusal) && method === 'GET' },
     found: { 'late-download': 'fail' },
   },
   {
     name: 'copies by a header that was not signed',
-    faults: { overlooks: (refusal) => refusal === 'UnsignedHeaders' },
+    faults: { overlooks: (refusal) => isUnsigned(refusal) },
     found: { 'foreign-headers': 'fail' },
     says: { 'foreign-headers': /By the unsigned header x-amz-copy-source an upload stored 5000 other bytes/ },
   },
   {
     name: 'takes notes that were not signed',
     faults: {
-      overlooks: (refusal, { headers }) =>
-        refusal === 'UnsignedHeaders' && headers['x-amz-copy-source'] === undefined,
+      overlooks: (refusal, { headers }) => isUnsigned(refusal) && headers['x-amz-copy-source'] === undefined,
     },
     found: { 'foreign-headers': 'warning' },
   },
   {
     name: 'stores what it refused at the next upload',
     faults: {
-      changes: (reply, request, fake) => {
-        const refused = fake.asked.find((other) => isPut(other));
-        const isOfLie = refused?.body.length === 2000 && checksumOf(refused) !== refused.bodySha256;
-        if (isPut(request) && refused !== undefined && isOfLie && !fake.objects.has(refused.key))
-          store(refused, fake);
+      changes: async (reply, request, store) => {
+        const refused = store.asked.find((other) => isPut(other));
+        const isOfLie = refused?.body.length === 2000 && checksumOf(refused) !== sha256Of(refused.body);
+        if (isPut(request) && refused !== undefined && isOfLie && !isStored(store, refused))
+          await store.put(refused.key, refused.body);
         return reply;
       },
     },

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { examine } from '../../../../cli/doctor/run-checks.ts';
-import { FakeS3, fakeBucket } from '../../../support/fake-s3/server.ts';
-import { credentials, StoreFixture } from '../../../support/store-fixture.ts';
-import { detailOf, examineFake, foundIn, setCredentials, unsetCredentials } from './examined.ts';
+import { LyingStore } from '../../../support/lying-store.ts';
+import { bucket } from '../../../support/store-fixture.ts';
+import { detailOf, examineStore, foundIn, setCredentials, unsetCredentials } from './examined.ts';
 
 beforeAll(() => setCredentials());
 afterAll(unsetCredentials);
@@ -15,8 +15,9 @@ describe('a store that does all that S3 does', () => {
   it(
     'passes every check, and its profile says so',
     async () => {
-      const examined = await examineFake({ multipart: {} }, everything);
+      const examined = await examineStore({}, everything);
       expect(examined.results.filter(({ outcome }) => outcome !== 'pass')).toEqual([]);
+      expect(examined.store.honest.errors).toEqual([]);
       const { clockSkewMs, ...holds } = examined.holds;
       expect(Math.abs(clockSkewMs ?? Number.NaN)).toBeLessThan(5000);
       expect(holds).toEqual({
@@ -42,21 +43,20 @@ describe('a store that does all that S3 does', () => {
   );
 
   it('is written to only below the prefix, and left as it was', async () => {
-    const { store, prefix, left } = await examineFake({ multipart: {} });
+    const { store, stored, prefix, left } = await examineStore();
     const changed = store.asked.filter(({ method }) => !['GET', 'HEAD'].includes(method));
     expect(changed.length).toBeGreaterThan(100);
     const keys = changed.flatMap(({ key, query, body }) =>
       query.has('delete') ? (body.toString().match(/(?<=<Key>).*?(?=<)/g) ?? []) : [key],
     );
     expect(keys.filter((key) => !key.startsWith(prefix))).toEqual([]);
-    expect([...store.objects.keys()]).toEqual([]);
-    expect([...store.multipart.uploads.keys()]).toEqual([]);
+    expect(stored).toEqual({ keys: [], uploads: [] });
     expect(left).toEqual([]);
   });
 });
 
 it('skips what an unusable store cannot be asked, and sends it no more', async () => {
-  const { results, store } = await examineFake({ instead: () => ({ status: 403 }) });
+  const { results, store } = await examineStore({ instead: () => ({ status: 403 }) });
   expect(results.slice(0, 2).map(({ outcome }) => outcome)).toEqual(['pass', 'fail']);
   expect(new Set(results.slice(2, -1).map(({ outcome }) => outcome))).toEqual(new Set(['skipped']));
   expect(results.at(-1)).toMatchObject({ id: 'cleanup', outcome: 'pass' });
@@ -64,7 +64,7 @@ it('skips what an unusable store cannot be asked, and sends it no more', async (
 });
 
 it('fails a check that cannot be made, and goes on', async () => {
-  const examined = await examineFake({
+  const examined = await examineStore({
     changes: (reply, { query }) =>
       query.has('delimiter') ? { status: 200, body: Buffer.from('<no xml') } : reply,
   });
@@ -76,11 +76,10 @@ it('fails a check that cannot be made, and goes on', async () => {
 describe('an interrupt', () => {
   it.each([1, 9, 40, 120, 205])('after request %i leaves nothing in the bucket', async (requests) => {
     const abort = new AbortController();
-    const examined = await examineFake(
+    const examined = await examineStore(
       {
-        multipart: {},
-        instead: (_, { asked }) => {
-          if (asked.length === requests) abort.abort();
+        instead: ({ number }) => {
+          if (number === requests + 1) abort.abort();
           return undefined;
         },
       },
@@ -88,58 +87,30 @@ describe('an interrupt', () => {
       { signal: abort.signal },
     );
     expect(examined.isInterrupted).toBe(true);
-    expect([...examined.store.objects.keys()]).toEqual([]);
-    expect([...examined.store.multipart.uploads.keys()]).toEqual([]);
+    expect(examined.stored).toEqual({ keys: [], uploads: [] });
     expect(examined.results.at(-1)).toMatchObject({ id: 'cleanup', outcome: 'pass' });
     expect(examined.results.length).toBeLessThan(48);
   });
 });
 
 it('says what is left when the store is gone during the cleanup', async () => {
-  const store = new FakeS3({
+  const store = await LyingStore.start({
     instead: async ({ method }) => {
       if (method === 'DELETE') await store.close();
       return undefined;
     },
   });
-  const target = { bucket: fakeBucket, prefix: 'p/', region: 'us-east-1', ...everything, isThorough: false };
-  const endpoint = await store.listen();
+  const target = { bucket, prefix: 'p/', region: 'us-east-1', ...everything, isThorough: false };
+  const endpoint = store.url;
   const abort = new AbortController();
   const onResult = ({ id }: { id: string }) => {
     if (id === 'upload') abort.abort();
   };
   const examined = await examine({ ...target, endpoint }, { signal: abort.signal, onResult });
   expect(foundIn(examined)).toEqual({ cleanup: 'warning' });
+  await store.honest.stop();
   expect(examined.left).toEqual(['p/2']);
   expect(examined.results.at(-1)?.advice).toBe(
     `Delete them: aws s3 rm --recursive s3://objects/p/ --endpoint-url ${endpoint}`,
   );
 });
-
-it(
-  'the embedded store passes',
-  async () => {
-    const embedded = await StoreFixture.start();
-    setCredentials(credentials);
-    const target = {
-      bucket: 'objects',
-      prefix: 'p/',
-      endpoint: embedded.url,
-      region: 'us-east-1',
-      ...everything,
-    };
-    const examined = await examine(target, { signal: new AbortController().signal, onResult: () => {} });
-    expect(foundIn(examined)).toEqual({});
-    expect(examined.holds?.partRules).toEqual({
-      multipart: true,
-      smallParts: false,
-      equalParts: false,
-      copyObject: true,
-      uploadPartCopy: true,
-    });
-    expect(embedded.errors).toEqual([]);
-    await embedded.stop();
-    setCredentials();
-  },
-  timeoutMs,
-);

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ExportJob } from '../../lambda/domain/export/export-job.ts';
-import type { ExportJobs, ExportPath } from '../../lambda/ports/export-jobs.ts';
+import type { ExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
+import type { ExportJob, ExportPath } from '../../lambda/domain/export/export-job.ts';
 import type { ExportMessage } from '../../lambda/ports/export-queue.ts';
 import { MemoryExportJobs } from '../../test/support/memory/stores.ts';
 

@@ -17,6 +17,9 @@ export interface ExchangeRule {
   readonly createdAtMs: number;
 }
 
+/** Rules of a tenant. They are read all at once. */
+export const exchangeRulesMax = 50;
+
 /** The claims of an identity token whose signature, issuer, audience and end were checked. */
 export type Claims = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,21 @@
 /** A session of the console: what a browser holds in a cookie instead of a token. */
 
+/** A session of the console: below the token that it stands for, and worth nothing without it. */
+export interface SessionRecord {
+  /** Names it below its parent. */
+  readonly sessionId: string;
+  /** The id of the token that it stands for, or what stands for the operator. */
+  readonly parentId: string;
+  /** SHA-256 of its secret, in hex. */
+  readonly secretSha256: string;
+  /** Ties it to its parent's credential of now, in hex: a rotated admin token ends the operator's sessions. */
+  readonly boundTo: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+export type SessionKey = Pick<SessionRecord, 'parentId' | 'sessionId'>;
+
 /** How long a session lasts, unless the token that it stands for ends before. */
 export const sessionLifetimeMs = 12 * 60 * 60_000;
 

@@ -1,5 +1,39 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from './hash.ts';
+import type { Person } from './person.ts';
+
+/** What a token may do: `read` pulls, `write` pushes too, `manage` administers its own tenant too. */
+export type TokenScope = 'read' | 'write' | 'manage';
+
+export interface TokenRecord {
+  /** Public: identifies the token in lists, and to revoke it. */
+  readonly tokenId: string;
+  /** SHA-256 of the whole token, in hex. */
+  readonly secretSha256: string;
+  readonly tenant: string;
+  readonly scope: TokenScope;
+  readonly label: string | null;
+  /** Whom or what it stands for, by name. Who created it vouches for that. null: nobody said. */
+  readonly user: string | null;
+  /** The repos that it is for. null: all of the tenant. */
+  readonly repos: readonly string[] | null;
+  /** The exchange rule that it was given by. */
+  readonly ruleId?: string | undefined;
+  readonly createdAtMs: number;
+  /** It is worth nothing from then on. null: never. */
+  readonly expiresAtMs: number | null;
+  /** About when it was last used: within {@link tokenUseStepMs}. null: not yet. */
+  readonly lastUsedAtMs: number | null;
+}
+
+/** Who asks: somebody with a token of ours, or with their own for a git host. */
+export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId'> & {
+  /** Whom a host vouches for. Then `tokenId` is their id. */
+  readonly person?: Person;
+};
+
+/** How exactly the last use of a token is known. A use within this time of the last known one is not written. */
+export const tokenUseStepMs = 60 * 60_000;
 
 /** A token's public id: 64 bits of its hash, which reveal nothing about the secret. */
 export function tokenIdOf(token: string): string {

@@ -1,7 +1,5 @@
-import type { GitHost, MappedRepo } from '../domain/git-host.ts';
+import type { GitHost } from '../domain/git-host.ts';
 import type { PersonGrant } from '../domain/person.ts';
-import type { RepoPath } from './ledger.ts';
-import type { RepoMarks } from './repo-marks.ts';
 
 /** What a host answers. */
 export type HostAnswer =
@@ -47,23 +45,4 @@ export interface HostClient {
 /** A host cannot be asked now. Nothing is known of the token. */
 export class GitHostUnavailableError extends Error {
   override readonly name = 'GitHostUnavailableError';
-}
-
-/** Which repos are mapped. */
-export interface MappedRepos extends RepoMarks<MappedRepo> {
-  /**
-   * Notes the repository's number, unless one is known, or something else was decided since.
-   *
-   * @returns what holds now.
-   * @throws {LedgerUnavailableError}
-   */
-  pin(input: RepoPath & { sinceMs: number; hostedId: string }): Promise<MappedRepo | undefined>;
-}
-
-/** What hosts have said, for some minutes, so that not every function has to ask. */
-export interface KeptGrants {
-  /** @throws {LedgerUnavailableError} */
-  find(key: string): Promise<{ readonly grant: PersonGrant; readonly untilMs: number } | undefined>;
-  /** Unless one is known that holds longer. @throws {LedgerUnavailableError} */
-  keep(input: { key: string; grant: PersonGrant; untilMs: number }): Promise<void>;
 }

@@ -1,4 +1,4 @@
-import type { Claims, ExchangeRule } from '../domain/exchange-rule.ts';
+import type { Claims } from '../domain/exchange-rule.ts';
 
 type VerifiedIdentity =
   | { readonly kind: 'verified'; readonly issuer: string; readonly claims: Claims }
@@ -19,14 +19,3 @@ export interface IdentityVerifier {
 export class IssuerUnavailableError extends Error {
   override readonly name = 'IssuerUnavailableError';
 }
-
-/** The rules of tenants by which identities get tokens. */
-export interface ExchangeRules {
-  /** All of a tenant, the oldest first. Strongly consistent, so that a deleted rule lets nobody in. */
-  list(tenant: string): Promise<readonly ExchangeRule[]>;
-  put(rule: ExchangeRule): Promise<void>;
-  delete(rule: { tenant: string; id: string }): Promise<'deleted' | 'absent'>;
-}
-
-/** Rules of a tenant. They are read all at once. */
-export const exchangeRulesMax = 50;

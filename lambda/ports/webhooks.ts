@@ -1,23 +1,5 @@
 import type { WarningEvent } from '../domain/warning.ts';
-import type { Webhook, WebhookAttempt, WebhookFailure } from '../domain/webhook.ts';
-
-/** One webhook for each tenant. */
-export interface Webhooks {
-  /** Strongly consistent. @throws {LedgerUnavailableError} */
-  read(tenant: string): Promise<Webhook | undefined>;
-  /** Replaces what there is. @throws {LedgerUnavailableError} */
-  put(input: { tenant: string; webhook: Webhook }): Promise<void>;
-  /** @throws {LedgerUnavailableError} */
-  remove(tenant: string): Promise<'removed' | 'absent'>;
-  /** Notes that a test is asked for, unless one was within `restMs`. @throws {LedgerUnavailableError} */
-  noteTest(input: { tenant: string; atMs: number; restMs: number }): Promise<'noted' | 'too-soon' | 'absent'>;
-  /**
-   * Notes the last attempt, if the webhook is still the one of this URL and no later attempt was noted.
-   *
-   * @throws {LedgerUnavailableError}
-   */
-  noteAttempt(input: { tenant: string; url: string; attempt: WebhookAttempt }): Promise<void>;
-}
+import type { WebhookFailure } from '../domain/webhook.ts';
 
 /** What is to be sent to a tenant's webhook. */
 export interface WebhookMessage {

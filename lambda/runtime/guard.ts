@@ -1,8 +1,7 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { overTls, type Response } from '../http/respond.ts';
-import { AuditUnavailableError } from '../ports/audit-log.ts';
 import type { Invocations } from '../ports/invocations.ts';
-import { LedgerUnavailableError, NewerFormatError } from '../ports/ledger.ts';
+import { AuditUnavailableError, LedgerUnavailableError, NewerFormatError } from '../ports/ledger-errors.ts';
 import type { Log } from '../ports/log.ts';
 import { StoreUnavailableError } from '../ports/object-store.ts';
 import { storageFullIn } from '../ports/storage-full.ts';

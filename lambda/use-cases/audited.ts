@@ -6,9 +6,8 @@ import {
   auditFields,
   auditText,
 } from '../domain/audit.ts';
-import { AuditUnavailableError } from '../ports/audit-log.ts';
-import type { Caller } from '../ports/credentials.ts';
-import { LedgerUnavailableError } from '../ports/ledger.ts';
+import type { Caller } from '../domain/token.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../ports/ledger-errors.ts';
 import type { Deps } from './deps.ts';
 
 type AuditDeps = Pick<Deps, 'audit' | 'clock' | 'log'>;

@@ -1,5 +1,5 @@
 import type { TenantRecord } from '../domain/tenant.ts';
-import { LedgerUnavailableError } from '../ports/ledger.ts';
+import { LedgerUnavailableError } from '../ports/ledger-errors.ts';
 import type { Deps } from './deps.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ExportJobs } from '../../lambda/ports/export-jobs.ts';
+import type { ExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import type { ExportMessage, ExportQueue } from '../../lambda/ports/export-queue.ts';
 import type { Log } from '../../lambda/ports/log.ts';
 import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';

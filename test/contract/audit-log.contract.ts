@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { AuditLog } from '../../lambda/adapters/dynamodb/audit-log.ts';
 import { type AuditEntry, auditFields, auditIdOf } from '../../lambda/domain/audit.ts';
-import type { AuditLog } from '../../lambda/ports/audit-log.ts';
 import { tenantName } from './ledger-context.ts';
 
 const beganMs = Date.UTC(2026, 10, 21, 12);

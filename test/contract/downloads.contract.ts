@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { DownloadDay, DownloadPlace, Downloads } from '../../lambda/ports/downloads.ts';
+import type { DownloadDay, DownloadPlace, Downloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { tenantName } from './ledger-context.ts';
 
 const novemberMs = Date.UTC(2026, 10, 21, 12);

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { ExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import type { ExchangeRule } from '../../lambda/domain/exchange-rule.ts';
-import type { ExchangeRules } from '../../lambda/ports/identities.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function exchangeRulesContract(open: () => Promise<ExchangeRules>): void {

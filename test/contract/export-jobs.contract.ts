@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { ExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import {
   type ExportJob,
   newExportJob,
   openUnits,
   withUnitDone,
 } from '../../lambda/domain/export/export-job.ts';
-import type { ExportJobs } from '../../lambda/ports/export-jobs.ts';
 import { wholeTenant as request } from '../support/export-request.ts';
 import { tenantName } from './ledger-context.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Failures } from '../../lambda/adapters/dynamodb/failures.ts';
 import { type Failure, keptFailuresMax } from '../../lambda/domain/failure.ts';
-import type { Failures } from '../../lambda/ports/failures.ts';
 
 /** It has one list for all tenants: nothing else may note failures in the same table. */
 export function failuresContract(open: () => Promise<Failures>): void {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { History } from '../../lambda/adapters/dynamodb/history.ts';
 import { type LastRefusal, lastRefusalsMax } from '../../lambda/domain/history.ts';
-import type { History } from '../../lambda/ports/history.ts';
 import { tenantName } from './ledger-context.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);

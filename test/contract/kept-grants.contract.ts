@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import type { KeptGrants } from '../../lambda/ports/git-hosts.ts';
+import type { KeptGrants } from '../../lambda/adapters/dynamodb/kept-grants.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function keptGrantsContract(open: () => Promise<KeptGrants>): void {

@@ -1,9 +1,9 @@
 import { beforeAll, expect } from 'vitest';
+import type { RequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
+import type { TokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
-import type { TokenStore } from '../../lambda/ports/credentials.ts';
 import type { DeletionPage, Input, Ledger, NewTenant, ReservationPage } from '../../lambda/ports/ledger.ts';
-import type { RequestKeys } from '../../lambda/ports/request-keys.ts';
 
 /** The ledger, and what shares its table. */
 export interface LedgerUnderTest {

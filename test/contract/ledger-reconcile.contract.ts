@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LedgerUnavailableError, type RepoCommit, type TenantCommit } from '../../lambda/ports/ledger.ts';
+import type { RepoCommit, TenantCommit } from '../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { unlimitedRepo } from '../support/tenant-record.ts';
 import { counted, type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';

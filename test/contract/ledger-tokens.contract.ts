@@ -1,10 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import {
-  type SessionRecord,
-  sessionsMax,
-  type TokenPage,
-  type TokenRecord,
-} from '../../lambda/ports/credentials.ts';
+import { sessionsMax, type TokenPage } from '../../lambda/adapters/dynamodb/token-store.ts';
+import type { SessionRecord } from '../../lambda/domain/session.ts';
+import type { TokenRecord } from '../../lambda/domain/token.ts';
 import { tokenRecord } from '../support/token-record.ts';
 import { type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 

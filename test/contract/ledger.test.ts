@@ -23,7 +23,7 @@ import { createDynamoDbWebhooks } from '../../lambda/adapters/dynamodb/webhooks.
 import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts';
 import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable } from '../../local/table/table.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Locks } from '../../lambda/adapters/dynamodb/locks.ts';
 import { type FileLock, lockHashOf, lockSliceOf, locksPerSliceMax } from '../../lambda/domain/lock.ts';
-import type { Locks } from '../../lambda/ports/locks.ts';
 import { tenantName } from './ledger-context.ts';
 
 const ada = { ownerId: 'user:ada', ownerName: 'ada' };

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { MappedRepos } from '../../lambda/adapters/dynamodb/mapped-repos.ts';
 import type { MappedRepo } from '../../lambda/domain/git-host.ts';
-import type { MappedRepos } from '../../lambda/ports/git-hosts.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function mappedReposContract(open: () => Promise<MappedRepos>): void {

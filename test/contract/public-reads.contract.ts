@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { PublicReads } from '../../lambda/adapters/dynamodb/public-reads.ts';
 import { publicReposMax } from '../../lambda/domain/public-read.ts';
-import type { PublicReads } from '../../lambda/ports/public-reads.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function publicReadsContract(open: () => Promise<PublicReads>): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RequestKeyRecord } from '../../lambda/ports/request-keys.ts';
+import type { RequestKeyRecord } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import { type LedgerUnderTest, ledgerContext, tenantName } from './ledger-context.ts';
 
 export function requestKeyContract(open: () => Promise<LedgerUnderTest>): void {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { pendingWarningsMax, type Warnings } from '../../lambda/adapters/dynamodb/warnings.ts';
 import type { WarningLevel } from '../../lambda/domain/warning.ts';
-import { pendingWarningsMax, type Warnings } from '../../lambda/ports/warnings.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function warningsContract(open: () => Promise<Warnings>): void {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Webhooks } from '../../lambda/adapters/dynamodb/webhooks.ts';
 import type { Webhook, WebhookAttempt } from '../../lambda/domain/webhook.ts';
-import type { Webhooks } from '../../lambda/ports/webhooks.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function webhooksContract(open: () => Promise<Webhooks>): void {

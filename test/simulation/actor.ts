@@ -1,5 +1,5 @@
 import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
-import { LedgerUnavailableError } from '../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';

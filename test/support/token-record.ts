@@ -1,6 +1,5 @@
 import { sha256Hex } from '../../lambda/domain/hash.ts';
-import { tokenIdOf } from '../../lambda/domain/token.ts';
-import type { TokenRecord } from '../../lambda/ports/credentials.ts';
+import { type TokenRecord, tokenIdOf } from '../../lambda/domain/token.ts';
 
 /** The record of a token that may push, for all repos of its tenant and for ever, unless `more` says otherwise. */
 export function tokenRecord(

@@ -1,5 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { importedBy, imports, reachedFrom, sources } from './import-graph.ts';
+import { type Import, importedBy, imports, importsIn, reachedFrom, sources } from './import-graph.ts';
+
+interface Entry {
+  readonly imports: readonly string[];
+  /** What it may import by `import type` alone. */
+  readonly types?: readonly string[];
+  readonly packages: readonly string[];
+}
+
+/** A store of the table has one implementation, so its type is what that has. Rules and use cases load none of it. */
+const stores = ['lambda/adapters/dynamodb'];
 
 /**
  * The architecture, as a table that is enforced: which folder may import which, type imports included, and which
@@ -9,30 +19,40 @@ import { importedBy, imports, reachedFrom, sources } from './import-graph.ts';
  * stands for that entry alone, or with `/**` for everything below it. Among the packages, `node:*` stands for all
  * modules of Node, and `*` for any package.
  */
-const architecture: Readonly<Record<string, { imports: readonly string[]; packages: readonly string[] }>> = {
+const architecture: Readonly<Record<string, Entry>> = {
   // Pure rules: no I/O, no clock. `node:crypto` is there to hash.
   'lambda/domain': { imports: [], packages: ['node:crypto'] },
   // The plan of an archive. zlib hashes what the archive has of its own.
   'lambda/domain/export': { imports: ['lambda/domain'], packages: ['node:zlib'] },
   // What a use case needs from outside, as types.
-  'lambda/ports': { imports: ['lambda/domain', 'lambda/domain/export'], packages: [] },
+  'lambda/ports': { imports: ['lambda/domain'], packages: [] },
   // Helpers that every use case may call, and the one list of dependencies.
-  'lambda/use-cases': { imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports'], packages: [] },
+  'lambda/use-cases': {
+    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports'],
+    types: stores,
+    packages: [],
+  },
   'lambda/use-cases/scan': { imports: ['lambda/domain', 'lambda/ports'], packages: [] },
-  'lambda/use-cases/access': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
+  'lambda/use-cases/access': {
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
+    types: stores,
+    packages: [],
+  },
   'lambda/use-cases/downloads': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
+    types: stores,
     packages: [],
   },
   'lambda/use-cases/history': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
+    imports: ['lambda/domain', 'lambda/use-cases'],
+    types: stores,
     packages: [],
   },
   'lambda/use-cases/warnings': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
     packages: [],
   },
-  'lambda/use-cases/locks': { imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'], packages: [] },
+  'lambda/use-cases/locks': { imports: ['lambda/domain', 'lambda/use-cases'], types: stores, packages: [] },
   // The subjects build on each other in this order: deletes, clean-ups, recounts, uploads.
   'lambda/use-cases/deletes': {
     imports: [
@@ -47,6 +67,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
   },
   'lambda/use-cases/repos': {
     imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
+    types: stores,
     packages: [],
   },
   'lambda/use-cases/cleanup': {
@@ -153,6 +174,7 @@ const architecture: Readonly<Record<string, { imports: readonly string[]; packag
       'lambda/routes.ts',
       'lambda/use-cases/**',
     ],
+    types: stores,
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/http/openapi': {
@@ -355,9 +377,10 @@ function coversPackage(name: string, used: string): boolean {
   return name === '*' || name === used || (name === 'node:*' && used.startsWith('node:'));
 }
 
-function mayImport(from: string, to: string): boolean {
+function mayImport({ from, to, isType }: Pick<Import, 'from' | 'to' | 'isType'>): boolean {
   const [own, target] = [entryOf(from), entryOf(to)];
-  return own === target || (architecture[own]?.imports ?? []).some((name) => covers(name, target));
+  const { imports: allowed = [], types = [] } = architecture[own] ?? {};
+  return own === target || [...allowed, ...(isType ? types : [])].some((name) => covers(name, target));
 }
 
 function mayUse(from: string, specifier: string): boolean {
@@ -368,13 +391,15 @@ function mayUse(from: string, specifier: string): boolean {
 const arrows = (found: readonly { from: string; to: string }[]) =>
   found.map(({ from, to }) => `${from} → ${to}`);
 
+const locks = '../../adapters/dynamodb/locks.ts';
+
 describe('the architecture', () => {
   it('reads the imports of every file', () => {
     expect(sources.size).toBeGreaterThan(400);
     expect(imports.length).toBeGreaterThan(1500);
     // Type imports too, and those over several lines.
     expect(imports).toContainEqual(
-      expect.objectContaining({ from: 'lambda/ports/ledger.ts', to: 'lambda/domain/tenant.ts' }),
+      expect.objectContaining({ from: 'lambda/use-cases/deps.ts', to: 'lambda/ports/metrics.ts' }),
     );
     expect(importedBy('lambda/use-cases/uploads/admit-upload.ts')).toContain(
       'lambda/use-cases/uploads/batch-attempt.ts',
@@ -390,7 +415,29 @@ describe('the architecture', () => {
 
   it('lets a folder import only what its entry names', () => {
     const known = imports.filter(({ to }) => sources.has(to));
-    expect(arrows(known.filter(({ from, to }) => !mayImport(from, to)))).toEqual([]);
+    expect(arrows(known.filter((each) => !mayImport(each)))).toEqual([]);
+  });
+
+  it.each([
+    [`import type { Locks } from '${locks}';`, true],
+    [`import { createDynamoDbLocks } from '${locks}';`, false],
+    [`import { type Locks, createDynamoDbLocks } from '${locks}';`, false],
+    [`import { type Locks } from '${locks}';`, false],
+    [`import '${locks}';`, false],
+    [`export { createDynamoDbLocks } from '${locks}';`, false],
+    [`const { createDynamoDbLocks } = await import('${locks}');`, false],
+    [`import type { S3ObjectStore } from '../../adapters/s3/object-store.ts';`, false],
+  ])('lets a use case take types of the stores, and nothing that runs: %s', (text, isAllowed) => {
+    const found = importsIn('lambda/use-cases/locks/take-lock.ts', text);
+    expect(found.map(mayImport)).toEqual([isAllowed]);
+  });
+
+  it('loads no adapter into rules and use cases, whatever their entries name', () => {
+    const pure = Object.entries(architecture).filter(([entry]) =>
+      /^lambda\/(domain|ports|use-cases)\b/.test(entry),
+    );
+    const names = pure.flatMap(([entry, { imports: allowed }]) => allowed.map((to) => ({ from: entry, to })));
+    expect(arrows(names.filter(({ to }) => to.startsWith('lambda/adapters')))).toEqual([]);
   });
 
   it('lets a folder use only the packages that its entry names', () => {
@@ -407,15 +454,17 @@ describe('the architecture', () => {
   });
 
   it('names nothing that is not needed', () => {
-    const unneeded = Object.entries(architecture).flatMap(([entry, { imports: allowed, packages }]) => {
-      const own = imports.filter(({ from }) => entryOf(from) === entry);
-      const targets = own.map(({ to }) => entryOf(to));
-      const used = own.filter(({ isRelative }) => !isRelative).map(({ to }) => packageOf(to));
-      return [
-        ...allowed.filter((name) => !targets.some((target) => covers(name, target))),
-        ...packages.filter((name) => !used.some((each) => coversPackage(name, each))),
-      ].map((name) => `${entry}: ${name}`);
-    });
+    const unneeded = Object.entries(architecture).flatMap(
+      ([entry, { imports: allowed, types = [], packages }]) => {
+        const own = imports.filter(({ from }) => entryOf(from) === entry);
+        const targets = own.map(({ to }) => entryOf(to));
+        const used = own.filter(({ isRelative }) => !isRelative).map(({ to }) => packageOf(to));
+        return [
+          ...[...allowed, ...types].filter((name) => !targets.some((target) => covers(name, target))),
+          ...packages.filter((name) => !used.some((each) => coversPackage(name, each))),
+        ].map((name) => `${entry}: ${name}`);
+      },
+    );
     expect(unneeded).toEqual([]);
   });
 

@@ -25,19 +25,24 @@ export interface Import {
   /** The path of a file from the root, or the specifier of a package. */
   readonly to: string;
   readonly isRelative: boolean;
+  /** Whether it names types alone, so that nothing is loaded. One of single types, `import { type … }`, loads its file. */
+  readonly isType: boolean;
 }
 
 /** `import`, `export … from` and `import('…')`, with and without `type`. */
 const importPattern = /^(?:import|export)\s(?:[^'"`;]*?\sfrom\s+)?'([^']+)'|\bimport\('([^']+)'\)/gm;
 
-export const imports: readonly Import[] = [...sources].flatMap(([from, text]) =>
-  [...text.matchAll(importPattern)].map((match) => {
+/** The imports of a file with this text. */
+export function importsIn(from: string, text: string): Import[] {
+  return [...text.matchAll(importPattern)].map((match) => {
     const specifier = match[1] ?? match[2] ?? '';
     const isRelative = specifier.startsWith('.');
     const to = isRelative ? path.posix.join(path.posix.dirname(from), specifier) : specifier;
-    return { from, to, isRelative };
-  }),
-);
+    return { from, to, isRelative, isType: /^(?:import|export)\s+type\s/.test(match[0]) };
+  });
+}
+
+export const imports: readonly Import[] = [...sources].flatMap(([from, text]) => importsIn(from, text));
 
 const targets = new Map<string, string[]>();
 for (const { from, to } of imports) {

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { type AuditEntry, auditActions, auditIdOf, auditKeptMs } from '../../domain/audit.ts';
-import type { AuditLog } from '../../ports/audit-log.ts';
 import { absent, exists } from './expressions.ts';
 import { firstItems } from './pages.ts';
-import { putItem, type Table } from './requests.ts';
+import { methodsOn, putItem, type Table } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
 
 const fields = z.record(z.string(), z.json());
@@ -28,28 +27,50 @@ export const entryItem = z.object({
 
 const partitionOf = (tenant: string) => `AUDIT#${tenant}`;
 
-/** The audit on the ledger's table, an item for each entry, by time. */
-export function createDynamoDbAuditLog(table: Table): AuditLog {
-  const put = async (entry: AuditEntry, condition: string) => {
-    await putItem(table, {
-      item: {
-        pk: partitionOf(entry.tenant),
-        sk: auditIdOf(entry),
-        ...entry,
-        [expiryAttribute]: Math.ceil((entry.atMs + auditKeptMs) / 1000),
-      },
-      condition,
-    });
-  };
-  return {
-    // A write of the beginning that lands late must not replace the end.
-    begin: (entry) => put(entry, absent),
-    finish: (entry) => put(entry, exists),
-    list: (input) => list(table, input),
-  };
+/**
+ * Who did what to a tenant. An entry is written twice: before its action as begun, and after it with what came of it. On
+ * the ledger's table, an item for each entry, by time.
+ */
+export function createDynamoDbAuditLog(table: Table) {
+  return methodsOn(table, { begin, finish, list });
 }
 
-async function list(table: Table, input: Parameters<AuditLog['list']>[0]): ReturnType<AuditLog['list']> {
+export type AuditLog = ReturnType<typeof createDynamoDbAuditLog>;
+
+/** Writes an entry before its action. One that is there already stays. @throws {LedgerUnavailableError} */
+function begin(table: Table, entry: AuditEntry): Promise<void> {
+  // A write of the beginning that lands late must not replace the end.
+  return put(table, entry, absent);
+}
+
+/** Replaces an entry that was begun. @throws {LedgerUnavailableError} */
+function finish(table: Table, entry: AuditEntry): Promise<void> {
+  return put(table, entry, exists);
+}
+
+async function put(table: Table, entry: AuditEntry, condition: string): Promise<void> {
+  await putItem(table, {
+    item: {
+      pk: partitionOf(entry.tenant),
+      sk: auditIdOf(entry),
+      ...entry,
+      [expiryAttribute]: Math.ceil((entry.atMs + auditKeptMs) / 1000),
+    },
+    condition,
+  });
+}
+
+/**
+ * A page of a tenant's entries, the newest first. Strongly consistent.
+ *
+ * @param input.fromMs the first moment, and `untilMs` the one after the last.
+ * @param input.before `next` of the page before.
+ * @throws {LedgerUnavailableError}
+ */
+async function list(
+  table: Table,
+  input: { tenant: string; fromMs: number; untilMs: number; pageSize: number; before?: string },
+): Promise<{ readonly entries: readonly AuditEntry[]; readonly next: string | null }> {
   const { tenant, fromMs, untilMs, pageSize, before } = input;
   const [from, until] = [fromMs, untilMs].map((timeMs) => new Date(timeMs).toISOString()) as [string, string];
   const last = before !== undefined && before < until ? before : until;

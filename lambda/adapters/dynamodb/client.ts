@@ -8,7 +8,7 @@ import {
   QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
-import { LedgerUnavailableError } from '../../ports/ledger.ts';
+import { LedgerUnavailableError } from '../../ports/ledger-errors.ts';
 import { clientOptions } from '../aws-sdk/client-options.ts';
 import { AwsServiceError, calling } from '../aws-sdk/service-error.ts';
 import type { TableClient } from './table-client.ts';

@@ -1,17 +1,48 @@
 import * as z from 'zod';
 import { dayOf, monthOf } from '../../domain/calendar.ts';
-import type {
-  DownloadMonth,
-  DownloadPlace,
-  DownloadSum,
-  Downloads,
-  PublicOffer,
-} from '../../ports/downloads.ts';
 import { adding, all, type Fields, setting } from './expressions.ts';
 import { firstItems } from './pages.ts';
 import { publicPartition } from './public-reads.ts';
-import { batchGet, getItem, type Table, updateItem } from './requests.ts';
+import { batchGet, getItem, methodsOn, type Table, updateItem } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
+
+/** How much was offered for download. */
+export interface DownloadSum {
+  readonly bytes: number;
+  readonly objects: number;
+}
+
+/** What one token was offered from one repo on one day. */
+export interface DownloadDay extends DownloadSum {
+  /** In UTC, such as `2026-11-21`. */
+  readonly day: string;
+  readonly repo: string;
+  readonly tokenId: string;
+}
+
+/** Where a page of downloads ends. */
+export type DownloadPlace = Pick<DownloadDay, 'day' | 'repo' | 'tokenId'>;
+
+/** What was offered in a month, and on each of its days. */
+export interface DownloadMonth extends DownloadSum {
+  /** In UTC, such as `2026-11`. */
+  readonly month: string;
+  /** By day, such as `2026-11-21`. One that is missing had none, if the others sum up to the month. */
+  readonly days: ReadonlyMap<string, DownloadSum>;
+}
+
+/** What a batch offers. */
+export interface DownloadOffer extends DownloadSum {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly tokenId: string;
+  readonly atMs: number;
+  /** Random. A write that is repeated with the same one counts once. */
+  readonly writeId: string;
+}
+
+/** What anybody is offered of a public repo. A correction of it may be negative. */
+export type PublicOffer = Omit<DownloadOffer, 'tokenId'>;
 
 /** So long days and months are kept. */
 const keptMs = 400 * 24 * 60 * 60_000;
@@ -37,30 +68,71 @@ const publicMonthKey = (of: { tenant: string; repo: string; month: string }) => 
 const dayPrefix = 'DAY#';
 const textOf = ({ day, repo, tokenId }: DownloadPlace) => `${day}#${repo}#${tokenId}`;
 
-/** Downloads on the ledger's table: an item for each month, and one for each day, repo and token. */
-export function createDynamoDbDownloads(table: Table): Downloads {
-  return {
-    meter: (offer) => {
-      const { bytes, objects, atMs } = offer;
-      const ofDay = dayAttributes(dayOf(atMs));
-      const key = monthKey(offer.tenant, monthOf(atMs));
-      return add(table, { key, offer, more: { [ofDay.bytes]: bytes, [ofDay.objects]: objects } });
-    },
-    addToDay: async (offer) => {
-      const { tenant, repo, tokenId, atMs } = offer;
-      const place = { day: dayOf(atMs), repo, tokenId };
-      const key = { pk: partitionOf(tenant), sk: dayPrefix + textOf(place) };
-      await add(table, { key, offer: { ...offer, limitBytes: null }, place });
-    },
-    meterPublic: (offer) => add(table, { key: publicMonthOf(offer), offer }),
-    correctPublic: async (difference) => {
-      await add(table, { key: publicMonthOf(difference), offer: { ...difference, limitBytes: null } });
-    },
-    publicMonth: (input) => readSum(table, publicMonthKey(input)),
-    month: ({ tenant, month }) => readSum(table, monthKey(tenant, month)),
-    months: (input) => readMonths(table, input),
-    days: (input) => listDays(table, input),
-  };
+/**
+ * What was offered for download: by tenant and month, and by day, repo and token. Offered is not transferred: what is asked
+ * for again counts again, and a URL that is used twice counts once. On the ledger's table: an item for each month, and one
+ * for each day, repo and token.
+ */
+export function createDynamoDbDownloads(table: Table) {
+  return methodsOn(table, { meter, addToDay, meterPublic, correctPublic, publicMonth, month, months, days });
+}
+
+export type Downloads = ReturnType<typeof createDynamoDbDownloads>;
+
+/**
+ * Adds what a batch is about to offer to the month.
+ *
+ * @param offer.limitBytes of the month. null: unlimited. What would exceed it is not added.
+ * @throws {LedgerUnavailableError} It may have been added.
+ */
+function meter(
+  table: Table,
+  offer: DownloadOffer & { readonly limitBytes: number | null },
+): Promise<'metered' | 'over-limit'> {
+  const { bytes, objects, atMs } = offer;
+  const ofDay = dayAttributes(dayOf(atMs));
+  const key = monthKey(offer.tenant, monthOf(atMs));
+  return add(table, { key, offer, more: { [ofDay.bytes]: bytes, [ofDay.objects]: objects } });
+}
+
+/** Adds what a batch offers to its day, repo and token. @throws {LedgerUnavailableError} It may have been added. */
+async function addToDay(table: Table, offer: DownloadOffer): Promise<void> {
+  const { tenant, repo, tokenId, atMs } = offer;
+  const place = { day: dayOf(atMs), repo, tokenId };
+  const key = { pk: partitionOf(tenant), sk: dayPrefix + textOf(place) };
+  await add(table, { key, offer: { ...offer, limitBytes: null }, place });
+}
+
+/**
+ * Adds what anybody, without a token, is about to be offered of a repo: to the sum that the repo's ceiling is compared
+ * with, and to nothing else.
+ *
+ * @param offer.limitBytes the ceiling. null: unlimited. What would exceed it is not added.
+ * @throws {LedgerUnavailableError} It may have been added.
+ */
+function meterPublic(
+  table: Table,
+  offer: PublicOffer & { readonly limitBytes: number | null },
+): Promise<'metered' | 'over-limit'> {
+  return add(table, { key: publicMonthOf(offer), offer });
+}
+
+/** Takes off what was not offered after all. @throws {LedgerUnavailableError} */
+async function correctPublic(table: Table, difference: PublicOffer): Promise<void> {
+  await add(table, { key: publicMonthOf(difference), offer: { ...difference, limitBytes: null } });
+}
+
+/** What anybody was offered of a repo in a month. Strongly consistent. @throws {LedgerUnavailableError} */
+function publicMonth(
+  table: Table,
+  input: { tenant: string; repo: string; month: string },
+): Promise<DownloadSum> {
+  return readSum(table, publicMonthKey(input));
+}
+
+/** What was offered in a month, such as `2026-11`. Strongly consistent. @throws {LedgerUnavailableError} */
+function month(table: Table, input: { tenant: string; month: string }): Promise<DownloadSum> {
+  return readSum(table, monthKey(input.tenant, input.month));
 }
 
 /** A condition of a write. */
@@ -131,13 +203,14 @@ async function readSum(table: Table, key: ReturnType<typeof monthKey>): Promise<
   return item ? sumItem.parse(item) : { bytes: 0, objects: 0 };
 }
 
-async function readMonths(
+/** The same of several months, with their days. Months without any are left out. @throws {LedgerUnavailableError} */
+async function months(
   table: Table,
-  { tenant, months }: { tenant: string; months: readonly string[] },
+  input: { tenant: string; months: readonly string[] },
 ): Promise<readonly DownloadMonth[]> {
   const items = await batchGet(
     table,
-    months.map((month) => monthKey(tenant, month)),
+    input.months.map((month) => monthKey(input.tenant, month)),
   );
   return items
     .map((item) => {
@@ -159,10 +232,16 @@ function daysIn(month: string, attributes: Readonly<Record<string, unknown>>): D
   return sums;
 }
 
-async function listDays(
+/**
+ * A page of what was offered from one day to another, both included, by day, repo and token.
+ *
+ * @param input.after `next` of the page before, or any other place.
+ * @throws {LedgerUnavailableError}
+ */
+async function days(
   table: Table,
-  input: Parameters<Downloads['days']>[0],
-): ReturnType<Downloads['days']> {
+  input: { tenant: string; from: string; to: string; pageSize: number; after?: DownloadPlace },
+): Promise<{ readonly days: readonly DownloadDay[]; readonly next: DownloadPlace | null }> {
   const { tenant, from, to, pageSize, after } = input;
   // A space sorts before, and a tilde after, whatever follows a day.
   const first = after && textOf(after) > from ? `${textOf(after)} ` : from;
@@ -179,7 +258,7 @@ async function listDays(
     // One more than the page, to know whether another follows.
     Limit: pageSize + 1,
   });
-  const days = items.slice(0, pageSize).map((item) => dayItem.parse(item));
-  const last = items.length > pageSize ? days.at(-1) : undefined;
-  return { days, next: last ?? null };
+  const page = items.slice(0, pageSize).map((item) => dayItem.parse(item));
+  const last = items.length > pageSize ? page.at(-1) : undefined;
+  return { days: page, next: last ?? null };
 }

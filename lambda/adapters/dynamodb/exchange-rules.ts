@@ -1,9 +1,8 @@
 import * as z from 'zod';
-import type { ExchangeRule } from '../../domain/exchange-rule.ts';
-import { type ExchangeRules, exchangeRulesMax } from '../../ports/identities.ts';
+import { type ExchangeRule, exchangeRulesMax } from '../../domain/exchange-rule.ts';
 import { absent, exists } from './expressions.ts';
 import { firstItems } from './pages.ts';
-import { deleteItem, putItem, type Table } from './requests.ts';
+import { deleteItem, methodsOn, putItem, type Table } from './requests.ts';
 import { keyNames } from './table.ts';
 
 const ruleItem = z.object({
@@ -27,15 +26,17 @@ export const ruleKey = ({ tenant, id }: { tenant: string; id: string }) => ({
   sk: `RULE#${id}`,
 });
 
-/** Exchange rules on the ledger's table, in a partition of their own: the counter's is for what is counted. */
-export function createDynamoDbExchangeRules(table: Table): ExchangeRules {
-  return {
-    list: (tenant) => list(table, tenant),
-    put: (rule) => put(table, rule),
-    delete: (rule) => remove(table, rule),
-  };
+/**
+ * The rules of tenants by which identities get tokens. On the ledger's table, in a partition of their own: the counter's is
+ * for what is counted.
+ */
+export function createDynamoDbExchangeRules(table: Table) {
+  return methodsOn(table, { list, put, delete: remove });
 }
 
+export type ExchangeRules = ReturnType<typeof createDynamoDbExchangeRules>;
+
+/** All of a tenant, the oldest first. Strongly consistent, so that a deleted rule lets nobody in. */
 async function list(table: Table, tenant: string): Promise<readonly ExchangeRule[]> {
   const items = await firstItems(table, {
     KeyConditionExpression: '#pk = :pk',

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { dueAtMs, type ExportJob } from '../../domain/export/export-job.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
+import { dueAtMs, type ExportJob, type ExportPath } from '../../domain/export/export-job.ts';
 import type { Fields } from './expressions.ts';
 import { kindKey } from './items.ts';
 import { expiryAttribute } from './table.ts';

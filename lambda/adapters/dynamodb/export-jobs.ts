@@ -1,5 +1,4 @@
-import type { ExportJob } from '../../domain/export/export-job.ts';
-import type { ExportJobPage, ExportJobs, ExportPath } from '../../ports/export-jobs.ts';
+import type { ExportJob, ExportPath } from '../../domain/export/export-job.ts';
 import {
   dueKind,
   dueText,
@@ -13,25 +12,34 @@ import {
 import { leavePlace, takePlace } from './export-places.ts';
 import { absent } from './expressions.ts';
 import { firstItems, pagesOf } from './pages.ts';
-import { getItem, putItem, type Table } from './requests.ts';
+import { getItem, methodsOn, putItem, type Table } from './requests.ts';
 import { byKindIndex, keyNames } from './table.ts';
 import { newWriteId, untilWritten } from './until-written.ts';
 
-/**
- * Records of exports on the ledger's table, in a partition of their own for each tenant. The table's TTL removes a
- * record some days after its archive.
- */
-export function createDynamoDbExportJobs(table: Table): ExportJobs {
-  return {
-    create: (job, options) => create(table, job, options),
-    read: (path) => read(table, path),
-    change: (path, change) => changeJob(table, path, change),
-    leavePlace: (path) => leavePlace(table, path),
-    list: (input) => list(table, input),
-    listDue: (input) => listDue(table, input),
-  };
+interface ExportJobPage {
+  /** The newest first. */
+  readonly jobs: readonly ExportJob[];
+  /** The `exportId` of the last job, if more follow. */
+  readonly nextCursor: string | null;
 }
 
+/**
+ * The records of exports. Ids sort by the time at which their jobs were created. On the ledger's table, in a partition of
+ * their own for each tenant. The table's TTL removes a record some days after its archive.
+ */
+export function createDynamoDbExportJobs(table: Table) {
+  return methodsOn(table, { create, read, change: changeJob, leavePlace, list, listDue });
+}
+
+export type ExportJobs = ReturnType<typeof createDynamoDbExportJobs>;
+
+/**
+ * Puts the record of a job, if its tenant has a place for another archive. A job keeps its place until `expiresAtMs`,
+ * or until {@link leavePlace}. Two calls at the same time never take the same place.
+ *
+ * @returns `full` when all places are taken; then nothing was put.
+ * @throws {LedgerUnavailableError}
+ */
 async function create(
   table: Table,
   job: ExportJob,
@@ -44,11 +52,20 @@ async function create(
   return 'created';
 }
 
+/** @returns undefined if there is none. @throws {LedgerUnavailableError} */
 async function read(table: Table, path: ExportPath): Promise<ExportJob | undefined> {
   const item = await getItem(table, exportKey(path));
   return item && parseExport(item);
 }
 
+/**
+ * Changes a record by a function of it, as if nobody else changed it meanwhile: it is read and asked again if somebody
+ * did. The version is counted here.
+ *
+ * @param change answers undefined to leave the record as it is.
+ * @returns the record as it is now. undefined: there is none.
+ * @throws {LedgerUnavailableError}
+ */
 async function changeJob(
   table: Table,
   path: ExportPath,
@@ -73,6 +90,7 @@ async function changeJob(
   });
 }
 
+/** The jobs of a tenant. @throws {LedgerUnavailableError} */
 async function list(
   table: Table,
   input: { tenant: string; pageSize: number; cursor?: string },
@@ -97,7 +115,13 @@ async function list(
   return { jobs, nextCursor: after.length > pageSize ? (jobs.at(-1)?.exportId ?? null) : null };
 }
 
-async function* listDue(table: Table, { nowMs }: { nowMs: number }): AsyncGenerator<readonly ExportPath[]> {
+/**
+ * Jobs of all tenants that somebody has to look at by this time (`dueAtMs` of the job). Eventually consistent: one that
+ * has just changed may be among them, or missing.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+async function* listDue(table: Table, { nowMs }: { nowMs: number }): AsyncIterable<readonly ExportPath[]> {
   const pages = pagesOf(table, {
     IndexName: byKindIndex.name,
     KeyConditionExpression: '#kind = :kind AND #name < :after',

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { ExportPath } from '../../ports/export-jobs.ts';
+import type { ExportPath } from '../../domain/export/export-job.ts';
 import { exportKey, exportPartition, parseExport } from './export-items.ts';
 import { absent } from './expressions.ts';
 import { batchGet, deleteItem, getItem, putItem, type Table } from './requests.ts';
@@ -43,7 +43,7 @@ export async function takePlace(
   });
 }
 
-/** Gives a job's place to others, if it has one. @throws {LedgerUnavailableError} */
+/** Gives a job's place to others. One that has none is no error. @throws {LedgerUnavailableError} */
 export async function leavePlace(table: Table, { tenant, exportId }: ExportPath): Promise<void> {
   await untilWritten(table, async () => {
     const before = await readPlaces(table, tenant);

@@ -1,7 +1,6 @@
 import * as z from 'zod';
-import { failureReasons, withFailureNoted } from '../../domain/failure.ts';
-import type { Failures } from '../../ports/failures.ts';
-import { getItem, putItem, type Table } from './requests.ts';
+import { type Failure, failureReasons, withFailureNoted } from '../../domain/failure.ts';
+import { getItem, methodsOn, putItem, type Table } from './requests.ts';
 import { untilWritten } from './until-written.ts';
 
 const failuresKey = { pk: 'FAILURES', sk: 'FAILURES' } as const;
@@ -25,20 +24,34 @@ const failuresItem = z.object({
     .default([]),
 });
 
-/** What failed last, on the ledger's table: one item for all tenants, written when something fails. */
-export function createDynamoDbFailures(table: Table): Failures {
-  const read = async () => failuresItem.parse((await getItem(table, failuresKey)) ?? {});
-  return {
-    list: async () => (await read()).failures,
-    note: (failure) =>
-      untilWritten(table, async () => {
-        const { version, failures } = await read();
-        const { ok } = await putItem(table, {
-          item: { ...failuresKey, version: version + 1, failures: withFailureNoted(failures, failure) },
-          condition: version === 0 ? 'attribute_not_exists(#version)' : '#version = :version',
-          ...(version > 0 && { values: { ':version': version } }),
-        });
-        return ok ? { result: undefined } : undefined;
-      }),
-  };
+/**
+ * What failed last, of all tenants: a few, for the operator. Nothing is decided by it. On the ledger's table: one item for
+ * all tenants, written when something fails.
+ */
+export function createDynamoDbFailures(table: Table) {
+  return methodsOn(table, { note, list });
+}
+
+export type Failures = ReturnType<typeof createDynamoDbFailures>;
+
+/** Notes one beside those that are kept, as {@link withFailureNoted} says. @throws {LedgerUnavailableError} */
+function note(table: Table, failure: Failure): Promise<void> {
+  return untilWritten(table, async () => {
+    const { version, failures } = await read(table);
+    const { ok } = await putItem(table, {
+      item: { ...failuresKey, version: version + 1, failures: withFailureNoted(failures, failure) },
+      condition: version === 0 ? 'attribute_not_exists(#version)' : '#version = :version',
+      ...(version > 0 && { values: { ':version': version } }),
+    });
+    return ok ? { result: undefined } : undefined;
+  });
+}
+
+/** The newest first. @throws {LedgerUnavailableError} */
+async function list(table: Table): Promise<readonly Failure[]> {
+  return (await read(table)).failures;
+}
+
+async function read(table: Table) {
+  return failuresItem.parse((await getItem(table, failuresKey)) ?? {});
 }

@@ -1,4 +1,4 @@
-import { NewerFormatError } from '../../ports/ledger.ts';
+import { NewerFormatError } from '../../ports/ledger-errors.ts';
 
 /**
  * The newest format that this version reads and writes. A tenant's item has it in `format`, for all in its partition:

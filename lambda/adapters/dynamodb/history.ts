@@ -2,10 +2,10 @@ import * as z from 'zod';
 import { dayMs, dayOf } from '../../domain/calendar.ts';
 import { sha256Hex } from '../../domain/hash.ts';
 import { type HistoryDay, historyDaysMax, type LastRefusal, lastRefusalsMax } from '../../domain/history.ts';
-import type { History, NotedCount, NotedRefusals } from '../../ports/history.ts';
+import type { Counted } from '../../domain/tenant.ts';
 import { adding, all, setting } from './expressions.ts';
 import { firstItems } from './pages.ts';
-import { deleteItem, type Table, updateItem } from './requests.ts';
+import { deleteItem, methodsOn, type Table, updateItem } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
 
 const dayItem = z.object({
@@ -44,21 +44,45 @@ const partitionOf = (tenant: string) => `HISTORY#${tenant}`;
 const dayPrefix = 'DAY#';
 const dayKey = (tenant: string, day: string) => ({ pk: partitionOf(tenant), sk: dayPrefix + day });
 
-/** The history on the ledger's table: an item for each day, in a partition of its own for each tenant. */
-export function createDynamoDbHistory(table: Table): History {
-  return {
-    note: (count) => note(table, count),
-    addRefusals: (refused) => addRefusals(table, refused),
-    days: (input) => days(table, input),
-    forgetSome: (input) => forgetSome(table, input),
-  };
+type Stored = Pick<Counted, 'storedBytes' | 'objectCount'>;
+
+/** What a recount found, for the day on which it ended. */
+interface NotedCount extends Stored {
+  readonly tenant: string;
+  readonly atMs: number;
+  /** The epoch of the reconcile that committed it. */
+  readonly epoch: number;
+  /** The most that was stored since the recount before, as far as the two know. */
+  readonly highestBytes: number;
 }
+
+/** Batches of which something was refused. */
+interface NotedRefusals extends Stored {
+  readonly tenant: string;
+  readonly atMs: number;
+  /** Added to the day's refusals. 0: it was a repo's limit, which says nothing of the tenant. */
+  readonly count: number;
+  readonly last: LastRefusal;
+}
+
+/**
+ * A point for each day of each tenant. It is no part of the ledger: nothing is decided by it, and what is lost is made up
+ * for by the next recount. On the ledger's table: an item for each day, in a partition of its own for each tenant.
+ */
+export function createDynamoDbHistory(table: Table) {
+  return methodsOn(table, { note, addRefusals, days, forgetSome });
+}
+
+export type History = ReturnType<typeof createDynamoDbHistory>;
 
 /**
  * An update cannot take the larger of two numbers. So the first write is for a count that is the day's highest, which most
  * are, and the second one for a count that is not: two write units at most.
+ *
+ * @returns `older`: a newer epoch was noted on this day, and nothing changes. The same epoch may be noted twice.
+ * @throws {LedgerUnavailableError}
  */
-async function note(table: Table, count: NotedCount): ReturnType<History['note']> {
+async function note(table: Table, count: NotedCount): Promise<'noted' | 'older'> {
   const { tenant, atMs, epoch, storedBytes, objectCount, highestBytes } = count;
   const key = dayKey(tenant, dayOf(atMs));
   const found = { storedBytes, objectCount, epoch, [expiryAttribute]: expiryOf(atMs) };
@@ -73,6 +97,11 @@ async function note(table: Table, count: NotedCount): ReturnType<History['note']
   return below.ok ? 'noted' : 'older';
 }
 
+/**
+ * Adds to the refusals of the day. What is stored is noted too if nothing was yet on this day.
+ *
+ * @throws {LedgerUnavailableError}
+ */
 async function addRefusals(table: Table, refused: NotedRefusals): Promise<void> {
   const { tenant, atMs, count, storedBytes, objectCount, last } = refused;
   const defaults = { storedBytes, objectCount, maxStoredBytes: storedBytes };
@@ -87,9 +116,14 @@ async function addRefusals(table: Table, refused: NotedRefusals): Promise<void> 
 
 const expiryOf = (atMs: number) => Math.ceil((atMs + historyDaysMax * dayMs) / 1000);
 
+/**
+ * What was noted from one day to another, both included, by day. Eventually consistent.
+ *
+ * @throws {LedgerUnavailableError}
+ */
 async function days(
   table: Table,
-  { tenant, from, to }: Parameters<History['days']>[0],
+  { tenant, from, to }: { tenant: string; from: string; to: string },
 ): Promise<readonly HistoryDay[]> {
   if (from > to) return [];
   const items = await firstItems(table, {
@@ -112,10 +146,11 @@ async function days(
   });
 }
 
+/** Removes a part of all that was noted of a tenant. @throws {LedgerUnavailableError} */
 async function forgetSome(
   table: Table,
-  { tenant, daysMax }: Parameters<History['forgetSome']>[0],
-): ReturnType<History['forgetSome']> {
+  { tenant, daysMax }: { tenant: string; daysMax: number },
+): Promise<{ readonly hasMore: boolean }> {
   const items = await firstItems(table, {
     KeyConditionExpression: '#pk = :pk',
     ExpressionAttributeNames: { '#pk': keyNames.pk },

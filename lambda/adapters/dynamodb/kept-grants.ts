@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { KeptGrants } from '../../ports/git-hosts.ts';
+import type { PersonGrant } from '../../domain/person.ts';
 import { getItem, putItem, type Table } from './requests.ts';
 import { expiryAttribute } from './table.ts';
 
@@ -12,16 +12,23 @@ const grantItem = z.object({
 
 const grantKey = (key: string) => ({ pk: `GRANT#${key}`, sk: 'GRANT' });
 
-/** What hosts have said, on the ledger's table. An item for each token and repo, which removes itself. */
-export function createDynamoDbKeptGrants(table: Table): KeptGrants {
+/**
+ * What hosts have said, for some minutes, so that not every function has to ask. On the ledger's table: an item for each
+ * token and repo, which removes itself.
+ */
+export function createDynamoDbKeptGrants(table: Table) {
   return {
-    find: async (key) => {
+    /** @throws {LedgerUnavailableError} */
+    async find(key: string): Promise<{ readonly grant: PersonGrant; readonly untilMs: number } | undefined> {
       const item = await getItem(table, grantKey(key));
       if (!item) return undefined;
       const { personId, login, access, untilMs } = grantItem.parse(item);
       return { grant: { person: { id: personId, login }, access }, untilMs };
     },
-    keep: async ({ key, grant: { person, access }, untilMs }) => {
+    /** Unless one is known that holds longer. @throws {LedgerUnavailableError} */
+    async keep(input: { key: string; grant: PersonGrant; untilMs: number }): Promise<void> {
+      const { key, grant, untilMs } = input;
+      const { person, access } = grant;
       await putItem(table, {
         item: {
           ...grantKey(key),
@@ -37,3 +44,5 @@ export function createDynamoDbKeptGrants(table: Table): KeptGrants {
     },
   };
 }
+
+export type KeptGrants = ReturnType<typeof createDynamoDbKeptGrants>;

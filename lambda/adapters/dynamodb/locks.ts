@@ -1,10 +1,9 @@
 import * as z from 'zod';
 import { type FileLock, hashOfLockId, lockHashOf, lockSliceOf, locksPerSliceMax } from '../../domain/lock.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
-import type { LockPage, Locks, ReleaseOutcome, TakeOutcome } from '../../ports/locks.ts';
 import { absent, all } from './expressions.ts';
 import { firstItems } from './pages.ts';
-import { deleteItem, getItem, putItem, type Table } from './requests.ts';
+import { deleteItem, getItem, methodsOn, putItem, type Table } from './requests.ts';
 import { keyNames } from './table.ts';
 import type { Query } from './table-client.ts';
 import { untilWritten } from './until-written.ts';
@@ -26,23 +25,40 @@ const lockKey = ({ tenant, repo }: RepoPath, hash: string) => ({
   sk: `${repo}#${hash}`,
 });
 
-/**
- * File locks on the ledger's table, in a partition of their own for each tenant. The path is in the key, so that one
- * conditional write takes a lock, and the id in the item, so that one releases it and no later one.
- */
-export function createDynamoDbLocks(table: Table): Locks {
-  return {
-    take: (input) => take(table, input),
-    hasAtLeast: async ({ tenant, count }) =>
-      (await firstItems(table, { ...locksOfTenant(tenant), Limit: count })).length >= count,
-    find: (input) => find(table, input),
-    release: (input) => release(table, input),
-    listPage: (input) => listPage(table, input),
-    releaseSome: (input) => releaseSome(table, input),
-  };
+export type TakeOutcome =
+  | { readonly kind: 'taken' }
+  /** Somebody has locked that path, perhaps the same owner. */
+  | { readonly kind: 'held'; readonly lock: FileLock }
+  /** The repo has as many locks as it can have. */
+  | { readonly kind: 'full' };
+
+export type ReleaseOutcome =
+  | { readonly kind: 'released'; readonly lock: FileLock }
+  | { readonly kind: 'of-another'; readonly lock: FileLock }
+  /** There is none with that id, or not any more. */
+  | { readonly kind: 'absent' };
+
+interface LockPage {
+  /** By the hashes of their paths. */
+  readonly locks: readonly FileLock[];
+  /** The hash after which the next page begins. null: this is the last page. */
+  readonly next: string | null;
 }
 
 /**
+ * The file locks of tenants, on the ledger's table, in a partition of their own for each tenant. The path is in the key, so
+ * that one conditional write takes a lock, and the id in the item, so that one releases it and no later one. Reads are
+ * strongly consistent, and every method throws {@link LedgerUnavailableError}.
+ */
+export function createDynamoDbLocks(table: Table) {
+  return methodsOn(table, { take, hasAtLeast, find, release, listPage, releaseSome });
+}
+
+export type Locks = ReturnType<typeof createDynamoDbLocks>;
+
+/**
+ * Locks a path. Of many who try at the same time one succeeds, and the others are told who has it.
+ *
  * Writes the lock, and at the same time reads those that it is counted with. To read them first would make everybody
  * wait for the sake of a bound that hardly any repo reaches: who finds it reached takes the lock back.
  */
@@ -63,6 +79,14 @@ async function take(table: Table, input: RepoPath & { lock: FileLock }): Promise
   return { kind: 'full' };
 }
 
+/** Whether a tenant has as many locks as this, in all of its repos. */
+async function hasAtLeast(
+  table: Table,
+  { tenant, count }: { tenant: string; count: number },
+): Promise<boolean> {
+  return (await firstItems(table, { ...locksOfTenant(tenant), Limit: count })).length >= count;
+}
+
 /** Who has the lock that could not be written. undefined: it is written after all. */
 async function holder(
   table: Table,
@@ -77,11 +101,17 @@ async function holder(
   });
 }
 
+/** @param input.hash of a path. */
 async function find(table: Table, input: RepoPath & { hash: string }): Promise<FileLock | undefined> {
   const item = await getItem(table, lockKey(input, input.hash));
   return item && lockItem.parse(item);
 }
 
+/**
+ * Releases the lock with this id, and no later one of the same path.
+ *
+ * @param input.ownerId who must own it. Without it: whoever does.
+ */
 async function release(
   table: Table,
   input: RepoPath & { lockId: string; ownerId?: string },
@@ -99,6 +129,10 @@ async function release(
   return lock?.id === lockId ? { kind: 'of-another', lock } : { kind: 'absent' };
 }
 
+/**
+ * @param input.after a path's hash. Default: from the first on.
+ * @param input.ownerIds only the locks of these owners.
+ */
 async function listPage(
   table: Table,
   input: RepoPath & { pageSize: number; after?: string; ownerIds?: readonly string[] },
@@ -110,6 +144,12 @@ async function listPage(
   return { locks: page, next: last ? hashOfLockId(last.id) : null };
 }
 
+/**
+ * Releases locks of a repo, or of a whole tenant, whoever owns them.
+ *
+ * @param input.locksMax releases no more than this.
+ * @returns how many were released, and whether others are left.
+ */
 async function releaseSome(
   table: Table,
   input: { tenant: string; repo?: string; ownerIds?: readonly string[]; locksMax: number },

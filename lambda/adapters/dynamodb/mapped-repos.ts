@@ -1,32 +1,44 @@
 import * as z from 'zod';
 import { type MappedRepo, mappedReposMax } from '../../domain/git-host.ts';
-import type { MappedRepos } from '../../ports/git-hosts.ts';
-import { DynamoDbRepoMarks } from './repo-marks.ts';
+import type { RepoPath } from '../../ports/ledger.ts';
+import { DynamoDbRepoMarks, type RepoMarks } from './repo-marks.ts';
 import type { Table } from './requests.ts';
+
+/** Which repos are mapped. */
+export type MappedRepos = RepoMarks<MappedRepo> & Pick<DynamoDbMappedRepos, 'pin'>;
 
 /** Mapped repos on the ledger's table, an item for each. */
 export function createDynamoDbMappedRepos(table: Table): MappedRepos {
-  const marks = new DynamoDbRepoMarks<MappedRepo>(table, {
-    partition: (tenant) => `MAPPED#${tenant}`,
-    field: 'mapped',
-    fields: z.object({
-      host: z.string(),
-      name: z.string(),
-      hostedId: z.string().nullable(),
-      sinceMs: z.number(),
-    }),
-    listedMax: 2 * mappedReposMax,
-  });
-  return {
-    find: (path) => marks.find(path),
-    list: (tenant) => marks.list(tenant),
-    put: (input) => marks.put(input),
-    pin: ({ sinceMs, hostedId, ...path }) =>
-      marks.change(path, (mapped) => {
-        if (mapped?.sinceMs !== sinceMs || mapped.hostedId !== null) return undefined;
-        const { host, name } = mapped;
-        return { host, name, hostedId, sinceMs };
+  return new DynamoDbMappedRepos(table);
+}
+
+class DynamoDbMappedRepos extends DynamoDbRepoMarks<MappedRepo> {
+  constructor(table: Table) {
+    super(table, {
+      partition: (tenant) => `MAPPED#${tenant}`,
+      field: 'mapped',
+      fields: z.object({
+        host: z.string(),
+        name: z.string(),
+        hostedId: z.string().nullable(),
+        sinceMs: z.number(),
       }),
-    end: (input) => marks.end(input),
-  };
+      listedMax: 2 * mappedReposMax,
+    });
+  }
+
+  /**
+   * Notes the repository's number, unless one is known, or something else was decided since.
+   *
+   * @returns what holds now.
+   * @throws {LedgerUnavailableError}
+   */
+  pin(input: RepoPath & { sinceMs: number; hostedId: string }): Promise<MappedRepo | undefined> {
+    const { sinceMs, hostedId, ...path } = input;
+    return this.change(path, (mapped) => {
+      if (mapped?.sinceMs !== sinceMs || mapped.hostedId !== null) return undefined;
+      const { host, name } = mapped;
+      return { host, name, hostedId, sinceMs };
+    });
+  }
 }

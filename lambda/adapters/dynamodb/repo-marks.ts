@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import type { RepoMark } from '../../domain/repo-mark.ts';
 import type { RepoPath } from '../../ports/ledger.ts';
-import type { RepoMarks } from '../../ports/repo-marks.ts';
 import { absent } from './expressions.ts';
 import { firstItems } from './pages.ts';
 import { getItem, putItem, type Table } from './requests.ts';
@@ -14,11 +13,15 @@ const endedKeptMs = 24 * 60 * 60_000;
 /** What an item has of it beside the repo's name. */
 type FieldsOf<M extends RepoMark> = Omit<M, 'repo'>;
 
+export type RepoMarks<M extends RepoMark> = Pick<DynamoDbRepoMarks<M>, 'find' | 'list' | 'put' | 'end'>;
+
 /**
- * Marks of one kind on the ledger's table, an item for each repo that has or had one. Each write is over the version that
- * was read, so one that lands late changes nothing, and an ended one stays for a day.
+ * What is decided of repos, of one kind. Away from the counter's partition and from the items of tenants and repos:
+ * strangers read it for whatever names they like. All reads are strongly consistent. On the ledger's table, an item for
+ * each repo that has or had such a mark. Each write is over the version that was read, so one that lands late changes
+ * nothing, and an ended one stays for a day.
  */
-export class DynamoDbRepoMarks<M extends RepoMark> implements RepoMarks<M> {
+export class DynamoDbRepoMarks<M extends RepoMark> {
   readonly #table: Table;
   readonly #kind: {
     readonly partition: (tenant: string) => string;
@@ -50,11 +53,12 @@ export class DynamoDbRepoMarks<M extends RepoMark> implements RepoMarks<M> {
       }));
   }
 
+  /** One read of one item, whether or not there is such a repo, or tenant. @throws {LedgerUnavailableError} */
   async find(path: RepoPath): Promise<M | undefined> {
     return (await this.#read(path)).mark;
   }
 
-  /** Those of a tenant, by name. */
+  /** Those of a tenant, by name. @throws {LedgerUnavailableError} */
   async list(tenant: string): Promise<readonly M[]> {
     const { partition, field, listedMax } = this.#kind;
     const items = await firstItems(this.#table, {
@@ -68,6 +72,7 @@ export class DynamoDbRepoMarks<M extends RepoMark> implements RepoMarks<M> {
     return items.flatMap((item) => this.#parse(item).mark ?? []);
   }
 
+  /** Replaces what was decided before. A write that lands late changes nothing. @throws {LedgerUnavailableError} */
   async put({ tenant, mark: { repo, ...fields } }: { tenant: string; mark: M }): Promise<void> {
     await this.change({ tenant, repo }, () => fields);
   }
@@ -88,7 +93,12 @@ export class DynamoDbRepoMarks<M extends RepoMark> implements RepoMarks<M> {
     });
   }
 
-  /** @returns what there was. */
+  /**
+   * Ends it. A write from before that lands late does not bring it back.
+   *
+   * @returns what there was. undefined: nothing was decided.
+   * @throws {LedgerUnavailableError}
+   */
   end({ atMs, ...path }: RepoPath & { atMs: number }): Promise<M | undefined> {
     return untilWritten(this.#table, async () => {
       const { version, mark } = await this.#read(path);

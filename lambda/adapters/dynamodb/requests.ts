@@ -19,6 +19,23 @@ export interface Table {
   readonly pauseUpTo?: (atMostMs: number) => Promise<void>;
 }
 
+type OnTable = Readonly<Record<string, (table: Table, ...input: never) => unknown>>;
+
+type Bound<F extends OnTable> = {
+  [Name in keyof F]: F[Name] extends (table: Table, ...input: infer Input) => infer Output
+    ? (...input: Input) => Output
+    : never;
+};
+
+/** Methods of a store: functions whose first parameter is the table, without it. */
+export function methodsOn<F extends OnTable>(table: Table, functions: F): Bound<F> {
+  const bound = Object.entries(functions).map(([name, call]) => [
+    name,
+    (...input: never) => call(table, ...input),
+  ]);
+  return Object.fromEntries(bound) as Bound<F>;
+}
+
 type Key = Readonly<Record<string, string>>;
 
 /** `ok: false`: the condition failed, and nothing was written. */

@@ -1,18 +1,11 @@
 import * as z from 'zod';
-import { shownAfterExpiryMs } from '../../domain/token.ts';
-import {
-  type SessionKey,
-  type SessionRecord,
-  sessionsMax,
-  type TokenPage,
-  type TokenRecord,
-  type TokenStore,
-} from '../../ports/credentials.ts';
+import type { SessionKey, SessionRecord } from '../../domain/session.ts';
+import { shownAfterExpiryMs, type TokenRecord } from '../../domain/token.ts';
 import { ruleKey } from './exchange-rules.ts';
 import { absent, all, exists, setting } from './expressions.ts';
 import { kindKey } from './items.ts';
 import { firstItems, pagesOf } from './pages.ts';
-import { batchGet, deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
+import { batchGet, deleteItem, getItem, methodsOn, putItem, type Table, updateItem } from './requests.ts';
 import { byKindIndex, expiryAttribute, keyNames } from './table.ts';
 
 /** Absent in the item: null. */
@@ -49,23 +42,36 @@ const sessionKey = ({ parentId, sessionId }: SessionKey) => ({
 
 const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
 
-/** The token store on the ledger's table: one item for each token, found by its public id. */
-export function createDynamoDbTokenStore(table: Table): TokenStore {
-  return {
-    find: (tokenId) => find(table, tokenId),
-    put: (record) => put(table, record),
-    noteUse: (use) => noteUse(table, use),
-    delete: (token) => revoke(table, token),
-    list: (tenant) => list(table, tenant),
-    listPage: (input) => listPage(table, input),
-    putSession: (record) => putSession(table, record),
-    findSession: (key) => findSession(table, key),
-    deleteSession: async (key) => {
-      await deleteItem(table, { key: sessionKey(key) });
-    },
-  };
+/** Sessions of one token, or of the operator. */
+export const sessionsMax = 100;
+
+export interface TokenPage {
+  readonly tokens: readonly TokenRecord[];
+  /** null: this is the last page. */
+  readonly nextCursor: string | null;
 }
 
+/**
+ * Stored access tokens: never the secret, only its SHA-256. On the ledger's table: one item for each token, found by its
+ * public id.
+ */
+export function createDynamoDbTokenStore(table: Table) {
+  return methodsOn(table, {
+    find,
+    put,
+    noteUse,
+    delete: revoke,
+    list,
+    listPage,
+    putSession,
+    findSession,
+    deleteSession,
+  });
+}
+
+export type TokenStore = ReturnType<typeof createDynamoDbTokenStore>;
+
+/** Strongly consistent, so that a revoked token, or one whose rule was deleted, is rejected immediately. */
 async function find(table: Table, tokenId: string): Promise<TokenRecord | undefined> {
   const item = await getItem(table, tokenKey(tokenId));
   const token = item && tokenItem.parse(item);
@@ -88,6 +94,7 @@ async function put(table: Table, record: TokenRecord): Promise<'created' | 'exis
   return ok ? 'created' : 'exists';
 }
 
+/** Does nothing if it is there. The newest {@link sessionsMax} of its parent stay. */
 async function putSession(table: Table, record: SessionRecord): Promise<void> {
   const expires = { [expiryAttribute]: Math.ceil(record.expiresAtMs / 1000) };
   await putItem(table, { item: { ...sessionKey(record), ...record, ...expires }, condition: absent });
@@ -105,15 +112,22 @@ async function putSession(table: Table, record: SessionRecord): Promise<void> {
   for (const old of newestFirst.slice(sessionsMax)) await deleteItem(table, { key: sessionKey(old) });
 }
 
+/** Strongly consistent, so that a session that was ended is rejected immediately. */
 async function findSession(table: Table, key: SessionKey): Promise<SessionRecord | undefined> {
   const item = await getItem(table, sessionKey(key));
   return item && sessionItem.parse(item);
+}
+
+/** Does nothing if it is gone. */
+async function deleteSession(table: Table, key: SessionKey): Promise<void> {
+  await deleteItem(table, { key: sessionKey(key) });
 }
 
 /** What is null is not in the item. */
 const withoutNulls = (record: TokenRecord) =>
   Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
 
+/** Writes when the token was used, unless a later use is known or the token is gone. */
 async function noteUse(table: Table, { tokenId, atMs }: { tokenId: string; atMs: number }): Promise<void> {
   await updateItem(table, {
     key: tokenKey(tokenId),
@@ -122,6 +136,7 @@ async function noteUse(table: Table, { tokenId, atMs }: { tokenId: string; atMs:
   });
 }
 
+/** Deletes the token if it is this tenant's. */
 async function revoke(
   table: Table,
   token: { tenant: string; tokenId: string },
@@ -134,6 +149,7 @@ async function revoke(
   return result.ok ? 'deleted' : 'absent';
 }
 
+/** All tokens of a tenant, oldest first. */
 async function list(table: Table, tenant: string): Promise<readonly TokenRecord[]> {
   const keys: Record<string, string>[] = [];
   for await (const items of pagesOf(table, tokensOf(tenant)))
@@ -141,6 +157,7 @@ async function list(table: Table, tenant: string): Promise<readonly TokenRecord[
   return readTokens(table, keys);
 }
 
+/** The same, one page at a time. @param input.cursor `nextCursor` of the previous page. */
 async function listPage(
   table: Table,
   input: { tenant: string; pageSize: number; cursor?: string },

@@ -1,4 +1,4 @@
-import { LedgerUnavailableError } from '../../ports/ledger.ts';
+import { LedgerUnavailableError } from '../../ports/ledger-errors.ts';
 import type { Table } from './requests.ts';
 
 /** Of some that change an item at the same time, one succeeds in each round. */

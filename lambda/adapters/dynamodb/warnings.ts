@@ -1,9 +1,13 @@
 import * as z from 'zod';
-import { type NumberedWarning, type Warning, warningLevels } from '../../domain/warning.ts';
-import { pendingWarningsMax, type WarningState, type Warnings } from '../../ports/warnings.ts';
+import {
+  type NumberedWarning,
+  type Warning,
+  type WarningLevel,
+  warningLevels,
+} from '../../domain/warning.ts';
 import { adding, all, removing, setting } from './expressions.ts';
 import { firstItems } from './pages.ts';
-import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
+import { deleteItem, getItem, methodsOn, type Table, updateItem } from './requests.ts';
 import { byKindIndex } from './table.ts';
 import { untilWritten } from './until-written.ts';
 
@@ -33,51 +37,95 @@ const alertKey = (tenant: string) => ({ pk: `ALERT#${tenant}`, sk: 'ALERT' });
 const pendingKind = 'ALERTS';
 const pendingKeys = (tenant: string) => ({ [byKindIndex.pk]: pendingKind, [byKindIndex.sk]: tenant });
 
-/**
- * Warnings on the ledger's table, an item for each tenant. The number of a pending warning is not stored: they are a list,
- * and each one that is raised counts one further.
- */
-export function createDynamoDbWarnings(table: Table): Warnings {
-  return {
-    read: async (tenant) => stateOf(await read(table, tenant)),
-    raiseLevel: async ({ tenant, epoch, warning }) => {
-      const { level, previousLevel } = warning;
-      const isOn = '#level = :previousLevel';
-      return raise(table, {
-        tenant,
-        warning,
-        changes: { level, epoch },
-        condition: all(
-          previousLevel === 0 ? `(attribute_not_exists(#level) OR ${isOn})` : isOn,
-          '(attribute_not_exists(#epoch) OR #epoch <= :epoch)',
-        ),
-        values: { ':previousLevel': previousLevel },
-      });
-    },
-    raiseFull: async ({ tenant, day, warning }) =>
-      raise(table, {
-        tenant,
-        warning,
-        changes: { fullDay: day },
-        condition: '(attribute_not_exists(#fullDay) OR #fullDay < :fullDay)',
-        values: {},
-      }),
-    ignoreBefore: async ({ tenant, epoch }) => {
-      await updateItem(table, {
-        key: alertKey(tenant),
-        change: [setting({ epoch })],
-        condition: 'attribute_not_exists(#epoch) OR #epoch < :epoch',
-      });
-    },
-    settle: (input) => settle(table, input),
-    listPending: (input) => listPending(table, input),
-    forget: async (tenant) => {
-      await deleteItem(table, { key: alertKey(tenant) });
-    },
-  };
+/** Of a tenant, warnings that nobody has handed over yet: with more, no other is raised until they are. */
+export const pendingWarningsMax = 20;
+
+/** What is known of a tenant's warnings. */
+interface WarningState {
+  readonly level: WarningLevel;
+  /** Those that are to be handed over, the oldest first. */
+  readonly pending: readonly NumberedWarning[];
 }
 
-async function read(table: Table, tenant: string): Promise<AlertItem> {
+/**
+ * Which level each tenant is on, and the warnings that are to be handed over. One conditional write decides that a warning
+ * is raised and keeps it: whoever loses the race raises nothing, and nothing that is raised is lost. On the ledger's table,
+ * an item for each tenant. The number of a pending warning is not stored: they are a list, and each one that is raised
+ * counts one further.
+ */
+export function createDynamoDbWarnings(table: Table) {
+  return methodsOn(table, { read, raiseLevel, raiseFull, ignoreBefore, settle, listPending, forget });
+}
+
+export type Warnings = ReturnType<typeof createDynamoDbWarnings>;
+
+/** Strongly consistent. @throws {LedgerUnavailableError} */
+async function read(table: Table, tenant: string): Promise<WarningState> {
+  return stateOf(await readItem(table, tenant));
+}
+
+/**
+ * Changes the level and raises the warning, if the level is still the warning's previous one, no newer epoch has changed
+ * or settled it, and fewer than {@link pendingWarningsMax} are pending.
+ *
+ * @throws {LedgerUnavailableError} It may have been raised.
+ */
+async function raiseLevel(
+  table: Table,
+  input: { tenant: string; epoch: number; warning: Extract<Warning, { kind: 'level' }> },
+): Promise<'raised' | 'not-raised'> {
+  const { tenant, epoch, warning } = input;
+  const { level, previousLevel } = warning;
+  const isOn = '#level = :previousLevel';
+  return raise(table, {
+    tenant,
+    warning,
+    changes: { level, epoch },
+    condition: all(
+      previousLevel === 0 ? `(attribute_not_exists(#level) OR ${isOn})` : isOn,
+      '(attribute_not_exists(#epoch) OR #epoch <= :epoch)',
+    ),
+    values: { ':previousLevel': previousLevel },
+  });
+}
+
+/**
+ * Raises the warning, if none was on this day or a later one.
+ *
+ * @throws {LedgerUnavailableError} It may have been raised.
+ */
+async function raiseFull(
+  table: Table,
+  input: { tenant: string; day: string; warning: Extract<Warning, { kind: 'full' }> },
+): Promise<'raised' | 'not-raised'> {
+  const { tenant, day, warning } = input;
+  return raise(table, {
+    tenant,
+    warning,
+    changes: { fullDay: day },
+    condition: '(attribute_not_exists(#fullDay) OR #fullDay < :fullDay)',
+    values: {},
+  });
+}
+
+/** From now on no epoch before this changes the level: its limit is no more. @throws {LedgerUnavailableError} */
+async function ignoreBefore(
+  table: Table,
+  { tenant, epoch }: { tenant: string; epoch: number },
+): Promise<void> {
+  await updateItem(table, {
+    key: alertKey(tenant),
+    change: [setting({ epoch })],
+    condition: 'attribute_not_exists(#epoch) OR #epoch < :epoch',
+  });
+}
+
+/** Forgets the tenant. @throws {LedgerUnavailableError} */
+async function forget(table: Table, tenant: string): Promise<void> {
+  await deleteItem(table, { key: alertKey(tenant) });
+}
+
+async function readItem(table: Table, tenant: string): Promise<AlertItem> {
   return alertItem.parse((await getItem(table, alertKey(tenant))) ?? {});
 }
 
@@ -111,9 +159,10 @@ async function raise(
   return ok ? 'raised' : 'not-raised';
 }
 
+/** Those up to this number are handed over. @throws {LedgerUnavailableError} They stay pending, or not. */
 function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }): Promise<void> {
   return untilWritten(table, async () => {
-    const item = await read(table, tenant);
+    const item = await readItem(table, tenant);
     const done = stateOf(item).pending.filter((each) => each.seq <= seq).length;
     if (done === 0) return { result: undefined };
     const rest = item.pending.slice(done);
@@ -132,6 +181,7 @@ function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }):
   });
 }
 
+/** Some tenants with pending warnings. Eventually consistent. @throws {LedgerUnavailableError} */
 async function listPending(table: Table, { tenantsMax }: { tenantsMax: number }): Promise<readonly string[]> {
   const items = await firstItems(table, {
     IndexName: byKindIndex.name,

@@ -1,6 +1,5 @@
 import * as z from 'zod';
-import { type Webhook, webhookFailures } from '../../domain/webhook.ts';
-import type { Webhooks } from '../../ports/webhooks.ts';
+import { type Webhook, type WebhookAttempt, webhookFailures } from '../../domain/webhook.ts';
 import { all, exists, setting } from './expressions.ts';
 import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
 import { expiryAttribute } from './table.ts';
@@ -29,21 +28,33 @@ const webhookKey = (tenant: string) => ({ pk: `WEBHOOK#${tenant}`, sk: 'WEBHOOK'
 /** Of the tenant, not of its webhook: whoever replaces that doesn't send more tests. */
 const testKey = (tenant: string) => ({ ...webhookKey(tenant), sk: 'TEST' });
 
-/** Webhooks on the ledger's table, which is encrypted. A partition of their own: the sender reaches nothing else. */
-export function createDynamoDbWebhooks(table: Table): Webhooks {
+/**
+ * One webhook for each tenant. On the ledger's table, which is encrypted. A partition of their own: the sender reaches
+ * nothing else.
+ */
+export function createDynamoDbWebhooks(table: Table) {
   return {
-    read: async (tenant): Promise<Webhook | undefined> => {
+    /** Strongly consistent. @throws {LedgerUnavailableError} */
+    async read(tenant: string): Promise<Webhook | undefined> {
       const item = await getItem(table, webhookKey(tenant));
       return item && webhookItem.parse(item);
     },
-    put: async ({ tenant, webhook }) => {
+    /** Replaces what there is. @throws {LedgerUnavailableError} */
+    async put({ tenant, webhook }: { tenant: string; webhook: Webhook }): Promise<void> {
       await updateItem(table, { key: webhookKey(tenant), change: [setting({ ...webhook })] });
     },
-    remove: async (tenant) => {
+    /** @throws {LedgerUnavailableError} */
+    async remove(tenant: string): Promise<'removed' | 'absent'> {
       const { ok } = await deleteItem(table, { key: webhookKey(tenant), condition: exists });
       return ok ? 'removed' : 'absent';
     },
-    noteTest: async ({ tenant, atMs, restMs }) => {
+    /** Notes that a test is asked for, unless one was within `restMs`. @throws {LedgerUnavailableError} */
+    async noteTest(input: {
+      tenant: string;
+      atMs: number;
+      restMs: number;
+    }): Promise<'noted' | 'too-soon' | 'absent'> {
+      const { tenant, atMs, restMs } = input;
       if (!(await getItem(table, webhookKey(tenant)))) return 'absent';
       const { ok } = await updateItem(table, {
         key: testKey(tenant),
@@ -53,7 +64,13 @@ export function createDynamoDbWebhooks(table: Table): Webhooks {
       });
       return ok ? 'noted' : 'too-soon';
     },
-    noteAttempt: async ({ tenant, url, attempt }) => {
+    /**
+     * Notes the last attempt, if the webhook is still the one of this URL and no later attempt was noted.
+     *
+     * @throws {LedgerUnavailableError}
+     */
+    async noteAttempt(input: { tenant: string; url: string; attempt: WebhookAttempt }): Promise<void> {
+      const { tenant, url, attempt } = input;
       await updateItem(table, {
         key: webhookKey(tenant),
         change: [setting({ last: { ...attempt }, lastAtMs: attempt.atMs })],
@@ -63,3 +80,5 @@ export function createDynamoDbWebhooks(table: Table): Webhooks {
     },
   };
 }
+
+export type Webhooks = ReturnType<typeof createDynamoDbWebhooks>;

@@ -78,6 +78,11 @@ export interface ExportProgress {
 /** Who asked for an export: all who see it see this, so it has no id of a token. */
 export type ExportAsker = Pick<AuditActor, 'kind' | 'name'>;
 
+export interface ExportPath {
+  readonly tenant: string;
+  readonly exportId: string;
+}
+
 /** An export, from the request to its end. */
 export interface ExportJob {
   readonly tenant: string;

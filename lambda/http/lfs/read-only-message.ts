@@ -1,5 +1,5 @@
 import { nameOfPerson } from '../../domain/person.ts';
-import type { Caller } from '../../ports/credentials.ts';
+import type { Caller } from '../../domain/token.ts';
 
 /** What somebody is told who may only read. @param verb what they wanted, such as `push`. */
 export function readOnlyMessage({ person }: Pick<Caller, 'person'>, verb: string): string {

@@ -1,7 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { isGone, type TenantRecord } from '../../domain/tenant.ts';
-import { isForRepo } from '../../domain/token.ts';
-import type { TokenRecord } from '../../ports/credentials.ts';
+import { isForRepo, type TokenRecord } from '../../domain/token.ts';
 import { authenticateToken, findToken, grantFor, isAdmin } from '../../use-cases/access/authenticate.ts';
 import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
 import { findSession, type HeldSession, type Holder } from '../../use-cases/access/session.ts';

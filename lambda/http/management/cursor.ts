@@ -1,4 +1,4 @@
-import type { DownloadPlace } from '../../ports/downloads.ts';
+import type { DownloadPlace } from '../../adapters/dynamodb/downloads.ts';
 import type { DeletionPage, ReservationPage } from '../../ports/ledger.ts';
 
 /** Bytes of the key in a cursor. A key of the store has at most 1,024, and part of them are not in the cursor. */

@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import type { AuditAction } from '../../domain/audit.ts';
 import { formatBytes } from '../../domain/bytes.ts';
 import { hasPrototypeField, parseJson } from '../../domain/json.ts';
-import type { TokenRecord } from '../../ports/credentials.ts';
+import type { TokenRecord } from '../../domain/token.ts';
 import type { RouteKey } from '../../routes.ts';
 import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../use-cases/audited.ts';
 import type { Deps } from '../../use-cases/deps.ts';

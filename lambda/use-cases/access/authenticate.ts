@@ -1,6 +1,5 @@
 import { sha256Hex } from '../../domain/hash.ts';
-import { isForRepo, sameDigest, tokenIdOf } from '../../domain/token.ts';
-import type { TokenRecord } from '../../ports/credentials.ts';
+import { isForRepo, sameDigest, type TokenRecord, tokenIdOf } from '../../domain/token.ts';
 import type { Deps } from '../deps.ts';
 
 export type TokenAccess =

@@ -1,6 +1,5 @@
 import { sha256Hex } from '../../domain/hash.ts';
-import { derivedToken, tokenIdOf } from '../../domain/token.ts';
-import type { TokenRecord, TokenScope } from '../../ports/credentials.ts';
+import { derivedToken, type TokenRecord, type TokenScope, tokenIdOf } from '../../domain/token.ts';
 import type { Deps } from '../deps.ts';
 import { claimRequest } from './request-key.ts';
 

@@ -1,7 +1,7 @@
 import { bestRule } from '../../domain/exchange-rule.ts';
 import { sha256Hex } from '../../domain/hash.ts';
 import { plainText } from '../../domain/plain-text.ts';
-import type { TokenRecord } from '../../ports/credentials.ts';
+import type { TokenRecord } from '../../domain/token.ts';
 import { audited } from '../audited.ts';
 import type { Deps } from '../deps.ts';
 import { isExpired } from './authenticate.ts';

@@ -1,4 +1,4 @@
-import { type TokenRecord, tokenUseStepMs } from '../../ports/credentials.ts';
+import { type TokenRecord, tokenUseStepMs } from '../../domain/token.ts';
 import type { Deps } from '../deps.ts';
 
 /**

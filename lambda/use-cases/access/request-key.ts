@@ -1,5 +1,5 @@
+import type { RequestKeyRecord } from '../../adapters/dynamodb/request-keys.ts';
 import { sha256Hex } from '../../domain/hash.ts';
-import type { RequestKeyRecord } from '../../ports/request-keys.ts';
 import type { Deps } from '../deps.ts';
 
 /** How long a key is remembered. Clients repeat within minutes. */

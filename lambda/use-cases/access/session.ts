@@ -1,7 +1,6 @@
 import { sha256Hex } from '../../domain/hash.ts';
-import { operatorParent, parseSession, sessionLifetimeMs } from '../../domain/session.ts';
-import { sameDigest, tokenIdOf } from '../../domain/token.ts';
-import type { SessionRecord, TokenRecord } from '../../ports/credentials.ts';
+import { operatorParent, parseSession, type SessionRecord, sessionLifetimeMs } from '../../domain/session.ts';
+import { sameDigest, type TokenRecord, tokenIdOf } from '../../domain/token.ts';
 import type { Deps } from '../deps.ts';
 import { isExpired } from './authenticate.ts';
 

@@ -1,5 +1,6 @@
 import { emptiedName } from '../../domain/deletion.ts';
-import { LedgerUnavailableError, type RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../ports/ledger.ts';
+import { LedgerUnavailableError } from '../../ports/ledger-errors.ts';
 import type { Deps } from '../deps.ts';
 
 /**

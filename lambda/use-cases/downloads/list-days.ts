@@ -1,6 +1,6 @@
+import type { DownloadDay, DownloadPlace, Downloads } from '../../adapters/dynamodb/downloads.ts';
 import { dayAfterMs, dayOf } from '../../domain/calendar.ts';
 import { compareKeys } from '../../domain/key-order.ts';
-import type { DownloadDay, DownloadPlace, Downloads } from '../../ports/downloads.ts';
 import type { Deps } from '../deps.ts';
 
 type DayInput = Parameters<Downloads['days']>[0];

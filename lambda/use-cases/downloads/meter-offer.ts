@@ -1,7 +1,10 @@
+import type { DownloadOffer, DownloadSum } from '../../adapters/dynamodb/downloads.ts';
 import { monthOf } from '../../domain/calendar.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import { type DownloadOffer, type DownloadSum, writeIdCharacters } from '../../ports/downloads.ts';
 import type { Deps } from '../deps.ts';
+
+/** Random characters of an offer's `writeId`. */
+export const writeIdCharacters = 8;
 
 /**
  * Meters what a batch offers: right before the answer, so that whatever failed until then was not metered.

@@ -1,3 +1,4 @@
+import type { PublicOffer } from '../../adapters/dynamodb/downloads.ts';
 import { monthOf, nextMonthMs } from '../../domain/calendar.ts';
 import {
   type PublicRead,
@@ -6,8 +7,8 @@ import {
   publicTokenId,
 } from '../../domain/public-read.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import { type PublicOffer, writeIdCharacters } from '../../ports/downloads.ts';
 import type { Deps } from '../deps.ts';
+import { writeIdCharacters } from './meter-offer.ts';
 import {
   type FoundDownloads,
   findDownloads,

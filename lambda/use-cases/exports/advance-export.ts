@@ -1,5 +1,6 @@
 import {
   type ExportJob,
+  type ExportPath,
   endedJob,
   failedJob,
   isFaultOfService,
@@ -8,7 +9,6 @@ import {
   plannedAnew,
 } from '../../domain/export/export-job.ts';
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
 import type { Deps } from '../deps.ts';
 import { noteFailure } from '../status/note-failure.ts';

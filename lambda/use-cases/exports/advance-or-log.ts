@@ -1,4 +1,4 @@
-import type { ExportPath } from '../../ports/export-jobs.ts';
+import type { ExportPath } from '../../domain/export/export-job.ts';
 import type { Deps } from '../deps.ts';
 
 /**

@@ -1,6 +1,5 @@
-import { type ExportJob, endedJob, isOpen } from '../../domain/export/export-job.ts';
+import { type ExportJob, type ExportPath, endedJob, isOpen } from '../../domain/export/export-job.ts';
 import { keptCrc32Path } from '../../domain/export/export-keys.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { Deps } from '../deps.ts';
 import { advanceOrLog } from './advance-or-log.ts';
 import { allExports } from './list-exports.ts';

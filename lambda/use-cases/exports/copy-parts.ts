@@ -1,4 +1,5 @@
 import type { ArchiveFormat } from '../../domain/export/archive-format.ts';
+import type { ExportPath } from '../../domain/export/export-job.ts';
 import { shardKey, shardsPrefix } from '../../domain/export/export-keys.ts';
 import { formatFor } from '../../domain/export/formats.ts';
 import type { CopyOrder, OrderedPart, OrderedVolume } from '../../domain/export/work-order.ts';
@@ -8,7 +9,6 @@ import {
   type UploadedPart,
   UploadGoneError,
 } from '../../ports/archive-store.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { Deps } from '../deps.ts';
 import { type PartWork, runParts, type WantedPart } from './run-parts.ts';
 

@@ -1,8 +1,8 @@
 import { crc32After } from '../../domain/export/crc32.ts';
+import type { ExportPath } from '../../domain/export/export-job.ts';
 import { scratchKey } from '../../domain/export/export-keys.ts';
 import type { HashOrder } from '../../domain/export/work-order.ts';
 import type { MultipartUpload } from '../../ports/archive-store.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { Deps } from '../deps.ts';
 import { forEachLimited } from '../map-limited.ts';
 

@@ -1,5 +1,4 @@
-import { type ExportJob, isOpen } from '../../domain/export/export-job.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
+import { type ExportJob, type ExportPath, isOpen } from '../../domain/export/export-job.ts';
 import type { Deps } from '../deps.ts';
 
 /** How long a function that died keeps others from planning or finishing. */

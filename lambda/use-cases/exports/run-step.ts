@@ -1,6 +1,5 @@
-import { isOpen, withFailure } from '../../domain/export/export-job.ts';
+import { type ExportPath, isOpen, withFailure } from '../../domain/export/export-job.ts';
 import { exportPrefix } from '../../domain/export/export-keys.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
 import { noteFailure } from '../status/note-failure.ts';
 import { type AdvanceDeps, advanceExport } from './advance-export.ts';

@@ -1,8 +1,13 @@
-import { type ExportJob, isOpen, openUnits, plannedAnew } from '../../domain/export/export-job.ts';
+import {
+  type ExportJob,
+  type ExportPath,
+  isOpen,
+  openUnits,
+  plannedAnew,
+} from '../../domain/export/export-job.ts';
 import { hashesKey, unitKey } from '../../domain/export/export-keys.ts';
 import type { CopyOrder, HashOrder } from '../../domain/export/work-order.ts';
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
 import { type AdvanceDeps, goOn } from './advance-export.ts';
 import { copyParts } from './copy-parts.ts';
 import { hashObjects } from './hash-objects.ts';

@@ -1,6 +1,5 @@
-import { type ExportJob, isOpen } from '../../domain/export/export-job.ts';
+import { type ExportJob, type ExportPath, isOpen } from '../../domain/export/export-job.ts';
 import { exportPrefix, workPrefix } from '../../domain/export/export-keys.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { Deps } from '../deps.ts';
 import { abortUploads, deleteBelow } from './below.ts';
 import { forgetCrc32s } from './kept-crc32s.ts';

@@ -1,12 +1,12 @@
 import {
   addProgress,
   type ExportJob,
+  type ExportPath,
   type ExportProgress,
   isUnitDone,
   noProgress,
   withUnitDone,
 } from '../../domain/export/export-job.ts';
-import type { ExportPath } from '../../ports/export-jobs.ts';
 import type { ExportStep } from '../../ports/export-queue.ts';
 import type { Deps } from '../deps.ts';
 

@@ -1,3 +1,4 @@
+import type { DownloadMonth, DownloadSum } from '../../adapters/dynamodb/downloads.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../../domain/calendar.ts';
 import { type Forecast, forecastDays, forecastOf } from '../../domain/forecast.ts';
 import {
@@ -9,7 +10,6 @@ import {
   usageDays,
 } from '../../domain/history.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { DownloadMonth, DownloadSum } from '../../ports/downloads.ts';
 import type { Deps } from '../deps.ts';
 
 /** An idle tenant is recounted once in this time, so a day that is carried was noted no longer before. */

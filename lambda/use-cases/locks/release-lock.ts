@@ -1,6 +1,6 @@
+import type { ReleaseOutcome } from '../../adapters/dynamodb/locks.ts';
 import { lockIdPattern, lockOwnerOf, ownerOfLock } from '../../domain/lock.ts';
-import type { Caller } from '../../ports/credentials.ts';
-import type { ReleaseOutcome } from '../../ports/locks.ts';
+import type { Caller } from '../../domain/token.ts';
 import { actorOf, audited } from '../audited.ts';
 import type { Deps } from '../deps.ts';
 

@@ -7,7 +7,7 @@ import {
   type RefreshState,
   settledMs,
 } from '../../domain/refresh-state.ts';
-import { NewerFormatError } from '../../ports/ledger.ts';
+import { NewerFormatError } from '../../ports/ledger-errors.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 

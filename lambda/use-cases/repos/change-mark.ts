@@ -1,6 +1,6 @@
+import type { RepoMarks } from '../../adapters/dynamodb/repo-marks.ts';
 import { isInForce, type RepoMark } from '../../domain/repo-mark.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { RepoMarks } from '../../ports/repo-marks.ts';
 import type { Deps } from '../deps.ts';
 import { isFound } from './find-repo.ts';
 

@@ -1,5 +1,5 @@
 import type { Failure, FailureReason } from '../../domain/failure.ts';
-import { LedgerUnavailableError, NewerFormatError } from '../../ports/ledger.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../ports/ledger-errors.ts';
 import { StoreUnavailableError } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
 

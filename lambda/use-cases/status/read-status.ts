@@ -15,7 +15,7 @@ import {
   storePart,
   tenantsPart,
 } from '../../domain/status.ts';
-import { NewerFormatError } from '../../ports/ledger.ts';
+import { NewerFormatError } from '../../ports/ledger-errors.ts';
 import type { GaugedQueue, QueueLevel } from '../../ports/queue-gauges.ts';
 import type { StoreProbe } from '../../ports/store-probe.ts';
 import type { Deps } from '../deps.ts';

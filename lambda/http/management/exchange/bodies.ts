@@ -1,6 +1,6 @@
 import { type ExchangeRule, wrongRule } from '../../../domain/exchange-rule.ts';
 import type { IdentityIssuer } from '../../../domain/identity-issuer.ts';
-import type { TokenRecord } from '../../../ports/credentials.ts';
+import type { TokenRecord } from '../../../domain/token.ts';
 import { iso } from '../fields.ts';
 import type { ExchangedTokenBody, ExchangeRuleBody } from './schemas.ts';
 

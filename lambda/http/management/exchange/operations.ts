@@ -1,6 +1,5 @@
-import { type ExchangeRule, wrongRule } from '../../../domain/exchange-rule.ts';
+import { type ExchangeRule, exchangeRulesMax, wrongRule } from '../../../domain/exchange-rule.ts';
 import { sha256Hex } from '../../../domain/hash.ts';
-import { exchangeRulesMax } from '../../../ports/identities.ts';
 import { problem } from '../../problems.ts';
 import { json, noContent } from '../../respond.ts';
 import { managerAccess, openManagerAccess } from '../access.ts';

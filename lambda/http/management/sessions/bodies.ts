@@ -1,4 +1,4 @@
-import type { SessionRecord } from '../../../ports/credentials.ts';
+import type { SessionRecord } from '../../../domain/session.ts';
 import type { Holder } from '../../../use-cases/access/session.ts';
 import { iso } from '../fields.ts';
 import type { SessionBody } from './schemas.ts';

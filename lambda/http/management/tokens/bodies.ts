@@ -1,4 +1,4 @@
-import type { TokenRecord } from '../../../ports/credentials.ts';
+import type { TokenRecord } from '../../../domain/token.ts';
 import { iso } from '../fields.ts';
 import type { TokenBody } from './schemas.ts';
 

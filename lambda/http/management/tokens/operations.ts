@@ -1,6 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { isListed } from '../../../domain/token.ts';
-import type { TokenRecord } from '../../../ports/credentials.ts';
+import { isListed, type TokenRecord } from '../../../domain/token.ts';
 import {
   createTokenOnce,
   createToken as createTokenUseCase,

@@ -4,7 +4,7 @@ import { createInvocations } from '../../../../lambda/adapters/system/invocation
 import { lfsError } from '../../../../lambda/http/lfs/respond.ts';
 import { respondProblem } from '../../../../lambda/http/problems.ts';
 import { json } from '../../../../lambda/http/respond.ts';
-import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/ports/ledger-errors.ts';
 import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
 import { StorageFullError } from '../../../../lambda/ports/storage-full.ts';
 import { type ErrorResponder, guard } from '../../../../lambda/runtime/guard.ts';

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { AuditUnavailableError } from '../../../../lambda/ports/audit-log.ts';
-import { LedgerUnavailableError } from '../../../../lambda/ports/ledger.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../../../../lambda/ports/ledger-errors.ts';
 import { type AuditTrail, actorOf, audited } from '../../../../lambda/use-cases/audited.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
 import { MemoryAuditLog } from '../../../support/memory/stores.ts';

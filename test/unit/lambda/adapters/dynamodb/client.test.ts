@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createDynamoDb } from '../../../../../lambda/adapters/dynamodb/client.ts';
 import { setting } from '../../../../../lambda/adapters/dynamodb/expressions.ts';
 import { batchGet, getItem, putItem, updateItem } from '../../../../../lambda/adapters/dynamodb/requests.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { answer, type Conduct, failure, reset, resetWithin, useDynamoDbServer } from './dynamodb-server.ts';
 
 const server = useDynamoDbServer();

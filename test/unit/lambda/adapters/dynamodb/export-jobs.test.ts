@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AwsServiceError } from '../../../../../lambda/adapters/aws-sdk/service-error.ts';
 import { createDynamoDbExportJobs } from '../../../../../lambda/adapters/dynamodb/export-jobs.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { wholeTenant as request } from '../../../../support/export-request.ts';
 import { FakeTable } from './fake-table.ts';
 

@@ -9,7 +9,7 @@ import { createDynamoDbLocks } from '../../../../../lambda/adapters/dynamodb/loc
 import { createDynamoDbMappedRepos } from '../../../../../lambda/adapters/dynamodb/mapped-repos.ts';
 import { createDynamoDbTokenStore } from '../../../../../lambda/adapters/dynamodb/token-store.ts';
 import { createDynamoDbWarnings } from '../../../../../lambda/adapters/dynamodb/warnings.ts';
-import { exchangeRulesMax } from '../../../../../lambda/ports/identities.ts';
+import { exchangeRulesMax } from '../../../../../lambda/domain/exchange-rule.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { FakeTable } from './fake-table.ts';
 

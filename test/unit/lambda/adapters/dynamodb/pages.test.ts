@@ -6,7 +6,7 @@ import {
   onePage,
   pagesOf,
 } from '../../../../../lambda/adapters/dynamodb/pages.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { FakeTable } from './fake-table.ts';
 
 const client = new FakeTable();

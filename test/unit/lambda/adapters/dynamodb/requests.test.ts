@@ -8,7 +8,7 @@ import {
   putItem,
   updateItem,
 } from '../../../../../lambda/adapters/dynamodb/requests.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { FakeTable } from './fake-table.ts';
 
 const mock = new FakeTable();

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { newWriteId, untilWritten } from '../../../../../lambda/adapters/dynamodb/until-written.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 
 /** The longest pauses, one after the other. */
 let pausesMs: number[] = [];

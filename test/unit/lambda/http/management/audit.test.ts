@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { auditActions } from '../../../../../lambda/domain/audit.ts';
 import { repoLimitsMax } from '../../../../../lambda/domain/tenant.ts';
 import { create, operations } from '../../../../../lambda/handlers/management.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

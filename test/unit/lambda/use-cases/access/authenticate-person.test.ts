@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { MappedRepo } from '../../../../../lambda/domain/git-host.ts';
 import { KnownPeople } from '../../../../../lambda/domain/known-people.ts';
 import { GitHostUnavailableError, type HostAnswer } from '../../../../../lambda/ports/git-hosts.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import {
   authenticatePerson,
   isForHosts,

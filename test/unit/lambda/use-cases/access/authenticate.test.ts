@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
-import { tokenUseStepMs } from '../../../../../lambda/ports/credentials.ts';
+import { tokenUseStepMs } from '../../../../../lambda/domain/token.ts';
 import {
   authenticateToken,
   findToken,

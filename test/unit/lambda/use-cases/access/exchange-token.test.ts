@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Claims, ExchangeRule } from '../../../../../lambda/domain/exchange-rule.ts';
 import { tokenIdOf } from '../../../../../lambda/domain/token.ts';
-import { AuditUnavailableError } from '../../../../../lambda/ports/audit-log.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { authenticateToken } from '../../../../../lambda/use-cases/access/authenticate.ts';
 import { exchangeToken } from '../../../../../lambda/use-cases/access/exchange-token.ts';
 import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';

@@ -4,7 +4,7 @@ import { newCleanup } from '../../../../../lambda/domain/cleanup/cleanup.ts';
 import { keepSetKey } from '../../../../../lambda/domain/cleanup/cleanup-keys.ts';
 import { prefixesOf } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import type { ListPageRequest } from '../../../../../lambda/ports/object-listing.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { CleanupDeps } from '../../../../../lambda/use-cases/cleanup/cleanup-deps.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Downloads } from '../../../../../lambda/ports/downloads.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import type { Downloads } from '../../../../../lambda/adapters/dynamodb/downloads.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import {
   type OfferDownloadOutcome,

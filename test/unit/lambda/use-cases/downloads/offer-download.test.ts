@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { Downloads } from '../../../../../lambda/adapters/dynamodb/downloads.ts';
 import { emptiedName } from '../../../../../lambda/domain/deletion.ts';
-import type { Downloads } from '../../../../../lambda/ports/downloads.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { offerDownload } from '../../../../../lambda/use-cases/downloads/offer-download.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { publicObjectBytesMin } from '../../../../../lambda/domain/public-read.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { offerPublicly } from '../../../../../lambda/use-cases/downloads/offer-publicly.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';

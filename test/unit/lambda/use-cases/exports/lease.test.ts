@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import type { ExportJobs } from '../../../../../lambda/adapters/dynamodb/export-jobs.ts';
 import { newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
-import type { ExportJobs } from '../../../../../lambda/ports/export-jobs.ts';
 import {
   ExportBusyError,
   ExportLease,

@@ -1,11 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
+import type { ExportJobs } from '../../../../../lambda/adapters/dynamodb/export-jobs.ts';
 import { exportIdPattern } from '../../../../../lambda/domain/export/export-id.ts';
 import { requestKey } from '../../../../../lambda/domain/export/export-keys.ts';
 import {
   decodeRequested,
   type RequestedObject,
 } from '../../../../../lambda/domain/export/requested-objects.ts';
-import type { ExportJobs } from '../../../../../lambda/ports/export-jobs.ts';
 import { requestIdOf } from '../../../../../lambda/use-cases/access/request-key.ts';
 import { cancelExport } from '../../../../../lambda/use-cases/exports/cancel-export.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';

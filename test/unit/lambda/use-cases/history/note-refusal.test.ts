@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { History } from '../../../../../lambda/adapters/dynamodb/history.ts';
 import { RefusalTally } from '../../../../../lambda/domain/refusal-tally.ts';
-import type { History } from '../../../../../lambda/ports/history.ts';
 import { noteRefusal } from '../../../../../lambda/use-cases/history/note-refusal.ts';
 import { readHistory } from '../../../../../lambda/use-cases/history/read-history.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';

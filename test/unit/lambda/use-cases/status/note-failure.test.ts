@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import {
   noteFailedRecount,

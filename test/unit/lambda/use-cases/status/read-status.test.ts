@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { noRefreshState } from '../../../../../lambda/domain/refresh-state.ts';
-import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { QueueGauge } from '../../../../../lambda/ports/queue-gauges.ts';
 import { noteFailedRecount } from '../../../../../lambda/use-cases/status/note-failure.ts';

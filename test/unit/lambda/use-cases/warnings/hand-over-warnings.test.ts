@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import type { Warnings } from '../../../../../lambda/adapters/dynamodb/warnings.ts';
 import type { WarningEvent } from '../../../../../lambda/domain/warning.ts';
-import type { Warnings } from '../../../../../lambda/ports/warnings.ts';
 import { handOverWarnings } from '../../../../../lambda/use-cases/warnings/hand-over-warnings.ts';
 import { memoryDeps, recordingWebhookQueue } from '../../../../support/memory/deps.ts';
 import { MemoryWarnings } from '../../../../support/memory/stores.ts';

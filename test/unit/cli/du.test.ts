@@ -1,23 +1,29 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerDu } from '../../../cli/commands/du.ts';
 import { parseS3Url } from '../../../cli/du/s3-url.ts';
-import { ListServer } from '../../support/list-server/server.ts';
+import { ListedBuckets } from '../../support/listed-buckets.ts';
+import { errorReply, LyingStore } from '../../support/lying-store.ts';
+import { hashNames } from '../../support/round-listing.ts';
+import { credentials } from '../../support/store-fixture.ts';
 
-const server = new ListServer();
+const listed = new ListedBuckets();
+const objects = hashNames(4000, 1).map((name, index) => ({ key: `acme/app/${name}`, sizeBytes: 1 + index }));
+const bytes = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+listed.add('n4000', objects);
+let store: LyingStore;
 let endpoint = '';
 beforeAll(async () => {
-  endpoint = `http://127.0.0.1:${await server.listen()}`;
+  store = await LyingStore.start(listed.faults);
+  endpoint = store.url;
   // The adapter's credentials come by the SDK's own chain, which looks here first.
-  process.env['AWS_ACCESS_KEY_ID'] = 'key';
-  process.env['AWS_SECRET_ACCESS_KEY'] = 'secret';
+  process.env['AWS_ACCESS_KEY_ID'] = credentials.accessKeyId;
+  process.env['AWS_SECRET_ACCESS_KEY'] = credentials.secretAccessKey;
 });
 afterAll(async () => {
   delete process.env['AWS_ACCESS_KEY_ID'];
   delete process.env['AWS_SECRET_ACCESS_KEY'];
-  await server.close();
+  await store.stop();
 });
 
 async function run(...args: string[]): Promise<string> {
@@ -42,7 +48,6 @@ async function run(...args: string[]): Promise<string> {
 
 describe('du', () => {
   it('counts what is below a path', async () => {
-    const bytes = server.keySet(4000).totalBytes;
     const text = await run('s3://n4000/acme/app', '--endpoint', endpoint);
     expect(text).toContain('in 4,000 objects, counted with 5 requests in ');
     expect(text.replaceAll(',', '')).toContain(`(${bytes} bytes)`);
@@ -60,7 +65,7 @@ describe('du', () => {
       bucket: 'n4000',
       prefix: '',
       objects: 4000,
-      bytes: server.keySet(4000).totalBytes,
+      bytes,
     });
   });
 
@@ -95,15 +100,10 @@ it.each([
   [403, 'RequestTimeTooSkewed', /The clock of .* differs too much/],
   [404, 'NoSuchBucket', /There is no bucket b-1/],
 ])('%i %s ends with what is wrong', async (status, code, message) => {
-  const refusing = createServer((_request, response) => {
-    const headers = status === 301 ? { 'x-amz-bucket-region': 'eu-west-1' } : {};
-    response.writeHead(status, headers).end(`<Error><Code>${code}</Code></Error>`);
-  });
-  await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
-  const url = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`;
-  await expect(run('s3://b-1', '--endpoint', url)).rejects.toThrow(message);
-  refusing.closeAllConnections();
-  refusing.close();
+  const headers = status === 301 ? { 'x-amz-bucket-region': 'eu-west-1' } : {};
+  const refusing = await LyingStore.start({ instead: () => ({ ...errorReply(status, code), headers }) });
+  await expect(run('s3://b-1', '--endpoint', refusing.url)).rejects.toThrow(message);
+  await refusing.stop();
 });
 
 it.each([

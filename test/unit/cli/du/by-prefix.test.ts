@@ -1,21 +1,25 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { folderOf } from '../../../../cli/du/folder-parts.ts';
 import { bucketShapes } from '../../../support/bucket-shapes.ts';
-import { NamesServer } from '../../../support/list-server/names-server.ts';
+import { ListedBuckets } from '../../../support/listed-buckets.ts';
+import { LyingStore } from '../../../support/lying-store.ts';
 import { hashNames } from '../../../support/round-listing.ts';
+import { credentials } from '../../../support/store-fixture.ts';
 import { cli } from '../harness.ts';
 
-const server = new NamesServer();
+const server = new ListedBuckets();
+let store: LyingStore;
 let endpoint = '';
 beforeAll(async () => {
-  process.env['AWS_ACCESS_KEY_ID'] = 'key';
-  process.env['AWS_SECRET_ACCESS_KEY'] = 'secret';
-  endpoint = await server.listen();
+  process.env['AWS_ACCESS_KEY_ID'] = credentials.accessKeyId;
+  process.env['AWS_SECRET_ACCESS_KEY'] = credentials.secretAccessKey;
+  store = await LyingStore.start(server.faults);
+  endpoint = store.url;
 });
 afterAll(async () => {
   delete process.env['AWS_ACCESS_KEY_ID'];
   delete process.env['AWS_SECRET_ACCESS_KEY'];
-  await server.close();
+  await store.stop();
 });
 afterEach(() => server.reset());
 

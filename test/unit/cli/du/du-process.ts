@@ -3,6 +3,7 @@ import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { plainEnvironment, run } from '../../../support/process.ts';
+import { credentials } from '../../../support/store-fixture.ts';
 
 const root = path.join(import.meta.dirname, '../../../..');
 
@@ -34,7 +35,8 @@ export async function buildCli(): Promise<BuiltCli> {
   const args = ['--import', 'tsx', path.join(root, 'cli/bundle.ts'), script];
   const built = await run(process.execPath, args, { cwd: root, env, timeoutMs: 60_000 });
   if (built.code !== 0) throw new Error(`The command line could not be built:\n${built.err}`);
-  const keys = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret', HOME: folder };
+  const { accessKeyId, secretAccessKey } = credentials;
+  const keys = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, HOME: folder };
   return {
     start: (duArgs) => startDu([script, 'du', ...duArgs], { ...env, ...keys }),
     remove: () => rm(folder, { recursive: true, force: true }),

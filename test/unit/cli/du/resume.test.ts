@@ -4,9 +4,11 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { folderOf } from '../../../../cli/du/folder-parts.ts';
 import { bucketShapes } from '../../../support/bucket-shapes.ts';
-import { NamesServer } from '../../../support/list-server/names-server.ts';
+import { ListedBuckets } from '../../../support/listed-buckets.ts';
+import { LyingStore } from '../../../support/lying-store.ts';
 import { Random } from '../../../support/random.ts';
 import { hashNames, type ListedObject } from '../../../support/round-listing.ts';
+import { credentials } from '../../../support/store-fixture.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 import { cli as runCommandLine } from '../harness.ts';
 import { type BuiltCli, buildCli, type DuEnded } from './du-process.ts';
@@ -14,7 +16,8 @@ import { type BuiltCli, buildCli, type DuEnded } from './du-process.ts';
 const timeoutMs = 120_000;
 const random = new Random(20_261_122);
 const folderFor = useTempFolders();
-const server = new NamesServer();
+const server = new ListedBuckets();
+let store: LyingStore;
 let cli: BuiltCli;
 let endpoint = '';
 let file = '';
@@ -29,19 +32,20 @@ function fill(bucket: string, names: readonly string[]): void {
 }
 
 beforeAll(async () => {
-  process.env['AWS_ACCESS_KEY_ID'] = 'key';
-  process.env['AWS_SECRET_ACCESS_KEY'] = 'secret';
+  process.env['AWS_ACCESS_KEY_ID'] = credentials.accessKeyId;
+  process.env['AWS_SECRET_ACCESS_KEY'] = credentials.secretAccessKey;
   fill('hashes', hashNames(60_000, 3));
   fill('folders', bucketShapes.find(({ title }) => title.startsWith('a tree of 4 levels'))?.names() ?? []);
   fill('small', hashNames(3000, 4));
   fill('few', hashNames(18_000, 5));
-  endpoint = await server.listen();
+  store = await LyingStore.start(server.faults);
+  endpoint = store.url;
   cli = await buildCli();
 }, timeoutMs);
 afterAll(async () => {
   delete process.env['AWS_ACCESS_KEY_ID'];
   delete process.env['AWS_SECRET_ACCESS_KEY'];
-  await server.close();
+  await store.stop();
   await cli.remove();
 });
 beforeEach(() => {

@@ -4,8 +4,8 @@ import { createServer } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { listenOnLoopback } from '../../local/system/loopback-server.ts';
-import { firstObjects } from '../../test/support/list-server/key-set.ts';
-import { ListServer } from '../../test/support/list-server/server.ts';
+import { firstObjects } from '../list-server/keys.ts';
+import { ListServer } from '../list-server/server.ts';
 import { adminToken, isStored, repo, storedBytes, tenant } from './world.ts';
 
 /** Time to the first byte of each service. The table's own work comes on top. */

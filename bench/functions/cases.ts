@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { FunctionName, RouteKey } from '../../lambda/routes.ts';
-import { firstObjects } from '../../test/support/list-server/key-set.ts';
-import { keySetOf } from '../../test/support/list-server/server.ts';
+import { firstObjects } from '../list-server/keys.ts';
+import { keySetOf } from '../list-server/server.ts';
 import type { Seen } from './backend.ts';
 import { apiEvent, queueEvent } from './events.ts';
 import type { Standing } from './seed.ts';

@@ -11,7 +11,7 @@ import { mapLimited } from '../../lambda/use-cases/map-limited.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
 import { Random } from '../../test/support/random.ts';
 import { bundleProcess, forkBundle } from '../child/bundle.ts';
-import type { ListServerProcess } from '../scan/list-server.ts';
+import type { ListServerProcess } from '../list-server/process.ts';
 import { startServer } from './bench-giant.ts';
 import { readNumbers } from './options.ts';
 import { WorkerPool } from './worker-pool.ts';

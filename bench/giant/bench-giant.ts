@@ -1,7 +1,7 @@
 import { formatNumber, formatTable } from '../../cost/tables.ts';
 import { bundleProcess, forkBundle } from '../child/bundle.ts';
 import { Child } from '../child/child.ts';
-import type { ListServerApi, ListServerProcess } from '../scan/list-server.ts';
+import type { ListServerApi, ListServerProcess } from '../list-server/process.ts';
 import { readNumbers } from './options.ts';
 import { showProgress } from './progress.ts';
 import type { Sample, ScanApi, ScanRun } from './scan-process.ts';
@@ -46,7 +46,7 @@ export async function benchGiant(
 
 /** The list server, as fast as it can be. */
 export async function startServer(): Promise<ListServerProcess> {
-  const bundle = await bundleProcess(new URL('../scan/list-server.ts', import.meta.url));
+  const bundle = await bundleProcess(new URL('../list-server/process.ts', import.meta.url));
   return Child.of<ListServerApi, string>(forkBundle(bundle, []));
 }
 

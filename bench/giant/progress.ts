@@ -1,5 +1,5 @@
 import { formatNumber } from '../../cost/tables.ts';
-import type { ListServerProcess } from '../scan/list-server.ts';
+import type { ListServerProcess } from '../list-server/process.ts';
 
 const everyMs = 2_000;
 

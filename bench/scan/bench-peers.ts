@@ -1,8 +1,8 @@
 import { formatNumber, formatTable } from '../../cost/tables.ts';
 import { Child } from '../child/child.ts';
 import { readNumbers } from '../giant/options.ts';
+import type { ListServerProcess } from '../list-server/process.ts';
 import { installedTools, runTool, toolNames } from './external-tools.ts';
-import type { ListServerProcess } from './list-server.ts';
 import type { SubjectKind } from './subject.ts';
 import { bundleSubjects, startSubject } from './subject-process.ts';
 
@@ -26,7 +26,7 @@ export async function benchPeers(
 ): Promise<unknown> {
   const { keys } = readNumbers(options, { keys: 300_000 });
   await bundleSubjects();
-  const server: ListServerProcess = await Child.fork(new URL('list-server.ts', import.meta.url));
+  const server: ListServerProcess = await Child.fork(new URL('../list-server/process.ts', import.meta.url));
   const bytes = await server.call('prepare', keys);
   const peers: Peer[] = [];
   const measure = async (name: string, run: () => Promise<Omit<Peer, 'name' | 'requests'> & Counted>) => {

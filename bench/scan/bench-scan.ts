@@ -1,11 +1,11 @@
 import { cpus } from 'node:os';
 import { formatNumber, formatTable, median } from '../../cost/tables.ts';
 import { Child } from '../child/child.ts';
+import type { ListServerProcess } from '../list-server/process.ts';
 import { writeChart } from './chart.ts';
 import { createCpuQuota } from './cpu-quota.ts';
 import { installedTools, runTool } from './external-tools.ts';
 import { checkFigures } from './figures.ts';
-import type { ListServerProcess } from './list-server.ts';
 import type { Measured } from './measured.ts';
 import type { RunRequest, RunResult } from './run-subject.ts';
 import { measureServer } from './server-limits.ts';
@@ -54,7 +54,7 @@ const conditions: readonly Condition[] = [
 export async function benchScan(print: (text: string) => void, options: readonly string[]): Promise<unknown> {
   const keysMax = Number(/^--keys-max=(\d+)$/.exec(options.join(' '))?.[1] ?? Number.POSITIVE_INFINITY);
   await bundleSubjects();
-  const server: ListServerProcess = await Child.fork(new URL('list-server.ts', import.meta.url));
+  const server: ListServerProcess = await Child.fork(new URL('../list-server/process.ts', import.meta.url));
   for (const keys of sizes) if (keys <= keysMax) await server.call('prepare', keys);
   print(`${cpus().length} cores, ${cpus()[0]?.model}, Node ${process.version}\n`);
   const measured: Measured[] = [];

@@ -1,5 +1,5 @@
 import { Agent, get } from 'node:http';
-import type { ListServerProcess } from './list-server.ts';
+import type { ListServerProcess } from '../list-server/process.ts';
 
 export interface ServerLimits {
   readonly pagesPerSecond: number;

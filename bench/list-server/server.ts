@@ -1,30 +1,17 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { Random } from '../random.ts';
-import { firstAfter, type KeySet, keyAt, makeKeySet } from './key-set.ts';
-import { VastKeySet } from './vast-keys.ts';
-
-/** How a request can fail. */
-export type Fault = 'slow-down' | 'error-200' | 'drop' | 'cut' | 'cut-politely';
+import { Random } from '../../test/support/random.ts';
+import { firstAfter, type KeySet, keyAt, makeKeySet, VastKeySet } from './keys.ts';
 
 export interface Behaviour {
   /** Median time to the first byte. */
   readonly latencyMs: number;
   /** The standard deviation of the latency's logarithm. 0: every answer takes the median. */
   readonly latencySigma: number;
-  /** The share of requests that fail, from 0 to 1. */
-  readonly faultRate: number;
-  readonly faults: readonly Fault[];
   readonly seed: number;
 }
 
-const goodBehaviour: Behaviour = {
-  latencyMs: 0,
-  latencySigma: 0,
-  faultRate: 0,
-  faults: ['slow-down', 'error-200', 'drop', 'cut', 'cut-politely'],
-  seed: 1,
-};
+const goodBehaviour: Behaviour = { latencyMs: 0, latencySigma: 0, seed: 1 };
 
 /** The objects of the bucket `n{count}`: always the same. */
 export function keySetOf(count: number): KeySet {
@@ -94,42 +81,19 @@ export class ListServer {
       return;
     }
     this.requests += 1;
-    const { latencyMs, latencySigma, faultRate, faults } = this.#behaviour;
+    const { latencyMs, latencySigma } = this.#behaviour;
     const waitMs = latencyMs * Math.exp(latencySigma * this.#normal());
-    const fault = this.#random.chance(faultRate) ? faults[this.#random.uint32() % faults.length] : undefined;
     if (waitMs > 0) await new Promise((resolve) => setTimeout(resolve, waitMs));
-    if (fault === 'drop') {
-      request.socket.destroy();
-      return;
-    }
-    if (fault === 'slow-down') {
-      response.writeHead(503, { 'content-type': 'application/xml' });
-      response.end('<Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>');
-      return;
-    }
     const page =
       kind === 'v'
         ? vastPageOf(this.vastKeys(Number(count)), url.searchParams)
         : pageOf(this.keySet(Number(count)), url.searchParams);
     if (page.release) response.once('finish', page.release);
-    this.#send(response, page, fault);
-  }
-
-  #send(response: ServerResponse, page: Page, fault: Fault | undefined): void {
     response.writeHead(200, { 'content-type': 'application/xml' });
     response.socket?.cork();
-    if (fault === 'error-200') {
-      response.end('<Error><Code>InternalError</Code><Message>We failed. Try again.</Message></Error>');
-    } else if (fault === undefined) {
-      response.write(page.head);
-      if (page.entries.length > 0) response.write(page.entries);
-      response.end('</ListBucketResult>');
-    } else {
-      response.write(page.head);
-      const cut = page.entries.subarray(0, Math.floor(page.entries.length * this.#random.next()));
-      if (fault === 'cut-politely') response.end(cut);
-      else response.write(cut, () => response.destroy());
-    }
+    response.write(page.head);
+    if (page.entries.length > 0) response.write(page.entries);
+    response.end('</ListBucketResult>');
     response.socket?.uncork();
   }
 

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { VastKeySet } from '../../../../bench/list-server/keys.ts';
+import { ListServer } from '../../../../bench/list-server/server.ts';
 import { BucketClient } from '../../../../lambda/adapters/s3/client.ts';
 import { ScanListing } from '../../../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 import { createPathScan } from '../../../../lambda/use-cases/scan/path-scan.ts';
-import { ListServer } from '../../../support/list-server/server.ts';
-import { VastKeySet } from '../../../support/list-server/vast-keys.ts';
 import { Random } from '../../../support/random.ts';
 
 const prefix = 'acme/app/';

@@ -1,6 +1,6 @@
-import { type Behaviour, ListServer } from '../../test/support/list-server/server.ts';
 import type { Child } from '../child/child.ts';
 import { serve } from '../child/serve.ts';
+import { type Behaviour, ListServer } from './server.ts';
 
 const server = new ListServer();
 

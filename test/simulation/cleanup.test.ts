@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { runCleanup } from './cleanup.ts';
 import { Violation } from './invariants.ts';
-import { cleanupMutants } from './mutants-cleanup.ts';
+import { cleanupMutants, slowNotes } from './mutants-cleanup.ts';
 
 /** How often each of these must happen at least, in all histories. A simulation in which nothing happens proves nothing. */
 const least = { pushes: 5_000, renamed: 1_000, runs: 150, deleted: 300, lateWrites: 100, kills: 100 };
@@ -17,6 +17,10 @@ describe('a clean-up, while people push', () => {
     }
     for (const [name, count] of Object.entries(least))
       expect(total.get(name), name).toBeGreaterThanOrEqual(count);
+  });
+
+  it('goes on if batches take long to note what they name', { timeout: 180_000 }, async () => {
+    for (let seed = 0; seed < 6; seed += 1) await runCleanup(seed, slowNotes);
   });
 
   it.each(cleanupMutants)('$name is caught within $seeds seeds', { timeout: 180_000 }, async (each) => {

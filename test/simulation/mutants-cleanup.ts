@@ -1,4 +1,7 @@
+import { prefixBytes } from '../../lambda/domain/cleanup/prefixes.ts';
 import type { SeenNote } from '../../lambda/domain/cleanup/watch.ts';
+import type { Deletion } from '../../lambda/domain/deletion.ts';
+import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { CleanupMutant } from './cleanup.ts';
 import { replacing } from './replacing.ts';
 import type { World } from './world.ts';
@@ -73,6 +76,66 @@ const seenByTheEnd: CleanupMutant = {
 /** Folder of a selection → when it ended. */
 const seenAt = new Map<string, number>();
 
+/**
+ * A batch's writes take long, which is no mistake: it asks the store before a deletion, and what it notes lands after that has
+ * ended. Only the record tells it then what is gone.
+ */
+function withSlowNotes(mistake: (ledger: Ledger) => Ledger): CleanupMutant {
+  const slowMs = 20_000;
+  return {
+    ledger: (ledger, world) =>
+      replacing(mistake(ledger), {
+        noteSeen: async (input) => {
+          await world.wait(slowMs);
+          return ledger.noteSeen(input);
+        },
+        putReservation: async (input) => {
+          if (input.reservation.state === 'pending') await world.wait(slowMs);
+          return ledger.putReservation(input);
+        },
+      }),
+  };
+}
+
+/** Not a mistake: nothing goes wrong. */
+export const slowNotes = withSlowNotes((ledger) => ledger);
+
+/** What a clean-up has deleted leaves a record that is changed. */
+const recording = (change: (prefixes: string) => string) =>
+  withSlowNotes((ledger) =>
+    replacing(ledger, {
+      endDeletion: ({ prefixes, ...input }) =>
+        ledger.endDeletion({ ...input, ...(prefixes !== undefined && { prefixes: change(prefixes) }) }),
+    }),
+  );
+
+const withoutNames = recording(() => '');
+
+/** The last bytes of each oid come first. */
+const ofOtherBytes = recording((prefixes) => Buffer.from(prefixes, 'base64').reverse().toString('base64'));
+
+/** Only the first object of each deletion. */
+const ofOne = recording((prefixes) =>
+  Buffer.from(prefixes, 'base64').subarray(0, prefixBytes).toString('base64'),
+);
+
+/** A batch knows records by whole names alone, as older versions do. */
+const unread = withSlowNotes((ledger) =>
+  replacing(ledger, {
+    deletionsOf: async function* (path) {
+      for await (const page of ledger.deletionsOf(path)) yield page.map(withoutPrefixes);
+    },
+    deletionsNaming: async (input) => (await ledger.deletionsNaming(input)).map(withoutPrefixes),
+  }),
+);
+
+const withoutPrefixes = ({ prefixes: _, ...deletion }: Deletion): Deletion => deletion;
+
+/** The record goes with the deletion, as that of a closed repo does. */
+const notKept = withSlowNotes((ledger) =>
+  replacing(ledger, { endDeletion: (input) => ledger.endDeletion({ ...input, keptUntilMs: null }) }),
+);
+
 export const cleanupMutants: readonly { name: string; mutant: CleanupMutant; seeds: number }[] = [
   { name: 'a clean-up without a watch', mutant: noWatch, seeds: 10 },
   { name: 'a snapshot before the watch', mutant: { isSnapshotFirst: true }, seeds: 10 },
@@ -80,4 +143,9 @@ export const cleanupMutants: readonly { name: string; mutant: CleanupMutant; see
   { name: 'what is named, noted after deletions were read', mutant: notedAfterDeletions, seeds: 60 },
   { name: 'what was seen, read at the end of the listing', mutant: seenByTheEnd, seeds: 60 },
   { name: 'a deletion that outlives its watch', mutant: outlivesWatch, seeds: 30 },
+  { name: 'a record without names', mutant: withoutNames, seeds: 60 },
+  { name: 'a record of other bytes', mutant: ofOtherBytes, seeds: 60 },
+  { name: 'a record of one object', mutant: ofOne, seeds: 60 },
+  { name: 'a record that batches do not read', mutant: unread, seeds: 60 },
+  { name: 'a record that is not kept', mutant: notKept, seeds: 60 },
 ];

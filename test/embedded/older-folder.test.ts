@@ -9,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { openKeptMessages, openKeptRecounts } from '../../local/background/queue-items.ts';
 import { openDataFolder } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
-import { canTrace, traceOf } from '../support/strace.ts';
+import { describeTraced, traceOf } from '../support/strace.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
@@ -89,26 +89,27 @@ describe('a data folder of before', { timeout: 240_000 }, () => {
     expect(seen.size).toBe(2);
   });
 
-  it('is on the disk before it has its name, and its format before that', async (context) => {
-    if (!canTrace()) return context.skip('No strace here.');
-    const dataPath = unpack('272d26e');
-    const trace = join(tempFolder(), 'trace');
-    const calls = ['fsync', 'fdatasync', 'rename', 'renameat', 'renameat2'];
-    await run('strace', traceOf({ file: trace, calls, program: [child, dataPath] }));
-    const lines = readFileSync(trace, 'utf8').split('\n');
-    const placeOf = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
-    const renamed = placeOf(/rename\w*\(.*table\.unfinished", .*table"/);
-    const claimed = placeOf(/rename\w*\(.*format\.json"/);
-    expect(claimed).toBeGreaterThan(0);
-    expect(renamed).toBeGreaterThan(claimed);
-    const synced = lines
-      .slice(0, claimed)
-      .flatMap((line) => /f(?:data)?sync\(\d+<(.*)>/.exec(line)?.[1]?.split('/table.unfinished')[1] ?? []);
-    for (const name of readdirSync(join(dataPath, 'table'))) expect(synced).toContain(`/${name}`);
-    expect(synced).toContain('');
-    expect(
-      lines.slice(claimed).some((line) => line.includes(`sync(`) && line.includes(`<${dataPath}>`)),
-    ).toBe(true);
+  describeTraced('traced', () => {
+    it('is on the disk before it has its name, and its format before that', async () => {
+      const dataPath = unpack('272d26e');
+      const trace = join(tempFolder(), 'trace');
+      const calls = ['fsync', 'fdatasync', 'rename', 'renameat', 'renameat2'];
+      await run('strace', traceOf({ file: trace, calls, program: [child, dataPath] }));
+      const lines = readFileSync(trace, 'utf8').split('\n');
+      const placeOf = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
+      const renamed = placeOf(/rename\w*\(.*table\.unfinished", .*table"/);
+      const claimed = placeOf(/rename\w*\(.*format\.json"/);
+      expect(claimed).toBeGreaterThan(0);
+      expect(renamed).toBeGreaterThan(claimed);
+      const synced = lines
+        .slice(0, claimed)
+        .flatMap((line) => /f(?:data)?sync\(\d+<(.*)>/.exec(line)?.[1]?.split('/table.unfinished')[1] ?? []);
+      for (const name of readdirSync(join(dataPath, 'table'))) expect(synced).toContain(`/${name}`);
+      expect(synced).toContain('');
+      expect(
+        lines.slice(claimed).some((line) => line.includes(`sync(`) && line.includes(`<${dataPath}>`)),
+      ).toBe(true);
+    });
   });
 
   it('has in its table what lay in the files of its queues', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { push } from '../support/lfs-client.ts';
-import { canTrace, traceOf } from '../support/strace.ts';
+import { describeTraced, traceOf } from '../support/strace.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 import { demoTokenIn } from './child-stack.ts';
 
@@ -43,37 +43,39 @@ async function startTraced(data: string) {
   throw new Error(`It ended before it was ready: ${out}`);
 }
 
-it('npm start answers nothing that it has not synced', { timeout: 180_000 }, async (context) => {
-  if (!canTrace()) return context.skip('No strace here.');
-  const data = join(tempFolder(), 'data');
-  const { url, end, lines } = await startTraced(data);
-  const place = { url, token: demoTokenIn(data) };
-  const pushes = 5;
-  for (let number = 0; number < pushes; number += 1) await push(place, `object ${number}`);
-  await end();
+describeTraced('npm start', () => {
+  it('answers nothing that it has not synced', { timeout: 180_000 }, async () => {
+    const data = join(tempFolder(), 'data');
+    const { url, end, lines } = await startTraced(data);
+    const place = { url, token: demoTokenIn(data) };
+    const pushes = 5;
+    for (let number = 0; number < pushes; number += 1) await push(place, `object ${number}`);
+    await end();
 
-  /** Of each request in turn, what was synced between its arrival and its answer. */
-  const answers: { request: string; synced: string[] }[] = [];
-  /** What a thread is syncing. */
-  const syncing = new Map<string, string>();
-  let request: string | undefined;
-  let synced: string[] = [];
-  for (const line of lines()) {
-    const thread = line.split(' ')[0] ?? '';
-    const begun = /(?:fsync|fdatasync)\(\d+<(.*?)>/.exec(line)?.[1];
-    if (begun !== undefined) syncing.set(thread, begun);
-    if (/sync(\(.*\)| resumed.*\)) += 0$/.test(line)) synced.push(syncing.get(thread) ?? '');
-    const asked = /read\(\d+<.*>, "(POST|PUT) (\S+)/.exec(line);
-    if (asked) [request, synced] = [`${asked[1]} ${asked[2]?.replace(/[?].*/, '')}`, []];
-    if (request !== undefined && /writev?\(.*"HTTP\/1\.1 200/.test(line)) {
-      answers.push({ request, synced });
-      request = undefined;
+    /** Of each request in turn, what was synced between its arrival and its answer. */
+    const answers: { request: string; synced: string[] }[] = [];
+    /** What a thread is syncing. */
+    const syncing = new Map<string, string>();
+    let request: string | undefined;
+    let synced: string[] = [];
+    for (const line of lines()) {
+      const thread = line.split(' ')[0] ?? '';
+      const begun = /(?:fsync|fdatasync)\(\d+<(.*?)>/.exec(line)?.[1];
+      if (begun !== undefined) syncing.set(thread, begun);
+      if (/sync(\(.*\)| resumed.*\)) += 0$/.test(line)) synced.push(syncing.get(thread) ?? '');
+      // A call during which another thread's ended has two lines.
+      const asked = /read(?:\(\d+<.*>,| resumed>) ?"(POST|PUT) (\S+)/.exec(line);
+      if (asked) [request, synced] = [`${asked[1]} ${asked[2]?.replace(/[?].*/, '')}`, []];
+      if (request !== undefined && /writev?\(.*"HTTP\/1\.1 200/.test(line)) {
+        answers.push({ request, synced });
+        request = undefined;
+      }
     }
-  }
-  const ofTable = ({ synced: files }: { synced: readonly string[] }) =>
-    files.filter((file) => /\/table\/\d+\.log$/.test(file)).length;
-  const batches = answers.filter((answer) => answer.request.endsWith('/objects/batch'));
-  expect(batches.length).toBe(pushes);
-  // The quota, the reservation, and that its URLs are issued.
-  for (const batch of batches) expect(ofTable(batch)).toBeGreaterThanOrEqual(3);
+    const ofTable = ({ synced: files }: { synced: readonly string[] }) =>
+      files.filter((file) => /\/table\/\d+\.log$/.test(file)).length;
+    const batches = answers.filter((answer) => answer.request.endsWith('/objects/batch'));
+    expect(batches.length).toBe(pushes);
+    // The quota, the reservation, and that its URLs are issued.
+    for (const batch of batches) expect(ofTable(batch)).toBeGreaterThanOrEqual(3);
+  });
 });

@@ -1,7 +1,14 @@
 import { spawnSync } from 'node:child_process';
+import { describeWith } from './describe-with.ts';
 
-/** Whether this machine has strace, and lets it trace. */
-export const canTrace = () => spawnSync('strace', ['-o', '/dev/null', 'true']).status === 0;
+/** Tests that trace a program. Without strace, or where it may not trace, they fail in CI, and are skipped elsewhere. */
+export function describeTraced(title: string, body: () => void): void {
+  const { error, status, stderr } = spawnSync('strace', ['-o', '/dev/null', 'true']);
+  const missing = error
+    ? 'strace is missing. Install it: apt-get install strace'
+    : `The system doesn't let it trace: ${String(stderr).trim()}`;
+  describeWith({ title, found: status === 0 || undefined, missing }, body);
+}
 
 /**
  * The arguments of strace for a program of TypeScript and its threads. Each call has the path of its file.

@@ -5,7 +5,7 @@ import { escapeUri, type StoreRequest } from './signed-request.ts';
 /** Most entries (keys and common prefixes together) of one page, as on S3. */
 export const pageEntriesMax = 1000;
 
-export interface IndexPageRequest {
+interface PageRequest {
   readonly prefix: string;
   readonly startAfter?: string | undefined;
   readonly continuationToken?: string | undefined;
@@ -14,10 +14,10 @@ export interface IndexPageRequest {
   readonly delimiter?: string | undefined;
 }
 
-export interface IndexPage<V> {
+interface Page<V> {
   readonly entries: readonly { readonly key: string; readonly value: V }[];
   readonly commonPrefixes: readonly string[];
-  readonly isTruncated: boolean;
+  /** Undefined: this is the last page. */
   readonly nextContinuationToken: string | undefined;
 }
 
@@ -54,43 +54,38 @@ export class KeyIndex<V> {
   }
 
   /** @throws {S3Error} InvalidArgument if the continuation token isn't from a page of this index. */
-  page(request: IndexPageRequest): IndexPage<V> {
+  page(request: PageRequest): Page<V> {
     const entriesMax = Math.min(request.maxKeys ?? pageEntriesMax, pageEntriesMax);
     const entries: { key: string; value: V }[] = [];
     const commonPrefixes: string[] = [];
-    let resume: Position | undefined;
+    let last = '';
     let index = this.#start(request);
-    // S3 answers max-keys=0 with an empty page that is not truncated.
+    // S3 answers max-keys=0 with an empty page that isn't truncated.
     while (entriesMax > 0) {
       const key = this.#keys[index];
       if (key === undefined || !key.startsWith(request.prefix)) break;
-      if (entries.length + commonPrefixes.length === entriesMax) {
-        return { entries, commonPrefixes, isTruncated: true, nextContinuationToken: encodePosition(resume) };
-      }
+      if (entries.length + commonPrefixes.length === entriesMax)
+        return { entries, commonPrefixes, nextContinuationToken: tokenAfter(last) };
       const folder = folderOf(key, request);
-      if (folder === undefined) {
-        entries.push({ key, value: this.#values.get(key) as V });
-        resume = { after: key, wholePrefix: false };
-        index += 1;
-      } else {
-        commonPrefixes.push(folder);
-        resume = { after: folder, wholePrefix: true };
-        index = this.#firstBeyondPrefix(folder, index);
-      }
+      last = folder ?? key;
+      if (folder === undefined) entries.push({ key, value: this.#values.get(key) as V });
+      else commonPrefixes.push(folder);
+      index = folder === undefined ? index + 1 : this.#firstBeyondPrefix(folder, index);
     }
-    return { entries, commonPrefixes, isTruncated: false, nextContinuationToken: undefined };
+    return { entries, commonPrefixes, nextContinuationToken: undefined };
   }
 
-  #start(request: IndexPageRequest): number {
-    const first = this.#firstAtOrAfter(request.prefix);
-    if (request.continuationToken !== undefined) {
-      const { after, wholePrefix } = decodePosition(request.continuationToken);
-      const next = wholePrefix
-        ? this.#firstBeyondPrefix(after, this.#firstAtOrAfter(after))
-        : this.#firstAfter(after);
-      return Math.max(first, next);
-    }
-    return request.startAfter === undefined ? first : Math.max(first, this.#firstAfter(request.startAfter));
+  #start(request: PageRequest): number {
+    const { prefix, continuationToken, startAfter } = request;
+    const after = continuationToken === undefined ? startAfter : readToken(continuationToken);
+    const first = this.#firstAtOrAfter(prefix);
+    if (after === undefined) return first;
+    // A page that ended with a folder has listed all of it.
+    const isFolder = continuationToken !== undefined && folderOf(after, request) === after;
+    return Math.max(
+      first,
+      isFolder ? this.#firstBeyondPrefix(after, this.#firstAtOrAfter(after)) : this.#firstAfter(after),
+    );
   }
 
   #firstAtOrAfter(key: string): number {
@@ -119,31 +114,20 @@ export class KeyIndex<V> {
   }
 }
 
-/** The end of a page: after one key, or after all keys with a common prefix. */
-interface Position {
-  readonly after: string;
-  readonly wholePrefix: boolean;
-}
-
-function folderOf(key: string, { prefix, delimiter }: IndexPageRequest): string | undefined {
+/** The common prefix that a page has in place of a key. */
+function folderOf(key: string, { prefix, delimiter }: PageRequest): string | undefined {
   if (delimiter === undefined || delimiter === '') return undefined;
   const at = key.indexOf(delimiter, prefix.length);
   return at < 0 ? undefined : key.slice(0, at + delimiter.length);
 }
 
-function encodePosition(position: Position | undefined): string | undefined {
-  if (position === undefined) return undefined;
-  return Buffer.from(`${position.wholePrefix ? 'p' : 'k'}${position.after}`, 'utf8').toString('base64url');
-}
+const tokenAfter = (entry: string) => Buffer.from(`k${entry}`).toString('base64url');
 
-function decodePosition(token: string): Position {
-  const text = Buffer.from(token, 'base64url').toString('utf8');
-  const after = text.slice(1);
-  const position = { after, wholePrefix: text[0] === 'p' };
-  if ((text[0] !== 'p' && text[0] !== 'k') || encodePosition(position) !== token) {
-    throw new S3Error('InvalidArgument', 'The continuation token provided is incorrect');
-  }
-  return position;
+/** The last entry of the page before. */
+function readToken(token: string): string {
+  const entry = Buffer.from(token, 'base64url').toString().slice(1);
+  if (tokenAfter(entry) === token) return entry;
+  throw new S3Error('InvalidArgument', 'The continuation token provided is incorrect');
 }
 
 /** What a listing says of a key. */
@@ -164,18 +148,18 @@ export function listObjects(index: KeyIndex<ListedObject>, { bucket, query }: St
   const startAfter = query.get('start-after');
   const continuationToken = query.get('continuation-token');
   const page = index.page({ prefix, delimiter, startAfter, continuationToken, maxKeys });
-  const { entries, commonPrefixes } = page;
+  const { entries, commonPrefixes, nextContinuationToken } = page;
   return xmlReply('ListBucketResult', [
     element('Name', bucket),
     element('Prefix', encode(prefix)),
     element('ContinuationToken', continuationToken),
-    element('NextContinuationToken', page.nextContinuationToken),
+    element('NextContinuationToken', nextContinuationToken),
     element('StartAfter', startAfter && encode(startAfter)),
     element('KeyCount', entries.length + commonPrefixes.length),
     element('MaxKeys', maxKeys),
     element('Delimiter', delimiter && encode(delimiter)),
     element('EncodingType', query.get('encoding-type')),
-    element('IsTruncated', page.isTruncated),
+    element('IsTruncated', nextContinuationToken !== undefined),
     ...entries.map(({ value }) => contents(value, encode)),
     ...commonPrefixes.map(
       (folder) => `<CommonPrefixes>${element('Prefix', encode(folder))}</CommonPrefixes>`,

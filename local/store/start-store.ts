@@ -62,7 +62,9 @@ const abandonedEveryMs = 600_000;
  * @throws when the data folder is damaged.
  */
 export async function startStore(options: StoreOptions): Promise<RunningStore> {
-  const store = new Store(options);
+  const { dataDir, now = Date.now, onError } = options;
+  const files = new ObjectFiles(dataDir);
+  const multipart = new MultipartFiles(dataDir, ({ id, key }) => files.index.get(key)?.uploadId === id);
   const server = createServer({
     requestTimeout: 0,
     headersTimeout: headersMsMax,
@@ -71,18 +73,29 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   });
   server.timeout = idleMsMax;
   limitConnections(server, connectionsMax);
-  server.on('request', (message, response) => void store.serve(message, response));
+  const serve = (message: IncomingMessage, response: ServerResponse) =>
+    replyTo(message, { ...options, files, multipart })
+      .then((reply) => sendReply(reply, { message, response }))
+      // The client has gone during the response, or reading a file failed after the headers were sent.
+      .catch(() => response.destroy());
+  server.on('request', serve);
   server.on('checkContinue', (message, response) => {
     response.writeContinue();
-    void store.serve(message, response);
+    void serve(message, response);
   });
   const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the object store' });
-  await store.abortAbandoned();
-  const abandoned = setInterval(() => void store.abortAbandoned(), abandonedEveryMs).unref();
+  const abortAbandoned = () => multipart.abortAbandoned(now()).catch((error) => onError?.(error));
+  await abortAbandoned();
+  const abandoned = setInterval(abortAbandoned, abandonedEveryMs).unref();
   return {
     url: `http://127.0.0.1:${port}`,
     port,
-    head: (key) => store.head(key),
+    head: (key) => {
+      const record = files.index.get(key);
+      const sha256 = record?.checksums.sha256;
+      const hex = sha256 && Buffer.from(sha256, 'base64').toString('hex');
+      return record && { sizeBytes: record.sizeBytes, sha256: hex };
+    },
     close: () => {
       clearInterval(abandoned);
       return closeServer(server, graceMs);
@@ -90,83 +103,41 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   };
 }
 
-class Store {
-  readonly #options: StoreOptions;
-  readonly #files: ObjectFiles;
-  readonly #multipart: MultipartFiles;
-
-  constructor(options: StoreOptions) {
-    this.#options = options;
-    const files = new ObjectFiles(options.dataDir);
-    this.#files = files;
-    this.#multipart = new MultipartFiles(
-      options.dataDir,
-      ({ id, key }) => files.index.get(key)?.uploadId === id,
-    );
+/** An error becomes a response. */
+async function replyTo(
+  message: IncomingMessage,
+  options: StoreOptions & Pick<OperationInput, 'files' | 'multipart'>,
+): Promise<StoreReply> {
+  const { credentials, bucket, now = Date.now, uploadTime = defaultSettings, files, multipart } = options;
+  const errorOf = (thrown: unknown) =>
+    thrown instanceof S3Error ? thrown : internalError(thrown, message, options);
+  try {
+    const request = readStoreRequest(message);
+    const authenticated = await authenticate(request, { credentials, nowMs: now() });
+    const input = { files, multipart, message, request, authenticated, errorOf, now, uploadTime };
+    return await operationOf(input, bucket).run(input);
+  } catch (thrown) {
+    const { code, message: text, status } = errorOf(thrown);
+    return xmlReply('Error', [element('Code', code), element('Message', text)], { status });
   }
+}
 
-  /** Never rejects. */
-  async abortAbandoned(): Promise<void> {
-    const { now = Date.now, onError } = this.#options;
-    await this.#multipart.abortAbandoned(now()).catch((error) => onError?.(error));
-  }
-
-  head(key: string): ReturnType<RunningStore['head']> {
-    const record = this.#files.index.get(key);
-    if (record === undefined) return undefined;
-    const { sizeBytes, checksums } = record;
-    const { sha256 } = checksums;
-    return { sizeBytes, sha256: sha256 && Buffer.from(sha256, 'base64').toString('hex') };
-  }
-
-  /** Never rejects: an error becomes a response, or the connection is cut. */
-  async serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      await sendReply(await this.#reply(message), { message, response });
-    } catch {
-      // The client has gone during the response, or reading a file failed after the headers were sent.
-      response.destroy();
-    }
-  }
-
-  async #reply(message: IncomingMessage): Promise<StoreReply> {
-    const { credentials, bucket, now = Date.now, uploadTime = defaultSettings } = this.#options;
-    const errorOf = (thrown: unknown) =>
-      thrown instanceof S3Error ? thrown : this.#internalError(message, thrown);
-    try {
-      const request = readStoreRequest(message);
-      const authenticated = await authenticate(request, { credentials, nowMs: now() });
-      const stored = { files: this.#files, multipart: this.#multipart };
-      const input = { ...stored, message, request, authenticated, errorOf, now, uploadTime };
-      return await operationOf(input, bucket).run(input);
-    } catch (thrown) {
-      const { code, message: text, status } = errorOf(thrown);
-      return xmlReply('Error', [element('Code', code), element('Message', text)], { status });
-    }
-  }
-
-  #internalError(message: IncomingMessage, cause: unknown): S3Error {
-    // A client that disconnects while sending is not a fault of the store. (`destroyed` says less: on Node 24 it is set
-    // as well when reading the body was given up.)
-    if (message.errored === null) this.#options.onError?.(cause);
-    if (isDiskFull(cause)) {
-      const text = 'The disk of this store is full. Free some space on it, then upload again.';
-      return new S3Error('InsufficientStorage', text, { cause });
-    }
+function internalError(cause: unknown, message: IncomingMessage, { onError }: StoreOptions): S3Error {
+  // A client that disconnects while sending isn't a fault of the store. (`destroyed` says less: on Node 24 it is set
+  // as well when reading the body was given up.)
+  if (message.errored === null) onError?.(cause);
+  if (!isDiskFull(cause))
     return new S3Error('InternalError', 'We encountered an internal error. Please retry.', { cause });
-  }
+  const text = 'The disk of this store is full. Free some space on it, then upload again.';
+  return new S3Error('InsufficientStorage', text, { cause });
 }
 
 /** The first that fits is run, so those with more marks come before those with fewer. */
 const operations: readonly Operation[] = [...multipartOperations, ...objectOperations];
 
 const alwaysAllowedHeaders = ['x-amz-date', 'x-amz-content-sha256', 'x-amz-user-agent'];
-const alwaysAllowedQuery = [
-  ...['Algorithm', 'Content-Sha256', 'Credential', 'Date', 'Expires', 'Signature', 'SignedHeaders'].map(
-    (name) => `X-Amz-${name}`,
-  ),
-  'x-id',
-];
+const alwaysAllowedQuery =
+  /^(x-id|X-Amz-(Algorithm|Content-Sha256|Credential|Date|Expires|Signature|SignedHeaders))$/;
 
 /** The operation of an authenticated request. @throws {S3Error} if it isn't served, or not in this way. */
 function operationOf({ request, authenticated }: OperationInput, bucket: string): Operation {
@@ -191,15 +162,14 @@ function operationOf({ request, authenticated }: OperationInput, bucket: string)
   return operation;
 }
 
-function refuseUnknown({ query, headers }: StoreRequest, { marks = [], ...operation }: Operation): void {
-  const allowedQuery = [...alwaysAllowedQuery, ...marks, ...(operation.query ?? [])];
-  for (const name of query.keys()) {
-    if (!allowedQuery.includes(name)) throw notImplemented(`the query parameter ${name.slice(0, 100)}`);
+function refuseUnknown(request: StoreRequest, { marks = [], query = [], headers = [] }: Operation): void {
+  for (const name of request.query.keys()) {
+    if (!alwaysAllowedQuery.test(name) && ![...marks, ...query].includes(name))
+      throw notImplemented(`the query parameter ${name.slice(0, 100)}`);
   }
-  const allowedHeaders = [...alwaysAllowedHeaders, ...marks, ...(operation.headers ?? [])];
-  for (const name of Object.keys(headers)) {
-    if (/^(x-amz|if)-/.test(name) && !allowedHeaders.includes(name))
-      throw notImplemented(`the header ${name}`);
+  const allowed = [...alwaysAllowedHeaders, ...marks, ...headers];
+  for (const name of Object.keys(request.headers)) {
+    if (/^(x-amz|if)-/.test(name) && !allowed.includes(name)) throw notImplemented(`the header ${name}`);
   }
 }
 

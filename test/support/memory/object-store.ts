@@ -56,7 +56,7 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
 
   async listPage(request: ListPageRequest): Promise<ListedPage> {
     request.signal?.throwIfAborted();
-    const { entries, isTruncated, nextContinuationToken } = this.#objects.page({
+    const { entries, nextContinuationToken } = this.#objects.page({
       prefix: request.prefix,
       startAfter: request.startAfter,
       continuationToken: request.continuationToken,
@@ -80,7 +80,7 @@ export class MemoryObjectStore implements ObjectStore, ObjectListing {
         const { etag } = at(index).value;
         return request.readsEtags ? etagText(etag) : '';
       },
-      isTruncated,
+      isTruncated: nextContinuationToken !== undefined,
       nextContinuationToken,
     };
   }

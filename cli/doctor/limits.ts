@@ -22,5 +22,5 @@ export const deleteMsMax = 20_000;
 /** How long a store may take to notice that a client is gone, before the doctor looks what it stored. */
 export const settleMs = 200;
 
-/** The same for the uploads that an interrupt has cut, before the cleanup. */
+/** The same for the uploads that an interrupt cuts: the cleanup waits for it. */
 export const interruptedMs = 1_000;

@@ -74,8 +74,8 @@ export async function examine(
       onResult(add(check.id, finding));
     }
     const { requests } = probe.traffic;
-    // Else what is on its way would land behind the cleanup.
-    if (signal.aborted) await systemClock.sleep(interruptedMs);
+    // Otherwise an upload in progress would arrive after the cleanup.
+    if (signal.aborted && probe.written.size > 0) await systemClock.sleep(interruptedMs);
     probe.outliveAbort();
     const cleanup = await cleanUp(probe);
     onResult(add('cleanup', judgeCleanup(cleanup, target)));

@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import {
   ArchiveClient,
@@ -112,6 +114,21 @@ describe('a store that does not serve', () => {
       await expect.poll(() => server.openConnections).toBe(0);
     },
   );
+
+  it('may be silent for longer during a copy than a connection may wait for its next request', async () => {
+    const copied: Conduct = (...to) => setTimeout(xml('CopyPartResult', '<ETag>"1"</ETag>'), 4_200, ...to);
+    const { server, store } = await storeOf([copied, answer(200)], { limits: { attemptsMax: 1 } });
+    const sockets: Socket[] = [];
+    const onSocket = (opened: unknown) => sockets.push((opened as { socket: Socket }).socket);
+    subscribe('net.client.socket', onSocket);
+    ends.push(() => void unsubscribe('net.client.socket', onSocket));
+    await calls.copyPart(store);
+    expect(server.openConnections).toBe(1);
+    await expect.poll(() => sockets.map(({ timeout }) => timeout)).toEqual([4_000]);
+    await calls.put(store);
+    expect(sockets).toHaveLength(1);
+    await expect.poll(() => sockets.map(({ timeout }) => timeout)).toEqual([4_000]);
+  });
 
   it('keeps no call that waits for credentials', async () => {
     const { server, store } = await storeOf([answer(200)], {

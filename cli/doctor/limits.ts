@@ -16,7 +16,7 @@ export const cleanupPagesMax = 20;
 /** A cleanup looks again, because a cut upload may land late. */
 export const cleanupPassesMax = 3;
 
-/** The deletion of one object ends by then, retries included. */
+/** The deletion of one object, or of an upload's parts, ends by then, retries included. */
 export const deleteMsMax = 20_000;
 
 /** How long a store may take to notice that a client is gone, before the doctor looks what it stored. */

@@ -6,8 +6,10 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
+import { StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
 import { escapePath } from '../../lambda/adapters/s3/sigv4.ts';
 import { type Check, type Finding, pass, skip, warn } from './check.ts';
+import { deleteMsMax } from './limits.ts';
 import type { Probe } from './probe.ts';
 import { honestUpload } from './upload-checks.ts';
 
@@ -139,7 +141,8 @@ async function attempted(run: () => Promise<string>): Promise<Attempt> {
     return { isDone: true, key: await run() };
   } catch (error) {
     if (!(error instanceof Error) || error.name === 'AbortError') throw error;
-    return { isDone: false, why: `${error.name}: ${error.message}`.slice(0, 200).replace(/\.$/, '') };
+    const code = error instanceof StoreAnswerError ? `${error.name}: ` : '';
+    return { isDone: false, why: `${code}${error.message}`.slice(0, 200).replace(/\.$/, '') };
   }
 }
 
@@ -149,7 +152,8 @@ export async function abortPartUploads(probe: Probe): Promise<number> {
   let failed = 0;
   for (const [UploadId, Key] of probe.partUploads) {
     const command = new AbortMultipartUploadCommand({ Bucket: bucket, Key, UploadId });
-    await probe.client.send(command).catch(() => {
+    const abortSignal = AbortSignal.timeout(deleteMsMax);
+    await probe.client.send(command, { abortSignal }).catch(() => {
       failed += 1;
     });
   }

@@ -7,7 +7,9 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { requestHandler } from '../../lambda/adapters/aws-sdk/client-options.ts';
 import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
+import { isNetworkError } from '../../lambda/adapters/s3/retry.ts';
 import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
+import { storeErrorOf } from '../../lambda/adapters/s3-archive/sdk-errors.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import type { DelimitedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';
@@ -231,7 +233,11 @@ export class Probe {
 
   /** A request of the SDK that no adapter sends. */
   send<T>(request: (client: S3Client) => Promise<T>): Promise<T> {
-    return this.#unlessAborted(() => request(this.client));
+    return this.#unlessAborted(() =>
+      request(this.client).catch((thrown: unknown) => {
+        throw inOwnWords(thrown);
+      }),
+    );
   }
 
   /** Rejects at the abort. What the store does with a request that is on its way is left to the cleanup. */
@@ -245,6 +251,14 @@ export class Probe {
     });
     return await Promise.race([run(), aborted]).finally(() => signal.removeEventListener('abort', onAbort));
   }
+}
+
+/** The SDK's words about an answer that isn't whole are for programmers. */
+function inOwnWords(thrown: unknown): unknown {
+  const error = storeErrorOf(thrown);
+  if (!(error instanceof Error) || !isNetworkError(error)) return error;
+  const { code = 'ETIMEDOUT' } = error as NodeJS.ErrnoException;
+  return new StoreUnavailableError(`There was no whole answer (${code}).`, { cause: error });
 }
 
 /** Each request on its way listens to it, and Node warns of a leak if there are more than ten listeners. */

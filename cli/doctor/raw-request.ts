@@ -17,7 +17,7 @@ export interface RawRequest {
   /** The connection is cut after these bytes of the body. */
   readonly cutAfterBytes?: number;
   readonly agent?: Agent;
-  /** Without any traffic for this long it is given up. A minute by default. */
+  /** Without any traffic, or without the answer's end, for this long it is given up. A minute by default. */
   readonly idleMs?: number;
   readonly signal?: AbortSignal;
 }
@@ -30,7 +30,7 @@ export type RawOutcome =
       /** Up to 64 KiB of it. */
       readonly body: Buffer;
     }
-  /** The connection ended without an answer. */
+  /** The connection ended without a whole answer. */
   | { readonly kind: 'cut'; readonly reason: string };
 
 /**
@@ -55,19 +55,29 @@ export function sendRaw(input: RawRequest): Promise<RawOutcome> {
     let isAnswered = false;
     const cut = (error: NodeJS.ErrnoException) => {
       if (signal?.aborted) reject(signal.reason);
-      else if (!isAnswered) resolve({ kind: 'cut', reason: error.code ?? error.message });
+      else resolve({ kind: 'cut', reason: error.code ?? error.message });
     };
     // The path as written, because a URL object would resolve its dots.
     const path = href.slice(origin.length);
     const outgoing = open(href, { path, method, headers, agent, signal, timeout: idleMs }, (incoming) => {
       isAnswered = true;
-      readBody(incoming).then((bytes) => {
-        // What is left of the body is not wanted any more.
-        if (!outgoing.writableFinished) outgoing.destroy();
-        resolve({ kind: 'answer', status: incoming.statusCode ?? 0, headers: incoming.headers, body: bytes });
-      }, reject);
+      // An answer that drips without end is traffic, too.
+      const slow = setTimeout(() => incoming.destroy(new Error(`no end for ${idleMs / 1000} s`)), idleMs);
+      readBody(incoming)
+        .finally(() => clearTimeout(slow))
+        .then((bytes) => {
+          // What is left of the body is not wanted any more.
+          if (!outgoing.writableFinished) outgoing.destroy();
+          resolve({
+            kind: 'answer',
+            status: incoming.statusCode ?? 0,
+            headers: incoming.headers,
+            body: bytes,
+          });
+        }, cut);
     });
-    outgoing.on('error', cut);
+    // Once there's an answer, its body tells.
+    outgoing.on('error', (error) => isAnswered || cut(error));
     outgoing.on('timeout', () => outgoing.destroy(new Error(`no traffic for ${idleMs / 1000} s`)));
     if (cutAfterBytes !== undefined && Buffer.isBuffer(body)) {
       outgoing.write(body.subarray(0, cutAfterBytes), () => outgoing.destroy(new Error('cut on purpose')));
@@ -86,9 +96,9 @@ async function readBody(incoming: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of incoming) {
-    const bytes = chunk as Buffer;
-    if (size < answerBytesMax) chunks.push(bytes);
-    size += bytes.length;
+    chunks.push(chunk as Buffer);
+    size += (chunk as Buffer).length;
+    if (size >= answerBytesMax) break;
   }
   return Buffer.concat(chunks).subarray(0, answerBytesMax);
 }

@@ -267,12 +267,13 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['lambda/domain', 'local/system'],
     packages: ['@smithy/protocol-http', '@smithy/signature-v4', 'node:*'],
   },
-  // `doctor` asks a store for parts and copies, for which the service has no adapter.
+  // `doctor` asks a store for parts and copies by the SDK itself, and reads its errors as `s3-archive` does.
   cli: {
     imports: [
       'cli/doctor/profile.ts',
       'lambda/adapters/aws-sdk',
       'lambda/adapters/s3',
+      'lambda/adapters/s3-archive',
       'lambda/adapters/s3-scan',
       'lambda/adapters/system',
       'lambda/domain',

@@ -3,6 +3,10 @@ import type { Misbehaving } from './examined.ts';
 
 const isCompletion = ({ method, query }: AskedRequest) => method === 'POST' && query.has('uploadId');
 
+const isCreation = ({ method, query }: AskedRequest) => method === 'POST' && query.has('uploads');
+
+const halfOf = (body: unknown) => String(body).slice(0, 90);
+
 /** What was uploaded of the parts of an upload, in their order. */
 function partsOf({ query }: AskedRequest, { asked }: LyingStore): readonly Buffer[] {
   const isPart = (other: AskedRequest) =>
@@ -95,5 +99,37 @@ export const misbehavingParts: readonly Misbehaving[] = [
     },
     found: { cleanup: 'warning' },
     says: { cleanup: /1 unfinished multipart uploads/ },
+  },
+  {
+    name: 'sends half of what it answers about parts',
+    faults: {
+      changes: (reply, request) =>
+        isCreation(request) ? { ...reply, body: halfOf(reply.body), isCut: true } : reply,
+    },
+    found: { multipart: 'warning' },
+    says: { multipart: /^A multipart upload does not work: There was no whole answer \(ECONNRESET\)\.$/ },
+  },
+  {
+    name: 'answers with half a document',
+    faults: {
+      changes: (reply, request) => (isCreation(request) ? { ...reply, body: halfOf(reply.body) } : reply),
+    },
+    found: { multipart: 'warning' },
+    says: { multipart: /^A multipart upload does not work: The answer cannot be read \(\w+\)\.$/ },
+  },
+  {
+    name: 'answers nothing about parts',
+    faults: { changes: (reply, request) => (isCreation(request) ? { status: 200 } : reply) },
+    found: { multipart: 'warning' },
+    says: { multipart: /^A multipart upload does not work: the answer names no upload\.$/ },
+  },
+  {
+    name: 'knows no parts, and says why',
+    faults: {
+      instead: (request) =>
+        isCreation(request) ? errorReply(501, 'NotImplemented', 'Not here.') : undefined,
+    },
+    found: { multipart: 'warning' },
+    says: { multipart: /^A multipart upload does not work: NotImplemented: Not here\.$/ },
   },
 ];

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { examine } from '../../../../cli/doctor/run-checks.ts';
 import { LyingStore } from '../../../support/lying-store.ts';
 import { bucket } from '../../../support/store-fixture.ts';
@@ -6,6 +6,8 @@ import { detailOf, examineStore, foundIn, setCredentials, unsetCredentials } fro
 
 beforeAll(() => setCredentials());
 afterAll(unsetCredentials);
+
+afterEach(() => void vi.restoreAllMocks());
 
 /** A thousand uploads on a busy machine. */
 const timeoutMs = 120_000;
@@ -91,6 +93,25 @@ describe('an interrupt', () => {
     expect(examined.results.at(-1)).toMatchObject({ id: 'cleanup', outcome: 'pass' });
     expect(examined.results.length).toBeLessThan(48);
   });
+});
+
+it('gives up an upload in parts that the store neither completes nor ends', async () => {
+  const timeout = AbortSignal.timeout.bind(AbortSignal);
+  const limited = vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 100));
+  const examined = await examineStore(
+    {
+      instead: ({ method, query }) => {
+        if (!query.has('uploadId')) return undefined;
+        if (method === 'DELETE') return new Promise(() => {});
+        return method === 'POST' ? { status: 400 } : undefined;
+      },
+    },
+    {},
+    { groups: ['access', 'uploads', 'large'] },
+  );
+  expect(limited).toHaveBeenCalledWith(20_000);
+  expect(examined.found).toEqual({ multipart: 'warning', cleanup: 'warning' });
+  expect(detailOf(examined, 'cleanup')).toMatch(/1 unfinished multipart uploads/);
 });
 
 it('says what is left when the store is gone during the cleanup', async () => {

@@ -1,7 +1,8 @@
-import { formatNumber, formatTable, mean } from '../cost/tables.ts';
+import { formatNumber, formatTable } from '../cost/tables.ts';
 import type { ScanStrategy } from '../lambda/domain/scan/strategy.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
 import { hashNames, RoundListing } from '../test/support/round-listing.ts';
+import { mean } from './statistics.ts';
 
 /** Requests and rounds of one strategy for one number of keys, over several sets of keys. */
 export interface RequestCost {

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import { formatNumber, formatTable, median } from '../cost/tables.ts';
+import { formatNumber, formatTable } from '../cost/tables.ts';
 import { S3UrlSigner } from '../lambda/adapters/s3/url-signer.ts';
+import { median } from './statistics.ts';
 
 const uploads = 100;
 const rounds = 15;

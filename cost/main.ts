@@ -1,18 +1,9 @@
-import { printMonth } from './month-command.ts';
-import { UsageError } from './options.ts';
-import { printScan } from './scan-command.ts';
-
-/** `npm run -s cost`: what a workload costs a month. `npm run -s cost -- scan`: what it takes to count giants. */
-
-const args = process.argv.slice(2);
-const print = (text: string) => void process.stdout.write(`${text}\n`);
+import { answer, UsageError } from './command.ts';
 
 try {
-  if (args[0] === 'scan') printScan(args.slice(1), print);
-  else printMonth(args, print);
+  process.stdout.write(`${answer(process.argv.slice(2))}\n`);
 } catch (error) {
-  const isUsage = error instanceof UsageError || (error instanceof TypeError && 'code' in error);
-  if (!isUsage) throw error;
+  if (!(error instanceof UsageError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 2;
 }

@@ -1,315 +1,158 @@
 import { listsToAsk } from '../lambda/domain/ask-by-listing.ts';
-import { flatRangesAtOnce, planFlat } from '../lambda/domain/flat-listing.ts';
 import { defaultSettings } from '../lambda/domain/settings.ts';
 import type { FunctionName } from '../lambda/routes.ts';
-import { type Listing, splitListing } from './listing-cost.ts';
+import { parseStageSettings } from '../lib/settings/parse-stage-settings.ts';
+import { cloudPrices, r2Prices, s3Prices } from './prices.ts';
+
+export type StoreName = 's3' | 'r2';
+
+export const pricesOf = (store: StoreName) => (store === 's3' ? s3Prices : r2Prices);
 
 /**
- * The calls of each operation to table, store and queue. `test/unit/cost/operation-cost.test.ts` runs the handlers and
- * compares, so this is what the product does, not a guess.
+ * What an operation takes: with 20 objects of a repo of 1,000, in a tenant that has four such repos.
+ * `test/unit/cost/operations.test.ts` runs the handlers over a table in memory and measures exactly this.
  */
-export type PortCall = TableCall | StoreCall | 'SEND';
-
-type StoreCall = 'HEAD' | 'GET' | 'PUT' | 'DELETE' | 'LIST';
-
-export type TableCall =
-  | 'findToken'
-  | 'listLocks'
-  | 'listPublicRepos'
-  | 'readTenant'
-  | 'readRepo'
-  | 'readReservation'
-  | 'repos'
-  | 'reservations'
-  | 'reservationsOf'
-  | 'deletions'
-  | 'deletionsOf'
-  | 'dueTenants'
-  | 'readRefreshState'
-  | 'putRefreshState'
-  | 'addCommitted'
-  | 'meterDownloads'
-  | 'addDownloadsToDay'
-  | 'putReservation'
-  | 'issueReservation'
-  | 'deleteReservation'
-  | 'beginReconcile'
-  | 'commitRepo'
-  | 'commitTenant'
-  | 'noteCount'
-  | 'daysOfHistory'
-  | 'readWarnings'
-  | 'findMappedRepo'
-  | 'findGrant'
-  | 'keepGrant'
-  | CleanUpCall;
-
-/** What only clean-ups do, and what is pushed meanwhile. */
-export type CleanUpCall =
-  | 'beginAudit'
-  | 'finishAudit'
-  | 'openWatch'
-  | 'closeWatch'
-  | 'readCleanup'
-  | 'putCleanup'
-  | 'noteSeen'
-  | 'seen'
-  | 'listExports'
-  | 'setLease'
-  | 'deletionsNaming'
-  | 'putDeletion'
-  | 'claimDeletion'
-  | 'endDeletion'
-  | 'announceDelete'
-  | 'removeNote'
-  | 'markDirty'
-  | 'noteGone';
-
 export interface Operation {
   readonly function: FunctionName;
-  /** Objects that it asks the store for, one by one or by listing. Default: 0. */
-  readonly objects?: number;
-  readonly calls: Readonly<Partial<Record<PortCall, number>>>;
-  /** Calls of table and queue that wait for each other. */
-  readonly tableRounds: number;
-  /** HEADs and their like, and LISTs, that wait for each other while no call of the table runs. */
-  readonly headRounds: number;
-  readonly listRounds: number;
-  /** Questions to a git host that wait for each other. Default: 0. */
-  readonly hostRounds?: number;
+  /** Units of the table. The writes include those of its indexes. */
+  readonly reads: number;
+  readonly writes: number;
+  /** Requests to the store. */
+  readonly heads: number;
+  readonly lists: number;
+  /** Requests that send messages to the FIFO queue. */
+  readonly sends: number;
+  /** Time that the function waits for table, store and queue if each request takes its {@link assumedMs}. */
+  readonly waitMs: number;
+  /** Objects that it asks the store for. */
+  readonly objects: number;
 }
 
-const authenticated = { findToken: 1, readTenant: 1, readRepo: 1 } as const;
+/** Not measured on AWS. */
+export const assumedMs = {
+  /** A request to table or queue. */
+  table: 10,
+  head: 30,
+  /** A page of a listing. */
+  list: 500,
+  /** What a run of a function takes besides. */
+  run: 10,
+  /**
+   * For each object of a batch: URL, JSON, its HEAD. All of it is computing, of which a batch of 100 took 0.49 to 0.77 ms of
+   * CPU on a busy x86 core. lfsBatch has 0.58 of one.
+   */
+  object: 1.5,
+};
 
-/** HEADs at a time in one batch. */
-const headsAtOnce = 128;
+const none = { reads: 0, writes: 0, heads: 0, lists: 0, sends: 0, waitMs: 0, objects: 0 };
+const of = (name: FunctionName, takes: Partial<Operation>): Operation => ({
+  ...none,
+  function: name,
+  ...takes,
+});
 
-/** A batch's question what is stored: by listing the repo if that is no dearer, else by HEAD. */
-function askStore(objects: number, repoObjects: number | undefined) {
-  if (listsToAsk(defaultSettings, { objectCount: objects, repoObjects }) === 0) {
-    return { calls: { HEAD: objects }, headRounds: Math.ceil(objects / headsAtOnce), listRounds: 0 };
-  }
-  const { requests, rounds } = splitListing(repoObjects ?? 0, { hasHint: true });
-  return { calls: { LIST: requests }, headRounds: 0, listRounds: rounds };
+export const operations = {
+  /** A push's first request. It notes that the token was used, as a request does once an hour. */
+  lookForLocks: of('lfsLocks', { reads: 4, writes: 1, waitMs: 30 }),
+  uploadBatch: of('lfsBatch', { reads: 4, writes: 8, heads: 20, sends: 1, waitMs: 70, objects: 20 }),
+  verify: of('lfsVerify', { reads: 1, heads: 1, sends: 1, waitMs: 40, objects: 1 }),
+  /** After a push: lists the repo. */
+  recount: of('reconcile', { reads: 7, writes: 4, lists: 1, waitMs: 600 }),
+  /** The next one. It finds nothing to list. */
+  recountAgain: of('reconcile', { reads: 6, writes: 3, waitMs: 80 }),
+  /** Sent again, because the tenant was counted a moment ago. */
+  recountDeferred: of('reconcile', { reads: 4, sends: 1, waitMs: 50 }),
+  /** Removes a push's reservation once it's dead. */
+  recountDead: of('reconcile', { reads: 6, writes: 6, waitMs: 80 }),
+  downloadBatch: of('lfsBatch', { reads: 3, writes: 3, heads: 20, waitMs: 60, objects: 20 }),
+  /** The console's read of usage, with a forecast from 100 days. */
+  readUsage: of('getSubscription', { reads: 5.5, writes: 1, waitMs: 20 }),
+  /** Lists the folders, then each repo. */
+  fullCount: of('reconcile', { reads: 7, writes: 6, lists: 5, waitMs: 1100 }),
+  /** A run of the schedule looks for what is due, and for what is still due. */
+  schedule: of('refresh', { reads: 13, writes: 1, waitMs: 40 }),
+  /** A run of storeEvents looks up the tenant of an upload. */
+  storeEvent: of('storeEvents', { reads: 3, sends: 1, waitMs: 40 }),
+};
+
+/** Requests for a listing of hashes, and how many pages are waited for in a row. The number of keys is known. */
+export function listingOf(objects: number): { lists: number; rounds: number } {
+  const pages = Math.max(1, Math.ceil(objects / 1000));
+  if (pages === 1) return { lists: 1, rounds: 1 };
+  // Ranges leave some space for chance.
+  const lists = Math.ceil(1.07 * pages);
+  return { lists, rounds: pages <= 18 ? 1 : Math.ceil(lists / defaultSettings.scanConcurrency) + 2 };
 }
 
-/**
- * A batch to upload new objects, for a tenant that is not near its limit.
- *
- * @param repoObjects how many the repo had when it was last counted. undefined: it never was, and is small.
- */
-export function uploadBatch(objects: number, repoObjects?: number): Operation {
-  const { calls, ...rounds } = askStore(objects, repoObjects);
+/** A batch in a repo that may be small. Then it asks by one LIST instead of a HEAD for each object. */
+export function batchIn(repoObjects: number, batch: Operation): Operation {
+  if (listsToAsk(defaultSettings, { objectCount: batch.objects, repoObjects }) === 0) return batch;
+  return { ...batch, heads: 0, lists: 1, waitMs: batch.waitMs - assumedMs.head + assumedMs.list };
+}
+
+/** A recount that lists repos with so many objects each. */
+export function recountOf(operation: Operation, repos: { count: number; objects: number }): Operation {
+  const { lists, rounds } = listingOf(repos.objects);
   return {
-    function: 'lfsBatch',
-    objects,
-    calls: {
-      ...authenticated,
-      ...calls,
-      putReservation: 1,
-      addCommitted: 1,
-      deletionsOf: 1,
-      issueReservation: 1,
-      SEND: 1,
-    },
-    tableRounds: 4,
-    ...rounds,
+    ...operation,
+    lists: operation.lists + repos.count * (lists - 1),
+    waitMs: operation.waitMs + (rounds - 1) * assumedMs.list,
   };
 }
 
-/** A batch to download objects that exist. @param repoObjects as for an upload. */
-export function downloadBatch(objects: number, repoObjects?: number): Operation {
-  const { calls, ...rounds } = askStore(objects, repoObjects);
+/** Shards hold about as many objects. A shard is a slice of the names by their first bits. */
+const shardObjects = 300_000;
+/** Assumed of a function of 512 MB, which is also what it's billed for. Without TLS its share of a core read 145. */
+const listsPerSecond = 100;
+/** Assumed: the shard's item and that of its scan are each read twice, and written three times. */
+const shardUnits = { reads: 4, writes: 6 };
+
+/** One count of a giant: a repo of 100,000 objects or more, which is listed shard by shard (docs/scale.md). */
+export function giantOf(objects: number, store: StoreName) {
+  const shards = 2 ** Math.max(0, Math.round(Math.log2(objects / shardObjects)));
+  // Ranges leave less space for chance than in a small repo.
+  const lists = shards * Math.ceil(1.02 * Math.ceil(objects / shards / 1000));
+  const { tableReadUnit, tableWriteUnit, lambdaGbSecondArm64 } = cloudPrices;
+  const perList = pricesOf(store).putOrList + (0.5 / listsPerSecond) * lambdaGbSecondArm64;
+  const perShard = shardUnits.reads * tableReadUnit + shardUnits.writes * tableWriteUnit;
+  return { shards, lists, dollars: lists * perList + shards * perShard };
+}
+
+export const services = [
+  ...(['store', 'table', 'functions', 'api', 'queue', 'logs', 'fixed'] as const),
+  /** At rest, and to the internet. */
+  'bytes',
+] as const;
+
+/** Dollars by what they are for. */
+export type Cost = Readonly<Record<(typeof services)[number], number>>;
+
+/** The memory of each function, by default. */
+const { memoryMb } = parseStageSettings('prod', {});
+/** Assumed: what Lambda, the function and the API log for one run. */
+const logGb = 1200 / 1e9;
+
+export const runMs = ({ waitMs, objects }: Operation) => assumedMs.run + waitMs + objects * assumedMs.object;
+
+/** Dollars for one operation. */
+export function costOf(operation: Operation, store: StoreName): Cost {
+  const { function: name, reads, writes, heads, lists, sends } = operation;
+  const gbSeconds = (memoryMb[name] / 1024) * (runMs(operation) / 1000);
+  const isScheduled = name === 'refresh';
+  const isQueued = name === 'reconcile';
+  const isOfApi = !isScheduled && !isQueued && name !== 'storeEvents';
+  const { getOrHead, putOrList } = pricesOf(store);
   return {
-    function: 'lfsBatch',
-    objects,
-    // After the store's answer, both at once.
-    calls: { ...authenticated, ...calls, meterDownloads: 1, addDownloadsToDay: 1 },
-    tableRounds: 3,
-    ...rounds,
+    store: heads * getOrHead + lists * putOrList,
+    table: reads * cloudPrices.tableReadUnit + writes * cloudPrices.tableWriteUnit,
+    functions: cloudPrices.lambdaRequest + gbSeconds * cloudPrices.lambdaGbSecondArm64,
+    api: isOfApi ? cloudPrices.httpApiRequest : 0,
+    // A message that makes it run is received and deleted.
+    queue: (sends + (isQueued ? 2 : 0)) * cloudPrices.fifoQueueRequest,
+    logs: logGb * cloudPrices.logGb,
+    fixed: isScheduled ? cloudPrices.schedulerInvocation : 0,
+    bytes: 0,
   };
 }
 
-/** The client's check after one upload. */
-export function verify(): Operation {
-  return {
-    function: 'lfsVerify',
-    objects: 1,
-    calls: { readReservation: 1, HEAD: 1, SEND: 1 },
-    tableRounds: 1,
-    headRounds: 1,
-    listRounds: 0,
-  };
-}
-
-/** The client's question before a push which files of the repo others have locked. */
-export function verifyLocks(): Operation {
-  return {
-    function: 'lfsLocks',
-    calls: { ...authenticated, listLocks: 1 },
-    tableRounds: 3,
-    headRounds: 0,
-    listRounds: 0,
-  };
-}
-
-/** The console's read, answered from the table. */
-export function cachedSubscription(): Operation {
-  return {
-    function: 'getSubscription',
-    calls: { findToken: 1, readTenant: 1, repos: 1, listPublicRepos: 1, daysOfHistory: 1 },
-    tableRounds: 2,
-    headRounds: 0,
-    listRounds: 0,
-  };
-}
-
-export interface RecountShape {
-  /** Objects in each repo that is scanned. A full count scans all. */
-  readonly repos: readonly number[];
-  /** Whether the whole tenant is counted. Then no repo has changed since it was counted. */
-  readonly isFull: boolean;
-  /** Dead reservations, which it deletes. */
-  readonly dead: number;
-}
-
-/** Repos scanned, and items written, at a time. */
-const atOnce = 8;
-
-/** A reconcile on its own, of a tenant without deletions, whose repos were counted before. */
-function reconcile({ repos, isFull, dead }: RecountShape) {
-  const lists = isFull ? fullListing(repos) : listEach(repos);
-  const written = isFull ? 0 : repos.length;
-  const rereads = Math.min(1, repos.length);
-  return {
-    calls: {
-      beginReconcile: 1,
-      reservations: 1,
-      repos: 1,
-      // After a scan.
-      readTenant: rereads,
-      LIST: lists.requests,
-      commitRepo: written,
-      commitTenant: 1,
-      deleteReservation: dead,
-      noteCount: 1,
-      readWarnings: 1,
-    },
-    // The history is written while dead reservations are deleted.
-    tableRounds: 4 + rereads + Math.ceil(written / atOnce) + Math.max(1, Math.ceil(dead / atOnce)),
-    listRounds: lists.rounds,
-  };
-}
-
-/** Each repo on its own. */
-function listEach(repos: readonly number[]): Listing {
-  const scans = repos.map((objects) => splitListing(objects, { hasHint: true }));
-  const rounds = Math.max(0, ...scans.map((scan) => scan.rounds));
-  return {
-    requests: scans.reduce((sum, scan) => sum + scan.requests, 0),
-    rounds: Math.ceil(scans.length / atOnce) * rounds,
-  };
-}
-
-/** The small repos flat and the large ones each on their own, or the folders first and then each repo. */
-function fullListing(repos: readonly number[]): Listing {
-  const plan = planFlat(repos.map((objectCount, index) => ({ repo: `r${index}`, objectCount })));
-  const large = listEach(repos.filter((_, index) => plan.large.has(`r${index}`)));
-  const small = repos.length - plan.large.size;
-  if (plan.requests >= 1 + small) {
-    const each = listEach(repos);
-    return { requests: 1 + each.requests, rounds: 1 + each.rounds };
-  }
-  const longest = Math.max(...plan.ranges.map((range) => range.requests));
-  const rounds = Math.ceil(plan.ranges.length / flatRangesAtOnce) * longest;
-  return { requests: plan.requests + large.requests, rounds: rounds + large.rounds };
-}
-
-/** The console's read if the last count is too old: it first counts in full. */
-export function missedSubscription(shape: Omit<RecountShape, 'isFull'>): Operation {
-  const inner = reconcile({ ...shape, isFull: true });
-  return {
-    function: 'getSubscription',
-    calls: {
-      ...inner.calls,
-      findToken: 1,
-      readTenant: 1 + inner.calls.readTenant,
-      repos: 2,
-      listPublicRepos: 1,
-      daysOfHistory: 1,
-    },
-    tableRounds: inner.tableRounds + 2,
-    headRounds: 0,
-    listRounds: inner.listRounds,
-  };
-}
-
-/** One message of the queue: looks for deletions that are due, then reconciles. */
-export function recount(shape: RecountShape): Operation {
-  const inner = reconcile(shape);
-  return {
-    function: 'reconcile',
-    calls: { ...inner.calls, readTenant: 1 + inner.calls.readTenant, deletions: 1, repos: 2 },
-    tableRounds: inner.tableRounds + 3,
-    headRounds: 0,
-    listRounds: inner.listRounds,
-  };
-}
-
-/** Tenants that the schedule reads at a time. */
-const readsAtOnce = 16;
-/** Messages that the schedule sends in one request. It sends one request after the other. */
-const messagesPerSend = 10;
-
-/** One message of the queue whose recount is deferred: looks for deletions that are due, and is sent again. */
-export function deferredRecount(): Operation {
-  return {
-    function: 'reconcile',
-    calls: { readTenant: 2, deletions: 1, repos: 1, SEND: 1 },
-    tableRounds: 5,
-    headRounds: 0,
-    listRounds: 0,
-  };
-}
-
-/** One tenant in one run of storeEvents. Repos whose events a reservation expects are not recorded. */
-export function tenantEvents(repos: { expected: number; recorded: number }): Operation {
-  const looked = repos.expected + repos.recorded;
-  return {
-    function: 'storeEvents',
-    calls: {
-      readTenant: 1,
-      readRepo: looked,
-      reservationsOf: looked,
-      putReservation: repos.recorded,
-      SEND: 1,
-    },
-    tableRounds: 2 + 2 * Math.ceil(looked / atOnce) + Math.ceil(repos.recorded / atOnce),
-    headRounds: 0,
-    listRounds: 0,
-  };
-}
-
-/**
- * One run of the schedule that finds this many tenants due.
- *
- * @param looked with a round through what is still due: the tenants that it looks at.
- */
-export function refresh(due: number, looked?: number): Operation {
-  // If less than one tenant is due on average, most runs send nothing.
-  const sends = Math.min(due, Math.ceil(due / messagesPerSend));
-  const queries = looked === undefined ? 1 : 2;
-  return {
-    function: 'refresh',
-    calls: {
-      readRefreshState: 1,
-      dueTenants: queries,
-      ...(looked !== undefined && { readTenant: looked }),
-      SEND: sends,
-      putRefreshState: 1,
-    },
-    tableRounds: 2 + queries + Math.ceil((looked ?? 0) / readsAtOnce) + sends,
-    headRounds: 0,
-    listRounds: 0,
-  };
-}
+export const totalOf = (cost: Cost): number => services.reduce((sum, service) => sum + cost[service], 0);

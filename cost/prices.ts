@@ -7,7 +7,7 @@ export const pricesAsOf = '2026-11-21';
 const perMillion = (dollars: number) => dollars / 1e6;
 
 /** Prices of an object store, per request and per byte. Deletes and bytes in are free on both. */
-export interface StorePrices {
+interface StorePrices {
   /** PUT and LIST. R2 calls them class A. */
   readonly putOrList: number;
   /** GET and HEAD. R2 calls them class B. */
@@ -31,51 +31,24 @@ export const r2Prices: StorePrices = {
   gbToInternet: 0,
 };
 
-/** An object in a report of S3 Inventory, with each report. */
-export const s3InventoryObject = perMillion(0.0025);
-
 /** Prices of AWS in us-east-1. */
-export interface CloudPrices {
-  readonly lambdaGbSecondX86: number;
-  readonly lambdaGbSecondArm64: number;
-  readonly lambdaRequest: number;
-  /** A write of up to 1 KB. */
-  readonly tableWriteUnit: number;
-  /** A strongly consistent read of up to 4 KB. An eventually consistent one is half a unit. */
-  readonly tableReadUnit: number;
-  readonly httpApiRequest: number;
-  /** A send, receive or delete of up to 64 KB. Deduplicated sends and empty receives count, too. */
-  readonly fifoQueueRequest: number;
-  /** The same for a standard queue. */
-  readonly queueRequest: number;
-  readonly schedulerInvocation: number;
-  /** A step of a standard workflow of Step Functions. */
-  readonly stateTransition: number;
-  /** A machine of four cores for an hour: c7g.xlarge, on demand. */
-  readonly machineHour: number;
-  readonly logGb: number;
-  /** An alarm on one metric at standard resolution. */
-  readonly alarmMonth: number;
-  /** A custom metric. AWS's own are free. */
-  readonly metricMonth: number;
-  readonly dashboardMonth: number;
-  readonly secretMonth: number;
-}
-
-export const cloudPrices: CloudPrices = {
-  lambdaGbSecondX86: 0.0000166667,
+export const cloudPrices = {
   lambdaGbSecondArm64: 0.0000133334,
   lambdaRequest: perMillion(0.2),
+  /** A write of up to 1 KB. */
   tableWriteUnit: perMillion(0.625),
+  /** A strongly consistent read of up to 4 KB. An eventually consistent one is half a unit. */
   tableReadUnit: perMillion(0.125),
   httpApiRequest: perMillion(1),
+  /** A send, receive or delete of up to 64 KB. Deduplicated sends and empty receives count, too. */
   fifoQueueRequest: perMillion(0.5),
+  /** The same for a standard queue. */
   queueRequest: perMillion(0.4),
   schedulerInvocation: perMillion(1),
-  stateTransition: 0.025 / 1000,
-  machineHour: 0.145,
   logGb: 0.5,
+  /** An alarm on one metric at standard resolution. */
   alarmMonth: 0.1,
+  /** A custom metric. AWS's own are free. */
   metricMonth: 0.3,
   dashboardMonth: 3,
   secretMonth: 0.4,

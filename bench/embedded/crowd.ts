@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { formatTable, median } from '../../cost/tables.ts';
+import { formatTable } from '../../cost/tables.ts';
+import { median } from '../statistics.ts';
 import { batch, createTenant, type EmbeddedStack, startStack, type Tenant } from './embedded-stack.ts';
 
 /** What one stack did in a round. */

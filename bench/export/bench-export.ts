@@ -1,9 +1,10 @@
 import { cloudPrices, r2Prices, s3Prices } from '../../cost/prices.ts';
-import { formatDollars, formatNumber, formatTable, mean } from '../../cost/tables.ts';
+import { formatDollars, formatNumber, formatTable } from '../../cost/tables.ts';
 import { type Explained, type ExportPrices, explainExport } from '../../lambda/domain/export/explain.ts';
 import { quickestSettings } from '../../lambda/domain/export/plan-settings.ts';
 import { r2Limits, s3Limits } from '../../lambda/domain/export/store-limits.ts';
 import { Child } from '../child/child.ts';
+import { mean } from '../statistics.ts';
 import { benchInput, percentAsGiven, throughOf } from './measure.ts';
 import { makeObjects, type ObjectSet, objectSets } from './object-sets.ts';
 import type { Planning, PlanProcess } from './plan-process.ts';

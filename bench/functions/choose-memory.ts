@@ -1,5 +1,5 @@
-import { mean } from '../../cost/tables.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
+import { mean } from '../statistics.ts';
 import type { MeasuredWork } from './measure.ts';
 
 /** The rule of docs/decisions/memory.md. */

@@ -1,8 +1,8 @@
 import { cloudPrices } from '../../cost/prices.ts';
-import { median } from '../../cost/tables.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { ChildEndedError } from '../child/child.ts';
 import { createCpuQuota } from '../scan/cpu-quota.ts';
+import { median } from '../statistics.ts';
 import type { BackendProcess } from './backend-process.ts';
 import type { Case } from './cases.ts';
 import { type FunctionProcess, startFunction } from './function-process.ts';

@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { HeadObjectCommand, NotFound, S3Client } from '@aws-sdk/client-s3';
-import { formatNumber, formatTable, median } from '../../cost/tables.ts';
+import { formatNumber, formatTable } from '../../cost/tables.ts';
 import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
 import { Child } from '../child/child.ts';
+import { median } from '../statistics.ts';
 import type { HeadServerProcess } from './head-server.ts';
 
 const objects = 100;

@@ -1,4 +1,4 @@
-import { median } from '../../cost/tables.ts';
+import { median } from '../statistics.ts';
 import type { LatencyMode } from './options.ts';
 import type { Phase, Sample } from './sample.ts';
 

@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
-import { assumedDurations, type CostBasis, operationCost, totalOf } from '../../cost/operation-cost.ts';
-import { deferredRecount, type Operation, refresh } from '../../cost/operations.ts';
-import { cloudPrices, s3Prices } from '../../cost/prices.ts';
+import { costOf, type Operation, operations, totalOf } from '../../cost/operations.ts';
+import { cloudPrices } from '../../cost/prices.ts';
 import { formatDuration, formatNumber, formatTable } from '../../cost/tables.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { Stage } from './stage.ts';
 import { kinds, worksOf } from './tenants.ts';
 
 const minutesPerDay = 24 * 60;
-const basis: CostBasis = { cloud: cloudPrices, store: s3Prices, durations: assumedDurations };
+/** The queue takes ten messages in one request. */
+const messagesPerSend = 10;
 
 function wholeOption(name: string, text: string | undefined, otherwise: number): number {
   const value = text === undefined ? otherwise : Number(text);
@@ -63,8 +63,7 @@ function resultOf(stage: Stage, days: number) {
     };
     const of = (name: 'full' | 'dead' | 'push') => ({
       lists: times[name] * works[name].lists,
-      dollars:
-        times[name] * dollarsOf(works[name].operation, { repos: kind.repos.length, isFull: name === 'full' }),
+      dollars: times[name] * dollarsOf(works[name].operation),
     });
     return { kind: kind.name, times, full: of('full'), dead: of('dead'), push: of('push') };
   });
@@ -85,17 +84,18 @@ function resultOf(stage: Stage, days: number) {
     perKind,
     lists: sum((of) => of.full.lists + of.dead.lists),
     dollars: {
-      runs: tally.runs * dollarsOf(refresh(tally.queued / tally.runs), { repos: 0, isFull: false }),
+      runs:
+        tally.runs * dollarsOf(operations.schedule) +
+        (tally.queued / messagesPerSend) * cloudPrices.fifoQueueRequest,
       recounts: sum((of) => of.full.dollars + of.dead.dollars),
-      deferred: tally.deferred * dollarsOf(deferredRecount(), { repos: 1, isFull: false }),
+      deferred: tally.deferred * dollarsOf(operations.recountDeferred),
       pushes: sum((of) => of.push.dollars),
     },
   };
 }
 
-function dollarsOf(operation: Operation, { repos, isFull }: { repos: number; isFull: boolean }): number {
-  const sizes = { claims: 20, reservations: 1, repos, isFull, due: 0 };
-  return totalOf(operationCost(operation, sizes, basis));
+function dollarsOf(operation: Operation): number {
+  return totalOf(costOf(operation, 's3'));
 }
 
 function rowsOf(result: Result): string[][] {

@@ -1,6 +1,4 @@
-import { assumedDurations } from '../../cost/operation-cost.ts';
-import type { Operation } from '../../cost/operations.ts';
-import { recount } from '../../cost/operations.ts';
+import { type Operation, operations, recountOf, runMs } from '../../cost/operations.ts';
 
 /** Tenants that are alike. */
 export interface TenantKind {
@@ -9,19 +7,18 @@ export interface TenantKind {
   readonly share: number;
   /** Between two pushes. Infinity: idle. */
   readonly pushEveryMs: number;
-  /** Objects of each repo. */
-  readonly repos: readonly number[];
+  /** Repos, and objects of each. */
+  readonly repos: { readonly count: number; readonly objects: number };
 }
 
 const hourMs = 3_600_000;
-const same = (count: number, objects: number) => Array.from({ length: count }, () => objects);
 
 /** Who uses the stage. The giants are counted as ordinary tenants, without shards: the worst for the schedule. */
 export const kinds: readonly TenantKind[] = [
-  { name: 'idle', share: 0.79, pushEveryMs: Number.POSITIVE_INFINITY, repos: same(4, 1000) },
-  { name: 'in use', share: 0.1999, pushEveryMs: 12 * hourMs, repos: same(4, 1000) },
-  { name: 'busy', share: 0.01, pushEveryMs: hourMs, repos: same(2, 50_000) },
-  { name: 'giant', share: 0.0001, pushEveryMs: hourMs, repos: [10_000_000] },
+  { name: 'idle', share: 0.79, pushEveryMs: Number.POSITIVE_INFINITY, repos: { count: 4, objects: 1000 } },
+  { name: 'in use', share: 0.1999, pushEveryMs: 12 * hourMs, repos: { count: 4, objects: 1000 } },
+  { name: 'busy', share: 0.01, pushEveryMs: hourMs, repos: { count: 2, objects: 50_000 } },
+  { name: 'giant', share: 0.0001, pushEveryMs: hourMs, repos: { count: 1, objects: 10_000_000 } },
 ];
 
 /** What a recount of a tenant of some kind takes. */
@@ -32,16 +29,14 @@ export interface RecountWork {
 }
 
 function workOf(operation: Operation): RecountWork {
-  const { baseMs, tableRoundMs, listPageMs } = assumedDurations;
-  const busyMs = baseMs + operation.tableRounds * tableRoundMs + operation.listRounds * listPageMs;
-  return { operation, lists: operation.calls.LIST ?? 0, busyMs };
+  return { operation, lists: operation.lists, busyMs: runMs(operation) };
 }
 
 /** In full; of the repo that was pushed to; and of none, which deletes a dead reservation. */
-export function worksOf(kind: TenantKind) {
+export function worksOf({ repos: { count, objects } }: TenantKind) {
   return {
-    full: workOf(recount({ repos: kind.repos, isFull: true, dead: 0 })),
-    push: workOf(recount({ repos: kind.repos.slice(0, 1), isFull: false, dead: 0 })),
-    dead: workOf(recount({ repos: [], isFull: false, dead: 1 })),
+    full: workOf(recountOf(operations.fullCount, { count, objects })),
+    push: workOf(recountOf(operations.recount, { count: 1, objects })),
+    dead: workOf(operations.recountDead),
   };
 }

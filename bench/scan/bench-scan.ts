@@ -1,7 +1,8 @@
 import { cpus } from 'node:os';
-import { formatNumber, formatTable, median } from '../../cost/tables.ts';
+import { formatNumber, formatTable } from '../../cost/tables.ts';
 import { Child } from '../child/child.ts';
 import type { ListServerProcess } from '../list-server/process.ts';
+import { median } from '../statistics.ts';
 import { writeChart } from './chart.ts';
 import { createCpuQuota } from './cpu-quota.ts';
 import { installedTools, runTool } from './external-tools.ts';

@@ -287,7 +287,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // What `doctor` writes about a store, and the settings of a stage read.
   'cli/doctor/profile.ts': { imports: [], packages: ['zod'] },
-  cost: { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['node:util'] },
+  cost: { imports: ['lambda/domain', 'lambda/routes.ts', 'lib'], packages: ['node:util'] },
   bench: {
     imports: [
       'cost',
@@ -331,7 +331,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   'test/fixtures': { imports: [], packages: ['node:*'] },
   'test/stack': { imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib'], packages: ['*'] },
   'test/engines': {
-    imports: ['cli', 'cost', 'lambda/**', 'local', 'local/table', 'test/contract', 'test/support'],
+    imports: ['cli', 'lambda/**', 'local', 'local/table', 'test/contract', 'test/support'],
     packages: ['*'],
   },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },

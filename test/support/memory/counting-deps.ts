@@ -5,28 +5,16 @@ import type { ObjectListing } from '../../../lambda/ports/object-listing.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { Random } from '../random.ts';
 import { Scheduler } from '../scheduler.ts';
-import { MemoryArchiveStore } from './archive-store.ts';
 import { memoryDeps } from './deps.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
-import {
-  MemoryAuditLog,
-  MemoryDownloads,
-  MemoryExportJobs,
-  MemoryHistory,
-  MemoryKeptGrants,
-  MemoryLocks,
-  MemoryMappedRepos,
-  MemoryPublicReads,
-  MemoryTokenStore,
-  MemoryWarnings,
-} from './stores.ts';
+import { MemoryDownloads, MemoryPublicReads, MemoryTokenStore } from './stores.ts';
 
 /** SQS takes at most so many messages in one request. */
 const messagesPerSend = 10;
 const pagedReads = new Set(['reservations', 'reservationsOf', 'repos', 'deletions', 'deletionsOf', 'seen']);
 
-/** One call of a port. Its name is a method of the ledger or of the token store, or HEAD, GET, PUT, DELETE, LIST, SEND. */
+/** One call of a port. Its name is a method of the ledger or of the token store, or HEAD, DELETE, LIST, SEND. */
 export interface CountedCall {
   readonly name: string;
   readonly beganMs: number;
@@ -36,7 +24,7 @@ export interface CountedCall {
 export interface CallTimes {
   /** The table, and the queue. */
   readonly tableMs: number;
-  /** HEAD, GET, PUT and DELETE. */
+  /** HEAD and DELETE. */
   readonly headMs: number;
   readonly listMs: number;
 }
@@ -54,15 +42,7 @@ export class CountingDeps {
   constructor(times: CallTimes, settings: Partial<Settings> = {}) {
     const { ledger, store, tokens } = this;
     const downloads = new MemoryDownloads();
-    const locks = new MemoryLocks();
     const publicReads = new MemoryPublicReads();
-    const mappedRepos = new MemoryMappedRepos();
-    const history = new MemoryHistory();
-    const warnings = new MemoryWarnings();
-    const keptGrants = new MemoryKeptGrants();
-    const audit = new MemoryAuditLog();
-    const exportJobs = new MemoryExportJobs();
-    const archives = new MemoryArchiveStore({ objects: store });
     const onTable = <T>(name: string, run: () => Promise<T>) => this.#call(name, times.tableMs, run);
     const listing: ObjectListing = {
       listPage: (request) => this.#call('LIST', times.listMs, () => store.listPage(request)),
@@ -93,50 +73,12 @@ export class CountingDeps {
         months: (input) => onTable('monthsOfDownloads', () => downloads.months(input)),
         days: (input) => onTable('daysOfDownloads', () => downloads.days(input)),
       },
-      history: {
-        note: (count) => onTable('noteCount', () => history.note(count)),
-        addRefusals: (refused) => onTable('addRefusals', () => history.addRefusals(refused)),
-        days: (input) => onTable('daysOfHistory', () => history.days(input)),
-        forgetSome: (input) => onTable('forgetHistory', () => history.forgetSome(input)),
-      },
-      warnings: Object.assign(new MemoryWarnings(), {
-        read: (of: string) => onTable('readWarnings', () => warnings.read(of)),
-      }),
-      locks: Object.assign(new MemoryLocks(), {
-        listPage: (input: Parameters<MemoryLocks['listPage']>[0]) =>
-          onTable('listLocks', () => locks.listPage(input)),
-      }),
       publicReads: {
         find: (path) => onTable('findPublicRepo', () => publicReads.find(path)),
         list: (tenant) => onTable('listPublicRepos', () => publicReads.list(tenant)),
         put: (input) => onTable('putPublicRepo', () => publicReads.put(input)),
         end: (input) => onTable('endPublicRepo', () => publicReads.end(input)),
       },
-      mappedRepos: {
-        find: (path) => onTable('findMappedRepo', () => mappedRepos.find(path)),
-        list: (tenant) => onTable('listMappedRepos', () => mappedRepos.list(tenant)),
-        put: (input) => onTable('putMappedRepo', () => mappedRepos.put(input)),
-        pin: (input) => onTable('pinMappedRepo', () => mappedRepos.pin(input)),
-        end: (input) => onTable('endMappedRepo', () => mappedRepos.end(input)),
-      },
-      audit: {
-        begin: (entry) => onTable('beginAudit', () => audit.begin(entry)),
-        finish: (entry) => onTable('finishAudit', () => audit.finish(entry)),
-        list: (input) => onTable('listAudit', () => audit.list(input)),
-      },
-      exportJobs: Object.assign(new MemoryExportJobs(), {
-        list: (input: Parameters<MemoryExportJobs['list']>[0]) =>
-          onTable('listExports', () => exportJobs.list(input)),
-      }),
-      keptGrants: {
-        find: (key) => onTable('findGrant', () => keptGrants.find(key)),
-        keep: (input) => onTable('keepGrant', () => keptGrants.keep(input)),
-      },
-      archives: Object.assign(new MemoryArchiveStore({ objects: store }), {
-        get: (key: string) => this.#call('GET', times.headMs, () => archives.get(key)),
-        put: (key: string, bytes: Uint8Array) =>
-          this.#call('PUT', times.headMs, () => archives.put(key, bytes)),
-      }),
       store: {
         head: (key) => this.#call('HEAD', times.headMs, () => store.head(key)),
         delete: (key) => this.#call('DELETE', times.headMs, () => store.delete(key)),
@@ -201,12 +143,6 @@ function counted(
     get(target, property) {
       const name = String(property);
       const method = Reflect.get(target, property) as (...args: unknown[]) => unknown;
-      // An item for each object.
-      if (name === 'noteGone')
-        return async (input: Parameters<Ledger['noteGone']>[0]) => {
-          await Promise.all(input.oids.map(() => call(name, async () => undefined)));
-          await target.noteGone(input);
-        };
       if (!pagedReads.has(name))
         return (...args: unknown[]) => call(name, () => method.apply(target, args) as Promise<unknown>);
       return async function* (...args: unknown[]) {

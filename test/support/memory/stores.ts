@@ -5,9 +5,7 @@ import { exportPartition, exportStart, parseExport } from '../../../lambda/adapt
 import { createDynamoDbExportJobs } from '../../../lambda/adapters/dynamodb/export-jobs.ts';
 import { createDynamoDbFailures } from '../../../lambda/adapters/dynamodb/failures.ts';
 import { createDynamoDbHistory } from '../../../lambda/adapters/dynamodb/history.ts';
-import { createDynamoDbKeptGrants } from '../../../lambda/adapters/dynamodb/kept-grants.ts';
 import { createDynamoDbLocks } from '../../../lambda/adapters/dynamodb/locks.ts';
-import { createDynamoDbMappedRepos } from '../../../lambda/adapters/dynamodb/mapped-repos.ts';
 import { createDynamoDbPublicReads } from '../../../lambda/adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from '../../../lambda/adapters/dynamodb/request-keys.ts';
 import type { Table } from '../../../lambda/adapters/dynamodb/requests.ts';
@@ -65,8 +63,6 @@ export class MemoryTokenStore extends storeClass(createDynamoDbTokenStore) {}
 export class MemoryExchangeRules extends storeClass(createDynamoDbExchangeRules) {}
 export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
 export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}
-export class MemoryMappedRepos extends storeClass(createDynamoDbMappedRepos) {}
-export class MemoryKeptGrants extends storeClass(createDynamoDbKeptGrants) {}
 export class MemoryHistory extends storeClass(createDynamoDbHistory) {}
 export class MemoryWarnings extends storeClass(createDynamoDbWarnings) {}
 export class MemoryWebhooks extends storeClass(createDynamoDbWebhooks) {}

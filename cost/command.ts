@@ -1,0 +1,147 @@
+import { parseArgs } from 'node:util';
+import { defaultSettings } from '../lambda/domain/settings.ts';
+import { defaultWorkload, monthOf, sumOf, type Workload } from './month.ts';
+import { type Cost, giantOf, type StoreName, services, totalOf } from './operations.ts';
+import { pricesAsOf } from './prices.ts';
+import { formatDollars, formatDuration, formatNumber, formatSmall, formatTable } from './tables.ts';
+
+const store = { type: 'string', help: 's3 or r2' } as const;
+const help = { type: 'boolean', help: 'show this help' } as const;
+const monthOptions = {
+  tenants: { type: 'string', help: 'tenants; without it 10, 1,000 and 100,000' },
+  pushes: { type: 'string', help: 'pushes of 20 objects, per tenant and month (default: 60)' },
+  fetches: { type: 'string', help: 'fetches of 20 objects, per tenant and month (default: 120)' },
+  objects: { type: 'string', help: 'objects stored per tenant, in four repos (default: 4,000)' },
+  'object-mb': { type: 'string', help: 'size of an object in MiB (default: 1)' },
+  'store-events': { type: 'boolean', help: 'the store sends an event for every upload' },
+  store,
+  help,
+} as const;
+const scanOptions = {
+  objects: { type: 'string', help: 'objects; without it 10⁷ to 6.7 × 10¹⁰' },
+  store,
+  help,
+} as const;
+type Texts = Partial<Record<keyof typeof monthOptions, string | boolean>>;
+
+/** An option makes no sense. The message says what to give instead. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** @throws {UsageError} */
+function numberOf(texts: Texts, name: keyof Texts, otherwise: number, least = 0): number {
+  const text = texts[name];
+  if (text === undefined) return otherwise;
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= least && String(text).trim() !== '') return value;
+  throw new UsageError(`--${name} must be a whole number, ${least} or more, not "${text}".`);
+}
+
+/** @throws {UsageError} */
+function storesOf({ store: name }: Texts): readonly StoreName[] {
+  if (name === undefined) return ['s3', 'r2'];
+  if (name === 's3' || name === 'r2') return [name];
+  throw new UsageError(`--store must be s3 or r2, not "${name}".`);
+}
+
+const cents = (dollars: number) => dollars.toFixed(2).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
+const cells = (cost: Cost) => [...services.map((service) => cents(cost[service])), cents(totalOf(cost))];
+const header = [...services, 'total'];
+
+/** A month of 10, 1,000 and 100,000 tenants, or of a number of them line by line. */
+function month(texts: Texts): string {
+  const workload: Workload = {
+    tenants: numberOf(texts, 'tenants', 0, 1),
+    pushes: numberOf(texts, 'pushes', defaultWorkload.pushes),
+    fetches: numberOf(texts, 'fetches', defaultWorkload.fetches),
+    objects: numberOf(texts, 'objects', defaultWorkload.objects),
+    objectMb: numberOf(texts, 'object-mb', defaultWorkload.objectMb),
+    storeEvents: texts['store-events'] === true,
+  };
+  const stores = storesOf(texts);
+  if (workload.tenants === 0) {
+    const rows = [10, 1000, 100_000].flatMap((tenants) =>
+      stores.map((name) => [
+        `${formatNumber(tenants)} tenants on ${name.toUpperCase()}`,
+        ...cells(sumOf(monthOf({ ...workload, tenants }, name))),
+      ]),
+    );
+    return formatTable(['dollars a month', ...header], rows);
+  }
+  const tables = stores.map((name) => {
+    const lines = monthOf(workload, name).filter(({ times }) => times > 0);
+    const rows = lines.map(({ what, times, cost }) => [
+      what,
+      formatNumber(Math.round(times)),
+      ...cells(cost),
+    ]);
+    const title = `dollars a month on ${name.toUpperCase()}`;
+    return formatTable([title, 'times', ...header], [...rows, ['total', '', ...cells(sumOf(lines))]]);
+  });
+  return tables.join('\n\n');
+}
+
+/** `protocol.shardRoundDays`. */
+const roundDays = defaultSettings.shardRoundMs / 86_400_000;
+/** LISTs a second: of one function, and of a partition of a bucket. AWS promises 5,500 reads, and 3,100 LISTs were published. */
+const rates = [100, 1000, 3500, 5500];
+
+/** Counts of giants. */
+function scan(texts: Texts): string {
+  const given = numberOf(texts, 'objects', 0, 1);
+  const tables = storesOf(texts).map((name) => {
+    const rows = (given > 0 ? [given] : [1e7, 1e8, 1e9, 1e10, 6.7e10]).map((objects) => {
+      const { shards, lists, dollars } = giantOf(objects, name);
+      const rounds = 30 / roundDays;
+      return [
+        formatNumber(objects),
+        ...[shards, lists].map(formatNumber),
+        formatDollars(dollars),
+        ...rates.map((rate) => formatDuration(lists / rate)),
+        formatSmall(lists / (roundDays * 86_400)),
+        formatDollars(rounds * dollars),
+      ];
+    });
+    const times = rates.map((rate) => `${formatNumber(rate)}/s`);
+    return formatTable(
+      [
+        `objects on ${name.toUpperCase()}`,
+        'shards',
+        'LISTs',
+        '$',
+        ...times,
+        `${roundDays} d: LISTs/s`,
+        '$ a month',
+      ],
+      rows,
+    );
+  });
+  return tables.join('\n\n');
+}
+
+/** @throws {UsageError} */
+function parse(args: readonly string[], options: typeof monthOptions | typeof scanOptions): Texts {
+  try {
+    return parseArgs({ args: [...args], options }).values as Texts;
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw new UsageError(`${error.message}. Show the options: npm run -s cost -- --help`, { cause: error });
+  }
+}
+
+/**
+ * What `npm run -s cost` prints: the dollars of a month. With `scan`: what it takes to count giants.
+ *
+ * @throws {UsageError}
+ */
+export function answer(args: readonly string[]): string {
+  const isScan = args[0] === 'scan';
+  const options = isScan ? scanOptions : monthOptions;
+  const texts = parse(isScan ? args.slice(1) : args, options);
+  if (texts.help) {
+    const lines = Object.entries(options).map(([name, { help: text }]) => `  --${name.padEnd(13)} ${text}`);
+    return `npm run -s cost -- [scan] [options]\n${lines.join('\n')}`;
+  }
+  return `Prices of ${pricesAsOf}: check them before you quote them.\n\n${isScan ? scan(texts) : month(texts)}`;
+}

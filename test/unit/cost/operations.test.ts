@@ -1,0 +1,296 @@
+import { setImmediate as macrotask } from 'node:timers/promises';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { assumedMs, batchIn, type Operation, operations } from '../../../cost/operations.ts';
+import type { Fields } from '../../../lambda/adapters/dynamodb/expressions.ts';
+import { byDueIndex, byKindIndex, dueShards } from '../../../lambda/adapters/dynamodb/table.ts';
+import type { Operations, TableClient } from '../../../lambda/adapters/dynamodb/table-client.ts';
+import { dayMs } from '../../../lambda/domain/calendar.ts';
+import { sha256Hex } from '../../../lambda/domain/hash.ts';
+import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
+import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
+import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
+import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
+import type { RecountRequest } from '../../../lambda/ports/recount-queue.ts';
+import type { Deps } from '../../../lambda/use-cases/deps.ts';
+import { recordStoreEvents } from '../../../lambda/use-cases/recounts/record-store-events.ts';
+import { refresh } from '../../../lambda/use-cases/recounts/refresh.ts';
+import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
+import { parseStageSettings } from '../../../lib/settings/parse-stage-settings.ts';
+import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';
+import { storesOn } from '../../../local/table/stores-on.ts';
+import { httpEvent, noContext } from '../../support/http-event.ts';
+import { memoryDeps } from '../../support/memory/deps.ts';
+import { MemoryObjectStore } from '../../support/memory/object-store.ts';
+import { memoryTable } from '../../support/memory/table.ts';
+import { Random } from '../../support/random.ts';
+import { Scheduler } from '../../support/scheduler.ts';
+import { tokenRecord } from '../../support/token-record.ts';
+
+type Measured = Omit<Operation, 'function' | 'objects'>;
+
+const nothing = { reads: 0, writes: 0, heads: 0, lists: 0, sends: 0, waitMs: 0 };
+const messagesPerSend = 10;
+const minute = 60_000;
+const hour = 60 * minute;
+
+/**
+ * Runs what is deployed over a table, a store and a queue that count their requests, and take time on a clock of their own. The
+ * table counts units as DynamoDB bills them:
+ * https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/read-write-operations.html
+ */
+class Meter {
+  readonly objects = new MemoryObjectStore();
+  readonly deps: Deps;
+  readonly #scheduler = new Scheduler(new Random(1));
+  #used = { ...nothing };
+  /** Write units of the indexes alone. */
+  #indexWrites = 0;
+
+  constructor() {
+    const { objects } = this;
+    const table = memoryTable();
+    table.store.watch((change) => this.#countWrite(change));
+    const client: TableClient = {
+      send: async (operation, input) => {
+        await this.#travel(assumedMs.table);
+        const output = await table.client.send(operation, input);
+        this.#used.reads += readUnits(input, output);
+        return output;
+      },
+    };
+    const asked = async (what: 'heads' | 'lists' | 'sends', tookMs: number) => {
+      this.#used[what] += 1;
+      await this.#travel(tookMs);
+    };
+    const send = () => asked('sends', assumedMs.table);
+    this.deps = memoryDeps({
+      ...storesOn({ client, tableName: table.tableName }),
+      objects,
+      store: {
+        head: async (key) => {
+          await asked('heads', assumedMs.head);
+          return objects.head(key);
+        },
+        delete: (keys) => objects.delete(keys),
+      },
+      listing: {
+        listPage: async (request) => {
+          await asked('lists', assumedMs.list);
+          return objects.listPage(request);
+        },
+        listFolders: async (request) => {
+          await asked('lists', assumedMs.list);
+          return objects.listFolders(request);
+        },
+      },
+      queue: {
+        request: send,
+        requestAll: async (requests) => {
+          for (let sent = 0; sent < requests.length; sent += messagesPerSend) await send();
+        },
+      },
+      clock: { nowMs: () => this.#scheduler.nowMs, sleep: (durationMs) => this.#travel(durationMs) },
+    });
+  }
+
+  pass(durationMs: number): Promise<void> {
+    return this.run(() => this.#travel(durationMs));
+  }
+
+  async measure<T>(task: () => Promise<T>): Promise<{ result: T; measured: Measured; indexWrites: number }> {
+    this.#used = { ...nothing };
+    this.#indexWrites = 0;
+    const beganMs = this.#scheduler.nowMs;
+    const result = await this.run(task);
+    const measured = { ...this.#used, waitMs: this.#scheduler.nowMs - beganMs };
+    return { result, measured, indexWrites: this.#indexWrites };
+  }
+
+  async run<T>(task: () => Promise<T>): Promise<T> {
+    let isOver = false;
+    const running = task().finally(() => {
+      isOver = true;
+    });
+    running.catch(() => undefined);
+    // A task may have to wait for Node itself before it sends its next request.
+    for (let turn = 0; !isOver && turn < 1000; turn += 1) {
+      await this.#scheduler.run({ eventsMax: 100_000 });
+      await macrotask();
+    }
+    if (!isOver) throw new Error('The task did not end.');
+    return running;
+  }
+
+  /** An item costs by its larger size. In an index, an entry that is new or gone costs one unit, and one that moves two. */
+  #countWrite({ before, after }: Change): void {
+    const bytes = Math.max(...[before, after].map((item) => (item ? itemBytes(item) : 0)));
+    this.#used.writes += Math.max(1, Math.ceil(bytes / 1024));
+    for (const index of [byKindIndex, byDueIndex]) {
+      const [old, now] = [before, after].map((item) =>
+        item?.[index.pk] === undefined ? undefined : JSON.stringify(entryOf(item, index)),
+      );
+      if (old === now) continue;
+      const units = [old, now].filter((entry) => entry !== undefined).length;
+      this.#used.writes += units;
+      this.#indexWrites += units;
+    }
+  }
+
+  #travel(durationMs: number): Promise<void> {
+    return new Promise((resolve) => this.#scheduler.after(durationMs, resolve));
+  }
+}
+
+/** An item, or all items of a query, cost a unit for each 4 KB, and at least one. Without consistency half of it. */
+function readUnits(input: Operations[keyof Operations][0], output: object): number {
+  const unitsOf = (items: readonly Fields[]) =>
+    Math.max(1, Math.ceil(items.reduce((sum, item) => sum + itemBytes(item), 0) / 4096));
+  const { Item, Items, Responses } = output as {
+    readonly Item?: Fields;
+    readonly Items?: readonly Fields[];
+    readonly Responses?: Readonly<Record<string, readonly Fields[]>>;
+  };
+  if (Items) return unitsOf(Items) / ('ConsistentRead' in input && input.ConsistentRead ? 1 : 2);
+  if ('RequestItems' in input) {
+    const asked = Object.values(input.RequestItems).flatMap(({ Keys }) => Keys);
+    const found = Object.values(Responses ?? {}).flat();
+    return asked.length - found.length + found.reduce((sum, item) => sum + unitsOf([item]), 0);
+  }
+  return 'ConsistentRead' in input ? unitsOf(Item ? [Item] : []) : 0;
+}
+
+const tenant = 'northwind-games';
+const token = `lfsq_${'a'.repeat(40)}`;
+const sizeBytes = 1_000_000;
+const oidOf = (repo: string, index: number) => sha256Hex(`${repo} ${index}`);
+const batchOf = (from: number) =>
+  Array.from({ length: 20 }, (_, index) => ({ oid: oidOf('app', from + index), size: sizeBytes }));
+
+/** A tenant with four repos of `perRepo` objects, which were counted, and 100 days of history. */
+async function inUse(perRepo: number): Promise<Meter> {
+  const meter = new Meter();
+  const { deps } = meter;
+  const nowMs = deps.clock.nowMs();
+  for (const repo of ['app', 'art', 'docs', 'game'])
+    for (let index = 0; index < perRepo; index += 1)
+      meter.objects.put(`${tenant}/${repo}/${oidOf(repo, index)}`, sizeBytes);
+  await meter.run(async () => {
+    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
+    const account = { tenant, plan: 'team', limitBytes: 5e12, createdAtMs: nowMs };
+    await deps.ledger.createTenant({ ...account, counted, dueAtMs: nowMs + deps.settings.maxAgeMs });
+    await deps.tokens.put(tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs }));
+    const noted = { tenant, storedBytes: 4e9, objectCount: 4000, highestBytes: 4e9, epoch: 1 };
+    for (let day = 1; day <= 100; day += 1) await deps.history.note({ ...noted, atMs: nowMs - day * dayMs });
+  });
+  await recount(meter, { full: true, reason: 'manual' });
+  await meter.pass(2 * hour);
+  return meter;
+}
+
+function recount(meter: Meter, request: Pick<RecountRequest, 'full' | 'reason'>) {
+  const deadlineMs = meter.deps.clock.nowMs() + 15 * minute;
+  return meter.measure(() => runRecount(meter.deps, { request: { tenant, ...request }, deadlineMs }));
+}
+
+const handlers = { batch: createBatch, locks: createLocks, verify: createVerify, usage: createSubscription };
+
+async function ask(meter: Meter, name: keyof typeof handlers, body: object, presented = token) {
+  const event = httpEvent({
+    method: name === 'usage' ? 'GET' : 'POST',
+    routeKey: name === 'locks' ? 'POST /{tenant}/{repo}/info/lfs/locks/verify' : '$default',
+    headers: { authorization: `Bearer ${presented}`, 'content-type': 'application/vnd.git-lfs+json' },
+    pathParameters: { tenant, repo: 'app.git' },
+    body: JSON.stringify(body),
+  });
+  const asked = await meter.measure(async () => handlers[name](meter.deps)(event, noContext));
+  const { statusCode, body: answer } = asked.result as { statusCode: number; body: string };
+  expect(statusCode).toBe(200);
+  return { ...asked, answer: JSON.parse(answer) };
+}
+
+/** Everything that the model has, one after the other, as it goes in a push and in the hours after it. */
+async function measureAll() {
+  const meter = await inUse(980);
+  const { deps } = meter;
+  const objects = batchOf(5000);
+  const background = { full: false, reason: 'upload' } as const;
+
+  const lookForLocks = await ask(meter, 'locks', { ref: { name: 'refs/heads/main' } });
+  const uploadBatch = await ask(meter, 'batch', { operation: 'upload', objects });
+  for (const { oid } of objects) meter.objects.put(`${tenant}/app/${oid}`, sizeBytes);
+  const last = uploadBatch.answer.objects.at(-1);
+  const presented = String(Object.values(last.actions.verify.header)[0]).replace(/^\w+ /, '');
+  const verify = await ask(meter, 'verify', { oid: last.oid, size: last.size }, presented);
+  await meter.pass(minute);
+  const after = await recount(meter, background);
+  const recountDeferred = await recount(meter, background);
+  await meter.pass(2 * minute);
+  const recountAgain = await recount(meter, background);
+  await meter.pass(hour);
+  await meter.run(() => refresh(deps));
+  const recountDead = await recount(meter, { full: false, reason: 'schedule' });
+  const downloadBatch = await ask(meter, 'batch', { operation: 'download', objects });
+  await meter.pass(2 * hour);
+  const readUsage = await ask(meter, 'usage', {});
+  await meter.run(() => refresh(deps));
+  await meter.pass(10 * minute);
+  const schedule = await meter.measure(() => refresh(deps));
+  await meter.pass(dayMs);
+  const fullCount = await recount(meter, { full: true, reason: 'schedule' });
+  await ask(meter, 'batch', { operation: 'upload', objects: batchOf(6000) });
+  const created = { tenant, repo: 'app', name: oidOf('app', 6000), sizeBytes, kind: 'created' as const };
+  const changes = [{ ...created, atMs: deps.clock.nowMs() }];
+  const storeEvent = await meter.measure(() => recordStoreEvents(deps, { tenant, changes }));
+  const push = {
+    lookForLocks,
+    uploadBatch,
+    verify,
+    recount: after,
+    recountAgain,
+    recountDeferred,
+    recountDead,
+  };
+  return { ...push, downloadBatch, readUsage, schedule, fullCount, storeEvent };
+}
+
+function taken({ function: _, objects: __, ...measured }: Operation): Measured {
+  return measured;
+}
+
+describe('what an operation takes is what the handlers do', () => {
+  let all: Awaited<ReturnType<typeof measureAll>>;
+  beforeAll(async () => {
+    all = await measureAll();
+  });
+
+  it.each(Object.keys(operations) as (keyof typeof operations)[])('%s', (name) => {
+    expect(all[name].measured).toEqual(taken(operations[name]));
+  });
+
+  it('and each ends as the model has it', () => {
+    expect(all.recountDeferred.result).toBe('requeued');
+    for (const name of ['recount', 'recountAgain', 'recountDead', 'fullCount'] as const)
+      expect(all[name].result).toBe('done');
+    expect(all.storeEvent.result).toMatchObject({ kind: 'requested' });
+  });
+
+  it('a partition of the due index takes what the API lets through, twice over', () => {
+    const { requestsPerSecond } = parseStageSettings('prod', {}).throttle;
+    const writes = all.uploadBatch.indexWrites + all.recountDead.indexWrites;
+    expect(writes).toBe(4);
+    expect((2 * requestsPerSecond * writes) / dueShards).toBeLessThanOrEqual(1000);
+  });
+});
+
+describe('a batch in a small repo lists it', () => {
+  it.each([
+    ['upload', 7000, operations.uploadBatch],
+    ['download', 0, operations.downloadBatch],
+  ] as const)('to %s', async (operation, from, modelled) => {
+    const meter = await inUse(900);
+    const { measured } = await ask(meter, 'batch', { operation, objects: batchOf(from) });
+    // It's the first request for hours, so it notes that the token was used.
+    const writes = operation === 'upload' ? measured.writes - 1 : measured.writes;
+    expect({ ...measured, writes }).toEqual(taken(batchIn(900, modelled)));
+  });
+});

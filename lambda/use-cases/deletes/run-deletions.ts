@@ -324,22 +324,19 @@ async function deleteBytes(
   const { tenant, repo, deadlineMs, isAsked } = input;
   const prefix = deletionPrefix({ tenant, repo });
   const removed = new Map<string, RemovedObject>();
-  const keys: string[] = [];
-  await mapLimited(
-    [...input.objects],
-    isAsked ? headsAtOnce : input.objects.size,
-    async ([name, sizeBytes]) => {
-      const key = `${prefix}${name}`;
-      try {
-        const stored = isAsked ? await deps.store.head(key) : undefined;
-        const lastModifiedMs = stored?.lastModifiedMs ?? null;
-        removed.set(name, { sizeBytes: stored?.sizeBytes ?? sizeBytes, lastModifiedMs });
-        keys.push(key);
-      } catch (error) {
-        if (!(error instanceof StoreUnavailableError)) throw error;
-      }
-    },
-  );
+  for (const [name, sizeBytes] of input.objects) removed.set(name, { sizeBytes, lastModifiedMs: null });
+  const ask = async (name: string) => {
+    try {
+      const stored = await deps.store.head(`${prefix}${name}`);
+      if (stored)
+        removed.set(name, { sizeBytes: stored.sizeBytes, lastModifiedMs: stored.lastModifiedMs ?? null });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      removed.delete(name);
+    }
+  };
+  if (isAsked) await mapLimited([...input.objects.keys()], headsAtOnce, ask);
+  const keys = Array.from(removed.keys(), (name) => `${prefix}${name}`);
   const unanswered = await deps.store.delete(keys, { deadlineMs });
   for (const key of unanswered.keys()) removed.delete(key.slice(prefix.length));
   const failed = input.objects.size - removed.size;

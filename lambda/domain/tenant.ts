@@ -147,7 +147,7 @@ export const tenantClaimsMax = 1_000_000;
 /** Whoever has more claims that have not arrived gets no others: what one can hold is far from all of them. */
 export const crowdedClaims = 100_000;
 /** Claims from one reconcile to the next, at most: only a reconcile finds out who has too many. */
-const claimsBetweenMax = 250_000;
+export const claimsBetweenMax = 250_000;
 
 /** How many claims the tenant may have before the next reconcile. */
 export function claimsMaxOf({ claimCount, claimsCounted = claimCount }: TenantRecord): number {

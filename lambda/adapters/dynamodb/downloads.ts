@@ -45,7 +45,7 @@ export interface DownloadOffer extends DownloadSum {
 export type PublicOffer = Omit<DownloadOffer, 'tokenId'>;
 
 /** So long days and months are kept. */
-const keptMs = 400 * 24 * 60 * 60_000;
+export const downloadsKeptMs = 400 * 24 * 60 * 60_000;
 
 const sumItem = z.object({ bytes: z.number(), objects: z.number() });
 const monthItem = sumItem.extend({ sk: z.string() }).catchall(z.unknown());
@@ -196,7 +196,7 @@ async function add(
   return item?.[writer] === writeId ? 'metered' : 'over-limit';
 }
 
-const expiryOf = (atMs: number) => Math.ceil((atMs + keptMs) / 1000);
+const expiryOf = (atMs: number) => Math.ceil((atMs + downloadsKeptMs) / 1000);
 
 async function readSum(table: Table, key: ReturnType<typeof monthKey>): Promise<DownloadSum> {
   const item = await getItem(table, key);

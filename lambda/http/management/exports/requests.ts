@@ -7,7 +7,7 @@ import { repoName } from '../fields.ts';
 import { pageOf } from '../queries.ts';
 
 /** More than a body has space for. */
-const requestedObjectsMax = 15_000;
+export const requestedObjectsMax = 15_000;
 const objectsRule = `must name 1 to ${requestedObjectsMax} objects, or be left out for all of them`;
 
 export const startExportBodyBytesMax = 1024 * 1024;

@@ -4,11 +4,11 @@ import { listOf } from '../../json.ts';
 import { text } from '../fields.ts';
 
 const lifetimeSecondsMin = 300;
-const lifetimeSecondsMax = 365 * 24 * 60 * 60;
+export const lifetimeSecondsMax = 365 * 24 * 60 * 60;
 const lifetimeRule = `must be a whole number of seconds from ${lifetimeSecondsMin} (5 minutes) to ${lifetimeSecondsMax} (365 days)`;
 
 /** The repos of a token are read with it on each request. */
-const tokenReposMax = 50;
+export const tokenReposMax = 50;
 
 const reposRule = `must name 1 to ${tokenReposMax} repos, none of them twice`;
 

@@ -27,7 +27,9 @@ class HeavyLedger extends MemoryLedger {
     this.#nowMs = nowMs;
   }
 
-  override async *reservations(): AsyncIterable<readonly Reservation[]> {
+  override reservations = () => this.#pages();
+
+  async *#pages(): AsyncIterable<readonly Reservation[]> {
     const { reservations, claimsEach } = this.#shape;
     const perPage = Math.max(1, Math.floor(pageBytes / (itemBytes + claimBytes * claimsEach)));
     for (let first = 0; first < reservations; first += perPage) {

@@ -1,6 +1,6 @@
-import { longestDue } from '../../lambda/adapters/dynamodb/due-tenants.ts';
+import { type DueTenants, longestDue } from '../../lambda/adapters/dynamodb/due-tenants.ts';
+import type { Input } from '../../lambda/adapters/dynamodb/ledger.ts';
 import type { DueTenant } from '../../lambda/domain/refresh-state.ts';
-import type { DueTenants, Input } from '../../lambda/ports/ledger.ts';
 
 /** What a tenant may be due for: a full count, or a dead reservation. One entry of each. */
 export type DueKind = 0 | 1;

@@ -45,6 +45,12 @@ export interface Deletion {
   readonly removal?: Removal | undefined;
 }
 
+export interface DeletionKey {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly deletionId: string;
+}
+
 /** What one run of a deletion removed, and what is needed to tell whether it was counted. */
 export interface Removal {
   /** The run's deadline. It identifies the run. */

@@ -31,6 +31,12 @@ export interface Reservation {
   readonly madeBy?: string | undefined;
 }
 
+export interface ReservationKey {
+  readonly tenant: string;
+  readonly repo: string;
+  readonly reservationId: string;
+}
+
 /**
  * Who is held to account for what is claimed: the rule that gives jobs a token each, the person, or else the token.
  */

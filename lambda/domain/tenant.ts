@@ -160,6 +160,11 @@ export function claimsMaxOf({ claimCount, claimsCounted = claimCount }: TenantRe
  */
 export const reposMax = 100_000;
 
+export interface RepoPath {
+  readonly tenant: string;
+  readonly repo: string;
+}
+
 /** What the ledger knows about one repo. */
 export interface RepoRecord extends Counted {
   readonly repo: string;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Ledger } from '../ports/ledger.ts';
+import type { Ledger } from '../adapters/dynamodb/ledger.ts';
 
 /**
  * What a container does while it starts, so that its first request need not do it. A start has a full core. A request

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import { systemIds } from '../../lambda/adapters/system/ids.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import type { Ledger } from '../../lambda/ports/ledger.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
 import { reconcile } from '../../lambda/use-cases/recounts/reconcile.ts';
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';

@@ -1,9 +1,12 @@
 import { beforeAll, expect } from 'vitest';
+import type { DeletionPage } from '../../lambda/adapters/dynamodb/deletions.ts';
+import type { Input, Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import type { RequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
+import type { ReservationPage } from '../../lambda/adapters/dynamodb/reservations.ts';
+import type { NewTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
 import type { TokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
-import type { DeletionPage, Input, Ledger, NewTenant, ReservationPage } from '../../lambda/ports/ledger.ts';
 
 /** The ledger, and what shares its table. */
 export interface LedgerUnderTest {

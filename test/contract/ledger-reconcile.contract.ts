@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RepoCommit, TenantCommit } from '../../lambda/ports/ledger.ts';
+import type { RepoCommit, TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { unlimitedRepo } from '../support/tenant-record.ts';

@@ -1,5 +1,6 @@
+import type { Input } from '../../lambda/adapters/dynamodb/ledger.ts';
+import type { LimitCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import type { CountedLimit } from '../../lambda/domain/tenant.ts';
-import type { Input, LimitCommit } from '../../lambda/ports/ledger.ts';
 import { replacing } from './replacing.ts';
 import {
   addedTwiceToLimited,

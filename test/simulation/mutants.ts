@@ -1,6 +1,6 @@
+import type { TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { isDead } from '../../lambda/domain/reservation.ts';
-import type { TenantCommit } from '../../lambda/ports/ledger.ts';
 import type { PathScan, PathScanOutcome } from '../../lambda/ports/path-scan.ts';
 import { replacing } from './replacing.ts';
 import {

@@ -1,5 +1,5 @@
+import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { lateForMs } from '../../lambda/domain/reservation.ts';
-import type { Ledger } from '../../lambda/ports/ledger.ts';
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/use-cases/uploads/batch-attempt.ts';
 import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';

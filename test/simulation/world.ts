@@ -1,10 +1,10 @@
 import { type Adopting, createAdopting } from '../../lambda/adapters/adopted/adopting.ts';
+import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { KnownObjects } from '../../lambda/domain/known-objects.ts';
 import { repoPrefix } from '../../lambda/domain/names.ts';
 import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
-import type { Ledger } from '../../lambda/ports/ledger.ts';
 import type { Metrics } from '../../lambda/ports/metrics.ts';
 import type { UrlSigner } from '../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';

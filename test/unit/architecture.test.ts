@@ -63,6 +63,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/use-cases/access',
       'lambda/use-cases/exports',
     ],
+    types: stores,
     packages: [],
   },
   'lambda/use-cases/repos': {
@@ -84,6 +85,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/use-cases/history',
       'lambda/use-cases/warnings',
     ],
+    types: stores,
     packages: [],
   },
   'lambda/use-cases/uploads': {
@@ -94,6 +96,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/use-cases/history',
       'lambda/use-cases/recounts',
     ],
+    types: stores,
     packages: [],
   },
   'lambda/use-cases/exports': {
@@ -192,6 +195,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   // The edges of a function: what wraps a handler, whatever it does.
   'lambda/runtime': {
     imports: ['lambda/http', 'lambda/ports'],
+    types: stores,
     packages: ['aws-lambda', 'node:timers/promises'],
   },
   'lambda/routes.ts': { imports: [], packages: [] },

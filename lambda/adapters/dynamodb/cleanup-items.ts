@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Cleanup } from '../../domain/cleanup/cleanup.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import type { Fields } from './expressions.ts';
 import { dueKey, inKey, watchField } from './items.ts';
 

@@ -1,4 +1,6 @@
-import type { CleanupLedger, Input, Output } from '../../ports/ledger.ts';
+import type { Cleanup } from '../../domain/cleanup/cleanup.ts';
+import type { SeenNote, Watch } from '../../domain/cleanup/watch.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import {
   cleanupFields,
   cleanupKey,
@@ -13,7 +15,7 @@ import { absent, removing, setting } from './expressions.ts';
 import { parseRepo, repoKey } from './items.ts';
 import { pagesOf } from './pages.ts';
 import { neverScanned } from './repos.ts';
-import { batchGet, deleteItem, getItem, putItem, type Table, updateItem } from './requests.ts';
+import { batchGet, deleteItem, getItem, methodsOn, putItem, type Table, updateItem } from './requests.ts';
 import { expiryAttribute, keyNames } from './table.ts';
 
 const hour = 60 * 60 * 1000;
@@ -23,22 +25,33 @@ const seenKeptMs = 24 * hour;
 const goneKeptMs = 90 * 24 * hour;
 const writesAtOnce = 16;
 
-/** Clean-ups: the watch on a repo's item, the clean-up's own item, what batches note, and what is gone. */
-export function cleanupMethods(table: Table): CleanupLedger {
-  return {
-    openWatch: (input) => openWatch(table, input),
-    closeWatch: (input) => closeWatch(table, input),
-    noteSeen: (input) => noteSeen(table, input),
-    seen: (input) => seen(table, input),
-    readCleanup: (path) => readCleanup(table, path),
-    putCleanup: (input) => putCleanup(table, input),
-    noteGone: (input) => noteGone(table, input),
-    forgetGone: (input) => forgetGone(table, input),
-    goneOf: (input) => goneOf(table, input),
-  };
+/**
+ * Clean-ups of what no ref needs (docs/gc.md): the watch on a repo's item, the clean-up's own item, what batches note, and
+ * what is gone.
+ */
+export function cleanupMethods(table: Table) {
+  return methodsOn(table, {
+    openWatch,
+    closeWatch,
+    noteSeen,
+    seen,
+    readCleanup,
+    putCleanup,
+    noteGone,
+    forgetGone,
+    goneOf,
+  });
 }
 
-async function openWatch(table: Table, input: Input<'openWatch'>): Output<'openWatch'> {
+/**
+ * Opens a repo's watch, unless one is open. One whose time is over by `nowMs` is replaced.
+ *
+ * @returns the watch that is open then, this one or another. `refused`: one that ended was opened at that time or later.
+ */
+async function openWatch(
+  table: Table,
+  input: RepoPath & { watch: Watch; nowMs: number },
+): Promise<{ kind: 'open'; watch: Watch } | { kind: 'refused' }> {
   const { watch, nowMs, repo } = input;
   const key = repoKey(input);
   const { ok } = await updateItem(table, {
@@ -57,7 +70,8 @@ async function openWatch(table: Table, input: Input<'openWatch'>): Output<'openW
   return { kind: 'refused' };
 }
 
-async function closeWatch(table: Table, input: Input<'closeWatch'>): Output<'closeWatch'> {
+/** Ends this watch, for good. If it is not the one that is open, nothing happens. */
+async function closeWatch(table: Table, input: RepoPath & { watch: Watch }): Promise<void> {
   const { id, openedAtMs } = input.watch;
   await updateItem(table, {
     key: repoKey(input),
@@ -67,7 +81,11 @@ async function closeWatch(table: Table, input: Input<'closeWatch'>): Output<'clo
   });
 }
 
-async function noteSeen(table: Table, input: Input<'noteSeen'>): Output<'noteSeen'> {
+/** Notes what a batch names. @param input.noteId the batch's own. */
+async function noteSeen(
+  table: Table,
+  input: { tenant: string; watch: Watch; noteId: string; note: SeenNote },
+): Promise<void> {
   const { tenant, watch, noteId, note } = input;
   await putItem(table, {
     item: {
@@ -80,7 +98,11 @@ async function noteSeen(table: Table, input: Input<'noteSeen'>): Output<'noteSee
   });
 }
 
-async function* seen(table: Table, { tenant, watchId, fromMs }: Input<'seen'>): Output<'seen'> {
+/** What batches have noted in a watch, of those that began at `fromMs` or later, by their clocks. */
+async function* seen(
+  table: Table,
+  { tenant, watchId, fromMs }: { tenant: string; watchId: string; fromMs: number },
+): AsyncIterable<readonly SeenNote[]> {
   const pages = pagesOf(table, {
     KeyConditionExpression: '#pk = :pk AND #sk >= :from',
     ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
@@ -90,12 +112,27 @@ async function* seen(table: Table, { tenant, watchId, fromMs }: Input<'seen'>): 
   for await (const items of pages) yield items.map((item) => seenItem.parse(item));
 }
 
-async function readCleanup(table: Table, path: Input<'readCleanup'>): Output<'readCleanup'> {
+async function readCleanup(table: Table, path: RepoPath): Promise<Cleanup | undefined> {
   const item = await getItem(table, cleanupKey(path));
   return item && parseCleanup(item);
 }
 
-async function putCleanup(table: Table, input: Input<'putCleanup'>): Output<'putCleanup'> {
+/**
+ * Writes a clean-up over the version that was read, and counts its version. Its tenant is due at its `dueAtMs`.
+ *
+ * @param input.versionRead null: there is none yet. The repo's last one is replaced by the next.
+ * @returns undefined if it has changed since.
+ */
+async function putCleanup(
+  table: Table,
+  input: {
+    tenant: string;
+    cleanup: Cleanup;
+    versionRead: number | null;
+    /** Random: the same one again is our own retry, and answers the same. */
+    writeId: string;
+  },
+): Promise<Cleanup | undefined> {
   const { tenant, versionRead, writeId } = input;
   const cleanup = { ...input.cleanup, version: (versionRead ?? 0) + 1 };
   const { ok } = await putItem(table, {
@@ -109,7 +146,11 @@ async function putCleanup(table: Table, input: Input<'putCleanup'>): Output<'put
   return now?.['writeId'] === writeId ? parseCleanup(now) : undefined;
 }
 
-async function noteGone(table: Table, input: Input<'noteGone'>): Output<'noteGone'> {
+/** Notes that a clean-up has deleted objects, or with `emptiedName` that a repo was emptied. */
+async function noteGone(
+  table: Table,
+  input: RepoPath & { oids: readonly string[]; atMs: number },
+): Promise<void> {
   const { oids, atMs } = input;
   const expires = Math.ceil((atMs + goneKeptMs) / 1000);
   await inTurns(oids, (oid) =>
@@ -120,11 +161,16 @@ async function noteGone(table: Table, input: Input<'noteGone'>): Output<'noteGon
   );
 }
 
-async function forgetGone(table: Table, input: Input<'forgetGone'>): Output<'forgetGone'> {
+/** Forgets that a clean-up has deleted an object. */
+async function forgetGone(table: Table, input: RepoPath & { oid: string }): Promise<void> {
   await deleteItem(table, { key: goneKey(input) });
 }
 
-async function goneOf(table: Table, input: Input<'goneOf'>): Output<'goneOf'> {
+/** Which of these objects clean-ups have deleted, and when for the last time. Some weeks later that is forgotten. */
+async function goneOf(
+  table: Table,
+  input: RepoPath & { oids: readonly string[] },
+): Promise<ReadonlyMap<string, number>> {
   const items = await batchGet(
     table,
     input.oids.map((oid) => goneKey({ ...input, oid })),

@@ -1,5 +1,12 @@
-import { type Deletion, oidsOf, singleDeletionId, singleIdStart } from '../../domain/deletion.ts';
-import type { DeletionLedger, Input, Output } from '../../ports/ledger.ts';
+import {
+  type Deletion,
+  type DeletionKey,
+  oidsOf,
+  type Removal,
+  singleDeletionId,
+  singleIdStart,
+} from '../../domain/deletion.ts';
+import type { DeleteNote, RepoPath } from '../../domain/tenant.ts';
 import {
   absent,
   adding,
@@ -18,6 +25,7 @@ import {
   deleteItem,
   getItem,
   keysPerBatchMax,
+  methodsOn,
   moveToKey,
   putItem,
   type Table,
@@ -25,27 +33,37 @@ import {
 } from './requests.ts';
 import { byDueIndex } from './table.ts';
 
-/** Deletion items, and the notes on the tenant item that take their bytes off the floor. */
-export function deletionMethods(table: Table): DeletionLedger {
-  return {
-    putDeletion: (input) => putDeletion(table, input),
-    remark: (input) => remark(table, input),
-    deletions: (tenant) => deletions(table, tenant),
-    deletionsOf: (path) => deletionsOf(table, path),
-    deletionsNaming: (input) => deletionsNaming(table, input),
-    listDeletions: (input) => listDeletions(table, input),
-    unmark: (input) => unmark(table, input),
-    claimDeletion: (input) => claimDeletion(table, input),
-    endDeletion: (input) => endDeletion(table, input),
-    dropRemoval: (input) => dropRemoval(table, input),
-    removeDeletion: (input) => removeDeletion(table, input),
-    countDeletions: (input) => countDeletions(table, input),
-    announceDelete: (input) => announceDelete(table, input),
-    removeNote: (input) => removeNote(table, input),
-  };
+export interface DeletionPage {
+  readonly deletions: readonly Deletion[];
+  /** null: this is the last page. */
+  readonly next: Omit<DeletionKey, 'tenant'> | null;
 }
 
-async function putDeletion(table: Table, { tenant, deletion }: Input<'putDeletion'>): Output<'putDeletion'> {
+/** Deletion items, and the notes on the tenant item that take their bytes off the floor. */
+export function deletionMethods(table: Table) {
+  return methodsOn(table, {
+    putDeletion,
+    remark,
+    deletions,
+    deletionsOf,
+    deletionsNaming,
+    listDeletions,
+    unmark,
+    claimDeletion,
+    endDeletion,
+    dropRemoval,
+    removeDeletion,
+    countDeletions,
+    announceDelete,
+    removeNote,
+  });
+}
+
+/** Writes a new deletion. If it exists already, this is a retry of our own, and nothing happens. */
+async function putDeletion(
+  table: Table,
+  { tenant, deletion }: { tenant: string; deletion: Deletion },
+): Promise<void> {
   const { id, objects, ...rest } = deletion;
   await putItem(table, {
     item: {
@@ -67,7 +85,14 @@ const valuesAsRead = ({ state, deadlineMs, dueAtMs }: Deletion) => ({
   ':dueBefore': dueAtMs,
 });
 
-async function remark(table: Table, { tenant, before, deletion }: Input<'remark'>): Output<'remark'> {
+/**
+ * Marks again what is not to be deleted any more, or is gone: the item of `before` becomes `deletion`, of the same id.
+ * It keeps what its last run removed. `superseded`: it has changed since it was read.
+ */
+async function remark(
+  table: Table,
+  { tenant, before, deletion }: { tenant: string; before: Deletion; deletion: Deletion },
+): Promise<'marked' | 'superseded'> {
   const key = deletionKey({ tenant, repo: before.repo, deletionId: before.id });
   const { state, objects, dueAtMs, afterClosingMs } = deletion;
   const result = await updateItem(table, {
@@ -91,7 +116,8 @@ async function remark(table: Table, { tenant, before, deletion }: Input<'remark'
   return now?.['dueAtMs'] === dueAtMs ? 'marked' : 'superseded';
 }
 
-async function* deletions(table: Table, tenant: Input<'deletions'>): Output<'deletions'> {
+/** All of a tenant's, repo by repo. */
+async function* deletions(table: Table, tenant: string): AsyncIterable<readonly Deletion[]> {
   for await (const items of itemsBelow(table, { tenant, prefix: 'DELETION#' })) {
     const read: Deletion[] = [];
     for (const item of items) {
@@ -117,16 +143,21 @@ async function moveOrDrop(
   else await deleteItem(table, { key: { pk: key.pk, sk: String(item['sk']) } });
 }
 
-async function* deletionsOf(table: Table, path: Input<'deletionsOf'>): Output<'deletionsOf'> {
+/** Those of one repo. Its cost does not depend on other repos. */
+async function* deletionsOf(table: Table, path: RepoPath): AsyncIterable<readonly Deletion[]> {
   const { tenant, repo } = path;
   for await (const items of itemsBelow(table, { tenant, prefix: ofRepo('DELETION', repo) }))
     yield items.map(parseDeletion).filter((deletion) => deletion.repo === repo);
 }
 
+/**
+ * Those of one repo, in any order, without the ones of other single objects than these (`singleDeletionId`). So its
+ * cost does not depend on how many objects are marked.
+ */
 async function deletionsNaming(
   table: Table,
-  { tenant, repo, oids }: Input<'deletionsNaming'>,
-): Output<'deletionsNaming'> {
+  { tenant, repo, oids }: RepoPath & { oids: Iterable<string> },
+): Promise<readonly Deletion[]> {
   const prefix = ofRepo('DELETION', repo);
   const keys = Array.from(oids, (oid) => deletionKey({ tenant, repo, deletionId: singleDeletionId(oid) }));
   const pages = Array.from({ length: Math.ceil(keys.length / keysPerBatchMax) }, (_, page) =>
@@ -145,7 +176,21 @@ async function deletionsNaming(
     .filter((deletion) => deletion.repo === repo);
 }
 
-async function listDeletions(table: Table, input: Input<'listDeletions'>): Output<'listDeletions'> {
+/**
+ * One page of a tenant's, or of those of one repo, in the order of {@link deletions}, in any state: at most `pageSize`,
+ * and no more than one answer of the table, so a page can be shorter, or empty, without being the last.
+ *
+ * @param input.after key of a deletion that may be gone by now: `next` of the page before. With `repo` one of that repo.
+ */
+async function listDeletions(
+  table: Table,
+  input: {
+    tenant: string;
+    repo?: string;
+    after?: Omit<DeletionKey, 'tenant'>;
+    pageSize: number;
+  },
+): Promise<DeletionPage> {
   const { tenant, repo, after, pageSize } = input;
   const { items, hasMore } = await onePage(table, {
     ...keysAfter({
@@ -168,7 +213,14 @@ export function unmarkChange(names: readonly string[]): Clause[] {
   return [removingKeys('objects', names)];
 }
 
-async function unmark(table: Table, input: Input<'unmark'>): Output<'unmark'> {
+/**
+ * Takes at most `unmarkedObjectsMax` objects out of a deletion while it is only marked, and due as it was read.
+ * `refused`: it is deleting, or gone, or was marked again.
+ */
+async function unmark(
+  table: Table,
+  input: DeletionKey & { dueAtMs: number; names: readonly string[] },
+): Promise<'unmarked' | 'refused'> {
   if (input.names.length === 0) return 'unmarked';
   const result = await updateItem(table, {
     key: deletionKey(input),
@@ -179,7 +231,21 @@ async function unmark(table: Table, input: Input<'unmark'>): Output<'unmark'> {
   return result.ok ? 'unmarked' : 'refused';
 }
 
-async function claimDeletion(table: Table, input: Input<'claimDeletion'>): Output<'claimDeletion'> {
+/**
+ * marked → deleting, or takes it over from a deleter that died. The deadline identifies the deleter.
+ * `before` is the deletion as the caller read it. `refused`: it has changed since.
+ *
+ * @param input.dueAtMs given if it is claimed before it is due: it is due since then.
+ */
+async function claimDeletion(
+  table: Table,
+  input: {
+    tenant: string;
+    before: Deletion;
+    deadlineMs: number;
+    dueAtMs?: number;
+  },
+): Promise<{ kind: 'claimed'; deletion: Deletion } | { kind: 'refused' }> {
   const { tenant, before, deadlineMs, dueAtMs } = input;
   const due = dueAtMs !== undefined && { dueAtMs, [byDueIndex.sk]: dueAtMs };
   const result = await updateItem(table, {
@@ -192,7 +258,24 @@ async function claimDeletion(table: Table, input: Input<'claimDeletion'>): Outpu
   return result.ok ? { kind: 'claimed', deletion: parseDeletion(result.attributes) } : { kind: 'refused' };
 }
 
-async function endDeletion(table: Table, input: Input<'endDeletion'>): Output<'endDeletion'> {
+/**
+ * Ends a run, if the deletion still belongs to the deleter with this deadline. Objects that are `left` are
+ * marked again, due at `dueAtMs`, with the deadline of this run: whoever read them before it cannot claim them. Nothing
+ * tells then of what is gone beside them. If none is left, the deletion is gone: its record is kept until `keptUntilMs`,
+ * or with null removed at once. With a `removal` it is kept in any case, and then names oids only. With `prefixes` it has
+ * these instead of names.
+ */
+async function endDeletion(
+  table: Table,
+  input: DeletionKey & {
+    deadlineMs: number;
+    left: ReadonlyMap<string, number>;
+    dueAtMs: number;
+    keptUntilMs: number | null;
+    removal?: Removal;
+    prefixes?: string;
+  },
+): Promise<void> {
   const { left, dueAtMs, removal, prefixes } = input;
   const keptUntilMs = removal ? (input.keptUntilMs ?? 0) : input.keptUntilMs;
   const removed = removal && { removal: removalField(removal, { isPacked: prefixes !== undefined }) };
@@ -218,7 +301,8 @@ async function endDeletion(table: Table, input: Input<'endDeletion'>): Output<'e
   }
 }
 
-async function dropRemoval(table: Table, input: Input<'dropRemoval'>): Output<'dropRemoval'> {
+/** Drops the removal of this run: it is taken off the count. */
+async function dropRemoval(table: Table, input: DeletionKey & { runMs: number }): Promise<void> {
   await updateItem(table, {
     key: deletionKey(input),
     change: [removing('removal')],
@@ -227,7 +311,8 @@ async function dropRemoval(table: Table, input: Input<'dropRemoval'>): Output<'d
   });
 }
 
-async function removeDeletion(table: Table, input: Input<'removeDeletion'>): Output<'removeDeletion'> {
+/** Removes the record of a deletion that is gone, kept until this deadline, and has no removal. Any other stays. */
+async function removeDeletion(table: Table, input: DeletionKey & { deadlineMs: number }): Promise<void> {
   await deleteItem(table, {
     key: deletionKey(input),
     condition: all('#state = :gone', '#deadlineMs = :deadline', 'attribute_not_exists(#removal)'),
@@ -235,7 +320,20 @@ async function removeDeletion(table: Table, input: Input<'removeDeletion'>): Out
   });
 }
 
-async function countDeletions(table: Table, input: Input<'countDeletions'>): Output<'countDeletions'> {
+/**
+ * Adds to the tenant's `deletionCount`. `refused`: it would then be more than `atMost`.
+ *
+ * It may land twice: the count is right again after the next run.
+ */
+async function countDeletions(
+  table: Table,
+  input: {
+    tenant: string;
+    difference: number;
+    /** Default: any. */
+    atMost?: number;
+  },
+): Promise<'counted' | 'refused'> {
   const { tenant, difference, atMost } = input;
   const { ok } = await updateItem(table, {
     key: tenantKey(tenant),
@@ -249,7 +347,20 @@ async function countDeletions(table: Table, input: Input<'countDeletions'>): Out
   return ok ? 'counted' : 'refused';
 }
 
-async function announceDelete(table: Table, input: Input<'announceDelete'>): Output<'announceDelete'> {
+/**
+ * One write: takes the bytes off the floor, and notes that they are about to leave the bucket. It counts the late
+ * reservation that is made of them, and its claims.
+ */
+async function announceDelete(
+  table: Table,
+  input: {
+    tenant: string;
+    noteId: string;
+    note: DeleteNote;
+    /** Default: 0. */
+    claimCount?: number;
+  },
+): Promise<void> {
   await updateItem(table, {
     key: tenantKey(input.tenant),
     change: [
@@ -264,7 +375,7 @@ async function announceDelete(table: Table, input: Input<'announceDelete'>): Out
   });
 }
 
-async function removeNote(table: Table, input: Input<'removeNote'>): Output<'removeNote'> {
+async function removeNote(table: Table, input: { tenant: string; noteId: string }): Promise<void> {
   await updateItem(table, {
     key: tenantKey(input.tenant),
     change: [removingKeys('notes', [input.noteId])],

@@ -1,5 +1,4 @@
 import type { DueTenant } from '../../domain/refresh-state.ts';
-import type { Input, Output } from '../../ports/ledger.ts';
 import { tenantOfPartition } from './items.ts';
 import { pagesOf } from './pages.ts';
 import type { Table } from './requests.ts';
@@ -15,8 +14,26 @@ interface PartitionDue {
   readonly readUntilMs: number;
 }
 
-/** The tenants that are due, from every partition of the due index. */
-export async function dueTenants(table: Table, input: Input<'dueTenants'>): Output<'dueTenants'> {
+/** Some of the tenants that are due. */
+export interface DueTenants {
+  readonly due: readonly DueTenant[];
+  /** Nobody else was found that became due until then. */
+  readonly untilMs: number;
+}
+
+/**
+ * Tenants that are due for a full count (`full`), or that have a reservation to look at, a due deletion or a closed
+ * repo. Those due longest come first. A reservation is to be looked at when it is dead, a late one at its
+ * `lookAtMs`, and a pending one when its batch must be dead.
+ *
+ * @param input.afterMs only those that became due after this.
+ * @param input.untilMs … and until then.
+ * @param input.tenantsMax as many at most, besides others that became due in the same millisecond.
+ */
+export async function dueTenants(
+  table: Table,
+  input: { afterMs?: number; untilMs: number; tenantsMax: number },
+): Promise<DueTenants> {
   // DynamoDB refuses a range that ends before it begins.
   if ((input.afterMs ?? -1) >= input.untilMs) return { due: [], untilMs: input.untilMs };
   const partitions = ['TENANT', 'RESERVATION', 'DELETION'].flatMap((kind) =>
@@ -63,7 +80,7 @@ export function longestDue(
 async function dueOfPartition(
   table: Table,
   partition: string,
-  input: Input<'dueTenants'>,
+  input: Parameters<typeof dueTenants>[1],
 ): Promise<PartitionDue> {
   const { afterMs = -1, untilMs, tenantsMax } = input;
   const [full, deletes] = [partition.startsWith('TENANT#'), partition.startsWith('DELETION#')];

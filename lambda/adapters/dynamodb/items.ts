@@ -1,11 +1,10 @@
 import * as z from 'zod';
-import type { Deletion, Removal, RemovedObject } from '../../domain/deletion.ts';
+import type { Deletion, DeletionKey, Removal, RemovedObject } from '../../domain/deletion.ts';
 import type { Shard } from '../../domain/giant/shard.ts';
 import { sha256Hex } from '../../domain/hash.ts';
-import type { Reservation } from '../../domain/reservation.ts';
+import type { Reservation, ReservationKey } from '../../domain/reservation.ts';
 import type { StoredPoint } from '../../domain/stored-points.ts';
-import type { LateLoad, RepoLimit, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
-import type { DeletionKey, RepoPath, ReservationKey } from '../../ports/ledger.ts';
+import type { LateLoad, RepoLimit, RepoPath, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import { refuseNewerFormat } from './format.ts';
 import { byDueIndex, byKindIndex, dueShards } from './table.ts';
 

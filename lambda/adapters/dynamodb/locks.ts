@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type FileLock, hashOfLockId, lockHashOf, lockSliceOf, locksPerSliceMax } from '../../domain/lock.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import { absent, all } from './expressions.ts';
 import { firstItems } from './pages.ts';
 import { deleteItem, getItem, methodsOn, putItem, type Table } from './requests.ts';

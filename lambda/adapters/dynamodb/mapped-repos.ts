@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { type MappedRepo, mappedReposMax } from '../../domain/git-host.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import { DynamoDbRepoMarks, type RepoMarks } from './repo-marks.ts';
 import type { Table } from './requests.ts';
 

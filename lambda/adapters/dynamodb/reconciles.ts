@@ -1,4 +1,5 @@
-import type { Input, Output, ReconcileLedger } from '../../ports/ledger.ts';
+import type { ShardLists } from '../../domain/giant/shard-lists.ts';
+import type { Counted, CountedLimit, LateLoad, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import {
   adding,
   all,
@@ -20,20 +21,93 @@ import {
   tenantDueKey,
   tenantKey,
 } from './items.ts';
-import { getItem, type Table, updateItem } from './requests.ts';
+import { getItem, methodsOn, type Table, updateItem } from './requests.ts';
 import { readTenant } from './tenants.ts';
 
-/** What a reconcile writes to the items of a tenant and its repos. Its epoch decides whether it still may. */
-export function reconcileMethods(table: Table): ReconcileLedger {
-  return {
-    beginReconcile: (input) => beginReconcile(table, input),
-    setLease: (input) => setLease(table, input),
-    commitRepo: (input) => commitRepo(table, input),
-    commitTenant: (input) => commitTenant(table, input),
-  };
+/** What a scan found of a repo. Committing it clears the dirty token. */
+export type RepoCommit = Omit<
+  RepoRecord,
+  | 'dirtyToken'
+  | 'closedAtMs'
+  | 'createdAtMs'
+  | 'countPausedAtMs'
+  | 'countCancelledAtMs'
+  | 'steeringVersion'
+  | 'watch'
+  | 'endedWatchMs'
+>;
+
+/** What a reconcile found for a repo that has a limit. */
+export interface LimitCommit extends Omit<CountedLimit, 'committedBytes'> {
+  /** As the reconcile found it. */
+  readonly limitBytes: number;
+  /** Added to the repo's counter: the recomputed value minus the counter as the reconcile found it, or 0. */
+  readonly correctionBytes: number;
 }
 
-async function beginReconcile(table: Table, input: Input<'beginReconcile'>): Output<'beginReconcile'> {
+/** What a reconcile found for a tenant. */
+export interface TenantCommit {
+  readonly tenant: string;
+  readonly epoch: number;
+  /** Added to the counter: the recomputed value minus the counter as the reconcile found it. */
+  readonly correctionBytes: number;
+  readonly floorBaseBytes: number;
+  /** Taken off the tenant's deleted bytes: what the reconcile found there, which its floors no longer hold. */
+  readonly deletedBytesRead: number;
+  readonly floorUntilMs: number;
+  /** Repo → what was found, of those that have a limit. */
+  readonly repoLimits: ReadonlyMap<string, LimitCommit>;
+  /** null: the tenant was never counted as a whole, and was not now. */
+  readonly counted: Counted | null;
+  readonly listedUntilMs: number;
+  readonly shardsListedUntilMs?: number;
+  readonly shardLists?: ShardLists;
+  readonly listedObjectCount?: number;
+  /** Added to the number of reservations and claims: those that were read minus the number as found. */
+  readonly claimCorrection: number;
+  /** Those that were read. */
+  readonly claimsCounted?: number;
+  /** Replaces what the tenant has. */
+  readonly late?: LateLoad;
+  readonly overtakenEpoch: number;
+  /** Items of repos. */
+  readonly repoCount: number;
+  /** null: not every repo was listed. */
+  readonly fullCountedAtMs: number | null;
+  readonly reservedUntilMs: number | null;
+  /** Ids of notes to remove: their deleters died. */
+  readonly expiredNotes: readonly string[];
+  /** When the tenant is due for the next full count. */
+  readonly dueAtMs: number;
+  /** When it is due for a count of what may have changed. null: at no time of its own. */
+  readonly lookAtMs: number | null;
+}
+
+/** What a reconcile writes to the items of a tenant and its repos. Its epoch decides whether it still may. */
+export function reconcileMethods(table: Table) {
+  return methodsOn(table, { beginReconcile, setLease, commitRepo, commitTenant });
+}
+
+/**
+ * Takes the next epoch and the lease. `busy`: another reconcile holds the lease. `before` is the tenant right
+ * before this write. If our own write before got no answer, it is the tenant as it is found now: as if this one had
+ * taken the epoch.
+ *
+ * @param input.holder random, to know the own lease by.
+ */
+async function beginReconcile(
+  table: Table,
+  input: {
+    tenant: string;
+    holder: string;
+    nowMs: number;
+    leaseUntilMs: number;
+  },
+): Promise<
+  | { kind: 'begun'; epoch: number; before: TenantRecord }
+  | { kind: 'busy'; leaseUntilMs: number }
+  | { kind: 'absent' }
+> {
   const { tenant, holder, nowMs, leaseUntilMs } = input;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
@@ -54,7 +128,22 @@ async function beginReconcile(table: Table, input: Input<'beginReconcile'>): Out
   return { kind: 'begun', epoch: now.epoch, before: { ...now, epoch: now.epoch - 1 } };
 }
 
-async function setLease(table: Table, input: Input<'setLease'>): Output<'setLease'> {
+/**
+ * Extends the lease, or releases it with `leaseUntilMs: 0`, while the epoch is still ours. The others are given by a
+ * reconcile that gives up, to charge its LIST requests to the tenant's budget and to that of its shards. One that was
+ * overtaken leaves the lease as it is, and charges them in the epoch that it finds.
+ */
+async function setLease(
+  table: Table,
+  input: {
+    tenant: string;
+    epoch: number;
+    leaseUntilMs?: number;
+    listedUntilMs?: number;
+    shardsListedUntilMs?: number;
+    shardLists?: ShardLists | undefined;
+  },
+): Promise<'ours' | 'superseded'> {
   const { tenant, epoch, ...lease } = input;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
@@ -65,7 +154,21 @@ async function setLease(table: Table, input: Input<'setLease'>): Output<'setLeas
   return result.ok ? 'ours' : 'superseded';
 }
 
-async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'commitRepo'> {
+/**
+ * Commits the scan of one repo, if no later scan was committed and its dirty token is still the one read.
+ *
+ * @param input.epochRead of the item that was read: one that was removed since is not made again. undefined: there was
+ * none.
+ */
+async function commitRepo(
+  table: Table,
+  input: {
+    tenant: string;
+    repo: RepoCommit;
+    dirtyTokenRead: string | null;
+    epochRead?: number | undefined;
+  },
+): Promise<'committed' | 'superseded'> {
   const { tenant, dirtyTokenRead, epochRead } = input;
   const {
     repo,
@@ -118,7 +221,7 @@ async function commitRepo(table: Table, input: Input<'commitRepo'>): Output<'com
 }
 
 /** What a commit changes in the tenant's item. */
-export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
+export function tenantChange(commit: TenantCommit): Clause[] {
   return [
     setting({
       appliedEpoch: commit.epoch,
@@ -149,7 +252,7 @@ export function tenantChange(commit: Input<'commitTenant'>): Clause[] {
   ];
 }
 
-function limitsChange(limits: Input<'commitTenant'>['repoLimits']): Clause[] {
+function limitsChange(limits: TenantCommit['repoLimits']): Clause[] {
   const commits = [...limits].map(([repo, { correctionBytes, late, ...found }]) => ({
     repo,
     correctionBytes,
@@ -167,7 +270,11 @@ function limitsChange(limits: Input<'commitTenant'>['repoLimits']): Clause[] {
   ];
 }
 
-async function commitTenant(table: Table, commit: Input<'commitTenant'>): Output<'commitTenant'> {
+/** Commits the tenant's new numbers once, if the epoch is still ours. */
+async function commitTenant(
+  table: Table,
+  commit: TenantCommit,
+): Promise<{ kind: 'committed'; tenant: TenantRecord } | { kind: 'superseded' }> {
   const result = await updateItem(table, {
     key: tenantKey(commit.tenant),
     change: tenantChange(commit),

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import type { RefreshLedger } from '../../ports/ledger.ts';
+import type { RefreshState } from '../../domain/refresh-state.ts';
 import { absent, exists } from './expressions.ts';
-import { getItem, putItem, type Table } from './requests.ts';
+import { getItem, methodsOn, putItem, type Table } from './requests.ts';
 
 const refreshKey = { pk: 'SCHEDULE', sk: 'SCHEDULE' } as const;
 
@@ -20,14 +20,17 @@ const refreshItem = z.object({
 });
 
 /** How far the schedule has come: one item for all tenants, written once in each run. */
-export function refreshMethods(table: Table): RefreshLedger {
-  return {
-    readRefreshState: async () => {
-      const item = await getItem(table, refreshKey);
-      return item && refreshItem.parse(item);
-    },
-    putRefreshState: async (state) => {
-      await putItem(table, { item: { ...refreshKey, ...state }, condition: `${absent} OR ${exists}` });
-    },
-  };
+export function refreshMethods(table: Table) {
+  return methodsOn(table, { readRefreshState, putRefreshState });
+}
+
+/** undefined: it never ran. */
+async function readRefreshState(table: Table): Promise<RefreshState | undefined> {
+  const item = await getItem(table, refreshKey);
+  return item && refreshItem.parse(item);
+}
+
+/** Replaces it. A write that lands late takes the schedule back a little: some tenants are handed on twice. */
+async function putRefreshState(table: Table, state: RefreshState): Promise<void> {
+  await putItem(table, { item: { ...refreshKey, ...state }, condition: `${absent} OR ${exists}` });
 }

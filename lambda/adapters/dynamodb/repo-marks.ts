@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { RepoMark } from '../../domain/repo-mark.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import { absent } from './expressions.ts';
 import { firstItems } from './pages.ts';
 import { getItem, putItem, type Table } from './requests.ts';

@@ -1,35 +1,44 @@
-import { isChangeUnknown, removalTokenStart } from '../../domain/tenant.ts';
-import type { Input, Output, RepoLedger, RepoPath } from '../../ports/ledger.ts';
+import { isChangeUnknown, type RepoPath, type RepoRecord, removalTokenStart } from '../../domain/tenant.ts';
 import { all, type Fields, removing, setting } from './expressions.ts';
 import { dueKey, parseRepo, repoKey } from './items.ts';
 import { firstItems, itemsBelow, keysAfter } from './pages.ts';
-import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
+import { deleteItem, getItem, methodsOn, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
 
-/** Repo items, but for what a scan found: reconciles.ts commits that. */
-export function repoMethods(table: Table): RepoLedger {
-  return {
-    repos: (tenant) => repos(table, tenant),
-    readRepo: (input) => readRepo(table, input),
-    markDirty: (input) => markDirty(table, input),
-    listRepos: (input) => listRepos(table, input),
-    removeRepo: (input) => removeRepo(table, input),
-    createRepo: (input) => createRepo(table, input),
-    closeRepo: (input) => closeRepo(table, input),
-    openRepo: (input) => openRepo(table, input),
-  };
+/**
+ * Repo items, but for what a scan found: reconciles.ts commits that. One that is not known yet is created when something is
+ * set on it.
+ */
+export function repoMethods(table: Table) {
+  return methodsOn(table, {
+    repos,
+    readRepo,
+    markDirty,
+    listRepos,
+    removeRepo,
+    createRepo,
+    closeRepo,
+    openRepo,
+  });
 }
 
-async function* repos(table: Table, tenant: Input<'repos'>): Output<'repos'> {
+async function* repos(table: Table, tenant: string): AsyncIterable<readonly RepoRecord[]> {
   for await (const items of itemsBelow(table, { tenant, prefix: 'REPO#' })) yield items.map(parseRepo);
 }
 
-async function readRepo(table: Table, input: Input<'readRepo'>): Output<'readRepo'> {
+async function readRepo(table: Table, input: RepoPath): Promise<RepoRecord | undefined> {
   const item = await getItem(table, repoKey(input));
   return item && parseRepo(item);
 }
 
-async function markDirty(table: Table, input: Input<'markDirty'>): Output<'markDirty'> {
+/**
+ * Sets a new dirty token: what was scanned of the repo before is no longer relied on. `refused`: the token says that
+ * records tell what changed, and the one that is there says that something unknown did. It stays, whenever this lands.
+ */
+async function markDirty(
+  table: Table,
+  input: RepoPath & { dirtyToken: string },
+): Promise<'marked' | 'refused'> {
   const { dirtyToken } = input;
   const isKnown = !isChangeUnknown(input);
   const ok = await setOnRepo(table, input, {
@@ -42,7 +51,11 @@ async function markDirty(table: Table, input: Input<'markDirty'>): Output<'markD
   return ok ? 'marked' : 'refused';
 }
 
-async function listRepos(table: Table, input: Input<'listRepos'>): Output<'listRepos'> {
+/** Repos by name, a page at a time: the first `pageSize` after the name. */
+async function listRepos(
+  table: Table,
+  input: { tenant: string; after?: string; pageSize: number },
+): Promise<readonly RepoRecord[]> {
   const { tenant, after, pageSize } = input;
   const items = await firstItems(table, {
     ...keysAfter({
@@ -55,7 +68,13 @@ async function listRepos(table: Table, input: Input<'listRepos'>): Output<'listR
   return items.map(parseRepo);
 }
 
-async function removeRepo(table: Table, { tenant, before }: Input<'removeRepo'>): Output<'removeRepo'> {
+/**
+ * Removes the item of a repo that nobody needs (`isDisposable`). `refused`: something has changed in it since it was read.
+ */
+async function removeRepo(
+  table: Table,
+  { tenant, before }: { tenant: string; before: RepoRecord },
+): Promise<'removed' | 'refused'> {
   const { repo, epoch, putsUntilMs, endedClosingMs, endedWatchMs } = before;
   const none = ['dirtyToken', 'createdAtMs', 'closedAtMs', 'giant', 'watch', 'tidyBelowEpoch'];
   const asRead = (name: string, value: number | undefined) =>
@@ -81,7 +100,11 @@ async function removeRepo(table: Table, { tenant, before }: Input<'removeRepo'>)
   return result.ok ? 'removed' : 'refused';
 }
 
-async function createRepo(table: Table, input: Input<'createRepo'>): Output<'createRepo'> {
+/** Notes that somebody created a repo. One that was created already keeps its time. `closed`: it is being deleted. */
+async function createRepo(
+  table: Table,
+  input: RepoPath & { createdAtMs: number },
+): Promise<'done' | 'closed'> {
   const { createdAtMs } = input;
   const ok = await setOnRepo(table, input, {
     fields: {},
@@ -91,7 +114,16 @@ async function createRepo(table: Table, input: Input<'createRepo'>): Output<'cre
   return ok ? 'done' : 'closed';
 }
 
-async function closeRepo(table: Table, input: Input<'closeRepo'>): Output<'closeRepo'> {
+/**
+ * Closes a repo: it takes no more batches, and will be emptied. Its tenant is due until the repo is opened
+ * again. A repo that is closed already keeps its time. A closing that has ended changes nothing if it lands once more.
+ *
+ * @param input.isForGood its tenant is closed: the same closing may follow its end, because an upload arrived late.
+ */
+async function closeRepo(
+  table: Table,
+  input: RepoPath & { closedAtMs: number; isForGood?: boolean },
+): Promise<void> {
   const { tenant, closedAtMs, isForGood = false } = input;
   const due = dueKey({ kind: 'DELETION', tenant, dueAtMs: closedAtMs });
   await setOnRepo(table, input, {
@@ -104,7 +136,14 @@ async function closeRepo(table: Table, input: Input<'closeRepo'>): Output<'close
   });
 }
 
-async function openRepo(table: Table, input: Input<'openRepo'>): Output<'openRepo'> {
+/**
+ * Opens a repo that was closed at `closedAtMs`. Nobody has created it then. `refused`: it is open, or was closed again
+ * since.
+ */
+async function openRepo(
+  table: Table,
+  input: RepoPath & { closedAtMs: number },
+): Promise<'opened' | 'refused'> {
   const result = await updateItem(table, {
     key: repoKey(input),
     change: [

@@ -1,30 +1,46 @@
-import { onceMoreIdStart, type Reservation } from '../../domain/reservation.ts';
-import type { Input, Output, ReservationLedger } from '../../ports/ledger.ts';
+import { onceMoreIdStart, type Reservation, type ReservationKey } from '../../domain/reservation.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import { absent, exists, setting } from './expressions.ts';
 import { dueKey, ofRepo, parseReservation, reservationKey } from './items.ts';
 import { itemsBelow, keysAfter, onePage, pagesOf } from './pages.ts';
-import { deleteItem, getItem, moveToKey, putItem, type Table, updateItem } from './requests.ts';
+import { deleteItem, getItem, methodsOn, moveToKey, putItem, type Table, updateItem } from './requests.ts';
 import { byDueIndex } from './table.ts';
 
-/** Reservation items. */
-export function reservationMethods(table: Table): ReservationLedger {
-  return {
-    putReservation: (input) => putReservation(table, input),
-    issueReservation: (input) => issueReservation(table, input),
-    keepLate: (input) => keepLate(table, input),
-    deleteReservation: (input) => deleteReservation(table, input),
-    voidReservation: (input) => voidReservation(table, input),
-    readReservation: (input) => readReservation(table, input),
-    reservations: (tenant) => reservations(table, tenant),
-    reservationsOf: (input) => reservationsOf(table, input),
-    listReservations: (input) => listReservations(table, input),
-  };
+export interface ReservationPage {
+  readonly reservations: readonly Reservation[];
+  /** null: this is the last page. */
+  readonly next: Omit<ReservationKey, 'tenant'> | null;
 }
 
+/** Reservation items: pending resolves once, to issued or to gone. */
+export function reservationMethods(table: Table) {
+  return methodsOn(table, {
+    putReservation,
+    issueReservation,
+    keepLate,
+    deleteReservation,
+    voidReservation,
+    readReservation,
+    reservations,
+    reservationsOf,
+    listReservations,
+  });
+}
+
+/** Writes a new reservation. If it exists already, this is a retry of our own, and nothing happens. */
 async function putReservation(
   table: Table,
-  { tenant, reservation, dueAtMs }: Input<'putReservation'>,
-): Output<'putReservation'> {
+  {
+    tenant,
+    reservation,
+    dueAtMs,
+  }: {
+    tenant: string;
+    reservation: Reservation;
+    /** Its tenant is due from then on. Default: its `lookAtMs` or else its death. */
+    dueAtMs?: number;
+  },
+): Promise<void> {
   const { id, claims, lookAtMs, ...rest } = reservation;
   // If it exists, this is our own retry after a lost answer: ids are random, so nobody else has this one.
   await putItem(table, {
@@ -40,7 +56,14 @@ async function putReservation(
   });
 }
 
-async function issueReservation(table: Table, input: Input<'issueReservation'>): Output<'issueReservation'> {
+/**
+ * pending → issued, with the claims that were admitted. Its tenant is then due at its death. `gone`: it was voided
+ * meanwhile.
+ */
+async function issueReservation(
+  table: Table,
+  input: ReservationKey & { claims: ReadonlyMap<string, number> },
+): Promise<'issued' | 'gone'> {
   const result = await updateItem(table, {
     key: reservationKey(input),
     change: [
@@ -54,7 +77,14 @@ async function issueReservation(table: Table, input: Input<'issueReservation'>):
   return result.ok ? 'issued' : 'gone';
 }
 
-async function keepLate(table: Table, input: Input<'keepLate'>): Output<'keepLate'> {
+/**
+ * Keeps a dead reservation as late: with the claims that no scan saw, and the time at which its repo is to be listed
+ * again. `gone`: another reconcile deleted it.
+ */
+async function keepLate(
+  table: Table,
+  input: ReservationKey & { claims: ReadonlyMap<string, number>; lookAtMs: number },
+): Promise<'kept' | 'gone'> {
   const { lookAtMs } = input;
   const claims = Object.fromEntries(input.claims);
   const result = await updateItem(table, {
@@ -65,15 +95,14 @@ async function keepLate(table: Table, input: Input<'keepLate'>): Output<'keepLat
   return result.ok ? 'kept' : 'gone';
 }
 
-async function deleteReservation(
-  table: Table,
-  input: Input<'deleteReservation'>,
-): Output<'deleteReservation'> {
+/** Deletes it in any state. */
+async function deleteReservation(table: Table, input: ReservationKey): Promise<'deleted' | 'absent'> {
   const result = await deleteItem(table, { key: reservationKey(input), returns: 'ALL_OLD' });
   return result.ok && result.attributes ? 'deleted' : 'absent';
 }
 
-async function voidReservation(table: Table, input: Input<'voidReservation'>): Output<'voidReservation'> {
+/** Deletes it if it is still pending. `issued`: too late, its URLs may be in use. */
+async function voidReservation(table: Table, input: ReservationKey): Promise<'gone' | 'issued'> {
   const result = await deleteItem(table, {
     key: reservationKey(input),
     condition: `${absent} OR #state = :pending`,
@@ -82,12 +111,13 @@ async function voidReservation(table: Table, input: Input<'voidReservation'>): O
   return result.ok ? 'gone' : 'issued';
 }
 
-async function readReservation(table: Table, input: Input<'readReservation'>): Output<'readReservation'> {
+async function readReservation(table: Table, input: ReservationKey): Promise<Reservation | undefined> {
   const item = await getItem(table, reservationKey(input));
   return item && parseReservation(item);
 }
 
-async function* reservations(table: Table, tenant: Input<'reservations'>): Output<'reservations'> {
+/** All of a tenant's, repo by repo. */
+async function* reservations(table: Table, tenant: string): AsyncIterable<readonly Reservation[]> {
   for await (const items of itemsBelow(table, { tenant, prefix: 'RESERVATION#' })) {
     const read: Reservation[] = [];
     for (const item of items) {
@@ -101,7 +131,15 @@ async function* reservations(table: Table, tenant: Input<'reservations'>): Outpu
   }
 }
 
-async function* reservationsOf(table: Table, input: Input<'reservationsOf'>): Output<'reservationsOf'> {
+/**
+ * Those of one repo. Its cost does not depend on other repos.
+ *
+ * @param input.ofUploads without those of deletes, whose ids begin with {@link onceMoreIdStart}: they are not read.
+ */
+async function* reservationsOf(
+  table: Table,
+  input: RepoPath & { ofUploads?: true },
+): AsyncIterable<readonly Reservation[]> {
   const { tenant, repo, ofUploads } = input;
   const prefix = ofRepo('RESERVATION', repo);
   const query = keysAfter({ tenant, prefix, ...(ofUploads && { before: prefix + onceMoreIdStart }) });
@@ -109,7 +147,22 @@ async function* reservationsOf(table: Table, input: Input<'reservationsOf'>): Ou
     yield items.map(parseReservation).filter((reservation) => reservation.repo === repo);
 }
 
-async function listReservations(table: Table, input: Input<'listReservations'>): Output<'listReservations'> {
+/**
+ * One page of a tenant's, or of those of one repo, in the order of {@link reservations}: at most `pageSize`, and no
+ * more than one answer of the table, so a page can be shorter, or empty, without being the last.
+ *
+ * @param input.after key of a reservation that may be gone by now: `next` of the page before. With `repo` one of that
+ * repo.
+ */
+async function listReservations(
+  table: Table,
+  input: {
+    tenant: string;
+    repo?: string;
+    after?: Omit<ReservationKey, 'tenant'>;
+    pageSize: number;
+  },
+): Promise<ReservationPage> {
   const { tenant, repo, after, pageSize } = input;
   const { items, hasMore } = await onePage(table, {
     ...keysAfter({

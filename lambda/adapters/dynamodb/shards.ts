@@ -1,26 +1,34 @@
-import type { Input, Output, ShardLedger } from '../../ports/ledger.ts';
+import type { Shard } from '../../domain/giant/shard.ts';
+import type { CountProgress, RepoPath } from '../../domain/tenant.ts';
 import { adding, all, atVersion, exists, removing, setting } from './expressions.ts';
 import { parseRepo, parseShard, repoKey, shardFields, shardKey, shardPartition } from './items.ts';
 import { pagesOf } from './pages.ts';
 import { neverScanned } from './repos.ts';
-import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
+import { deleteItem, getItem, methodsOn, type Table, updateItem } from './requests.ts';
 import { keyNames } from './table.ts';
 
-/** Shards of giant repos. */
-export function shardMethods(table: Table): ShardLedger {
-  return {
-    beginGiant: (input) => beginGiant(table, input),
-    noteProgress: (input) => noteProgress(table, input),
-    clearDirty: (input) => clearDirty(table, input),
-    steerCount: (input) => steerCount(table, input),
-    endTidy: (input) => endTidy(table, input),
-    shards: (path) => shards(table, path),
-    putShard: (input) => putShard(table, input),
-    removeShard: (input) => removeShard(table, input),
-  };
+/** Shards of giant repos. Only a reconcile writes them, and only over what it has read. */
+export function shardMethods(table: Table) {
+  return methodsOn(table, {
+    beginGiant,
+    noteProgress,
+    clearDirty,
+    steerCount,
+    endTidy,
+    shards,
+    putShard,
+    removeShard,
+  });
 }
 
-async function beginGiant(table: Table, input: Input<'beginGiant'>): Output<'beginGiant'> {
+/**
+ * Marks a repo as a giant whose first count begins: the epoch is its `sinceEpoch`. A repo that the ledger does not know
+ * gets an item. `superseded`: it was counted in this epoch or a later one, or is a giant already.
+ */
+async function beginGiant(
+  table: Table,
+  input: RepoPath & { epoch: number },
+): Promise<'begun' | 'superseded'> {
   const { repo, epoch } = input;
   const key = repoKey(input);
   const giant = { sinceEpoch: epoch, recountFromMs: 0, isFirstCount: true };
@@ -36,7 +44,8 @@ async function beginGiant(table: Table, input: Input<'beginGiant'>): Output<'beg
   return now && parseRepo(now).giant?.sinceEpoch === epoch ? 'begun' : 'superseded';
 }
 
-async function clearDirty(table: Table, input: Input<'clearDirty'>): Output<'clearDirty'> {
+/** Removes a dirty token, if it is the one that was read: the shards know of the change. */
+async function clearDirty(table: Table, input: RepoPath & { dirtyToken: string }): Promise<void> {
   await updateItem(table, {
     key: repoKey(input),
     change: [removing('dirtyToken')],
@@ -45,7 +54,8 @@ async function clearDirty(table: Table, input: Input<'clearDirty'>): Output<'cle
   });
 }
 
-async function endTidy(table: Table, input: Input<'endTidy'>): Output<'endTidy'> {
+/** Notes that the shards of a repo that is a giant no longer are removed, if it says so as it was read. */
+async function endTidy(table: Table, input: RepoPath & { tidyBelowEpoch: number }): Promise<void> {
   await updateItem(table, {
     key: repoKey(input),
     change: [removing('tidyBelowEpoch')],
@@ -54,7 +64,11 @@ async function endTidy(table: Table, input: Input<'endTidy'>): Output<'endTidy'>
   });
 }
 
-async function noteProgress(table: Table, input: Input<'noteProgress'>): Output<'noteProgress'> {
+/** Says how far a first count is, unless it has ended. */
+async function noteProgress(
+  table: Table,
+  input: RepoPath & { sinceEpoch: number; progress: CountProgress },
+): Promise<void> {
   const { sinceEpoch, progress } = input;
   await updateItem(table, {
     key: repoKey(input),
@@ -64,7 +78,14 @@ async function noteProgress(table: Table, input: Input<'noteProgress'>): Output<
   });
 }
 
-async function steerCount(table: Table, input: Input<'steerCount'>): Output<'steerCount'> {
+/**
+ * Pauses the scans of a giant's shards, resumes them (null), or gives up a recount. `refused`: it is no giant, or
+ * somebody has done so since it was read (`steeringVersion`, 0 if it has none).
+ */
+async function steerCount(
+  table: Table,
+  input: RepoPath & { steeringVersion: number } & ({ pausedAtMs: number | null } | { cancelledAtMs: number }),
+): Promise<'done' | 'refused'> {
   const { steeringVersion } = input;
   const { ok } = await updateItem(table, {
     key: repoKey(input),
@@ -82,7 +103,8 @@ async function steerCount(table: Table, input: Input<'steerCount'>): Output<'ste
   return ok ? 'done' : 'refused';
 }
 
-async function* shards(table: Table, path: Input<'shards'>): Output<'shards'> {
+/** All items, in the order of their prefixes, also those that are not in force. */
+async function* shards(table: Table, path: RepoPath): AsyncIterable<readonly Shard[]> {
   const pages = pagesOf(table, {
     KeyConditionExpression: '#pk = :pk',
     ExpressionAttributeNames: { '#pk': keyNames.pk },
@@ -92,7 +114,16 @@ async function* shards(table: Table, path: Input<'shards'>): Output<'shards'> {
   for await (const items of pages) yield items.map(parseShard);
 }
 
-async function putShard(table: Table, input: Input<'putShard'>): Output<'putShard'> {
+/**
+ * Writes a shard over the one of epoch `epochRead`. null: over none, or over one of an older epoch. Such a write can
+ * bring back a shard that was removed since, if it lands once more: its parts tell (`shardsInForce`).
+ *
+ * `superseded`: it has changed since it was read.
+ */
+async function putShard(
+  table: Table,
+  input: RepoPath & { shard: Shard; epochRead: number | null },
+): Promise<'put' | 'superseded'> {
   const { shard, epochRead } = input;
   const key = shardKey({ ...input, prefix: shard.prefix });
   const { ok } = await updateItem(table, {
@@ -107,7 +138,11 @@ async function putShard(table: Table, input: Input<'putShard'>): Output<'putShar
   return now?.['epoch'] === shard.epoch ? 'put' : 'superseded';
 }
 
-async function removeShard(table: Table, input: Input<'removeShard'>): Output<'removeShard'> {
+/** Removes a shard that is as it was read. `superseded`: it has changed, or is gone. */
+async function removeShard(
+  table: Table,
+  input: RepoPath & { prefix: string; epochRead: number },
+): Promise<'removed' | 'superseded'> {
   const { ok } = await deleteItem(table, {
     key: shardKey(input),
     condition: all(exists, '#epoch = :read'),

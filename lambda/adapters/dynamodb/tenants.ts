@@ -1,5 +1,4 @@
-import { tenantClaimsMax } from '../../domain/tenant.ts';
-import type { Input, Output, SettingsOutcome, TenantLedger } from '../../ports/ledger.ts';
+import { type Counted, type RepoPath, type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import { dueTenants } from './due-tenants.ts';
 import {
   absent,
@@ -23,30 +22,53 @@ import {
   tenantOfPartition,
 } from './items.ts';
 import { onePage } from './pages.ts';
-import { batchGet, getItem, putItem, type Table, updateItem } from './requests.ts';
+import { batchGet, getItem, methodsOn, putItem, type Table, updateItem } from './requests.ts';
 import { byKindIndex } from './table.ts';
 
+export interface NewTenant {
+  readonly tenant: string;
+  readonly plan: string | null;
+  readonly limitBytes: number | null;
+  readonly createdAtMs: number;
+  /** Known only if the path was listed and found empty. */
+  readonly counted: Counted | null;
+  /** When the schedule should look at it next. */
+  readonly dueAtMs: number;
+}
+
+export type AddOutcome =
+  | { readonly kind: 'added' }
+  | { readonly kind: 'refused'; readonly tenant: TenantRecord }
+  | { readonly kind: 'absent' };
+
+/** What became of a change of a tenant's settings. */
+type SettingsOutcome =
+  | { readonly kind: 'changed'; readonly tenant: TenantRecord }
+  /** Somebody has changed them since they were read, or this very write had landed before. Here they are now. */
+  | { readonly kind: 'superseded'; readonly tenant: TenantRecord }
+  | { readonly kind: 'absent' };
+
 /** Tenant items: the account, its limit and the atomic counter. */
-export function tenantMethods(table: Table): TenantLedger {
-  return {
-    readTenant: (tenant) => readTenant(table, tenant),
-    createTenant: (input) => createTenant(table, input),
-    updateTenant: (input) => updateTenant(table, input),
-    setRepoLimit: (input) => setRepoLimit(table, input),
-    closeTenant: (input) => closeTenant(table, input),
-    addCommitted: (input) => addCommitted(table, input),
-    listTenants: (input) => listTenants(table, input),
-    dueTenants: (input) => dueTenants(table, input),
-  };
+export function tenantMethods(table: Table) {
+  return methodsOn(table, {
+    readTenant,
+    createTenant,
+    updateTenant,
+    setRepoLimit,
+    closeTenant,
+    addCommitted,
+    listTenants,
+    dueTenants,
+  });
 }
 
 /** Reads the tenant item, strongly consistent. @throws {LedgerUnavailableError} @throws {NewerFormatError} */
-export async function readTenant(table: Table, tenant: Input<'readTenant'>): Output<'readTenant'> {
+export async function readTenant(table: Table, tenant: string): Promise<TenantRecord | undefined> {
   const item = await getItem(table, tenantKey(tenant));
   return item && parseTenant(item);
 }
 
-async function createTenant(table: Table, input: Input<'createTenant'>): Output<'createTenant'> {
+async function createTenant(table: Table, input: NewTenant): Promise<'created' | 'exists'> {
   const { tenant, createdAtMs, counted, limitBytes, plan, dueAtMs } = input;
   const { ok } = await putItem(table, {
     item: {
@@ -74,10 +96,29 @@ async function createTenant(table: Table, input: Input<'createTenant'>): Output<
   return ok ? 'created' : 'exists';
 }
 
+/**
+ * Changes the fields that are given, if nobody has changed any since they were read. `limitBytes: null` lifts the
+ * limit.
+ *
+ * A new limit ends the floor, because what is late counts only beyond the limit. It takes the next epoch too, so that
+ * a running reconcile cannot commit a floor that was computed with the old one.
+ */
 async function updateTenant(
   table: Table,
-  { tenant, settingsVersion, ...change }: Input<'updateTenant'>,
-): Output<'updateTenant'> {
+  {
+    tenant,
+    settingsVersion,
+    ...change
+  }: {
+    tenant: string;
+    /** As it was read. */
+    settingsVersion: number;
+    limitBytes?: number | null;
+    downloadLimitBytes?: number | null;
+    plan?: string | null;
+    reposMustExist?: boolean;
+  },
+): Promise<SettingsOutcome> {
   const given = Object.entries(change);
   // A new limit ends the floor, and any reconcile that is running.
   const isNewLimit = change.limitBytes !== undefined;
@@ -92,7 +133,14 @@ async function updateTenant(
   ]);
 }
 
-async function setRepoLimit(table: Table, input: Input<'setRepoLimit'>): Output<'setRepoLimit'> {
+/**
+ * Limits one repo, or with null lifts its limit, in the same way. The repo counts as not counted from then on, and a
+ * running reconcile cannot commit: a batch may have added bytes that no counter of the repo has.
+ */
+async function setRepoLimit(
+  table: Table,
+  input: RepoPath & { settingsVersion: number; limitBytes: number | null },
+): Promise<SettingsOutcome> {
   const { tenant, settingsVersion, repo, limitBytes } = input;
   const limit = anyNamed('limit', [[limitField(repo), { limitBytes }]]);
   return changeSettings(table, { tenant, settingsVersion }, [
@@ -122,10 +170,15 @@ async function changeSettings(
   return now ? { kind: 'superseded', tenant: now } : { kind: 'absent' };
 }
 
+/**
+ * Closes a tenant for good: it takes no more batches, is due at once, and will be emptied. A tenant that is
+ * closed already keeps its time. Takes the next epoch, so that a running reconcile cannot commit: its commit
+ * would set when the tenant is due next.
+ */
 async function closeTenant(
   table: Table,
-  { tenant, closedAtMs }: Input<'closeTenant'>,
-): Output<'closeTenant'> {
+  { tenant, closedAtMs }: { tenant: string; closedAtMs: number },
+): Promise<TenantRecord | undefined> {
   const result = await updateItem(table, {
     key: tenantKey(tenant),
     // Due at once: if the request to empty it is lost, the schedule finds the tenant. The next epoch keeps a
@@ -146,10 +199,38 @@ async function closeTenant(
 }
 
 /**
+ * Adds to the atomic counter if the sum stays within `limitBytes`, this still is the tenant's limit, and the
+ * tenant is open and was counted before. With `limitBytes: null` the only bound is 2^53 − 1. It counts the reservation
+ * and its claims too, up to `tenantClaimsMax`. If the repo has a limit, all of that holds for the repo too, in the same
+ * write.
+ *
+ * `refused` carries the tenant as it was read right after the refusal.
+ *
  * The one write of a batch to the tenant item. DynamoDB's conditions have no arithmetic. So the ceiling is computed
  * from the limit that the caller read, and the condition requires that this is still the limit.
+ *
+ * @throws {LedgerUnavailableError} The outcome is unknown: hand out no URL. If the bytes were added, the next
+ * reconcile takes them off again.
  */
-async function addCommitted(table: Table, input: Input<'addCommitted'>): Output<'addCommitted'> {
+async function addCommitted(
+  table: Table,
+  input: {
+    tenant: string;
+    sumBytes: number;
+    /** As it was read. `any`: what is added takes up nothing, so no limit matters, that of a repo neither. */
+    limitBytes: number | null | 'any';
+    /** The repo, and its limit as it was read. null: it has none. */
+    repo: { readonly name: string; readonly limitBytes: number | null };
+    /** The reservation and its claims. Default: 0. */
+    claimCount?: number;
+    /** Refused if the tenant had more of them then. Default: `tenantClaimsMax`. */
+    claimsMax?: number;
+    /** Refused if a counter holds more before. Default: no matter. Without a limit (`any`) neither counts. */
+    beforeMax?: { readonly tenantBytes?: number; readonly repoBytes?: number };
+    /** What is late of the tenant and of the repo, as it was read. Refused if there is more since. Default: no matter. */
+    lateMax?: { readonly tenantBytes: number; readonly repoBytes: number };
+  },
+): Promise<AddOutcome> {
   const { tenant, sumBytes, limitBytes, repo, claimCount = 0, lateMax, beforeMax = {} } = input;
   const { claimsMax = tenantClaimsMax } = input;
   const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
@@ -216,7 +297,11 @@ function repoLimitCondition(limitBytes: number | null): string {
     : all('#repoLimit.#limitBytes = :repoLimit', '#counter0 <= :repoCeiling');
 }
 
-async function listTenants(table: Table, input: Input<'listTenants'>): Output<'listTenants'> {
+/** One page of tenants, in the order of their names. */
+async function listTenants(
+  table: Table,
+  input: { after?: string; pageSize: number },
+): Promise<readonly TenantRecord[]> {
   const { items } = await onePage(table, {
     IndexName: byKindIndex.name,
     KeyConditionExpression: '#kind = :kind AND #name > :after',

@@ -1,9 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Watch } from '../../domain/cleanup/watch.ts';
 import type { PersonGrant } from '../../domain/person.ts';
-import { isThere, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
+import { isThere, type RepoPath, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
 import type { Caller } from '../../domain/token.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
 import { authenticateToken } from '../../use-cases/access/authenticate.ts';
 import {
   authenticatePerson,

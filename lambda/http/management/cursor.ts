@@ -1,5 +1,6 @@
+import type { DeletionPage } from '../../adapters/dynamodb/deletions.ts';
 import type { DownloadPlace } from '../../adapters/dynamodb/downloads.ts';
-import type { DeletionPage, ReservationPage } from '../../ports/ledger.ts';
+import type { ReservationPage } from '../../adapters/dynamodb/reservations.ts';
 
 /** Bytes of the key in a cursor. A key of the store has at most 1,024, and part of them are not in the cursor. */
 const keyBytesMax = 1000;

@@ -1,7 +1,6 @@
 import type { PublicRead } from '../../domain/public-read.ts';
 import { isInForce } from '../../domain/repo-mark.ts';
-import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 
 /**

@@ -1,5 +1,5 @@
+import type { Input } from '../../adapters/dynamodb/ledger.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Input } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { overSettings } from '../over-settings.ts';
 

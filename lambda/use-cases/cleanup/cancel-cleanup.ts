@@ -1,5 +1,5 @@
 import { type Cleanup, endedCleanup, isUnderWay } from '../../domain/cleanup/cleanup.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { putCleanup } from './put-cleanup.ts';
 

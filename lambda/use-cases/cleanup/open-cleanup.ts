@@ -1,6 +1,6 @@
 import { type Cleanup, isUnderWay, newCleanup } from '../../domain/cleanup/cleanup.ts';
 import { repoPrefix } from '../../domain/names.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import { hasKeys } from '../../ports/object-listing.ts';
 import type { Deps } from '../deps.ts';
 import { putCleanup } from './put-cleanup.ts';

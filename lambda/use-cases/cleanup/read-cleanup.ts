@@ -1,6 +1,6 @@
 import { type Cleanup, endedCleanup, isUnderWay } from '../../domain/cleanup/cleanup.ts';
 import { isNoting } from '../../domain/cleanup/watch.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 
 /**

@@ -7,7 +7,7 @@ import {
 } from '../../domain/cleanup/cleanup.ts';
 import { keepSetKey } from '../../domain/cleanup/cleanup-keys.ts';
 import { prefixBytes } from '../../domain/cleanup/prefixes.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
 import { putCleanup } from './put-cleanup.ts';

@@ -1,5 +1,6 @@
+import type { DeletionPage } from '../../adapters/dynamodb/deletions.ts';
+import type { Input } from '../../adapters/dynamodb/ledger.ts';
 import { type Deletion, isVoid } from '../../domain/deletion.ts';
-import type { DeletionPage, Input } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 

@@ -1,5 +1,5 @@
 import { emptiedName } from '../../domain/deletion.ts';
-import type { RepoPath } from '../../ports/ledger.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
 import { LedgerUnavailableError } from '../../ports/ledger-errors.ts';
 import type { Deps } from '../deps.ts';
 

@@ -1,7 +1,7 @@
+import type { RepoCommit } from '../../adapters/dynamodb/reconciles.ts';
 import type { RepoScan } from '../../domain/repo-reservations.ts';
 import { pointsAfter } from '../../domain/stored-points.ts';
 import type { Giant, RepoRecord } from '../../domain/tenant.ts';
-import type { RepoCommit } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 import type { GiantOutcome } from './count-giant.ts';

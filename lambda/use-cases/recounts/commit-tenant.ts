@@ -1,7 +1,7 @@
+import type { LimitCommit } from '../../adapters/dynamodb/reconciles.ts';
 import { expiredNotes, isUnchanged, type Recomputed } from '../../domain/reconciliation.ts';
 import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from '../../domain/recount-policy.ts';
 import { overtakenEpochOf, type TenantRecord } from '../../domain/tenant.ts';
-import type { LimitCommit } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import type { GiantOutcome } from './count-giant.ts';
 import type { GiantsOutcome } from './count-giants.ts';

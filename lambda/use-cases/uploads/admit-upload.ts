@@ -1,9 +1,9 @@
+import type { AddOutcome } from '../../adapters/dynamodb/tenants.ts';
 import { sha256Hex } from '../../domain/hash.ts';
 import { objectKey, repoPrefix } from '../../domain/names.ts';
 import { sumClaims } from '../../domain/reservation.ts';
 import { claimsMaxOf, type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import { uploadsToVerify } from '../../domain/verified-uploads.ts';
-import type { AddOutcome } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { noteRefusal } from '../history/note-refusal.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';

@@ -1,7 +1,11 @@
 import type { Watch } from '../../domain/cleanup/watch.ts';
-import { deadAtMs, type Reservation, reservationIdOf } from '../../domain/reservation.ts';
+import {
+  deadAtMs,
+  type Reservation,
+  type ReservationKey,
+  reservationIdOf,
+} from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { ReservationKey } from '../../ports/ledger.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { Deps } from '../deps.ts';
 import type { Refusal } from './refusal.ts';

@@ -1,6 +1,6 @@
+import type { AddOutcome } from '../../adapters/dynamodb/tenants.ts';
 import { sumClaims } from '../../domain/reservation.ts';
 import { claimsMaxOf, type TenantRecord } from '../../domain/tenant.ts';
-import type { AddOutcome } from '../../ports/ledger.ts';
 import { findStored } from '../find-stored.ts';
 import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import { type RecountNowOutcome, recountNow } from '../recounts/recount-now.ts';

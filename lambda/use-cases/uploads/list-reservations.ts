@@ -1,6 +1,7 @@
+import type { Input } from '../../adapters/dynamodb/ledger.ts';
+import type { ReservationPage } from '../../adapters/dynamodb/reservations.ts';
 import { compareKeys } from '../../domain/key-order.ts';
 import { isDead, lateUntilMs, type Reservation, sumClaims } from '../../domain/reservation.ts';
-import type { Input, ReservationPage } from '../../ports/ledger.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
 

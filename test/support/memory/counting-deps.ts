@@ -1,6 +1,6 @@
 import { setImmediate as macrotask } from 'node:timers/promises';
+import type { Ledger } from '../../../lambda/adapters/dynamodb/ledger.ts';
 import { defaultSettings, type Settings } from '../../../lambda/domain/settings.ts';
-import type { Ledger } from '../../../lambda/ports/ledger.ts';
 import type { ObjectListing } from '../../../lambda/ports/object-listing.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { Random } from '../random.ts';

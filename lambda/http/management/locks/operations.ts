@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { lockHashOf, lockOwnerIdsOf, lockPageMax } from '../../../domain/lock.ts';
-import type { RepoPath } from '../../../ports/ledger.ts';
+import type { RepoPath } from '../../../domain/tenant.ts';
 import type { Deps } from '../../../use-cases/deps.ts';
 import { problem } from '../../problems.ts';
 import { pathRepo } from '../../request.ts';

@@ -5,13 +5,13 @@ import { isHostedName, type MappedRepo, mappedReposMax } from '../../../domain/g
 import { compareKeys } from '../../../domain/key-order.ts';
 import { type PublicRead, publicReposMax } from '../../../domain/public-read.ts';
 import {
+  type RepoPath,
   type RepoRecord,
   repoLimitsMax,
   reposMax,
   type TenantRecord,
   unknownRepo,
 } from '../../../domain/tenant.ts';
-import type { RepoPath } from '../../../ports/ledger.ts';
 import type { AuditTrail } from '../../../use-cases/audited.ts';
 import { type PreparedMark, prepareMark } from '../../../use-cases/repos/change-mark.ts';
 import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create-repo.ts';

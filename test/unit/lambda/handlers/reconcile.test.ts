@@ -18,9 +18,9 @@ import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 class AbsentTable extends MemoryLedger {
-  override async readTenant(): Promise<never> {
+  override readTenant = async (): Promise<never> => {
     throw new LedgerUnavailableError('The table does not answer.');
-  }
+  };
 }
 
 /** Delivers a message to the handler, and records what the handler asked of the queue. */

@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
-import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { type Database, openDatabase } from '../../../../../local/data/database.ts';
 import { useTempFolders } from '../../../../support/temp-folder.ts';

@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deletionKey, reservationKey } from '../../../../../lambda/adapters/dynamodb/items.ts';
-import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { byDueIndex, byKindIndex } from '../../../../../lambda/adapters/dynamodb/table.ts';
-import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { FakeTable } from './fake-table.ts';
 

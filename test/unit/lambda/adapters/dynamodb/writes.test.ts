@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createDynamoDbLedger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { unscannedShard } from '../../../../../lambda/domain/giant/shard.ts';
-import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
 import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 import { FakeTable } from './fake-table.ts';
 

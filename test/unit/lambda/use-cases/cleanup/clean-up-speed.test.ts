@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
+import type { Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { keptUntilMs } from '../../../../../lambda/domain/deletion.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
-import type { Ledger } from '../../../../../lambda/ports/ledger.ts';
 import type { ObjectStore } from '../../../../../lambda/ports/object-store.ts';
 import { usualBounds } from '../../../../../lambda/use-cases/cleanup/sweep-candidates.ts';
 import type { Deps } from '../../../../../lambda/use-cases/deps.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Input } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
-import type { Input } from '../../../../../lambda/ports/ledger.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { listDeletions } from '../../../../../lambda/use-cases/deletes/list-deletions.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';

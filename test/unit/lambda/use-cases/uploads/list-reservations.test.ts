@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Input } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { changeNote } from '../../../../../lambda/domain/store-change.ts';
-import type { Input } from '../../../../../lambda/ports/ledger.ts';
 import { listReservations } from '../../../../../lambda/use-cases/uploads/list-reservations.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';

@@ -1,7 +1,6 @@
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
-  CopyObjectCommand,
   CreateMultipartUploadCommand,
   UploadPartCommand,
   UploadPartCopyCommand,
@@ -11,14 +10,12 @@ import { escapePath } from '../../lambda/adapters/s3/sigv4.ts';
 import { type Check, type Finding, pass, skip, warn } from './check.ts';
 import { deleteMsMax } from './limits.ts';
 import type { Probe } from './probe.ts';
-import { honestUpload } from './upload-checks.ts';
 
 /** Uploads in parts and copies. The service does not use them today, so nothing here can fail. */
 export const multipartChecks: readonly Check[] = [
   { id: 'multipart', isOptional: true, run: uploadParts },
   { id: 'multipart-small', isOptional: true, run: uploadSmallParts },
   { id: 'multipart-unequal', isOptional: true, run: uploadUnequalParts },
-  { id: 'copy-object', isOptional: true, run: copyObject },
   { id: 'copy-part', isOptional: true, run: copyPart },
 ];
 
@@ -58,21 +55,6 @@ async function uploadUnequalParts(probe: Probe): Promise<Finding> {
   const facts = { partRules: { equalParts: !attempt.isDone } };
   if (attempt.isDone) return pass('Parts may have different sizes.', facts);
   return warn(`Parts of different sizes are refused, as at R2: ${attempt.why}.`, advice, facts);
-}
-
-async function copyObject(probe: Probe): Promise<Finding> {
-  const source = await honestUpload(probe);
-  const key = probe.newKey();
-  const Bucket = probe.target.bucket;
-  const CopySource = `${Bucket}/${escapePath(source.key)}`;
-  probe.written.add(key);
-  const attempt = await attempted(async () => {
-    await probe.send((client) => client.send(new CopyObjectCommand({ Bucket, Key: key, CopySource })));
-    return await sizeMatches(probe, key, source.body.length);
-  });
-  const facts = { partRules: { copyObject: attempt.isDone } };
-  if (attempt.isDone) return pass('An object can be copied within the store.', facts);
-  return warn(`An object cannot be copied within the store: ${attempt.why}.`, advice, facts);
 }
 
 async function copyPart(probe: Probe): Promise<Finding> {

@@ -18,13 +18,13 @@ const factsSchema = z.strictObject({
   pageKeys: z.number().int().nullable(),
   /** Largest single PUT that was accepted, in bytes. */
   maxPutBytes: z.number().int().nullable(),
-  partRules: z.strictObject({
+  /** Older versions have written more, which nothing needs. */
+  partRules: z.object({
     multipart: z.boolean().nullable(),
     /** Parts below 5 MiB are accepted before the last one. */
     smallParts: z.boolean().nullable(),
     /** All parts but the last must have one size. */
     equalParts: z.boolean().nullable(),
-    copyObject: z.boolean().nullable(),
     uploadPartCopy: z.boolean().nullable(),
   }),
   /** The store's clock minus that of the machine that probed. */
@@ -70,7 +70,6 @@ export const unknownFacts: StoreFacts = {
     multipart: null,
     smallParts: null,
     equalParts: null,
-    copyObject: null,
     uploadPartCopy: null,
   },
   clockSkewMs: null,

@@ -113,6 +113,11 @@ describe('the profile of a store', () => {
     expect(refusal(profile)).toContain('Run `npx lfs-quota doctor');
   });
 
+  it('of an older version is read, with what has gone from it', () => {
+    const partRules = Object.assign({ copyObject: true }, unknownFacts.partRules);
+    expect(objectMaxMiB(holding({ partRules }))).toBe(objectMaxMiB(good));
+  });
+
   it('that is not there ends the synth', () => {
     const settings = settingsWith(good);
     const nowhere = { ...settings, objectStore: { ...settings.objectStore, profile: '/nowhere.json' } };

@@ -89,7 +89,7 @@ export const misbehavingParts: readonly Misbehaving[] = [
       instead: ({ headers }) =>
         headers['x-amz-copy-source'] === undefined ? undefined : errorReply(501, 'NotImplemented'),
     },
-    found: { 'copy-object': 'warning', 'copy-part': 'warning' },
+    found: { 'copy-part': 'warning' },
   },
   {
     name: 'does not end uploads that were begun',

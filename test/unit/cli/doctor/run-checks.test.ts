@@ -36,7 +36,6 @@ describe('a store that does all that S3 does', () => {
           multipart: true,
           smallParts: false,
           equalParts: false,
-          copyObject: true,
           uploadPartCopy: true,
         },
       });

@@ -20,7 +20,7 @@ interface HonestUpload {
 }
 
 /** An object that was uploaded as git-lfs would, once a run. */
-export function honestUpload(probe: Probe): Promise<HonestUpload> {
+function honestUpload(probe: Probe): Promise<HonestUpload> {
   return probe.once('honest upload', async () => {
     const key = probe.newKey();
     const body = randomBytes(4000);

@@ -1,6 +1,7 @@
+import { escapeUri } from '@smithy/core/protocols';
 import { compareKeys } from '../../lambda/domain/key-order.ts';
 import { element, notImplemented, S3Error, type StoreReply, xmlReply } from './protocol.ts';
-import { escapeUri, type StoreRequest } from './signed-request.ts';
+import type { StoreRequest } from './signed-request.ts';
 
 /** Most entries (keys and common prefixes together) of one page, as on S3. */
 export const pageEntriesMax = 1000;

@@ -1,59 +1,36 @@
 import { createHash } from 'node:crypto';
-import { closeSync } from 'node:fs';
+import { crc32 } from 'node:zlib';
 import { compareKeys } from '../../lambda/domain/key-order.ts';
-import {
-  BodyDigest,
-  bodyHeaders,
-  checksumHeaders,
-  readContentType,
-  receiveBody,
-  receiveXml,
-} from './bodies.ts';
+import { receiveBody, receiveXml, uploadBytesMax } from './bodies.ts';
 import { pageEntriesMax, readCount, readEncoding } from './listing.ts';
-import type { MultipartUpload } from './multipart-files.ts';
-import { copyRange, type ObjectRecord } from './object-files.ts';
-import { copyBytes, copyHeaders, copyReply, type Operation, type OperationInput } from './objects.ts';
-import {
-  element,
-  malformedXml,
-  notImplemented,
-  readElements,
-  readRoot,
-  S3Error,
-  type StoreReply,
-  textOf,
-  xmlReply,
-} from './protocol.ts';
-import type { StoreRequest } from './signed-request.ts';
+import type { MultipartRecord, PartPlace, UploadPlace } from './multipart-files.ts';
+import type { Extent, ObjectRecord } from './object-files.ts';
+import { checkTag, noSuchKey, type Operation, type OperationInput } from './objects.ts';
+import { element, notImplemented, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
+import { decode, type StoreRequest } from './signed-request.ts';
 
 /** Largest number of a part, and so of parts. */
 const partNumberMax = 10_000;
 /** Least size of a part that isn't the last. */
 const partBytesMin = 5 * 1024 * 1024;
 
-const typeHeaders = ['x-amz-checksum-algorithm', 'x-amz-checksum-type'];
+const checksumHeaders = ['x-amz-checksum-algorithm', 'x-amz-checksum-type'];
 
 /**
  * Uploads in parts. They must be signed in their headers: a presigned URL is for one object of a known size, which is
  * reserved until a known time. An upload in parts has neither.
  */
 export const multipartOperations: readonly Operation[] = [
-  { on: 'object', method: 'POST', marks: ['uploads'], headers: typeHeaders, run: createUpload },
+  { on: 'object', method: 'POST', marks: ['uploads'], headers: checksumHeaders, run: createUpload },
   {
     on: 'object',
     method: 'PUT',
     marks: ['partNumber', 'uploadId', 'x-amz-copy-source'],
-    headers: [...copyHeaders, 'x-amz-copy-source-range'],
+    headers: ['x-amz-copy-source-if-match', 'x-amz-copy-source-range'],
     run: copyPart,
   },
-  { on: 'object', method: 'PUT', marks: ['partNumber', 'uploadId'], headers: bodyHeaders, run: uploadPart },
-  {
-    on: 'object',
-    method: 'GET',
-    marks: ['uploadId'],
-    query: ['max-parts', 'part-number-marker'],
-    run: listParts,
-  },
+  { on: 'object', method: 'PUT', marks: ['partNumber', 'uploadId'], run: uploadPart },
+  { on: 'object', method: 'GET', marks: ['uploadId'], query: ['part-number-marker'], run: listParts },
   { on: 'bucket', method: 'GET', marks: ['uploads'], query: ['encoding-type', 'prefix'], run: listUploads },
   { on: 'object', method: 'POST', marks: ['uploadId'], run: completeUpload },
   {
@@ -68,98 +45,111 @@ export const multipartOperations: readonly Operation[] = [
   },
 ];
 
-const placeOf = ({ key, query }: StoreRequest) => ({ id: query.get('uploadId') ?? '', key });
+const placeOf = ({ key, query }: StoreRequest): UploadPlace => ({ id: query.get('uploadId') ?? '', key });
 
-/** The upload and part that a request names. @throws {S3Error} InvalidArgument */
-function partPlaceOf(request: StoreRequest): { id: string; key: string; partNumber: number } {
-  const text = request.query.get('partNumber') ?? '';
-  if (/^\d{1,9}$/.test(text) && Number(text) >= 1 && Number(text) <= partNumberMax)
-    return { ...placeOf(request), partNumber: Number(text) };
-  throw new S3Error('InvalidArgument', `Part number must be from 1 to ${partNumberMax}, inclusive`);
+/** The part that a request names, of an upload that is open. @throws {S3Error} InvalidArgument, NoSuchUpload */
+function partPlaceOf({ multipart, request }: OperationInput): PartPlace {
+  const partNumber = Number(request.query.get('partNumber'));
+  if (!Number.isInteger(partNumber) || partNumber < 1 || partNumber > partNumberMax)
+    throw new S3Error('InvalidArgument', `Part number must be from 1 to ${partNumberMax}, inclusive`);
+  const { id, key } = multipart.get(placeOf(request));
+  return { id, key, partNumber };
 }
-
-/** Of an upload that was created with a checksum of the whole object, each part has its own, too. */
-const computedOf = ({ record }: MultipartUpload) =>
-  record.checksum?.type === 'FULL_OBJECT' ? (['crc32'] as const) : [];
 
 async function createUpload({ multipart, request, now }: OperationInput): Promise<StoreReply> {
   const { key, bucket, headers } = request;
-  const [algorithm, type] = typeHeaders.map((name) => headers[name]);
-  const isCrc32 = algorithm === 'CRC32' && type === 'FULL_OBJECT';
-  if (!isCrc32 && (algorithm ?? type) !== undefined)
+  const asked = checksumHeaders.map((name) => headers[name]).join(' ');
+  const withCrc32 = asked === 'CRC32 FULL_OBJECT';
+  if (!withCrc32 && asked !== ' ')
     throw notImplemented('checksums of uploads in parts, except a CRC32 of type FULL_OBJECT');
-  const checksum = { name: 'crc32', type: 'FULL_OBJECT' } as const;
-  const declared = { key, contentType: readContentType(request), initiatedAtMs: now() };
-  const { id } = await multipart.create({ ...declared, ...(isCrc32 && { checksum }) });
+  const { id } = await multipart.create({ key, withCrc32, initiatedAtMs: now() });
   const elements = [element('Bucket', bucket), element('Key', key), element('UploadId', id)];
-  const told = isCrc32 ? { [String(typeHeaders[0])]: 'CRC32', [String(typeHeaders[1])]: 'FULL_OBJECT' } : {};
-  return xmlReply('InitiateMultipartUploadResult', elements, { headers: told });
+  return xmlReply('InitiateMultipartUploadResult', elements);
 }
 
 /** Stores the body if it matches all that the request declares, else nothing. */
 async function uploadPart(input: OperationInput): Promise<StoreReply> {
-  const { files, multipart, message, request, now } = input;
-  const where = partPlaceOf(request);
-  const computed = computedOf(multipart.get(where));
-  const file = await files.beginUpload();
-  try {
-    const write = (chunk: Buffer) => file.write(chunk);
-    const { bodySha256 } = input.authenticated;
-    const received = await receiveBody({ message, request, bodySha256, computed, write });
-    const record = { key: where.key, contentType: '', lastModifiedMs: now(), ...received };
-    await multipart.commitPart(where, { file, record });
-    return { status: 200, headers: { etag: `"${received.etag}"`, ...checksumHeaders(received.checksums) } };
-  } finally {
-    await file.discard();
-  }
+  const where = partPlaceOf(input);
+  return await input.files.withUpload(async (upload) => {
+    const received = await receiveBody(input, (chunk) => upload.write(chunk));
+    const record = { key: where.key, lastModifiedMs: input.now(), ...received };
+    await input.multipart.commitPart(where, upload, record);
+    return { status: 200, headers: { etag: `"${received.etag}"` } };
+  });
 }
 
-/** UploadPartCopy: a part made of an object's bytes. */
+/** UploadPartCopy: a part made of an object's bytes. They are read, because the ETag is an MD5. */
 async function copyPart(input: OperationInput): Promise<StoreReply> {
-  const { multipart, request, now } = input;
-  const where = partPlaceOf(request);
-  const computed = computedOf(multipart.get(where));
-  const { upload: file, copied } = await copyBytes(input, computed);
-  try {
-    const record = { key: where.key, contentType: '', lastModifiedMs: now(), ...copied };
-    await multipart.commitPart(where, { file, record });
-    return copyReply('CopyPartResult', record);
-  } finally {
-    await file.discard();
-  }
+  const { files, multipart, message } = input;
+  const where = partPlaceOf(input);
+  const { withCrc32 } = multipart.get(where);
+  // A copy may take longer than a connection may be idle.
+  message.socket.setTimeout(0);
+  return await files.withUpload(async (upload) => {
+    const { key, extent } = readSource(input);
+    const md5 = createHash('md5');
+    let crc = 0;
+    for await (const chunk of files.read(key, extent)) {
+      md5.update(chunk);
+      crc = crc32(chunk, crc);
+      await upload.write(chunk);
+    }
+    const etag = md5.digest('hex');
+    const made = { sizeBytes: extent.sizeBytes, etag, checksums: {}, lastModifiedMs: input.now() };
+    await multipart.commitPart(where, upload, { key: where.key, ...made });
+    const crcBytes = Buffer.alloc(4);
+    crcBytes.writeUInt32BE(crc);
+    const told = withCrc32 ? crcBytes.toString('base64') : undefined;
+    return xmlReply('CopyPartResult', [element('ETag', `"${etag}"`), element('ChecksumCRC32', told)]);
+  });
+}
+
+/** The object, or the range of it, that is copied. @throws {S3Error} */
+function readSource({ files, request }: OperationInput): { key: string; extent: Extent } {
+  const { headers, bucket } = request;
+  const [place = '', version] = String(headers['x-amz-copy-source']).split('?', 2);
+  if (version !== undefined) throw notImplemented('versions');
+  const [, sourceBucket, key = ''] = /^\/?([^/]*)\/(.+)$/s.exec(decode(place)) ?? [];
+  if (sourceBucket !== bucket)
+    throw new S3Error(
+      'InvalidArgument',
+      `The source of a copy must be ${bucket}/KEY; there's no other bucket.`,
+    );
+  const record = files.index.get(key);
+  if (record === undefined) throw noSuchKey();
+  checkTag(headers['x-amz-copy-source-if-match'], record);
+  const extent = readSourceRange(headers['x-amz-copy-source-range'], record);
+  if (extent.sizeBytes <= uploadBytesMax) return { key, extent };
+  throw new S3Error('InvalidRequest', `One copy carries at most ${uploadBytesMax} bytes.`);
+}
+
+function readSourceRange(header: string | string[] | undefined, { sizeBytes }: ObjectRecord): Extent {
+  if (header === undefined) return { first: 0, sizeBytes };
+  const [, from = '', to = ''] = /^bytes=(\d{1,15})-(\d{1,15})$/.exec(String(header)) ?? [];
+  if (from !== '' && Number(from) <= Number(to) && Number(to) < sizeBytes)
+    return { first: Number(from), sizeBytes: Number(to) - Number(from) + 1 };
+  const text = `x-amz-copy-source-range must be bytes=FIRST-LAST, within the source's ${sizeBytes} bytes`;
+  throw new S3Error('InvalidArgument', text);
 }
 
 /** ListParts: docs.aws.amazon.com/AmazonS3/latest/API/API_ListParts.html. */
 function listParts({ multipart, request }: OperationInput): StoreReply {
-  const { bucket, key, query } = request;
   const where = placeOf(request);
-  const { parts } = multipart.get(where);
-  const marker = readCount('part-number-marker', query.get('part-number-marker')) ?? 0;
-  const partsMax = Math.min(readCount('max-parts', query.get('max-parts')) ?? pageEntriesMax, pageEntriesMax);
-  const left = [...parts].filter(([number]) => number > marker).sort(([a], [b]) => a - b);
-  const page = left.slice(0, partsMax);
+  const marker = readCount('part-number-marker', request.query.get('part-number-marker')) ?? 0;
+  const left = multipart.partNumbers(where).filter((number) => number > marker);
+  const page = left.slice(0, pageEntriesMax);
   return xmlReply('ListPartsResult', [
-    element('Bucket', bucket),
-    element('Key', key),
+    element('Bucket', request.bucket),
+    element('Key', where.key),
     element('UploadId', where.id),
-    element('PartNumberMarker', marker),
-    element('NextPartNumberMarker', page.at(-1)?.[0] ?? 0),
-    element('MaxParts', partsMax),
-    // As on S3, a page of no parts is not truncated: there would be no end to such pages.
-    element('IsTruncated', page.length > 0 && left.length > page.length),
-    ...page.map(([number, part]) => partElement(number, part)),
+    element('NextPartNumberMarker', page.at(-1) ?? 0),
+    element('IsTruncated', left.length > page.length),
+    ...page.map((partNumber) => {
+      const part = multipart.part({ ...where, partNumber });
+      const told = [element('PartNumber', partNumber), element('ETag', `"${part?.etag}"`)];
+      return `<Part>${told.join('')}${element('Size', part?.sizeBytes)}</Part>`;
+    }),
   ]);
-}
-
-function partElement(number: number, { lastModifiedMs, etag, sizeBytes, checksums }: ObjectRecord): string {
-  const inner = [
-    element('PartNumber', number),
-    element('LastModified', new Date(lastModifiedMs).toISOString()),
-    element('ETag', `"${etag}"`),
-    element('Size', sizeBytes),
-    element('ChecksumCRC32', checksums.crc32),
-  ];
-  return `<Part>${inner.join('')}</Part>`;
 }
 
 /**
@@ -172,7 +162,6 @@ function listUploads({ multipart, request }: OperationInput): StoreReply {
   const prefix = query.get('prefix') ?? '';
   const uploads = multipart
     .list()
-    .map(({ record }) => record)
     .filter(({ key }) => key.startsWith(prefix))
     .sort((a, b) => compareKeys(a.key, b.key) || (a.id < b.id ? -1 : 1));
   return xmlReply('ListMultipartUploadsResult', [
@@ -191,115 +180,82 @@ function listUploads({ multipart, request }: OperationInput): StoreReply {
 interface ListedPart {
   readonly partNumber: number;
   readonly etag: string;
-  readonly crc32: string | undefined;
 }
-
-/** A part that goes into the object. */
-type ChosenPart = ListedPart & { readonly part: ObjectRecord };
 
 /** CompleteMultipartUpload: docs.aws.amazon.com/AmazonS3/latest/API/API_CompleteMultipartUpload.html. */
 async function completeUpload(input: OperationInput): Promise<StoreReply> {
-  const { files, multipart, message, request, authenticated } = input;
-  const listed = readCompleteRequest(await receiveXml(message, request, authenticated.bodySha256));
+  const { files, multipart, message, request } = input;
+  const listed = readCompleteRequest(await receiveXml(input));
   const where = placeOf(request);
   // It may take longer than a connection may be idle.
   message.socket.setTimeout(0);
   try {
-    return await multipart.inTurn(where, async (upload) => {
-      const record = await assemble(input, upload, chooseParts(upload, listed));
+    await multipart.inTurn(where, async (upload) => {
+      await assemble(input, upload, listed);
       await multipart.end(where);
-      return completedReply(request, record);
     });
   } catch (error) {
     // Like S3, it says again what it has said before: the client might not have heard it.
     const record = files.index.get(where.key);
     const isGone = error instanceof S3Error && error.code === 'NoSuchUpload';
-    if (isGone && record?.uploadId === where.id && record.etag === etagOf(listed))
-      return completedReply(request, record);
-    throw error;
+    if (!isGone || record?.uploadId !== where.id || record.etag !== etagOf(listed)) throw error;
   }
+  return xmlReply('CompleteMultipartUploadResult', [
+    element('Bucket', request.bucket),
+    element('Key', where.key),
+    element('ETag', `"${etagOf(listed)}"`),
+  ]);
 }
 
-/** The body of CompleteMultipartUpload. @throws {S3Error} MalformedXML */
+/** The body of CompleteMultipartUpload. @throws {S3Error} MalformedXML, NotImplemented, InvalidPartOrder */
 export function readCompleteRequest(xml: string): readonly ListedPart[] {
-  const parts = readRoot(xml, 'CompleteMultipartUpload').filter(({ name }) => name === 'Part');
-  if (parts.length === 0 || parts.length > partNumberMax) throw malformedXml();
-  return parts.map(({ inner }) => {
-    const fields = readElements(inner);
-    const [number = '', etag, crc32] = ['PartNumber', 'ETag', 'ChecksumCRC32'].map((name) =>
-      textOf(fields, name)?.trim(),
-    );
-    if (!/^\d{1,9}$/.test(number) || etag === undefined) throw malformedXml();
-    return { partNumber: Number(number), etag: etag.replaceAll('"', ''), crc32 };
-  });
+  const named = { root: 'CompleteMultipartUpload', item: 'Part', itemsMax: partNumberMax };
+  const listed = readItems(xml, { ...named, fields: ['PartNumber', 'ETag'] }).map(([number, etag = '']) => ({
+    partNumber: Number(number),
+    etag: etag.trim().replaceAll('"', ''),
+  }));
+  if (listed.every(({ partNumber }, at) => partNumber > (listed[at - 1]?.partNumber ?? 0))) return listed;
+  const text = "The list of parts wasn't in ascending order. Parts must be ordered by part number.";
+  throw new S3Error('InvalidPartOrder', text);
 }
 
-/** @throws {S3Error} InvalidPartOrder, InvalidPart, EntityTooSmall */
-function chooseParts({ parts }: MultipartUpload, listed: readonly ListedPart[]): readonly ChosenPart[] {
-  if (listed.some(({ partNumber }, at) => partNumber <= (listed[at - 1]?.partNumber ?? 0))) {
-    const text = "The list of parts wasn't in ascending order. Parts must be ordered by part number.";
-    throw new S3Error('InvalidPartOrder', text);
-  }
-  const chosen = listed.map((wanted) => {
-    const part = parts.get(wanted.partNumber);
-    if (part?.etag === wanted.etag && [undefined, part.checksums.crc32].includes(wanted.crc32))
-      return { ...wanted, part };
-    const text = `Part ${wanted.partNumber} could not be found, or it has another entity tag or checksum.`;
-    throw new S3Error('InvalidPart', text);
-  });
-  for (const { part, partNumber } of chosen.slice(0, -1)) {
-    if (part.sizeBytes >= partBytesMin) continue;
-    const text = `Part ${partNumber} has ${part.sizeBytes} bytes, and all but the last need ${partBytesMin}.`;
-    throw new S3Error('EntityTooSmall', `Your proposed upload is smaller than the minimum: ${text}`);
-  }
-  return chosen;
-}
-
-/** Makes the parts an object, in the way in which a PUT becomes one: after a kill it's there whole, or not at all. */
+/**
+ * Makes the parts an object, in the way in which a PUT becomes one: after a kill it's there whole, or not at all.
+ *
+ * @throws {S3Error} InvalidPart, EntityTooSmall
+ */
 async function assemble(
   { files, multipart }: OperationInput,
-  upload: MultipartUpload,
-  parts: readonly ChosenPart[],
-): Promise<ObjectRecord> {
-  const { id, key, contentType, initiatedAtMs } = upload.record;
-  const file = await files.beginUpload();
-  try {
-    const digest = new BodyDigest(computedOf(upload), { withMd5: false });
-    for (const { partNumber, part } of parts) {
-      const fd = multipart.openPart({ id, partNumber });
-      try {
-        await copyRange({ fd, first: 0, sizeBytes: part.sizeBytes }, { upload: file, digest });
-      } finally {
-        closeSync(fd);
-      }
+  { id, key, initiatedAtMs }: MultipartRecord,
+  listed: readonly ListedPart[],
+): Promise<void> {
+  await files.withUpload(async (upload) => {
+    let sizeBytes = 0;
+    for (const [index, { partNumber, etag }] of listed.entries()) {
+      const where = { id, key, partNumber };
+      const part = multipart.part(where);
+      if (part?.etag !== etag)
+        throw new S3Error(
+          'InvalidPart',
+          `Part ${partNumber} could not be found, or it has another entity tag.`,
+        );
+      if (part.sizeBytes < partBytesMin && index < listed.length - 1)
+        throw new S3Error(
+          'EntityTooSmall',
+          `Part ${partNumber} isn't the last, so it needs ${partBytesMin} bytes.`,
+        );
+      for await (const chunk of multipart.readPart(where, part)) await upload.write(chunk);
+      sizeBytes += part.sizeBytes;
     }
-    const sizeBytes = parts.reduce((sum, { part }) => sum + part.sizeBytes, 0);
-    const { checksums } = digest.finish();
     // S3 has the time of CreateMultipartUpload here.
-    const made = { lastModifiedMs: initiatedAtMs, uploadId: id, etag: etagOf(parts) };
-    const record = { key, sizeBytes, contentType, checksums, ...made };
-    await files.commit(file, record);
-    return record;
-  } finally {
-    await file.discard();
-  }
+    const made = { lastModifiedMs: initiatedAtMs, uploadId: id, etag: etagOf(listed), checksums: {} };
+    await files.commit(upload, { key, sizeBytes, ...made });
+  });
 }
 
 /** The ETag of an object of these parts: the MD5 of their MD5s, and their number. */
-function etagOf(parts: readonly { readonly etag: string }[]): string {
+function etagOf(parts: readonly ListedPart[]): string {
   const hash = createHash('md5');
   for (const { etag } of parts) hash.update(etag, 'hex');
   return `${hash.digest('hex')}-${parts.length}`;
-}
-
-function completedReply({ bucket, key, headers }: StoreRequest, record: ObjectRecord): StoreReply {
-  const { crc32 } = record.checksums;
-  return xmlReply('CompleteMultipartUploadResult', [
-    element('Location', `http://${headers.host}/${bucket}/${encodeURI(key)}`),
-    element('Bucket', bucket),
-    element('Key', key),
-    element('ETag', `"${record.etag}"`),
-    element('ChecksumCRC32', crc32),
-    element('ChecksumType', crc32 && 'FULL_OBJECT'),
-  ]);
 }

@@ -1,10 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   closeSync,
+  createReadStream,
   fstatSync,
   mkdirSync,
   openSync,
-  read,
   readdirSync,
   readSync,
   renameSync,
@@ -12,10 +12,9 @@ import {
 } from 'node:fs';
 import { type FileHandle, open, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { promisify } from 'node:util';
+import { Readable } from 'node:stream';
 import { parseJson } from '../../lambda/domain/json.ts';
 import { syncFolder } from '../system/durable-file.ts';
-import type { Checksums } from './bodies.ts';
 import { KeyIndex } from './listing.ts';
 
 /** An object's metadata, or that of a part of an upload. Older stores have kept more in it, which is ignored. */
@@ -24,20 +23,23 @@ export interface ObjectRecord {
   readonly sizeBytes: number;
   /** MD5 of the bytes, hex. */
   readonly etag: string;
-  readonly contentType: string;
-  /** The checksums that the upload declared, all verified. */
-  readonly checksums: Checksums;
+  /** What the upload declared, verified, in base64. */
+  readonly checksums: { readonly sha256?: string };
   readonly lastModifiedMs: number;
   /** The upload in parts that made the object. */
   readonly uploadId?: string;
+}
+
+/** Some bytes of an object, or of a part. */
+export interface Extent {
+  readonly first: number;
+  readonly sizeBytes: number;
 }
 
 /** The last bytes of every file. The last digit is the version of the format. */
 const magic = Buffer.from('LFSQOBJ1', 'latin1');
 const tailBytes = magic.length + 4;
 const recordBytesMax = 16_384;
-/** Large, so that few calls move many bytes. */
-const pieceBytes = 1024 * 1024;
 
 /**
  * A file has the object's bytes, then its record as JSON, the record's length (4 bytes, big endian) and the magic. It is
@@ -52,7 +54,7 @@ function encodeRecord(record: ObjectRecord): Buffer {
 }
 
 /** @returns undefined if the file is incomplete, or not from this store. */
-export function readRecord(fd: number): ObjectRecord | undefined {
+function decodeRecord(fd: number): ObjectRecord | undefined {
   const fileBytes = fstatSync(fd).size;
   const end = Buffer.allocUnsafe(Math.min(fileBytes, recordBytesMax + tailBytes));
   if (readSync(fd, end, 0, end.length, fileBytes - end.length) !== end.length) return undefined;
@@ -64,11 +66,40 @@ export function readRecord(fd: number): ObjectRecord | undefined {
   return record?.sizeBytes === fileBytes - jsonBytes - tailBytes ? record : undefined;
 }
 
-/** A running upload: a file that no reader sees. It ends with `seal` and a commit, or with `discard`. */
+/** The caller closes it. @throws when the file is damaged. */
+function openFile(file: string): { readonly fd: number; readonly record: ObjectRecord } {
+  const fd = openSync(file, 'r');
+  const record = decodeRecord(fd);
+  if (record !== undefined) return { fd, record };
+  closeSync(fd);
+  throw damaged(file);
+}
+
+/** The record of an object or a part. @throws when its file is damaged. */
+export function readRecord(file: string): ObjectRecord {
+  const { fd, record } = openFile(file);
+  closeSync(fd);
+  return record;
+}
+
+/** Bytes of an object or a part, of which nothing is replaced from here on. @throws when its file is damaged. */
+export function readBytes(file: string, { first, sizeBytes }: Extent): Readable {
+  const { fd } = openFile(file);
+  if (sizeBytes > 0) return createReadStream('', { fd, start: first, end: first + sizeBytes - 1 });
+  closeSync(fd);
+  return Readable.from([]);
+}
+
+/** The error that stops the start: what is damaged isn't served, and not removed. */
+export function damaged(file: string): Error {
+  const advice = 'Move it out of the data folder.';
+  return new Error(`The store's file ${file} is damaged or does not belong here. ${advice}`);
+}
+
+/** A running upload: a file that no reader sees. It ends with `seal` and a rename, or is discarded. */
 export class ObjectUpload {
   readonly file: string;
   readonly #handle: FileHandle;
-  #isOpen = true;
 
   constructor(handle: FileHandle, file: string) {
     this.#handle = handle;
@@ -76,46 +107,19 @@ export class ObjectUpload {
   }
 
   async write(chunk: Buffer): Promise<void> {
-    for (let offset = 0; offset < chunk.length; ) {
-      const { bytesWritten } = await this.#handle.write(chunk, offset);
-      offset += bytesWritten;
-    }
+    await this.#handle.writeFile(chunk);
   }
 
   /** Appends the record and syncs the file to disk. */
   async seal(record: ObjectRecord): Promise<void> {
     await this.write(encodeRecord(record));
     await this.#handle.sync();
-    await this.#close();
   }
 
-  /** Removes the file. Does nothing after a commit. */
-  async discard(): Promise<void> {
-    await this.#close();
-    await rm(this.file, { force: true });
-  }
-
-  async #close(): Promise<void> {
-    if (!this.#isOpen) return;
-    this.#isOpen = false;
+  /** Removes the file if it wasn't renamed. */
+  async end(): Promise<void> {
     await this.#handle.close();
-  }
-}
-
-/** Copies bytes of an opened file to an upload, and hashes them. */
-export async function copyRange(
-  { fd, first, sizeBytes }: { fd: number; first: number; sizeBytes: number },
-  { upload, digest }: { upload: ObjectUpload; digest: { update(bytes: Buffer): void } },
-): Promise<void> {
-  const piece = Buffer.allocUnsafe(Math.min(pieceBytes, sizeBytes));
-  for (let done = 0; done < sizeBytes; ) {
-    const wanted = Math.min(piece.length, sizeBytes - done);
-    const { bytesRead } = await promisify(read)(fd, piece, 0, wanted, first + done);
-    if (bytesRead === 0) throw new Error('A file of the store is shorter than its record says.');
-    const bytes = piece.subarray(0, bytesRead);
-    digest.update(bytes);
-    await upload.write(bytes);
-    done += bytesRead;
+    await rm(this.file, { force: true });
   }
 }
 
@@ -130,8 +134,8 @@ export async function copyRange(
 export class ObjectFiles {
   readonly index: KeyIndex<ObjectRecord>;
   readonly #folder: string;
-  /** The existing folders below `objects/`. */
-  readonly #shards: Set<string>;
+  /** The folders below `objects/` that this process has made sure of. */
+  readonly #shards = new Map<string, Promise<void>>();
 
   /** Removes interrupted uploads, and reads every object's record. @throws when a file is damaged. */
   constructor(folder: string) {
@@ -139,44 +143,39 @@ export class ObjectFiles {
     rmSync(path.join(folder, 'uploads'), { recursive: true, force: true });
     mkdirSync(path.join(folder, 'uploads'), { recursive: true });
     mkdirSync(path.join(folder, 'objects'), { recursive: true });
-    this.#shards = new Set(readdirSync(path.join(folder, 'objects')));
     this.index = new KeyIndex(this.#readAll());
   }
 
-  async beginUpload(): Promise<ObjectUpload> {
+  /** Runs the work with a new upload, of which nothing is left unless it was committed. */
+  async withUpload<T>(work: (upload: ObjectUpload) => Promise<T>): Promise<T> {
     const file = path.join(this.#folder, 'uploads', randomUUID());
-    return new ObjectUpload(await open(file, 'wx'), file);
+    const upload = new ObjectUpload(await open(file, 'wx'), file);
+    try {
+      return await work(upload);
+    } finally {
+      await upload.end();
+    }
   }
 
   /**
    * Makes an upload the object at its key.
    *
-   * @param isLate is asked right before the upload becomes visible.
-   * @returns false if it is late. The upload is then discarded.
+   * @param check is called right before the upload becomes visible. It isn't made an object if that throws.
    */
-  async commit(upload: ObjectUpload, record: ObjectRecord, isLate = () => false): Promise<boolean> {
+  async commit(upload: ObjectUpload, record: ObjectRecord, check = () => {}): Promise<void> {
     await upload.seal(record);
     const file = this.#fileOf(record.key);
     await this.#makeShard(path.dirname(file));
-    if (isLate()) {
-      await upload.discard();
-      return false;
-    }
+    check();
     // No await between them, so that the file and the index always belong to the same upload.
     renameSync(upload.file, file);
     this.index.set(record.key, record);
     await syncFolder(path.dirname(file));
-    return true;
   }
 
-  /** Opens an object for reading; the caller closes it. The record is read from the opened file. */
-  open(key: string): { readonly fd: number; readonly record: ObjectRecord } | undefined {
-    if (this.index.get(key) === undefined) return undefined;
-    const fd = openSync(this.#fileOf(key), 'r');
-    const record = readRecord(fd);
-    if (record !== undefined) return { fd, record };
-    closeSync(fd);
-    throw new Error(`The file of an object is damaged: ${this.#fileOf(key)}`);
+  /** Bytes of the object that the index has at this moment. */
+  read(key: string, extent: Extent): Readable {
+    return readBytes(this.#fileOf(key), extent);
   }
 
   /**
@@ -208,12 +207,14 @@ export class ObjectFiles {
     return failed;
   }
 
+  /** All who need a new folder wait until it is on the disk, not only the first. */
   async #makeShard(folder: string): Promise<void> {
-    const shard = path.basename(folder);
-    if (this.#shards.has(shard)) return;
-    mkdirSync(folder, { recursive: true });
-    this.#shards.add(shard);
-    await syncFolder(path.dirname(folder));
+    const made = this.#shards.get(folder) ?? makeFolder(folder);
+    this.#shards.set(folder, made);
+    await made.catch((error) => {
+      this.#shards.delete(folder);
+      throw error;
+    });
   }
 
   #fileOf(key: string): string {
@@ -223,19 +224,18 @@ export class ObjectFiles {
 
   *#readAll(): Generator<readonly [string, ObjectRecord]> {
     const root = path.join(this.#folder, 'objects');
-    for (const shard of this.#shards) {
+    for (const shard of readdirSync(root)) {
       for (const name of readdirSync(path.join(root, shard))) {
         const file = path.join(root, shard, name);
-        const fd = openSync(file, 'r');
-        const record = readRecord(fd);
-        closeSync(fd);
-        if (record === undefined || this.#fileOf(record.key) !== file) {
-          throw new Error(
-            `The store's file ${file} is damaged or does not belong here. Move it out of the data folder.`,
-          );
-        }
+        const record = readRecord(file);
+        if (this.#fileOf(record.key) !== file) throw damaged(file);
         yield [record.key, record];
       }
     }
   }
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  await syncFolder(path.dirname(folder));
 }

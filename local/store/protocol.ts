@@ -44,20 +44,12 @@ export class S3Error extends Error {
 /** The error for what the store doesn't support. It names it, so that silence is never taken for support. */
 export function notImplemented(what: string): S3Error {
   const advice =
-    'It serves git-lfs and lfs-quota only. For other S3 clients, use a general store (docs/operations.md).';
+    'It serves git-lfs and lfs-quota only; an SDK needs AWS_REQUEST_CHECKSUM_CALCULATION=when_required. ' +
+    'For other S3 clients, use a general store (docs/operations.md).';
   return new S3Error('NotImplemented', `This store doesn't implement ${what}. ${advice}`);
 }
 
-/** A condition of the request is false, such as If-Match. */
-export function preconditionFailed(): S3Error {
-  return new S3Error('PreconditionFailed', "At least one of the pre-conditions you specified didn't hold");
-}
-
-export function noSuchKey(): S3Error {
-  return new S3Error('NoSuchKey', "The specified key doesn't exist.");
-}
-
-export function malformedXml(): S3Error {
+function malformedXml(): S3Error {
   const text = "The XML you provided wasn't well-formed or didn't validate against our published schema.";
   return new S3Error('MalformedXML', text);
 }
@@ -95,13 +87,34 @@ function escapeXml(text: string): string {
 }
 
 /**
- * The elements of a text in a request's XML, by name, each with the text between its tags. That's for the little XML that
- * clients send: no element is within another one of its name. Declarations of types and entities are refused.
+ * Reads a list of items, in the little XML that clients send: no element is within another one of its name. Declarations
+ * of types and entities are refused.
  *
- * @throws {S3Error} MalformedXML
+ * @param what.fields each item has each of them once. An element that isn't named here is refused, not ignored.
+ * @returns the texts of each item's fields, in their order.
+ * @throws {S3Error} MalformedXML, NotImplemented
  */
-export function readElements(xml: string): readonly { readonly name: string; readonly inner: string }[] {
-  const found: { name: string; inner: string }[] = [];
+export function readItems(
+  xml: string,
+  what: { root: string; item: string; itemsMax: number; fields: readonly string[] },
+): readonly (readonly string[])[] {
+  const [root, ...more] = elementsOf(xml.replace(/^\ufeff?\s*<\?xml[^>]*\?>/, ''));
+  if (root?.name !== what.root || more.length > 0) throw malformedXml();
+  const items = elementsOf(root.inner, [what.item]);
+  if (items.length === 0 || items.length > what.itemsMax) throw malformedXml();
+  return items.map(({ inner }) => {
+    const found = elementsOf(inner, what.fields);
+    return what.fields.map((field) => textOf(found.filter(({ name }) => name === field)));
+  });
+}
+
+interface XmlElement {
+  readonly name: string;
+  readonly inner: string;
+}
+
+function elementsOf(xml: string, served?: readonly string[]): readonly XmlElement[] {
+  const found: XmlElement[] = [];
   let readChars = 0;
   for (const [token, name, inner = ''] of xml.matchAll(
     /\s+|<([\w.-]+)(?:\s[^<>]*?)?(?:\/>|>(.*?)<\/\1>)/gsy,
@@ -110,33 +123,26 @@ export function readElements(xml: string): readonly { readonly name: string; rea
     if (name !== undefined) found.push({ name, inner });
   }
   if (readChars !== xml.length) throw malformedXml();
+  const other = found.find(({ name }) => served?.includes(name) === false);
+  if (other !== undefined) throw notImplemented(`the XML element ${other.name.slice(0, 100)}`);
   return found;
 }
 
-/** The elements in the only outermost element, which must have this name. @throws {S3Error} MalformedXML */
-export function readRoot(xml: string, name: string): ReturnType<typeof readElements> {
-  const [root, ...more] = readElements(xml.replace(/^\ufeff?\s*<\?xml[^>]*\?>/, ''));
-  if (root?.name !== name || more.length > 0) throw malformedXml();
-  return readElements(root.inner);
-}
-
-/** The text of the only element of this name; undefined without one. @throws {S3Error} MalformedXML */
-export function textOf(elements: ReturnType<typeof readElements>, name: string): string | undefined {
-  const [found, ...more] = elements.filter((one) => one.name === name);
-  if (more.length > 0 || found?.inner.includes('<')) throw malformedXml();
-  return found?.inner.replaceAll(/&([^;]*;?)/g, (_whole, reference: string) => {
+function textOf([element, ...more]: readonly XmlElement[]): string {
+  if (element === undefined || more.length > 0 || element.inner.includes('<')) throw malformedXml();
+  return element.inner.replaceAll(/&([^;]*;?)/g, (_whole, reference: string) => {
     const [, hex, decimal] = /^#(?:x([\da-fA-F]{1,6})|(\d{1,7}));$/.exec(reference) ?? [];
     const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-    const char = Number.isNaN(code) || code > 0x10ffff ? entities[reference] : String.fromCodePoint(code);
+    const char = Number.isNaN(code) || code > 0x10ffff ? entities.get(reference) : String.fromCodePoint(code);
     if (char === undefined) throw malformedXml();
     return char;
   });
 }
 
-const entities: Readonly<Record<string, string>> = {
-  'lt;': '<',
-  'gt;': '>',
-  'amp;': '&',
-  'quot;': '"',
-  'apos;': "'",
-};
+const entities: ReadonlyMap<string, string> = new Map([
+  ['lt;', '<'],
+  ['gt;', '>'],
+  ['amp;', '&'],
+  ['quot;', '"'],
+  ['apos;', "'"],
+]);

@@ -1,16 +1,18 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import { HttpRequest } from '@smithy/protocol-http';
+import { escapeUriPath, HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
 import { NodeSha256 } from '../../lambda/domain/hash.ts';
-import { notImplemented, S3Error } from './protocol.ts';
+import { S3Error } from './protocol.ts';
 
 /** Longest key, in bytes of UTF-8. */
-export const keyBytesMax = 1024;
+const keyBytesMax = 1024;
 const expiresSecondsMax = 604_800;
 /** Largest difference between the time of a header-signed request and now. */
 const skewMaxMs = 15 * 60_000;
-const algorithm = 'AWS4-HMAC-SHA256';
+/** What SDKs and lambda/adapters/s3 write. */
+const authorizationText =
+  /^AWS4-HMAC-SHA256 Credential=([^,/]+)\/\d{8}\/([^,/]+)\/s3\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
 const payloadHeader = 'x-amz-content-sha256';
 
 /** A request as S3 reads it: path-style and decoded. */
@@ -53,36 +55,24 @@ export interface Authenticated {
   readonly urlExpiresAtMs: number | undefined;
 }
 
-/** @throws {S3Error} InvalidURI, InvalidArgument, KeyTooLongError */
+/** @throws {S3Error} InvalidURI, KeyTooLongError */
 export function readStoreRequest(message: IncomingMessage): StoreRequest {
   const target = message.url ?? '';
   if (!target.startsWith('/')) throw new S3Error('InvalidURI', 'The request target must be a path.');
-  const queryAt = target.indexOf('?');
-  const path = decode(queryAt < 0 ? target : target.slice(0, queryAt));
+  const [, encodedPath = '', query] = /^([^?]*)(.*)$/s.exec(target) ?? [];
+  const path = decode(encodedPath);
   const slashAt = path.indexOf('/', 1);
   const key = slashAt < 0 ? '' : path.slice(slashAt + 1);
   if (Buffer.byteLength(key) > keyBytesMax)
     throw new S3Error('KeyTooLongError', `A key has at most ${keyBytesMax} bytes.`);
   return {
     method: message.method ?? '',
-    canonicalPath: path.split('/').map(escapeUri).join('/'),
+    canonicalPath: escapeUriPath(path),
     bucket: slashAt < 0 ? path.slice(1) : path.slice(1, slashAt),
     key,
-    query: readQuery(queryAt < 0 ? '' : target.slice(queryAt + 1)),
+    query: new Map(new URLSearchParams(query)),
     headers: message.headers,
   };
-}
-
-function readQuery(text: string): Map<string, string> {
-  const query = new Map<string, string>();
-  for (const pair of text.split('&')) {
-    if (pair === '') continue;
-    const [, encodedName = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(pair.replaceAll('+', ' ')) ?? [];
-    const name = decode(encodedName);
-    if (query.has(name)) throw new S3Error('InvalidArgument', `The query has ${name} more than once.`);
-    query.set(name, decode(value));
-  }
-  return query;
 }
 
 /** @throws {S3Error} InvalidURI */
@@ -95,17 +85,6 @@ export function decode(text: string): string {
 }
 
 /**
- * Percent-encodes all but `A-Z a-z 0-9 - . _ ~`. The signer of lambda/adapters/s3 has a function of its own, so that
- * the store checks it.
- */
-export function escapeUri(text: string): string {
-  return encodeURIComponent(text).replace(
-    /[!'()*]/g,
-    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-}
-
-/**
  * Checks that the request is signed with the store's credentials, that it is in time, and that the signature covers
  * every `x-amz-` header. A request without a signature is refused.
  *
@@ -115,15 +94,14 @@ export async function authenticate(
   request: StoreRequest,
   { credentials, nowMs }: { credentials: StoreCredentials; nowMs: number },
 ): Promise<Authenticated> {
-  const signature = readSignature(request);
   const { headers, query } = request;
-  if (headers['x-amz-security-token'] !== undefined || query.has('X-Amz-Security-Token'))
-    throw new S3Error('InvalidToken', 'This store has no sessions, so no security token is valid.');
+  const signature = readSignature(request);
   if (signature.accessKeyId !== credentials.accessKeyId)
     throw new S3Error('InvalidAccessKeyId', "The access key doesn't exist in this store.");
   const urlExpiresAtMs = checkTime(signature, nowMs);
   checkSignedHeaders(request, signature);
-  const payload = readPayload(request, signature);
+  const inUrl = query.get('X-Amz-Content-Sha256') ?? 'UNSIGNED-PAYLOAD';
+  const payload = urlExpiresAtMs === undefined ? String(headers[payloadHeader]) : inUrl;
   const expected = await computeSignature({ request, signature, payload, credentials });
   if (!timingSafeEqual(Buffer.from(expected, 'hex'), Buffer.from(signature.value, 'hex'))) {
     const text =
@@ -135,47 +113,29 @@ export async function authenticate(
 
 /** Reads Signature Version 4 from the Authorization header or from the query, never from both. @throws {S3Error} */
 export function readSignature({ headers, query }: StoreRequest): Signature {
-  const { authorization } = headers;
-  const isPresigned = [...query.keys()].some((name) => /^x-amz-(algorithm|signature)$/i.test(name));
-  if (authorization === undefined && !isPresigned)
+  const isPresigned = query.has('X-Amz-Signature');
+  if (headers.authorization === undefined && !isPresigned)
     throw new S3Error('AccessDenied', "The request isn't signed.");
-  if (authorization !== undefined && isPresigned)
+  if (headers.authorization !== undefined && isPresigned)
     throw new S3Error('InvalidArgument', 'Only one auth mechanism allowed: the query or the header.');
-  if (authorization !== undefined && !authorization.startsWith(`${algorithm} `))
-    throw new S3Error('InvalidRequest', `The authorization mechanism isn't supported; use ${algorithm}.`);
-  const code = isPresigned ? 'AuthorizationQueryParametersError' : 'AuthorizationHeaderMalformed';
-  const need = (isRight: boolean, message: string) => {
-    if (!isRight) throw new S3Error(code, message);
-  };
-  const fields = (authorization ?? '').slice(algorithm.length).split(',');
-  const field = (name: string) =>
-    (isPresigned
-      ? query.get(`X-Amz-${name}`)
-      : fields
-          .map((text) => text.trim())
-          .find((text) => text.startsWith(`${name}=`))
-          ?.slice(name.length + 1)) ?? '';
-  const [, accessKeyId = '', day, region = ''] =
-    /^(.+)\/(\d{8})\/([^/]+)\/s3\/aws4_request$/.exec(field('Credential')) ?? [];
-  need(day !== undefined, 'The credential must be KEY/YYYYMMDD/REGION/s3/aws4_request.');
-  const date = isPresigned ? field('Date') : String(headers['x-amz-date'] ?? '');
+  const fields = ['Algorithm', 'Credential', 'SignedHeaders', 'Signature', 'Date', 'Expires'];
+  const [algorithm, credential, names, signature, urlDate, expires] = fields.map((field) =>
+    query.get(`X-Amz-${field}`),
+  );
+  const inUrl = `${algorithm} Credential=${credential}, SignedHeaders=${names}, Signature=${signature}`;
+  const [, accessKeyId = '', region = '', signedHeaders = '', value] =
+    authorizationText.exec(headers.authorization ?? inUrl) ?? [];
+  const date = String(isPresigned ? urlDate : headers['x-amz-date']);
   const iso = date.replace(/^(\d{4})(\d\d)(\d\dT\d\d)(\d\d)(\d\dZ)$/, '$1-$2-$3:$4:$5');
   const signedAtMs = iso === date ? Number.NaN : Date.parse(iso);
-  need(!Number.isNaN(signedAtMs), 'The date must be YYYYMMDDTHHMMSSZ.');
-  need(day === date.slice(0, 8), "The day of the credential isn't the day of the request.");
-  const signedHeaders = field('SignedHeaders');
-  need(/^[a-z0-9-]+(;[a-z0-9-]+)*$/.test(signedHeaders), 'Signed headers are lower-case names, joined by ;.');
-  const value = field('Signature');
-  need(/^[0-9a-f]{64}$/.test(value), 'The signature must be 64 hex digits.');
-  const common = { accessKeyId, region, signedAtMs, signedHeaders: signedHeaders.split(';'), value };
-  if (!isPresigned) return { ...common, expiresSeconds: undefined };
-  need(field('Algorithm') === algorithm, `X-Amz-Algorithm must be ${algorithm}.`);
-  const expires = field('Expires');
-  need(
-    /^[1-9]\d{0,5}$/.test(expires) && Number(expires) <= expiresSecondsMax,
-    `X-Amz-Expires must be 1 to ${expiresSecondsMax} seconds.`,
-  );
-  return { ...common, expiresSeconds: Number(expires) };
+  const expiresSeconds = isPresigned ? Number(expires) : undefined;
+  const isInTime =
+    expiresSeconds === undefined || (expiresSeconds >= 1 && expiresSeconds <= expiresSecondsMax);
+  if (value === undefined || Number.isNaN(signedAtMs) || !isInTime) {
+    const text = `The signature isn't of AWS4-HMAC-SHA256 for s3, with a date, and for at most ${expiresSecondsMax} s.`;
+    throw new S3Error('AuthorizationHeaderMalformed', text);
+  }
+  return { accessKeyId, region, signedAtMs, expiresSeconds, signedHeaders: signedHeaders.split(';'), value };
 }
 
 /** @returns when a presigned URL expires. */
@@ -191,34 +151,13 @@ function checkTime({ signedAtMs, expiresSeconds }: Signature, nowMs: number): nu
   return expiresAtMs;
 }
 
-/** Every signed header must be present, and every `x-amz-` header must be signed. */
+/** The host and every `x-amz-` header must be signed. */
 function checkSignedHeaders({ headers }: StoreRequest, { signedHeaders }: Signature): void {
-  if (!signedHeaders.includes('host'))
-    throw new S3Error('AccessDenied', 'The Host header must be among the signed headers.');
-  const missing = signedHeaders.find((name) => headers[name] === undefined);
-  if (missing !== undefined)
-    throw new S3Error('SignatureDoesNotMatch', `The signed header ${missing} is missing from the request.`);
-  const unsigned = Object.keys(headers).find(
-    (name) => name.startsWith('x-amz-') && !signedHeaders.includes(name),
-  );
+  const needed = ['host', ...Object.keys(headers).filter((name) => name.startsWith('x-amz-'))];
+  const unsigned = needed.find((name) => !signedHeaders.includes(name));
   if (unsigned === undefined) return;
   const text = `There were headers present in the request which weren't signed: ${unsigned}`;
   throw new S3Error('AccessDenied', text);
-}
-
-/** What the signature says about the body: its SHA-256 in hex, or UNSIGNED-PAYLOAD. @throws {S3Error} */
-function readPayload({ headers, query }: StoreRequest, { expiresSeconds }: Signature): string {
-  const header = headers[payloadHeader];
-  const isPresigned = expiresSeconds !== undefined;
-  const text = isPresigned ? (query.get('X-Amz-Content-Sha256') ?? 'UNSIGNED-PAYLOAD') : String(header ?? '');
-  if (isPresigned && header !== undefined && header !== text)
-    throw new S3Error('InvalidArgument', `${payloadHeader} differs from what the URL was signed for.`);
-  if (text === 'UNSIGNED-PAYLOAD' || /^[0-9a-f]{64}$/.test(text)) return text;
-  if (text.startsWith('STREAMING-'))
-    throw notImplemented(
-      'aws-chunked bodies, which AWS clients send unless AWS_REQUEST_CHECKSUM_CALCULATION is when_required',
-    );
-  throw new S3Error('InvalidArgument', `${payloadHeader} must be a SHA-256 in hex, or UNSIGNED-PAYLOAD.`);
 }
 
 /** The signature (hex) of this request when it is signed with these credentials. */
@@ -230,10 +169,9 @@ export async function computeSignature(input: {
   credentials: StoreCredentials;
 }): Promise<string> {
   const { request, signature, payload, credentials } = input;
-  const { region, signedAtMs, expiresSeconds } = signature;
   const signer = new SignatureV4({
     service: 's3',
-    region,
+    region: signature.region,
     credentials,
     sha256: NodeSha256,
     uriEscapePath: false,
@@ -241,24 +179,18 @@ export async function computeSignature(input: {
   });
   const names = new Set(signature.signedHeaders);
   const signed = [...names].map((name) => [name, [request.headers[name] ?? []].flat().join(',')]);
+  // The signer leaves the query's own signature out. It reads the payload's declaration from the header, and adds the date,
+  // whether or not the headers themselves are signed.
   const toSign = new HttpRequest({
     method: request.method,
     path: request.canonicalPath,
-    query: Object.fromEntries([...request.query].filter(([name]) => name !== 'X-Amz-Signature')),
-    // The signer reads the payload's declaration from this header, whether or not the header itself is signed.
+    query: Object.fromEntries(request.query),
     headers: { ...Object.fromEntries(signed), [payloadHeader]: payload },
   });
-  const unsignableHeaders = new Set(names.has(payloadHeader) ? [] : [payloadHeader]);
-  const options = { signingDate: new Date(signedAtMs), signableHeaders: names, unsignableHeaders };
-  if (expiresSeconds === undefined) {
-    const { headers } = await signer.sign(toSign, options);
-    return /Signature=([0-9a-f]{64})$/.exec(headers['authorization'] ?? '')?.[1] ?? '';
-  }
-  const unhoistableHeaders = new Set([...names, payloadHeader]);
-  const { query } = await signer.presign(toSign, {
-    ...options,
-    expiresIn: expiresSeconds,
-    unhoistableHeaders,
+  const { headers } = await signer.sign(toSign, {
+    signingDate: new Date(signature.signedAtMs),
+    signableHeaders: names,
+    unsignableHeaders: new Set([payloadHeader, 'x-amz-date']),
   });
-  return String(query?.['X-Amz-Signature'] ?? '');
+  return headers['authorization']?.slice(-signature.value.length) ?? '';
 }

@@ -155,7 +155,7 @@ function operationOf({ request, authenticated }: OperationInput, bucket: string)
     throw notImplemented(`${method} on a ${on} without the parameters of an operation`);
   if (authenticated.urlExpiresAtMs !== undefined && operation.byUrl !== true) {
     const text =
-      "Deletes of many objects, copies and uploads in parts must be signed in their headers; a presigned URL isn't enough.";
+      "All but PUT and GET of an object must be signed in the headers; a presigned URL isn't enough.";
     throw new S3Error('AccessDenied', text);
   }
   refuseUnknown(request, operation);

@@ -29,7 +29,7 @@ async function openLocalArchives() {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'archive-contract-'));
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
   const running = await startStore({ port: 0, dataDir, bucket: 'objects', credentials });
-  return await openS3Archives({
+  return openS3Archives({
     endpoint: running.url,
     bucket: 'objects',
     credentials,

@@ -25,7 +25,6 @@ export interface ObjectStoreSkips {
   readonly folders?: string;
   readonly urls?: string;
   readonly multipart?: string;
-  readonly rangeChecksum?: string;
   readonly keyBesideFolder?: string;
   readonly controlCharacters?: string;
   readonly unsignedAmzHeaders?: string;

@@ -6,7 +6,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { crc32Base64, md5Hex } from '../support/body-digests.ts';
+import { md5Hex } from '../support/body-digests.ts';
 import { type Context, keysBelow } from './object-store-context.ts';
 import { bytesOf, etagOf, PartsUpload, partBytes, readObject, refused, sdkOf } from './object-store-parts.ts';
 
@@ -15,15 +15,14 @@ export function multipartTests(context: Context): void {
   const first = bytesOf(partBytes, 'first');
   const second = bytesOf(partBytes + 17, 'second');
   const last = bytesOf(1000, 'last');
-  const begin = (more: object = {}, name = 'whole') =>
-    PartsUpload.begin(context, `${context.prefix()}${name}`, more);
-  const head = async (Key: string, more: object = {}) => {
+  const begin = (name = 'whole') => PartsUpload.begin(context, `${context.prefix()}${name}`);
+  const head = async (Key: string) => {
     const { client, bucket: Bucket } = sdkOf(context.target);
-    return await client.send(new HeadObjectCommand({ Bucket, Key, ...more }));
+    return await client.send(new HeadObjectCommand({ Bucket, Key }));
   };
 
   test('become one object, whatever the order in which they come', async () => {
-    const upload = await begin({ ContentType: 'text/plain' }, 'a b+ä&<whole>');
+    const upload = await begin('a b+ä&<whole>');
     const { Key } = upload.where;
     const c = await upload.part(10_000, last);
     const b = await upload.part(7, second);
@@ -37,11 +36,7 @@ export function multipartTests(context: Context): void {
     const whole = Buffer.concat([first, second, last]);
     expect((await readObject(context, Key)).equals(whole)).toBe(true);
     expect(await keysBelow(context.target.listing, Key)).toEqual([Key]);
-    expect(await head(Key)).toMatchObject({
-      ContentLength: whole.length,
-      ETag: ofParts,
-      ContentType: 'text/plain',
-    });
+    expect(await head(Key)).toMatchObject({ ContentLength: whole.length, ETag: ofParts });
     const range = await readObject(context, Key, { Range: `bytes=${partBytes - 5}-${partBytes + 4}` });
     expect(range.equals(whole.subarray(partBytes - 5, partBytes + 5))).toBe(true);
   });
@@ -123,30 +118,25 @@ export function multipartTests(context: Context): void {
     expect(await context.target.store.head(where.Key)).toBeUndefined();
   });
 
-  test('are listed in pages', async () => {
+  test('are listed from a number on', async () => {
     const upload = await begin();
     const { client, where } = upload;
     const numbers = [1, 2, 9, 10, 11, 100, 10_000];
     for (const number of [...numbers].reverse()) await upload.part(number, bytesOf(number, 'part'));
-    const listed: [number | undefined, number | undefined, string | undefined][] = [];
-    let PartNumberMarker: string | undefined;
-    for (let pages = 1; ; pages += 1) {
-      const page = await client.send(
-        new ListPartsCommand({ ...where, MaxParts: 3, ...(PartNumberMarker && { PartNumberMarker }) }),
-      );
-      const { Parts = [], IsTruncated } = page;
-      listed.push(...Parts.map((part) => [part.PartNumber, part.Size, part.ETag] as (typeof listed)[0]));
-      expect(page).toMatchObject({ Key: where.Key, UploadId: where.UploadId, MaxParts: 3 });
-      PartNumberMarker = page.NextPartNumberMarker;
-      if (IsTruncated !== true) {
-        expect(pages).toBe(3);
-        break;
-      }
-    }
-    expect(listed).toEqual(numbers.map((number) => [number, number, `"${md5Hex(bytesOf(number, 'part'))}"`]));
-    const beyond = await client.send(new ListPartsCommand({ ...where, PartNumberMarker: '10000' }));
-    expect(beyond).toMatchObject({ IsTruncated: false });
-    expect(beyond.Parts ?? []).toEqual([]);
+    const listed = async (PartNumberMarker?: string) => {
+      const page = await client.send(new ListPartsCommand({ ...where, PartNumberMarker }));
+      const { Parts = [], Key, UploadId, IsTruncated } = page;
+      expect({ Key, UploadId, IsTruncated }).toEqual({
+        Key: where.Key,
+        UploadId: where.UploadId,
+        IsTruncated: false,
+      });
+      return Parts.map(({ PartNumber, Size, ETag }) => [PartNumber, Size, ETag]);
+    };
+    const all = numbers.map((number) => [number, number, `"${md5Hex(bytesOf(number, 'part'))}"`]);
+    expect(await listed()).toEqual(all);
+    expect(await listed('10')).toEqual(all.slice(4));
+    expect(await listed('10000')).toEqual([]);
   });
 
   test('have their uploads listed by key', async () => {
@@ -176,21 +166,7 @@ export function multipartTests(context: Context): void {
     const upload = await begin();
     const md5 = Buffer.from(md5Hex(first), 'hex').toString('base64');
     await refused(upload.part(1, last, { ContentMD5: md5 }), 'BadDigest');
-    await refused(upload.part(1, last, { ChecksumCRC32: crc32Base64(first) }), 'BadDigest');
     const { Parts = [] } = await upload.client.send(new ListPartsCommand(upload.where));
     expect(Parts).toEqual([]);
-  });
-
-  test('have a checksum of the whole object if it is a CRC32', async () => {
-    const type = { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' };
-    const upload = await begin(type);
-    const { Key } = upload.where;
-    const a = await upload.part(1, first, { ChecksumAlgorithm: 'CRC32' });
-    const b = await upload.part(2, last, { ChecksumAlgorithm: 'CRC32' });
-    const ChecksumCRC32 = crc32Base64(Buffer.concat([first, last]));
-    await refused(upload.complete([{ ...a, ChecksumCRC32: crc32Base64(second) }, b]), 'InvalidPart');
-    const expected = { ChecksumCRC32, ChecksumType: 'FULL_OBJECT' };
-    expect(await upload.complete([a, b])).toMatchObject(expected);
-    expect(await head(Key, { ChecksumMode: 'ENABLED' })).toMatchObject(expected);
   });
 }

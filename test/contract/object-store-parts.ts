@@ -37,12 +37,9 @@ export class PartsUpload {
   readonly client: S3Client;
   readonly where: { readonly Bucket: string; readonly Key: string; readonly UploadId: string };
 
-  readonly #hasChecksum: boolean;
-
-  private constructor(client: S3Client, where: PartsUpload['where'], hasChecksum: boolean) {
+  private constructor(client: S3Client, where: PartsUpload['where']) {
     this.client = client;
     this.where = where;
-    this.#hasChecksum = hasChecksum;
   }
 
   static async begin(
@@ -52,7 +49,7 @@ export class PartsUpload {
   ): Promise<PartsUpload> {
     const { client, bucket: Bucket } = sdkOf(target);
     const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket, Key, ...more }));
-    return new PartsUpload(client, { Bucket, Key, UploadId: UploadId ?? '' }, 'ChecksumAlgorithm' in more);
+    return new PartsUpload(client, { Bucket, Key, UploadId: UploadId ?? '' });
   }
 
   async part(
@@ -60,21 +57,14 @@ export class PartsUpload {
     Body: Buffer,
     more: Partial<UploadPartCommandInput> = {},
   ): Promise<CompletedPart> {
-    const part = await this.client.send(new UploadPartCommand({ ...this.where, PartNumber, Body, ...more }));
-    const { ETag, ChecksumCRC32, ChecksumSHA256 } = part;
-    // The SDK adds a checksum to each part. It belongs in the list only if the upload was created with one.
-    if (!this.#hasChecksum) return { PartNumber, ETag };
-    return {
-      PartNumber,
-      ETag,
-      ...(ChecksumCRC32 !== undefined && { ChecksumCRC32 }),
-      ...(ChecksumSHA256 !== undefined && { ChecksumSHA256 }),
-    };
+    const input = { ...this.where, PartNumber, Body, ...more };
+    const { ETag } = await this.client.send(new UploadPartCommand(input));
+    return { PartNumber, ETag };
   }
 
-  async complete(Parts: CompletedPart[], more: object = {}) {
+  async complete(Parts: CompletedPart[]) {
     return await this.client.send(
-      new CompleteMultipartUploadCommand({ ...this.where, MultipartUpload: { Parts }, ...more }),
+      new CompleteMultipartUploadCommand({ ...this.where, MultipartUpload: { Parts } }),
     );
   }
 }

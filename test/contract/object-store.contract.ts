@@ -56,7 +56,7 @@ export function objectStoreContract(
     else test.skip(`listing: ${skips.listing}`);
     if (skips.multipart === undefined) {
       describe('uploads in parts', () => multipartTests(context));
-      describe('copies', () => copyTests(context, skips));
+      describe('copies', () => copyTests(context));
     } else {
       test.skip(`uploads in parts, and copies: ${skips.multipart}`);
     }

@@ -25,7 +25,7 @@ async function openLocalStore() {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'store-contract-'));
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
   const running = await startStore({ port: 0, dataDir, bucket: 'objects', credentials });
-  const target = await openS3Target({
+  const target = openS3Target({
     endpoint: running.url,
     bucket: 'objects',
     credentials,

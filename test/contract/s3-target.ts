@@ -1,28 +1,27 @@
-import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
 import type { ObjectStoreTarget } from './object-store-context.ts';
 
-/** Creates the bucket on a store that speaks S3's protocol, and opens it with the product's adapters. */
-export async function openS3Target(input: {
+/** Opens a bucket of a store that speaks S3's protocol, with the product's adapters. */
+export function openS3Target(input: {
   endpoint: string;
   bucket: string;
   credentials: { accessKeyId: string; secretAccessKey: string };
   stop: () => Promise<void>;
-}): Promise<ObjectStoreTarget> {
+}): ObjectStoreTarget {
   const { endpoint, bucket, credentials, stop } = input;
   const where = { region: 'us-east-1', endpoint, forcePathStyle: true };
   // Objects come by the SDK, so that the product's client is not alone with its own view of S3.
-  const sdk = new S3Client({ ...where, credentials });
+  const sdk = new S3Client({ ...where, credentials, requestChecksumCalculation: 'WHEN_REQUIRED' });
   const place = { ...where, bucket, credentials: async () => credentials };
   let answers = 0;
   const onAnswer = () => {
     answers += 1;
   };
   const client = new BucketClient({ ...place, onAnswer });
-  await sdk.send(new CreateBucketCommand({ Bucket: bucket }));
   return {
     store: new S3ObjectStore({ client, clock: { nowMs: () => Date.now() } }),
     listing: new ScanListing({ client }),

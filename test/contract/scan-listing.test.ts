@@ -15,7 +15,7 @@ beforeAll(async () => {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'scan-contract-'));
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
   const running = await startStore({ port: 0, dataDir, bucket: 'objects', credentials });
-  target = await openS3Target({
+  target = openS3Target({
     endpoint: running.url,
     bucket: 'objects',
     credentials,

@@ -25,6 +25,7 @@ async function storeClient(stack: Stack): Promise<S3Client> {
     region: 'us-east-1',
     endpoint: `http://127.0.0.1:${stack.port + 1}`,
     forcePathStyle: true,
+    requestChecksumCalculation: 'WHEN_REQUIRED',
     credentials: credentialsShape.parse(JSON.parse(kept)),
   });
 }

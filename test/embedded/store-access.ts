@@ -16,6 +16,7 @@ export class StoreAccess {
       region: 'us-east-1',
       endpoint: stack.storeUrl,
       forcePathStyle: true,
+      requestChecksumCalculation: 'WHEN_REQUIRED',
       credentials: credentialsShape.parse(JSON.parse(kept)),
     });
   }

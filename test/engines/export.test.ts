@@ -15,7 +15,7 @@ import { Random } from '../support/random.ts';
 import { StoreExports } from '../support/store-exports.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 import { describeOn } from './engine.ts';
-import { engineCredentials, versitygw } from './s3.ts';
+import { createBucket, versitygw } from './s3.ts';
 
 const mib = 1024 ** 2;
 
@@ -41,8 +41,8 @@ describeOn(versitygw, (endpoint) => {
     let listing: ScanListing;
 
     beforeAll(async () => {
-      const credentials = engineCredentials();
-      target = await openS3Archives({ endpoint, bucket, credentials, stop: async () => {} });
+      const { credentials } = await createBucket(endpoint, bucket);
+      target = openS3Archives({ endpoint, bucket, credentials, stop: async () => {} });
       const place = { bucket, region: 'us-east-1', endpoint, forcePathStyle: true };
       listing = new ScanListing({
         client: new BucketClient({ ...place, credentials: async () => credentials }),

@@ -1,3 +1,5 @@
+import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
+
 export const versitygw = { name: 'versitygw', urlVariable: 'ENGINE_S3_URL' };
 
 /** The credentials that the S3 engine was started with. */
@@ -6,6 +8,15 @@ export function engineCredentials(): { accessKeyId: string; secretAccessKey: str
     accessKeyId: required('ENGINE_S3_ACCESS_KEY'),
     secretAccessKey: required('ENGINE_S3_SECRET_KEY'),
   };
+}
+
+/** @returns where the new bucket is. */
+export async function createBucket(endpoint: string, bucket: string) {
+  const credentials = engineCredentials();
+  const client = new S3Client({ region: 'us-east-1', endpoint, forcePathStyle: true, credentials });
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  client.destroy();
+  return { endpoint, bucket, credentials };
 }
 
 function required(variable: string): string {

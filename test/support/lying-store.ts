@@ -1,10 +1,10 @@
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ListMultipartUploadsCommand, ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { escapeUriPath } from '@smithy/core/protocols';
 import { element, xmlReply } from '../../local/store/protocol.ts';
 import {
   computeSignature,
-  escapeUri,
   readSignature,
   readStoreRequest,
   type StoreRequest,
@@ -116,20 +116,17 @@ export class LyingStore {
   }
 
   async put(key: string, body: Buffer): Promise<Reply> {
-    const path = `/${bucket}/${key.split('/').map(escapeUri).join('/')}`;
-    return await this.honest.send({ method: 'PUT', path, body });
+    return await this.honest.send({ method: 'PUT', path: `/${bucket}/${escapeUriPath(key)}`, body });
   }
 
   /** Asks the honest store for the same in the liar's own name, with other parameters or another body. */
   async ask(request: AskedRequest, changed: Partial<Pick<StoreRequest, 'query'>> & { body?: Buffer } = {}) {
-    const { method, canonicalPath: path, headers } = request;
+    const { method, canonicalPath: path } = request;
     const { body = request.body, query = request.query } = changed;
-    const source = headers['x-amz-copy-source'];
     return await this.honest.send({
       method,
       path,
       query: Object.fromEntries([...query].filter(([name]) => !/^x-amz-/i.test(name))),
-      headers: source === undefined ? {} : { 'x-amz-copy-source': String(source) },
       ...(['PUT', 'POST'].includes(method) && { body }),
     });
   }
@@ -207,7 +204,7 @@ export async function isSignedAs(
 ): Promise<boolean> {
   if (!request.isPresigned) return false;
   const signature = readSignature(request);
-  const canonicalPath = `/${request.bucket}/${key.split('/').map(escapeUri).join('/')}`;
+  const canonicalPath = `/${request.bucket}/${escapeUriPath(key)}`;
   const other = { ...request, method, canonicalPath, headers: { ...request.headers, ...headers } };
   const payload = 'UNSIGNED-PAYLOAD';
   return (await computeSignature({ request: other, signature, payload, credentials })) === signature.value;

@@ -65,13 +65,14 @@ export class StoreFixture {
     await rm(this.dataDir, { recursive: true });
   }
 
-  /** A client of the SDK with the SDK's defaults. */
+  /** A client of the SDK, with the setting that the store wants. */
   client(config: S3ClientConfig = {}): S3Client {
     return new S3Client({
       region: 'us-east-1',
       endpoint: this.url,
       forcePathStyle: true,
       credentials,
+      requestChecksumCalculation: 'WHEN_REQUIRED',
       ...config,
     });
   }

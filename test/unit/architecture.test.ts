@@ -269,7 +269,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   // The store that it brings along is a server of its own, and speaks S3 to the rest.
   'local/store': {
     imports: ['lambda/domain', 'local/system'],
-    packages: ['@smithy/protocol-http', '@smithy/signature-v4', 'node:*'],
+    packages: ['@smithy/core', '@smithy/signature-v4', 'node:*'],
   },
   // `doctor` asks a store for parts and copies by the SDK itself, and reads its errors as `s3-archive` does.
   cli: {

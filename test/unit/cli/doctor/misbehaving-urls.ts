@@ -162,7 +162,14 @@ export const misbehavingUrls: readonly Misbehaving[] = [
   },
   {
     name: 'copies by a header that was not signed',
-    faults: { overlooks: (refusal) => isUnsigned(refusal) },
+    faults: {
+      instead: async ({ headers, key, query }, store) => {
+        const source = headers['x-amz-copy-source'];
+        if (source === undefined || query.has('partNumber')) return undefined;
+        const { body } = await store.honest.send({ method: 'GET', path: String(source) });
+        return await store.put(key, body);
+      },
+    },
     found: { 'foreign-headers': 'fail' },
     says: { 'foreign-headers': /By the unsigned header x-amz-copy-source an upload stored 5000 other bytes/ },
   },

@@ -45,18 +45,13 @@ describe('DeleteObjects', () => {
     expect(store.errors).toEqual([]);
   });
 
-  test('is that of the SDK, with its checksum, also quiet', async () => {
-    await put('a');
-    const client = store.client();
-    const Objects = [{ Key: 'a' }, { Key: 'tab\tand\rbreak\n' }];
-    const loud = await client.send(new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects } }));
-    expect(loud.Deleted).toEqual(Objects);
-    const quiet = await client.send(
-      new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects, Quiet: true } }),
-    );
-    expect([quiet.Deleted ?? [], quiet.Errors ?? []]).toEqual([[], []]);
-    client.destroy();
-    expect(await isThere('a')).toBe(false);
+  test('takes an MD5, and keys with line breaks', async () => {
+    const key = 'tab\tand\rbreak\n';
+    await put(key);
+    const body = bodyOf(objectsOf('tab&#9;and&#13;break&#10;'));
+    const headers = { 'content-md5': createHash('md5').update(body).digest('base64') };
+    expect((await remove(body, { headers })).status).toBe(200);
+    expect(await isThere(key)).toBe(false);
   });
 
   test('takes a thousand keys, and no more', async () => {
@@ -82,18 +77,8 @@ describe('DeleteObjects', () => {
     );
     // A folder without its files cannot be synced.
     await rm(folder, { recursive: true });
-    const long = 'x'.repeat(1_025);
-    const answer = (await remove(bodyOf(`<Quiet>true</Quiet>${objectsOf('a', 'b', long)}`))).body.toString();
-    expect(answer).not.toContain('<Deleted>');
-    expect(
-      [...answer.matchAll(/<Error><Key>(.*?)<\/Key><Code>(.*?)<\/Code>/g)].map(([, key, code]) => [
-        key,
-        code,
-      ]),
-    ).toEqual([
-      ['a', 'InternalError'],
-      [long, 'KeyTooLongError'],
-    ]);
+    const answer = (await remove(bodyOf(objectsOf('a', 'b')))).body.toString();
+    expect(answer).toMatch(/<Error><Key>a<\/Key><Code>InternalError<\/Code>.*<Deleted><Key>b<\/Key>/);
     expect(store.errors).toHaveLength(1);
     expect(await isThere('b')).toBe(false);
   });
@@ -101,12 +86,12 @@ describe('DeleteObjects', () => {
   test.each([
     { name: 'no XML', body: Buffer.from('none'), code: 'MalformedXML' },
     { name: 'no keys', body: bodyOf(''), code: 'MalformedXML' },
-    { name: 'an empty key', body: bodyOf(objectsOf('')), code: 'MalformedXML' },
     {
       name: 'a version',
       body: bodyOf('<Object><Key>a</Key><VersionId>1</VersionId></Object>'),
       code: 'NotImplemented',
     },
+    { name: 'Quiet', body: bodyOf(`<Quiet>true</Quiet>${objectsOf('a')}`), code: 'NotImplemented' },
     {
       name: 'another MD5',
       more: { headers: { 'content-md5': Buffer.alloc(16).toString('base64') } },
@@ -115,7 +100,7 @@ describe('DeleteObjects', () => {
     {
       name: 'another checksum',
       more: { headers: { 'x-amz-checksum-crc32': 'AAAAAA==' } },
-      code: 'BadDigest',
+      code: 'NotImplemented',
     },
     {
       name: 'other bytes than were signed',
@@ -132,7 +117,7 @@ describe('DeleteObjects', () => {
 
   test('is refused by a presigned URL', async () => {
     await put('a');
-    const client = store.client({ requestChecksumCalculation: 'WHEN_REQUIRED' });
+    const client = store.client();
     const command = new DeleteObjectsCommand({ Bucket: bucket, Delete: { Objects: [{ Key: 'a' }] } });
     const href = await getSignedUrl(client, command);
     const answer = await sendRaw({ method: 'POST', href, body: bodyOf(objectsOf('a')) });

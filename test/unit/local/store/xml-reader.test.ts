@@ -1,49 +1,66 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readCompleteRequest } from '../../../../local/store/multipart.ts';
-import { readElements, readRoot, S3Error, textOf } from '../../../../local/store/protocol.ts';
+import { readItems, S3Error } from '../../../../local/store/protocol.ts';
 
-/** The text of B in A. */
-const readB = (xml: string) => textOf(readRoot(xml, 'A'), 'B');
+/** The texts of C and D in each B of A. */
+const read = (xml: string) =>
+  readItems(xml, { root: 'A', item: 'B', itemsMax: 2, fields: ['C', 'D'] }).map(([c, d]) => [c, d]);
+/** The text of C in the only B. */
+const readC = (inner: string) => read(`<A><B>${inner}<D/></B></A>`);
 
 describe("a request's XML", () => {
   test('is read with its attributes and escapes', () => {
     const xml = `<?xml version="1.0" encoding="UTF-8"?>
-      <A xmlns="http://x/" a='1'> <B> &lt;&amp;&gt;&quot;&apos;&#x41;&#66;</B><C/><D ><B>x</B></D> </A>`;
-    const elements = readRoot(xml, 'A');
-    expect(elements.map(({ name }) => name)).toEqual(['B', 'C', 'D']);
-    expect([textOf(elements, 'B'), textOf(elements, 'C'), textOf(elements, 'E')]).toEqual([
-      ' <&>"\'AB',
-      '',
-      undefined,
+      <A xmlns="http://x/" a='1'> <B><D/> <C> &lt;&amp;&gt;&quot;&apos;&#x41;&#66;</C></B><B ><C>x</C><D>y</D></B> </A>`;
+    expect(read(xml)).toEqual([
+      [' <&>"\'AB', ''],
+      ['x', 'y'],
     ]);
-    expect(textOf(readElements(elements[2]?.inner ?? ''), 'B')).toBe('x');
-    expect(() => textOf(elements, 'D')).toThrow(S3Error);
   });
+
+  test.each(['<A><E/></A>', '<A><B><C/><D/><E/></B></A>'])(
+    'is not served with another element: %s',
+    (xml) => {
+      expect(() => read(xml)).toThrow(expect.objectContaining({ code: 'NotImplemented' }));
+    },
+  );
 
   test.each([
     '',
     'text',
     '<A>',
     '</A>',
+    '<A/>',
+    '<B/>',
     '<A></B>',
     '<A/><B/>',
     '<A/>text',
     '<A><B></A></B>',
     '<A>text</A>',
-    '<A><B/><B/></A>',
-    '<A><B>&none;</B></A>',
-    '<A><B>&#x110000;</B></A>',
-    '<A><B>&</B></A>',
-    '<A><B><C/></B></A>',
+    '<A><B/></A>',
+    `<A>${'<B><C/><D/></B>'.repeat(3)}</A>`,
     '<s:A/>',
     '<!-- x --><A/>',
     '<A b<C/>',
-    '<!DOCTYPE A [<!ENTITY e "x">]><A><B>&e;</B></A>',
-    '<A><B><![CDATA[x]]></B></A>',
+    '<!DOCTYPE A [<!ENTITY e "x">]><A><B><C>&e;</C><D/></B></A>',
     '<A>'.repeat(100_000),
   ])('is refused: %.40s', (xml) => {
-    expect(() => readB(xml)).toThrow(expect.objectContaining({ code: 'MalformedXML' }));
+    expect(() => read(xml)).toThrow(expect.objectContaining({ code: 'MalformedXML' }));
+  });
+
+  test.each([
+    '<C>&none;</C>',
+    '<C>&constructor</C>',
+    '<C>&#x110000;</C>',
+    '<C>&</C>',
+    '<C><D/></C>',
+    '<C/><C/>',
+    '<C><![CDATA[x]]></C>',
+    '',
+  ])('is refused in an item: %s', (inner) => {
+    expect(readC('<C>x</C>')).toEqual([['x', '']]);
+    expect(() => readC(inner)).toThrow(expect.objectContaining({ code: 'MalformedXML' }));
   });
 
   test('never fails in another way', () => {
@@ -65,7 +82,7 @@ describe("a request's XML", () => {
     fc.assert(
       fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
         try {
-          readB(parts.join(''));
+          readC(parts.join(''));
         } catch (error) {
           expect(error).toBeInstanceOf(S3Error);
         }
@@ -79,27 +96,36 @@ describe('the list of parts', () => {
     readCompleteRequest(`<CompleteMultipartUpload>${parts}</CompleteMultipartUpload>`);
   const part = '<Part><PartNumber>3</PartNumber><ETag>"abc"</ETag></Part>';
 
-  test('is read, with the checksum of a part', () => {
-    const more =
-      '<Part><ETag>&quot;def&quot;</ETag><ChecksumCRC32>AAAAAA==</ChecksumCRC32><PartNumber>4</PartNumber></Part>';
+  test('is read', () => {
+    const more = '<Part><ETag>&quot;def&quot;</ETag><PartNumber>4</PartNumber></Part>';
     expect(list(part + more)).toEqual([
-      { partNumber: 3, etag: 'abc', crc32: undefined },
-      { partNumber: 4, etag: 'def', crc32: 'AAAAAA==' },
+      { partNumber: 3, etag: 'abc' },
+      { partNumber: 4, etag: 'def' },
     ]);
   });
 
   test.each([
-    { name: 'empty', parts: '' },
-    { name: 'a part without a number', parts: '<Part><ETag>"a"</ETag></Part>' },
-    { name: 'a part without an ETag', parts: '<Part><PartNumber>1</PartNumber></Part>' },
+    { name: 'empty', parts: '', code: 'MalformedXML' },
+    { name: 'a part without a number', parts: '<Part><ETag>"a"</ETag></Part>', code: 'MalformedXML' },
     {
-      name: 'two numbers',
-      parts: '<Part><PartNumber>1</PartNumber><PartNumber>2</PartNumber><ETag>a</ETag></Part>',
+      name: 'a part without an ETag',
+      parts: '<Part><PartNumber>1</PartNumber></Part>',
+      code: 'MalformedXML',
     },
-    { name: 'a negative number', parts: '<Part><PartNumber>-1</PartNumber><ETag>"a"</ETag></Part>' },
-    { name: 'too many parts', parts: part.repeat(10_001) },
-  ])('is refused: $name', ({ parts }) => {
-    expect(() => list(parts)).toThrow(expect.objectContaining({ code: 'MalformedXML' }));
+    { name: 'too many parts', parts: part.repeat(10_001), code: 'MalformedXML' },
+    { name: 'a part twice', parts: part + part, code: 'InvalidPartOrder' },
+    {
+      name: 'no number',
+      parts: '<Part><PartNumber>x</PartNumber><ETag>"a"</ETag></Part>',
+      code: 'InvalidPartOrder',
+    },
+    {
+      name: 'the checksum of a part',
+      parts: part.replace('<ETag>', '<ChecksumCRC32>AAAAAA==</ChecksumCRC32><ETag>'),
+      code: 'NotImplemented',
+    },
+  ])('is refused: $name', ({ parts, code }) => {
+    expect(() => list(parts)).toThrow(expect.objectContaining({ code }));
   });
 
   test('is refused in another element', () => {

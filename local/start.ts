@@ -106,6 +106,10 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const folder = await openDataFolder(options.dataDir);
   cleanup.add(folder.release);
   onProgress(`data folder ${folder.path}`);
+  // The kernel keeps its lock: whoever doesn't get it may change nothing in the folder.
+  const database = await openDatabase(folder.databasePath);
+  cleanup.add(database.close);
+  onProgress(`database ${database.origin}`);
   const admin = await adminTokenOf({ folder: folder.path, given: options.adminToken }, systemIds);
   const credentials = await storeCredentialsOf(folder.path, systemIds);
 
@@ -123,10 +127,6 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   cleanup.add(() => front.close(0));
   const url = `http://127.0.0.1:${front.port}`;
   onProgress(`object store ${store.url}`);
-
-  const database = await openDatabase(folder.databasePath);
-  cleanup.add(database.close);
-  onProgress(`database ${database.origin}`);
 
   const pumps = createPumps({ options, database, log, invocations });
   const composed = composeEmbedded({

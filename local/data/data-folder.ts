@@ -5,7 +5,7 @@ import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
 import { readIfThere, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
 import { errorCode, StartupError } from '../system/startup-error.ts';
 import { lockFolder } from './folder-lock.ts';
-import { adoptConverted, tableFolder, writeConverted } from './older-folder.ts';
+import { adoptConverted, convert, removeOlder, tableFolder } from './older-folder.ts';
 
 /** The folder of `--data`, and the paths below it. */
 export interface DataFolder {
@@ -123,11 +123,10 @@ async function claimFormat(path: string): Promise<void> {
         `${folderFormat}). Start that newer release, or choose another folder with --data.`,
     );
   }
-  if (format < folderFormat) {
-    await writeConverted(path);
-    await writeDurably(file, `${JSON.stringify({ format: folderFormat })}\n`);
-  }
-  await adoptConverted(path);
+  const claim = () => writeDurably(file, `${JSON.stringify({ format: folderFormat })}\n`);
+  if (format < folderFormat) await convert(path, claim);
+  else await adoptConverted(path);
+  await removeOlder(path);
 }
 
 function readFormat(text: string): number | undefined {

@@ -17,8 +17,8 @@ const heldHere = new Set<string>();
 
 /**
  * Locks the data folder for this process. A stale lock, whose owner was killed, is replaced. Two processes that
- * replace the same stale lock at the same time may both succeed. The database's own lock, which the kernel keeps, then
- * stops the second one.
+ * replace the same stale lock at the same time may both succeed, and so may two containers, which don't see each other's
+ * processes. The database's own lock, which the kernel keeps, then stops the second one before it changes anything.
  *
  * Waits up to `waitMs` for an owner that is stopping, as at a restart.
  *

@@ -1,6 +1,7 @@
 import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
+import type { ClassicLevel } from 'classic-level';
 import { parseJson } from '../../lambda/domain/json.ts';
 import { isKept, queuePartitions, readRecount } from '../background/queue-items.ts';
 import { readIfThere, syncFolder, unfinishedSuffix } from '../system/durable-file.ts';
@@ -16,6 +17,9 @@ import { openDatabaseError, openLevel } from './database.ts';
  * 1. table.unfinished is written, and synced. A kill until here changes nothing: the next start writes it again.
  * 2. The folder gets its format (data-folder.ts). From then on table.unfinished is whole, and no older version writes.
  * 3. It becomes `table`, and what it was made of is removed.
+ *
+ * Meanwhile dynalite's table is open. So the kernel refuses a second process that takes this one's lock for a stale one,
+ * before it changes anything.
  */
 
 /** Items that are written together. */
@@ -29,40 +33,54 @@ export const tableFolder = 'table';
 const unfinished = `${tableFolder}${unfinishedSuffix}`;
 
 /**
- * Step 1, if the folder has a table of dynalite.
+ * Steps 1 to 3, but for the removal. Without a table of dynalite, step 2 alone.
  *
- * @throws {StartupError} when it can't be read, or the disk is full.
+ * @param claim does step 2.
+ * @throws {StartupError} when dynalite's table can't be read, or another process has it, or the disk is full.
  */
-export async function writeConverted(dataPath: string): Promise<void> {
-  const [from, to] = [join(dataPath, olderDatabase), join(dataPath, unfinished)];
-  await rm(to, { recursive: true, force: true });
-  if (!(await exists(from))) return;
-  try {
-    const store = await LevelStore.open({ open: () => openLevel(to), probe: async () => {} });
-    try {
-      const write = async (items: readonly Item[]) => {
-        for (const item of items) store.write({ key: keyOf(item), before: undefined, after: item });
-        await store.kept(items.map(keyOf));
-      };
-      for await (const items of itemsOfDynalite(from)) await write(items);
-      await write(await queuedItems(dataPath));
-    } finally {
-      await store.close();
-    }
-  } catch (error) {
+export async function convert(dataPath: string, claim: () => Promise<void>): Promise<void> {
+  const from = join(dataPath, olderDatabase);
+  const refuse = (error: unknown) => {
     throw openDatabaseError(from, error);
+  };
+  const older = (await exists(from)) ? await openLevel(from).catch(refuse) : undefined;
+  try {
+    await rm(join(dataPath, unfinished), { recursive: true, force: true });
+    if (older !== undefined) await writeConverted(older, dataPath).catch(refuse);
+    await claim();
+    await adoptConverted(dataPath);
+  } finally {
+    await older?.close();
+  }
+}
+
+async function writeConverted(older: ClassicLevel, dataPath: string): Promise<void> {
+  const to = join(dataPath, unfinished);
+  const store = await LevelStore.open({ open: () => openLevel(to), probe: async () => {} });
+  try {
+    const write = async (items: readonly Item[]) => {
+      for (const item of items) store.write({ key: keyOf(item), before: undefined, after: item });
+      await store.kept(items.map(keyOf));
+    };
+    for await (const items of itemsOfDynalite(older)) await write(items);
+    await write(await queuedItems(dataPath));
+  } finally {
+    await store.close();
   }
   // LevelDB syncs what was written last. What it had in other files until then may be in memory still.
   await syncAll(to);
   await syncFolder(dataPath);
 }
 
-/** Step 3, once the folder has the format of this version. */
+/** Step 3, once the folder has the format of this version: a kill may have come before it. */
 export async function adoptConverted(dataPath: string): Promise<void> {
-  if (await exists(join(dataPath, unfinished))) {
-    await rename(join(dataPath, unfinished), join(dataPath, tableFolder));
-    await syncFolder(dataPath);
-  }
+  if (!(await exists(join(dataPath, unfinished)))) return;
+  await rename(join(dataPath, unfinished), join(dataPath, tableFolder));
+  await syncFolder(dataPath);
+}
+
+/** Removes what the table was made of. */
+export async function removeOlder(dataPath: string): Promise<void> {
   for (const older of [olderDatabase, olderQueue, olderWebhooks])
     await rm(join(dataPath, older), { recursive: true, force: true });
 }
@@ -71,18 +89,13 @@ export async function adoptConverted(dataPath: string): Promise<void> {
  * The items of dynalite's table, some at a time. It has them as DynamoDB's JSON, in a LevelDB that it shares with its
  * indexes and its list of tables, all told apart by how their keys begin.
  */
-async function* itemsOfDynalite(path: string): AsyncIterable<readonly Item[]> {
-  const level = await openLevel(path);
+async function* itemsOfDynalite(level: ClassicLevel): AsyncIterable<readonly Item[]> {
   const prefix = 'item-lfs-quota~';
   const values = level.values({ gte: prefix, lt: `${prefix.slice(0, -1)}\x7f` });
-  try {
-    for (;;) {
-      const texts = await values.nextv(itemsAtOnce);
-      if (texts.length === 0) return;
-      yield texts.map((text) => unmarshall(JSON.parse(text)));
-    }
-  } finally {
-    await level.close();
+  for (;;) {
+    const texts = await values.nextv(itemsAtOnce);
+    if (texts.length === 0) return;
+    yield texts.map((text) => unmarshall(JSON.parse(text)));
   }
 }
 

@@ -9,6 +9,7 @@ import { describe, expect, it } from 'vitest';
 import { openKeptMessages, openKeptRecounts } from '../../local/background/queue-items.ts';
 import { openDataFolder } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
+import { convert } from '../../local/data/older-folder.ts';
 import { describeTraced, traceOf } from '../support/strace.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 
@@ -136,6 +137,30 @@ describe('a data folder of before', { timeout: 240_000 }, () => {
     await database.close();
     await folder.release();
     expect(readdirSync(dataPath).filter((name) => name.includes('queue'))).toEqual([]);
+  });
+
+  it('that another process converts is refused, and not touched, although its lock looks stale', async () => {
+    const dataPath = unpack('2e8b484');
+    const unfinished = join(dataPath, 'table.unfinished');
+    mkdirSync(unfinished);
+    writeFileSync(join(unfinished, 'theirs'), '');
+    const theirs = new ClassicLevel(join(dataPath, 'database'));
+    await theirs.open();
+    await expect(openDataFolder(dataPath)).rejects.toThrow('is in use by another process');
+    expect(readdirSync(unfinished)).toEqual(['theirs']);
+    await theirs.close();
+  });
+
+  it('has the lock of its table until the new one has its name', async () => {
+    const dataPath = unpack('2e8b484');
+    const lockedAt: string[] = [];
+    await convert(dataPath, async () => {
+      const other = new ClassicLevel(join(dataPath, 'database'));
+      await other.open().catch(({ cause }) => lockedAt.push(cause.code));
+      expect(existsSync(join(dataPath, 'table'))).toBe(false);
+    });
+    expect(lockedAt).toEqual(['LEVEL_LOCKED']);
+    expect(existsSync(join(dataPath, 'table'))).toBe(true);
   });
 
   it('that is damaged is left as it is, with what to do', async () => {

@@ -1,7 +1,9 @@
 import { once } from 'node:events';
-import { readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { openDatabase } from '../../local/data/database.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { pull, push, subscription } from '../support/lfs-client.ts';
 import { recordingLog } from '../support/recording-log.ts';
@@ -111,6 +113,19 @@ describe('the embedded stack', () => {
     const text = JSON.stringify(entries);
     for (const secret of [token, stack.adminToken, 'Signature']) expect(text).not.toContain(secret);
     expect(entries.filter(({ level }) => level !== 'info')).toEqual([]);
+  });
+});
+
+describe('a data folder', () => {
+  it('whose table another process has is refused, and not touched, although its lock looks stale', async () => {
+    const dataDir = tempFolder();
+    await (await start(dataDir)).close();
+    const theirs = await openDatabase(join(dataDir, 'table'));
+    const upload = join(dataDir, 'store', 'uploads', 'theirs');
+    writeFileSync(upload, '');
+    await expect(start(dataDir)).rejects.toThrow('is in use by another process');
+    expect(existsSync(upload)).toBe(true);
+    await theirs.close();
   });
 });
 

@@ -51,7 +51,7 @@ interface Lane {
   cancelTimer: () => void;
   /** The tenant's item. It may ask for more than is pending, never for less. */
   saved: QueueMessage | undefined;
-  /** Write the item even if it asks for enough: it also holds the number of failures. */
+  /** Write the item even if it asks for enough: it may be gone, and also holds the number of failures. */
   mustSave: boolean;
   /** The last write of the tenant's item; the next one waits for it. Never rejects. */
   disk: Promise<unknown>;
@@ -265,6 +265,8 @@ export class RecountPump implements RecountQueue {
       const { running, waiting, saved } = lane;
       const pending = running && waiting ? mergeMessages(running, waiting) : (running ?? waiting);
       if (pending === undefined) {
+        // It may be gone even if that throws.
+        lane.mustSave = true;
         if (saved !== undefined) await this.#options.kept.remove(lane.tenant);
         lane.saved = undefined;
       } else if (saved === undefined || lane.mustSave || (pending.full && !saved.full)) {

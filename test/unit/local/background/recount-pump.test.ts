@@ -20,6 +20,8 @@ class Kept implements KeptRecounts {
   writes = 0;
   failNextSave = false;
   failsDead = false;
+  /** It is removed, but nobody hears of that. */
+  losesNextRemoval = false;
   async save(message: QueueMessage) {
     await nextTurn();
     if (this.failNextSave) {
@@ -31,6 +33,9 @@ class Kept implements KeptRecounts {
   }
   async remove(tenant: string) {
     this.messages.delete(tenant);
+    if (!this.losesNextRemoval) return;
+    this.losesNextRemoval = false;
+    throw new Error('the disk failed');
   }
   async saveDead(message: QueueMessage) {
     if (this.failsDead) throw new Error('the disk is full');
@@ -178,6 +183,15 @@ describe('a message on disk', () => {
     const { kept, request } = await setUp();
     kept.failNextSave = true;
     await expect(request('acme')).rejects.toThrow('the disk is full');
+    await request('acme');
+    expect(kept.messages.has('acme')).toBe(true);
+  });
+
+  it('is written again after a removal without an answer', async () => {
+    const { time, kept, request } = await setUp();
+    await request('acme');
+    kept.losesNextRemoval = true;
+    await time.advance(60_000);
     await request('acme');
     expect(kept.messages.has('acme')).toBe(true);
   });

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import {
   closeSync,
   createReadStream,
+  existsSync,
   fstatSync,
   mkdirSync,
   openSync,
@@ -136,6 +137,8 @@ export class ObjectFiles {
   readonly #folder: string;
   /** The folders below `objects/` that this process has made sure of. */
   readonly #shards = new Map<string, Promise<void>>();
+  /** By folder: it ends when the last who wants to change it has done so. Never rejects. */
+  readonly #turns = new Map<string, Promise<void>>();
 
   /** Removes interrupted uploads, and reads every object's record. @throws when a file is damaged. */
   constructor(folder: string) {
@@ -160,17 +163,26 @@ export class ObjectFiles {
   /**
    * Makes an upload the object at its key.
    *
-   * @param check is called right before the upload becomes visible. It isn't made an object if that throws.
+   * @param check is called right before the upload gets its name. It isn't made an object if that throws.
    */
   async commit(upload: ObjectUpload, record: ObjectRecord, check = () => {}): Promise<void> {
     await upload.seal(record);
-    const file = this.#fileOf(record.key);
-    await this.#makeShard(path.dirname(file));
-    check();
-    // No await between them, so that the file and the index always belong to the same upload.
-    renameSync(upload.file, file);
-    this.index.set(record.key, record);
-    await syncFolder(path.dirname(file));
+    const { key } = record;
+    const file = this.#fileOf(key);
+    const folder = path.dirname(file);
+    await this.#makeShard(folder);
+    await this.#inTurn(folder, async () => {
+      check();
+      renameSync(upload.file, file);
+      // Readers of what it replaces get its bytes from now on. A new one is told to nobody before it is on the disk.
+      if (this.index.get(key) !== undefined) this.index.set(key, record);
+      try {
+        await syncFolder(folder);
+      } finally {
+        // After an error, too: the index has what the folder has.
+        this.index.set(key, record);
+      }
+    });
   }
 
   /** Bytes of the object that the index has at this moment. */
@@ -187,24 +199,39 @@ export class ObjectFiles {
     const failed = new Map<string, unknown>();
     const byFolder = new Map<string, string[]>();
     for (const key of keys) {
-      if (this.index.get(key) === undefined) continue;
-      const file = this.#fileOf(key);
-      const folder = path.dirname(file);
+      const folder = path.dirname(this.#fileOf(key));
       byFolder.set(folder, [...(byFolder.get(folder) ?? []), key]);
+    }
+    for (const [folder, inFolder] of byFolder)
+      await this.#inTurn(folder, () => this.#deleteIn(folder, inFolder, failed));
+    return failed;
+  }
+
+  async #deleteIn(folder: string, keys: readonly string[], failed: Map<string, unknown>): Promise<void> {
+    const there = keys.filter((key) => this.index.get(key) !== undefined);
+    for (const key of there) {
       try {
         // No await between them, so that the file and the index always belong together.
-        rmSync(file, { force: true });
+        rmSync(this.#fileOf(key), { force: true });
         this.index.delete(key);
       } catch (error) {
         failed.set(key, error);
       }
     }
-    for (const [folder, inFolder] of byFolder) {
-      await syncFolder(folder).catch((error) => {
-        for (const key of inFolder) failed.set(key, error);
-      });
-    }
-    return failed;
+    // What isn't there may have been deleted without a sync that succeeded.
+    if (there.length === 0 && !existsSync(folder)) return;
+    await syncFolder(folder).catch((error) => {
+      for (const key of keys) failed.set(key, error);
+    });
+  }
+
+  async #inTurn(folder: string, work: () => Promise<void>): Promise<void> {
+    const mine = (this.#turns.get(folder) ?? Promise.resolve()).then(work);
+    this.#turns.set(
+      folder,
+      mine.catch(() => undefined),
+    );
+    await mine;
   }
 
   /** All who need a new folder wait until it is on the disk, not only the first. */

@@ -1,7 +1,9 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import path from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { isDiskFull } from '../system/disk-full.ts';
+import { syncFolder } from '../system/durable-file.ts';
 import { closeServer, limitConnections, listenOnLoopback } from '../system/loopback-server.ts';
 import type { UploadTime } from './bodies.ts';
 import { multipartOperations } from './multipart.ts';
@@ -65,6 +67,8 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   const { dataDir, now = Date.now, onError } = options;
   const files = new ObjectFiles(dataDir);
   const multipart = new MultipartFiles(dataDir, ({ id, key }) => files.index.get(key)?.uploadId === id);
+  // Where the new folders are noted, so that a power cut leaves them.
+  for (const folder of [dataDir, path.dirname(dataDir)]) await syncFolder(folder);
   const server = createServer({
     requestTimeout: 0,
     headersTimeout: headersMsMax,

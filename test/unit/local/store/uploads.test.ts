@@ -185,6 +185,68 @@ test('no object is acknowledged before its new folder is on the disk, whoever ma
   expect(acknowledged).toHaveLength(2);
 });
 
+/** The next sync of a folder waits until it is released, or fails. */
+function holdNextSync(): { begun: () => Promise<void>; release: () => void; fail: (error: Error) => void } {
+  let [release, fail] = [() => {}, (_error: Error) => {}];
+  const held = new Promise<void>((resolve, reject) => {
+    release = resolve;
+    fail = reject;
+  });
+  vi.mocked(syncFolder)
+    .mockClear()
+    .mockImplementationOnce(() => held);
+  return { begun: () => until(async () => vi.mocked(syncFolder).mock.calls.length > 0), release, fail };
+}
+
+describe('until it is on the disk', () => {
+  beforeEach(async () => {
+    // Its folder is there afterwards.
+    await store.send({ method: 'PUT', path: `/${bucket}/new`, body });
+    await store.send({ method: 'DELETE', path: `/${bucket}/new` });
+  });
+
+  test('nobody sees a new object', async () => {
+    const { begun, release } = holdNextSync();
+    const putting = store.send({ method: 'PUT', path: `/${bucket}/new`, body });
+    await begun();
+    const seen = [await isThere('new'), store.head('new')];
+    release();
+    expect((await putting).status).toBe(200);
+    expect(seen).toEqual([false, undefined]);
+    expect(await isThere('new')).toBe(true);
+  });
+
+  test('nobody is told that an object is deleted', async () => {
+    await store.send({ method: 'PUT', path: `/${bucket}/new`, body });
+    const { begun, release } = holdNextSync();
+    const remove = () => store.send({ method: 'DELETE', path: `/${bucket}/new` });
+    const first = remove();
+    await begun();
+    let isAnswered = false;
+    const second = remove().then((answer) => {
+      isAnswered = true;
+      return answer;
+    });
+    await pause(300);
+    const wasAnswered = isAnswered;
+    release();
+    expect([(await first).status, (await second).status, wasAnswered]).toEqual([204, 204, false]);
+  });
+
+  test('nobody is told so after a sync that failed, either', async () => {
+    await store.send({ method: 'PUT', path: `/${bucket}/new`, body });
+    const { begun, fail } = holdNextSync();
+    const remove = () => store.send({ method: 'DELETE', path: `/${bucket}/new` });
+    const first = remove();
+    await begun();
+    fail(new Error('EIO'));
+    expect((await first).status).toBe(500);
+    vi.mocked(syncFolder).mockClear();
+    expect((await remove()).status).toBe(204);
+    expect(syncFolder).toHaveBeenCalledOnce();
+  });
+});
+
 describe('after a restart', () => {
   test('all objects are unchanged', async () => {
     const client = store.client();

@@ -12,7 +12,7 @@ import { asCalled, type CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { checkClone } from '../gc/check-clone.ts';
 import { scanClone } from '../gc/scan-clone.ts';
-import { renderCleanup } from '../gc/views.ts';
+import { failedText, renderCleanup } from '../gc/views.ts';
 import { waitForRun } from '../gc/wait-for-run.ts';
 import {
   type ApiOptions,
@@ -130,7 +130,7 @@ async function run(context: CliContext, options: RunOptions, repo: RepoOfTenant)
     );
   context.out(options.json ? `${text}\n` : shown(body, context));
   if (body.failure)
-    throw new CliError('Nothing was deleted.', { hint: 'Mend what it says above, and run it again.' });
+    throw new CliError(`${failedText(body)}.`, { hint: 'Mend what it says above, and run it again.' });
 }
 
 const shown = (body: CleanupBody, context: CliContext): string =>

@@ -32,7 +32,9 @@ function foundLines({ found, run, state, deleted }: CleanupBody, view: View): st
     ...(found.reserved ? [['uploaded recently', sumText(found.reserved)]] : []),
     [`younger than ${run?.minAgeDays ?? 0} days`, sumText(found.young)],
     [run?.dryRun ? 'would be deleted' : 'to be deleted', sumText(found.candidates)],
-    ...(run?.dryRun === false && state !== 'watching' ? [['deleted', sumText(deleted)]] : []),
+    ...(run?.dryRun === false && (state !== 'watching' || deleted.objectCount > 0)
+      ? [['deleted', sumText(deleted)]]
+      : []),
   ];
   const largest = found.largest.map(({ oid, sizeBytes }) => [oid, formatBytes(sizeBytes)]);
   return [
@@ -44,10 +46,10 @@ function foundLines({ found, run, state, deleted }: CleanupBody, view: View): st
 }
 
 function nextLines(
-  { failure, state, mayRun, snapshotFrom, run, found, ...path }: CleanupBody,
+  { failure, deleted, state, mayRun, snapshotFrom, run, found, ...path }: CleanupBody,
   nowMs: number,
 ) {
-  if (failure) return [`Nothing was deleted: ${failure.message}\n`];
+  if (failure) return [`${failedText({ deleted })}: ${failure.message}\n`];
   const command = `lfs-quota gc run ${path.tenant} ${path.repo} --clone DIR`;
   switch (state) {
     case 'watching':
@@ -71,6 +73,11 @@ function nextLines(
     default:
       return [];
   }
+}
+
+/** A run that fails may have deleted some. */
+export function failedText({ deleted }: Pick<CleanupBody, 'deleted'>): string {
+  return deleted.objectCount === 0 ? 'Nothing was deleted' : 'It stopped before everything was deleted';
 }
 
 /** A run that deletes ends the watch, so objects that it had to leave need a new one. */

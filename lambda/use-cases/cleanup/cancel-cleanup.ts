@@ -3,11 +3,11 @@ import type { RepoPath } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { putCleanup } from './put-cleanup.ts';
 
-/** Others write the record at most once for each few hundred objects. */
+/** Others write the record at most once for each thousand objects. */
 const attemptsMax = 20;
 
 /**
- * Ends a clean-up. What it has not deleted stays, but for the few hundred objects that are being deleted right now. One that
+ * Ends a clean-up. What it has not deleted stays, but for up to 1,000 objects that are being deleted right now. One that
  * has ended is left as it is.
  *
  * @returns the clean-up as it is now. undefined: there is none. `busy`: others write it all the time.

@@ -161,7 +161,8 @@ async function sweepPiece(
   else if (!isClaimable(settings, before, clock.nowMs()))
     return before.state === 'deleting' ? 'waiting' : new Map();
   const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
-  return run.kind === 'ended' ? run.gone : 'waiting';
+  // A void one deleted nothing, because the watch is over: the next look ends the clean-up.
+  return (run.kind === 'ended' && run.gone) || 'waiting';
 }
 
 /**

@@ -33,8 +33,8 @@ export type DeletionRun =
       readonly heldCount: number;
       /** More of the repo need not be tried now: the tenant has too many claims. */
       readonly isWaiting: boolean;
-      /** Name → bytes of what is gone. */
-      readonly gone: ReadonlyMap<string, number>;
+      /** Name → bytes of what is gone. undefined: the deletion was void, so it deleted nothing. */
+      readonly gone: ReadonlyMap<string, number> | undefined;
     }
   /** The store did not answer some deletes. They are repeated once none of these can still land. */
   | { readonly kind: 'unanswered' }
@@ -155,7 +155,7 @@ export async function runDeletion(
   const hasBegun = input.deletion.state === 'deleting';
   if (isVoid(deps.settings, claim.deletion, { repo: record, nowMs: clock.nowMs() })) {
     await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
-    return { kind: 'ended', heldCount: 0, isWaiting: false, gone: new Map() };
+    return { kind: 'ended', heldCount: 0, isWaiting: false, gone: undefined };
   }
   // After the claim, too. Of a closed repo all goes.
   const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: claim.deletion });

@@ -71,7 +71,7 @@ export const cleanupDocs = {
     id: 'cancelCleanup',
     summary: 'Cancel a clean-up',
     description:
-      'What it has not deleted stays, but for a few hundred objects that are being deleted right now.',
+      'What it has not deleted stays, but for up to 1,000 objects that are being deleted right now.',
     access: 'manager',
     answers: {
       200: {

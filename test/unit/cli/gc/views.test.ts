@@ -34,14 +34,13 @@ const body: CleanupBody = {
   deleted: sum(0),
   failure: null,
 };
-const lastLine = (more: Partial<CleanupBody>) =>
+const linesOf = (more: Partial<CleanupBody>) =>
   renderCleanup(
     { ...body, ...more },
     { nowMs: Date.parse('2026-11-21T04:00:00Z'), width: undefined, paint: painter({}, false) },
   )
     .trimEnd()
-    .split('\n')
-    .at(-1);
+    .split('\n');
 
 it.each<[string, Partial<CleanupBody>, string]>([
   [
@@ -76,7 +75,26 @@ it.each<[string, Partial<CleanupBody>, string]>([
     },
     '6 objects can be uploaded again until 04:40 UTC. To delete the rest later: lfs-quota gc open acme game',
   ],
+  [
+    'refused',
+    { failure: { reason: 'too-much', message: 'More than half.' } },
+    'Nothing was deleted: More than half.',
+  ],
+  [
+    'failed after some were deleted',
+    { deleted: sum(1), failure: { reason: 'no-candidates', message: 'Run it again.' } },
+    'It stopped before everything was deleted: Run it again.',
+  ],
   ['deleting', { state: 'deleting' }, 'It goes on by itself: lfs-quota gc status acme game'],
 ])('a clean-up says what comes next: %s', (_, more, line) => {
-  expect(lastLine(more)).toBe(line);
+  expect(linesOf(more).at(-1)).toBe(line);
+});
+
+it.each<[string | undefined, Partial<CleanupBody>]>([
+  ['deleted                1 object, 1 KiB', { deleted: sum(1) }],
+  [undefined, {}],
+])('a clean-up that failed says what was deleted: %s', (line, more) => {
+  const run = body.run && { ...body.run, dryRun: false };
+  const failure = { reason: 'no-candidates', message: 'Run it again.' } as const;
+  expect(linesOf({ run, failure, ...more }).find((each) => each.startsWith('deleted'))).toBe(line);
 });

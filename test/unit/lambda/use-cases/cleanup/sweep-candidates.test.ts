@@ -251,6 +251,21 @@ describe('the deleting of candidates', () => {
     expect(await world.cleanup()).toMatchObject({ state: 'cancelled', progress: { line: 0 } });
   });
 
+  it('stops when its watch is over, and is not done', async () => {
+    const { watch } = await begin(2, 2);
+    const endDeletion = world.ledger.endDeletion.bind(world.ledger);
+    world.ledger.endDeletion = async (input) => {
+      await endDeletion(input);
+      world.nowMs = Math.max(world.nowMs, watch.untilMs);
+    };
+    expect(await sweep()).toBe('waiting');
+    expect(storedCount()).toBe(2);
+    expect(await world.cleanup()).toMatchObject({
+      state: 'deleting',
+      progress: { file: 1, line: 0, deleted: { objectCount: 2 } },
+    });
+  });
+
   it('waits if somebody cancels it at its very end', async () => {
     await begin();
     const putCleanup = world.ledger.putCleanup.bind(world.ledger);

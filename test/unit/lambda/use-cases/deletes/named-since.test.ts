@@ -88,7 +88,7 @@ describe('a deletion of a clean-up', () => {
   ])('is void if %s', async (_, prepare) => {
     await prepare();
     const info = vi.spyOn(world.deps.log, 'info');
-    expect(await run()).toEqual({ kind: 'ended', heldCount: 0, isWaiting: false, gone: new Map() });
+    expect(await run()).toEqual({ kind: 'ended', heldCount: 0, isWaiting: false, gone: undefined });
     expect(await world.keys()).toHaveLength(2);
     expect(await world.deletions()).toEqual([]);
     const message = 'deletion is dropped: its repo was opened since, or its clean-up has ended';

@@ -1,3 +1,4 @@
+import { LedgerUnavailableError } from '../../ports/ledger-errors.ts';
 import { send, sendIf } from './client.ts';
 import {
   absent,
@@ -10,13 +11,12 @@ import {
 } from './expressions.ts';
 import { keyNames } from './table.ts';
 import type { TableClient } from './table-client.ts';
+import { type Pausing, pauseByChance } from './until-written.ts';
 
 /** A table and the client that reaches it. */
-export interface Table {
+export interface Table extends Pausing {
   readonly client: TableClient;
   readonly tableName: string;
-  /** Waits before a write is tried again, for as long as chance has it. Default: by Node's timers. */
-  readonly pauseUpTo?: (atMostMs: number) => Promise<void>;
 }
 
 type OnTable = Readonly<Record<string, (table: Table, ...input: never) => unknown>>;
@@ -59,6 +59,11 @@ export async function getItem(table: Table, key: Key): Promise<Fields | undefine
 
 /** Keys that one BatchGetItem takes. */
 export const keysPerBatchMax = 100;
+/** Answers in a row that leave all keys unprocessed, at most. */
+const idleAnswersMax = 10;
+/** Longest pause after the first one. It doubles with each further one. */
+const unprocessedDelayMs = 10;
+const unprocessedDelayMaxMs = 500;
 
 /**
  * Reads items by key, strongly consistent and in any order. Asks again for keys that the table left unprocessed.
@@ -66,18 +71,23 @@ export const keysPerBatchMax = 100;
  * @throws {LedgerUnavailableError}
  */
 export async function batchGet(table: Table, keys: readonly Key[]): Promise<readonly unknown[]> {
-  const { client, tableName } = table;
+  const { client, tableName, pauseUpTo = pauseByChance } = table;
   const found: unknown[] = [];
   const left: Fields[] = [...keys];
-  for (let attempt = 0; left.length > 0; attempt += 1) {
-    if (attempt > keys.length + 10)
-      throw new Error('The table keeps leaving keys of a BatchGetItem unprocessed.');
+  for (let idle = 0; left.length > 0; ) {
     const Keys = left.splice(0, keysPerBatchMax);
     const output = await send(() =>
       client.send('BatchGetItem', { RequestItems: { [tableName]: { Keys, ConsistentRead: true } } }),
     );
     found.push(...(output.Responses?.[tableName] ?? []));
-    left.push(...(output.UnprocessedKeys?.[tableName]?.Keys ?? []));
+    const unprocessed = output.UnprocessedKeys?.[tableName]?.Keys ?? [];
+    left.push(...unprocessed);
+    idle = unprocessed.length < Keys.length ? 0 : idle + 1;
+    if (idle >= idleAnswersMax)
+      throw new LedgerUnavailableError('The table keeps leaving keys of a BatchGetItem unprocessed.');
+    // It leaves some if it is throttled, or if the answer would be too large: then a short pause does no harm.
+    if (unprocessed.length > 0)
+      await pauseUpTo(Math.min(unprocessedDelayMaxMs, unprocessedDelayMs * 2 ** idle));
   }
   return found;
 }

@@ -1,5 +1,10 @@
 import { LedgerUnavailableError } from '../../ports/ledger-errors.ts';
-import type { Table } from './requests.ts';
+
+/** How a request waits before it is sent again. */
+export interface Pausing {
+  /** Waits for as long as chance has it. Default: by Node's timers. */
+  readonly pauseUpTo?: (atMostMs: number) => Promise<void>;
+}
 
 /** Of some that change an item at the same time, one succeeds in each round. */
 const attemptsMax = 30;
@@ -14,7 +19,7 @@ const delayMaxMs = 500;
  * @throws {LedgerUnavailableError} if somebody else always has.
  */
 export async function untilWritten<T>(
-  { pauseUpTo = pauseByChance }: Pick<Table, 'pauseUpTo'>,
+  { pauseUpTo = pauseByChance }: Pausing,
   attempt: () => Promise<{ readonly result: T } | undefined>,
 ): Promise<T> {
   for (let number = 1; number <= attemptsMax; number += 1) {
@@ -25,7 +30,7 @@ export async function untilWritten<T>(
   throw new LedgerUnavailableError(`An item was changed by others in each of ${attemptsMax} attempts.`);
 }
 
-const pauseByChance = (atMostMs: number) =>
+export const pauseByChance = (atMostMs: number) =>
   new Promise<void>((resolve) => setTimeout(resolve, Math.random() * atMostMs));
 
 /** Tells one write from another, so that a client finds its own after a lost answer. */

@@ -12,7 +12,9 @@ import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-error
 import { FakeTable } from './fake-table.ts';
 
 const mock = new FakeTable();
-const table = { client: mock, tableName: 'ledger' };
+const pauses: number[] = [];
+const pauseUpTo = async (atMostMs: number) => void pauses.push(atMostMs);
+const table = { client: mock, tableName: 'ledger', pauseUpTo };
 const key = { pk: 'p', sk: 's' };
 const asked = () => mock.asked();
 /** DynamoDB refuses a map without entries, so what is not needed must be absent. */
@@ -21,7 +23,10 @@ const sent = () => {
   return Object.fromEntries(Object.entries(input ?? {}).filter(([, value]) => value !== undefined));
 };
 
-beforeEach(() => mock.reset());
+beforeEach(() => {
+  mock.reset();
+  pauses.length = 0;
+});
 
 describe('an item', () => {
   it('is read strongly consistent, and is undefined if it is absent', async () => {
@@ -142,10 +147,14 @@ describe('items by key', () => {
       .resolvesOnce({ Responses: { ledger: [{ a: 1 }] }, UnprocessedKeys: { ledger: { Keys: [two ?? {}] } } })
       .resolvesOnce({ Responses: { ledger: [{ a: 2 }] }, UnprocessedKeys: {} });
     expect(await batchGet(table, [one ?? key, two ?? key])).toEqual([{ a: 1 }, { a: 2 }]);
+    expect(pauses).toEqual([10]);
     mock.reset();
     mock.on('BatchGetItem').resolves({ UnprocessedKeys: { ledger: { Keys: [key] } } });
-    await expect(batchGet(table, [key])).rejects.toThrow('leaving keys of a BatchGetItem unprocessed');
-    // One for each key, and ten more, and the first.
-    expect(batches()).toHaveLength(1 + 10 + 1);
+    const failed = batchGet(table, [key]);
+    await expect(failed).rejects.toThrow(LedgerUnavailableError);
+    await expect(failed).rejects.toThrow('leaving keys of a BatchGetItem unprocessed');
+    expect(batches()).toHaveLength(10);
+    // Of a table that is throttled.
+    expect(pauses.slice(1)).toEqual([20, 40, 80, 160, 320, 500, 500, 500, 500]);
   });
 });

@@ -111,7 +111,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // Adapters do not know each other, but for the scan, which sends its requests through `s3`, for archives, which say
   // as it does what an error means, and for what the clients of AWS's services share.
-  'lambda/adapters/aws-sdk': { imports: [], packages: ['@smithy/core', '@smithy/types'] },
+  'lambda/adapters/aws-sdk': { imports: ['lambda/domain'], packages: ['@smithy/core', '@smithy/types'] },
   'lambda/adapters/system': {
     imports: ['lambda/domain', 'lambda/ports'],
     packages: ['node:async_hooks', 'node:crypto', 'node:fs/promises', 'node:timers/promises'],
@@ -123,7 +123,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   // Stands before the store wherever keys are sent to it.
   'lambda/adapters/adopted': { imports: ['lambda/domain', 'lambda/ports'], packages: [] },
   'lambda/adapters/s3': {
-    imports: ['lambda/ports', 'lambda/adapters/aws-sdk'],
+    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
     packages: ['node:crypto', 'node:events', 'node:http', 'node:https', 'node:net'],
   },
   'lambda/adapters/s3-scan': {

@@ -1,3 +1,5 @@
+import { redactText } from '../../domain/redact-text.ts';
+
 /** More of what a service says about an error is not kept. */
 const messageCharactersMax = 300;
 
@@ -55,14 +57,18 @@ function serviceError(error: SentError, { title, operation }: { title: string; o
     return new AwsServiceError({ message, code, status });
   }
   const code = typeof error.code === 'string' ? error.code : error.name;
+  // A parser's error quotes what it could not read, which may be a secret.
+  if (error instanceof SyntaxError)
+    return new AwsServiceError({ message: `${title} sent no readable answer to ${operation}.`, code });
   const message = `${title} did not answer ${operation}: ${shown(error.message)}`;
   return new AwsServiceError({ message, code, cause: error });
 }
 
-/** The first line, without URLs. To a wrong signature AWS answers with the headers that it expected in further lines. */
+/** The first line, without URLs and credentials. To a wrong signature AWS answers with what it expected in further lines. */
 function shown(text: string): string {
   const [line = ''] = text.split('\n', 1);
-  return line.replaceAll(/https?:\/\/\S+/g, '(URL)').slice(0, messageCharactersMax) || 'it gave no reason.';
+  const said = redactText(line.replaceAll(/https?:\/\/\S+/g, '(URL)'));
+  return said.slice(0, messageCharactersMax) || 'it gave no reason.';
 }
 
 /** Statuses and error codes of 4xx answers for which a retry may help. */

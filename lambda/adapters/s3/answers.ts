@@ -1,3 +1,4 @@
+import { redactText } from '../../domain/redact-text.ts';
 import type { AnswerHead, AnswerReader } from './exchange.ts';
 
 /** The store answered with a status that isn't success. Its name is the code in the answer, such as `SlowDown`. */
@@ -15,7 +16,7 @@ export class StoreAnswerError extends Error {
     head?: AnswerHead;
   }) {
     const { status, head } = input;
-    super(input.message ?? `The store answered ${status}.`);
+    super(redactText(input.message ?? `The store answered ${status}.`));
     // An answer to HEAD has no body, and so no code.
     this.name = input.code ?? (status === 404 ? 'NotFound' : 'Unknown');
     this.status = status;
@@ -63,6 +64,14 @@ const errorBytesMax = 16_384;
 export function refusalReader(head: AnswerHead): AnswerReader<never> {
   return new TextReader(errorBytesMax, (text) => {
     throw new StoreAnswerError({ status: head.status, ...errorIn(text), head });
+  });
+}
+
+/** Reads why something isn't found. Some stores say so of a key that they should delete: then it's gone. */
+export function missingReader(head: AnswerHead): AnswerReader<void> {
+  return new TextReader(errorBytesMax, (text) => {
+    const said = errorIn(text);
+    if (said.code !== 'NoSuchKey') throw new StoreAnswerError({ status: head.status, ...said, head });
   });
 }
 

@@ -46,6 +46,9 @@ export function deletedReader(): AnswerReader<DeletedKeys> {
       if (code !== undefined) throw new StoreAnswerError({ status: 503, code, message });
       throw new MalformedAnswerError("The answer isn't a DeleteResult.");
     }
+    // S3 begins to answer before it has deleted them. Node hears of no cut if the answer has neither length nor chunks.
+    if (!/(<\/DeleteResult|<DeleteResult[^>]*\/)>\s*$/.test(text))
+      throw new StoreAnswerError({ status: 503, code: 'IncompleteAnswer', message: 'The answer was cut.' });
     const deleted = new Set<string>();
     const failed = new Map<string, { code: string; message: string | undefined }>();
     for (const [, name, inner = ''] of text.matchAll(/<(Deleted|Error)>(.*?)<\/\1>/gs)) {

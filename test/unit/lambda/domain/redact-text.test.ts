@@ -11,6 +11,15 @@ it.each([
   ['whsec_12345678', 'whsec_…'],
   ['whsec_1234567', 'whsec_1234567'],
   ['lfsq_short, a Bearer of news', 'lfsq_short, a Bearer of news'],
+  [
+    'AWS4-HMAC-SHA256 Credential=AKIA/20261124/eu/s3/aws4_request, SignedHeaders=host, Signature=0af1.',
+    'AWS4-HMAC-SHA256 Credential=…, SignedHeaders=host, Signature=…',
+  ],
+  ["'x-amz-security-token:IQoJb3JpZ2lu/+=' 'x-amz-date:1'", "'x-amz-security-token:…' 'x-amz-date:1'"],
+  [
+    'https://s3.example/k?X-Amz-Credential=AKIA%2F1&X-Amz-Security-Token=IQoJ',
+    'https://s3.example/k?X-Amz-Credential=…&X-Amz-Security-Token=…',
+  ],
 ])('of %j leaves %j', (text, redacted) => {
   expect(redactText(text)).toBe(redacted);
 });

@@ -122,6 +122,7 @@ describe('many keys', () => {
     ['500', 500, ''],
     ['SlowDown', 503, '<Error><Code>SlowDown</Code></Error>'],
     ['200 with an error', 200, '<Error><Code>InternalError</Code></Error>'],
+    ['half an answer', 200, '<DeleteResult><Deleted><Key>a</Key></Deleted><Dele'],
   ])('may all be there yet after %s, and nothing is sent again', async (_what, status, body) => {
     const { deleting, ways } = await open(() => [status, body]);
     expect(Object.keys(await deleting(['a', 'b']))).toEqual(['a', 'b']);
@@ -151,6 +152,16 @@ describe('a store that does not know the request', () => {
     expect(await deleting(['a', 'b'])).toEqual({});
     expect(await deleting(['c', 'd'])).toEqual({});
     expect(ways()).toEqual(['POST /b/?delete=', 'DELETE /b/a', 'DELETE /b/b', 'DELETE /b/c', 'DELETE /b/d']);
+  });
+
+  it('may say of a key that it is gone already', async () => {
+    const { deleting } = await open(() => [404, '<Error><Code>NoSuchKey</Code></Error>']);
+    expect(await deleting(['a'])).toEqual({});
+  });
+
+  it('may say that there is no bucket, which is a refusal', async () => {
+    const { deleting } = await open(() => [404, '<Error><Code>NoSuchBucket</Code></Error>']);
+    await expect(deleting(['a', 'b'])).rejects.toThrow('The store refused DELETE with 404 NoSuchBucket');
   });
 
   it('is asked again if it refused single requests, too', async () => {

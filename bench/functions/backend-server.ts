@@ -107,7 +107,8 @@ interface SendBody {
 }
 
 function json(response: ServerResponse, body: object): void {
-  response.writeHead(200, { 'content-type': 'application/x-amz-json-1.0' }).end(JSON.stringify(body));
+  const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': 'R1' };
+  response.writeHead(200, headers).end(JSON.stringify(body));
 }
 
 function head(response: ServerResponse, object: { oid: string; sizeBytes: number | undefined }): void {

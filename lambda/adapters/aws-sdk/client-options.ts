@@ -1,5 +1,11 @@
 import { StandardRetryStrategy } from '@smithy/core/retry';
-import type { RetryErrorInfo, RetryStrategyV2, RetryToken, StandardRetryToken } from '@smithy/types';
+import type {
+  HttpHandlerOptions,
+  RetryErrorInfo,
+  RetryStrategyV2,
+  RetryToken,
+  StandardRetryToken,
+} from '@smithy/types';
 
 /** Parallel connections of a client. */
 const socketsMax = 50;
@@ -10,7 +16,10 @@ const socketsMax = 50;
  */
 const idleMsMax = 4_000;
 
-/** How long a call of one of AWS's services may take: all attempts × `answerMs`, and the pauses between them. */
+/**
+ * How long a call of one of AWS's services may take: all attempts × `answerMs` for the head of the answer, as long again
+ * for the rest, and the pauses between them.
+ */
 export interface CallLimits {
   readonly attemptsMax: number;
   /** Time to open a connection. */
@@ -25,7 +34,41 @@ export function clientOptions(limits: CallLimits) {
     maxAttempts: limits.attemptsMax,
     retryStrategy: new RetriesOfEachCall(limits.attemptsMax),
     requestHandler: requestHandler(limits),
+    extensions: [endingAnswers(limits)],
   };
+}
+
+/** What of the SDK's own handler, and of the body as Node reads it, is used here. */
+interface Handler {
+  handle(request: never, options?: HttpHandlerOptions): Promise<{ readonly response: { body?: Body } }>;
+}
+
+interface Body {
+  once(event: 'close', heard: () => void): unknown;
+  destroy(error: Error): unknown;
+}
+
+/** An answer that goes on and on, a byte now and then, ends too. The SDK limits only the pauses within it. */
+function endingAnswers({ answerMs }: Pick<CallLimits, 'answerMs'>) {
+  const configure = ({ httpHandler }: { httpHandler(): Handler }) => {
+    const handler = httpHandler();
+    const handle = handler.handle.bind(handler);
+    handler.handle = async (request, options) => {
+      const answered = await handle(request, options);
+      const { body } = answered.response;
+      const end = () =>
+        body?.destroy(new AnswerTimeoutError(`The answer did not end within ${answerMs} ms.`));
+      const timer = setTimeout(end, answerMs);
+      body?.once('close', () => clearTimeout(timer));
+      return answered;
+    };
+  };
+  return { configure };
+}
+
+/** By this name the SDK tries again. */
+class AnswerTimeoutError extends Error {
+  override readonly name = 'TimeoutError';
 }
 
 /** Options of the SDK's `requestHandler`, so that each attempt ends, and its connection with it. */

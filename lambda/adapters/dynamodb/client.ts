@@ -36,11 +36,17 @@ export function createDynamoDb(config: DynamoDBClientConfig = {}): TableClient {
     marshallOptions: { removeUndefinedValues: true },
   });
   return {
-    send(operation, input) {
+    async send(operation, input) {
       const command = new commands[operation](input as never);
-      return calling({ title: 'DynamoDB', operation }, () =>
+      const answer = await calling({ title: 'DynamoDB', operation }, () =>
         client.send(command as GetCommand),
-      ) as Promise<never>;
+      );
+      // An empty answer of a proxy would say that nothing is there, or that something was written.
+      if (answer.$metadata.requestId === undefined) {
+        const message = `The answer to ${operation} isn't DynamoDB's: it has no request id.`;
+        throw new AwsServiceError({ message, code: 'ForeignAnswer', status: 200 });
+      }
+      return answer as never;
     },
   };
 }

@@ -177,12 +177,15 @@ describe.each(clients)('the client of $client', ({ attempts, answerMs, open }) =
   });
 });
 
-it('an answer that stops in the middle is given up too, and its connection with it', async () => {
+it.each([
+  ['stops in the middle', 'part'],
+  ['goes on and on, a byte now and then,', 'drip'],
+] as const)('an answer that %s is given up too, and its connection with it', async (_, fate) => {
   // In real time, so not by the clients that have much of it.
   const quick = clients.filter(({ answerMs }) => answerMs <= 3_000);
   const calls = [];
   for (const { answerMs, open } of quick) {
-    const { server, url } = await serve(({ index }) => (index === 1 ? 'part' : 'answer'));
+    const { server, url } = await serve(({ index }) => (index === 1 ? fate : 'answer'));
     const call = open(url);
     await call();
     calls.push({ server, call, answerMs });
@@ -192,6 +195,7 @@ it('an answer that stops in the middle is given up too, and its connection with 
       const startMs = Date.now();
       await call();
       expect(Date.now() - startMs).toBeGreaterThan(answerMs - 100);
+      expect(Date.now() - startMs).toBeLessThan(2 * answerMs);
       expect(server.requests).toEqual([0, 0, 1]);
       expect(server.openConnections).toEqual([1]);
     }),

@@ -2,8 +2,13 @@ import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 
-/** What becomes of a request. `part`: the head of an answer and half of its body arrive, and then nothing. */
-export type Fate = 'answer' | 'silence' | 'part';
+/**
+ * What becomes of a request. `part`: the head of an answer and half of its body arrive, and then nothing. `drip`: then a
+ * blank now and then, without end.
+ */
+export type Fate = 'answer' | 'silence' | 'part' | 'drip';
+
+const dripMs = 200;
 
 /** A server whose connections fall silent without being closed, as behind a network that drops packets. */
 export class SilentServer {
@@ -43,6 +48,12 @@ export class SilentServer {
     this.requests.push(connection);
     if (fate === 'silence') return;
     const { headers, body } = answerTo(request, Buffer.concat(chunks).toString());
+    if (fate === 'drip') {
+      response.writeHead(200, headers).write('{');
+      const timer = setInterval(() => response.write(' '), dripMs);
+      response.on('close', () => clearInterval(timer));
+      return;
+    }
     response.writeHead(200, { ...headers, 'content-length': String(body.length) });
     if (fate === 'part') response.write(body.slice(0, body.length / 2));
     else response.end(body);
@@ -52,7 +63,7 @@ export class SilentServer {
 /** A good answer of DynamoDB, SQS, Secrets Manager or S3. */
 function answerTo(request: IncomingMessage, body: string): { headers: Record<string, string>; body: string } {
   const [, operation] = String(request.headers['x-amz-target'] ?? '').split('.');
-  const json = { 'content-type': 'application/x-amz-json-1.0' };
+  const json = { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': 'R1' };
   if (operation === 'GetSecretValue') {
     const SecretString = JSON.stringify({ accessKeyId: 'key', secretAccessKey: 'secret' });
     return { headers: json, body: JSON.stringify({ SecretString }) };

@@ -78,6 +78,16 @@ describe('a table that fails', () => {
     );
   });
 
+  it.each(['', '{}'])("by an answer of %j that isn't its own says nothing of what it holds", async (body) => {
+    server.behave((response) => void response.writeHead(200).end(body));
+    for (const call of [
+      getItem(open(), key),
+      batchGet(open(), [key]),
+      putItem(open(), { item: key, condition: '#a = #a' }),
+    ])
+      await expect(call).rejects.toThrow(LedgerUnavailableError);
+  });
+
   it('leaves the outcome of a write unknown: it is no refused condition', async () => {
     for (const conduct of [
       reset,
@@ -117,6 +127,21 @@ describe('a table that fails', () => {
         'DynamoDB answered GetItem with 403 SignatureDoesNotMatch: The signature does not match: (URL)',
     });
     expect(JSON.stringify([cause, (cause as Error).cause, (cause as Error).stack])).not.toContain('IQoJ');
+  });
+
+  it('says what it could not read of our credentials, but the error does not', async () => {
+    const quoted = 'Authorization=AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/1/aws4_request, Signature=0af1';
+    server.behave(failure(400, 'IncompleteSignatureException', `It needs a date. ${quoted}`));
+    const { cause } = await failureOf(getItem(open(), key));
+    expect((cause as Error).message).toMatch(/It needs a date\. .*Credential=…, Signature=…$/);
+  });
+
+  it('answers what no parser reads, of which the error quotes nothing', async () => {
+    server.behave(answer(200, '{"SecretString":TOP-SECRET}'));
+    const { cause } = await failureOf(getItem(open(), key));
+    expect(cause).toMatchObject({ message: 'DynamoDB sent no readable answer to GetItem.' });
+    expect(cause).not.toHaveProperty('cause');
+    expect(JSON.stringify([(cause as Error).stack, cause])).not.toContain('TOP-');
   });
 });
 

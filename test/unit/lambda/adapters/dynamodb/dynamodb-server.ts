@@ -10,7 +10,9 @@ export type Conduct = (response: ServerResponse) => void;
 export const answer =
   (status: number, body: string, headers: Record<string, string> = {}): Conduct =>
   (response) =>
-    void response.writeHead(status, { 'content-type': 'application/x-amz-json-1.0', ...headers }).end(body);
+    void response.writeHead(status, { ...ofDynamoDb, ...headers }).end(body);
+
+const ofDynamoDb = { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': 'R1' };
 
 /** A refusal or failure, as DynamoDB writes it. */
 export const failure = (status: number, code: string, message = 'Said.') =>

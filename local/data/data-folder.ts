@@ -2,7 +2,7 @@ import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { parseJson } from '../../lambda/domain/json.ts';
 import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
-import { readIfThere, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
+import { readIfThere, syncFolder, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
 import { errorCode, StartupError } from '../system/startup-error.ts';
 import { lockFolder } from './folder-lock.ts';
 import { adoptConverted, convert, removeOlder, tableFolder } from './older-folder.ts';
@@ -66,6 +66,8 @@ async function makeFolder(path: string): Promise<void> {
     await makeFolder(dirname(path));
     await mkdir(path, { mode: 0o700 });
   }
+  // Where it is noted, so that a power cut leaves it.
+  await syncFolder(dirname(path));
 }
 
 /**

@@ -45,12 +45,17 @@ async function startTraced(data: string) {
 
 describeTraced('npm start', () => {
   it('answers nothing that it has not synced', { timeout: 180_000 }, async () => {
-    const data = join(tempFolder(), 'data');
+    const parent = tempFolder();
+    const data = join(parent, 'data');
     const { url, end, lines } = await startTraced(data);
     const place = { url, token: demoTokenIn(data) };
     const pushes = 5;
     for (let number = 0; number < pushes; number += 1) await push(place, `object ${number}`);
     await end();
+
+    // Where each new folder is noted.
+    for (const folder of [parent, data, join(data, 'store'), join(data, 'store', 'objects')])
+      expect(lines().some((line) => /fsync\(\d+<(.*?)>/.exec(line)?.[1] === folder)).toBe(true);
 
     /** Of each request in turn, what was synced between its arrival and its answer. */
     const answers: { request: string; synced: string[] }[] = [];

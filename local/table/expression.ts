@@ -242,7 +242,7 @@ export function evaluate(of: Operand, item: Item, by: Placeholders): unknown {
     }
     case 'path':
       return of.path.reduce<unknown>(
-        (value, alias) => (isMap(value) ? value[nameOf(alias, by)] : undefined),
+        (value, alias) => (isMap(value) ? ownOf(value, nameOf(alias, by)) : undefined),
         item,
       );
     case 'sum': {
@@ -314,7 +314,7 @@ export function updated(text: string, before: Item, by: Placeholders): Record<st
     if (clause === 'ADD') {
       if (typeof value !== 'number')
         throw new ExpressionError('An update adds something other than a number.');
-      const present = names.length === 1 ? before[names[0] as string] : undefined;
+      const present = names.length === 1 ? ownOf(before, names[0] as string) : undefined;
       if (names.length !== 1 || (present !== undefined && typeof present !== 'number'))
         throw new ExpressionError('An update adds to something other than a number.');
       put(after, names, (present ?? 0) + value);
@@ -345,7 +345,7 @@ export function checkUpdate(text: string, by: Placeholders): void {
 /** Sets what lies at a path; undefined removes it. Maps on the way are copied: others have them too. */
 function put(into: Record<string, unknown>, [name = '', ...rest]: readonly string[], value: unknown): void {
   if (rest.length > 0) {
-    const inner = into[name];
+    const inner = ownOf(into, name);
     if (!isMap(inner)) throw new ExpressionError(`An update changes a part of ${name}, which isn't a map.`);
     const copy = { ...inner };
     put(copy, rest, value);
@@ -353,6 +353,9 @@ function put(into: Record<string, unknown>, [name = '', ...rest]: readonly strin
   } else if (value === undefined) delete into[name];
   else into[name] = value;
 }
+
+/** An attribute may be called `constructor`. */
+const ownOf = (item: Item, name: string) => (Object.hasOwn(item, name) ? item[name] : undefined);
 
 function isMap(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

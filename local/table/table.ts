@@ -28,6 +28,8 @@ import {
 /** DynamoDB's limits: docs.aws.amazon.com/amazondynamodb/latest/developerguide/Constraints.html. */
 const itemBytesMaxDefault = 400 * 1024;
 const expressionBytesMax = 4096;
+const partitionKeyBytesMax = 2048;
+const sortKeyBytesMax = 1024;
 const pageBytesMax = 1024 ** 2;
 const batchKeysMax = 100;
 const batchBytesMax = 16 * 1024 ** 2;
@@ -121,6 +123,7 @@ export class LocalTable implements TableClient {
     const [[tableName, { Keys }] = invalidly('A BatchGetItem asks for no keys.')] =
       Object.entries(RequestItems);
     const keys = Keys.map(checkedKey);
+    if (keys.length === 0) throw invalid('A BatchGetItem asks for no keys.');
     if (keys.length > batchKeysMax) throw invalid('Too many items requested for the BatchGetItem call');
     if (new Set(keys.map(({ pk, sk }) => JSON.stringify([pk, sk]))).size < keys.length)
       throw invalid('Provided list of item keys contains duplicates');
@@ -169,6 +172,7 @@ export class LocalTable implements TableClient {
     const { IndexName, KeyConditionExpression, FilterExpression, Limit, ScanIndexForward = true } = input;
     const index =
       indexes.find(({ name }) => name === IndexName) ?? invalidly(`There is no index ${IndexName}.`);
+    if (Limit !== undefined && Limit < 1) throw invalid('Limit must be 1 or more');
     if (IndexName !== undefined && input.ConsistentRead) throw invalid('An index has no consistent reads');
     checkExpressions(input, [KeyConditionExpression, FilterExpression]);
     const by = scopeOf(input);
@@ -247,8 +251,11 @@ function rangeOf(condition: Condition, index: Index, by: ReturnType<typeof scope
   if (partition?.kind !== 'compare' || partition.by !== '=' || !isOf(partition.left, index.pk) || more)
     throw invalid('Query condition missed key schema element');
   const name = evaluate(partition.right, none, by);
+  if (!isKey(name, index.pk)) throw invalid('Query key condition has no key');
   const bounds = sort === undefined ? {} : boundsOf(sort, (operand) => isOf(operand, index.sk), by);
   if (bounds === undefined) throw invalid('Query key condition not supported');
+  if (Object.values(bounds).some((bound) => !isKey(bound, index.sk)))
+    throw invalid('Query key condition has no key');
   return { index, partition: String(name), from: undefined, to: undefined, ...bounds };
 }
 
@@ -276,24 +283,25 @@ function startKey(item: Item, index: Index): Item {
 
 function checkedKey(key: Item | Key): Key {
   const { pk, sk, ...more } = key as Item;
-  if (
-    typeof pk !== 'string' ||
-    typeof sk !== 'string' ||
-    pk === '' ||
-    sk === '' ||
-    Object.keys(more).length > 0
-  )
+  if (!isKey(pk, keyNames.pk) || !isKey(sk, keyNames.sk) || Object.keys(more).length > 0)
     throw invalid('The key needs pk and sk, and nothing else');
-  return { pk, sk };
+  return key as Key;
+}
+
+const partitionKeys = new Set<string>(indexes.map(({ pk }) => pk));
+
+/** Whether the table or an index takes it as this attribute of its keys. */
+function isKey(value: unknown, name: string): boolean {
+  if (name === byDueIndex.sk) return typeof value === 'number';
+  if (typeof value !== 'string' || value === '') return false;
+  return Buffer.byteLength(value) <= (partitionKeys.has(name) ? partitionKeyBytesMax : sortKeyBytesMax);
 }
 
 /** @throws {AwsServiceError} for an item that DynamoDB would not take. */
 function checkItem(item: Item, itemBytesMax: number): void {
   for (const name of keyAttributes) {
     const value = item[name];
-    const isRight =
-      name === byDueIndex.sk ? typeof value === 'number' : typeof value === 'string' && value !== '';
-    if (value !== undefined && !isRight) throw invalid(`Type mismatch for the key ${name}`);
+    if (value !== undefined && !isKey(value, name)) throw invalid(`Not a value for the key ${name}`);
   }
   if (itemBytes(item) > itemBytesMax) throw invalid('Item size has exceeded the maximum allowed size');
 }

@@ -1,9 +1,9 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { z } from 'zod';
 import { parseJson } from '../lambda/domain/json.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
-import { type ApiOptions, withServiceOptions } from './options.ts';
+import { type ApiOptions, parseUpTo, withServiceOptions } from './options.ts';
 import { formatCount } from './render.ts';
 
 /** Most items of a page: the fewest requests. */
@@ -19,7 +19,7 @@ export interface ListOptions extends ApiOptions {
 /** Adds `--url`, `--token`, `--json` and what says which part of a list is read: all of it, unless it is said. */
 export function withListOptions(command: Command): Command {
   return withPageOptions(command)
-    .option('--limit <n>', 'at most so many (default: all)', parseWholeNumber)
+    .option('--limit <n>', 'at most so many (default: all)', parseUpTo())
     .option('--cursor <cursor>', 'go on there: the `nextCursor` that --json printed with --limit');
 }
 
@@ -27,18 +27,7 @@ export function withListOptions(command: Command): Command {
 export function withPageOptions(command: Command): Command {
   return withServiceOptions(command)
     .option('--json', 'print all of it as one JSON object, in the form of a page of the API')
-    .option('--page-size <n>', 'items per request, 1 to 1000', parsePageSize);
-}
-
-function parsePageSize(text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text) || Number(text) > pageSizeMax)
-    throw new InvalidArgumentError('Give a whole number from 1 to 1000.');
-  return Number(text);
-}
-
-function parseWholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) throw new InvalidArgumentError('Give a whole number of 1 or more.');
-  return Number(text);
+    .option('--page-size <n>', 'items per request, 1 to 1000', parseUpTo(pageSizeMax));
 }
 
 interface Paged {

@@ -62,13 +62,14 @@ export function openClient(
       'The token has characters that no token has. Copy it again, without spaces or line breaks.',
     );
   }
-  return new ApiClient({ baseUrl: readBaseUrl(url), token, busy: new BusyLine(context) });
+  return new ApiClient({ baseUrl: readBaseUrl(url, defaultUrl), token, busy: new BusyLine(context) });
 }
 
-function readBaseUrl(text: string): string {
+/** An address, always in the same form. @param example of one. @throws {UsageError} */
+export function readBaseUrl(text: string, example: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`'${text}' is not an address. Give one such as ${defaultUrl}.`);
+    throw new UsageError(`'${text}' is not an address. Give one such as ${example}.`);
   }
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }
@@ -86,6 +87,30 @@ export function parseRepo(text: string): string {
     throw new InvalidArgumentError('List the names with `lfs-quota repo list TENANT`.');
   }
   return name;
+}
+
+/**
+ * `s3://bucket/a/b` has the prefix `a/b/`; `s3://bucket/a/b*` has the prefix `a/b`.
+ *
+ * @throws {UsageError}
+ */
+export function parseS3Url(url: string): { bucket: string; prefix: string } {
+  const [, bucket, path = ''] = /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]{1,62})(?:\/(.*))?$/s.exec(url) ?? [];
+  if (bucket === undefined) {
+    throw new UsageError(`'${url}' names no bucket. Give s3://BUCKET or s3://BUCKET/PATH.`);
+  }
+  if (path.endsWith('*')) return { bucket, prefix: path.slice(0, -1) };
+  return { bucket, prefix: path === '' || path.endsWith('/') ? path : `${path}/` };
+}
+
+/** A whole number from 1 to the largest that is allowed. */
+export function parseUpTo(max: number = Number.MAX_SAFE_INTEGER): (text: string) => number {
+  return (text) => {
+    const count = Number(text);
+    if (/^\d+$/.test(text) && count >= 1 && count <= max) return count;
+    const range = max === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from 1 to ${max}`;
+    throw new InvalidArgumentError(`Give a whole number ${range}.`);
+  };
 }
 
 /** The repos of an option that is repeated. */

@@ -9,9 +9,8 @@ import type { CheckResult } from '../doctor/check.ts';
 import type { ProbeTarget } from '../doctor/probe.ts';
 import { formatResult, formatSummary, idsWith, profileOf } from '../doctor/report.ts';
 import type { Examination } from '../doctor/run-checks.ts';
-import { parseS3Url } from '../du/s3-url.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { parseBytes } from '../options.ts';
+import { parseBytes, parseS3Url } from '../options.ts';
 
 interface DoctorOptions {
   readonly endpoint?: string;

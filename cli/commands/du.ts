@@ -1,21 +1,9 @@
 import type { Command } from 'commander';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { type CliContext, canRedraw } from '../context.ts';
-import type { ScanIdentity } from '../du/checkpoint.ts';
-import type { DuTarget } from '../du/count-below.ts';
-import {
-  type DuOptions,
-  endpointOf,
-  foldersOf,
-  requestPrice,
-  saveEveryMs,
-  strategyOf,
-  withDuOptions,
-} from '../du/options.ts';
+import type { DuCount } from '../du/count.ts';
+import { type DuOptions, flagOf, requestPrice, savingOf, targetOf, withDuOptions } from '../du/options.ts';
 import { ProgressLine } from '../du/progress-line.ts';
 import { dollarsOf, formatReport, jsonReport } from '../du/report.ts';
-import { parseS3Url } from '../du/s3-url.ts';
-import type { DuCount } from '../du/tally.ts';
 import { type DuGitOptions, duGit } from '../du-git/run.ts';
 import { UsageError } from '../errors.ts';
 import { parseRepo, parseTenant } from '../options.ts';
@@ -59,7 +47,7 @@ function refuseMixture(url: string | undefined, options: DuOptions & GitModeOpti
     if (url !== undefined) throw new UsageError('--git counts a clone. Give either it or an address s3://….');
     const other = given.find((name) => !gitModeOptions.includes(name));
     if (other !== undefined)
-      throw new UsageError(`--${kebab(other)} is for a bucket: leave it out with --git.`);
+      throw new UsageError(`${flagOf(other)} is for a bucket: leave it out with --git.`);
     return;
   }
   if (url === undefined) throw new UsageError('Give an address such as s3://BUCKET, or --git in a clone.');
@@ -67,12 +55,10 @@ function refuseMixture(url: string | undefined, options: DuOptions & GitModeOpti
   if (gitOnly !== undefined) throw new UsageError(`--${gitOnly} is for a clone: add --git.`);
 }
 
-const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
 async function du(url: string, options: DuOptions, context: CliContext): Promise<void> {
   const target = targetOf(url, options, context);
   const { scan } = target;
-  const everyMs = saveEveryMs(options);
+  const saving = savingOf(url, options);
   const price = requestPrice(options, scan.endpoint);
   const line = new ProgressLine(context, {
     terminal: { isTerminal: canRedraw(context, 'err'), columns: () => context.errColumns?.() },
@@ -86,26 +72,6 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
     );
   };
   // Imported only here: loading the SDK takes longer than most other commands take.
-  const { countOnce, countWithFile } = await import('../du/run.ts');
-  if (options.resume === undefined) print(await countOnce(target, { context, line }));
-  else await countWithFile(target, { context, line, url, options, file: options.resume, everyMs, print });
-}
-
-function targetOf(url: string, options: DuOptions, context: CliContext): DuTarget {
-  const { env } = context;
-  const strategy = strategyOf(options);
-  const keepsOrder = strategy.kind === 'sequential' || strategy.kind === 'fixed-sixteen';
-  const scan: ScanIdentity = {
-    ...parseS3Url(url),
-    endpoint: endpointOf(options, context),
-    order: keepsOrder ? strategy.kind : 'parallel',
-    folders: foldersOf(options),
-  };
-  return {
-    scan,
-    region: options.region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'),
-    strategy,
-    concurrency: options.concurrency ?? defaultSettings.scanConcurrency,
-    rateMax: options.maxRate,
-  };
+  const { runDu } = await import('../du/run.ts');
+  await runDu(target, { context, line, print, saving });
 }

@@ -3,7 +3,6 @@ import { type Command, Option } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { wrongRequested } from '../../lambda/domain/export/requested-objects.ts';
 import type { CliContext } from '../context.ts';
-import { shellWords } from '../du/words.ts';
 import { UsageError } from '../errors.ts';
 import { type NamedObject, readObjectsFile } from '../export/objects-file.ts';
 import { extractNamed } from '../export/views.ts';
@@ -12,7 +11,7 @@ import { exportLocally, type LocalExport } from '../export-local/run.ts';
 import { wantedHash } from '../export-local/state.ts';
 import { checkPlace } from '../export-local/workspace.ts';
 import { openClient, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
-import { formatObjects } from '../render.ts';
+import { formatObjects, shellWords } from '../render.ts';
 
 interface LocalOptions {
   readonly url?: string;

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import {
   type ObjectBody,
@@ -10,7 +10,7 @@ import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions 
 import type { CliContext } from '../context.ts';
 import { FirstItems } from '../extreme-items.ts';
 import { eachPage, type ListOptions, pageSizeMax, printList, withListOptions } from '../list-pages.ts';
-import { openClient, parseOid, parseRepo, parseTenant } from '../options.ts';
+import { openClient, parseOid, parseRepo, parseTenant, parseUpTo } from '../options.ts';
 import { formatAge, formatObjects, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../view.ts';
@@ -46,12 +46,12 @@ function registerList(group: Command, context: CliContext): void {
     .option('--repo <repo>', 'only those of this repo', parseRepo)
     .addOption(
       new Option('--largest <n>', `only the n largest, at most ${extremesMax}`)
-        .argParser(parseExtremes)
+        .argParser(parseUpTo(extremesMax))
         .conflicts(['limit', 'cursor']),
     )
     .addOption(
       new Option('--oldest <n>', `only the n that were stored first, at most ${extremesMax}`)
-        .argParser(parseExtremes)
+        .argParser(parseUpTo(extremesMax))
         .conflicts(['largest', 'limit', 'cursor']),
     )
     .action(async (tenant: string, options: ObjectListOptions) => {
@@ -134,12 +134,6 @@ function renderExtremes(objects: readonly ObjectBody[], view: View): string {
     rows,
     view,
   );
-}
-
-function parseExtremes(text: string): number {
-  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > extremesMax)
-    throw new InvalidArgumentError(`Give a whole number from 1 to ${extremesMax}.`);
-  return Number(text);
 }
 
 /** There may be millions, so no table is made of them all: a page at a time, in columns of one width. */

@@ -1,6 +1,13 @@
 import { createHash } from 'node:crypto';
+import { realpath, stat } from 'node:fs/promises';
+import path from 'node:path';
 import { z } from 'zod';
+import { pause } from '../../lambda/adapters/s3/pause.ts';
 import { parseJson } from '../../lambda/domain/json.ts';
+import { readIfThere, writeDurably } from '../../local/system/durable-file.ts';
+import { errorCode } from '../../local/system/startup-error.ts';
+import { CliError } from '../errors.ts';
+import { lockFile } from '../file-lock.ts';
 
 /** The file of `du --resume`: what a scan has counted, and what is left of it. */
 
@@ -62,37 +69,150 @@ const checkpointSchema = z.strictObject({
 export type Checkpoint = z.output<typeof checkpointSchema>;
 export type ScanIdentity = Checkpoint['scan'];
 
-export type ReadCheckpoint =
-  | { readonly kind: 'read'; readonly checkpoint: Checkpoint }
-  /** It is not of this program, or of a version that it does not know. */
-  | { readonly kind: 'foreign' }
-  | { readonly kind: 'newer'; readonly version: number }
-  /** It was of this program, but is not as it was written. */
-  | { readonly kind: 'damaged' };
+/** The file in which a scan is saved, while this process holds it. Each save replaces it atomically. */
+export class CheckpointFile {
+  readonly #path: string;
+  readonly #unlock: () => Promise<void>;
+  readonly #end = new AbortController();
+  /** What this process wrote, or found. If it holds anything else, another one writes, too. */
+  #text: string | undefined;
+  #checkpoint: () => Checkpoint | undefined = () => undefined;
+  #saving: Promise<void> | undefined;
+  /** What it held when it was opened; undefined if there was no such file. */
+  readonly found: Checkpoint | undefined;
 
-export function writeCheckpoint(checkpoint: Checkpoint): string {
+  private constructor(
+    file: { path: string; unlock: () => Promise<void> },
+    held: { text: string | undefined; found: Checkpoint | undefined },
+  ) {
+    this.#path = file.path;
+    this.#unlock = file.unlock;
+    this.#text = held.text;
+    this.found = held.found;
+  }
+
+  /**
+   * @throws {CliError} when the file cannot be used: another process has it, it belongs to another scan, is no such
+   *   file, or cannot be written.
+   */
+  static async open(name: string, scan: ScanIdentity): Promise<CheckpointFile> {
+    try {
+      if ((await stat(name).catch(ignoreMissing))?.isFile() === false)
+        throw new CliError(`${name} is no file.`, { hint: 'Give --resume the name of a file.' });
+      // A link to a file stays one.
+      const file = await realpath(name).catch(() => path.resolve(name));
+      const unlock = await lockFile(file, 'counts with it');
+      try {
+        const text = await readIfThere(file);
+        const found = text === undefined ? undefined : readCheckpoint(text, { name, scan });
+        return new CheckpointFile({ path: file, unlock }, { text, found });
+      } catch (error) {
+        await unlock();
+        throw error;
+      }
+    } catch (error) {
+      throw explain(error, name);
+    }
+  }
+
+  /**
+   * Saves at once, and again every so often. That needs no request: what a scan would leave is known at any time.
+   *
+   * @param options.onFailure a scan goes on if it cannot be saved: that may succeed the next time.
+   */
+  begin(
+    checkpoint: () => Checkpoint | undefined,
+    { everyMs, onFailure }: { everyMs: number; onFailure: (error: unknown) => void },
+  ): void {
+    const { signal } = this.#end;
+    const save = async () => {
+      while (!signal.aborted) {
+        await this.#save().catch(onFailure);
+        await pause(everyMs, signal);
+      }
+    };
+    this.#checkpoint = checkpoint;
+    this.#saving = save();
+  }
+
+  /**
+   * Saves for the last time. If there is nothing to save, what was saved before stands.
+   *
+   * @throws {CliError} when another process has written the file meanwhile, or it cannot be written.
+   */
+  async end(): Promise<void> {
+    this.#end.abort();
+    await this.#saving;
+    await this.#save();
+  }
+
+  /** Lets go of the file. */
+  async close(): Promise<void> {
+    this.#end.abort();
+    await this.#saving;
+    await this.#unlock();
+  }
+
+  async #save(): Promise<void> {
+    const checkpoint = this.#checkpoint();
+    if (checkpoint === undefined) return;
+    const text = writeCheckpoint(checkpoint);
+    try {
+      const there = await readIfThere(this.#path);
+      if (there !== undefined && there !== this.#text) throw new ReplacedFileError(this.#path);
+      await writeDurably(this.#path, text);
+    } catch (error) {
+      throw explain(error, this.#path);
+    }
+    this.#text = text;
+  }
+}
+
+/** Somebody else wrote the file. Nothing is lost, but going on would waste requests, and end in the same conflict. */
+export class ReplacedFileError extends CliError {
+  constructor(file: string) {
+    super(`Another process has written ${file} while this one counted.`, {
+      hint: 'Stop one of them, and go on with the other. What is saved is right, whichever wrote it.',
+    });
+  }
+}
+
+function writeCheckpoint(checkpoint: Checkpoint): string {
   const body = JSON.stringify(checkpoint);
   return `{"format":"${format}","version":${version},"sha256":"${sha256(body)}","checkpoint":${body}}\n`;
 }
 
-export function readCheckpoint(text: string): ReadCheckpoint {
-  if (!text.startsWith(`{"format":"${format}",`)) return { kind: 'foreign' };
+/** @throws {CliError} when it is no checkpoint of this scan, or not as it was written. */
+function readCheckpoint(text: string, { name, scan }: { name: string; scan: ScanIdentity }): Checkpoint {
+  if (!text.startsWith(`{"format":"${format}",`)) {
+    throw new CliError(`${name} was not written by \`lfs-quota du --resume\`.`, {
+      hint: 'It is left as it is. Give the name of a file that does not exist yet.',
+    });
+  }
   const [, written = '', digest, body = ''] =
     /^\{"format":"[^"]*","version":(\d+)(?:,"sha256":"(\w+)","checkpoint":(.*)\}\n$)?/s.exec(text) ?? [];
-  if (Number(written) > version) return { kind: 'newer', version: Number(written) };
-  if (digest === undefined || sha256(body) !== digest) return { kind: 'damaged' };
-  const parsed = checkpointSchema.safeParse(parseJson(body));
-  return parsed.success ? { kind: 'read', checkpoint: parsed.data } : { kind: 'damaged' };
+  if (Number(written) > version) {
+    throw new CliError(`${name} was written by a newer version of lfs-quota (format ${written}).`, {
+      hint: 'Go on with that version, or count again with another file.',
+    });
+  }
+  const { data } = checkpointSchema.safeParse(parseJson(body));
+  if (data === undefined || sha256(body) !== digest) {
+    throw new CliError(`${name} is damaged: it is not as \`lfs-quota du --resume\` wrote it.`, {
+      hint: 'Restore it, or delete it and count from the beginning.',
+    });
+  }
+  const wanted = wordsOf(scan);
+  for (const [index, words] of wordsOf(data.scan).entries())
+    if (words !== wanted[index]) {
+      throw new CliError(`${name} belongs to another scan: one ${words}, not ${wanted[index]}.`, {
+        hint: 'Call it as that scan was called, or give this one a file of its own.',
+      });
+    }
+  return data;
 }
 
-/** What of two scans is not the same, for a person; undefined if one can continue the other. */
-export function differenceOf(saved: ScanIdentity, wanted: ScanIdentity): string | undefined {
-  const [savedWords, wantedWords] = [wordsOf(saved), wordsOf(wanted)];
-  for (const [index, words] of savedWords.entries())
-    if (words !== wantedWords[index]) return `${words}, not ${wantedWords[index]}`;
-  return undefined;
-}
-
+/** What a scan is, for a person. If two have the same words, one can continue the other. */
 function wordsOf({ bucket, prefix, endpoint, order, folders }: ScanIdentity): string[] {
   return [
     `of s3://${bucket}/${prefix === '' ? '' : `${prefix}*`}`,
@@ -106,4 +226,24 @@ function wordsOf({ bucket, prefix, endpoint, order, folders }: ScanIdentity): st
 
 function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (errorCode(error) !== 'ENOENT') throw error;
+}
+
+function explain(error: unknown, name: string): unknown {
+  const code = errorCode(error);
+  if (error instanceof CliError || code === undefined) return error;
+  const why: Readonly<Record<string, string>> = {
+    ENOENT: 'Its folder does not exist.',
+    ENOTDIR: 'Its folder does not exist.',
+    EACCES: 'It, or its folder, may not be read and written.',
+    EROFS: 'Its folder may not be written.',
+    ENOSPC: 'The disk is full.',
+  };
+  return new CliError(`${name} cannot be used to save the scan (${code}).`, {
+    hint: why[code] ?? 'Give --resume another file.',
+    cause: error,
+  });
 }

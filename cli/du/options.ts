@@ -1,9 +1,12 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
+import { parseS3Url, parseUpTo, readBaseUrl } from '../options.ts';
+import { shellWords } from '../render.ts';
 import type { ScanIdentity } from './checkpoint.ts';
-import { shellWords } from './words.ts';
+import type { DuTarget } from './count.ts';
 
 /** The options of `du`. */
 
@@ -25,6 +28,7 @@ const depthMax = 1024;
 const defaultSaveSeconds = 5;
 /** Dollars for 1,000 LISTs of S3 in us-east-1 and most other regions, on 2026-11-21. */
 const listPriceOfAws = 0.005;
+const endpointExample = 'https://ACCOUNT.r2.cloudflarestorage.com';
 
 export interface DuOptions {
   readonly endpoint?: string;
@@ -66,7 +70,7 @@ export function withDuOptions(command: Command): Command {
     .option(
       '--max-rate <requests>',
       'most requests a second (default: as many as the store takes)',
-      parseCount,
+      parseUpTo(),
     )
     .option(
       '--list-price <dollars>',
@@ -79,12 +83,31 @@ export function withDuOptions(command: Command): Command {
         'how the scan begins; docs/scan.md compares them (default: probe)',
       ).choices(strategies),
     )
-    .option('--hint <objects>', 'about how many objects there are, if you know', parseCount)
-    .option('--concurrency <requests>', 'most requests at a time (default: 128)', parseCount);
+    .option('--hint <objects>', 'about how many objects there are, if you know', parseUpTo())
+    .option('--concurrency <requests>', 'most requests at a time (default: 128)', parseUpTo());
+}
+
+/** What is counted, and how. @throws {UsageError} */
+export function targetOf(url: string, options: DuOptions, { env }: CliContext): DuTarget {
+  const strategy = strategyOf(options);
+  const keepsOrder = strategy.kind === 'sequential' || strategy.kind === 'fixed-sixteen';
+  const endpoint = options.endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || undefined);
+  return {
+    scan: {
+      ...parseS3Url(url),
+      endpoint: endpoint === undefined ? null : readBaseUrl(endpoint, endpointExample),
+      order: keepsOrder ? strategy.kind : 'parallel',
+      folders: foldersOf(options),
+    },
+    region: options.region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'),
+    strategy,
+    concurrency: options.concurrency ?? defaultSettings.scanConcurrency,
+    rateMax: options.maxRate,
+  };
 }
 
 /** @throws {UsageError} for an option that needs another one. */
-export function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanIdentity['folders'] {
+function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanIdentity['folders'] {
   if (!byPrefix) {
     if (depth !== undefined) throw new UsageError('--depth is for folders: add --by-prefix.');
     if (top !== undefined) throw new UsageError('--top is for folders: add --by-prefix.');
@@ -98,34 +121,7 @@ export function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanId
   return { depth: depth ?? 1, top: top ?? topDefault };
 }
 
-/** @throws {UsageError} */
-export function saveEveryMs({ resume, saveEvery }: DuOptions): number {
-  if (saveEvery !== undefined && resume === undefined)
-    throw new UsageError('--save-every is for a file: add --resume FILE.');
-  return (saveEvery ?? defaultSaveSeconds) * 1000;
-}
-
-/** Dollars for a request; undefined: nobody knows what this store costs. */
-export function requestPrice({ listPrice }: DuOptions, endpoint: string | null): number | undefined {
-  const price = listPrice ?? (endpoint === null ? listPriceOfAws : undefined);
-  return price === undefined ? undefined : price / 1000;
-}
-
-/** The address of the store, always in the same form; null for AWS. @throws {UsageError} */
-export function endpointOf(options: DuOptions, { env }: CliContext): string | null {
-  const endpoint = options.endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || null);
-  if (endpoint === null) return null;
-  const url = URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(
-      `'${endpoint}' is not an address. Give one such as https://ACCOUNT.r2.cloudflarestorage.com.`,
-    );
-  }
-  return (url.origin + url.pathname).replace(/\/+$/, '');
-}
-
-/** @throws {UsageError} */
-export function strategyOf({ strategy, hint }: DuOptions): ScanStrategy {
+function strategyOf({ strategy, hint }: DuOptions): ScanStrategy {
   if (hint !== undefined && (strategy ?? 'hint') === 'hint') return { kind: 'hint', objects: hint };
   if (hint !== undefined)
     throw new UsageError(`--hint and --strategy ${strategy} exclude each other. Give only one of them.`);
@@ -134,26 +130,41 @@ export function strategyOf({ strategy, hint }: DuOptions): ScanStrategy {
   return { kind: strategy ?? 'probe' };
 }
 
-/** The command that goes on with a scan. */
-export function commandOf(url: string, options: DuOptions): string {
-  const words = Object.entries(options).flatMap(([name, value]) => {
-    const flag = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    return value === true ? [flag] : [flag, String(value)];
-  });
-  return `lfs-quota ${shellWords(['du', url, ...words])}`;
+/** How a count is saved. */
+export interface Saving {
+  /** The file. */
+  readonly name: string;
+  readonly everyMs: number;
+  /** The command that goes on with it. */
+  readonly command: string;
 }
 
-function parseCount(text: string): number {
-  return parseUpTo(Number.MAX_SAFE_INTEGER)(text);
-}
-
-function parseUpTo(max: number): (text: string) => number {
-  return (text) => {
-    const count = Number(text);
-    if (/^\d+$/.test(text) && count >= 1 && count <= max) return count;
-    const range = max === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from 1 to ${max}`;
-    throw new InvalidArgumentError(`Give a whole number ${range}.`);
+/** @returns undefined: the count is not saved. @throws {UsageError} */
+export function savingOf(url: string, options: DuOptions): Saving | undefined {
+  const { resume: name, saveEvery } = options;
+  if (name === undefined) {
+    if (saveEvery !== undefined) throw new UsageError('--save-every is for a file: add --resume FILE.');
+    return undefined;
+  }
+  const words = Object.entries(options).flatMap(([option, value]) =>
+    value === true ? [flagOf(option)] : [flagOf(option), String(value)],
+  );
+  return {
+    name,
+    everyMs: (saveEvery ?? defaultSaveSeconds) * 1000,
+    command: `lfs-quota ${shellWords(['du', url, ...words])}`,
   };
+}
+
+/** `--save-every` for `saveEvery`. */
+export function flagOf(option: string): string {
+  return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** Dollars for a request; undefined: nobody knows what this store costs. */
+export function requestPrice({ listPrice }: DuOptions, endpoint: string | null): number | undefined {
+  const price = listPrice ?? (endpoint === null ? listPriceOfAws : undefined);
+  return price === undefined ? undefined : price / 1000;
 }
 
 function parseDecimal({ above }: { above: number }): (text: string) => number {

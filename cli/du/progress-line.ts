@@ -1,9 +1,9 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { CliContext } from '../context.ts';
-import { formatCount, formatObjects } from '../render.ts';
-import type { DuProgress } from './count-below.ts';
-import { Rates } from './rates.ts';
-import { formatDollars, formatDuration, formatRequests } from './words.ts';
+import { Rate } from '../rate.ts';
+import { formatCount, formatDollars, formatDuration, formatObjects, formatRequests } from '../render.ts';
+import { terminalWidth } from '../view.ts';
+import type { DuProgress } from './count.ts';
 
 /** Least time between two updates of the line. */
 const progressIntervalMs = 100;
@@ -11,8 +11,6 @@ const progressIntervalMs = 100;
 const sampleIntervalMs = 500;
 /** Without a terminal: least time between two lines. The first one comes after this time, too. */
 const plainIntervalMs = 30_000;
-/** Width of a terminal that does not tell its own. */
-const columnsDefault = 80;
 /** A share that is made of an estimate does not exceed this before the end. */
 const estimatedShareHighest = 0.99;
 
@@ -35,7 +33,8 @@ export interface ProgressOptions {
 export class ProgressLine {
   readonly #context: CliContext;
   readonly #options: ProgressOptions;
-  readonly #rates = new Rates();
+  readonly #objects = new Rate();
+  readonly #requests = new Rate();
   #shownMs: number;
   #sampledMs = 0;
   #isDrawn = false;
@@ -55,7 +54,8 @@ export class ProgressLine {
     const progress = progressOf();
     const { objects, requests } = progress.sums;
     this.#sampledMs = nowMs;
-    this.#rates.note({ ms: nowMs, objects, requests });
+    this.#objects.note({ ms: nowMs, done: objects });
+    this.#requests.note({ ms: nowMs, done: requests });
     if (!isDue) return;
     this.#shownMs = nowMs;
     const parts = this.#partsOf(progress);
@@ -76,29 +76,29 @@ export class ProgressLine {
   #partsOf({ sums, share, slowedTo }: DuProgress): string[] {
     const { objects, bytes, requests } = sums;
     const { hintObjects, dollarsOf } = this.#options;
-    const rates = this.#rates.perSecond;
+    const objectRate = this.#objects.perSecond;
+    const requestRate = this.#requests.perSecond;
     const done =
       share ??
       (hintObjects === undefined ? undefined : Math.min(estimatedShareHighest, objects / hintObjects));
     const dollars = dollarsOf(sums);
-    const leftMs =
-      done && rates && rates.objects > 0 ? ((objects / done - objects) / rates.objects) * 1000 : undefined;
+    const leftMs = done && objectRate ? ((objects / done - objects) / objectRate) * 1000 : undefined;
     return [
       formatObjects(objects),
       formatBytes(Number(bytes)),
       ...(done === undefined ? [] : [`${Math.floor(done * 100)} % done`]),
       ...(leftMs === undefined ? [] : [`${formatDuration(leftMs)} left`]),
-      ...(rates === undefined ? [] : [`${formatCount(Math.round(rates.objects))} objects/s`]),
+      ...(objectRate === undefined ? [] : [`${formatCount(Math.round(objectRate))} objects/s`]),
       formatRequests(requests) + (dollars === undefined ? '' : ` (${formatDollars(dollars)})`),
-      ...(rates === undefined ? [] : [`${formatCount(Math.round(rates.requests))} requests/s`]),
+      ...(requestRate === undefined ? [] : [`${formatCount(Math.round(requestRate))} requests/s`]),
       ...(slowedTo === undefined ? [] : [`the store asked to slow down to ${Math.ceil(slowedTo)}/s`]),
     ];
   }
 
   /** A line that wraps could not be redrawn in place. The last column is kept free: some terminals wrap at it. */
   #width(): number {
-    const columns =
-      this.#options.terminal.columns() || Number(this.#context.env['COLUMNS']) || columnsDefault;
+    const { columns: errColumns } = this.#options.terminal;
+    const columns = terminalWidth({ ...this.#context, errIsTerminal: true, errColumns }, 'err') ?? 0;
     return Math.max(0, columns - 1);
   }
 }

@@ -1,12 +1,9 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { formatCount, formatObjects } from '../render.ts';
+import { formatCount, formatDollars, formatObjects, formatRequests } from '../render.ts';
 import { renderTable } from '../table.ts';
 import type { View } from '../view.ts';
 import type { ScanIdentity } from './checkpoint.ts';
-import type { FolderResult } from './folder-sums.ts';
-import type { Folder } from './largest.ts';
-import type { DuCount, DuSums } from './tally.ts';
-import { formatDollars, formatRequests } from './words.ts';
+import type { DuCount, DuSums } from './count.ts';
 
 /** What is printed of a count. */
 export interface DuReport {
@@ -26,7 +23,7 @@ export function dollarsOf(
 
 /** For people. */
 export function formatReport({ scan, count, requestPrice }: DuReport, view: View): string {
-  const { bytes, objects, requests, throttled, runs, beganMs, activeMs, folders } = count;
+  const { bytes, objects, requests, throttled, runs, beganMs, activeMs } = count;
   const exact = bytes >= 1024n ? ` (${bytes.toLocaleString('en-US')} bytes)` : '';
   const dollars = dollarsOf(count, requestPrice);
   const price = dollars === undefined ? '' : ` (${formatDollars(dollars)})`;
@@ -39,35 +36,26 @@ export function formatReport({ scan, count, requestPrice }: DuReport, view: View
     lines.push(
       `The store asked ${formatCount(throttled)} ${throttled === 1 ? 'time' : 'times'} to slow down.`,
     );
-  const table =
-    folders === undefined || scan.folders === null
-      ? ''
-      : `\n${tableOf(count, folders, { depth: scan.folders.depth, prefix: scan.prefix, view })}`;
-  return `${lines.join('\n')}\n${table}`;
+  const folders = foldersIn({ scan, count });
+  return `${lines.join('\n')}\n${folders === undefined ? '' : `\n${tableOf(folders, count.bytes, view)}`}`;
 }
 
-/** How the names of folders are made: from those below the prefix. */
-interface Naming {
-  readonly depth: number;
-  readonly prefix: string;
-}
+type Folders = Readonly<NonNullable<ReturnType<typeof foldersIn>>>;
 
-function tableOf(
-  count: DuCount,
-  folders: FolderResult,
-  { view, ...naming }: Naming & { view: View },
-): string {
-  const row = (sum: { bytes: bigint; objects: number }, name: string) => [
-    formatBytes(Number(sum.bytes)),
-    percentOf(sum.bytes, count.bytes),
-    formatCount(sum.objects),
+function tableOf({ largest, smaller }: Folders, allBytes: bigint, view: View): string {
+  const row = ({ bytes, objects }: { bytes: bigint; objects: number }, name: string) => [
+    formatBytes(Number(bytes)),
+    percentOf(bytes, allBytes),
+    formatCount(objects),
     name,
   ];
-  const rows = folders.largest.map((folder) => row(folder, labelOf(folder, naming)));
-  const others = othersOf(count, folders);
-  if (others.folders > 0) {
-    const name = others.folders === 1 ? '1 smaller folder' : `${formatCount(others.folders)} smaller folders`;
-    rows.push(row(others, `(${name})`));
+  const rows = largest.map((sum) => {
+    const label = sum.isDirect ? `${sum.folder} (directly)` : sum.folder;
+    return row(sum, sum.folder === '' ? '(in no folder)' : label);
+  });
+  if (smaller.folders > 0) {
+    const others = smaller.folders === 1 ? 'folder' : 'folders';
+    rows.push(row(smaller, `(${formatCount(smaller.folders)} smaller ${others})`));
   }
   const columns = [
     { name: 'SIZE', right: true, stays: true },
@@ -80,8 +68,9 @@ function tableOf(
 
 /** For programs. Bytes beyond 2^53 − 1 are text: most of them would round such a number. */
 export function jsonReport({ scan, count, requestPrice }: DuReport) {
-  const { objects, requests, failed, throttled, runs, beganMs, endedMs, activeMs, folders } = count;
+  const { objects, requests, failed, throttled, runs, beganMs, endedMs, activeMs } = count;
   const { bucket, prefix } = scan;
+  const folders = foldersIn({ scan, count });
   return {
     bucket,
     prefix,
@@ -95,51 +84,39 @@ export function jsonReport({ scan, count, requestPrice }: DuReport) {
     runs,
     began: new Date(beganMs).toISOString(),
     ended: new Date(endedMs).toISOString(),
-    ...(folders !== undefined &&
-      scan.folders !== null && {
-        folders: jsonFolders(count, folders, { depth: scan.folders.depth, prefix }),
-      }),
+    ...(folders !== undefined && {
+      folders: {
+        ...folders,
+        largest: folders.largest.map((sum) => ({ ...sum, bytes: exactNumber(sum.bytes) })),
+        smaller: { ...folders.smaller, bytes: exactNumber(folders.smaller.bytes) },
+      },
+    }),
   };
 }
 
-function jsonFolders(count: DuCount, folders: FolderResult, naming: Naming) {
-  const others = othersOf(count, folders);
+/** The folders with the names that are shown, and all others together; undefined: the count has none. */
+function foldersIn({ scan, count }: Omit<DuReport, 'requestPrice'>) {
+  if (count.folders === undefined || scan.folders === null) return undefined;
+  const { folderCount, largest } = count.folders;
+  const { depth } = scan.folders;
+  // Below `photos/sum*`, `mer/` is `summer/`.
+  const start = scan.prefix.slice(scan.prefix.lastIndexOf('/') + 1);
   return {
-    depth: naming.depth,
-    count: folders.folderCount,
-    largest: folders.largest.map(({ folder, objects, bytes }) => ({
-      folder: nameOf(folder, naming),
-      isDirect: isDirect(folder, naming),
-      bytes: exactNumber(bytes),
+    depth,
+    count: folderCount,
+    largest: largest.map(({ folder, bytes, objects }) => ({
+      folder: folder === '' ? '' : start + folder,
+      /** What lies in a folder that is not as deep as was asked for, and in none below it. */
+      isDirect: folder.split('/').length - 1 < depth,
+      bytes,
       objects,
     })),
-    smaller: { folders: others.folders, bytes: exactNumber(others.bytes), objects: others.objects },
+    smaller: {
+      folders: folderCount - largest.length,
+      bytes: largest.reduce((left, { bytes }) => left - bytes, count.bytes),
+      objects: largest.reduce((left, { objects }) => left - objects, count.objects),
+    },
   };
-}
-
-/** All folders that are not among the largest, together. */
-function othersOf(count: DuCount, { folderCount, largest }: FolderResult) {
-  return {
-    folders: folderCount - largest.length,
-    bytes: largest.reduce((left, { bytes }) => left - bytes, count.bytes),
-    objects: largest.reduce((left, { objects }) => left - objects, count.objects),
-  };
-}
-
-function labelOf({ folder }: Folder, naming: Naming): string {
-  if (folder === '') return '(in no folder)';
-  const name = nameOf(folder, naming);
-  return isDirect(folder, naming) ? `${name} (directly)` : name;
-}
-
-/** Below `photos/sum*`, `mer/` is `summer/`. */
-function nameOf(folder: string, { prefix }: Naming): string {
-  return folder === '' ? '' : prefix.slice(prefix.lastIndexOf('/') + 1) + folder;
-}
-
-/** True for what lies in a folder that is not as deep as was asked for, and in none below it. */
-function isDirect(folder: string, { depth }: Naming): boolean {
-  return folder.split('/').length - 1 < depth;
 }
 
 function percentOf(part: bigint, whole: bigint): string {

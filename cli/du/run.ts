@@ -1,121 +1,111 @@
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { formatObjects } from '../render.ts';
-import type { Checkpoint } from './checkpoint.ts';
-import { CheckpointFile } from './checkpoint-file.ts';
-import { countBelow, type DuProgress, type DuTarget } from './count-below.ts';
-import { commandOf, type DuOptions } from './options.ts';
+import { CheckpointFile, ReplacedFileError } from './checkpoint.ts';
+import { countBelow, countOf, type DuCount, type DuProgress, type DuTarget } from './count.ts';
+import type { Saving } from './options.ts';
 import type { ProgressLine } from './progress-line.ts';
-import { Saver } from './saver.ts';
 import { explainStoreError } from './store-errors.ts';
-import { countOf, type DuCount } from './tally.ts';
 
 /** The line is redrawn so often, although no page arrives. */
 const redrawMs = 1_000;
 
-interface Surroundings {
+interface RunInput {
   readonly context: CliContext;
   readonly line: ProgressLine;
-}
-
-/** Counts in one go. @throws {CliError} when the store refuses or does not answer. */
-export async function countOnce(target: DuTarget, { context, line }: Surroundings): Promise<DuCount> {
-  const { signal } = new AbortController();
-  const { isDone, count } = await showing(line, (onProgress) =>
-    countBelow({ target, stop: signal, nowMs: context.nowMs, onBegin: () => {}, onProgress }),
-  ).catch((error: unknown) => {
-    throw explainStoreError(error, placeOf(target));
-  });
-  if (!isDone) throw new Error('A scan that nobody stopped ended unfinished.');
-  return count;
+  readonly print: (count: DuCount) => void;
+  readonly saving: Saving | undefined;
 }
 
 /**
- * Counts with a file, in as many processes as it takes, and prints the result.
+ * Counts, with a file in as many processes as it takes, and prints the result.
  *
- * @throws {CliError} when it was stopped, or cannot go on. What was counted is saved then.
+ * @throws {CliError} when it was stopped, or cannot go on. With a file, what was counted is saved then.
  */
-export async function countWithFile(
-  target: DuTarget,
-  input: Surroundings & {
-    url: string;
-    options: DuOptions;
-    file: string;
-    everyMs: number;
-    print: (count: DuCount) => void;
-  },
-): Promise<void> {
-  const { context, print } = input;
-  const file = await CheckpointFile.open(input.file, target.scan);
-  const goOn = `Go on with \`${commandOf(input.url, input.options)}\`.`;
+export async function runDu(target: DuTarget, input: RunInput): Promise<void> {
+  const { context, print, saving } = input;
+  const file = saving && (await CheckpointFile.open(saving.name, target.scan));
   try {
-    const { found } = file;
-    if (found !== undefined && found.rest === null) {
+    const found = file?.found;
+    if (found?.rest === null) {
       print(countOf(found));
       context.err(
-        `${input.file} is finished: this was counted on ${new Date(found.savedMs).toISOString()}. ` +
+        `${saving?.name} is finished: this was counted on ${new Date(found.savedMs).toISOString()}. ` +
           'Delete the file to count again.\n',
       );
       return;
     }
     if (found !== undefined)
-      context.err(`Going on after ${formatObjects(found.objects)}, as ${input.file} has it.\n`);
-    await countAndSave(target, { ...input, file, found, goOn });
+      context.err(`Going on after ${formatObjects(found.objects)}, as ${saving?.name} has it.\n`);
+    await count(target, { ...input, file });
   } finally {
-    await file.close();
+    await file?.close();
   }
 }
 
-async function countAndSave(
+async function count(
   target: DuTarget,
-  input: Surroundings & {
-    file: CheckpointFile;
-    found: Checkpoint | undefined;
-    everyMs: number;
-    goOn: string;
-    print: (count: DuCount) => void;
-  },
+  input: RunInput & { file: CheckpointFile | undefined },
 ): Promise<void> {
-  const { context, line, file, found, everyMs, goOn } = input;
+  const { context, line, saving, file } = input;
+  const goOn = `Go on with \`${saving?.command}\`.`;
   const stop = new AbortController();
-  const saver = new Saver({ file, context, everyMs, onReplaced: (error) => stop.abort(error) });
-  const release = context.onInterrupt?.(() => {
-    line.clear();
-    context.err('Stopping: waiting for what is on its way. Interrupt again to stop at once.\n');
-    saver.saveSoon();
-    stop.abort();
-  });
-  const onBegin = (checkpoint: () => Checkpoint | undefined) => saver.begin(checkpoint);
+  const everyMs = saving?.everyMs ?? 0;
+  const onFailure = failureHandler(context, stop);
+  const release =
+    file &&
+    context.onInterrupt?.(() => {
+      line.clear();
+      context.err('Stopping: waiting for what is on its way. Interrupt again to stop at once.\n');
+      stop.abort();
+    });
   try {
     const { isDone, count } = await showing(line, (onProgress) =>
-      countBelow({ target, found, stop: stop.signal, nowMs: context.nowMs, onBegin, onProgress }),
+      countBelow({
+        target,
+        found: file?.found,
+        stop: stop.signal,
+        nowMs: context.nowMs,
+        onBegin: (checkpoint) => file?.begin(checkpoint, { everyMs, onFailure }),
+        onProgress,
+      }),
     );
-    const saved = saver.end();
     if (isDone) input.print(count);
-    await saved;
-    if (!isDone)
-      throw new CliError(`Stopped after ${formatObjects(count.objects)}.`, {
-        hint: goOn,
-        failure: 'interrupted',
-      });
+    await file?.end();
+    if (isDone) return;
+    const message = `Stopped after ${formatObjects(count.objects)}.`;
+    throw new CliError(message, { hint: goOn, failure: 'interrupted' });
   } catch (error) {
-    throw await explainEnd(error, { target, saver, goOn });
+    throw await explainEnd(error, { target, file, goOn });
   } finally {
     release?.();
-    saver.stop();
   }
 }
 
-/** The error to show when a count with a file has ended early. */
+/** What becomes of a failure to save: if another process has written the file, this one ends. */
+function failureHandler(context: CliContext, stop: AbortController): (error: unknown) => void {
+  let hasWarned = false;
+  return (error) => {
+    if (error instanceof ReplacedFileError) stop.abort();
+    else if (!hasWarned && error instanceof Error) {
+      hasWarned = true;
+      context.err(`\nwarning: ${error.message} The scan goes on, and tries it again.\n`);
+    }
+  };
+}
+
+/** The error to show when a count has ended early. */
 async function explainEnd(
   error: unknown,
-  { target, saver, goOn }: { target: DuTarget; saver: Saver; goOn: string },
+  { target, file, goOn }: { target: DuTarget; file: CheckpointFile | undefined; goOn: string },
 ): Promise<unknown> {
-  const explained = explainStoreError(error, placeOf(target));
-  if (!(explained instanceof CliError) || explained === error) return explained;
-  const { message, hint = '', cause } = explained;
+  const { scan, region } = target;
+  const place = { bucket: scan.bucket, endpoint: scan.endpoint ?? undefined, region };
+  const explained = explainStoreError(error, place);
+  if (file === undefined || !(explained instanceof CliError) || explained === error) return explained;
+  const { message, hint, cause } = explained;
   try {
-    await saver.end();
+    await file.end();
   } catch (failure) {
     if (failure instanceof CliError)
       return new CliError(`${message} ${failure.message}`, { hint: `${hint} ${goOn}`, cause });
@@ -126,12 +116,12 @@ async function explainEnd(
 
 async function showing<T>(
   line: ProgressLine,
-  count: (onProgress: (progressOf: () => DuProgress) => void) => Promise<T>,
+  work: (onProgress: (progressOf: () => DuProgress) => void) => Promise<T>,
 ): Promise<T> {
   let latest: (() => DuProgress) | undefined;
   const timer = setInterval(() => latest && line.show(latest), redrawMs);
   try {
-    return await count((progressOf) => {
+    return await work((progressOf) => {
       latest = progressOf;
       line.show(progressOf);
     });
@@ -139,8 +129,4 @@ async function showing<T>(
     clearInterval(timer);
     line.clear();
   }
-}
-
-function placeOf({ scan, region }: DuTarget) {
-  return { bucket: scan.bucket, endpoint: scan.endpoint ?? undefined, region };
 }

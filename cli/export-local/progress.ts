@@ -1,8 +1,7 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { CliContext } from '../context.ts';
-import { formatDuration } from '../du/words.ts';
-import { ByteRate } from '../export/byte-rate.ts';
-import { formatCount } from '../render.ts';
+import { Rate } from '../rate.ts';
+import { formatCount, formatDuration } from '../render.ts';
 import { WaitLine } from '../wait-line.ts';
 
 /** The line is drawn anew. */
@@ -12,7 +11,7 @@ const redrawMs = 500;
 export class ExportProgress {
   readonly #context: CliContext;
   readonly #line: WaitLine;
-  readonly #rate = new ByteRate();
+  readonly #rate = new Rate();
   #total = { bytes: 0, objects: 0 };
   #bytes = 0;
   #objects = 0;
@@ -47,7 +46,7 @@ export class ExportProgress {
     const nowMs = this.#context.nowMs();
     if (nowMs - this.#shownMs < redrawMs) return;
     this.#shownMs = nowMs;
-    this.#rate.note({ ms: nowMs, bytes: this.#bytes });
+    this.#rate.note({ ms: nowMs, done: this.#bytes });
     this.#line.show(this.#text());
   }
 
@@ -68,12 +67,12 @@ export class ExportProgress {
     return [
       `${(share * 100).toFixed(1)} %`,
       `${formatBytes(this.#bytes)} of ${formatBytes(bytes)}`,
-      ...(perSecond === undefined
-        ? []
-        : [
+      ...(perSecond
+        ? [
             `${formatBytes(Math.round(perSecond))}/s`,
             `${formatDuration(((bytes - this.#bytes) * 1000) / perSecond)} left`,
-          ]),
+          ]
+        : []),
       `${formatCount(this.#objects)} of ${formatCount(objects)} objects`,
     ].join(', ');
   }

@@ -2,9 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { readIfThere, syncFolder, writeDurably } from '../../local/system/durable-file.ts';
-import { removeUnfinished } from '../du/checkpoint-file.ts';
-import { lockFile } from '../du/file-lock.ts';
 import { CliError } from '../errors.ts';
+import { lockFile } from '../file-lock.ts';
 import { differenceOf, type ExportState, type ExportWish, readState, writeState } from './state.ts';
 
 /**
@@ -31,9 +30,8 @@ export class Workspace {
 
   /** @throws {CliError} when another process works with the same file. */
   static async open(file: string): Promise<Workspace> {
-    const release = await lockFile(`${file}.partial`, { doing: 'exports to it' });
+    const release = await lockFile(`${file}.partial`, 'exports to it');
     const workspace = new Workspace(file, release);
-    await removeUnfinished(`${file}.partial`);
     // A process was killed while it copied. That begins anew.
     await rm(workspace.next, { force: true });
     return workspace;

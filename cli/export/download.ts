@@ -3,10 +3,10 @@ import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { type ExportBody, exportSchema } from '../../lambda/http/management/exports/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
-import { formatDuration } from '../du/words.ts';
 import { CliError } from '../errors.ts';
+import { Rate } from '../rate.ts';
+import { formatDuration } from '../render.ts';
 import { WaitLine } from '../wait-line.ts';
-import { ByteRate } from './byte-rate.ts';
 import { type Interrupt, listenForInterrupt } from './interrupt.ts';
 import { exportPath } from './wait-for-export.ts';
 
@@ -143,7 +143,7 @@ class FileError extends Error {
 class PartFile {
   readonly #part: FileHandle;
   readonly #show: { line: WaitLine; context: Pick<CliContext, 'nowMs'>; name: string };
-  readonly #rate = new ByteRate();
+  readonly #rate = new Rate();
   #sizeBytes = 0;
   #shownMs = 0;
   bytes = 0;
@@ -174,7 +174,7 @@ class PartFile {
     const nowMs = this.#show.context.nowMs();
     if (nowMs - this.#shownMs < redrawMs) return;
     this.#shownMs = nowMs;
-    this.#rate.note({ ms: nowMs, bytes: this.bytes });
+    this.#rate.note({ ms: nowMs, done: this.bytes });
     this.#show.line.show(this.#text());
   }
 
@@ -184,11 +184,11 @@ class PartFile {
     if (!line.inPlace) return `${name}: ${Math.floor(share * 10) * 10} %`;
     const { perSecond } = this.#rate;
     const size = `${formatBytes(this.bytes)} of ${formatBytes(this.#sizeBytes)}`;
-    const leftMs = perSecond === undefined ? undefined : ((this.#sizeBytes - this.bytes) * 1000) / perSecond;
+    const leftMs = perSecond ? ((this.#sizeBytes - this.bytes) * 1000) / perSecond : undefined;
     return [
       `${name}: ${(share * 100).toFixed(1)} %`,
       size,
-      ...(perSecond === undefined ? [] : [`${formatBytes(Math.round(perSecond))}/s`]),
+      ...(perSecond ? [`${formatBytes(Math.round(perSecond))}/s`] : []),
       ...(leftMs === undefined ? [] : [`${formatDuration(leftMs)} left`]),
     ].join(', ');
   }

@@ -1,9 +1,16 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { wayTitles } from '../../lambda/domain/export/explain-text.ts';
 import type { ExportBody } from '../../lambda/http/management/exports/schemas.ts';
-import { formatDollars, formatDuration, formatRequests, shellWords } from '../du/words.ts';
 import { printable } from '../printable.ts';
-import { formatAge, formatCount, formatObjects } from '../render.ts';
+import {
+  formatAge,
+  formatCount,
+  formatDollars,
+  formatDuration,
+  formatObjects,
+  formatRequests,
+  shellWords,
+} from '../render.ts';
 import { renderTable } from '../table.ts';
 import type { View } from '../view.ts';
 

@@ -2,10 +2,10 @@ import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { type ExportBody, exportSchema } from '../../lambda/http/management/exports/schemas.ts';
 import type { ApiAnswer, ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
-import { formatDuration } from '../du/words.ts';
 import { CliError } from '../errors.ts';
+import { Rate } from '../rate.ts';
+import { formatDuration } from '../render.ts';
 import { WaitLine } from '../wait-line.ts';
-import { ByteRate } from './byte-rate.ts';
 import { listenForInterrupt } from './interrupt.ts';
 
 const pollMs = 2000;
@@ -29,7 +29,7 @@ export async function waitForExport(
   wait: { job: ExportBody; isQuiet: boolean },
 ): Promise<ApiAnswer<ExportBody>> {
   const line = new WaitLine(context, wait);
-  const rate = new ByteRate();
+  const rate = new Rate();
   const interrupt = listenForInterrupt(context);
   try {
     for (let failures = 0; ; ) {
@@ -43,7 +43,7 @@ export async function waitForExport(
       }
       failures = 0;
       if (!isOpen(answer.body)) return answer;
-      rate.note({ ms: context.nowMs(), bytes: doneBytes(answer.body) });
+      rate.note({ ms: context.nowMs(), done: doneBytes(answer.body) });
       line.show(line.inPlace ? progressText(answer.body, rate) : plainText(answer.body));
       await interrupt.sleep(pollMs);
       if (interrupt.signal.aborted) throw goesOn(answer.body);
@@ -80,21 +80,19 @@ const doneBytes = ({ progress }: ExportBody) =>
   progress.uploadedBytes + progress.copiedBytes + progress.hashedBytes;
 
 /** `copying: 42.0 %, 6.3 GiB copied, 2.1 GiB uploaded of 20 GiB, 500 MiB/s, 12 s left`. */
-function progressText(job: ExportBody, rate: ByteRate): string {
+function progressText(job: ExportBody, rate: Rate): string {
   const { state, progress, plan } = job;
   if (progress.share === null || plan === null) return `${state}: the objects are listed and planned`;
   const { perSecond } = rate;
   const hashed = progress.hashedBytes > 0 ? `${formatBytes(progress.hashedBytes)} hashed, ` : '';
   const done = doneBytes(job);
   const left =
-    perSecond === undefined || progress.share === 0
-      ? undefined
-      : (done * (1 - progress.share)) / progress.share / perSecond;
+    perSecond && progress.share > 0 ? (done * (1 - progress.share)) / progress.share / perSecond : undefined;
   return [
     `${state}: ${(progress.share * 100).toFixed(1)} %`,
     `${hashed}${formatBytes(progress.copiedBytes)} copied, ${formatBytes(progress.uploadedBytes)} uploaded of ` +
       formatBytes(plan.archiveBytes),
-    ...(perSecond === undefined ? [] : [`${formatBytes(Math.round(perSecond))}/s`]),
+    ...(perSecond ? [`${formatBytes(Math.round(perSecond))}/s`] : []),
     ...(left === undefined ? [] : [`${formatDuration(left * 1000)} left`]),
   ].join(', ');
 }

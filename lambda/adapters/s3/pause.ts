@@ -1,4 +1,4 @@
-/** Waits. It ends early, without an error, if it is stopped. */
+/** Waits. It ends early, without an error, if it is stopped or was before. */
 export function pause(ms: number, stop?: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {
@@ -6,7 +6,7 @@ export function pause(ms: number, stop?: AbortSignal | undefined): Promise<void>
       stop?.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, ms);
+    const timer = setTimeout(end, stop?.aborted ? 0 : ms);
     stop?.addEventListener('abort', end, { once: true });
   });
 }

@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { registerDu } from '../../../cli/commands/du.ts';
-import { parseS3Url } from '../../../cli/du/s3-url.ts';
+import { parseS3Url } from '../../../cli/options.ts';
 import { ListedBuckets } from '../../support/listed-buckets.ts';
 import { errorReply, LyingStore } from '../../support/lying-store.ts';
 import { hashNames } from '../../support/round-listing.ts';

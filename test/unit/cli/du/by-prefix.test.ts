@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { folderOf } from '../../../../cli/du/folder-parts.ts';
+import { folderOf } from '../../../../cli/du/folders.ts';
 import { bucketShapes } from '../../../support/bucket-shapes.ts';
 import { ListedBuckets } from '../../../support/listed-buckets.ts';
 import { LyingStore } from '../../../support/lying-store.ts';

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FolderSum, folderOf, foldersOfPart } from '../../../../cli/du/folder-parts.ts';
-import { FolderSums, type KeptFolders } from '../../../../cli/du/folder-sums.ts';
-import type { Folder } from '../../../../cli/du/largest.ts';
+import {
+  type Folder,
+  type FolderSum,
+  FolderSums,
+  folderOf,
+  foldersOfPart,
+  type KeptFolders,
+} from '../../../../cli/du/folders.ts';
 import { compareKeys } from '../../../../lambda/domain/key-order.ts';
 import type { KeyRange } from '../../../../lambda/domain/scan/key-space.ts';
 

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Pace } from '../../../../cli/du/pace.ts';
-import { PacedListing } from '../../../../cli/du/paced-listing.ts';
+import { Pace, PacedListing } from '../../../../cli/du/paced-listing.ts';
 import { StoreAnswerError } from '../../../../lambda/adapters/s3/answers.ts';
 import { translateStoreError } from '../../../../lambda/adapters/s3/errors.ts';
 import type { ListedPage } from '../../../../lambda/ports/object-listing.ts';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { folderOf } from '../../../../cli/du/folder-parts.ts';
+import { folderOf } from '../../../../cli/du/folders.ts';
 import { bucketShapes } from '../../../support/bucket-shapes.ts';
 import { ListedBuckets } from '../../../support/listed-buckets.ts';
 import { LyingStore } from '../../../support/lying-store.ts';

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { link, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
-import { parseJson } from '../../lambda/domain/json.ts';
-import { readIfThere } from '../../local/system/durable-file.ts';
-import { isRunningElsewhere, notedProcessIn, thisProcess } from '../../local/system/running-process.ts';
-import { errorCode } from '../../local/system/startup-error.ts';
-import { CliError } from '../errors.ts';
+import path from 'node:path';
+import { parseJson } from '../lambda/domain/json.ts';
+import { readIfThere, unfinishedSuffix } from '../local/system/durable-file.ts';
+import { isRunningElsewhere, notedProcessIn, thisProcess } from '../local/system/running-process.ts';
+import { errorCode } from '../local/system/startup-error.ts';
+import { CliError } from './errors.ts';
 
 /** The owner of a lock shows so often that it lives. */
 const beatMs = 10_000;
@@ -15,26 +16,35 @@ const silentMaxMs = 60_000;
 const triesMax = 5;
 
 /**
- * Locks a file for this process, by another one beside it. The lock of a process that was killed is replaced at once
- * on the same machine, and on another one after a minute.
+ * Locks a file for this process, by another one beside it, and removes what a killed process has left half written.
+ * The lock of a process that was killed is replaced at once on the same machine, and on another one after a minute.
  *
- * @param options.doing what its holder does with it, for whoever finds it locked.
+ * @param doing what its holder does with it, for whoever finds it locked.
  * @returns what unlocks it.
  * @throws {CliError} when another process holds it.
  */
-export async function lockFile(path: string, options: { doing?: string } = {}): Promise<() => Promise<void>> {
-  const { doing = 'counts with it' } = options;
-  const lockPath = `${path}.lock`;
+export async function lockFile(file: string, doing: string): Promise<() => Promise<void>> {
+  const lockPath = `${file}.lock`;
   const own = `${JSON.stringify({ ...thisProcess(), host: hostname(), id: randomUUID() })}\n`;
+  let holder: string | undefined;
   for (let tries = 0; tries < triesMax; tries += 1) {
-    if (await create(lockPath, own)) return keep(lockPath, own);
+    if (await create(lockPath, own)) {
+      const release = keep(lockPath, own);
+      await removeUnfinished(file).catch(async (error: unknown) => {
+        await release();
+        throw error;
+      });
+      return release;
+    }
     const found = await readIfThere(lockPath);
     if (found === undefined) continue;
-    const holder = await holderOf(lockPath, found);
-    if (holder !== undefined) throw inUse(path, { holder, doing });
+    holder = await holderOf(lockPath, found);
+    if (holder !== undefined) break;
     await takeAway(lockPath, found);
   }
-  throw inUse(path, { holder: 'another process', doing });
+  throw new CliError(`${file} is in use by ${holder ?? 'another process'}, which ${doing}.`, {
+    hint: 'Wait until that one ends, or stop it with Ctrl-C: it saves what it has.',
+  });
 }
 
 /** With its content in one step: a link fails if the name exists. */
@@ -88,8 +98,10 @@ async function takeAway(lockPath: string, stale: string): Promise<void> {
   await rm(aside, { force: true });
 }
 
-function inUse(path: string, { holder, doing }: { holder: string; doing: string }): CliError {
-  return new CliError(`${path} is in use by ${holder}, which ${doing}.`, {
-    hint: 'Wait until that one ends, or stop it with Ctrl-C: it saves what it has.',
-  });
+/** Nobody else writes, because the file is locked. */
+async function removeUnfinished(file: string): Promise<void> {
+  const folder = path.dirname(file);
+  for (const name of await readdir(folder))
+    if (name.startsWith(`${path.basename(file)}.`) && name.endsWith(unfinishedSuffix))
+      await rm(path.join(folder, name), { force: true });
 }

@@ -1,0 +1,217 @@
+import { BucketClient } from '../../lambda/adapters/s3/client.ts';
+import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
+import { systemClock } from '../../lambda/adapters/system/clock.ts';
+import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import type { CountedPart, PathScanInput, ScanRest } from '../../lambda/ports/path-scan.ts';
+import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import { defaultCredentials } from '../default-credentials.ts';
+import type { Checkpoint, ScanIdentity } from './checkpoint.ts';
+import { type FolderResult, FolderSums, foldersOfPart } from './folders.ts';
+import { Pace, PacedListing } from './paced-listing.ts';
+
+export interface DuTarget {
+  readonly scan: ScanIdentity;
+  readonly region: string;
+  readonly strategy: ScanStrategy;
+  /** Most requests at a time. */
+  readonly concurrency: number;
+  /** Most requests a second; undefined: no limit. */
+  readonly rateMax: number | undefined;
+}
+
+type Traffic = Pick<Checkpoint, 'requests' | 'failed' | 'throttled'>;
+
+/** What was counted so far. */
+export interface DuSums extends Traffic, Pick<Checkpoint, 'objects' | 'runs' | 'beganMs' | 'activeMs'> {
+  readonly bytes: bigint;
+  readonly endedMs: number;
+}
+
+/** What `du` found. */
+export interface DuCount extends DuSums {
+  /** undefined: it was not asked for them. */
+  readonly folders: FolderResult | undefined;
+}
+
+/** How far a count is. */
+export interface DuProgress {
+  readonly sums: DuSums;
+  /** Share of the key space that was counted; undefined if that means nothing. */
+  readonly share: number | undefined;
+  /** Requests a second to which the store has slowed the scan down; undefined if it has not. */
+  readonly slowedTo: number | undefined;
+}
+
+/**
+ * Counts everything below a prefix.
+ *
+ * @param input.found what an earlier process saved of the same scan.
+ * @param input.stop ends the count early.
+ * @param input.onBegin called once, before the first request, with what can be saved at any time.
+ * @returns isDone false: it was stopped.
+ * @throws what the store refuses with, or does not answer with.
+ */
+export async function countBelow(input: {
+  target: DuTarget;
+  found: Checkpoint | undefined;
+  stop: AbortSignal;
+  nowMs: () => number;
+  onBegin: (checkpoint: () => Checkpoint | undefined) => void;
+  onProgress: (progress: () => DuProgress) => void;
+}): Promise<{ isDone: boolean; count: DuCount }> {
+  const { target, found, stop, nowMs } = input;
+  let failed = 0;
+  const client = openClient(target, (status) => {
+    if (status >= 500) failed += 1;
+  });
+  const pace = new Pace({ rateMax: target.rateMax });
+  // Attempts are made one by one, so that each waits for its turn.
+  const listing = new PacedListing({ listing: new ScanListing({ client, retry: { attemptsMax: 1 } }), pace });
+  const traffic = () => ({ requests: listing.requests, throttled: listing.throttled, failed });
+  const tally = new Tally({ scan: target.scan, found, traffic, nowMs });
+  const drain = () => listing.drain();
+  stop.addEventListener('abort', drain);
+  const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings });
+  try {
+    const outcome = await scan.scan({
+      prefix: target.scan.prefix,
+      concurrency: target.concurrency,
+      ...beginning(target, found),
+      stop,
+      onBegin: (restOf) => {
+        tally.restOf = restOf;
+        input.onBegin(() => tally.checkpoint());
+      },
+      onPart: (part) => tally.add(part),
+      onPage: ({ share }) => input.onProgress(() => ({ sums: tally.sums, share, slowedTo: pace.slowedTo })),
+    });
+    tally.end();
+    return { isDone: outcome.kind === 'done', count: { ...tally.sums, folders: tally.folders?.result } };
+  } finally {
+    stop.removeEventListener('abort', drain);
+    client.destroy();
+  }
+}
+
+/** The result of a scan that has ended. */
+export function countOf({ bytes, savedMs, folders, scan, rest: _, ...numbers }: Checkpoint): DuCount {
+  return {
+    ...numbers,
+    bytes: BigInt(bytes),
+    endedMs: savedMs,
+    folders:
+      folders === null ? undefined : new FolderSums({ top: scan.folders?.top ?? 0, kept: folders }).result,
+  };
+}
+
+function openClient(target: DuTarget, onAnswer: (status: number) => void): BucketClient {
+  const { scan, region, concurrency } = target;
+  const { bucket, endpoint } = scan;
+  return new BucketClient({
+    bucket,
+    region,
+    ...(endpoint !== null && { endpoint, forcePathStyle: true }),
+    credentials: defaultCredentials(region),
+    socketsMax: concurrency,
+    followsRegion: endpoint === null,
+    onAnswer,
+  });
+}
+
+/** How the scan begins, or goes on: then it knows best itself how many keys to expect. */
+function beginning(
+  { scan, strategy }: DuTarget,
+  found: Checkpoint | undefined,
+): Pick<PathScanInput, 'strategy' | 'resume'> {
+  if (!found?.rest) return { strategy };
+  // The tally has the sums.
+  const none = { storedBytes: 0, objectCount: 0, seen: [], requests: 0 };
+  const { ranges, objectsExpected } = found.rest;
+  const resume = {
+    ...none,
+    prefix: scan.prefix,
+    ranges,
+    objectsExpected,
+    isSequential: scan.order === 'sequential',
+  };
+  return strategy.kind === 'hint' || scan.order !== 'parallel' ? { resume, strategy } : { resume };
+}
+
+interface TallyInput {
+  readonly scan: ScanIdentity;
+  readonly found: Checkpoint | undefined;
+  /** Requests of this process. */
+  readonly traffic: () => Traffic;
+  readonly nowMs: () => number;
+}
+
+/** All that was counted, by this process and those before it. */
+class Tally {
+  readonly folders: FolderSums | undefined;
+  readonly #input: TallyInput;
+  readonly #startedMs: number;
+  #objects: number;
+  #bytes: bigint;
+  #endedMs: number | undefined;
+  /** What the scan would leave now. */
+  restOf: () => ScanRest | undefined = () => undefined;
+
+  constructor(input: TallyInput) {
+    const { scan, found, nowMs } = input;
+    this.#input = input;
+    this.#startedMs = nowMs();
+    this.#objects = found?.objects ?? 0;
+    this.#bytes = BigInt(found?.bytes ?? 0);
+    if (scan.folders !== null) this.folders = new FolderSums({ top: scan.folders.top, kept: found?.folders });
+  }
+
+  /** Adds what was counted of a page: all of it, or nothing if it throws. */
+  add(part: CountedPart): void {
+    const { prefix, folders } = this.#input.scan;
+    if (folders !== null && part.keyCount > 0) {
+      const sums = foldersOfPart(part, { prefix, depth: folders.depth });
+      this.folders?.add(sums, () => this.restOf()?.ranges ?? []);
+    }
+    this.#objects += part.keyCount;
+    this.#bytes += BigInt(part.sizeBytes);
+  }
+
+  /** Nothing is counted any more: what is shown and what is saved have the same time. */
+  end(): void {
+    this.#endedMs ??= this.#input.nowMs();
+  }
+
+  get sums(): DuSums {
+    const { requests, failed, throttled } = this.#input.traffic();
+    const endedMs = this.#endedMs ?? this.#input.nowMs();
+    const before = this.#input.found;
+    return {
+      bytes: this.#bytes,
+      objects: this.#objects,
+      requests: requests + (before?.requests ?? 0),
+      failed: failed + (before?.failed ?? 0),
+      throttled: throttled + (before?.throttled ?? 0),
+      runs: 1 + (before?.runs ?? 0),
+      beganMs: before?.beganMs ?? this.#startedMs,
+      endedMs,
+      activeMs: Math.max(0, endedMs - this.#startedMs) + (before?.activeMs ?? 0),
+    };
+  }
+
+  /** What is to be saved; undefined if that cannot be told any more. */
+  checkpoint(): Checkpoint | undefined {
+    const rest = this.restOf();
+    if (rest === undefined) return undefined;
+    const { bytes, endedMs, ...numbers } = this.sums;
+    const { ranges, objectsExpected } = rest;
+    return {
+      scan: this.#input.scan,
+      ...numbers,
+      savedMs: endedMs,
+      bytes: String(bytes),
+      rest: ranges.length === 0 ? null : { ranges: [...ranges], objectsExpected },
+      folders: this.folders?.keep(ranges) ?? null,
+    };
+  }
+}

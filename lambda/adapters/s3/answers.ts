@@ -67,14 +67,6 @@ export function refusalReader(head: AnswerHead): AnswerReader<never> {
   });
 }
 
-/** Reads why something isn't found. Some stores say so of a key that they should delete: then it's gone. */
-export function missingReader(head: AnswerHead): AnswerReader<void> {
-  return new TextReader(errorBytesMax, (text) => {
-    const said = errorIn(text);
-    if (said.code !== 'NoSuchKey') throw new StoreAnswerError({ status: head.status, ...said, head });
-  });
-}
-
 /** Reads an answer whose body says nothing, unless it is an error: S3 may send one with status 200. */
 export function emptyReader(): AnswerReader<void> {
   return new TextReader(errorBytesMax, (text) => {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../ports/clock.ts';
 import { type ObjectStore, type StoredObject, StoreUnavailableError } from '../../ports/object-store.ts';
-import { emptyReader, MalformedAnswerError, missingReader, StoreAnswerError } from './answers.ts';
+import { emptyReader, MalformedAnswerError, StoreAnswerError } from './answers.ts';
 import { type BucketClient, DeadlineError, type StoreCall } from './client.ts';
 import {
   type DeletedKeys,
@@ -166,11 +166,8 @@ const unknownStatuses: ReadonlySet<number> = new Set([501, 505]);
 /** Of a key, for which a retry doesn't help. */
 const refusedCodes: ReadonlySet<string> = new Set(['AccessDenied', 'AllAccessDisabled', 'MethodNotAllowed']);
 
-function deleteReaderOf(head: AnswerHead): AnswerReader<void> | undefined {
-  const { status } = head;
-  if (status >= 200 && status < 300) return emptyReader();
-  return status === 404 ? missingReader(head) : undefined;
-}
+const deleteReaderOf = ({ status }: AnswerHead) =>
+  status >= 200 && status < 300 ? emptyReader() : undefined;
 
 const bulkReaderOf = ({ status }: AnswerHead) => (status === 200 ? deletedReader() : undefined);
 

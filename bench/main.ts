@@ -1,30 +1,21 @@
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-import { benchRequests } from './requests.ts';
 
 type Bench = (print: (text: string) => void, options: readonly string[]) => Promise<unknown>;
 
+/** docs/bench.md says what each measures, and has the newest results. */
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
-  bodies: async () => (await import('./bodies.ts')).benchBodies,
-  crowd: async () => (await import('./embedded/crowd.ts')).benchCrowd,
+  crowd: async () => (await import('./crowd.ts')).benchCrowd,
   export: async () => (await import('./export/bench-export.ts')).benchExport,
-  'export-workers': async () => (await import('./export/bench-export-workers.ts')).benchExportWorkers,
   functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
-  giant: async () => (await import('./giant/bench-giant.ts')).benchGiant,
-  'giant-workers': async () => (await import('./giant/bench-giant-workers.ts')).benchGiantWorkers,
-  'giant-repo': async () => (await import('./giant/bench-giant-repo.ts')).benchGiantRepo,
-  heads: async () => (await import('./heads/bench-heads.ts')).benchHeads,
-  heavy: async () => (await import('./heavy/bench-heavy.ts')).benchHeavy,
-  neighbour: async () => (await import('./embedded/neighbour.ts')).benchNeighbour,
-  peers: async () => (await import('./scan/bench-peers.ts')).benchPeers,
   push: async () => (await import('./push/bench-push.ts')).benchPush,
-  refresh: async () => (await import('./refresh/bench-refresh.ts')).benchRefresh,
-  requests: async () => benchRequests,
   scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
-  shapes: async () => (await import('./shapes.ts')).benchShapes,
-  shards: async () => (await import('./giant/bench-shards.ts')).benchShards,
-  sign: async () => (await import('./sign.ts')).benchSign,
 };
+
+// The SDK would warn about Node 20 in every process.
+process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 const [name = '', ...options] = process.argv.slice(2);
@@ -33,13 +24,27 @@ if (!bench) {
   process.stderr.write(`Which benchmark? npm run bench -- ${Object.keys(benches).join(' | ')}\n`);
   process.exit(2);
 }
+const command = `npm run bench -- ${[name, ...options].join(' ')}`.trimEnd();
+const run = {
+  command,
+  date: new Date().toISOString().slice(0, 10),
+  commit: commitOf(fileURLToPath(new URL('../', import.meta.url))),
+  machine: `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`,
+};
+print(`${command}\n${run.date}, ${run.commit}, ${run.machine}\n`);
 const result = await bench(print, options);
 const folder = new URL('out/', import.meta.url);
 mkdirSync(folder, { recursive: true });
 const file = new URL(`${name}.json`, folder);
-const machine = { node: process.version, date: new Date().toISOString() };
-writeFileSync(
-  file,
-  `${JSON.stringify({ ...machine, command: `npm run bench -- ${[name, ...options].join(' ')}`, result }, null, 1)}\n`,
-);
+writeFileSync(file, `${JSON.stringify({ ...run, result }, null, 1)}\n`);
 print(`Written to ${fileURLToPath(file)}`);
+
+/** The commit of a checkout. With `+`: something in it is changed. */
+function commitOf(checkout: string): string {
+  try {
+    const args = ['-C', checkout, 'describe', '--always', '--abbrev=8', '--dirty=+', '--exclude=*'];
+    return `commit ${execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()}`;
+  } catch {
+    return 'no commit';
+  }
+}

@@ -132,7 +132,7 @@ const { memoryMb } = parseStageSettings('prod', {});
 /** Assumed: what Lambda, the function and the API log for one run. */
 const logGb = 1200 / 1e9;
 
-export const runMs = ({ waitMs, objects }: Operation) => assumedMs.run + waitMs + objects * assumedMs.object;
+const runMs = ({ waitMs, objects }: Operation) => assumedMs.run + waitMs + objects * assumedMs.object;
 
 /** Dollars for one operation. */
 export function costOf(operation: Operation, store: StoreName): Cost {

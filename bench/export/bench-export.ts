@@ -1,146 +1,124 @@
-import { cloudPrices, r2Prices, s3Prices } from '../../cost/prices.ts';
-import { formatDollars, formatNumber, formatTable } from '../../cost/tables.ts';
-import { type Explained, type ExportPrices, explainExport } from '../../lambda/domain/export/explain.ts';
-import { quickestSettings } from '../../lambda/domain/export/plan-settings.ts';
-import { r2Limits, s3Limits } from '../../lambda/domain/export/store-limits.ts';
-import { Child } from '../child/child.ts';
-import { mean } from '../statistics.ts';
-import { benchInput, percentAsGiven, throughOf } from './measure.ts';
-import { makeObjects, type ObjectSet, objectSets } from './object-sets.ts';
-import type { Planning, PlanProcess } from './plan-process.ts';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { formatNumber, formatTable } from '../../cost/tables.ts';
+import { ArchiveClient } from '../../lambda/adapters/s3-archive/archive-client.ts';
+import { S3ArchiveStore } from '../../lambda/adapters/s3-archive/archive-store.ts';
+import { type ExportStoreKind, exportStoreKinds } from '../../lambda/domain/export/export-settings.ts';
+import { mapLimited } from '../../lambda/use-cases/map-limited.ts';
+import { challenge } from '../../test/support/object-sets.ts';
+import { Random } from '../../test/support/random.ts';
+import { bundle, Child } from '../processes.ts';
+import { digits } from '../statistics.ts';
+import { bucket, credentials, region, startStore, storeName } from '../store.ts';
+import type { ExportApi, Exported } from './workers.ts';
 
-type Print = (text: string) => void;
+/** A worker of 1 GB in Lambda, and what a request to S3, to DynamoDB and to SQS takes: assumed. */
+const real = { bytesPerSecond: 75e6, requestMs: 100, recordMs: 10, queueMs: 20 };
+const tenant = 'large';
 
-const mebibyte = 1024 ** 2;
-const seeds = Array.from({ length: 10 }, (_, index) => index + 1);
-const objectsInSet = 3000;
-const cellsMiB = [5, 8, 16, 64];
-
-/** How much of an archive goes through workers, what that costs beside streaming, and what it takes to plan it. */
-export async function benchExport(print: Print): Promise<unknown> {
-  const through = objectSets.map((set) => measureSet(set));
-  printThrough(print, through);
-  const ways = printWays(print);
-  const planning = await measurePlanning(print);
-  return { through, ways, planning };
-}
-
-function measureSet(set: ObjectSet) {
-  const lists = seeds.map((seed) => makeObjects(set, { count: objectsInSet, seed }));
-  const meansOf = (settings: Parameters<typeof throughOf>[1]) => {
-    const measured = lists.map((objects) => throughOf(objects, settings));
-    return {
-      percent: mean(measured.map(({ percent }) => percent)),
-      boundPercent: mean(measured.map(({ boundPercent }) => boundPercent)),
-    };
-  };
-  return {
-    name: set.name,
-    free: meansOf(quickestSettings(s3Limits)),
-    grids: cellsMiB.map((cellMiB) => {
-      const cellBytes = cellMiB * mebibyte;
-      const asGiven = mean(lists.map((objects) => percentAsGiven(objects, cellBytes)));
-      return { cellMiB, asGiven, ...meansOf({ ...quickestSettings(r2Limits), cellBytes }) };
-    }),
-  };
-}
-
-function printThrough(print: Print, measured: readonly ReturnType<typeof measureSet>[]): void {
-  const percent = (value: number) => value.toFixed(value < 99.95 ? 2 : 0);
-  const rows = measured.flatMap(({ name, free, grids }) => [
-    [name, 'free parts', '', percent(free.percent), percent(free.boundPercent)],
-    ...grids.map((grid) => [
-      '',
-      `grid of ${grid.cellMiB} MiB`,
-      percent(grid.asGiven),
-      percent(grid.percent),
-      percent(grid.boundPercent),
-    ]),
-  ]);
-  const header = ['% through workers', 'parts', 'as listed', 'ordered', 'bound'];
-  print(`${formatTable(header, rows)}\n`);
-}
-
-/** A worker of 1 GB in Lambda: 600 Mbit/s. The time of a request is an assumption. */
-const pace = { workers: 16, bytesPerSecond: 75e6, requestSeconds: 0.1, requestsAtOnce: 64 };
-const workerSecond = cloudPrices.lambdaGbSecondArm64;
-const stores: readonly { name: string; limits: typeof s3Limits; prices: ExportPrices }[] = [
-  {
-    name: 'S3',
-    limits: s3Limits,
-    prices: { write: s3Prices.putOrList, read: s3Prices.getOrHead, gbToStore: 0, workerSecond },
-  },
-  {
-    name: 'R2',
-    limits: r2Limits,
-    // What leaves Lambda for a store outside is billed as bytes to the internet.
-    prices: {
-      write: r2Prices.putOrList,
-      read: r2Prices.getOrHead,
-      gbToStore: s3Prices.gbToInternet,
-      workerSecond,
+/**
+ * One export by several workers over versitygw, each with a bandwidth and waits of its own. A machine has fewer cores than
+ * workers, so all of that is slowed down: then bandwidth and waits are what takes time, as in Lambda.
+ *
+ * Options: `--objects=N` (600) of 2 to 8 MB, `--workers=N,…` (8,4,2,1), `--slowdown=N` (10; 0: without the model, at full
+ * speed), `--kind=s3|r2|grid|stream` (s3): how the store copies parts.
+ */
+export async function benchExport(
+  print: (text: string) => void,
+  options: readonly string[],
+): Promise<unknown> {
+  const { values } = parseArgs({
+    args: [...options],
+    options: {
+      objects: { type: 'string', default: '600' },
+      workers: { type: 'string', default: '8,4,2,1' },
+      slowdown: { type: 'string', default: '10' },
+      kind: { type: 'string', default: 's3' },
     },
-  },
-];
-
-const megabyte = 1e6;
-const cases = [
-  { count: 3000, megabytes: 5, spread: 0.2 },
-  { count: 1_000_000, megabytes: 0.1, spread: 0 },
-  { count: 10_000, megabytes: 70, spread: 0.2 },
-  { count: 100, megabytes: 2000, spread: 0.2 },
-];
-
-function printWays(print: Print) {
-  const explained = cases.flatMap(({ count, megabytes, spread }) => {
-    const sizes: ObjectSet = {
-      name: `${formatNumber(count)} × ${megabytes} MB`,
-      sizeOf: (random) => Math.round(megabytes * megabyte * (1 + spread * (2 * random.next() - 1))),
-    };
-    const objects = makeObjects(sizes, { count, seed: 1 });
-    return stores.map(({ name, limits, prices }) => {
-      const ways = explainExport({ objects, ...benchInput }, quickestSettings(limits), { prices, pace });
-      return { name: `${name} ${sizes.name}`, ways };
-    });
   });
-  const rows = explained.flatMap(({ name, ways }) => ways.map((way) => [name, ...cellsOf(way)]));
-  print(
-    `${formatTable(['16 workers', 'way', '% through', 'requests', 'dollars', 'worker s', 'seconds'], rows)}\n`,
-  );
-  return explained;
-}
-
-function cellsOf(way: Explained): string[] {
-  if (way.kind !== 'possible') return [way.way, '–', '–', '–', '–', '–'];
-  return [
-    way.way,
-    ((100 * way.throughBytes) / way.archiveBytes).toFixed(1),
-    formatNumber(way.requests),
-    formatDollars(way.dollars),
-    formatNumber(Math.round(way.seconds * pace.workers)),
-    formatNumber(way.seconds),
-  ];
-}
-
-async function measurePlanning(print: Print) {
-  const runs: (Planning & { count: number; store: string; round: string })[] = [];
-  for (const store of ['s3', 'r2'] as const) {
-    for (const { count, rounds, round } of [
-      { count: objectsInSet, rounds: 1, round: 'first' },
-      { count: objectsInSet, rounds: 10, round: 'tenth' },
-      { count: 1_000_000, rounds: 1, round: 'first' },
-    ]) {
-      const child: PlanProcess = await Child.fork(new URL('plan-process.ts', import.meta.url));
-      runs.push({ store, count, round, ...(await child.call('plan', { count, store, rounds })) });
-      await child.end();
-    }
+  const kind = exportStoreKinds.find((each) => each === values.kind);
+  if (kind === undefined) throw new Error(`--kind takes ${exportStoreKinds.join(', ')}.`);
+  const slowdown = Number(values.slowdown);
+  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-export-'));
+  const store = await startStore(folder);
+  try {
+    const place = { endpoint: `http://127.0.0.1:${store.port}`, bucket, region };
+    await putObjects(place, Number(values.objects));
+    const program = await bundle(new URL('workers.ts', import.meta.url));
+    const rows: (Exported & { workers: number })[] = [];
+    for (const workers of values.workers.split(',').map(Number))
+      rows.push({ workers, ...(await measure(program, { place, kind, workers, slowdown })) });
+    print(`${formatNumber(Number(values.objects))} objects on ${storeName()}, ${kind}, slowdown ${slowdown}`);
+    print(`${tableOf(rows, slowdown)}\n`);
+    return { kind, slowdown, rows };
+  } finally {
+    await store.stop();
+    rmSync(folder, { recursive: true, force: true });
   }
-  const rows = runs.map(({ store, count, round, wallMs, cpuMs, peakMb, listMb }) => [
-    store === 's3' ? 'free parts' : 'grid of 5 MiB',
-    formatNumber(count),
-    round,
-    ...[cpuMs, wallMs, listMb, peakMb].map((value) => formatNumber(Math.round(value))),
+}
+
+interface Place {
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+}
+
+async function putObjects(place: Place, count: number): Promise<void> {
+  const client = new ArchiveClient({ ...place, forcePathStyle: true, credentials: async () => credentials });
+  const archives = new S3ArchiveStore({ client });
+  const [random, filler] = [new Random(1), randomBytes(8_000_000)];
+  const sizes = Array.from({ length: count }, () => challenge.sizeOf(random));
+  await mapLimited([...sizes.entries()], 16, async ([index, sizeBytes]) => {
+    const oid = createHash('sha256').update(String(index)).digest('hex');
+    await archives.put(`${tenant}/app/${oid}`, filler.subarray(0, sizeBytes));
+  });
+  client.destroy();
+}
+
+async function measure(
+  program: string,
+  input: { place: Place; kind: ExportStoreKind; workers: number; slowdown: number },
+): Promise<Exported> {
+  const { place, slowdown, ...run } = input;
+  const child = await Child.fork<ExportApi>(program);
+  const network = {
+    // JSON has no infinity.
+    bytesPerSecond: slowdown === 0 ? 1e15 : real.bytesPerSecond / slowdown,
+    requestMs: real.requestMs * slowdown,
+    recordMs: real.recordMs * slowdown,
+    queueMs: real.queueMs * slowdown,
+  };
+  const exported = await child.call('export', { ...run, store: place, credentials, tenant, network });
+  await child.end();
+  return exported;
+}
+
+function tableOf(rows: readonly (Exported & { workers: number })[], slowdown: number): string {
+  const one = rows.find(({ workers }) => workers === 1);
+  const cells = rows.map(({ workers, units, archiveBytes, throughBytes, seconds, cpuSeconds, peakMb }) => [
+    String(workers),
+    String(units),
+    formatNumber(Math.round(archiveBytes / 1e6)),
+    formatNumber(Math.round(throughBytes / 1e6)),
+    digits(seconds),
+    slowdown === 0 ? '' : digits(seconds / slowdown),
+    one ? digits((seconds * workers) / one.seconds) : '',
+    digits(cpuSeconds),
+    formatNumber(Math.round(peakMb)),
   ]);
-  print(`${formatTable(['planning', 'objects', 'plan', 'CPU ms', 'wall ms', 'list MB', 'peak MB'], rows)}\n`);
-  return runs;
+  const header = [
+    'workers',
+    'units',
+    'MB',
+    'through',
+    's here',
+    's',
+    '÷ (one ÷ workers)',
+    'CPU s',
+    'peak MB',
+  ];
+  return formatTable(header, cells);
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ArchiveStore } from '../../lambda/ports/archive-store.ts';
 
-/** Bytes in one direction, one after the other. */
+/** Bytes in one direction, one call after the other. */
 class Bandwidth {
   readonly #bytesPerMs: number;
   #freeAtMs = 0;
@@ -18,14 +18,18 @@ class Bandwidth {
   }
 }
 
+/** What a worker's way to the store does. */
+export interface Network {
+  /** In each direction. */
+  readonly bytesPerSecond: number;
+  readonly requestMs: number;
+}
+
 /**
  * A store that is far away: each request, or page, takes a while, and bytes pass at a limited speed in each direction.
  * What the store itself takes comes on top.
  */
-export function slowStore(
-  store: ArchiveStore,
-  { bytesPerSecond, requestMs }: { bytesPerSecond: number; requestMs: number },
-): ArchiveStore {
+export function slowStore(store: ArchiveStore, { bytesPerSecond, requestMs }: Network): ArchiveStore {
   const down = new Bandwidth(bytesPerSecond);
   const up = new Bandwidth(bytesPerSecond);
   async function after<T>(call: Promise<T>): Promise<T> {

@@ -1,89 +1,167 @@
+import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { createServer } from 'node:https';
+import { json } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
+import { listenOnLoopback } from '../../local/system/loopback-server.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable } from '../../local/table/table.ts';
-import { serve } from '../child/serve.ts';
-import { BackendServer } from './backend-server.ts';
-import { countedNow, reset, type Standing, seedOnce } from './seed.ts';
+import { ListServer } from '../list-server/server.ts';
+import { serve } from '../serve.ts';
+import { countedNow, resetTable, type Standing } from './seed.ts';
+import { adminToken, isStored, repo, storedBytes, tenant } from './world.ts';
 
-/** What calls have left behind. */
-export interface Seen {
-  readonly counted: { readonly objectCount: number; readonly countedAtMs: number } | null;
-  /** Messages that the queue received since the last reset. */
-  readonly messages: number;
-}
+/** Time to the first byte of each service. The table's own work comes on top. */
+const latenciesMs = { table: 5, queue: 8, secret: 20, head: 20, list: 100 } as const;
 
-const client = new LocalTable(new MemoryStore());
+const table = new LocalTable(new MemoryStore());
+const list = new ListServer();
+list.latencyMs = latenciesMs.list;
 
-/** Answers DynamoDB's protocol from a table in memory. */
-async function answerTable(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const operation = String(request.headers['x-amz-target']).split('.')[1];
-  try {
-    const output = await client.send(
-      operation as 'GetItem',
-      inner(JSON.parse(await text(request)), unmarshall),
-    );
-    response.writeHead(200).end(JSON.stringify(inner(output, marshall)));
-  } catch (error) {
-    if (!(error instanceof AwsServiceError)) throw error;
-    const { code, message, status } = error;
-    response.writeHead(status ?? 400).end(JSON.stringify({ __type: `dynamodb#${code}`, message }));
+/**
+ * All services that a function calls, on one port with TLS. The header that names an operation distinguishes them; S3
+ * has none.
+ */
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const [service = '', operation = ''] = String(request.headers['x-amz-target'] ?? '').split('.');
+  if (service.startsWith('DynamoDB')) {
+    await sleep(latenciesMs.table);
+    await answerTable(operation, request, response);
+  } else if (service === 'AmazonSQS') {
+    const sent = send(operation, (await json(request)) as SendBody);
+    await sleep(latenciesMs.queue);
+    answerJson(response, sent);
+  } else if (service === 'secretsmanager') {
+    await sleep(latenciesMs.secret);
+    answerJson(response, { Name: 'admin', SecretString: adminToken });
+  } else if (request.method === 'HEAD') {
+    await sleep(latenciesMs.head);
+    answerHead((request.url ?? '').split('/').at(-1) ?? '', response);
+  } else if (request.url?.includes('delimiter=')) {
+    await sleep(latenciesMs.list);
+    response.writeHead(200, { 'content-type': 'application/xml' }).end(folders);
+  } else {
+    await list.answer(request, response);
   }
 }
 
-const items = new Set([
-  'Key',
-  'Item',
-  'Attributes',
-  'ExclusiveStartKey',
-  'LastEvaluatedKey',
-  'ExpressionAttributeValues',
-]);
-
-/** The members of an input or an output, with another form of the items in it. */
-function inner(members: object, convert: (item: never) => object): never {
-  const entries = Object.entries(members).map(([name, value]) => {
-    if (value === undefined) return [name, value];
-    if (items.has(name)) return [name, convert(value as never)];
-    if (name === 'Items' || name === 'Keys') return [name, value.map(convert)];
-    if (name === 'Responses')
-      return [
-        name,
-        Object.fromEntries(
-          Object.entries(value).map(([table, all]) => [table, (all as never[]).map(convert)]),
-        ),
-      ];
-    if (name === 'RequestItems' || name === 'UnprocessedKeys')
-      return [
-        name,
-        Object.fromEntries(
-          Object.entries(value).map(([table, asked]) => [table, inner(asked as object, convert)]),
-        ),
-      ];
-    return [name, value];
-  });
-  return Object.fromEntries(entries) as never;
+function answerJson(response: ServerResponse, body: object, status = 200): void {
+  const headers = { 'content-type': 'application/x-amz-json-1.0', 'x-amzn-requestid': 'R1' };
+  response.writeHead(status, headers).end(JSON.stringify(body));
 }
 
-let server: BackendServer | undefined;
+/** DynamoDB's protocol, from a table in memory. */
+async function answerTable(
+  operation: string,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const input = withItems((await json(request)) as object, unmarshall);
+    const output = await table.send(operation as 'GetItem', input as never);
+    answerJson(response, withItems(output, marshall));
+  } catch (error) {
+    if (!(error instanceof AwsServiceError)) throw error;
+    const { code, message, status } = error;
+    answerJson(response, { __type: `dynamodb#${code}`, message }, status ?? 400);
+  }
+}
 
-const api = {
-  /** Seeds the table and starts the server. @returns its port. */
-  begin: async (tls: { key: string; cert: string }): Promise<number> => {
-    await seedOnce(client);
-    server = new BackendServer({ tls, table: (request, response) => void answerTable(request, response) });
-    return server.listen();
-  },
-  reset: async (standing: Standing): Promise<void> => {
-    server?.prepare(standing.objects);
-    await reset(client, standing);
-    if (server) server.messages = 0;
-  },
-  look: async (): Promise<Seen> => ({ counted: await countedNow(client), messages: server?.messages ?? 0 }),
+/** Where the members of an input or an output have items: one, a list, or by the name of a table. */
+const itemPaths: Readonly<Record<string, 'item' | 'items' | 'items by table' | 'requests by table'>> = {
+  Key: 'item',
+  Item: 'item',
+  Attributes: 'item',
+  ExclusiveStartKey: 'item',
+  LastEvaluatedKey: 'item',
+  ExpressionAttributeValues: 'item',
+  Items: 'items',
+  Keys: 'items',
+  Responses: 'items by table',
+  RequestItems: 'requests by table',
+  UnprocessedKeys: 'requests by table',
 };
 
+/** The members of an input or an output, with another form of the items in it. */
+function withItems(members: object, convert: (item: never) => object): object {
+  const mapValues = (value: object, map: (inner: never) => unknown) =>
+    Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, map(inner as never)]));
+  const converted = Object.entries(members).map(([name, value]) => {
+    if (value === undefined) return [name, value];
+    switch (itemPaths[name]) {
+      case 'item':
+        return [name, convert(value as never)];
+      case 'items':
+        return [name, value.map(convert)];
+      case 'items by table':
+        return [name, mapValues(value, (items: never[]) => items.map(convert))];
+      case 'requests by table':
+        return [name, mapValues(value, (asked: object) => withItems(asked, convert))];
+      default:
+        return [name, value];
+    }
+  });
+  return Object.fromEntries(converted);
+}
+
+interface SendBody {
+  readonly Id?: string;
+  readonly MessageBody?: string;
+  readonly Entries?: readonly SendBody[];
+}
+
+/** SendMessage or SendMessageBatch. The SDK checks the hash of each message in the response. */
+function send(operation: string, body: SendBody): object {
+  const entries = operation === 'SendMessageBatch' ? (body.Entries ?? []) : [body];
+  const taken = entries.map(({ Id, MessageBody = '' }) => ({
+    ...(Id !== undefined && { Id }),
+    MessageId: 'message',
+    MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex'),
+    SequenceNumber: '1',
+  }));
+  return operation === 'SendMessageBatch' ? { Successful: taken, Failed: [] } : (taken[0] ?? {});
+}
+
+function answerHead(oid: string, response: ServerResponse): void {
+  if (!isStored(oid)) {
+    // Like S3. Without either header, Node's client would not use the connection again.
+    response.writeHead(404, { 'content-type': 'application/xml', 'transfer-encoding': 'chunked' }).end();
+    return;
+  }
+  response.writeHead(200, {
+    'content-length': storedBytes,
+    'content-type': 'binary/octet-stream',
+    etag: `"${oid.slice(0, 32)}"`,
+    'last-modified': 'Sun, 01 Nov 2026 10:00:00 GMT',
+    'x-amz-checksum-sha256': Buffer.from(oid, 'hex').toString('base64'),
+    'x-amz-checksum-type': 'FULL_OBJECT',
+    'x-amz-server-side-encryption': 'AES256',
+  });
+  response.end();
+}
+
+/** The response to a LIST of the tenant with a delimiter: its one repo. */
+const folders =
+  '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">' +
+  `<Name>bucket</Name><Prefix>${tenant}/</Prefix><KeyCount>1</KeyCount><MaxKeys>1000</MaxKeys><Delimiter>/</Delimiter>` +
+  `<IsTruncated>false</IsTruncated><CommonPrefixes><Prefix>${tenant}/${repo}/</Prefix></CommonPrefixes></ListBucketResult>`;
+
+const api = {
+  /** @returns the port. */
+  listen: (tls: { key: string; cert: string }): Promise<number> => {
+    const server = createServer({ ...tls, keepAliveTimeout: 60_000 }, (request, response) => {
+      void answer(request, response);
+    });
+    return listenOnLoopback(server, { port: 0, usedBy: 'the backend' });
+  },
+  reset: (standing: Standing): Promise<void> => resetTable(table, standing),
+  /** The last count of the tenant. */
+  counted: () => countedNow(table),
+};
+
+/** Table, store, queue and secrets in their own process, so that their work isn't measured. */
 export type BackendApi = typeof api;
 
 serve(api);

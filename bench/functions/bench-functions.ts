@@ -1,129 +1,257 @@
-import { execFileSync } from 'node:child_process';
-import { cpus } from 'node:os';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { formatNumber, formatTable } from '../../cost/tables.ts';
-import type { FunctionName } from '../../lambda/routes.ts';
-import { BackendProcess } from './backend-process.ts';
-import { latenciesMs } from './backend-server.ts';
-import { type Bundle, bundleFunctions } from './bundles.ts';
-import { cases } from './cases.ts';
-import { type Choice, chooseMemory, rule } from './choose-memory.ts';
-import { buildRunner } from './function-process.ts';
-import {
-  type MeasuredStart,
-  type MeasuredWork,
-  measureStart,
-  measureWork,
-  type Plan,
-  periodMs,
-} from './measure.ts';
+import { bundle, Child, makeCertificate } from '../processes.ts';
+import { digits, medianOf, medianRatio, orderOfRound } from '../statistics.ts';
+import type { BackendApi } from './backend.ts';
+import { type Case, cases } from './cases.ts';
+import type { FunctionApi, Invoked, Start } from './run-function.ts';
 
 type Print = (text: string) => void;
 
-const memorySizesMb = [128, 256, 512, 1024, 1769] as const;
+interface Plan {
+  /** The Node that runs the functions, and the program that loads a bundle. */
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly backend: Child<BackendApi>;
+}
 
-/** The options of the benchmark's command line. */
-function parsed(options: readonly string[]) {
+/** A function as a checkout would deploy it. */
+interface Deployed {
+  readonly function: string;
+  readonly checkout: 'this' | 'before';
+  /** The ES module. */
+  readonly file: string;
+  /** The environment variables that the stack gives it. What only AWS knows is `-`. */
+  readonly variables: Readonly<Record<string, string>>;
+}
+
+/**
+ * Size, start and work of each function as it is deployed.
+ *
+ * Options: `--node=PATH` (the Node that runs the functions), `--only=lfsBatch,reconcile`, `--starts=N` (9),
+ * `--processes=N` (2) of `--warm-calls=N` (4) each for each kind of work, `--before=FOLDER`: another checkout, with its
+ * packages, whose functions take turns with these.
+ */
+export async function benchFunctions(print: Print, options: readonly string[]): Promise<unknown> {
   const { values } = parseArgs({
     args: [...options],
     options: {
       node: { type: 'string', default: process.execPath },
       only: { type: 'string' },
-      memory: { type: 'string', default: memorySizesMb.join(',') },
+      starts: { type: 'string', default: '9' },
       processes: { type: 'string', default: '2' },
       'warm-calls': { type: 'string', default: '4' },
-      starts: { type: 'string', default: '9' },
+      before: { type: 'string' },
     },
   });
+  const { node, before } = values;
+  const only = values.only?.split(',');
+  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-functions-'));
+  const backend: Plan['backend'] = await Child.fork(new URL('backend.ts', import.meta.url));
+  try {
+    const { file: certificateFile, ...tls } = makeCertificate(folder);
+    const endpoint = `https://127.0.0.1:${await backend.call('listen', tls)}`;
+    const program = await bundle(new URL('run-function.ts', import.meta.url));
+    const environment = environmentWith({ endpoint, certificateFile });
+    const plan: Plan = { command: [node, program], environment, backend };
+    const root = fileURLToPath(new URL('../../', import.meta.url));
+    const all = [
+      ...deployedFrom(root, { checkout: 'this', folder }),
+      ...(before === undefined ? [] : deployedFrom(before, { checkout: 'before', folder })),
+    ].filter((each) => only?.includes(each.function) ?? true);
+    print(`The functions run on Node ${execFileSync(node, ['--version'], { encoding: 'utf8' })}`);
+    const starts: MeasuredStart[] = [];
+    const works: MeasuredWork[] = [];
+    for (const name of new Set(all.map((each) => each.function))) {
+      const found = all.filter((each) => each.function === name);
+      starts.push(...(await measureStarts(plan, found, Number(values.starts))));
+    }
+    printStarts(print, starts);
+    for (const work of cases) {
+      const found = all.filter((each) => each.function === work.function);
+      const counts = { processes: Number(values.processes), warmCalls: Number(values['warm-calls']) };
+      works.push(...(await measureWork(plan, { found, work, ...counts })));
+    }
+    printWork(print, works);
+    return { starts, works };
+  } finally {
+    await backend.end();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Synthesizes a checkout, as `cdk` does. The assets are what a deployment would upload. */
+function deployedFrom(
+  root: string,
+  { checkout, folder }: { checkout: Deployed['checkout']; folder: string },
+): Deployed[] {
+  const { context } = JSON.parse(readFileSync(join(root, 'cdk.json'), 'utf8'));
+  const out = join(folder, checkout);
+  const env = {
+    PATH: process.env['PATH'],
+    CDK_OUTDIR: out,
+    CDK_CONTEXT_JSON: JSON.stringify({ ...context, stage: 'prod', 'aws:cdk:enable-asset-metadata': true }),
+  };
+  execFileSync(process.execPath, ['--import', 'tsx', 'bin/app.ts'], { cwd: root, env, stdio: 'pipe' });
+  const { Resources } = JSON.parse(readFileSync(join(out, 'lfs-quota-prod.template.json'), 'utf8'));
+  return Object.entries(Resources as Readonly<Record<string, Resource>>).flatMap(
+    ([id, { Metadata, Properties }]) => {
+      const name = /^Functions(\w+?)Function[0-9A-F]{8}$/.exec(id)?.[1];
+      const asset = Metadata?.['aws:asset:path'];
+      if (!name || !asset) return [];
+      const all = Object.entries(Properties.Environment?.Variables ?? {});
+      const variables = Object.fromEntries(
+        all.map(([key, value]) => [key, typeof value === 'string' ? value : '-']),
+      );
+      return [{ function: name, checkout, file: join(out, asset, 'index.mjs'), variables }];
+    },
+  );
+}
+
+/** The part of a template's resource that matters here. */
+interface Resource {
+  readonly Metadata?: Readonly<Record<string, string>>;
+  readonly Properties: { readonly Environment?: { readonly Variables: Readonly<Record<string, unknown>> } };
+}
+
+/** The environment of every function, with the backend instead of AWS. */
+function environmentWith({ endpoint, certificateFile }: { endpoint: string; certificateFile: string }) {
   return {
-    node: values.node,
-    only: values.only?.split(','),
-    memory: values.memory.split(',').map(Number),
-    processes: Number(values.processes),
-    warmCalls: Number(values['warm-calls']),
-    starts: Number(values.starts),
+    // Nothing else of this process's environment: it could change what is measured.
+    PATH: process.env['PATH'] ?? '',
+    AWS_REGION: 'us-east-1',
+    AWS_ACCESS_KEY_ID: 'ASIABENCH',
+    AWS_SECRET_ACCESS_KEY: 'bench',
+    AWS_SESSION_TOKEN: 'token'.repeat(160),
+    AWS_ENDPOINT_URL: endpoint,
+    NODE_EXTRA_CA_CERTS: certificateFile,
+    LFS_QUOTA_TABLE: 'lfs-quota',
+    LFS_QUOTA_S3_REGION: 'us-east-1',
+    LFS_QUOTA_S3_ENDPOINT: endpoint,
+    LFS_QUOTA_QUEUE_URL: `${endpoint}/reconcile.fifo`,
+    LFS_QUOTA_WEBHOOK_QUEUE_URL: `${endpoint}/webhooks`,
+    LFS_QUOTA_GAUGED_QUEUES: '{}',
+    LFS_QUOTA_ADMIN_SECRET_ARN: 'admin',
   };
 }
 
-/**
- * Measures size, start and work of each function as it is deployed, and chooses its memory.
- *
- * Options: `--node=PATH` (the Node that runs the functions), `--only=lfsBatch,reconcile`, `--memory=512,1024`,
- * `--starts=N`, `--processes=N`, `--warm-calls=N`.
- */
-export async function benchFunctions(print: Print, options: readonly string[]): Promise<unknown> {
-  const { node, only, memory, processes, warmCalls, starts: startsEach } = parsed(options);
-  await buildRunner();
-  const bundles = bundleFunctions();
-  const backend = await BackendProcess.start();
-  try {
-    const chosen = bundles.all.filter(({ name }) => only === undefined || only.includes(name));
-    const bundleOf = (name: FunctionName) => bundles.all.find((bundle) => bundle.name === name)?.file ?? '';
-    const plan: Plan = { node, bundleOf, backend, processes, warmCalls };
-    const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
-    print(`${cpus().length} cores, ${cpus()[0]?.model}; the functions run on Node ${version}\n`);
-    const starts: MeasuredStart[] = [];
-    for (const { name } of chosen) starts.push(await measureStart(plan, { name, processes: startsEach }));
-    printStarts(print, { bundles: chosen, starts });
-    const measured: MeasuredWork[] = [];
-    for (const work of cases.filter((each) => chosen.some(({ name }) => name === each.function))) {
-      for (const memoryMb of memory) {
-        const row = await measureWork(plan, work, memoryMb);
-        if (row) measured.push(row);
-        else print(`${work.function}: ${work.name} did not survive with ${memoryMb} MB.\n`);
-      }
-    }
-    printWork(print, measured);
-    const choices = chosen.flatMap(({ name }) => chooseMemory(name, measured) ?? []);
-    printChoices(print, choices);
-    const sizes = chosen.map(({ file: _, ...size }) => size);
-    return { functionsNode: version, latenciesMs, periodMs, rule, sizes, starts, measured, choices };
-  } finally {
-    await backend.end();
-    bundles.remove();
-  }
+type FunctionProcess = Child<FunctionApi, Start>;
+
+function start(plan: Plan, one: Deployed, objects = 0): Promise<FunctionProcess> {
+  const [node = '', program = ''] = plan.command;
+  const env = {
+    ...one.variables,
+    ...plan.environment,
+    AWS_LAMBDA_FUNCTION_NAME: one.function,
+    LFS_QUOTA_BUCKET: `n${objects}`,
+  };
+  return Child.of(spawn(node, [program, one.file], { env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }));
 }
 
-function printStarts(
-  print: Print,
-  { bundles, starts }: { bundles: readonly Bundle[]; starts: readonly MeasuredStart[] },
-): void {
-  const rows = bundles.map(({ name, bytes, gzippedBytes, mapBytes }) => {
-    const start = starts.find((each) => each.function === name);
-    const times = [start?.nodeMs, start?.loadMs, start?.composeMs, start?.prepareMs, start?.totalMs];
+interface MeasuredStart extends Deployed {
+  readonly starts: readonly Start[];
+}
+
+/** Fresh processes of one function, of all checkouts in turns. */
+async function measureStarts(
+  plan: Plan,
+  found: readonly Deployed[],
+  processes: number,
+): Promise<MeasuredStart[]> {
+  const measured = found.map((each) => ({ ...each, starts: [] as Start[] }));
+  for (let round = 0; round < processes; round += 1) {
+    for (const one of orderOfRound(measured, round)) {
+      const child = await start(plan, one);
+      one.starts.push(child.ready);
+      await child.end();
+    }
+  }
+  return measured;
+}
+
+interface MeasuredWork extends Deployed {
+  readonly case: string;
+  /** The first call of each process, and the others. */
+  readonly first: readonly Invoked[];
+  readonly warm: readonly Invoked[];
+}
+
+async function measureWork(
+  plan: Plan,
+  input: { found: readonly Deployed[]; work: Case; processes: number; warmCalls: number },
+): Promise<MeasuredWork[]> {
+  const { found, work, processes, warmCalls } = input;
+  const measured = found.map((each) => ({
+    ...each,
+    case: work.name,
+    first: [] as Invoked[],
+    warm: [] as Invoked[],
+  }));
+  for (let round = 0; round < processes; round += 1) {
+    for (const one of orderOfRound(measured, round)) {
+      const child = await start(plan, one, work.standing.objects);
+      one.first.push(await callOnce(plan, work, child));
+      for (let call = 0; call < warmCalls; call += 1) one.warm.push(await callOnce(plan, work, child));
+      await child.end();
+    }
+  }
+  return measured;
+}
+
+let callsSoFar = 0;
+
+async function callOnce({ backend }: Plan, work: Case, child: FunctionProcess): Promise<Invoked> {
+  callsSoFar += 1;
+  await backend.call('reset', work.standing);
+  const invoked = await child.call('invoke', work.event(callsSoFar));
+  work.check(invoked.answer, await backend.call('counted'));
+  return invoked;
+}
+
+const cpuOf = (all: readonly { cpuMs: number }[] = []) => all.map(({ cpuMs }) => cpuMs);
+const megabytes = (all: readonly { peakMb: number }[]) =>
+  formatNumber(Math.round(Math.max(...all.map(({ peakMb }) => peakMb))));
+
+function printStarts(print: Print, measured: readonly MeasuredStart[]): void {
+  const figures = ['nodeMs', 'loadMs', 'composeMs', 'prepareMs', 'totalMs', 'cpuMs'] as const;
+  const rows = measured.map((row) => {
+    const { starts, checkout, file } = row;
+    const code = readFileSync(file);
+    const own = measured.find((each) => each.function === row.function && each.checkout === 'this');
     return [
-      name,
-      ...[bytes, gzippedBytes, mapBytes].map((size) => (size / 1000).toFixed(1)),
-      ...times.map((ms) => (ms ?? Number.NaN).toFixed(ms !== undefined && ms < 10 ? 1 : 0)),
-      formatNumber(Math.round(start?.peakMb ?? Number.NaN)),
+      checkout === 'this' ? row.function : '… before',
+      ...[code, gzipSync(code)].map(({ length }) => formatNumber(Math.round(length / 1000))),
+      ...figures.map((figure) => digits(medianOf(starts, (each) => each[figure]))),
+      digits(medianRatio(cpuOf(own?.starts), cpuOf(starts))),
+      megabytes(starts),
     ];
   });
-  const header = ['', 'kB', 'gzipped', 'map', 'Node ms', 'load', 'compose', 'warm-up', 'total', 'MB'];
-  print(`Bundles as deployed, and starts with a full core (median of ${starts[0]?.processes})`);
-  print(`${formatTable(header, rows)}\n`);
-  const most = bundles.reduce((a, b) => (b.bytes > a.bytes ? b : a));
-  const shares = most.packages.slice(0, 12).map(({ name, bytes }) => [name, (bytes / 1000).toFixed(1)]);
-  print(`What the largest, ${most.name}, is made of\n${formatTable(['', 'kB'], shares)}\n`);
+  const parts = ['Node ms', 'load', 'compose', 'warm-up', 'total', 'CPU', 'this ×', 'peak MB'];
+  print(`Starts, medians of ${measured[0]?.starts.length ?? 0}; this × is of CPU`);
+  print(`${formatTable(['', 'kB', 'gzipped', ...parts], rows)}\n`);
 }
 
 function printWork(print: Print, measured: readonly MeasuredWork[]): void {
-  const means = measured[0]?.means;
-  const rows = measured.map((work) => [
-    `${work.function}: ${work.case}`,
-    formatNumber(work.memoryMb),
-    ...[work.coldMs, work.coldCpuMs, work.warmMs, work.warmCpuMs].map((ms) => ms.toFixed(ms < 10 ? 1 : 0)),
-    formatNumber(Math.round(work.peakMb)),
-    work.dollarsPerMillion.toFixed(2),
-  ]);
-  const header = ['', 'memory', 'first ms', 'CPU', 'warm ms', 'CPU', 'peak MB', '$ a million'];
-  print(`Work by memory (CPU: ${means?.cpu}; memory: ${means?.memory}, and so on)`);
+  const rows = measured.map((row) => {
+    const { first, warm, checkout } = row;
+    const own = measured.find((each) => each.case === row.case && each.checkout === 'this');
+    return [
+      checkout === 'this' ? `${row.function}: ${row.case}` : '… before',
+      ...[first, warm].flatMap((calls) => [
+        digits(medianOf(calls, ({ wallMs }) => wallMs)),
+        digits(medianOf(calls, ({ cpuMs }) => cpuMs)),
+        digits(medianRatio(cpuOf(calls === first ? own?.first : own?.warm), cpuOf(calls))),
+      ]),
+      megabytes([...first, ...warm]),
+    ];
+  });
+  const header = ['', 'first ms', 'CPU', 'this ×', 'warm ms', 'CPU', 'this ×', 'peak MB'];
+  print(`Work with a full core, medians; this × is of CPU`);
   print(`${formatTable(header, rows)}\n`);
-}
-
-function printChoices(print: Print, choices: readonly Choice[]): void {
-  for (const { function: name, memoryMb, others } of choices) {
-    const why = others.map((other) => `${other.memoryMb}: ${other.why}`).join('; ');
-    print(`${name}: ${memoryMb} MB (${why})`);
-  }
-  print('');
 }

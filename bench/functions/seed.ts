@@ -1,23 +1,11 @@
 import { dueKey, kindKey, parseTenant, repoKey, tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
-import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { readTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
-import { lockPageMax } from '../../lambda/domain/lock.ts';
-import { noRefreshState } from '../../lambda/domain/refresh-state.ts';
 import { reservationIdOf } from '../../lambda/domain/reservation.ts';
 import { tokenRecord } from '../../test/support/token-record.ts';
-import {
-  dueTenants,
-  repo,
-  storedBytes,
-  tableName,
-  tenant,
-  token,
-  verifiedOid,
-  verifyToken,
-} from './world.ts';
+import { repo, storedBytes, tableName, tenant, token, verifiedOid, verifyToken } from './world.ts';
 
 const hourMs = 3_600_000;
 
@@ -29,27 +17,15 @@ export interface Standing {
   readonly isStale: boolean;
 }
 
-/** Writes what no call changes: the token, and the tenants that are due. */
-export async function seedOnce(client: TableClient): Promise<void> {
-  const nowMs = Date.now();
-  // Used within the hour, as nearly every token that is used: its use is not written again.
-  const record = tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs });
-  await createDynamoDbTokenStore({ client, tableName }).put(record);
-  for (const name of dueTenants)
-    await put(client, tenantItem({ name, objects: 0, countedAtMs: Date.now() - 48 * hourMs, dueAtMs: 1 }));
-}
-
-/** Resets the tenant to its state before any call. */
-export async function reset(client: TableClient, standing: Standing): Promise<void> {
-  const { objects, isStale } = standing;
+/** Resets the tenant, its one repo, its token and a reservation to their state before any call. */
+export async function resetTable(client: TableClient, { objects, isStale }: Standing): Promise<void> {
   const nowMs = Date.now();
   const countedAtMs = nowMs - (isStale ? 48 : 0) * hourMs;
   await clear(client);
-  await createDynamoDbLocks({ client, tableName }).releaseSome({ tenant, locksMax: lockPageMax });
-  // The schedule finds all due tenants anew.
-  await createDynamoDbLedger({ client, tableName }).putRefreshState(noRefreshState);
-  const dueAtMs = countedAtMs + 24 * hourMs;
-  await put(client, tenantItem({ name: tenant, objects, countedAtMs, dueAtMs }));
+  // Used within the hour, as nearly every token that is used: its use isn't written again.
+  const record = tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs });
+  await createDynamoDbTokenStore({ client, tableName }).put(record);
+  await put(client, tenantItem({ objects, countedAtMs }));
   const counted = { storedBytes: objects * storedBytes, objectCount: objects, countedAtMs };
   await put(client, { ...repoKey({ tenant, repo }), repo, ...counted, epoch: 1, covered: [] });
   const expiresAtMs = nowMs + hourMs;
@@ -84,14 +60,13 @@ async function clear(client: TableClient): Promise<void> {
     await client.send('DeleteItem', { TableName: tableName, Key: { pk, sk } });
 }
 
-function tenantItem(input: { name: string; objects: number; countedAtMs: number; dueAtMs: number }) {
-  const { name, objects, countedAtMs, dueAtMs } = input;
+function tenantItem({ objects, countedAtMs }: { objects: number; countedAtMs: number }) {
   const bytes = objects * storedBytes;
   const item = {
-    ...tenantKey(name),
-    ...kindKey('TENANT', name),
-    ...dueKey({ kind: 'TENANT', tenant: name, dueAtMs }),
-    tenant: name,
+    ...tenantKey(tenant),
+    ...kindKey('TENANT', tenant),
+    ...dueKey({ kind: 'TENANT', tenant, dueAtMs: countedAtMs + 24 * hourMs }),
+    tenant,
     limitBytes: 1e15,
     createdAtMs: 1,
     committedBytes: bytes,

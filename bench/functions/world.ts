@@ -25,11 +25,5 @@ export function oids(input: { count: number; seed: string; stored: boolean }): s
   });
 }
 
-/** More tenants, all due, for the schedule and for lists. */
-export const dueTenants = Array.from(
-  { length: 100 },
-  (_, index) => `due-${index.toString().padStart(3, '0')}`,
-);
-
 /** A stored object with a reservation. */
 export const [verifiedOid = ''] = oids({ count: 1, seed: 'verified', stored: true });

@@ -1,25 +1,20 @@
-import type { Child } from '../child/child.ts';
-import { serve } from '../child/serve.ts';
-import { type Behaviour, ListServer } from './server.ts';
+import type { Child } from '../processes.ts';
+import { ownCpuMs, serve } from '../serve.ts';
+import { ListServer } from './server.ts';
 
 const server = new ListServer();
 
 const api = {
-  behave: (behaviour: Partial<Behaviour>) => server.behave(behaviour),
-  /** Makes the objects of the bucket `n{count}`. @returns their bytes. */
-  prepare: (count: number) => server.keySet(count).totalBytes,
-  /** The same of the bucket `v{count}`, whose objects are computed. */
-  prepareVast: (count: number) => server.vastKeys(count).totalBytes,
-  /** LIST requests since the last `behave`, and the CPU time of this process. */
-  stats: () => {
-    const { user, system } = process.cpuUsage();
-    return { requests: server.requests, cpuMs: (user + system) / 1000 };
+  setLatencyMs: (latencyMs: number): void => {
+    server.latencyMs = latencyMs;
   },
+  /** The bytes of all objects in the bucket `n{count}`. */
+  bytesOf: (count: number): number => server.keySet(count).totalBytes,
+  /** LIST requests and CPU time of this process so far. */
+  stats: () => ({ requests: server.requests, cpuMs: ownCpuMs() }),
 };
 
-export type ListServerApi = typeof api;
-
-/** The list server in its own process, so that its work is not measured. It is ready with its endpoint. */
-export type ListServerProcess = Child<ListServerApi, string>;
+/** The list server in its own process, so that its work isn't measured. It is ready with its endpoint. */
+export type ListServerProcess = Child<typeof api, string>;
 
 serve(api, `http://127.0.0.1:${await server.listen()}`);

@@ -1,38 +1,24 @@
-import type { Child } from '../child/child.ts';
-import { serve } from '../child/serve.ts';
-import { type Door, openDoor } from './door.ts';
-import { type Latencies, storeLatencyMs } from './latency.ts';
-import type { SeenRequest } from './request-kind.ts';
-
-/** A door in its own process, so that a busy benchmark delays no request. It opens one at a time. */
-export type DoorProcess = Child<typeof api>;
-
-interface DoorPlace {
-  readonly to: 'api' | 'store';
-  readonly targetPort: number;
-  readonly latencies: Latencies;
-  /** PEM, for a door of HTTPS. */
-  readonly tls?: { readonly key: string; readonly cert: string } | undefined;
-}
+import type { Child } from '../processes.ts';
+import { serve } from '../serve.ts';
+import { type Door, type DoorOptions, openDoor, type Tally, tally } from './door.ts';
 
 let door: Door | undefined;
 
 const api = {
   /** @returns the port. */
-  open: async ({ to, targetPort, latencies, tls }: DoorPlace): Promise<number> => {
+  open: async (options: Omit<DoorOptions, 'wait'>): Promise<number> => {
     await door?.close();
-    door = await openDoor({
-      targetPort,
-      tls,
-      latencyMs: (request) => (to === 'api' ? latencies.clientToApi : storeLatencyMs(latencies, request)),
-    });
+    door = await openDoor(options);
     return door.port;
   },
-  take: (): readonly SeenRequest[] => door?.take() ?? [],
+  take: (): Tally => door?.take() ?? tally('api', []),
   close: async (): Promise<void> => {
     await door?.close();
     door = undefined;
   },
 };
+
+/** A door in its own process, so that a busy benchmark delays no request. It opens one at a time. */
+export type DoorProcess = Child<typeof api>;
 
 serve(api);

@@ -4,24 +4,77 @@ import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeServer, listenOnLoopback } from '../../local/system/loopback-server.ts';
-import type { SeenRequest } from './request-kind.ts';
+
+/** One request as a door saw it pass, and its answer. */
+export interface SeenRequest {
+  readonly method: string;
+  /** Path and query, as sent. */
+  readonly target: string;
+  readonly status: number;
+}
+
+/** `api`: any request to an API. Those to a store by signed URLs are the client's, the others the server's own. */
+export type RequestKind = 'api' | 'clientPut' | 'clientGet' | 'head' | 'list' | 'other';
+
+export function kindOf(
+  to: 'api' | 'store',
+  { method, target }: Pick<SeenRequest, 'method' | 'target'>,
+): RequestKind {
+  if (to === 'api') return 'api';
+  const [path = '', query] = target.split('?', 2);
+  if (new URLSearchParams(query).has('X-Amz-Signature') && method !== 'HEAD')
+    return method === 'PUT' ? 'clientPut' : 'clientGet';
+  if (method === 'HEAD') return 'head';
+  // In path style: `/bucket` or `/bucket/`.
+  return method === 'GET' && /^\/[^/]+\/?$/.test(path) ? 'list' : 'other';
+}
+
+/** Whether an answer is none that a healthy push has. A HEAD of an absent object and a missing credential are. */
+function isFailure({ method, status, target }: SeenRequest): boolean {
+  if (status < 400 || status === 401 || (status === 404 && method === 'HEAD')) return false;
+  // Servers without locks say so.
+  return !(/\/locks(\/|$)/.test(target.split('?', 1)[0] ?? '') && (status === 404 || status === 501));
+}
+
+/** Requests by kind, and how many were answered with an error. */
+export type Tally = Readonly<Record<RequestKind | 'failures', number>>;
+
+export function tally(to: 'api' | 'store', seen: readonly SeenRequest[]): Tally {
+  const counts = { api: 0, clientPut: 0, clientGet: 0, head: 0, list: 0, other: 0 };
+  for (const each of seen) counts[kindOf(to, each)] += 1;
+  return { ...counts, failures: seen.filter(isFailure).length };
+}
+
+/**
+ * Round trips that the doors add, in ms: the client is 60 ms away from the API and 30 ms from the store. Servers are near
+ * the store, which answers them with the times of bench/functions.
+ */
+const latenciesMs: Readonly<Record<RequestKind, number>> = {
+  api: 60,
+  clientPut: 30,
+  clientGet: 30,
+  head: 20,
+  list: 100,
+  other: 20,
+};
 
 export interface DoorOptions {
+  readonly to: 'api' | 'store';
   /** Port on 127.0.0.1 that everything is passed on to. */
   readonly targetPort: number;
-  /** The round trip of a request, in ms. */
-  readonly latencyMs: (request: Pick<SeenRequest, 'method' | 'target'>) => number;
+  /** Adds {@link latenciesMs}. */
+  readonly isFar: boolean;
   /** Key and certificate: the door is HTTPS on its outer side. */
   readonly tls?: { readonly key: string; readonly cert: string } | undefined;
   /** Waits; in tests it need not. */
   readonly wait?: (ms: number) => Promise<unknown>;
 }
 
-/** A proxy in front of a server: it adds latency, and remembers the requests that passed. */
+/** A proxy in front of a server: it adds latency, and counts the requests that pass. */
 export interface Door {
   readonly port: number;
   /** The requests that were answered since the last call. */
-  take(): SeenRequest[];
+  take(): Tally;
   close(): Promise<void>;
 }
 
@@ -42,7 +95,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   let seen: SeenRequest[] = [];
   const settings = { requestTimeout: 0, keepAliveTimeout: keepAliveMs };
   const listener = (incoming: IncomingMessage, outgoing: ServerResponse) =>
-    void pass({ options, agent, incoming, outgoing, greeted }, (answered) => seen.push(answered));
+    void pass({ options, agent, incoming, outgoing, greeted }).then((answered) => seen.push(answered));
   const server = options.tls
     ? // As S3, which knows no other protocol than HTTP/1.1, and so ignores what a client proposes.
       createTlsServer({ ...settings, ...options.tls, ALPNProtocols: [] }, listener)
@@ -53,7 +106,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
     take() {
       const taken = seen;
       seen = [];
-      return taken;
+      return tally(options.to, taken);
     },
     async close() {
       await closeServer(server, 0);
@@ -70,46 +123,34 @@ interface Passing {
   readonly greeted: WeakSet<Socket>;
 }
 
-/** Never rejects: a broken connection on one side is broken on the other. */
-async function pass(passing: Passing, onAnswered: (request: SeenRequest) => void): Promise<void> {
-  const { options, agent, incoming, outgoing, greeted } = passing;
+/** Never rejects: a broken connection on one side is broken on the other, and seen with the status 599. */
+async function pass({ options, agent, incoming, outgoing, greeted }: Passing): Promise<SeenRequest> {
   const { method = 'GET', url: target = '/' } = incoming;
-  const { latencyMs, wait = sleep } = options;
-  const roundTripMs = latencyMs({ method, target });
+  const { to, targetPort, isFar, wait = sleep } = options;
+  const roundTripMs = isFar ? latenciesMs[kindOf(to, { method, target })] : 0;
   const isNew = !greeted.has(incoming.socket);
   greeted.add(incoming.socket);
   const pause = (ms: number) => (ms > 0 ? wait(ms) : undefined);
   try {
     await pause(roundTripMs * (isNew ? 1.5 : 0.5));
     const headers = passedOn(incoming);
-    const onward = request({
-      host: '127.0.0.1',
-      port: options.targetPort,
-      method,
-      path: target,
-      headers,
-      agent,
+    const onward = request({ host: '127.0.0.1', port: targetPort, method, path: target, headers, agent });
+    // An answer can come before the body has ended; then the server did not want the rest.
+    pipeline(incoming, onward).catch(() => undefined);
+    const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+      onward.once('response', resolve);
+      onward.once('error', reject);
     });
-    const sending = pipeline(incoming, onward);
-    // An answer may come before the body has ended; then the server did not want the rest.
-    sending.catch(() => undefined);
-    const answer = await answerTo(onward);
     await pause(roundTripMs / 2);
+    const status = answer.statusCode ?? 502;
     outgoing.sendDate = false;
-    outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage ?? '', passedOn(answer));
+    outgoing.writeHead(status, answer.statusMessage ?? '', passedOn(answer));
     await pipeline(answer, outgoing);
-    onAnswered({ method, target, status: answer.statusCode ?? 502 });
+    return { method, target, status };
   } catch {
-    onAnswered({ method, target, status: 599 });
     outgoing.destroy();
+    return { method, target, status: 599 };
   }
-}
-
-function answerTo(onward: ReturnType<typeof request>): Promise<IncomingMessage> {
-  return new Promise((resolve, reject) => {
-    onward.once('response', resolve);
-    onward.once('error', reject);
-  });
 }
 
 /** Headers as they came, names and values in turn. */

@@ -1,44 +1,93 @@
-import { fork } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { Child } from '../child/child.ts';
-import type { ourApi } from './our-api.ts';
-import type { RunningServer, ServerKind, ServerPlace } from './server.ts';
-import { tenant } from './world.ts';
+import { join } from 'node:path';
+import { BucketClient } from '../../lambda/adapters/s3/client.ts';
+import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
+import { systemClock } from '../../lambda/adapters/system/clock.ts';
+import { systemIds } from '../../lambda/adapters/system/ids.ts';
+import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
+import { defaultSettings } from '../../lambda/domain/settings.ts';
+import type { Log } from '../../lambda/ports/log.ts';
+import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
+import { createToken } from '../../lambda/use-cases/access/create-token.ts';
+import { newMessage } from '../../local/background/queue-message.ts';
+import { reportsFailure, toSqsEvent } from '../../local/background/sqs-event.ts';
+import { composeEmbedded } from '../../local/compose.ts';
+import { openDatabase } from '../../local/data/database.ts';
+import { createFunctions } from '../../local/functions.ts';
+import { openHttpFront } from '../../local/http/front.ts';
+import { lambdaContext } from '../../local/lambda-context.ts';
+import { Turns } from '../../local/turns.ts';
+import type { Child } from '../processes.ts';
+import { serve } from '../serve.ts';
+import { bucket, credentials, region } from '../store.ts';
 
-type OurServerProcess = Child<ReturnType<typeof ourApi>>;
+const tenant = 'bench';
+const complain = (message: string, fields: Record<string, unknown> = {}) =>
+  void process.stderr.write(`${message} ${JSON.stringify(fields)} ${fields['error'] ?? ''}\n`);
+/** A healthy run logs no warning: the benchmark must not measure errors. */
+const log: Log = { info: () => {}, warn: complain, error: complain };
+const nothing = { send: async () => {} };
+
+interface Place {
+  readonly storeUrl: string;
+  readonly folder: string;
+}
+
+let reconcile: (() => Promise<unknown>) | undefined;
+
+/** The functions of the embedded stack with their table, but with a store that is elsewhere, as on AWS. */
+async function compose({ storeUrl, folder }: Place) {
+  const turns = new Turns();
+  const { deps } = composeEmbedded({
+    database: await openDatabase(join(folder, 'table')),
+    store: { url: storeUrl, bucket, credentials, head: () => undefined },
+    // No recount starts in the middle of what is measured.
+    queue: { request: async () => {}, requestAll: async () => {} },
+    exportQueue: nothing,
+    webhookQueue: nothing,
+    queueGauges: [],
+    allowsLoopbackWebhooks: false,
+    issuers: [],
+    adoptedRepos: [],
+    gitHosts: [],
+    adminToken: 'bench-admin-token-0123456789abcdef',
+    invocations: createInvocations(),
+    settings: { ...defaultSettings, recountRestMs: 0 },
+    clock: systemClock,
+    ids: systemIds,
+    log,
+    turns,
+  });
+  const place = { bucket, region, endpoint: storeUrl, forcePathStyle: true };
+  const client = new BucketClient({ ...place, credentials: async () => credentials });
+  return { deps: { ...deps, store: new S3ObjectStore({ client, clock: systemClock }) }, turns };
+}
+
+const api = {
+  /** @returns the API's port, and a token that can write. */
+  start: async (place: Place): Promise<{ port: number; token: string }> => {
+    const { deps, turns } = await compose(place);
+    const functions = createFunctions(deps);
+    reconcile = () => {
+      const message = newMessage(
+        { tenant, reason: 'verify', full: false },
+        { nowMs: Date.now(), messageId: 'bench' },
+      );
+      const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 15 * 60_000 });
+      return functions.reconcile(toSqsEvent(message), context);
+    };
+    await createTenant(deps, { tenant, plan: null, limitBytes: 1e15 });
+    const { token } = await createToken(deps, { tenant, scope: 'write', label: null });
+    const http = Promise.resolve(functions.http);
+    const front = await openHttpFront({ port: 0, functions: http, clock: systemClock, log, turns });
+    return { port: front.port, token };
+  },
+  /** The recount that a push asks for. */
+  settle: async (): Promise<void> => {
+    if (reportsFailure(await reconcile?.())) throw new Error('The recount failed.');
+  },
+};
 
 /** This project's API: the deployed handlers, with a table in the same process. */
-export const ours: ServerKind = ourServer({
-  name: 'ours',
-  start: () => Child.fork(new URL('our-server-process.ts', import.meta.url)),
-});
+export type OurServer = Child<typeof api>;
 
-/** The same of an older checkout. */
-export function olderServer({ name, checkout }: { name: string; checkout: string }): ServerKind {
-  const file = fileURLToPath(new URL('older-server-process.ts', import.meta.url));
-  const execArgv = ['--import', 'tsx', '--no-warnings'];
-  return ourServer({ name, start: () => Child.of(fork(file, [checkout], { execArgv })) });
-}
-
-function ourServer({ name, start }: { name: string; start: () => Promise<OurServerProcess> }): ServerKind {
-  return {
-    name,
-    lfsPath: (repo) => `/${tenant}/${repo}/info/lfs`,
-    isPeer: false,
-    knowsStored: true,
-    settles: true,
-    start: async (place) => running(await start(), place),
-  };
-}
-
-async function running(child: OurServerProcess, { storeUrl, folder }: ServerPlace): Promise<RunningServer> {
-  const { port, token } = await child.call('start', { storeUrl, folder });
-  return {
-    pid: child.pid,
-    port,
-    token,
-    takeQueueSends: () => child.call('takeQueueSends'),
-    settle: () => child.call('settle'),
-    stop: () => child.end(),
-  };
-}
+serve(api);

@@ -1,19 +1,57 @@
-import { Child } from '../child/child.ts';
-import type { PresignServerProcess } from './presign-server-process.ts';
-import { nothingLater, type ServerKind } from './server.ts';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
+import { listenOnLoopback } from '../../local/system/loopback-server.ts';
+import type { Child } from '../processes.ts';
+import { serve } from '../serve.ts';
+import { bucket, credentials, region } from '../store.ts';
 
-/** The bound: signed URLs without a quota, and without a look at the store. */
-export const presignOnly: ServerKind = {
-  name: 'presign-only',
-  lfsPath: (repo) => `/${repo}`,
-  isPeer: false,
-  knowsStored: false,
-  settles: false,
-  start: async ({ storeUrl }) => {
-    const child: PresignServerProcess = await Child.fork(
-      new URL('presign-server-process.ts', import.meta.url),
-    );
-    const port = await child.call('start', { storeUrl });
-    return { pid: child.pid, port, token: undefined, ...nothingLater, stop: () => child.end() };
+interface BatchRequest {
+  readonly operation: 'upload' | 'download';
+  readonly objects: readonly { readonly oid: string; readonly size: number }[];
+}
+
+const lifetimeMs = 30 * 60_000;
+
+const api = {
+  /** @returns the port. */
+  start: ({ storeUrl }: { storeUrl: string }): Promise<number> => {
+    const place = { bucket, region, endpoint: storeUrl, forcePathStyle: true };
+    const signer = new S3UrlSigner({ ...place, credentials: async () => credentials });
+    const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
+      void answer(signer, request, response);
+    });
+    return listenOnLoopback(server, { port: 0, usedBy: 'the benchmark' });
   },
 };
+
+async function answer(
+  signer: S3UrlSigner,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const repo = /^\/([\w-]+)\/objects\/batch$/.exec(request.url ?? '')?.[1];
+  if (request.method !== 'POST' || repo === undefined) {
+    request.resume();
+    response.writeHead(404).end();
+    return;
+  }
+  const { operation, objects } = (await json(request)) as BatchRequest;
+  const signedAtMs = Date.now();
+  const answers = objects.map(async ({ oid, size }) => {
+    const place = { key: `${repo}/${oid}`, signedAtMs, lifetimeMs };
+    const signed =
+      operation === 'upload'
+        ? await signer.signUpload({ ...place, oid, sizeBytes: size })
+        : await signer.signDownload(place);
+    const action = { ...signed, expires_in: lifetimeMs / 1000 };
+    return { oid, size, authenticated: true, actions: { [operation]: action } };
+  });
+  const body = JSON.stringify({ transfer: 'basic', objects: await Promise.all(answers) });
+  response.writeHead(200, { 'content-type': 'application/vnd.git-lfs+json' }).end(body);
+}
+
+/** A server that signs what it is asked for, and nothing else: the least that any server with signed URLs has to do. */
+export type PresignServer = Child<typeof api>;
+
+serve(api);

@@ -184,20 +184,3 @@ export const largeShapes: readonly BucketShape[] = [
       ),
   },
 ];
-
-/** Buckets that take seconds to make up. */
-export const hugeShapes: readonly BucketShape[] = [
-  {
-    title: '40 folders, 1,000,000 keys',
-    names: () =>
-      inFolders(
-        range(40, (i) => `folder-${padded(i, 2)}`),
-        () => 25_000,
-      ),
-  },
-  {
-    title: '300 repos of 2,000 hashes',
-    names: () =>
-      range(300, (r) => hashNames(2000, 900 + r).map((n) => `t${r % 9}/repo-${padded(r, 3)}/${n}`)).flat(),
-  },
-];

@@ -200,7 +200,6 @@ const coveredBy: Readonly<Record<string, readonly string[]>> = {
   'test/unit/lambda/domain/export/tar-format.test.ts': ['lambda/domain/export/tar-header.ts'],
   'test/unit/lambda/domain/export/zip-format.test.ts': ['lambda/domain/export/zip-records.ts'],
   'test/unit/lambda/domain/export/free-order.test.ts': ['lambda/domain/export/free-bound.ts'],
-  'test/unit/lambda/domain/export/grid-order.test.ts': ['lambda/domain/export/grid-bound.ts'],
   'test/unit/lambda/domain/export/explain.test.ts': ['lambda/domain/export/explain-text.ts'],
   'test/unit/lambda/domain/scan/scan-plan.test.ts': ['lambda/domain/scan/estimate.ts'],
   'test/unit/lambda/use-cases/scan/path-scan.test.ts': [

@@ -53,7 +53,7 @@ export async function dueTenants(
  * @param all what is due, in any order.
  * @param limits.readUntilMs what became due later is left out, because some of it is not in `all`.
  */
-export function longestDue(
+function longestDue(
   all: readonly DueTenant[],
   limits: { untilMs: number; readUntilMs: number; tenantsMax: number },
 ): { due: DueTenant[]; untilMs: number } {

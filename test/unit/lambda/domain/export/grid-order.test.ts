@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { gridBound } from '../../../../../lambda/domain/export/grid-bound.ts';
 import { gridOrder } from '../../../../../lambda/domain/export/grid-order.ts';
+import { gridBound } from '../../../../support/grid-bound.ts';
 
 const cellBytes = 100;
 const sizesOf = (sizes: readonly number[]) => ({

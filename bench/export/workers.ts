@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { BucketClient } from '../../lambda/adapters/s3/client.ts';
+import { ArchiveClient } from '../../lambda/adapters/s3-archive/archive-client.ts';
+import { S3ArchiveStore } from '../../lambda/adapters/s3-archive/archive-store.ts';
+import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
+import { systemClock } from '../../lambda/adapters/system/clock.ts';
+import { newExportJob } from '../../lambda/domain/export/export-job.ts';
+import { type ExportStoreKind, exportSettingsFor } from '../../lambda/domain/export/export-settings.ts';
+import type { ExportMessage } from '../../lambda/ports/export-queue.ts';
+import type { Deps } from '../../lambda/use-cases/deps.ts';
+import { ExportBusyError } from '../../lambda/use-cases/exports/lease.ts';
+import { runExportStep, type StepDeps } from '../../lambda/use-cases/exports/run-step.ts';
+import { wholeTenant as request } from '../../test/support/export-request.ts';
+import { MemoryExportJobs } from '../../test/support/memory/stores.ts';
+import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
+import { type Network, slowStore } from './slow-store.ts';
+
+export interface ExportInput {
+  readonly store: { readonly endpoint: string; readonly bucket: string; readonly region: string };
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly tenant: string;
+  readonly kind: ExportStoreKind;
+  readonly workers: number;
+  readonly network: Network & { readonly recordMs: number; readonly queueMs: number };
+}
+
+export interface Exported {
+  /** Until the archive was there. */
+  readonly seconds: number;
+  readonly units: number;
+  readonly archiveBytes: number;
+  readonly throughBytes: number;
+  readonly cpuSeconds: number;
+  /** Of the process, with all of its workers. */
+  readonly peakMb: number;
+}
+
+const retryMs = 200;
+const pollMs = 100;
+const stepMsMax = 3_600_000;
+const log: Deps['log'] = { info: () => {}, warn: () => {}, error: () => {} };
+
+/** Records that take a while to read and to change, as in a table. */
+function slowJobs(jobs: MemoryExportJobs, recordMs: number): StepDeps['exportJobs'] {
+  const slow: Pick<Deps['exportJobs'], 'read' | 'change' | 'leavePlace'> = {
+    read: async (path) => {
+      await sleep(recordMs);
+      return jobs.read(path);
+    },
+    change: async (path, change) => {
+      await sleep(2 * recordMs);
+      return jobs.change(path, change);
+    },
+    leavePlace: async () => {},
+  };
+  return slow as StepDeps['exportJobs'];
+}
+
+/** One export from start to end, by several workers that share records and a queue. Each has a network of its own. */
+async function exportAll(input: ExportInput): Promise<Exported> {
+  const { tenant, workers, network } = input;
+  const place = { ...input.store, forcePathStyle: true, credentials: async () => input.credentials };
+  const archives = new S3ArchiveStore({ client: new ArchiveClient(place) });
+  const settings = exportSettingsFor(input.kind, { workers });
+  const jobs = new MemoryExportJobs();
+  const exportId = randomBytes(6).toString('hex');
+  const path = { tenant, exportId };
+  const job = newExportJob({ ...path, request, nowMs: Date.now(), limitMs: settings.limitMs });
+  await jobs.create(job, { placesMax: 1, nowMs: job.createdAtMs });
+  const messages: ExportMessage[] = [{ ...path, step: { kind: 'advance' } }];
+  const startedMs = performance.now();
+  let doneAtMs: number | undefined;
+  const work = async () => {
+    const deps: StepDeps = {
+      archives: slowStore(archives, network),
+      listing: new ScanListing({ client: new BucketClient(place) }),
+      exportJobs: slowJobs(jobs, network.recordMs),
+      exportQueue: {
+        send: async (sent) => {
+          await sleep(network.queueMs);
+          messages.push(...sent);
+        },
+      },
+      exportSettings: settings,
+      clock: systemClock,
+      failures: { note: async () => {}, list: async () => [] },
+      log,
+    };
+    for (;;) {
+      const now = await jobs.read(path);
+      if (now?.state === 'failed') throw new Error(`The export failed: ${now.failure?.message}`);
+      if (now?.state === 'done') doneAtMs ??= performance.now();
+      if (now?.isTidy) return;
+      const message = messages.shift();
+      await sleep(message ? network.queueMs : pollMs);
+      if (!message) continue;
+      try {
+        await runExportStep(deps, { message, deadlineMs: Date.now() + stepMsMax });
+      } catch (error) {
+        if (!(error instanceof ExportBusyError)) throw error;
+        await sleep(retryMs);
+        messages.push(message);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: workers }, work));
+  const { units = 0, figures, volumes = [] } = (await jobs.read(path))?.planned ?? {};
+  for (const { key } of volumes)
+    if ((await archives.head(key)) === undefined) throw new Error(`The archive ${key} isn't stored.`);
+  await archives.delete(volumes.map(({ key }) => key));
+  return {
+    seconds: ((doneAtMs ?? Number.NaN) - startedMs) / 1000,
+    units,
+    archiveBytes: figures?.archiveBytes ?? 0,
+    throughBytes: figures?.throughBytes ?? 0,
+    cpuSeconds: ownCpuMs() / 1000,
+    peakMb: peakMemoryMb(),
+  };
+}
+
+const api = { export: exportAll };
+
+export type ExportApi = typeof api;
+
+serve(api);

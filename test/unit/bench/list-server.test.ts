@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { KeySet, objectsIn } from '../../../bench/list-server/keys.ts';
+import { ListServer } from '../../../bench/list-server/server.ts';
+import { BucketClient } from '../../../lambda/adapters/s3/client.ts';
+import { ScanListing } from '../../../lambda/adapters/s3-scan/listing.ts';
+import { systemClock } from '../../../lambda/adapters/system/clock.ts';
+import { defaultSettings } from '../../../lambda/domain/settings.ts';
+import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
+import { Random } from '../../support/random.ts';
+
+const prefix = 'acme/app/';
+const count = 7_321;
+const set = new KeySet({ prefix, count, seed: 5 });
+
+function objectsOf(input: { after: string; keysMax: number }) {
+  const page = set.page(input);
+  const objects = objectsIn(page, prefix);
+  page.release();
+  expect(objects).toHaveLength(page.keyCount);
+  return { objects, isTruncated: page.isTruncated };
+}
+
+function allObjects() {
+  const all: { name: string; sizeBytes: number }[] = [];
+  for (let isTruncated = true; isTruncated; ) {
+    const page = objectsOf({ after: all.at(-1)?.name ?? '', keysMax: 1000 });
+    all.push(...page.objects);
+    ({ isTruncated } = page);
+  }
+  return all;
+}
+
+describe('computed keys', () => {
+  const all = allObjects();
+
+  it('are as many and as large as the set says, in order, of 64 digits', () => {
+    expect(all).toHaveLength(count);
+    expect(all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)).toBe(set.totalBytes);
+    const names = all.map(({ name }) => name);
+    expect(names.filter((name) => !/^[0-9a-f]{64}$/.test(name))).toEqual([]);
+    expect(new Set(names).size).toBe(count);
+    expect([...names].sort()).toEqual(names);
+  });
+
+  it('are listed from any place', () => {
+    const random = new Random(3);
+    const hex = (digits: number) =>
+      Array.from({ length: digits }, () => random.int(0, 15).toString(16)).join('');
+    const places = [
+      ...Array.from({ length: 200 }, () => hex(random.int(1, 64))),
+      ...Array.from({ length: 200 }, () => random.pick(all).name.slice(0, random.int(10, 64))),
+      'f'.repeat(64),
+    ];
+    for (const after of places) {
+      const keysMax = random.int(1, 1000);
+      const from = all.findIndex(({ name }) => name > after);
+      const expected = from < 0 ? [] : all.slice(from, from + keysMax);
+      const page = objectsOf({ after, keysMax });
+      expect(page.objects).toEqual(expected);
+      expect(page.isTruncated).toBe(from >= 0 && from + keysMax < count);
+    }
+  });
+});
+
+describe('the list server', () => {
+  const server = new ListServer();
+  afterEach(() => server.close());
+
+  it('is counted exactly, whatever the strategy', async () => {
+    const endpoint = `http://127.0.0.1:${await server.listen()}`;
+    const place = { bucket: 'n30000', region: 'us-east-1', endpoint, forcePathStyle: true };
+    const client = new BucketClient({
+      ...place,
+      credentials: async () => ({ accessKeyId: 'a', secretAccessKey: 'b' }),
+    });
+    const scan = createPathScan({
+      listing: new ScanListing({ client }),
+      clock: systemClock,
+      settings: defaultSettings,
+    });
+    const truth = { kind: 'done', objectCount: 30_000, storedBytes: server.keySet(30_000).totalBytes };
+    for (const kind of ['probe', 'sixteen', 'sequential'] as const)
+      expect(await scan.scan({ prefix, strategy: { kind } })).toMatchObject(truth);
+    const hinted = await scan.scan({ prefix, hintObjects: 30_000 });
+    expect(hinted).toMatchObject(truth);
+    // Keys that are spread as hashes need no more.
+    expect(hinted.requests).toBeLessThanOrEqual(34);
+    client.destroy();
+  });
+});

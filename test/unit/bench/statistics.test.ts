@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { cpuMsOfTree } from '../../../bench/processes.ts';
+import { digits, median, medianOf, medianRatio, orderOfRound } from '../../../bench/statistics.ts';
+
+describe('the arithmetic of benchmarks', () => {
+  it.each([
+    [[], Number.NaN],
+    [[3], 3],
+    [[9, 1, 2], 2],
+    [[4, 1, 10, 2], 3],
+  ])('the median of %j is %d', (values, middle) => {
+    expect(median(values)).toBe(middle);
+    expect(
+      medianOf(
+        values.map((value) => ({ value })),
+        ({ value }) => value,
+      ),
+    ).toBe(middle);
+  });
+
+  it.each([
+    // Not the ratio of the medians: a slow round slows both down.
+    [[2, 30, 4], [1, 10, 4], 2],
+    // A peer that was measured once, in the first round.
+    [[6], [2, 100, 100], 3],
+    [[6, 8], [2], 3],
+    [[6], [], Number.NaN],
+  ])('the median of the ratios of %j to %j is %d', (values, bases, ratio) => {
+    expect(medianRatio(values, bases)).toBe(ratio);
+  });
+
+  it('each round starts with the next one', () => {
+    const orders = [0, 1, 2, 3].map((round) => orderOfRound(['a', 'b', 'c'], round).join(''));
+    expect(orders).toEqual(['abc', 'bca', 'cab', 'abc']);
+    expect(orderOfRound([], 5)).toEqual([]);
+  });
+
+  it.each([
+    [1234.5, '1235'],
+    [12.34, '12.3'],
+    [1.234, '1.23'],
+    [0.0123, '0.012'],
+    [Number.NaN, '–'],
+    [Number.POSITIVE_INFINITY, '–'],
+  ])('%d is printed as %s', (value, text) => {
+    expect(digits(value)).toBe(text);
+  });
+});
+
+it.runIf(process.platform === 'linux')('the CPU time of a process is read from this machine', () => {
+  const before = cpuMsOfTree(process.pid);
+  const untilMs = performance.now() + 100;
+  while (performance.now() < untilMs);
+  const tookMs = cpuMsOfTree(process.pid) - before;
+  expect(before).toBeGreaterThan(0);
+  expect(tookMs).toBeGreaterThan(1);
+  expect(cpuMsOfTree('no-such-process')).toBe(0);
+});

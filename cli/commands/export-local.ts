@@ -6,10 +6,8 @@ import type { CliContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { type NamedObject, readObjectsFile } from '../export/objects-file.ts';
 import { extractNamed } from '../export/views.ts';
-import { ExportProgress } from '../export-local/progress.ts';
 import { exportLocally, type LocalExport } from '../export-local/run.ts';
-import { wantedHash } from '../export-local/state.ts';
-import { checkPlace } from '../export-local/workspace.ts';
+import { checkPlace, wantedHash } from '../export-local/workspace.ts';
 import { openClient, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import { formatObjects, shellWords } from '../render.ts';
 
@@ -47,9 +45,8 @@ async function exportLocal(tenant: string, options: LocalOptions, context: CliCo
   checkPlace(file, { isForced: options.force === true });
   const wish = { url: client.baseUrl, tenant, repo, wanted: wanted ? wantedHash(wanted) : null };
   const goOn = `What is complete is kept. Go on with \`${commandOf(tenant, options)}\`.`;
-  const progress = new ExportProgress(context);
   const input = { file, wish, wanted, isFresh: options.fresh === true, goOn };
-  const made = await exportLocally({ client, context, progress }, input);
+  const made = await exportLocally({ client, context }, input);
   const hasNames = wanted?.some(({ name }) => name !== undefined) === true;
   context.out(options.json ? `${JSON.stringify(asJson(made))}\n` : resultText(made, { hasNames }));
   const { missing } = made.state;

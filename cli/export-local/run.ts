@@ -1,26 +1,36 @@
 import type { FileHandle } from 'node:fs/promises';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { Layout } from '../../lambda/domain/export/layout.ts';
+import { distinctObjects, type StoredObject } from '../../lambda/domain/export/stored-object.ts';
+import { objectKey } from '../../lambda/domain/names.ts';
+import { objectPageSchema } from '../../lambda/http/management/objects/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { listenForInterrupt } from '../export/interrupt.ts';
+import { type Interrupt, listenForInterrupt } from '../export/interrupt.ts';
 import type { NamedObject } from '../export/objects-file.ts';
-import { formatCount, formatObjects } from '../render.ts';
-import { checkRoom, explainDiskError } from './disk-errors.ts';
-import { DoneList } from './done-list.ts';
-import { fetchAll } from './fetch-all.ts';
-import { TransferError } from './fetch-object.ts';
-import { gather } from './gather.ts';
-import { checkMayDownload } from './lfs-batch.ts';
-import { layoutOf, startByteOf } from './local-plan.ts';
-import type { ExportProgress } from './progress.ts';
-import { Retries } from './retries.ts';
-import type { ExportState, ExportWish } from './state.ts';
-import { copyBytes, writeLiterals } from './tar-file.ts';
-import { openArchive, Workspace } from './workspace.ts';
+import { eachPage, pageSizeMax } from '../list-pages.ts';
+import { Rate } from '../rate.ts';
+import { formatCount, formatDuration, formatObjects } from '../render.ts';
+import { WaitLine } from '../wait-line.ts';
+import {
+  checkRoom,
+  copyBytes,
+  explainDiskError,
+  layoutOf,
+  openArchive,
+  startByteOf,
+  writeLiterals,
+} from './archive.ts';
+import { checkMayDownload, fetchAll, TransferError } from './fetch.ts';
+import { DoneList, type ExportState, type ExportWish, Workspace } from './workspace.ts';
 
+/** As many as the memory of one process takes with ease, and as an export on the server may have. */
+const objectsMax = 2_000_000;
 /** Broken objects that an error names. */
 const namedMax = 3;
+/** The line is drawn anew. */
+const redrawMs = 500;
 
 export interface LocalExport {
   readonly file: string;
@@ -28,16 +38,21 @@ export interface LocalExport {
   readonly state: ExportState;
 }
 
-interface Surroundings {
+/** What is to be exported. */
+interface Wanted {
+  readonly wish: ExportWish;
+  /** undefined: all objects. */
+  readonly wanted: readonly NamedObject[] | undefined;
+}
+
+interface Running {
   readonly client: ApiClient;
   readonly context: CliContext;
   readonly progress: ExportProgress;
-}
-
-interface Running extends Surroundings {
   readonly workspace: Workspace;
   readonly stop: AbortSignal;
-  readonly sleep: (durationMs: number) => Promise<void>;
+  readonly sleep: Interrupt['sleep'];
+  readonly nowMs: () => number;
 }
 
 /**
@@ -47,23 +62,16 @@ interface Running extends Surroundings {
  * @throws {CliError}
  */
 export async function exportLocally(
-  surroundings: Surroundings,
-  input: {
-    file: string;
-    wish: ExportWish;
-    wanted: readonly NamedObject[] | undefined;
-    isFresh: boolean;
-    goOn: string;
-  },
+  { client, context }: { client: ApiClient; context: CliContext },
+  input: Wanted & { file: string; isFresh: boolean; goOn: string },
 ): Promise<LocalExport> {
-  const { context, progress } = surroundings;
-  const interrupt = listenForInterrupt(context);
-  const stop = interrupt.signal;
-  const { sleep } = interrupt;
+  const progress = new ExportProgress(context);
+  const { signal: stop, sleep, release } = listenForInterrupt(context);
   try {
     const workspace = await Workspace.open(input.file);
     try {
-      return await run({ ...surroundings, workspace, stop, sleep }, input);
+      const { nowMs } = context;
+      return await run({ client, context, progress, workspace, stop, sleep, nowMs }, input);
     } finally {
       await workspace.close();
     }
@@ -71,86 +79,101 @@ export async function exportLocally(
     progress.clear();
     if (stop.aborted)
       throw new CliError('Stopped.', { hint: input.goOn, failure: 'interrupted', cause: error });
-    throw explain(error, input);
+    if (!(error instanceof TransferError)) throw explainDiskError(error, input.file);
+    throw new CliError(`The export is not complete. ${error.message.replace(/\.?$/, '.')}`, {
+      hint: input.goOn,
+      cause: error,
+    });
   } finally {
-    interrupt.release();
+    release();
   }
 }
 
-async function run(
-  running: Running,
-  input: { file: string; wish: ExportWish; wanted: readonly NamedObject[] | undefined; isFresh: boolean },
-): Promise<LocalExport> {
-  const { client, context, workspace, progress } = running;
+async function run(running: Running, input: Wanted & { isFresh: boolean }): Promise<LocalExport> {
+  const { context, workspace, progress } = running;
   const { wish } = input;
   if (input.isFresh) await workspace.clear();
   const found = await workspace.read(wish);
-  await checkMayDownload({ client, retries: new Retries(running), nowMs: context.nowMs }, wish);
+  await checkMayDownload(running, wish);
   const state = found?.state ?? (await begin(running, input));
   const id = found?.id ?? (await workspace.write(state));
   const layout = layoutOf(state);
   const { file: archive, hadSize } = await openArchive(workspace.partial, layout.sizeBytes);
   try {
     const unwritten = new AbortController();
-    const onFailure = (error: unknown) => unwritten.abort(error);
     const { list, done } = await DoneList.open(workspace.done, {
       id,
       archive,
       objects: state.objects,
       isVoid: !hadSize,
-      onFailure,
+      onFailure: (error) => unwritten.abort(error),
     });
-    if (found) tellFound(running, { state, done: done.size });
+    if (found)
+      context.err(
+        `Going on with the export of ${new Date(state.createdAtMs).toISOString()}: ` +
+          `${formatCount(done.size)} of ${formatObjects(state.objects.length)} are there.\n`,
+      );
     const stop = AbortSignal.any([running.stop, unwritten.signal]);
-    const left = await fetchLeft({ ...running, stop }, { archive, layout, list, done, state });
+    const gone = await fetchLeft({ ...running, stop }, { archive, layout, list, done, state });
     progress.clear();
-    if (left.broken.length > 0) throw brokenError(left.broken);
-    const complete = { archive, layout, gone: left.gone };
-    return left.gone.size === 0
-      ? await finish(running, { ...complete, state })
-      : await finishWithout(running, { ...complete, state });
+    if (gone.size > 0) return await finishWithout(running, { archive, layout, gone, state });
+    await finish(workspace, { name: workspace.partial, archive, layout });
+    return { file: workspace.file, sizeBytes: layout.sizeBytes, state };
   } finally {
     await archive.close();
   }
 }
 
+/** Lists what an export is to have. @throws {CliError} */
 async function begin(
   { client, context, progress, stop }: Running,
-  { wish, wanted }: { wish: ExportWish; wanted: readonly NamedObject[] | undefined },
+  { wish, wanted }: Wanted,
 ): Promise<ExportState> {
-  const { state, conflicts } = await gather(client, {
-    wish,
-    wanted,
-    nowMs: context.nowMs(),
-    stop,
-    onPage: (objectCount) => progress.listed(objectCount),
-  });
-  progress.clear();
   const { tenant, repo } = wish;
-  if (state.objects.length === 0)
+  const createdAtMs = context.nowMs();
+  const names = wanted && new Map(wanted.map(({ oid, name }) => [oid, name]));
+  const listed: StoredObject[] = [];
+  const pages = eachPage(client, {
+    path: `/v1/tenants/${tenant}/objects`,
+    ...(repo !== null && { filter: { repo } }),
+    shape: objectPageSchema,
+    items: 'objects',
+    options: { pageSize: pageSizeMax },
+  });
+  for await (const { body } of pages) {
+    stop.throwIfAborted();
+    for (const object of body.objects) {
+      const { oid, sizeBytes } = object;
+      if (names && !names.has(oid)) continue;
+      const name = names?.get(oid);
+      const key = objectKey({ tenant, repo: object.repo, oid });
+      listed.push({ oid, sizeBytes, etag: '', key, ...(name !== undefined && { name }) });
+    }
+    if (listed.length > objectsMax)
+      throw new CliError(`There are more than ${formatCount(objectsMax)} objects.`, {
+        hint: 'Export the repos one by one, with --repo.',
+      });
+    progress.listed(listed.length);
+  }
+  const { objects, conflicts } = distinctObjects(listed);
+  const found = new Set(objects.map(({ oid }) => oid));
+  const missing = (wanted ?? [])
+    .filter(({ oid }) => !found.has(oid))
+    .map(({ oid }) => ({ oid, sizeBytes: null }));
+  progress.clear();
+  if (objects.length === 0)
     throw new CliError(
       `${repo === null ? tenant : `${tenant}/${repo}`} stores ${wanted ? 'none of these objects' : 'nothing'}.`,
       { hint: `See what there is with \`lfs-quota object list ${tenant}\`.` },
     );
-  if (conflicts > 0)
+  if (conflicts.length > 0)
     context.err(
-      `${formatObjects(conflicts)} left out: another repo has the oid with another size, so one of them is broken.\n`,
+      `${formatObjects(conflicts.length)} left out: another repo has the oid with another size, so one of them is broken.\n`,
     );
-  return state;
+  return { wish, createdAtMs, missing, objects };
 }
 
-function tellFound({ context }: Running, { state, done }: { state: ExportState; done: number }): void {
-  const began = new Date(state.createdAtMs).toISOString();
-  context.err(
-    `Going on with the export of ${began}: ${formatCount(done)} of ${formatObjects(state.objects.length)} are there.\n`,
-  );
-}
-
-interface Broken {
-  readonly oid: string;
-  readonly message: string;
-}
-
+/** @returns those that are gone. @throws {CliError} if others are broken. */
 async function fetchLeft(
   running: Running,
   input: {
@@ -160,39 +183,28 @@ async function fetchLeft(
     done: ReadonlySet<number>;
     state: ExportState;
   },
-): Promise<{ gone: ReadonlySet<number>; broken: readonly Broken[] }> {
-  const { client, context, progress, stop, workspace } = running;
-  const { archive, layout, list, done, state } = input;
-  const { objects, wish } = state;
+): Promise<ReadonlySet<number>> {
+  const { progress, stop, workspace } = running;
+  const { archive, layout, list, done } = input;
+  const { objects, wish } = input.state;
   const gone = new Set<number>();
-  const broken: Broken[] = [];
-  const bytesOf = (indices: Iterable<number>) => {
-    let bytes = 0;
-    for (const index of indices) bytes += objects[index]?.sizeBytes ?? 0;
-    return bytes;
-  };
-  const doneBytes = bytesOf(done);
-  const totalBytes = bytesOf(objects.keys());
+  const broken: string[] = [];
+  const doneBytes = bytesOf(objects.filter((_, index) => done.has(index)));
   try {
     await checkRoom(workspace.partial, layout.sizeBytes - doneBytes);
-    progress.begin({ bytes: totalBytes, objects: objects.length }, { bytes: doneBytes, objects: done.size });
+    progress.begin(
+      { bytes: bytesOf(objects), objects: objects.length },
+      { bytes: doneBytes, objects: done.size },
+    );
     await fetchAll(
-      {
-        client,
-        archive,
-        stop,
-        retries: new Retries(running),
-        nowMs: context.nowMs,
-        onBytes: (bytes) => progress.addBytes(bytes),
-      },
+      { ...running, archive, onBytes: (bytes) => progress.addBytes(bytes) },
       {
         tenant: wish.tenant,
         layout,
         pending: [...objects.keys()].filter((index) => !done.has(index)),
         onFetched: (index, fetched) => {
-          const { oid = '' } = objects[index] ?? {};
           if (fetched.kind === 'gone') gone.add(index);
-          else if (fetched.kind === 'broken') broken.push({ oid, message: fetched.message });
+          else if (fetched.kind === 'broken') broken.push(`${objects[index]?.oid}: ${fetched.message}`);
           else list.add(index);
           progress.addObject();
         },
@@ -203,28 +215,28 @@ async function fetchLeft(
   }
   // The last lines may have failed to be written.
   stop.throwIfAborted();
-  return { gone, broken };
-}
-
-function brokenError(broken: readonly Broken[]): CliError {
-  const named = broken.slice(0, namedMax).map(({ oid, message }) => `${oid}: ${message}`);
+  if (broken.length === 0) return gone;
   const more = broken.length > namedMax ? `\n… and ${formatCount(broken.length - namedMax)} more` : '';
-  return new CliError(
-    `${formatObjects(broken.length)} cannot be exported. The others are there.\n${named.join('\n')}${more}`,
+  throw new CliError(
+    `${formatObjects(broken.length)} cannot be exported. The others are there.\n` +
+      `${broken.slice(0, namedMax).join('\n')}${more}`,
     {
       hint: 'Push the right bytes once more after `lfs-quota object delete`, or export without them: name the others in --objects FILE.',
     },
   );
 }
 
+function bytesOf(objects: readonly StoredObject[]): number {
+  return objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+}
+
 async function finish(
-  { workspace }: Running,
-  { archive, layout, state }: { archive: FileHandle; layout: Layout; state: ExportState },
-): Promise<LocalExport> {
+  workspace: Workspace,
+  { name, archive, layout }: { name: string; archive: FileHandle; layout: Layout },
+): Promise<void> {
   await writeLiterals(archive, layout);
   await archive.sync();
-  await workspace.finish(workspace.partial);
-  return { file: workspace.file, sizeBytes: layout.sizeBytes, state };
+  await workspace.finish(name);
 }
 
 /**
@@ -256,19 +268,80 @@ async function finishWithout(
       await copyBytes(from, { file: next, startByte: startByteOf(layout, place) }, sizeBytes);
       place += 1;
     }
-    await writeLiterals(next, layout);
-    await next.sync();
+    await finish(workspace, { name: workspace.next, archive: next, layout });
   } finally {
     await next.close();
   }
-  await workspace.finish(workspace.next);
   return { file: workspace.file, sizeBytes: layout.sizeBytes, state: after };
 }
 
-function explain(error: unknown, { file, goOn }: { file: string; goOn: string }): unknown {
-  if (!(error instanceof TransferError)) return explainDiskError(error, file);
-  return new CliError(`The export is not complete. ${error.message.replace(/\.?$/, '.')}`, {
-    hint: goOn,
-    cause: error,
-  });
+/** How far an export is, on standard error. */
+class ExportProgress {
+  readonly #context: CliContext;
+  readonly #line: WaitLine;
+  readonly #rate = new Rate();
+  #total = { bytes: 0, objects: 0 };
+  #bytes = 0;
+  #objects = 0;
+  #shownMs = 0;
+
+  constructor(context: CliContext) {
+    this.#context = context;
+    this.#line = new WaitLine(context, { isQuiet: false });
+  }
+
+  listed(objectCount: number): void {
+    if (this.#line.inPlace) this.#line.show(`listing: ${formatCount(objectCount)} objects`);
+  }
+
+  /** Of a second archive, without what is gone. */
+  copied(share: number): void {
+    const nowMs = this.#context.nowMs();
+    if (!this.#line.inPlace || nowMs - this.#shownMs < redrawMs) return;
+    this.#shownMs = nowMs;
+    this.#line.show(`leaving out what is gone: ${(share * 100).toFixed(1)} %`);
+  }
+
+  /** @param done what an earlier call has fetched. */
+  begin(total: { bytes: number; objects: number }, done: { bytes: number; objects: number }): void {
+    this.#total = total;
+    this.#bytes = done.bytes;
+    this.#objects = done.objects;
+  }
+
+  addBytes(bytes: number): void {
+    this.#bytes += bytes;
+    const nowMs = this.#context.nowMs();
+    if (nowMs - this.#shownMs < redrawMs) return;
+    this.#shownMs = nowMs;
+    this.#rate.note({ ms: nowMs, done: this.#bytes });
+    this.#line.show(this.#text());
+  }
+
+  addObject(): void {
+    this.#objects += 1;
+  }
+
+  /** Before anything else is printed. */
+  clear(): void {
+    this.#line.clear();
+  }
+
+  #text(): string {
+    const { bytes, objects } = this.#total;
+    const share = bytes === 0 ? 1 : this.#bytes / bytes;
+    if (!this.#line.inPlace) return `${Math.floor(share * 10) * 10} %`;
+    const { perSecond } = this.#rate;
+    return [
+      `${(share * 100).toFixed(1)} %`,
+      `${formatBytes(this.#bytes)} of ${formatBytes(bytes)}`,
+      ...(perSecond
+        ? [
+            `${formatBytes(Math.round(perSecond))}/s`,
+            `${formatDuration(((bytes - this.#bytes) * 1000) / perSecond)} left`,
+          ]
+        : []),
+      `${formatCount(this.#objects)} of ${formatCount(objects)} objects`,
+    ].join(', ');
+  }
 }

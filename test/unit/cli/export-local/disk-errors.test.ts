@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { CliError } from '../../../../cli/errors.ts';
-import { explainDiskError } from '../../../../cli/export-local/disk-errors.ts';
-import { ArchiveWriteError } from '../../../../cli/export-local/fetch-object.ts';
+import { ArchiveWriteError, explainDiskError } from '../../../../cli/export-local/archive.ts';
 
 const withCode = (code: string) => Object.assign(new Error(`${code}: no`), { code });
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { differenceOf, type ExportState, readState, writeState } from '../../../../cli/export-local/state.ts';
+import {
+  differenceOf,
+  type ExportState,
+  readState,
+  writeState,
+} from '../../../../cli/export-local/workspace.ts';
 
 const oid = 'a'.repeat(64);
 const state: ExportState = {

@@ -1,0 +1,401 @@
+import { createHash, type Hash } from 'node:crypto';
+import type { FileHandle } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Layout } from '../../lambda/domain/export/layout.ts';
+import type { StoredObject } from '../../lambda/domain/export/stored-object.ts';
+import type { ApiClient } from '../api-client.ts';
+import { CliError } from '../errors.ts';
+import { printable } from '../printable.ts';
+import { ArchiveWriteError, startByteOf, writeAt } from './archive.ts';
+
+/** Downloads objects as git-lfs does, to their places in an archive. */
+
+/** Objects that are downloaded at a time. */
+const objectsAtOnce = 8;
+/** Objects of one batch, as git-lfs asks for them. */
+const batchObjectsMax = 100;
+/** A URL is not used in its last seconds. */
+const marginMs = 10_000;
+/** Of a URL that does not say how long it is valid. */
+const lifetimeMsDefault = 60_000;
+/** An attempt that gets nothing for so long is given up. */
+const idleMs = 60_000;
+/** Attempts in a row that bring nothing. */
+const attemptsMax = 6;
+/** Pause before the second of them, doubled each time. */
+const pauseMs = 500;
+
+const mediaType = 'application/vnd.git-lfs+json';
+
+const action = z.object({
+  href: z.url(),
+  header: z.record(z.string(), z.string()).optional(),
+  expires_in: z.number().optional(),
+});
+const batchShape = z.object({
+  objects: z.array(
+    z.object({
+      oid: z.string(),
+      actions: z.object({ download: action.optional() }).optional(),
+      error: z.object({ code: z.number(), message: z.string() }).optional(),
+    }),
+  ),
+});
+const errorShape = z.object({ message: z.string() });
+
+/** Where an object is downloaded, or why it is not. */
+type Offer =
+  | {
+      readonly kind: 'offered';
+      readonly href: string;
+      readonly header: Readonly<Record<string, string>>;
+      readonly validUntilMs: number;
+    }
+  /** It is not stored any more. */
+  | { readonly kind: 'gone' }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** What became of an object. */
+export type Fetched =
+  | { readonly kind: 'complete' }
+  | { readonly kind: 'gone' }
+  /** The store has it, but not with the bytes that its oid says, or does not give it. */
+  | { readonly kind: 'broken'; readonly message: string };
+
+type Attempt<T> =
+  | { readonly kind: 'done'; readonly value: T }
+  /** @property gotOn it brought something, so that the count of attempts begins anew. */
+  | { readonly kind: 'failed'; readonly error: unknown; readonly gotOn?: boolean };
+
+export interface BatchDeps {
+  readonly client: ApiClient;
+  /** Ends all attempts. */
+  readonly stop: AbortSignal;
+  readonly sleep: (durationMs: number) => Promise<void>;
+  readonly nowMs: () => number;
+}
+
+interface FetchDeps extends BatchDeps {
+  readonly archive: FileHandle;
+  /** Called with bytes that were written; with fewer than none if they are of no use. */
+  readonly onBytes: (bytes: number) => void;
+}
+
+/** An object of the list, by its index there. */
+interface Listed {
+  readonly index: number;
+  readonly object: StoredObject;
+}
+
+/**
+ * Downloads objects to their places in the archive, several at a time. One that is gone or broken does not hold up the
+ * others.
+ *
+ * @param input.pending indices of the objects that are wanted. @param input.onFetched called once for each of them.
+ * @throws what a download failed with, once those beside it have ended.
+ */
+export async function fetchAll(
+  deps: FetchDeps,
+  input: {
+    tenant: string;
+    layout: Layout;
+    pending: readonly number[];
+    onFetched: (index: number, fetched: Fetched) => void;
+  },
+): Promise<void> {
+  const { layout, tenant, onFetched } = input;
+  const failed = new AbortController();
+  const stop = AbortSignal.any([deps.stop, failed.signal]);
+  const offers = offersFor(deps, input);
+  const work = async () => {
+    for (;;) {
+      stop.throwIfAborted();
+      const next = await offers.next();
+      if (next.done) return;
+      const { index, object, offer } = next.value;
+      const arriving = new Arriving(
+        { ...deps, stop },
+        { tenant, object, startByte: startByteOf(layout, index) },
+      );
+      onFetched(index, await arriving.fetch(offer));
+    }
+  };
+  const workers = Array.from({ length: objectsAtOnce }, () =>
+    work().catch((error: unknown) => failed.abort(error)),
+  );
+  await Promise.all(workers);
+  // The first one that failed is the cause; the others were stopped.
+  deps.stop.throwIfAborted();
+  failed.signal.throwIfAborted();
+}
+
+/** Asks for one batch after the other, repo by repo and in the order of the archive, when an object of it is wanted. */
+async function* offersFor(
+  deps: BatchDeps,
+  { tenant, layout, pending }: { tenant: string; layout: Layout; pending: readonly number[] },
+): AsyncGenerator<Listed & { readonly offer: Offer }> {
+  const byRepo = new Map<string, Listed[]>();
+  for (const index of pending) {
+    const object = layout.objects[index];
+    if (!object) throw new RangeError(`The list has no object ${index}.`);
+    const others = byRepo.get(repoOf(object)) ?? [];
+    others.push({ index, object });
+    byRepo.set(repoOf(object), others);
+  }
+  for (const [repo, listed] of byRepo)
+    for (let at = 0; at < listed.length; at += batchObjectsMax) {
+      const batch = listed.slice(at, at + batchObjectsMax);
+      const objects = batch.map(({ object }) => object);
+      const offers = await askForDownloads(deps, { tenant, repo }, objects);
+      for (const one of batch) yield { ...one, offer: offers.get(one.object.oid) ?? { kind: 'gone' } };
+    }
+}
+
+/** The repo in an object's key, which is `tenant/repo/oid`. */
+function repoOf({ key }: StoredObject): string {
+  return key.split('/')[1] ?? '';
+}
+
+/** An object of which a part has arrived. */
+class Arriving {
+  readonly #deps: FetchDeps;
+  readonly #input: { tenant: string; object: StoredObject; startByte: number };
+  #hash: Hash = createHash('sha256');
+  #bytes = 0;
+  #wrongHashes = 0;
+
+  constructor(deps: FetchDeps, input: { tenant: string; object: StoredObject; startByte: number }) {
+    this.#deps = deps;
+    this.#input = input;
+  }
+
+  /**
+   * Downloads it, and checks its SHA-256. A transfer that breaks goes on where it was.
+   *
+   * @throws what the last attempt failed with, if the store does not answer. @throws {ArchiveWriteError}
+   */
+  fetch(first: Offer): Promise<Fetched> {
+    let offer: Offer | undefined = first;
+    return retrying<Fetched>(this.#deps, async () => {
+      const isValid = offer?.kind !== 'offered' || offer.validUntilMs > this.#deps.nowMs();
+      const now: Offer = offer && isValid ? offer : await this.#askAgain();
+      offer = undefined;
+      if (now.kind === 'gone') return { kind: 'done', value: now };
+      if (now.kind === 'refused') return { kind: 'done', value: { kind: 'broken', message: now.message } };
+      return this.#attempt(now);
+    });
+  }
+
+  async #askAgain(): Promise<Offer> {
+    const { tenant, object } = this.#input;
+    const offers = await askForDownloads(this.#deps, { tenant, repo: repoOf(object) }, [object]);
+    return offers.get(object.oid) ?? { kind: 'gone' };
+  }
+
+  /** One request for what is missing. */
+  async #attempt({ href, header }: Offer & { kind: 'offered' }): Promise<Attempt<Fetched>> {
+    const { stop } = this.#deps;
+    const before = this.#bytes;
+    const idle = new AbortController();
+    const timer = setTimeout(() => idle.abort(new Error(`Nothing arrived for ${idleMs / 1000} s.`)), idleMs);
+    try {
+      const range = before > 0 ? { range: `bytes=${before}-` } : {};
+      const headers = { ...header, ...range, 'accept-encoding': 'identity' };
+      const response = await fetch(href, { headers, signal: AbortSignal.any([stop, idle.signal]) });
+      const failure = await this.#beginWith(response);
+      if (failure) return failure;
+      for await (const piece of response.body ?? []) {
+        timer.refresh();
+        await this.#append(piece);
+      }
+    } catch (error) {
+      stop.throwIfAborted();
+      if (error instanceof ArchiveWriteError) throw error;
+      return { kind: 'failed', error: transferError(error), gotOn: this.#bytes > before };
+    } finally {
+      clearTimeout(timer);
+    }
+    return this.#judge(before);
+  }
+
+  async #beginWith(response: Response): Promise<Attempt<Fetched> | undefined> {
+    const { sizeBytes } = this.#input.object;
+    const expected = `bytes ${this.#bytes}-${sizeBytes - 1}/${sizeBytes}`;
+    if (response.status === 206 && response.headers.get('content-range') === expected) return undefined;
+    if (response.status === 200) {
+      // A store that knows no ranges sends all of it.
+      this.#restart();
+      return undefined;
+    }
+    if (response.status === 404 && (await response.text()).includes('<Code>NoSuchKey</Code>'))
+      return { kind: 'done', value: { kind: 'gone' } };
+    await response.body?.cancel();
+    // Its URL may have expired: the next one tells.
+    return { kind: 'failed', error: new TransferError(`The store answered ${response.status}.`) };
+  }
+
+  async #append(piece: Uint8Array): Promise<void> {
+    if (this.#bytes + piece.length > this.#input.object.sizeBytes) {
+      this.#restart();
+      throw new TransferError('The store sent more than the object has.');
+    }
+    this.#hash.update(piece);
+    await writeAt(this.#deps.archive, piece, this.#input.startByte + this.#bytes);
+    this.#bytes += piece.length;
+    this.#deps.onBytes(piece.length);
+  }
+
+  #judge(before: number): Attempt<Fetched> {
+    if (this.#bytes < this.#input.object.sizeBytes)
+      return {
+        kind: 'failed',
+        error: new TransferError('The transfer broke off.'),
+        gotOn: this.#bytes > before,
+      };
+    if (this.#hash.digest('hex') === this.#input.object.oid)
+      return { kind: 'done', value: { kind: 'complete' } };
+    this.#restart();
+    const message = 'Its bytes have another SHA-256.';
+    // Bytes may change on the way, but not each time.
+    this.#wrongHashes += 1;
+    return this.#wrongHashes === 1
+      ? { kind: 'failed', error: new TransferError(message) }
+      : { kind: 'done', value: { kind: 'broken', message } };
+  }
+
+  #restart(): void {
+    this.#deps.onBytes(-this.#bytes);
+    this.#bytes = 0;
+    this.#hash = createHash('sha256');
+  }
+}
+
+/** The store did not give an object. */
+export class TransferError extends Error {
+  override readonly name = 'TransferError';
+}
+
+/** `fetch` keeps what happened in the cause of its own error. */
+function transferError(error: unknown): TransferError {
+  if (error instanceof TransferError) return error;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return new TransferError(cause instanceof Error ? cause.message : String(cause), { cause: error });
+}
+
+/** Tries again what may succeed the next time. @throws what the last attempt failed with, or the reason of the stop. */
+async function retrying<T>(
+  { stop, sleep }: Pick<BatchDeps, 'stop' | 'sleep'>,
+  attempt: () => Promise<Attempt<T>>,
+): Promise<T> {
+  for (let failures = 0; ; ) {
+    stop.throwIfAborted();
+    const outcome = await attempt();
+    if (outcome.kind === 'done') return outcome.value;
+    failures = outcome.gotOn === true ? 1 : failures + 1;
+    stop.throwIfAborted();
+    if (failures >= attemptsMax) throw outcome.error;
+    await sleep(pauseMs * 2 ** (failures - 1));
+  }
+}
+
+interface BatchPlace {
+  readonly tenant: string;
+  readonly repo: string;
+}
+
+/**
+ * Asks where objects are downloaded. Tries again while the server does not answer, or asks to wait.
+ *
+ * @param objects at most {@link batchObjectsMax}. @returns oid → offer, one for each object.
+ * @throws {CliError}
+ */
+async function askForDownloads(
+  deps: BatchDeps,
+  place: BatchPlace,
+  objects: readonly { readonly oid: string; readonly sizeBytes: number }[],
+): Promise<ReadonlyMap<string, Offer>> {
+  const offers = await ask(deps, place, objects);
+  if (offers !== 'absent') return offers;
+  // A token that was changed meanwhile must not make an archive without objects: it is the repo alone that is gone.
+  await checkMayDownload(deps, { tenant: place.tenant, repo: null });
+  return new Map(objects.map(({ oid }) => [oid, { kind: 'gone' }]));
+}
+
+/**
+ * Looks whether a token may download from a tenant, or from one of its repos.
+ *
+ * @throws {CliError} that says which token to use.
+ */
+export async function checkMayDownload(
+  deps: BatchDeps,
+  { tenant, repo }: { tenant: string; repo: string | null },
+): Promise<void> {
+  const nothing = { oid: '0'.repeat(64), sizeBytes: 0 };
+  if ((await ask(deps, { tenant, repo: repo ?? 'any' }, [nothing])) !== 'absent') return;
+  const what = repo === null ? `no tenant ${tenant}` : `no tenant ${tenant}, or no repo ${repo}`;
+  throw new CliError(`There is ${what} for this token (404).`, {
+    failure: 'not-found',
+    hint:
+      'It does not exist, is being deleted, or the token is one of another tenant. ' +
+      `Give a token of ${tenant} with LFS_QUOTA_TOKEN or --token.`,
+  });
+}
+
+/** @returns `absent` if the tenant or the repo is not there for the token. */
+async function ask(
+  deps: BatchDeps,
+  place: BatchPlace,
+  objects: readonly { readonly oid: string; readonly sizeBytes: number }[],
+): Promise<ReadonlyMap<string, Offer> | 'absent'> {
+  const askedAtMs = deps.nowMs();
+  const { status, body } = await retrying(deps, async () => {
+    const answer = await deps.client.exchange({
+      method: 'POST',
+      path: `/${place.tenant}/${place.repo}/info/lfs/objects/batch`,
+      body: {
+        operation: 'download',
+        transfers: ['basic'],
+        objects: objects.map(({ oid, sizeBytes: size }) => ({ oid, size })),
+      },
+      mediaType,
+    });
+    const isForNow = answer.status === 429 || answer.status >= 500;
+    return isForNow ? { kind: 'failed', error: refusal(place, answer) } : { kind: 'done', value: answer };
+  });
+  if (status === 404 && errorShape.safeParse(body).success) return 'absent';
+  const parsed = batchShape.safeParse(body);
+  if (status !== 200 || !parsed.success) throw refusal(place, { status, body });
+  const answers = new Map(parsed.data.objects.map((object) => [object.oid, object]));
+  return new Map(objects.map(({ oid }) => [oid, offerOf(answers.get(oid), askedAtMs)]));
+}
+
+function offerOf(
+  answer: z.output<typeof batchShape>['objects'][number] | undefined,
+  askedAtMs: number,
+): Offer {
+  const download = answer?.actions?.download;
+  if (download) {
+    const { href, header = {}, expires_in } = download;
+    const lifetimeMs = expires_in === undefined ? lifetimeMsDefault : expires_in * 1000;
+    return { kind: 'offered', href, header, validUntilMs: askedAtMs + lifetimeMs - marginMs };
+  }
+  if (answer?.error?.code === 404) return { kind: 'gone' };
+  return { kind: 'refused', message: printable(answer?.error?.message ?? 'The server offered no download.') };
+}
+
+function refusal({ tenant }: BatchPlace, { status, body }: { status: number; body: unknown }): CliError {
+  if (status === 401 || status === 403)
+    return new CliError(`The token was rejected for downloads (${status}).`, {
+      failure: 'unauthorized',
+      hint:
+        'Set LFS_QUOTA_TOKEN (or --token) to a token of the tenant: the admin token downloads nothing. ' +
+        `Make one with \`lfs-quota token create ${tenant} --scope read\`.`,
+    });
+  const parsed = errorShape.safeParse(body);
+  const why = parsed.success ? `: ${printable(parsed.data.message)}` : '.';
+  const isForNow = status >= 500 || status === 429;
+  return new CliError(`The LFS API answered ${status}${why}`, {
+    failure: isForNow ? 'unavailable' : 'failed',
+    hint: isForNow ? 'Try again in a moment.' : 'Check --url or LFS_QUOTA_URL.',
+  });
+}

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -267,6 +268,31 @@ describe('the file', { timeout: timeoutMs }, () => {
     expect(await runHere('small')).toMatchObject({ code: 0 });
     const left = ['du scan.json', 'du scan.json.mine', 'du scan.json2.1-2.unfinished'];
     expect((await readdir(path.dirname(file))).sort()).toEqual(left);
+  });
+
+  it('of the first version, as it is written down here, is continued', async () => {
+    const all = buckets.get('small') ?? [];
+    const counted = all.filter(({ key }) => key <= '8');
+    const bytes = counted.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    const scan = `"bucket":"small","prefix":"","endpoint":"${endpoint}","order":"parallel"`;
+    const sums = `"objects":${counted.length},"requests":9,"failed":1,"throttled":1,"runs":2,"beganMs":1795000000000`;
+    const rest = '"rest":{"ranges":[{"after":"8","last":null}],"objectsExpected":3000}';
+    const folders = `"folders":{"completeCount":0,"largest":[],"open":[["",${counted.length},"${bytes}"]]}`;
+    const body =
+      `{"scan":{${scan},"folders":{"depth":1,"top":20}},${sums},"activeMs":1500.5,` +
+      `"savedMs":1795000060000,"bytes":"${bytes}",${rest},${folders}}`;
+    const sha256 = createHash('sha256').update(body).digest('hex');
+    await writeFile(
+      file,
+      `{"format":"lfs-quota du","version":1,"sha256":"${sha256}","checkpoint":${body}}\n`,
+    );
+    const { code, out } = await runHere('small', '--json', '--by-prefix');
+    expect(code).toBe(0);
+    const result = JSON.parse(out);
+    expect(result).toMatchObject({ ...truthOf('small'), runs: 3, failed: 1, throttled: 1 });
+    expect(result.began).toBe(new Date(1_795_000_000_000).toISOString());
+    expect(result.requests).toBe(9 + server.requests);
+    expect(result.folders).toMatchObject({ count: 1, largest: [truthOf('small')] });
   });
 
   it('of a newer version is refused', async () => {

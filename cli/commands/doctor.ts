@@ -5,12 +5,13 @@ import { type Command, InvalidArgumentError } from 'commander';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { BusyLine } from '../busy-line.ts';
 import type { CliContext } from '../context.ts';
-import type { CheckResult } from '../doctor/check.ts';
+import type { CheckResult, Outcome } from '../doctor/check.ts';
 import type { ProbeTarget } from '../doctor/probe.ts';
-import { formatResult, formatSummary, idsWith, profileOf } from '../doctor/report.ts';
+import type { StoreProfile } from '../doctor/profile.ts';
 import type { Examination } from '../doctor/run-checks.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { parseBytes, parseS3Url } from '../options.ts';
+import { printable } from '../printable.ts';
 
 interface DoctorOptions {
   readonly endpoint?: string;
@@ -75,6 +76,37 @@ async function doctor(url: string, options: DoctorOptions, context: CliContext):
   conclude(examined);
 }
 
+const labels: Readonly<Record<Outcome, string>> = {
+  pass: 'pass',
+  warning: 'WARNING',
+  fail: 'FAIL',
+  skipped: 'skipped',
+};
+
+const labelWidth = Math.max(...Object.values(labels).map((label) => label.length));
+const idWidth = 20;
+
+/** One line about a check, and one with what to do. */
+function formatResult({ id, outcome, detail, advice }: CheckResult): string {
+  const head = `${labels[outcome].padEnd(labelWidth)}  ${id.padEnd(idWidth)}`;
+  const lines = [`${head}${printable(detail)}`];
+  if (advice !== undefined) lines.push(`${' '.repeat(labelWidth + 2 + idWidth)}→ ${printable(advice)}`);
+  return `${lines.join('\n')}\n`;
+}
+
+const idsWith = (results: readonly CheckResult[], wanted: Outcome): string[] =>
+  results.filter(({ outcome }) => outcome === wanted).map(({ id }) => id);
+
+/** `41 checks: 38 pass, 1 warning (multipart), 2 skipped.` */
+function formatSummary(results: readonly CheckResult[]): string {
+  const parts = (['pass', 'fail', 'warning', 'skipped'] as const).flatMap((outcome) => {
+    const ids = idsWith(results, outcome);
+    const names = outcome === 'fail' || outcome === 'warning' ? ` (${ids.join(', ')})` : '';
+    return ids.length === 0 ? [] : [`${ids.length} ${outcome}${names}`];
+  });
+  return `${results.length} checks: ${parts.join(', ')}.`;
+}
+
 /** Succeeds only if all checks were made, and none failed. @throws {CliError} */
 function conclude({ results, isInterrupted }: Examination): void {
   if (isInterrupted)
@@ -126,11 +158,22 @@ async function checkFolderOf(file: string): Promise<void> {
 
 async function writeProfile(
   file: string,
-  target: ProbeTarget,
-  examined: Examination & { probedAtMs: number },
+  { endpoint, region, bucket }: ProbeTarget,
+  { results, holds, probedAtMs }: Examination & { probedAtMs: number },
 ): Promise<void> {
-  const text = `${JSON.stringify(profileOf(target, examined), null, 2)}\n`;
-  await writeFile(file, text).catch((cause: Error) => {
+  const failed = idsWith(results, 'fail');
+  const profile: StoreProfile = {
+    formatVersion: 1,
+    probedAt: new Date(probedAtMs).toISOString(),
+    endpoint: endpoint ?? null,
+    region,
+    bucket,
+    usable: failed.length === 0,
+    failed,
+    warnings: idsWith(results, 'warning'),
+    holds,
+  };
+  await writeFile(file, `${JSON.stringify(profile, null, 2)}\n`).catch((cause: Error) => {
     throw new CliError(`The profile could not be written: ${cause.message}.`, {
       hint: 'Give --profile another file, and run it again.',
       cause,

@@ -1,5 +1,4 @@
 import type { Probe } from './probe.ts';
-import type { KnownFacts } from './profile.ts';
 
 /**
  * - `pass`: the store does what the service relies on.
@@ -8,17 +7,14 @@ import type { KnownFacts } from './profile.ts';
  */
 export type Outcome = 'pass' | 'warning' | 'fail' | 'skipped';
 
-/** What a check found. */
-export interface Finding {
-  readonly outcome: Outcome;
-  /** A whole sentence. */
-  readonly detail: string;
-  /** What to do. Always given with `fail` and `warning`. */
-  readonly advice?: string;
-  /** What the profile of the store says because of it. */
-  readonly facts?: KnownFacts;
-}
+/** What a check found, in a whole sentence: that all is well, or what is not. The advice replaces the check's own. */
+export type Finding =
+  | string
+  | { readonly fail: string; readonly advice?: string }
+  | { readonly warning: string; readonly advice?: string }
+  | { readonly skipped: string };
 
+/** A row of the table. */
 export interface Check {
   /** Stable: programs and the profile name checks by it. */
   readonly id: string;
@@ -26,28 +22,16 @@ export interface Check {
   readonly isEssential?: boolean;
   /** The service does not need it today: a check that cannot be made is a warning. */
   readonly isOptional?: boolean;
-  readonly run: (probe: Probe) => Promise<Finding>;
+  /** What to do if it fails. */
+  readonly advice: string;
+  /** Asks the store. It notes in `probe.facts` what the profile says of it. */
+  readonly ask: (probe: Probe) => Promise<Finding>;
 }
 
 export interface CheckResult {
   readonly id: string;
   readonly outcome: Outcome;
   readonly detail: string;
+  /** What to do. Given with `fail` and `warning`. */
   readonly advice?: string;
-}
-
-export function pass(detail: string, facts?: KnownFacts): Finding {
-  return { outcome: 'pass', detail, ...(facts && { facts }) };
-}
-
-export function fail(detail: string, advice: string, facts?: KnownFacts): Finding {
-  return { outcome: 'fail', detail, advice, ...(facts && { facts }) };
-}
-
-export function warn(detail: string, advice: string, facts?: KnownFacts): Finding {
-  return { outcome: 'warning', detail, advice, ...(facts && { facts }) };
-}
-
-export function skip(detail: string): Finding {
-  return { outcome: 'skipped', detail };
 }

@@ -1,164 +1,278 @@
+import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { compareKeys } from '../../lambda/domain/key-order.ts';
-import { type Check, type Finding, fail, pass, warn } from './check.ts';
-import { asciiFixture, type ListingFixture, namesOf, unicodeFixture } from './listing-fixture.ts';
-import type { Probe } from './probe.ts';
+import type { Check } from './check.ts';
+import { forEachAtOnce, type ListedKey, type Probe } from './probe.ts';
 
-/** ListObjectsV2, by which all usage is counted: which keys, in which order, from where. */
-export const listingChecks: readonly Check[] = [
-  { id: 'list-prefix', run: listPrefix },
-  { id: 'list-order', run: compareOrder },
-  { id: 'list-unicode', run: listUnicode },
-  { id: 'list-start-after', run: startAfterInside },
-  { id: 'list-start-outside', run: startAfterOutside },
-  { id: 'list-folders', run: listFolders },
-];
-
-const advice = 'Do not use this store: usage would be counted wrong.';
+const miscounted = 'Do not use this store: usage would be counted wrong.';
 const onlyOthers =
   'The service itself writes ASCII keys only. Do not let other tools write other names into this bucket.';
 
-async function listPrefix(probe: Probe): Promise<Finding> {
-  const fixture = await asciiFixture(probe);
-  const { prefix, objects } = fixture;
-  const { keys } = await probe.list({ prefix });
-  const difference = differenceOf(fixture, keys);
-  if (difference !== undefined) return fail(`A listing by prefix is wrong: ${difference}.`, advice);
-  const [first] = objects;
-  const one = await probe.list({ prefix: first?.key ?? '' });
-  if (one.keys.length !== 1)
-    return fail(`A listing with a whole key as prefix has ${one.keys.length} keys, not 1.`, advice);
-  return pass(`A listing by prefix has exactly the ${objects.length} objects below it, with their sizes.`);
+/** Keys of the check of full pages: one more than a page has. */
+const pageTestKeys = 1001;
+
+/** ListObjectsV2, by which all usage is counted: which keys, in which order, from where, in which pages. */
+export const listingChecks: readonly Check[] = [
+  {
+    id: 'list-prefix',
+    advice: miscounted,
+    ask: async (probe) => {
+      const fixture = await asciiFixture(probe);
+      const { prefix, objects } = fixture;
+      const difference = differenceOf(fixture, (await probe.list({ prefix })).keys);
+      if (difference !== undefined) return { fail: `A listing by prefix is wrong: ${difference}.` };
+      const one = await probe.list({ prefix: objects[0]?.key ?? '' });
+      if (one.keys.length !== 1)
+        return { fail: `A listing with a whole key as prefix has ${one.keys.length} keys, not 1.` };
+      return `A listing by prefix has exactly the ${objects.length} objects below it, with their sizes.`;
+    },
+  },
+  {
+    id: 'list-order',
+    advice: miscounted,
+    ask: async (probe) => {
+      const { prefix } = await asciiFixture(probe);
+      const { keys } = await probe.list({ prefix });
+      probe.facts.listOrder = isSorted(keys) ? 'ascii' : 'other';
+      if (isSorted(keys)) return 'Keys come in the order of their bytes: 0, 9, A, Z, _, a, z, ~.';
+      return { fail: `Keys do not come in the order of their bytes: ${namesOf(keys, prefix)}.` };
+    },
+  },
+  {
+    id: 'list-unicode',
+    advice: onlyOthers,
+    ask: async (probe) => {
+      try {
+        const fixture = await unicodeFixture(probe);
+        const { keys } = await probe.list({ prefix: fixture.prefix });
+        const difference = differenceOf(fixture, keys);
+        if (difference !== undefined)
+          return { warning: `Names that are not ASCII are listed wrong: ${difference}.` };
+        const order = namesOf(keys, fixture.prefix);
+        if (!isSorted(keys))
+          return { warning: `Names that are not ASCII are not in the order of their UTF-8: ${order}.` };
+        if (probe.facts.listOrder === 'ascii') probe.facts.listOrder = 'utf8';
+        return 'Names that are not ASCII, even beyond U+FFFF, are listed in the order of their UTF-8.';
+      } catch (error) {
+        if (!(error instanceof Error)) throw error;
+        return { warning: `Names that are not ASCII cannot be written or listed: ${error.message}` };
+      }
+    },
+  },
+  {
+    id: 'list-start-after',
+    advice: miscounted,
+    ask: async (probe) => {
+      const prefix = await letters(probe);
+      for (const [from, expected, maxKeys = 1000] of [
+        ['b', 'cd'],
+        ['b0', 'cd'],
+        ['b', 'c', 1],
+        ['d', ''],
+        ['', 'abcd'],
+      ] as const) {
+        const found = await lettersAfter(probe, prefix + from, maxKeys);
+        if (found === expected) continue;
+        probe.facts.startAfter = 'wrong';
+        const gives = `gives "${found}" instead of "${expected}"`;
+        return { fail: `StartAfter "${from}" among the objects a, b, c, d ${gives}.` };
+      }
+      probe.facts.startAfter = 'inside-prefix';
+      return 'StartAfter begins behind the given key, whether that key exists or not.';
+    },
+  },
+  {
+    id: 'list-start-outside',
+    advice: 'The service never asks so, and works.',
+    ask: async (probe) => {
+      const prefix = await letters(probe);
+      const before = await lettersAfter(probe, prefix.slice(0, -2));
+      const behind = await lettersAfter(probe, `${prefix.slice(0, -1)}~`);
+      if (before !== 'abcd' || behind !== '') {
+        const gives = `gives "${before}" before it and "${behind}" behind it, not "abcd" and ""`;
+        return { warning: `StartAfter outside of the prefix ${gives}.` };
+      }
+      if (probe.facts.startAfter === 'inside-prefix') probe.facts.startAfter = 'exact';
+      return 'StartAfter works before and behind the prefix as well.';
+    },
+  },
+  {
+    id: 'list-folders',
+    advice: miscounted,
+    ask: async (probe) => {
+      const prefix = `${probe.newKey()}/`;
+      for (const name of ['one/1', 'one/2', 'one/deep/3', 'two/1', 'two-1', 'zz'])
+        await probe.put(prefix + name, Buffer.from(name));
+      const page = await probe.listFolders(prefix);
+      const found = namesOf([...page.commonPrefixes.map((key) => ({ key })), ...page.keys], prefix);
+      const expected = '"one/", "two/", "two-1", "zz"';
+      if (found !== expected)
+        return { fail: `A listing with Delimiter=/ gives ${found} instead of ${expected}.` };
+      return 'A listing with Delimiter=/ has each folder once, and the objects beside them.';
+    },
+  },
+  {
+    id: 'list-pages',
+    advice: miscounted,
+    ask: async (probe) => {
+      const fixture = await asciiFixture(probe);
+      const { pages, wrong } = await walk(probe, fixture, 3);
+      if (wrong !== undefined) return { fail: `Pages of three keys are wrong: ${wrong}.` };
+      const count = fixture.objects.length;
+      const needed = Math.ceil(count / 3);
+      if (pages.length <= needed)
+        return 'Pages follow each other by their tokens: each key once, each page full.';
+      return {
+        warning: `${count} keys took ${pages.length} pages of three, not ${needed}: pages are not full, or the last one is empty.`,
+        advice: 'The counts are right, but need more LIST requests than elsewhere.',
+      };
+    },
+  },
+  {
+    id: 'list-unicode-pages',
+    isOptional: true,
+    advice: onlyOthers,
+    ask: async (probe) => {
+      const fixture = await unicodeFixture(probe).catch(() => undefined);
+      if (fixture === undefined)
+        return { skipped: 'Names that are not ASCII cannot be written: see list-unicode.' };
+      const { wrong } = await walk(probe, fixture, 1);
+      if (wrong === undefined) return 'Pages may end at names that are not ASCII.';
+      return { warning: `Pages that end at names which are not ASCII are wrong: ${wrong}.` };
+    },
+  },
+  {
+    // XML cannot contain control characters, so a listing that is not encoded cannot name all keys.
+    id: 'list-encoding',
+    advice: 'The service itself writes no such keys. Do not let other tools write them into this bucket.',
+    ask: async (probe) => {
+      const { prefix } = await asciiFixture(probe);
+      const input = { Bucket: probe.target.bucket, Prefix: prefix, EncodingType: 'url' as const };
+      const { EncodingType } = await probe.send((client) => client.send(new ListObjectsV2Command(input)));
+      if (EncodingType === 'url') return 'Listings are in URL encoding, so any key can be listed.';
+      return {
+        warning: 'The store ignores EncodingType=url, so keys with control characters cannot be listed.',
+      };
+    },
+  },
+  {
+    id: 'list-page-size',
+    advice: miscounted,
+    ask: async (probe) => {
+      if (!probe.target.isThorough) return { skipped: 'Needs 1,001 small objects: give --thorough.' };
+      const names = Array.from({ length: pageTestKeys }, (_, index) => String(index).padStart(4, '0'));
+      const fixture = await write(probe, names, () => 1);
+      const pageKeys = (await probe.list({ prefix: fixture.prefix, maxKeys: 5000 })).keys.length;
+      const { pages, wrong } = await walk(probe, fixture, 1000);
+      probe.facts.pageKeys = pageKeys;
+      if (wrong !== undefined) {
+        const found = new Set(pages.flat().map(({ key }) => key)).size;
+        return { fail: `Of ${pageTestKeys} objects, all pages together list ${found}.` };
+      }
+      if (pageKeys === 1000) return 'A full page has 1,000 keys, and all pages have every key once.';
+      const todo =
+        pageKeys > 1000
+          ? 'The counts are right. Nothing has to be done.'
+          : 'The counts are right, but need more LIST requests. Raise protocol.listRequestsPerHour in proportion.';
+      return { warning: `A full page has ${pageKeys} keys, not 1,000.`, advice: todo };
+    },
+  },
+];
+
+interface Fixture {
+  readonly prefix: string;
+  /** In the order of their UTF-8 bytes. */
+  readonly objects: readonly ListedKey[];
 }
 
-/** What is missing, too much, or of the wrong size, whatever the order. */
-function differenceOf(
-  { prefix, objects }: ListingFixture,
-  listed: readonly { key: string; sizeBytes: number }[],
-): string | undefined {
-  const sizes = new Map(listed.map(({ key, sizeBytes }) => [key, sizeBytes]));
-  const missing = objects.filter(({ key }) => !sizes.has(key)).map(({ key }) => key);
-  if (missing.length > 0) return `it lacks ${namesOf(missing, prefix)}`;
-  if (listed.length > objects.length) {
-    const own = new Set(objects.map(({ key }) => key));
-    const foreign = listed.map(({ key }) => key).filter((key) => !own.has(key));
-    return foreign.length > 0 ? `it also has ${namesOf(foreign, prefix)}` : 'it has a key twice';
-  }
-  const wrong = objects.filter(({ key, sizeBytes }) => sizes.get(key) !== sizeBytes).map(({ key }) => key);
-  return wrong.length > 0 ? `it has wrong sizes of ${namesOf(wrong, prefix)}` : undefined;
-}
+/** Names that orders, patterns and encodings could take for others. Slashes are in the check of folders. */
+const asciiNames = ['-', '0', '9', 'A', 'B', 'Z', '_', 'a', 'a b', 'a%20b', 'a&b', 'a+b', 'b', 'z', '~'];
 
-const isSorted = (keys: readonly string[]) =>
-  keys.every((key, index) => index === 0 || compareKeys(keys[index - 1] ?? '', key) < 0);
+/** Among them one beyond U+FFFF, which sorts by UTF-16 before U+FB01, and by UTF-8 after it. */
+const otherNames = ['é', '日本', '\ufb01', '😀', 'a', 'z'];
 
-async function compareOrder(probe: Probe): Promise<Finding> {
-  const { prefix } = await asciiFixture(probe);
-  const keys = (await probe.list({ prefix })).keys.map(({ key }) => key);
-  if (isSorted(keys)) return pass('Keys come in the order of their bytes: 0, 9, A, Z, _, a, z, ~.');
-  return fail(`Keys do not come in the order of their bytes: ${namesOf(keys, prefix)}.`, advice, {
-    listOrder: 'other',
+/** Objects with ASCII names, once a run, and one beside them that has not all of the prefix. */
+function asciiFixture(probe: Probe): Promise<Fixture> {
+  return probe.once('ascii fixture', async () => {
+    const fixture = await write(probe, asciiNames);
+    await probe.put(`${fixture.prefix.slice(0, -1)}0`, Buffer.from('beside'));
+    return fixture;
   });
 }
 
-async function listUnicode(probe: Probe): Promise<Finding> {
-  const ascii = (await probe.list({ prefix: (await asciiFixture(probe)).prefix })).keys;
-  const isAsciiSorted = isSorted(ascii.map(({ key }) => key));
-  const facts = { listOrder: isAsciiSorted ? ('ascii' as const) : ('other' as const) };
-  try {
-    const fixture = await unicodeFixture(probe);
-    const { keys } = await probe.list({ prefix: fixture.prefix });
-    const difference = differenceOf(fixture, keys);
-    if (difference !== undefined)
-      return warn(`Names that are not ASCII are listed wrong: ${difference}.`, onlyOthers, facts);
-    const names = keys.map(({ key }) => key);
-    if (!isSorted(names)) {
-      const order = namesOf(names, fixture.prefix);
-      return warn(
-        `Names that are not ASCII are not in the order of their UTF-8: ${order}.`,
-        onlyOthers,
-        facts,
-      );
-    }
-    return pass(
-      'Names that are not ASCII, even beyond U+FFFF, are listed in the order of their UTF-8.',
-      isAsciiSorted ? { listOrder: 'utf8' } : facts,
-    );
-  } catch (error) {
-    if (!(error instanceof Error)) throw error;
-    return warn(`Names that are not ASCII cannot be written or listed: ${error.message}`, onlyOthers, facts);
-  }
+/** Objects with other names, once a run. */
+function unicodeFixture(probe: Probe): Promise<Fixture> {
+  return probe.once('unicode fixture', () => write(probe, otherNames));
+}
+
+/** Objects below a new prefix, each with a size of its own. */
+async function write(
+  probe: Probe,
+  names: readonly string[],
+  sizeOf = (index: number) => index + 1,
+): Promise<Fixture> {
+  const prefix = `${probe.newKey()}/`;
+  const objects = names.map((name, index) => ({ key: prefix + name, sizeBytes: sizeOf(index) }));
+  await forEachAtOnce(objects, ({ key, sizeBytes }) => probe.put(key, Buffer.alloc(sizeBytes, 'x')));
+  return { prefix, objects: objects.sort((a, b) => compareKeys(a.key, b.key)) };
 }
 
 /** Four objects `a` to `d`, once a run. */
 function letters(probe: Probe): Promise<string> {
-  return probe.once('letters', async () => {
-    const prefix = `${probe.newKey()}/`;
-    for (const letter of 'abcd') await probe.put(prefix + letter, Buffer.from(letter));
-    return prefix;
-  });
+  return probe.once('letters', async () => (await write(probe, [...'abcd'])).prefix);
 }
 
 /** The letters that a listing has after a key, as text. */
-async function after(probe: Probe, startAfter: string, maxKeys?: number): Promise<string> {
+async function lettersAfter(probe: Probe, startAfter: string, maxKeys = 1000): Promise<string> {
   const prefix = await letters(probe);
-  const { keys } = await probe.list({ prefix, startAfter, ...(maxKeys !== undefined && { maxKeys }) });
+  const { keys } = await probe.list({ prefix, startAfter, maxKeys });
   return keys.map(({ key }) => key.slice(prefix.length)).join('');
 }
 
-/** What StartAfter does wrong below the prefix; asked once a run. */
-function wrongInside(probe: Probe): Promise<string | undefined> {
-  return probe.once('start after', async () => {
-    const prefix = await letters(probe);
-    for (const [from, expected, maxKeys] of [
-      ['b', 'cd'],
-      ['b0', 'cd'],
-      ['b', 'c', 1],
-      ['d', ''],
-      ['', 'abcd'],
-    ] as const) {
-      const found = await after(probe, prefix + from, maxKeys);
-      if (found !== expected)
-        return `StartAfter "${from}" among the objects a, b, c, d gives "${found}" instead of "${expected}"`;
-    }
-    return undefined;
-  });
+const isSorted = (keys: readonly ListedKey[]) =>
+  keys.every(({ key }, index) => index === 0 || compareKeys(keys[index - 1]?.key ?? '', key) < 0);
+
+/** What is missing, too much, or of the wrong size, whatever the order. */
+function differenceOf({ prefix, objects }: Fixture, listed: readonly ListedKey[]): string | undefined {
+  const sizes = new Map(listed.map(({ key, sizeBytes }) => [key, sizeBytes]));
+  const missing = objects.filter(({ key }) => !sizes.has(key));
+  if (missing.length > 0) return `it lacks ${namesOf(missing, prefix)}`;
+  const own = new Set(objects.map(({ key }) => key));
+  const foreign = listed.filter(({ key }) => !own.has(key));
+  if (foreign.length > 0) return `it also has ${namesOf(foreign, prefix)}`;
+  if (listed.length > objects.length) return 'it has a key twice';
+  const wrong = objects.filter(({ key, sizeBytes }) => sizes.get(key) !== sizeBytes);
+  return wrong.length > 0 ? `it has wrong sizes of ${namesOf(wrong, prefix)}` : undefined;
 }
 
-async function startAfterInside(probe: Probe): Promise<Finding> {
-  const wrong = await wrongInside(probe);
-  if (wrong !== undefined) return fail(`${wrong}.`, advice, { startAfter: 'wrong' });
-  return pass('StartAfter begins behind the given key, whether that key exists or not.', {
-    startAfter: 'inside-prefix',
-  });
+/**
+ * All pages of the objects, and what is wrong about them.
+ *
+ * @throws {Error} when there are more pages than one for each key and two empty ones.
+ */
+async function walk(
+  probe: Probe,
+  { prefix, objects }: Fixture,
+  maxKeys: number,
+): Promise<{ pages: readonly ListedKey[][]; wrong: string | undefined }> {
+  const count = objects.length;
+  const { pages, isWhole } = await probe.listAll({ prefix, maxKeys }, count + 2);
+  if (!isWhole)
+    throw new Error(`After ${pages.length} pages of ${count} keys there is still a token for another one.`);
+  const walked = pages.flat();
+  const seen = new Set(walked.map(({ key }) => key));
+  const missing = objects.filter(({ key }) => !seen.has(key));
+  const large = pages.find((page) => page.length > maxKeys);
+  if (large !== undefined) return { pages, wrong: `a page of MaxKeys ${maxKeys} has ${large.length} keys` };
+  if (missing.length > 0) return { pages, wrong: `the pages lack ${namesOf(missing, prefix)}` };
+  const isMore = walked.length > count;
+  return { pages, wrong: isMore ? `the pages have ${walked.length} keys, not ${count}` : undefined };
 }
 
-/** No request of the service begins outside of its prefix. */
-async function startAfterOutside(probe: Probe): Promise<Finding> {
-  const prefix = await letters(probe);
-  const before = await after(probe, prefix.slice(0, -2));
-  const behind = await after(probe, `${prefix.slice(0, -1)}~`);
-  if (before !== 'abcd' || behind !== '') {
-    return warn(
-      `StartAfter outside of the prefix gives "${before}" before it and "${behind}" behind it, not "abcd" and "".`,
-      'The service never asks so, and works.',
-    );
-  }
-  const isWrong = (await wrongInside(probe)) !== undefined;
-  return pass(
-    'StartAfter works before and behind the prefix as well.',
-    isWrong ? {} : { startAfter: 'exact' },
+/** The names below a prefix, for a sentence. */
+function namesOf(keys: readonly { key: string }[], prefix: string): string {
+  const names = keys.map(({ key }) =>
+    JSON.stringify(key.startsWith(prefix) ? key.slice(prefix.length) : key),
   );
-}
-
-async function listFolders(probe: Probe): Promise<Finding> {
-  const prefix = `${probe.newKey()}/`;
-  for (const name of ['one/1', 'one/2', 'one/deep/3', 'two/1', 'two-1', 'zz'])
-    await probe.put(prefix + name, Buffer.from(name));
-  const page = await probe.listFolders(prefix);
-  const found = [...page.commonPrefixes, ...page.keys.map(({ key }) => key)];
-  const expected = ['one/', 'two/', 'two-1', 'zz'].map((name) => prefix + name);
-  if (found.join('\n') !== expected.join('\n')) {
-    const instead = `${namesOf(found, prefix)} instead of ${namesOf(expected, prefix)}`;
-    return fail(`A listing with Delimiter=/ gives ${instead}.`, advice);
-  }
-  return pass('A listing with Delimiter=/ has each folder once, and the objects beside them.');
+  const shown = names.slice(0, 5).join(', ');
+  return names.length > 5 ? `${shown}, and ${names.length - 5} more` : shown || 'nothing';
 }

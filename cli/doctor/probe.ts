@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
-import { setMaxListeners } from 'node:events';
-import { Agent as HttpAgent } from 'node:http';
-import { Agent as HttpsAgent } from 'node:https';
-import type { Readable } from 'node:stream';
-import { S3Client } from '@aws-sdk/client-s3';
+import { createHash, randomBytes } from 'node:crypto';
+import { once, setMaxListeners } from 'node:events';
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { Readable } from 'node:stream';
+import { S3Client, type ServiceOutputTypes } from '@aws-sdk/client-s3';
 import { requestHandler } from '../../lambda/adapters/aws-sdk/client-options.ts';
 import { BucketClient } from '../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
@@ -18,16 +18,28 @@ import {
   type StoredObject,
   StoreUnavailableError,
 } from '../../lambda/ports/object-store.ts';
-import { deleteMsMax, idleMsMax, largeIdleMsMax } from './limits.ts';
-import {
-  describeOutcome,
-  isAccepted,
-  messageOf,
-  type RawOutcome,
-  type RawRequest,
-  sendRaw,
-} from './raw-request.ts';
-import { Traffic } from './traffic.ts';
+import { type StoreFacts, unknownFacts } from './profile.ts';
+
+/** The deletion of one object, or of an upload's parts, ends by then, retries included. */
+export const deleteMsMax = 20_000;
+
+/** An answer's body is read up to here. The probes themselves are smaller. */
+export const answerBytesMax = 65_536;
+
+/** A raw request without any traffic for this long is given up. */
+const idleMsMax = 60_000;
+
+/** Lifetime of a URL that should be valid. */
+const urlLifetimeMs = 600_000;
+
+/** Attempts of one request. A store that throttles is noticed, and still probed. */
+const attemptsMax = 5;
+
+/** Statuses with which a store says that it is asked too much. */
+const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
+
+/** Objects written or deleted at a time. */
+const requestsAtOnce = 16;
 
 export interface ProbeTarget {
   readonly bucket: string;
@@ -42,20 +54,22 @@ export interface ProbeTarget {
   readonly largestBytes: number | undefined;
 }
 
-export interface ListedKeys {
-  readonly keys: readonly { readonly key: string; readonly sizeBytes: number }[];
-  readonly nextContinuationToken: string | undefined;
+export interface ListedKey {
+  readonly key: string;
+  readonly sizeBytes: number;
 }
 
-/** Lifetime of a URL that should be valid. */
-const urlLifetimeMs = 600_000;
+/** An upload that was announced honestly, and its signed URL. */
+export interface Announced {
+  readonly key: string;
+  readonly body: Buffer;
+  readonly signed: SignedRequest;
+}
 
-/** Attempts of one request. A store that throttles is noticed, and still probed. */
-const attemptsMax = 5;
-
-/** Limits of a request that an adapter has no method for: parts and copies. */
-const partConnectMs = 24_000;
-const partAnswerMs = 120_000;
+/** Signed in the past, so that nobody has to wait: the URL expired this long ago. */
+interface Late {
+  readonly lateMs?: number | undefined;
+}
 
 /**
  * The store under test, through the adapters with which the service uses it. It remembers every key it wrote, and
@@ -66,65 +80,62 @@ const partAnswerMs = 120_000;
  */
 export class Probe {
   readonly target: ProbeTarget;
-  readonly traffic = new Traffic();
+  /** What the checks found so far. */
+  readonly facts: StoreFacts = structuredClone(unknownFacts);
   /** For what no adapter does: parts, copies. */
   readonly client: S3Client;
   /** Keys for which an upload was sent, accepted or not. */
   readonly written = new Set<string>();
   /** Multipart uploads that were begun. */
   readonly partUploads = new Map<string, string>();
-  /** The store's clock minus this machine's, once it is known. */
-  clockSkewMs = 0;
+  /** Keys of uploads that were refused, and what was uploaded. */
+  readonly refused = new Map<string, string>();
+  /** What the store answered, retries included. */
+  readonly traffic = { requests: 0, throttled: 0 };
   readonly #store: S3ObjectStore;
   readonly #listing: ScanListing;
   readonly #signer: S3UrlSigner;
-  #signal: AbortSignal;
-  readonly #agent: HttpAgent;
   readonly #bucketClient: BucketClient;
   readonly #memo = new Map<string, Promise<unknown>>();
+  #signal: AbortSignal | undefined;
   #names = 0;
 
   constructor(target: ProbeTarget, signal: AbortSignal) {
     const { bucket, endpoint, region } = target;
     const where = { region, ...(endpoint !== undefined && { endpoint, forcePathStyle: true }) };
-    // A part of 5 MiB takes its time on a slow line.
-    const limits = requestHandler({ connectMs: partConnectMs, answerMs: partAnswerMs });
-    const checksums = 'WHEN_REQUIRED' as const;
-    const client = new S3Client({
+    this.target = target;
+    this.client = new S3Client({
       ...where,
       maxAttempts: attemptsMax,
-      requestHandler: limits,
-      requestChecksumCalculation: checksums,
-      responseChecksumValidation: checksums,
+      // A part of 5 MiB takes its time on a slow line.
+      requestHandler: requestHandler({ connectMs: 24_000, answerMs: 120_000 }),
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
     });
-    const place = { ...where, bucket, credentials: () => client.config.credentials() };
-    const bucketClient = new BucketClient({
+    const place = { ...where, bucket, credentials: () => this.client.config.credentials() };
+    const client = new BucketClient({
       ...place,
       timeoutFactor: 12,
-      onAnswer: (status) => this.traffic.note(status),
+      onAnswer: (status) => this.#note(status),
     });
-    this.target = target;
-    this.client = client;
-    this.#signal = unlimited(signal);
-    this.#bucketClient = bucketClient;
-    this.#listing = new ScanListing({ client: bucketClient, retry: { attemptsMax } });
-    this.#store = new S3ObjectStore({ client: bucketClient, clock: systemClock, retry: { attemptsMax } });
+    // Each request on its way listens to it, and Node warns of a leak if there are more than ten listeners.
+    setMaxListeners(0, signal);
+    this.#signal = signal;
+    this.#bucketClient = client;
+    this.#listing = new ScanListing({ client, retry: { attemptsMax } });
+    this.#store = new S3ObjectStore({ client, clock: systemClock, retry: { attemptsMax } });
     this.#signer = new S3UrlSigner(place);
-    const isHttp = endpoint?.startsWith('http:') === true;
-    this.#agent = new (isHttp ? HttpAgent : HttpsAgent)({ keepAlive: true });
-    this.traffic.watch(client);
   }
 
   /** Closes the connections that are kept alive. */
   destroy(): void {
     this.client.destroy();
     this.#bucketClient.destroy();
-    this.#agent.destroy();
   }
 
   /** From here on an abort stops nothing any more: what is left is the cleanup. */
   outliveAbort(): void {
-    this.#signal = unlimited(new AbortController().signal);
+    this.#signal = undefined;
   }
 
   /** A key that nothing else uses. */
@@ -140,50 +151,59 @@ export class Probe {
     return made;
   }
 
-  /** The service's own URL for an upload of `body`, or of the bytes with the given SHA-256 and size. */
-  signUpload(input: {
-    key: string;
-    oid: string;
-    sizeBytes: number;
-    signedAtMs?: number;
-    lifetimeMs?: number;
-  }): Promise<SignedRequest> {
-    return this.#signer.signUpload({ signedAtMs: Date.now(), lifetimeMs: urlLifetimeMs, ...input });
+  /** The service's own URL for an upload of the bytes with the given SHA-256 and size. */
+  signUpload(input: { key: string; oid: string; sizeBytes: number } & Late): Promise<SignedRequest> {
+    return this.#signer.signUpload({ ...input, ...this.#timesOf(input) });
   }
 
-  signDownload(
-    key: string,
-    times: { signedAtMs?: number; lifetimeMs?: number } = {},
-  ): Promise<SignedRequest> {
-    return this.#signer.signDownload({ key, signedAtMs: Date.now(), lifetimeMs: urlLifetimeMs, ...times });
+  /** An upload to a new key, and its URL. */
+  async announce({ body = randomBytes(2000), ...late }: { body?: Buffer } & Late = {}): Promise<Announced> {
+    const key = this.newKey();
+    this.written.add(key);
+    const signed = await this.signUpload({ key, oid: sha256Of(body), sizeBytes: body.length, ...late });
+    return { key, body, signed };
+  }
+
+  /** The same, and the object is stored. */
+  async announceStored(): Promise<Announced> {
+    const announced = await this.announce();
+    await this.put(announced.key, announced.body);
+    return announced;
+  }
+
+  /** The service's own URL for a download. */
+  async signDownload(key: string, late: Late = {}): Promise<string> {
+    return (await this.#signer.signDownload({ key, ...this.#timesOf(late) })).href;
+  }
+
+  /** Downloads by a signed URL, as git-lfs would. */
+  async download(key: string, late: Late = {}): Promise<RawOutcome> {
+    return await this.sendRaw({ method: 'GET', href: await this.signDownload(key, late) });
   }
 
   /** Sends a request as it is, on a connection of its own. */
   async sendRaw(request: RawRequest): Promise<RawOutcome> {
     const outcome = await sendRaw({ ...request, signal: this.#signal });
-    if (outcome.kind === 'answer') this.traffic.note(outcome.status);
+    if (outcome.kind === 'answer') this.#note(outcome.status);
     return outcome;
   }
 
-  /** Uploads `body` by a signed URL, as git-lfs would. */
-  async upload(key: string, body: Buffer): Promise<RawOutcome> {
-    return await this.uploadStream(key, { oid: sha256Of(body), sizeBytes: body.length, body });
+  /** Sends any bytes to a signed URL, with their length. */
+  sendBytes(
+    { href, header }: SignedRequest,
+    body: Buffer,
+    { cutAfterBytes }: { cutAfterBytes?: number } = {},
+  ): Promise<RawOutcome> {
+    const headers = { ...header, 'content-length': `${body.length}` };
+    return this.sendRaw({ method: 'PUT', href, headers, body, ...(cutAfterBytes && { cutAfterBytes }) });
   }
 
-  async uploadStream(
-    key: string,
-    input: { oid: string; sizeBytes: number; body: Buffer | Readable },
-  ): Promise<RawOutcome> {
-    const { oid, sizeBytes, body } = input;
-    const { href, header } = await this.signUpload({ key, oid, sizeBytes });
+  /** Uploads by a signed URL, as git-lfs would. */
+  async upload(key: string, body: Buffer): Promise<RawOutcome> {
+    const { href, header } = await this.signUpload({ key, oid: sha256Of(body), sizeBytes: body.length });
     this.written.add(key);
-    const headers = {
-      ...header,
-      'content-length': `${sizeBytes}`,
-      'content-type': 'application/octet-stream',
-    };
-    const idleMs = Buffer.isBuffer(body) ? idleMsMax : largeIdleMsMax;
-    return await this.sendRaw({ method: 'PUT', href, headers, body, agent: this.#agent, idleMs });
+    const type = { 'content-type': 'application/octet-stream' };
+    return await this.sendBytes({ href, header: { ...header, ...type } }, body);
   }
 
   /** Stores an object for another check. @throws {Error} when the store refuses it, even at the third try. */
@@ -193,8 +213,7 @@ export class Probe {
       await systemClock.sleep(500 * tries);
       outcome = await this.upload(key, body);
     }
-    if (!isAccepted(outcome))
-      throw new Error(`The store answered an upload with ${describeOutcome(outcome)}. ${messageOf(outcome)}`);
+    if (!isAccepted(outcome)) throw new Error(`The store answered an upload with ${explainOutcome(outcome)}`);
   }
 
   head(key: string): Promise<StoredObject | undefined> {
@@ -215,7 +234,9 @@ export class Probe {
   }
 
   /** One page, read as a scan reads it. */
-  list(request: Omit<ListPageRequest, 'signal'>): Promise<ListedKeys> {
+  list(
+    request: Omit<ListPageRequest, 'signal'>,
+  ): Promise<{ keys: ListedKey[]; nextContinuationToken: string | undefined }> {
     return this.#unlessAborted(async () => {
       const page = await this.#listing.listPage(request);
       const keys = Array.from({ length: page.keyCount }, (_, index) => ({
@@ -226,23 +247,54 @@ export class Probe {
     });
   }
 
+  /** The pages below a prefix, up to so many. `isWhole`: there are no more. */
+  async listAll(
+    request: { prefix: string; maxKeys?: number },
+    pagesMax: number,
+  ): Promise<{ pages: ListedKey[][]; isWhole: boolean }> {
+    const pages: ListedKey[][] = [];
+    let token: string | undefined;
+    do {
+      const more = { ...(token !== undefined && { continuationToken: token }) };
+      const page = await this.list({ ...request, ...more });
+      pages.push(page.keys);
+      token = page.nextContinuationToken;
+    } while (token !== undefined && pages.length < pagesMax);
+    return { pages, isWhole: token === undefined };
+  }
+
   /** What is one level below a prefix. */
   listFolders(prefix: string): Promise<DelimitedPage> {
     return this.#unlessAborted(() => this.#listing.listFolders({ prefix }));
   }
 
   /** A request of the SDK that no adapter sends. */
-  send<T>(request: (client: S3Client) => Promise<T>): Promise<T> {
-    return this.#unlessAborted(() =>
-      request(this.client).catch((thrown: unknown) => {
+  send<T extends ServiceOutputTypes>(request: (client: S3Client) => Promise<T>): Promise<T> {
+    return this.#unlessAborted(async () => {
+      const answer = await request(this.client).catch((thrown: unknown) => {
         throw inOwnWords(thrown);
-      }),
-    );
+      });
+      this.#note(answer.$metadata.httpStatusCode ?? 0);
+      return answer;
+    });
+  }
+
+  #note(status: number): void {
+    this.traffic.requests += 1;
+    if (throttlingStatuses.has(status)) this.traffic.throttled += 1;
+  }
+
+  #timesOf({ lateMs }: Late): { signedAtMs: number; lifetimeMs: number } {
+    if (lateMs === undefined) return { signedAtMs: Date.now(), lifetimeMs: urlLifetimeMs };
+    // The store decides by its own clock.
+    const storeMs = Date.now() + (this.facts.clockSkewMs ?? 0);
+    return { signedAtMs: storeMs - lateMs - 1000, lifetimeMs: 1000 };
   }
 
   /** Rejects at the abort. What the store does with a request that is on its way is left to the cleanup. */
   async #unlessAborted<T>(run: () => Promise<T>): Promise<T> {
     const signal = this.#signal;
+    if (signal === undefined) return await run();
     signal.throwIfAborted();
     let onAbort = () => {};
     const aborted = new Promise<never>((_resolve, reject) => {
@@ -261,12 +313,6 @@ function inOwnWords(thrown: unknown): unknown {
   return new StoreUnavailableError(`There was no whole answer (${code}).`, { cause: error });
 }
 
-/** Each request on its way listens to it, and Node warns of a leak if there are more than ten listeners. */
-function unlimited(signal: AbortSignal): AbortSignal {
-  setMaxListeners(0, signal);
-  return signal;
-}
-
 function isRetriable(outcome: RawOutcome): boolean {
   return outcome.kind === 'cut' || outcome.status >= 500 || outcome.status === 429;
 }
@@ -274,4 +320,108 @@ function isRetriable(outcome: RawOutcome): boolean {
 /** SHA-256 in lower-case hex. */
 export function sha256Of(body: Buffer): string {
   return createHash('sha256').update(body).digest('hex');
+}
+
+/** Sixteen at a time. Each error leaves one less at a time; the first is thrown when all have ended. */
+export async function forEachAtOnce<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
+  const waiting = items.values();
+  const worker = async () => {
+    for (const item of waiting) await run(item);
+  };
+  const workers = Array.from({ length: Math.min(requestsAtOnce, items.length) }, worker);
+  const [failed] = (await Promise.allSettled(workers)).filter((ended) => ended.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+export interface RawRequest {
+  readonly href: string;
+  readonly method: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Without a Content-Length among the headers it is sent chunked. */
+  readonly body?: Buffer | Readable;
+  /** The connection is cut after these bytes of the body. */
+  readonly cutAfterBytes?: number;
+  /** Without any traffic, or without the answer's end, for this long it is given up. A minute by default. */
+  readonly idleMs?: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export type RawOutcome =
+  | {
+      readonly kind: 'answer';
+      readonly status: number;
+      readonly headers: IncomingHttpHeaders;
+      /** Up to 64 KiB of it. */
+      readonly body: Buffer;
+    }
+  /** The connection ended without a whole answer. */
+  | { readonly kind: 'cut'; readonly reason: string };
+
+/**
+ * Sends a request exactly as given: no library in between corrects a wrong length or a missing header.
+ *
+ * @throws the signal's reason, when it aborts.
+ */
+export async function sendRaw(input: RawRequest): Promise<RawOutcome> {
+  const { href, method, headers = {}, body, cutAfterBytes, idleMs = idleMsMax, signal } = input;
+  signal?.throwIfAborted();
+  const { origin, protocol } = new URL(href);
+  const open = protocol === 'https:' ? httpsRequest : httpRequest;
+  // The path as written, because a URL object would resolve its dots.
+  const path = href.slice(origin.length);
+  const outgoing = open(href, { path, method, headers, agent: false, signal, timeout: idleMs });
+  const answered = once(outgoing, 'response');
+  // Once there's an answer, its body tells.
+  outgoing.on('error', () => {});
+  outgoing.on('timeout', () => outgoing.destroy(new Error(`no traffic for ${idleMs / 1000} s`)));
+  if (cutAfterBytes !== undefined && Buffer.isBuffer(body))
+    outgoing.write(body.subarray(0, cutAfterBytes), () => outgoing.destroy(new Error('cut on purpose')));
+  else Readable.from(body ?? [], { objectMode: false }).pipe(outgoing);
+  try {
+    const [incoming] = (await answered) as [IncomingMessage];
+    const { statusCode: status = 0, headers } = incoming;
+    return { kind: 'answer', status, headers, body: await readBody(incoming, idleMs) };
+  } catch (error) {
+    signal?.throwIfAborted();
+    const { code, message } = error as NodeJS.ErrnoException;
+    return { kind: 'cut', reason: code ?? message };
+  } finally {
+    outgoing.destroy();
+  }
+}
+
+async function readBody(incoming: IncomingMessage, idleMs: number): Promise<Buffer> {
+  // An answer that drips without end is traffic, too.
+  const slow = setTimeout(() => incoming.destroy(new Error(`no end for ${idleMs / 1000} s`)), idleMs);
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of incoming as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size >= answerBytesMax) break;
+    }
+  } finally {
+    clearTimeout(slow);
+  }
+  return Buffer.concat(chunks).subarray(0, answerBytesMax);
+}
+
+/** An outcome in a few words: `403 SignatureDoesNotMatch`, or why there was no answer. */
+export function describeOutcome(outcome: RawOutcome): string {
+  if (outcome.kind === 'cut') return `no answer (${outcome.reason})`;
+  const [, code] = /<Code>([^<]{1,100})<\/Code>/.exec(outcome.body.toString()) ?? [];
+  return code === undefined ? `${outcome.status}` : `${outcome.status} ${code}`;
+}
+
+/** The same, and the message of the error document, without control characters. */
+export function explainOutcome(outcome: RawOutcome): string {
+  const text = outcome.kind === 'cut' ? '' : outcome.body.toString();
+  const [, message = ''] = /<Message>([^<]{1,300})<\/Message>/.exec(text) ?? [];
+  return `${describeOutcome(outcome)}. ${message.replace(/\p{Cc}/gu, ' ')}`.trim();
+}
+
+/** True for a 2xx. */
+export function isAccepted(outcome: RawOutcome): boolean {
+  return outcome.kind === 'answer' && outcome.status >= 200 && outcome.status < 300;
 }

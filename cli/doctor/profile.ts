@@ -33,11 +33,6 @@ const factsSchema = z.strictObject({
 
 export type StoreFacts = z.infer<typeof factsSchema>;
 
-/** What one check adds to the facts. */
-export type KnownFacts = Partial<Omit<StoreFacts, 'partRules'>> & {
-  readonly partRules?: Partial<StoreFacts['partRules']>;
-};
-
 /** What `lfs-quota doctor --profile FILE` writes: what a store is known to do, and when it was seen. */
 export const storeProfileSchema = z.strictObject({
   formatVersion: z.literal(1),
@@ -74,8 +69,3 @@ export const unknownFacts: StoreFacts = {
   },
   clockSkewMs: null,
 };
-
-/** The facts with what a check found. */
-export function withFacts(facts: StoreFacts, known: KnownFacts): StoreFacts {
-  return { ...facts, ...known, partRules: { ...facts.partRules, ...known.partRules } };
-}

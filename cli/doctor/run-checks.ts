@@ -1,27 +1,31 @@
+import { AbortMultipartUploadCommand } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
-import { accessChecks } from './access-checks.ts';
-import { type Check, type CheckResult, type Finding, fail, pass, skip, warn } from './check.ts';
-import { type Cleanup, cleanUp } from './cleanup.ts';
-import { consistencyChecks } from './consistency-checks.ts';
-import { interruptedMs } from './limits.ts';
+import type { Check, CheckResult, Finding } from './check.ts';
 import { listingChecks } from './listing-checks.ts';
-import { multipartChecks } from './multipart-checks.ts';
-import { pageChecks } from './page-checks.ts';
-import { Probe, type ProbeTarget } from './probe.ts';
-import { type StoreFacts, unknownFacts, withFacts } from './profile.ts';
-import { refusalChecks } from './refusal-checks.ts';
-import { sizeChecks } from './size-checks.ts';
-import { uploadChecks } from './upload-checks.ts';
+import { consistencyChecks, largeChecks } from './object-checks.ts';
+import { deleteMsMax, forEachAtOnce, Probe, type ProbeTarget } from './probe.ts';
+import type { StoreFacts } from './profile.ts';
+import { accessChecks, refusalChecks, uploadChecks } from './upload-checks.ts';
 
-/** In the order in which they are made: each group may use what those before it wrote. */
+/** The table, in the order in which the checks are made: each group may use what those before it wrote. */
 const checkGroups = {
   access: accessChecks,
   uploads: uploadChecks,
   refusals: refusalChecks,
-  listings: [...listingChecks, ...pageChecks],
+  listings: listingChecks,
   consistency: consistencyChecks,
-  large: [...sizeChecks, ...multipartChecks],
-  traffic: [{ id: 'throttling', run: judgeTraffic }],
+  large: largeChecks,
+  traffic: [
+    {
+      id: 'throttling',
+      advice:
+        'The service retries, but slowly. Raise the limit of the store, or lower protocol.scanConcurrency.',
+      ask: async ({ traffic: { requests, throttled } }: Probe): Promise<Finding> => {
+        if (throttled === 0) return `None of ${requests} requests was answered with 503 or 429.`;
+        return { warning: `${throttled} of ${requests} requests were answered with 503 or 429.` };
+      },
+    },
+  ],
 } as const satisfies Readonly<Record<string, readonly Check[]>>;
 
 export type CheckGroup = keyof typeof checkGroups;
@@ -36,6 +40,15 @@ export interface Examination {
   /** The signal aborted before all checks were made. */
   readonly isInterrupted: boolean;
 }
+
+/** How long a store may take to notice that an interrupt cut an upload: the cleanup waits for it. */
+const interruptedMs = 1_000;
+
+/** Pages of 1,000 keys that one pass of the cleanup lists. */
+const cleanupPagesMax = 20;
+
+/** A cleanup looks again, because a cut upload may land late. */
+const cleanupPassesMax = 3;
 
 /**
  * Makes the checks, one after the other, and cleans up, whatever happens.
@@ -54,71 +67,104 @@ export async function examine(
   const { signal, onResult, groups = Object.keys(checkGroups) as CheckGroup[] } = input;
   const probe = new Probe(target, signal);
   const results: CheckResult[] = [];
-  const add = (id: string, { outcome, detail, advice }: Finding) => {
-    const result = { id, outcome, detail, ...(advice !== undefined && { advice }) };
+  const add = (result: CheckResult) => {
     results.push(result);
-    return result;
+    onResult(result);
   };
-  let holds = unknownFacts;
   let blockedBy: string | undefined;
   try {
     for (const check of groups.flatMap((group): readonly Check[] => checkGroups[group])) {
       if (blockedBy !== undefined) {
-        add(check.id, skip(`Needs ${blockedBy}, which failed.`));
+        results.push({ id: check.id, outcome: 'skipped', detail: `Needs ${blockedBy}, which failed.` });
         continue;
       }
-      const finding = await make(check, probe);
+      const result = await make(check, probe);
       if (signal.aborted) break;
-      if (finding.outcome === 'fail' && check.isEssential === true) blockedBy = check.id;
-      holds = withFacts(holds, finding.facts ?? {});
-      onResult(add(check.id, finding));
+      if (result.outcome === 'fail' && check.isEssential) blockedBy = check.id;
+      add(result);
     }
     const { requests } = probe.traffic;
     // Otherwise an upload in progress would arrive after the cleanup.
     if (signal.aborted && probe.written.size > 0) await systemClock.sleep(interruptedMs);
     probe.outliveAbort();
-    const cleanup = await cleanUp(probe);
-    onResult(add('cleanup', judgeCleanup(cleanup, target)));
-    return { results, holds, requests, left: cleanup.left, isInterrupted: signal.aborted };
+    const { left, result } = await cleanUp(probe);
+    add(result);
+    return { results, holds: probe.facts, requests, left, isInterrupted: signal.aborted };
   } finally {
     probe.destroy();
   }
 }
 
 /** An error that no check expects is a finding as well: the store did not do what it was asked to. */
-async function make(check: Check, probe: Probe): Promise<Finding> {
+async function make(check: Check, probe: Probe): Promise<CheckResult> {
   try {
-    return await check.run(probe);
+    return resultOf(check, await check.ask(probe));
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const detail = `The check could not be made: ${error.message}`;
     const advice = 'Run it again. If that repeats, the store does not answer as S3 does.';
-    return check.isOptional === true ? warn(detail, advice) : fail(detail, advice);
+    return { id: check.id, outcome: check.isOptional ? 'warning' : 'fail', detail, advice };
   }
 }
 
-async function judgeTraffic(probe: Probe): Promise<Finding> {
-  const { requests, throttled } = probe.traffic;
-  if (throttled === 0) return pass(`None of ${requests} requests was answered with 503 or 429.`);
-  return warn(
-    `${throttled} of ${requests} requests were answered with 503 or 429.`,
-    'The service retries, but slowly. Raise the limit of the store, or lower protocol.scanConcurrency.',
-  );
+function resultOf({ id, advice }: Check, found: Finding): CheckResult {
+  if (typeof found === 'string') return { id, outcome: 'pass', detail: found };
+  if ('skipped' in found) return { id, outcome: 'skipped', detail: found.skipped };
+  if ('warning' in found)
+    return { id, outcome: 'warning', detail: found.warning, advice: found.advice ?? advice };
+  return { id, outcome: 'fail', detail: found.fail, advice: found.advice ?? advice };
 }
 
-function judgeCleanup(
-  { left, uploadsLeft, error }: Cleanup,
-  { bucket, prefix, endpoint }: ProbeTarget,
-): Finding {
-  if (left.length === 0 && uploadsLeft === 0) return pass('Nothing of this run is left in the bucket.');
-  const why = error instanceof Error ? `: ${error.message}` : '.';
+/** Deletes all that a run wrote, and what else is below its prefix. It looks again afterwards. Never rejects. */
+async function cleanUp(probe: Probe): Promise<{ left: readonly string[]; result: CheckResult }> {
+  const uploadsLeft = await abortPartUploads(probe);
+  let left: readonly string[] = [...probe.written];
+  let error: unknown;
+  try {
+    for (let passes = 0; left.length > 0 && passes < cleanupPassesMax; passes += 1) {
+      const keys = passes === 0 ? new Set([...(await listOwn(probe)), ...left]) : left;
+      error = undefined;
+      await forEachAtOnce([...keys], (key) => probe.delete(key)).catch((thrown: unknown) => {
+        error = thrown;
+      });
+      left = await listOwn(probe);
+    }
+  } catch (thrown) {
+    error = thrown;
+  }
+  const id = 'cleanup';
+  if (left.length === 0 && uploadsLeft === 0)
+    return { left, result: { id, outcome: 'pass', detail: 'Nothing of this run is left in the bucket.' } };
+  const { bucket, prefix, endpoint } = probe.target;
   const what = [
     ...(left.length > 0 ? [`${left.length} objects below ${prefix}`] : []),
     ...(uploadsLeft > 0 ? [`${uploadsLeft} unfinished multipart uploads`] : []),
   ].join(' and ');
+  const why = left.length > 0 && error instanceof Error ? `: ${error.message}` : '.';
+  const detail = `Left in the bucket: ${what}${why}`;
   const at = endpoint === undefined ? '' : ` --endpoint-url ${endpoint}`;
-  return warn(
-    `Left in the bucket: ${what}${why}`,
-    `Delete them: aws s3 rm --recursive s3://${bucket}/${prefix}${at}`,
-  );
+  const advice = `Delete them: aws s3 rm --recursive s3://${bucket}/${prefix}${at}`;
+  return { left, result: { id, outcome: 'warning', detail, advice } };
+}
+
+/** What is below the prefix. A store that ignores prefixes would name the objects of others. */
+async function listOwn(probe: Probe): Promise<string[]> {
+  const { prefix } = probe.target;
+  const { pages } = await probe.listAll({ prefix }, cleanupPagesMax);
+  return pages
+    .flat()
+    .map(({ key }) => key)
+    .filter((key) => key.startsWith(prefix));
+}
+
+/** Ends the uploads that were not completed. @returns how many could not be ended. */
+async function abortPartUploads({ client, target, partUploads }: Probe): Promise<number> {
+  let failed = 0;
+  for (const [UploadId, Key] of partUploads) {
+    const command = new AbortMultipartUploadCommand({ Bucket: target.bucket, Key, UploadId });
+    await client.send(command, { abortSignal: AbortSignal.timeout(deleteMsMax) }).catch(() => {
+      failed += 1;
+    });
+  }
+  return failed;
 }

@@ -1,8 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
-import { answerBytesMax } from '../../../../cli/doctor/limits.ts';
-import { describeOutcome, sendRaw } from '../../../../cli/doctor/raw-request.ts';
+import { answerBytesMax, describeOutcome, sendRaw } from '../../../../cli/doctor/probe.ts';
 
 const ends: (() => void)[] = [];
 afterEach(() => {

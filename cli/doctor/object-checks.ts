@@ -1,0 +1,299 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import {
+  type CompletedPart,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  UploadPartCommand,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
+import { StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
+import { escapePath } from '../../lambda/adapters/s3/sigv4.ts';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import type { Check, Finding } from './check.ts';
+import { describeOutcome, isAccepted, type Probe, type RawOutcome } from './probe.ts';
+import type { StoreFacts } from './profile.ts';
+
+/** Does a request see what the one before it did? */
+export const consistencyChecks: readonly Check[] = [
+  {
+    id: 'head-after-put',
+    advice:
+      'Do not use this store: git-lfs verifies the last upload of a batch, and would report it as lost.',
+    ask: isCurrent('headAfterPut', 'A HEAD sees an object as soon as it is uploaded', (stale) => ({
+      fail: `${stale} a HEAD did not see an object that had just been uploaded.`,
+    })),
+  },
+  {
+    id: 'list-after-put',
+    advice: 'Do not use this store: such objects would not be counted, and a tenant could exceed its limit.',
+    ask: isCurrent('listAfterPut', 'A listing has an object as soon as it is uploaded', (stale) => ({
+      fail: `${stale} a listing lacked an object that had just been uploaded.`,
+    })),
+  },
+  {
+    id: 'head-after-delete',
+    advice: 'Do not use this store: a push would leave such an object out as already stored, and lose it.',
+    ask: isCurrent(
+      'headAfterDelete',
+      'A HEAD does not see an object any more once it is deleted',
+      (stale) => ({
+        fail: `${stale} a HEAD still saw an object that had been deleted.`,
+      }),
+    ),
+  },
+  {
+    id: 'list-after-delete',
+    advice: 'The store can be used, but what is freed shows late, and counts until then.',
+    ask: isCurrent('listAfterDelete', 'A listing lacks an object once it is deleted', (stale) => ({
+      warning: `${stale} a listing still had an object that had been deleted.`,
+    })),
+  },
+  {
+    id: 'delete',
+    advice: 'The service deletes objects, and repeats a delete: check that the key may delete.',
+    ask: async (probe) => {
+      const key = probe.newKey();
+      await probe.put(key, Buffer.from('x'));
+      for (const [what, deleted] of [
+        ['an object', key],
+        ['an object that is already deleted', key],
+        ['an object that never was', probe.newKey()],
+      ] as const) {
+        const why = await whyNotDeleted(probe, deleted);
+        if (why !== undefined) return { fail: `Deleting ${what} does not work: ${why}` };
+        if ((await probe.head(deleted)) !== undefined) {
+          const advice = 'Do not use this store: nothing can be freed.';
+          return { fail: `After deleting ${what} it is still there.`, advice };
+        }
+      }
+      return 'A delete removes an object, and repeating it is no error.';
+    },
+  },
+  {
+    // By one request, if the store knows DeleteObjects. Else by one for each.
+    id: 'delete-many',
+    advice: 'Check that the key has the permission to delete.',
+    ask: async (probe) => {
+      const keys = Array.from({ length: 3 }, () => probe.newKey());
+      for (const key of keys) await probe.put(key, Buffer.from('many'));
+      const why = await whyNotDeleted(probe, ...keys);
+      if (why !== undefined) return { fail: `Deleting several objects at once doesn't work: ${why}` };
+      for (const key of keys) {
+        if ((await probe.head(key)) === undefined) continue;
+        const fail = 'The store reports that it has deleted several objects at once, and one is still there.';
+        return { fail, advice: "Don't use this store: usage would fall, and nothing is freed." };
+      }
+      return 'Several objects at once are deleted, and each is gone.';
+    },
+  },
+];
+
+const whyNotDeleted = (probe: Probe, ...keys: readonly string[]) =>
+  probe.delete(...keys).then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+
+type Stale = Record<'headAfterPut' | 'listAfterPut' | 'headAfterDelete' | 'listAfterDelete', number>;
+
+/** Asks whether an answer was up to date in each round. */
+function isCurrent(answer: keyof Stale, good: string, bad: (stale: string) => Finding): Check['ask'] {
+  return async (probe) => {
+    const rounds = probe.target.isThorough ? 50 : 10;
+    const { [answer]: count } = await probe.once('stale answers', () => countStale(probe, rounds));
+    return count === 0 ? `${good} (${rounds} of ${rounds}).` : bad(`In ${count} of ${rounds} rounds`);
+  };
+}
+
+/** In how many rounds an answer was out of date. Looks before each change too: a cache may remember that there was nothing. */
+async function countStale(probe: Probe, rounds: number): Promise<Stale> {
+  const stale = { headAfterPut: 0, listAfterPut: 0, headAfterDelete: 0, listAfterDelete: 0 };
+  const prefix = `${probe.newKey()}/`;
+  for (let round = 0; round < rounds; round += 1) {
+    const key = `${prefix}${round}`;
+    const isListed = async () => (await probe.list({ prefix })).keys.some((listed) => listed.key === key);
+    await probe.head(key);
+    await isListed();
+    await probe.put(key, Buffer.from('x'));
+    if (!(await isListed())) stale.listAfterPut += 1;
+    if ((await probe.head(key)) === undefined) stale.headAfterPut += 1;
+    await probe.delete(key);
+    if (await isListed()) stale.listAfterDelete += 1;
+    if ((await probe.head(key)) !== undefined) stale.headAfterDelete += 1;
+  }
+  const isStrong = stale.listAfterPut === 0 && stale.listAfterDelete === 0;
+  probe.facts.listConsistency = isStrong ? 'strong' : 'eventual';
+  return stale;
+}
+
+/** S3's least size of a part that is not the last. */
+const partBytes = 5 * 1024 * 1024;
+const part = Buffer.alloc(partBytes, 'p');
+const one = Buffer.from('x');
+
+const notNeeded = 'The service does not need it today: nothing has to be done.';
+
+/** How large one PUT may be, and uploads in parts. The service works without what they lack, so nothing here can fail. */
+export const largeChecks: readonly Check[] = [
+  {
+    id: 'largest-upload',
+    isOptional: true,
+    advice: 'Look for a limit of what stands before the store, such as a proxy.',
+    ask: tryLargest,
+  },
+  {
+    id: 'multipart',
+    isOptional: true,
+    advice: notNeeded,
+    ask: async (probe) => {
+      const { why } = await wholeParts(probe);
+      probe.facts.partRules.multipart = why === undefined;
+      if (why === undefined) return 'A multipart upload of 5 MiB and one byte becomes one object.';
+      return { warning: `A multipart upload does not work: ${why}.` };
+    },
+  },
+  {
+    id: 'multipart-small',
+    isOptional: true,
+    advice: notNeeded,
+    ask: withParts([Buffer.alloc(1024, 'p'), one], (why, rules) => {
+      rules.smallParts = why === undefined;
+      if (why === undefined) return 'Parts of 1 KiB are accepted.';
+      return 'Parts of 1 KiB are refused, as at AWS: all but the last have 5 MiB or more.';
+    }),
+  },
+  {
+    id: 'multipart-unequal',
+    isOptional: true,
+    advice: notNeeded,
+    ask: withParts([part, Buffer.concat([part, one]), one], (why, rules) => {
+      rules.equalParts = why !== undefined;
+      if (why === undefined) return 'Parts may have different sizes.';
+      return { warning: `Parts of different sizes are refused, as at R2: ${why}.` };
+    }),
+  },
+  {
+    id: 'copy-part',
+    isOptional: true,
+    advice: notNeeded,
+    ask: withParts(['copy', one], (why, rules) => {
+      rules.uploadPartCopy = why === undefined;
+      if (why === undefined) return 'A part can be copied from another object.';
+      return { warning: `A part cannot be copied from another object: ${why}.` };
+    }),
+  },
+];
+
+/** Halving ends here: a store that refuses this has another reason. */
+const smallestBytes = 1024 * 1024;
+
+/** Without any traffic for this long a large upload is given up: the store may read it all again before it answers. */
+const largeIdleMsMax = 600_000;
+
+/** Uploads zeros: as many as was asked for, and half as many as long as the store refuses. */
+async function tryLargest(probe: Probe): Promise<Finding> {
+  const { largestBytes } = probe.target;
+  if (largestBytes === undefined)
+    return { skipped: 'Uploads a large object: give --largest SIZE, such as 5GiB.' };
+  const refused = await uploadZeros(probe, largestBytes);
+  let size = largestBytes;
+  for (let outcome = refused; !isAccepted(outcome); outcome = await uploadZeros(probe, size)) {
+    size = Math.floor(size / 2);
+    if (size < smallestBytes) break;
+  }
+  const isAny = size >= smallestBytes || size === largestBytes;
+  if (isAny) probe.facts.maxPutBytes = size;
+  if (size === largestBytes) return `One PUT of ${formatBytes(size)} is accepted.`;
+  const found = `One PUT of ${formatBytes(largestBytes)} is refused (${describeOutcome(refused)})`;
+  if (!isAny) return { warning: `${found}, and smaller ones as well.` };
+  return {
+    warning: `${found}, one of ${formatBytes(size)} accepted.`,
+    advice: `Set protocol.objectMaxMiB to ${Math.floor(size / 1024 ** 2)} or less, so that larger objects are refused with a reason.`,
+  };
+}
+
+async function uploadZeros(probe: Probe, sizeBytes: number): Promise<RawOutcome> {
+  const key = probe.newKey();
+  const hash = createHash('sha256');
+  for (const piece of zeros(sizeBytes)) hash.update(piece);
+  const { href, header } = await probe.signUpload({ key, oid: hash.digest('hex'), sizeBytes });
+  probe.written.add(key);
+  const outcome = await probe.sendRaw({
+    method: 'PUT',
+    href,
+    headers: { ...header, 'content-length': `${sizeBytes}` },
+    body: Readable.from(zeros(sizeBytes), { objectMode: false }),
+    idleMs: largeIdleMsMax,
+  });
+  if (!isAccepted(outcome)) return outcome;
+  const stored = await probe.head(key);
+  // So large that it should not wait for the cleanup.
+  await probe.delete(key);
+  if (stored?.sizeBytes === sizeBytes) return outcome;
+  return { kind: 'cut', reason: `stored ${stored?.sizeBytes ?? 'nothing'}` };
+}
+
+function* zeros(sizeBytes: number): Generator<Buffer> {
+  const piece = Buffer.alloc(1024 * 1024);
+  for (let left = sizeBytes; left > 0; left -= piece.length)
+    yield left < piece.length ? piece.subarray(0, left) : piece;
+}
+
+/** The object of the first check, from which parts are copied. */
+const wholeParts = (probe: Probe) => probe.once('parts', () => uploadParts(probe, [part, one]));
+
+/** Asks for an upload of other parts, if there are uploads in parts. `copy`: the first part of the first check's object. */
+function withParts(
+  parts: readonly (Buffer | 'copy')[],
+  judge: (why: string | undefined, rules: StoreFacts['partRules']) => Finding,
+): Check['ask'] {
+  return async (probe) => {
+    const whole = await wholeParts(probe);
+    if (whole.why !== undefined) return { skipped: 'There are no multipart uploads.' };
+    const { why } = await uploadParts(probe, parts, whole.key);
+    return judge(why, probe.facts.partRules);
+  };
+}
+
+/** Uploads an object in parts, and looks whether it has all of them. `why`: it has not. */
+async function uploadParts(
+  probe: Probe,
+  parts: readonly (Buffer | 'copy')[],
+  copied = '',
+): Promise<{ key: string; why?: string }> {
+  const key = probe.newKey();
+  const where = { Bucket: probe.target.bucket, Key: key };
+  const copy = {
+    CopySource: `${where.Bucket}/${escapePath(copied)}`,
+    CopySourceRange: `bytes=0-${partBytes - 1}`,
+  };
+  probe.written.add(key);
+  try {
+    const { UploadId } = await probe.send((client) => client.send(new CreateMultipartUploadCommand(where)));
+    if (UploadId === undefined) throw new Error('the answer names no upload');
+    probe.partUploads.set(UploadId, key);
+    const Parts: CompletedPart[] = [];
+    let sizeBytes = 0;
+    for (const [index, source] of parts.entries()) {
+      const at = { ...where, UploadId, PartNumber: index + 1 };
+      const sent =
+        source === 'copy'
+          ? (await probe.send((client) => client.send(new UploadPartCopyCommand({ ...at, ...copy }))))
+              .CopyPartResult
+          : await probe.send((client) => client.send(new UploadPartCommand({ ...at, Body: source })));
+      Parts.push({ PartNumber: index + 1, ETag: sent?.ETag });
+      sizeBytes += source === 'copy' ? partBytes : source.length;
+    }
+    const complete = new CompleteMultipartUploadCommand({ ...where, UploadId, MultipartUpload: { Parts } });
+    await probe.send((client) => client.send(complete));
+    probe.partUploads.delete(UploadId);
+    const stored = (await probe.head(key))?.sizeBytes;
+    if (stored !== sizeBytes) throw new Error(`${stored ?? 'no'} bytes are stored instead of ${sizeBytes}`);
+    return { key };
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    const code = error instanceof StoreAnswerError ? `${error.name}: ` : '';
+    return { key, why: `${code}${error.message}`.slice(0, 200).replace(/\.$/, '') };
+  }
+}

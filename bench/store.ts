@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,7 +32,7 @@ const startMsMax = 60_000;
 const stopMsMax = 10_000;
 
 /**
- * Starts a server on a free loopback port, and waits until it listens.
+ * Starts a server on a free loopback port, and waits until it answers.
  *
  * @param input.args of the program, for the port.
  * @throws {Error} with the end of its log if it does not start.
@@ -66,7 +66,7 @@ export async function startProcess(input: {
     clearTimeout(force);
   };
   const untilMs = performance.now() + startMsMax;
-  while (!(await listens(port))) {
+  while (!(await answers(port))) {
     if (isOver || performance.now() > untilMs) {
       kill();
       const said = readFileSync(logFile, 'utf8').trim().split('\n').slice(-5).join('\n');
@@ -88,15 +88,12 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect({ host: '127.0.0.1', port });
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
+/** Whether anything on the port answers HTTP. */
+function answers(port: number): Promise<boolean> {
+  return fetch(`http://127.0.0.1:${port}/`).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** The name of the newest versitygw in the cache. @throws {Error} if there is none. */

@@ -10,8 +10,7 @@ import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable } from '../../local/table/table.ts';
 import { ListServer } from '../list-server/server.ts';
 import { serve } from '../serve.ts';
-import { countedNow, resetTable, type Standing } from './seed.ts';
-import { adminToken, isStored, repo, storedBytes, tenant } from './world.ts';
+import { resetTable } from './seed.ts';
 
 /** Time to the first byte of each service. The table's own work comes on top. */
 const latenciesMs = { table: 5, queue: 8, secret: 20, head: 20, list: 100 } as const;
@@ -30,18 +29,16 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     await sleep(latenciesMs.table);
     await answerTable(operation, request, response);
   } else if (service === 'AmazonSQS') {
-    const sent = send(operation, (await json(request)) as SendBody);
+    const message = (await json(request)) as { MessageBody?: string };
     await sleep(latenciesMs.queue);
-    answerJson(response, sent);
+    answerJson(response, sent(message));
   } else if (service === 'secretsmanager') {
     await sleep(latenciesMs.secret);
-    answerJson(response, { Name: 'admin', SecretString: adminToken });
+    answerJson(response, { Name: 'admin', SecretString: 'bench-admin-token' });
   } else if (request.method === 'HEAD') {
     await sleep(latenciesMs.head);
-    answerHead((request.url ?? '').split('/').at(-1) ?? '', response);
-  } else if (request.url?.includes('delimiter=')) {
-    await sleep(latenciesMs.list);
-    response.writeHead(200, { 'content-type': 'application/xml' }).end(folders);
+    // No object that is asked for is stored. Like S3: without either header, Node would close the connection.
+    response.writeHead(404, { 'content-type': 'application/xml', 'transfer-encoding': 'chunked' }).end();
   } else {
     await list.answer(request, response);
   }
@@ -106,47 +103,11 @@ function withItems(members: object, convert: (item: never) => object): object {
   return Object.fromEntries(converted);
 }
 
-interface SendBody {
-  readonly Id?: string;
-  readonly MessageBody?: string;
-  readonly Entries?: readonly SendBody[];
+/** SendMessage. The SDK checks the hash of the message in the response. */
+function sent({ MessageBody = '' }: { MessageBody?: string }): object {
+  const MD5OfMessageBody = createHash('md5').update(MessageBody).digest('hex');
+  return { MessageId: 'message', MD5OfMessageBody, SequenceNumber: '1' };
 }
-
-/** SendMessage or SendMessageBatch. The SDK checks the hash of each message in the response. */
-function send(operation: string, body: SendBody): object {
-  const entries = operation === 'SendMessageBatch' ? (body.Entries ?? []) : [body];
-  const taken = entries.map(({ Id, MessageBody = '' }) => ({
-    ...(Id !== undefined && { Id }),
-    MessageId: 'message',
-    MD5OfMessageBody: createHash('md5').update(MessageBody).digest('hex'),
-    SequenceNumber: '1',
-  }));
-  return operation === 'SendMessageBatch' ? { Successful: taken, Failed: [] } : (taken[0] ?? {});
-}
-
-function answerHead(oid: string, response: ServerResponse): void {
-  if (!isStored(oid)) {
-    // Like S3. Without either header, Node's client would not use the connection again.
-    response.writeHead(404, { 'content-type': 'application/xml', 'transfer-encoding': 'chunked' }).end();
-    return;
-  }
-  response.writeHead(200, {
-    'content-length': storedBytes,
-    'content-type': 'binary/octet-stream',
-    etag: `"${oid.slice(0, 32)}"`,
-    'last-modified': 'Sun, 01 Nov 2026 10:00:00 GMT',
-    'x-amz-checksum-sha256': Buffer.from(oid, 'hex').toString('base64'),
-    'x-amz-checksum-type': 'FULL_OBJECT',
-    'x-amz-server-side-encryption': 'AES256',
-  });
-  response.end();
-}
-
-/** The response to a LIST of the tenant with a delimiter: its one repo. */
-const folders =
-  '<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">' +
-  `<Name>bucket</Name><Prefix>${tenant}/</Prefix><KeyCount>1</KeyCount><MaxKeys>1000</MaxKeys><Delimiter>/</Delimiter>` +
-  `<IsTruncated>false</IsTruncated><CommonPrefixes><Prefix>${tenant}/${repo}/</Prefix></CommonPrefixes></ListBucketResult>`;
 
 const api = {
   /** @returns the port. */
@@ -156,9 +117,8 @@ const api = {
     });
     return listenOnLoopback(server, { port: 0, usedBy: 'the backend' });
   },
-  reset: (standing: Standing): Promise<void> => resetTable(table, standing),
-  /** The last count of the tenant. */
-  counted: () => countedNow(table),
+  /** @param objects of the repo. */
+  reset: (objects: number): Promise<void> => resetTable(table, objects),
 };
 
 /** Table, store, queue and secrets in their own process, so that their work isn't measured. */

@@ -32,10 +32,10 @@ interface Deployed {
 }
 
 /**
- * Size, start and work of each function as it is deployed.
+ * Size and start of each function as it is deployed, and batches.
  *
  * Options: `--node=PATH` (the Node that runs the functions), `--only=lfsBatch,reconcile`, `--starts=N` (9),
- * `--processes=N` (2) of `--warm-calls=N` (4) each for each kind of work, `--before=FOLDER`: another checkout, with its
+ * `--processes=N` (2) of `--warm-calls=N` (4) each for each kind of batch, `--before=FOLDER`: another checkout, with its
  * packages, whose functions take turns with these.
  */
 export async function benchFunctions(print: Print, options: readonly string[]): Promise<unknown> {
@@ -74,7 +74,7 @@ export async function benchFunctions(print: Print, options: readonly string[]): 
     }
     printStarts(print, starts);
     for (const work of cases) {
-      const found = all.filter((each) => each.function === work.function);
+      const found = all.filter((each) => each.function === 'lfsBatch');
       const counts = { processes: Number(values.processes), warmCalls: Number(values['warm-calls']) };
       works.push(...(await measureWork(plan, { found, work, ...counts })));
     }
@@ -195,7 +195,7 @@ async function measureWork(
   }));
   for (let round = 0; round < processes; round += 1) {
     for (const one of orderOfRound(measured, round)) {
-      const child = await start(plan, one, work.standing.objects);
+      const child = await start(plan, one, work.repoObjects);
       one.first.push(await callOnce(plan, work, child));
       for (let call = 0; call < warmCalls; call += 1) one.warm.push(await callOnce(plan, work, child));
       await child.end();
@@ -208,9 +208,9 @@ let callsSoFar = 0;
 
 async function callOnce({ backend }: Plan, work: Case, child: FunctionProcess): Promise<Invoked> {
   callsSoFar += 1;
-  await backend.call('reset', work.standing);
+  await backend.call('reset', work.repoObjects);
   const invoked = await child.call('invoke', work.event(callsSoFar));
-  work.check(invoked.answer, await backend.call('counted'));
+  work.check(invoked.answer);
   return invoked;
 }
 
@@ -242,7 +242,7 @@ function printWork(print: Print, measured: readonly MeasuredWork[]): void {
     const { first, warm, checkout } = row;
     const own = measured.find((each) => each.case === row.case && each.checkout === 'this');
     return [
-      checkout === 'this' ? `${row.function}: ${row.case}` : '… before',
+      checkout === 'this' ? row.case : '… before',
       ...[first, warm].flatMap((calls) => [
         digits(medianOf(calls, ({ wallMs }) => wallMs)),
         digits(medianOf(calls, ({ cpuMs }) => cpuMs)),
@@ -252,6 +252,6 @@ function printWork(print: Print, measured: readonly MeasuredWork[]): void {
     ];
   });
   const header = ['', 'first ms', 'CPU', 'this ×', 'warm ms', 'CPU', 'this ×', 'peak MB'];
-  print(`Work with a full core, medians; this × is of CPU`);
+  print(`Batches with a full core, medians; this × is of CPU`);
   print(`${formatTable(header, rows)}\n`);
 }

@@ -12,13 +12,12 @@ const tailClose = '</Size><StorageClass>STANDARD</StorageClass></Contents>';
 const sizeDigits = 7;
 const hexDigits = Buffer.from('0123456789abcdef');
 
-/** A page as bytes. They may be used for another page after `release`. */
+/** A page as bytes. */
 export interface KeyPage {
   readonly entries: Buffer;
   readonly keyCount: number;
   readonly isTruncated: boolean;
   readonly lastKey: string | undefined;
-  release(): void;
 }
 
 /** Names below the prefix, and sizes. */
@@ -44,7 +43,6 @@ export class KeySet {
   /** Number of keys before each part, and of all. */
   readonly #before: Float64Array;
   readonly #template: Buffer;
-  readonly #free: Buffer[] = [];
 
   /** @param input.seed the same seed gives the same objects. */
   constructor({ prefix, count, seed }: { prefix: string; count: number; seed: number }) {
@@ -67,7 +65,7 @@ export class KeySet {
     const first = this.#indexAfter(after);
     const last = Math.min(this.count, first + keysMax);
     const keyCount = last - first;
-    const entries = this.#free.pop() ?? this.#newBuffer();
+    const entries = this.#newBuffer(keyCount);
     let lastKey: string | undefined;
     let index = first;
     for (let part = this.#partOf(first); index < last; part += 1) {
@@ -81,17 +79,16 @@ export class KeySet {
       }
     }
     return {
-      entries: entries.subarray(0, keyCount * this.#template.length),
+      entries,
       keyCount,
       isTruncated: last < this.count,
       lastKey,
-      release: () => this.#free.push(entries),
     };
   }
 
-  #newBuffer(): Buffer {
+  #newBuffer(keyCount: number): Buffer {
     const { length } = this.#template;
-    const buffer = Buffer.allocUnsafeSlow(length * 1000);
+    const buffer = Buffer.allocUnsafe(length * keyCount);
     for (let at = 0; at < buffer.length; at += length) this.#template.copy(buffer, at);
     return buffer;
   }

@@ -49,7 +49,6 @@ export class ListServer {
     this.requests += 1;
     if (this.latencyMs > 0) await sleep(this.latencyMs);
     const page = pageOf(this.keySet(Number(count)), url.searchParams);
-    response.once('finish', page.release);
     response.writeHead(200, { 'content-type': 'application/xml' });
     response.socket?.cork();
     response.write(page.head);
@@ -74,5 +73,5 @@ function pageOf(set: KeySet, query: URLSearchParams) {
     `<KeyCount>${page.keyCount}</KeyCount><MaxKeys>${keysMax}</MaxKeys>` +
     (query.get('encoding-type') === 'url' ? '<EncodingType>url</EncodingType>' : '') +
     `<IsTruncated>${next !== undefined}</IsTruncated>`;
-  return { head, entries: page.entries, release: page.release };
+  return { head, entries: page.entries };
 }

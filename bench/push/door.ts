@@ -29,12 +29,9 @@ export function kindOf(
   return method === 'GET' && /^\/[^/]+\/?$/.test(path) ? 'list' : 'other';
 }
 
-/** Whether an answer is none that a healthy push has. A HEAD of an absent object and a missing credential are. */
-function isFailure({ method, status, target }: SeenRequest): boolean {
-  if (status < 400 || status === 401 || (status === 404 && method === 'HEAD')) return false;
-  // Servers without locks say so.
-  return !(/\/locks(\/|$)/.test(target.split('?', 1)[0] ?? '') && (status === 404 || status === 501));
-}
+/** Whether an answer is one that no healthy push has. A HEAD of an absent object and a missing credential are fine. */
+const isFailure = ({ method, status }: SeenRequest) =>
+  status >= 400 && status !== 401 && !(status === 404 && method === 'HEAD');
 
 /** Requests by kind, and how many were answered with an error. */
 export type Tally = Readonly<Record<RequestKind | 'failures', number>>;

@@ -98,10 +98,9 @@ describe('the requests that a door saw', () => {
   });
 
   it.each([
-    // An absent object, missing credentials and missing locks are no failures.
+    // An absent object and missing credentials are no failures.
     ['HEAD', '/bench/t/r/abc', 404, 0],
     ['POST', '/bench/repo/info/lfs/objects/batch', 401, 0],
-    ['POST', '/bench/repo/info/lfs/locks/verify', 404, 0],
     ['POST', '/bench/repo/info/lfs/objects/storage/verify', 403, 1],
     ['GET', '/bench/?list-type=2', 503, 1],
     ['PUT', `/bench/t/r/abc?${signed}`, 200, 0],

@@ -15,7 +15,6 @@ const set = new KeySet({ prefix, count, seed: 5 });
 function objectsOf(input: { after: string; keysMax: number }) {
   const page = set.page(input);
   const objects = objectsIn(page, prefix);
-  page.release();
   expect(objects).toHaveLength(page.keyCount);
   return { objects, isTruncated: page.isTruncated };
 }

@@ -5,6 +5,7 @@ import type { Layout } from '../../lambda/domain/export/layout.ts';
 import type { StoredObject } from '../../lambda/domain/export/stored-object.ts';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
+import { TransferError, transferRest } from '../export/transfer.ts';
 import { printable } from '../printable.ts';
 import { ArchiveWriteError, startByteOf, writeAt } from './archive.ts';
 
@@ -18,8 +19,6 @@ const batchObjectsMax = 100;
 const marginMs = 10_000;
 /** Of a URL that does not say how long it is valid. */
 const lifetimeMsDefault = 60_000;
-/** An attempt that gets nothing for so long is given up. */
-const idleMs = 60_000;
 /** Attempts in a row that bring nothing. */
 const attemptsMax = 6;
 /** Pause before the second of them, doubled each time. */
@@ -195,43 +194,24 @@ class Arriving {
   /** One request for what is missing. */
   async #attempt({ href, header }: Offer & { kind: 'offered' }): Promise<Attempt<Fetched>> {
     const { stop } = this.#deps;
+    const { sizeBytes } = this.#input.object;
     const before = this.#bytes;
-    const idle = new AbortController();
-    const timer = setTimeout(() => idle.abort(new Error(`Nothing arrived for ${idleMs / 1000} s.`)), idleMs);
     try {
-      const range = before > 0 ? { range: `bytes=${before}-` } : {};
-      const headers = { ...header, ...range, 'accept-encoding': 'identity' };
-      const response = await fetch(href, { headers, signal: AbortSignal.any([stop, idle.signal]) });
-      const failure = await this.#beginWith(response);
-      if (failure) return failure;
-      for await (const piece of response.body ?? []) {
-        timer.refresh();
-        await this.#append(piece);
-      }
+      const refused = await transferRest(
+        { href, header, from: before, sizeBytes, stop },
+        { restart: () => this.#restart(), append: (piece) => this.#append(piece) },
+      );
+      if (refused?.status === 404 && refused.text.includes('<Code>NoSuchKey</Code>'))
+        return { kind: 'done', value: { kind: 'gone' } };
+      // Its URL may have expired: the next one tells.
+      if (refused) throw new TransferError(`The store answered ${refused.status}.`);
+      if (this.#bytes < sizeBytes) throw new TransferError('The transfer broke off.');
     } catch (error) {
       stop.throwIfAborted();
       if (error instanceof ArchiveWriteError) throw error;
       return { kind: 'failed', error: transferError(error), gotOn: this.#bytes > before };
-    } finally {
-      clearTimeout(timer);
     }
-    return this.#judge(before);
-  }
-
-  async #beginWith(response: Response): Promise<Attempt<Fetched> | undefined> {
-    const { sizeBytes } = this.#input.object;
-    const expected = `bytes ${this.#bytes}-${sizeBytes - 1}/${sizeBytes}`;
-    if (response.status === 206 && response.headers.get('content-range') === expected) return undefined;
-    if (response.status === 200) {
-      // A store that knows no ranges sends all of it.
-      this.#restart();
-      return undefined;
-    }
-    if (response.status === 404 && (await response.text()).includes('<Code>NoSuchKey</Code>'))
-      return { kind: 'done', value: { kind: 'gone' } };
-    await response.body?.cancel();
-    // Its URL may have expired: the next one tells.
-    return { kind: 'failed', error: new TransferError(`The store answered ${response.status}.`) };
+    return this.#judge();
   }
 
   async #append(piece: Uint8Array): Promise<void> {
@@ -245,13 +225,7 @@ class Arriving {
     this.#deps.onBytes(piece.length);
   }
 
-  #judge(before: number): Attempt<Fetched> {
-    if (this.#bytes < this.#input.object.sizeBytes)
-      return {
-        kind: 'failed',
-        error: new TransferError('The transfer broke off.'),
-        gotOn: this.#bytes > before,
-      };
+  #judge(): Attempt<Fetched> {
     if (this.#hash.digest('hex') === this.#input.object.oid)
       return { kind: 'done', value: { kind: 'complete' } };
     this.#restart();
@@ -268,11 +242,6 @@ class Arriving {
     this.#bytes = 0;
     this.#hash = createHash('sha256');
   }
-}
-
-/** The store did not give an object. */
-export class TransferError extends Error {
-  override readonly name = 'TransferError';
 }
 
 /** `fetch` keeps what happened in the cause of its own error. */

@@ -1,5 +1,4 @@
 import type { FileHandle } from 'node:fs/promises';
-import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { Layout } from '../../lambda/domain/export/layout.ts';
 import { distinctObjects, type StoredObject } from '../../lambda/domain/export/stored-object.ts';
 import { objectKey } from '../../lambda/domain/names.ts';
@@ -9,9 +8,9 @@ import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { type Interrupt, listenForInterrupt } from '../export/interrupt.ts';
 import type { NamedObject } from '../export/objects-file.ts';
+import { TransferError, TransferProgress } from '../export/transfer.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
-import { Rate } from '../rate.ts';
-import { formatCount, formatDuration, formatObjects } from '../render.ts';
+import { formatCount, formatObjects } from '../render.ts';
 import { WaitLine } from '../wait-line.ts';
 import {
   checkRoom,
@@ -22,15 +21,13 @@ import {
   startByteOf,
   writeLiterals,
 } from './archive.ts';
-import { checkMayDownload, fetchAll, TransferError } from './fetch.ts';
+import { checkMayDownload, fetchAll } from './fetch.ts';
 import { DoneList, type ExportState, type ExportWish, Workspace } from './workspace.ts';
 
 /** As many as the memory of one process takes with ease, and as an export on the server may have. */
 const objectsMax = 2_000_000;
 /** Broken objects that an error names. */
 const namedMax = 3;
-/** The line is drawn anew. */
-const redrawMs = 500;
 
 export interface LocalExport {
   readonly file: string;
@@ -48,7 +45,8 @@ interface Wanted {
 interface Running {
   readonly client: ApiClient;
   readonly context: CliContext;
-  readonly progress: ExportProgress;
+  /** How far it is. */
+  readonly line: WaitLine;
   readonly workspace: Workspace;
   readonly stop: AbortSignal;
   readonly sleep: Interrupt['sleep'];
@@ -65,18 +63,18 @@ export async function exportLocally(
   { client, context }: { client: ApiClient; context: CliContext },
   input: Wanted & { file: string; isFresh: boolean; goOn: string },
 ): Promise<LocalExport> {
-  const progress = new ExportProgress(context);
+  const line = new WaitLine(context, { isQuiet: false });
   const { signal: stop, sleep, release } = listenForInterrupt(context);
   try {
     const workspace = await Workspace.open(input.file);
     try {
       const { nowMs } = context;
-      return await run({ client, context, progress, workspace, stop, sleep, nowMs }, input);
+      return await run({ client, context, line, workspace, stop, sleep, nowMs }, input);
     } finally {
       await workspace.close();
     }
   } catch (error) {
-    progress.clear();
+    line.clear();
     if (stop.aborted)
       throw new CliError('Stopped.', { hint: input.goOn, failure: 'interrupted', cause: error });
     if (!(error instanceof TransferError)) throw explainDiskError(error, input.file);
@@ -90,7 +88,7 @@ export async function exportLocally(
 }
 
 async function run(running: Running, input: Wanted & { isFresh: boolean }): Promise<LocalExport> {
-  const { context, workspace, progress } = running;
+  const { context, workspace, line } = running;
   const { wish } = input;
   if (input.isFresh) await workspace.clear();
   const found = await workspace.read(wish);
@@ -115,7 +113,7 @@ async function run(running: Running, input: Wanted & { isFresh: boolean }): Prom
       );
     const stop = AbortSignal.any([running.stop, unwritten.signal]);
     const gone = await fetchLeft({ ...running, stop }, { archive, layout, list, done, state });
-    progress.clear();
+    line.clear();
     if (gone.size > 0) return await finishWithout(running, { archive, layout, gone, state });
     await finish(workspace, { name: workspace.partial, archive, layout });
     return { file: workspace.file, sizeBytes: layout.sizeBytes, state };
@@ -126,7 +124,7 @@ async function run(running: Running, input: Wanted & { isFresh: boolean }): Prom
 
 /** Lists what an export is to have. @throws {CliError} */
 async function begin(
-  { client, context, progress, stop }: Running,
+  { client, context, line, stop }: Running,
   { wish, wanted }: Wanted,
 ): Promise<ExportState> {
   const { tenant, repo } = wish;
@@ -153,14 +151,14 @@ async function begin(
       throw new CliError(`There are more than ${formatCount(objectsMax)} objects.`, {
         hint: 'Export the repos one by one, with --repo.',
       });
-    progress.listed(listed.length);
+    if (line.inPlace) line.show(`listing: ${formatCount(listed.length)} objects`);
   }
   const { objects, conflicts } = distinctObjects(listed);
   const found = new Set(objects.map(({ oid }) => oid));
   const missing = (wanted ?? [])
     .filter(({ oid }) => !found.has(oid))
     .map(({ oid }) => ({ oid, sizeBytes: null }));
-  progress.clear();
+  line.clear();
   if (objects.length === 0)
     throw new CliError(
       `${repo === null ? tenant : `${tenant}/${repo}`} stores ${wanted ? 'none of these objects' : 'nothing'}.`,
@@ -184,20 +182,24 @@ async function fetchLeft(
     state: ExportState;
   },
 ): Promise<ReadonlySet<number>> {
-  const { progress, stop, workspace } = running;
+  const { context, line, stop, workspace } = running;
   const { archive, layout, list, done } = input;
   const { objects, wish } = input.state;
   const gone = new Set<number>();
   const broken: string[] = [];
-  const doneBytes = bytesOf(objects.filter((_, index) => done.has(index)));
+  const progress = new TransferProgress(context, line);
+  const totalBytes = bytesOf(objects);
+  let bytes = bytesOf(objects.filter((_, index) => done.has(index)));
+  let count = done.size;
+  const more = () => `${formatCount(count)} of ${formatCount(objects.length)} objects`;
+  const onBytes = (arrived: number) => {
+    bytes += arrived;
+    progress.show({ bytes, totalBytes }, more);
+  };
   try {
-    await checkRoom(workspace.partial, layout.sizeBytes - doneBytes);
-    progress.begin(
-      { bytes: bytesOf(objects), objects: objects.length },
-      { bytes: doneBytes, objects: done.size },
-    );
+    await checkRoom(workspace.partial, layout.sizeBytes - bytes);
     await fetchAll(
-      { ...running, archive, onBytes: (bytes) => progress.addBytes(bytes) },
+      { ...running, archive, onBytes },
       {
         tenant: wish.tenant,
         layout,
@@ -206,7 +208,7 @@ async function fetchLeft(
           if (fetched.kind === 'gone') gone.add(index);
           else if (fetched.kind === 'broken') broken.push(`${objects[index]?.oid}: ${fetched.message}`);
           else list.add(index);
-          progress.addObject();
+          count += 1;
         },
       },
     );
@@ -216,10 +218,10 @@ async function fetchLeft(
   // The last lines may have failed to be written.
   stop.throwIfAborted();
   if (broken.length === 0) return gone;
-  const more = broken.length > namedMax ? `\n… and ${formatCount(broken.length - namedMax)} more` : '';
+  const others = broken.length > namedMax ? `\n… and ${formatCount(broken.length - namedMax)} more` : '';
   throw new CliError(
     `${formatObjects(broken.length)} cannot be exported. The others are there.\n` +
-      `${broken.slice(0, namedMax).join('\n')}${more}`,
+      `${broken.slice(0, namedMax).join('\n')}${others}`,
     {
       hint: 'Push the right bytes once more after `lfs-quota object delete`, or export without them: name the others in --objects FILE.',
     },
@@ -247,7 +249,7 @@ async function finishWithout(
   running: Running,
   input: { archive: FileHandle; layout: Layout; gone: ReadonlySet<number>; state: ExportState },
 ): Promise<LocalExport> {
-  const { workspace, stop, progress } = running;
+  const { workspace, stop, line } = running;
   const { archive, layout: before, gone, state } = input;
   const missing = [...gone].sort((a, b) => a - b).flatMap((index) => state.objects[index] ?? []);
   const after: ExportState = {
@@ -264,8 +266,10 @@ async function finishWithout(
       if (gone.has(index)) continue;
       stop.throwIfAborted();
       const from = { file: archive, startByte: startByteOf(before, index) };
-      progress.copied(startByteOf(layout, place) / layout.sizeBytes);
-      await copyBytes(from, { file: next, startByte: startByteOf(layout, place) }, sizeBytes);
+      const startByte = startByteOf(layout, place);
+      const percent = ((100 * startByte) / layout.sizeBytes).toFixed(1);
+      if (line.inPlace) line.show(`leaving out what is gone: ${percent} %`);
+      await copyBytes(from, { file: next, startByte }, sizeBytes);
       place += 1;
     }
     await finish(workspace, { name: workspace.next, archive: next, layout });
@@ -273,75 +277,4 @@ async function finishWithout(
     await next.close();
   }
   return { file: workspace.file, sizeBytes: layout.sizeBytes, state: after };
-}
-
-/** How far an export is, on standard error. */
-class ExportProgress {
-  readonly #context: CliContext;
-  readonly #line: WaitLine;
-  readonly #rate = new Rate();
-  #total = { bytes: 0, objects: 0 };
-  #bytes = 0;
-  #objects = 0;
-  #shownMs = 0;
-
-  constructor(context: CliContext) {
-    this.#context = context;
-    this.#line = new WaitLine(context, { isQuiet: false });
-  }
-
-  listed(objectCount: number): void {
-    if (this.#line.inPlace) this.#line.show(`listing: ${formatCount(objectCount)} objects`);
-  }
-
-  /** Of a second archive, without what is gone. */
-  copied(share: number): void {
-    const nowMs = this.#context.nowMs();
-    if (!this.#line.inPlace || nowMs - this.#shownMs < redrawMs) return;
-    this.#shownMs = nowMs;
-    this.#line.show(`leaving out what is gone: ${(share * 100).toFixed(1)} %`);
-  }
-
-  /** @param done what an earlier call has fetched. */
-  begin(total: { bytes: number; objects: number }, done: { bytes: number; objects: number }): void {
-    this.#total = total;
-    this.#bytes = done.bytes;
-    this.#objects = done.objects;
-  }
-
-  addBytes(bytes: number): void {
-    this.#bytes += bytes;
-    const nowMs = this.#context.nowMs();
-    if (nowMs - this.#shownMs < redrawMs) return;
-    this.#shownMs = nowMs;
-    this.#rate.note({ ms: nowMs, done: this.#bytes });
-    this.#line.show(this.#text());
-  }
-
-  addObject(): void {
-    this.#objects += 1;
-  }
-
-  /** Before anything else is printed. */
-  clear(): void {
-    this.#line.clear();
-  }
-
-  #text(): string {
-    const { bytes, objects } = this.#total;
-    const share = bytes === 0 ? 1 : this.#bytes / bytes;
-    if (!this.#line.inPlace) return `${Math.floor(share * 10) * 10} %`;
-    const { perSecond } = this.#rate;
-    return [
-      `${(share * 100).toFixed(1)} %`,
-      `${formatBytes(this.#bytes)} of ${formatBytes(bytes)}`,
-      ...(perSecond
-        ? [
-            `${formatBytes(Math.round(perSecond))}/s`,
-            `${formatDuration(((bytes - this.#bytes) * 1000) / perSecond)} left`,
-          ]
-        : []),
-      `${formatCount(this.#objects)} of ${formatCount(objects)} objects`,
-    ].join(', ');
-  }
 }

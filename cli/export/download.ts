@@ -4,20 +4,15 @@ import { type ExportBody, exportSchema } from '../../lambda/http/management/expo
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { Rate } from '../rate.ts';
-import { formatDuration } from '../render.ts';
 import { WaitLine } from '../wait-line.ts';
 import { type Interrupt, listenForInterrupt } from './interrupt.ts';
+import { TransferError, TransferProgress, transferRest } from './transfer.ts';
 import { exportPath } from './wait-for-export.ts';
 
 /** Attempts in a row that bring nothing. */
 const attemptsMax = 5;
 /** Pause before the third of them, doubled each time. The second comes at once: a URL may only have expired. */
 const pauseMs = 1000;
-/** An attempt that gets nothing for so long is given up. */
-const idleMs = 60_000;
-/** The line is drawn anew. */
-const redrawMs = 500;
 
 type Archive = ExportBody['archives'][number];
 
@@ -47,7 +42,8 @@ export async function downloadArchive(
   try {
     const part = await open(partFile, 'a');
     try {
-      const fetched = new PartFile({ part, line, context, name: job.archives[index]?.name ?? file });
+      const title = `${job.archives[index]?.name ?? file}: `;
+      const fetched = new PartFile(part, new TransferProgress(context, line, title));
       await fetchAll({ client, interrupt, fetched }, { job, index });
       await part.sync();
     } finally {
@@ -98,41 +94,26 @@ async function attempt(
   fetched: PartFile,
   stop: AbortSignal,
 ): Promise<'arrived' | Error> {
-  const idle = new AbortController();
-  const timer = setTimeout(() => idle.abort(new Error(`Nothing arrived for ${idleMs / 1000} s.`)), idleMs);
-  const signal = AbortSignal.any([stop, idle.signal]);
-  const from = fetched.bytes;
   try {
-    const response = await fetch(url, { headers: from > 0 ? { range: `bytes=${from}-` } : {}, signal });
-    const isWhole = response.status === 200;
-    const range = response.headers.get('content-range');
-    if (!isWhole && !(response.status === 206 && range === `bytes ${from}-${sizeBytes - 1}/${sizeBytes}`)) {
-      await response.body?.cancel();
-      return new TransferError(`The store answered ${response.status} to the download of the archive.`);
-    }
-    // A store that knows no ranges sends all of it.
-    if (isWhole) await fetched.begin(sizeBytes, { anew: true });
-    for await (const piece of response.body ?? []) {
-      timer.refresh();
-      await fetched.append(piece);
-    }
+    const refused = await transferRest(
+      { href: url, from: fetched.bytes, sizeBytes, stop },
+      {
+        restart: () => fetched.begin(sizeBytes, { anew: true }),
+        append: (piece) => fetched.append(piece),
+      },
+    );
+    if (refused)
+      return new TransferError(`The store answered ${refused.status} to the download of the archive.`);
     return fetched.bytes === sizeBytes ? 'arrived' : new TransferError('The download broke off.');
   } catch (error) {
     stop.throwIfAborted();
     if (error instanceof FileError) throw error;
     return error instanceof Error ? error : new Error(String(error));
-  } finally {
-    clearTimeout(timer);
   }
 }
 
 /** There is nothing to go on with. */
 class NoArchiveError extends CliError {}
-
-/** The store did not send all of it. */
-class TransferError extends Error {
-  override readonly name = 'TransferError';
-}
 
 /** The disk did not take what arrived. */
 class FileError extends Error {
@@ -142,15 +123,13 @@ class FileError extends Error {
 /** The file with what has arrived, and the line that shows it. */
 class PartFile {
   readonly #part: FileHandle;
-  readonly #show: { line: WaitLine; context: Pick<CliContext, 'nowMs'>; name: string };
-  readonly #rate = new Rate();
+  readonly #progress: TransferProgress;
   #sizeBytes = 0;
-  #shownMs = 0;
   bytes = 0;
 
-  constructor(input: { part: FileHandle; line: WaitLine; context: Pick<CliContext, 'nowMs'>; name: string }) {
-    this.#part = input.part;
-    this.#show = input;
+  constructor(part: FileHandle, progress: TransferProgress) {
+    this.#part = part;
+    this.#progress = progress;
   }
 
   /** @param options.anew what has arrived is of no use. So is what is longer than the archive. */
@@ -171,26 +150,7 @@ class PartFile {
       throw new FileError('What arrived could not be written.', { cause });
     }
     this.bytes += piece.length;
-    const nowMs = this.#show.context.nowMs();
-    if (nowMs - this.#shownMs < redrawMs) return;
-    this.#shownMs = nowMs;
-    this.#rate.note({ ms: nowMs, done: this.bytes });
-    this.#show.line.show(this.#text());
-  }
-
-  #text(): string {
-    const { name, line } = this.#show;
-    const share = this.bytes / this.#sizeBytes;
-    if (!line.inPlace) return `${name}: ${Math.floor(share * 10) * 10} %`;
-    const { perSecond } = this.#rate;
-    const size = `${formatBytes(this.bytes)} of ${formatBytes(this.#sizeBytes)}`;
-    const leftMs = perSecond ? ((this.#sizeBytes - this.bytes) * 1000) / perSecond : undefined;
-    return [
-      `${name}: ${(share * 100).toFixed(1)} %`,
-      size,
-      ...(perSecond ? [`${formatBytes(Math.round(perSecond))}/s`] : []),
-      ...(leftMs === undefined ? [] : [`${formatDuration(leftMs)} left`]),
-    ].join(', ');
+    this.#progress.show({ bytes: this.bytes, totalBytes: this.#sizeBytes });
   }
 }
 

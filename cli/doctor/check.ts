@@ -7,7 +7,7 @@ import type { Probe } from './probe.ts';
  */
 export type Outcome = 'pass' | 'warning' | 'fail' | 'skipped';
 
-/** What a check found, in a whole sentence: that all is well, or what is not. The advice replaces the check's own. */
+/** What a check found, in a whole sentence: that all is well, or what is not. This advice replaces the check's. */
 export type Finding =
   | string
   | { readonly fail: string; readonly advice?: string }

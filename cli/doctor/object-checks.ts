@@ -16,39 +16,28 @@ import type { StoreFacts } from './profile.ts';
 
 /** Does a request see what the one before it did? */
 export const consistencyChecks: readonly Check[] = [
-  {
-    id: 'head-after-put',
+  isCurrent('head-after-put', {
+    good: 'A HEAD sees an object as soon as it is uploaded',
+    bad: 'a HEAD did not see an object that had just been uploaded',
     advice:
       'Do not use this store: git-lfs verifies the last upload of a batch, and would report it as lost.',
-    ask: isCurrent('headAfterPut', 'A HEAD sees an object as soon as it is uploaded', (stale) => ({
-      fail: `${stale} a HEAD did not see an object that had just been uploaded.`,
-    })),
-  },
-  {
-    id: 'list-after-put',
+  }),
+  isCurrent('list-after-put', {
+    good: 'A listing has an object as soon as it is uploaded',
+    bad: 'a listing lacked an object that had just been uploaded',
     advice: 'Do not use this store: such objects would not be counted, and a tenant could exceed its limit.',
-    ask: isCurrent('listAfterPut', 'A listing has an object as soon as it is uploaded', (stale) => ({
-      fail: `${stale} a listing lacked an object that had just been uploaded.`,
-    })),
-  },
-  {
-    id: 'head-after-delete',
+  }),
+  isCurrent('head-after-delete', {
+    good: 'A HEAD does not see an object any more once it is deleted',
+    bad: 'a HEAD still saw an object that had been deleted',
     advice: 'Do not use this store: a push would leave such an object out as already stored, and lose it.',
-    ask: isCurrent(
-      'headAfterDelete',
-      'A HEAD does not see an object any more once it is deleted',
-      (stale) => ({
-        fail: `${stale} a HEAD still saw an object that had been deleted.`,
-      }),
-    ),
-  },
-  {
-    id: 'list-after-delete',
+  }),
+  isCurrent('list-after-delete', {
+    good: 'A listing lacks an object once it is deleted',
+    bad: 'a listing still had an object that had been deleted',
     advice: 'The store can be used, but what is freed shows late, and counts until then.',
-    ask: isCurrent('listAfterDelete', 'A listing lacks an object once it is deleted', (stale) => ({
-      warning: `${stale} a listing still had an object that had been deleted.`,
-    })),
-  },
+    isUsable: true,
+  }),
   {
     id: 'delete',
     advice: 'The service deletes objects, and repeats a delete: check that the key may delete.',
@@ -95,20 +84,26 @@ const whyNotDeleted = (probe: Probe, ...keys: readonly string[]) =>
     (error: Error) => error.message,
   );
 
-type Stale = Record<'headAfterPut' | 'listAfterPut' | 'headAfterDelete' | 'listAfterDelete', number>;
+type Moment = 'head-after-put' | 'list-after-put' | 'head-after-delete' | 'list-after-delete';
 
-/** Asks whether an answer was up to date in each round. */
-function isCurrent(answer: keyof Stale, good: string, bad: (stale: string) => Finding): Check['ask'] {
-  return async (probe) => {
+/** The check that an answer is up to date in each round. */
+function isCurrent(
+  id: Moment,
+  { good, bad, advice, isUsable = false }: { good: string; bad: string; advice: string; isUsable?: boolean },
+): Check {
+  const ask = async (probe: Probe): Promise<Finding> => {
     const rounds = probe.target.isThorough ? 50 : 10;
-    const { [answer]: count } = await probe.once('stale answers', () => countStale(probe, rounds));
-    return count === 0 ? `${good} (${rounds} of ${rounds}).` : bad(`In ${count} of ${rounds} rounds`);
+    const stale = await probe.once('stale answers', () => countStale(probe, rounds));
+    if (stale[id] === 0) return `${good} (${rounds} of ${rounds}).`;
+    const found = `In ${stale[id]} of ${rounds} rounds ${bad}.`;
+    return isUsable ? { warning: found } : { fail: found };
   };
+  return { id, advice, ask };
 }
 
-/** In how many rounds an answer was out of date. Looks before each change too: a cache may remember that there was nothing. */
-async function countStale(probe: Probe, rounds: number): Promise<Stale> {
-  const stale = { headAfterPut: 0, listAfterPut: 0, headAfterDelete: 0, listAfterDelete: 0 };
+/** In how many rounds an answer was out of date. It looks before each change too: caches remember absence. */
+async function countStale(probe: Probe, rounds: number): Promise<Record<Moment, number>> {
+  const stale = { 'head-after-put': 0, 'list-after-put': 0, 'head-after-delete': 0, 'list-after-delete': 0 };
   const prefix = `${probe.newKey()}/`;
   for (let round = 0; round < rounds; round += 1) {
     const key = `${prefix}${round}`;
@@ -116,13 +111,13 @@ async function countStale(probe: Probe, rounds: number): Promise<Stale> {
     await probe.head(key);
     await isListed();
     await probe.put(key, Buffer.from('x'));
-    if (!(await isListed())) stale.listAfterPut += 1;
-    if ((await probe.head(key)) === undefined) stale.headAfterPut += 1;
+    if (!(await isListed())) stale['list-after-put'] += 1;
+    if ((await probe.head(key)) === undefined) stale['head-after-put'] += 1;
     await probe.delete(key);
-    if (await isListed()) stale.listAfterDelete += 1;
-    if ((await probe.head(key)) !== undefined) stale.headAfterDelete += 1;
+    if (await isListed()) stale['list-after-delete'] += 1;
+    if ((await probe.head(key)) !== undefined) stale['head-after-delete'] += 1;
   }
-  const isStrong = stale.listAfterPut === 0 && stale.listAfterDelete === 0;
+  const isStrong = stale['list-after-put'] === 0 && stale['list-after-delete'] === 0;
   probe.facts.listConsistency = isStrong ? 'strong' : 'eventual';
   return stale;
 }
@@ -134,7 +129,7 @@ const one = Buffer.from('x');
 
 const notNeeded = 'The service does not need it today: nothing has to be done.';
 
-/** How large one PUT may be, and uploads in parts. The service works without what they lack, so nothing here can fail. */
+/** How large one PUT may be, and uploads in parts. The service works without, so nothing here can fail. */
 export const largeChecks: readonly Check[] = [
   {
     id: 'largest-upload',
@@ -153,42 +148,27 @@ export const largeChecks: readonly Check[] = [
       return { warning: `A multipart upload does not work: ${why}.` };
     },
   },
-  {
-    id: 'multipart-small',
-    isOptional: true,
-    advice: notNeeded,
-    ask: withParts([Buffer.alloc(1024, 'p'), one], (why, rules) => {
-      rules.smallParts = why === undefined;
-      if (why === undefined) return 'Parts of 1 KiB are accepted.';
-      return 'Parts of 1 KiB are refused, as at AWS: all but the last have 5 MiB or more.';
-    }),
-  },
-  {
-    id: 'multipart-unequal',
-    isOptional: true,
-    advice: notNeeded,
-    ask: withParts([part, Buffer.concat([part, one]), one], (why, rules) => {
-      rules.equalParts = why !== undefined;
-      if (why === undefined) return 'Parts may have different sizes.';
-      return { warning: `Parts of different sizes are refused, as at R2: ${why}.` };
-    }),
-  },
-  {
-    id: 'copy-part',
-    isOptional: true,
-    advice: notNeeded,
-    ask: withParts(['copy', one], (why, rules) => {
-      rules.uploadPartCopy = why === undefined;
-      if (why === undefined) return 'A part can be copied from another object.';
-      return { warning: `A part cannot be copied from another object: ${why}.` };
-    }),
-  },
+  partRule('multipart-small', [Buffer.alloc(1024, 'p'), one], (why, rules) => {
+    rules.smallParts = why === undefined;
+    if (why === undefined) return 'Parts of 1 KiB are accepted.';
+    return 'Parts of 1 KiB are refused, as at AWS: all but the last have 5 MiB or more.';
+  }),
+  partRule('multipart-unequal', [part, Buffer.concat([part, one]), one], (why, rules) => {
+    rules.equalParts = why !== undefined;
+    if (why === undefined) return 'Parts may have different sizes.';
+    return { warning: `Parts of different sizes are refused, as at R2: ${why}.` };
+  }),
+  partRule('copy-part', ['copy', one], (why, rules) => {
+    rules.uploadPartCopy = why === undefined;
+    if (why === undefined) return 'A part can be copied from another object.';
+    return { warning: `A part cannot be copied from another object: ${why}.` };
+  }),
 ];
 
 /** Halving ends here: a store that refuses this has another reason. */
 const smallestBytes = 1024 * 1024;
 
-/** Without any traffic for this long a large upload is given up: the store may read it all again before it answers. */
+/** A large upload is given up after this long without traffic: the store may read it all again, and answer then. */
 const largeIdleMsMax = 600_000;
 
 /** Uploads zeros: as many as was asked for, and half as many as long as the store refuses. */
@@ -243,17 +223,19 @@ function* zeros(sizeBytes: number): Generator<Buffer> {
 /** The object of the first check, from which parts are copied. */
 const wholeParts = (probe: Probe) => probe.once('parts', () => uploadParts(probe, [part, one]));
 
-/** Asks for an upload of other parts, if there are uploads in parts. `copy`: the first part of the first check's object. */
-function withParts(
+/** The check of an upload of other parts. `copy`: the first part of the first check's object. */
+function partRule(
+  id: string,
   parts: readonly (Buffer | 'copy')[],
   judge: (why: string | undefined, rules: StoreFacts['partRules']) => Finding,
-): Check['ask'] {
-  return async (probe) => {
+): Check {
+  const ask = async (probe: Probe): Promise<Finding> => {
     const whole = await wholeParts(probe);
     if (whole.why !== undefined) return { skipped: 'There are no multipart uploads.' };
     const { why } = await uploadParts(probe, parts, whole.key);
     return judge(why, probe.facts.partRules);
   };
+  return { id, isOptional: true, advice: notNeeded, ask };
 }
 
 /** Uploads an object in parts, and looks whether it has all of them. `why`: it has not. */

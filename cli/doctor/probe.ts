@@ -1,7 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
-import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import {
+  type Agent,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+} from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { S3Client, type ServiceOutputTypes } from '@aws-sdk/client-s3';
 import { requestHandler } from '../../lambda/adapters/aws-sdk/client-options.ts';
@@ -90,12 +96,13 @@ export class Probe {
   readonly partUploads = new Map<string, string>();
   /** Keys of uploads that were refused, and what was uploaded. */
   readonly refused = new Map<string, string>();
-  /** What the store answered, retries included. */
+  /** What the store answered: retries included, but for the SDK's. */
   readonly traffic = { requests: 0, throttled: 0 };
   readonly #store: S3ObjectStore;
   readonly #listing: ScanListing;
   readonly #signer: S3UrlSigner;
   readonly #bucketClient: BucketClient;
+  readonly #agent: Agent;
   readonly #memo = new Map<string, Promise<unknown>>();
   #signal: AbortSignal | undefined;
   #names = 0;
@@ -125,12 +132,14 @@ export class Probe {
     this.#listing = new ScanListing({ client, retry: { attemptsMax } });
     this.#store = new S3ObjectStore({ client, clock: systemClock, retry: { attemptsMax } });
     this.#signer = new S3UrlSigner(place);
+    this.#agent = new (endpoint?.startsWith('http:') ? HttpAgent : HttpsAgent)({ keepAlive: true });
   }
 
   /** Closes the connections that are kept alive. */
   destroy(): void {
     this.client.destroy();
     this.#bucketClient.destroy();
+    this.#agent.destroy();
   }
 
   /** From here on an abort stops nothing any more: what is left is the cleanup. */
@@ -181,7 +190,7 @@ export class Probe {
     return await this.sendRaw({ method: 'GET', href: await this.signDownload(key, late) });
   }
 
-  /** Sends a request as it is, on a connection of its own. */
+  /** Sends a request as it is: without an agent, on a connection of its own. */
   async sendRaw(request: RawRequest): Promise<RawOutcome> {
     const outcome = await sendRaw({ ...request, signal: this.#signal });
     if (outcome.kind === 'answer') this.#note(outcome.status);
@@ -192,10 +201,10 @@ export class Probe {
   sendBytes(
     { href, header }: SignedRequest,
     body: Buffer,
-    { cutAfterBytes }: { cutAfterBytes?: number } = {},
+    options: Pick<RawRequest, 'cutAfterBytes' | 'agent'> = {},
   ): Promise<RawOutcome> {
     const headers = { ...header, 'content-length': `${body.length}` };
-    return this.sendRaw({ method: 'PUT', href, headers, body, ...(cutAfterBytes && { cutAfterBytes }) });
+    return this.sendRaw({ method: 'PUT', href, headers, body, ...options });
   }
 
   /** Uploads by a signed URL, as git-lfs would. */
@@ -203,7 +212,7 @@ export class Probe {
     const { href, header } = await this.signUpload({ key, oid: sha256Of(body), sizeBytes: body.length });
     this.written.add(key);
     const type = { 'content-type': 'application/octet-stream' };
-    return await this.sendBytes({ href, header: { ...header, ...type } }, body);
+    return await this.sendBytes({ href, header: { ...header, ...type } }, body, { agent: this.#agent });
   }
 
   /** Stores an object for another check. @throws {Error} when the store refuses it, even at the third try. */
@@ -341,6 +350,7 @@ export interface RawRequest {
   readonly body?: Buffer | Readable;
   /** The connection is cut after these bytes of the body. */
   readonly cutAfterBytes?: number;
+  readonly agent?: Agent;
   /** Without any traffic, or without the answer's end, for this long it is given up. A minute by default. */
   readonly idleMs?: number;
   readonly signal?: AbortSignal | undefined;
@@ -369,7 +379,8 @@ export async function sendRaw(input: RawRequest): Promise<RawOutcome> {
   const open = protocol === 'https:' ? httpsRequest : httpRequest;
   // The path as written, because a URL object would resolve its dots.
   const path = href.slice(origin.length);
-  const outgoing = open(href, { path, method, headers, agent: false, signal, timeout: idleMs });
+  const { agent = false } = input;
+  const outgoing = open(href, { path, method, headers, agent, signal, timeout: idleMs });
   const answered = once(outgoing, 'response');
   // Once there's an answer, its body tells.
   outgoing.on('error', () => {});
@@ -386,7 +397,8 @@ export async function sendRaw(input: RawRequest): Promise<RawOutcome> {
     const { code, message } = error as NodeJS.ErrnoException;
     return { kind: 'cut', reason: code ?? message };
   } finally {
-    outgoing.destroy();
+    // What is left of the body is not wanted any more.
+    if (!outgoing.writableFinished) outgoing.destroy();
   }
 }
 

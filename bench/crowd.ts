@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { formatTable } from '../cost/tables.ts';
 import { cpuMsOfTree } from './processes.ts';
-import { digits, medianOf, medianRatio } from './statistics.ts';
+import { digits, medianOf, medianRatio, orderOfRound } from './statistics.ts';
 
 /** What one stack did in a round. */
 interface Round {
@@ -50,7 +50,7 @@ export async function benchCrowd(
   ];
   if (values.before !== undefined) stacks.push({ name: 'before', root: values.before, rounds: [] });
   for (let round = 0; round < Number(values.rounds); round += 1) {
-    for (const { root, rounds } of stacks) {
+    for (const { root, rounds } of orderOfRound(stacks, round)) {
       const stack = await startStack(root);
       try {
         rounds.push(await measure(stack, { clients, objects, ms: Number(values.seconds) * 1000 }));

@@ -89,11 +89,14 @@ async function freePort(): Promise<number> {
 }
 
 /** Whether anything on the port answers HTTP. */
-function answers(port: number): Promise<boolean> {
-  return fetch(`http://127.0.0.1:${port}/`).then(
-    () => true,
-    () => false,
-  );
+async function answers(port: number): Promise<boolean> {
+  try {
+    // Read to its end, so that no connection stays open.
+    await (await fetch(`http://127.0.0.1:${port}/`)).text();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** The name of the newest versitygw in the cache. @throws {Error} if there is none. */

@@ -22,7 +22,7 @@ const clockFailsMs = 300_000;
 const lateMsMax = defaultSettings.reservationSlackMs - defaultSettings.clockSkewMs;
 
 /** How long a store may take to notice that a client is gone, before the doctor looks what it stored. */
-const settleMs = 200;
+const settleMs = 500;
 
 const miscounted = 'Sizes would be counted wrong: do not use this store.';
 

@@ -1,3 +1,4 @@
+import { setImmediate as macrotask } from 'node:timers/promises';
 import type { Random } from './random.ts';
 
 /** A run that did not end within the events that it was given. */
@@ -114,4 +115,20 @@ export class Scheduler {
       this.#heap[b] = x;
     }
   }
+}
+
+/** Runs a task and all that is scheduled for it. @throws what the task throws, or if it does not end. */
+export async function runToEnd<T>(scheduler: Scheduler, task: () => Promise<T>): Promise<T> {
+  let isOver = false;
+  const running = task().finally(() => {
+    isOver = true;
+  });
+  running.catch(() => undefined);
+  // A task may have to wait for Node itself before it goes on.
+  for (let turn = 0; !isOver && turn < 1000; turn += 1) {
+    await scheduler.run({ eventsMax: 100_000 });
+    await macrotask();
+  }
+  if (!isOver) throw new Error('The task did not end.');
+  return running;
 }

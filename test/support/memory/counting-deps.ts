@@ -1,10 +1,9 @@
-import { setImmediate as macrotask } from 'node:timers/promises';
 import type { Ledger } from '../../../lambda/adapters/dynamodb/ledger.ts';
 import { defaultSettings, type Settings } from '../../../lambda/domain/settings.ts';
 import type { ObjectListing } from '../../../lambda/ports/object-listing.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { Random } from '../random.ts';
-import { Scheduler } from '../scheduler.ts';
+import { runToEnd, Scheduler } from '../scheduler.ts';
 import { memoryDeps } from './deps.ts';
 import { MemoryLedger } from './ledger.ts';
 import { MemoryObjectStore } from './object-store.ts';
@@ -97,14 +96,14 @@ export class CountingDeps {
 
   /** Lets time pass. */
   advance(durationMs: number): Promise<void> {
-    return this.#run(() => this.#travel(durationMs));
+    return runToEnd(this.#scheduler, () => this.#travel(durationMs));
   }
 
   /** Runs a task. The result comes with the time that it took, and its calls are in {@link calls}. */
   async measure<T>(task: () => Promise<T>): Promise<{ result: T; elapsedMs: number }> {
     this.calls.length = 0;
     const beganMs = this.#scheduler.nowMs;
-    const result = await this.#run(task);
+    const result = await runToEnd(this.#scheduler, task);
     return { result, elapsedMs: this.#scheduler.nowMs - beganMs };
   }
 
@@ -116,21 +115,6 @@ export class CountingDeps {
 
   #travel(durationMs: number): Promise<void> {
     return new Promise((resolve) => this.#scheduler.after(durationMs, resolve));
-  }
-
-  async #run<T>(task: () => Promise<T>): Promise<T> {
-    let isOver = false;
-    const running = task().finally(() => {
-      isOver = true;
-    });
-    running.catch(() => undefined);
-    // A task may have to wait for Node itself before it calls the next port.
-    for (let turn = 0; !isOver && turn < 1000; turn += 1) {
-      await this.#scheduler.run({ eventsMax: 100_000 });
-      await macrotask();
-    }
-    if (!isOver) throw new Error('The task did not end.');
-    return running;
   }
 }
 

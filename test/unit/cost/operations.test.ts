@@ -1,4 +1,3 @@
-import { setImmediate as macrotask } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { assumedMs, batchIn, type Operation, operations } from '../../../cost/operations.ts';
 import type { Fields } from '../../../lambda/adapters/dynamodb/expressions.ts';
@@ -23,7 +22,7 @@ import { memoryDeps } from '../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../support/memory/object-store.ts';
 import { memoryTable } from '../../support/memory/table.ts';
 import { Random } from '../../support/random.ts';
-import { Scheduler } from '../../support/scheduler.ts';
+import { runToEnd, Scheduler } from '../../support/scheduler.ts';
 import { tokenRecord } from '../../support/token-record.ts';
 
 type Measured = Omit<Operation, 'function' | 'objects'>;
@@ -106,19 +105,8 @@ class Meter {
     return { result, measured, indexWrites: this.#indexWrites };
   }
 
-  async run<T>(task: () => Promise<T>): Promise<T> {
-    let isOver = false;
-    const running = task().finally(() => {
-      isOver = true;
-    });
-    running.catch(() => undefined);
-    // A task may have to wait for Node itself before it sends its next request.
-    for (let turn = 0; !isOver && turn < 1000; turn += 1) {
-      await this.#scheduler.run({ eventsMax: 100_000 });
-      await macrotask();
-    }
-    if (!isOver) throw new Error('The task did not end.');
-    return running;
+  run<T>(task: () => Promise<T>): Promise<T> {
+    return runToEnd(this.#scheduler, task);
   }
 
   /** An item costs by its larger size. In an index, an entry that is new or gone costs one unit, and one that moves two. */

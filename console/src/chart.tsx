@@ -1,10 +1,8 @@
 import { useState } from 'preact/hooks';
 import { formatObjects } from '../../cli/render.ts';
 import type { HistoryBody } from '../../lambda/http/management/history/schemas.ts';
-import { dayTicks, ticksOf, topOf } from './chart-scale.ts';
-import { Choice } from './choice.tsx';
-import { CsvButton } from './csv-button.tsx';
-import { Card } from './parts.tsx';
+import { dayTicks, ticksOf, topOf } from './figures.ts';
+import { Card, Choice, CsvButton } from './parts.tsx';
 import { bytesText, dayText } from './text.ts';
 
 type Day = HistoryBody['days'][number];

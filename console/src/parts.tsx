@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { formatCount } from '../../cli/render.ts';
+import { csvOf } from './text.ts';
 
 /** The mark: a usage bar. */
 export function Mark() {
@@ -72,5 +73,61 @@ export function Problem({ text }: { text: string | undefined }) {
     <p class="problem" role="alert">
       {text}
     </p>
+  );
+}
+
+/** One of a few, as buttons side by side. */
+export function Choice<Value extends string | number>(props: {
+  name: string;
+  label: string;
+  values: readonly Value[];
+  value: Value;
+  onChoose: (value: Value) => void;
+  textOf?: (value: Value) => string;
+}) {
+  const { name, label, values, value, onChoose, textOf = String } = props;
+  return (
+    <fieldset class="choice">
+      <legend class="hidden">{label}</legend>
+      {values.map((each) => (
+        <label key={each}>
+          <input type="radio" name={name} checked={value === each} onChange={() => onChoose(each)} />
+          <span>{textOf(each)}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** How long a browser has to begin with a download. */
+const keptMs = 60_000;
+
+/** Saves all rows of a table, not only those that are shown. It is made here: nothing is asked for. */
+export function CsvButton<Row extends object>(props: {
+  /** What the table is of, for the label and the file's name. */
+  name: string;
+  tenant?: string;
+  rows: readonly Row[];
+  fields: readonly (keyof Row & string)[];
+}) {
+  const { name, tenant, rows, fields } = props;
+  const save = () => {
+    const url = URL.createObjectURL(new Blob([csvOf(rows, fields)], { type: 'text/csv;charset=utf-8' }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = `${[...(tenant ? [tenant] : []), name, new Date().toISOString().slice(0, 10)].join('-')}.csv`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(url), keptMs);
+  };
+  return (
+    <button
+      type="button"
+      class="quiet"
+      aria-label={`${name} as CSV`}
+      disabled={rows.length === 0}
+      onClick={save}
+    >
+      CSV
+    </button>
   );
 }

@@ -2,11 +2,8 @@ import { useMemo, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
-import { CsvButton } from './csv-button.tsx';
-import { growthText } from './growth.ts';
-import { Card, Cut } from './parts.tsx';
-import { type Column, type Order, sortRepos } from './repo-order.ts';
-import { repoSumText } from './repo-sum.ts';
+import { type Column, growthText, type Order, repoSumText, sortRepos } from './figures.ts';
+import { Card, CsvButton, Cut } from './parts.tsx';
 import { bytesText, percentText } from './text.ts';
 import { countText } from './usage.tsx';
 

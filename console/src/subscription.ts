@@ -3,10 +3,8 @@ import type { CountBody } from '../../lambda/http/management/counts/schemas.ts';
 import type { HistoryBody } from '../../lambda/http/management/history/schemas.ts';
 import type { ReservationBody } from '../../lambda/http/management/reservations/schemas.ts';
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
-import { ask, askPages, type Listed } from './api.ts';
-import { type CountProgress, progressOf } from './count-progress.ts';
-import { type Download, lastDays } from './download-sums.ts';
-import { usePoll } from './poll.ts';
+import { ask, askPages, type Listed, usePoll } from './api.ts';
+import { type CountProgress, type Download, lastDays, progressOf } from './figures.ts';
 
 const usualMs = 6_000;
 /** While somebody waits for the first push, or for figures, and while uploads or deletes are under way. */

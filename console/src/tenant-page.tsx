@@ -1,21 +1,205 @@
 import { useState } from 'preact/hooks';
-import { formatAge, formatObjects } from '../../cli/render.ts';
+import { formatAge, formatObjects, formatUntil } from '../../cli/render.ts';
+import { repoPattern } from '../../lambda/domain/names.ts';
+import type { ReservationBody } from '../../lambda/http/management/reservations/schemas.ts';
 import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
 import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
+import { type Listed, useNow } from './api.ts';
 import { History } from './chart.tsx';
-import { Connect } from './connect.tsx';
-import type { CountProgress } from './count-progress.ts';
 import { Downloads } from './downloads.tsx';
-import { Limit } from './limit.tsx';
-import { LimitNotice, LostNotice } from './notices.tsx';
+import { type CountProgress, reservationText, sortReservations, stateOf } from './figures.ts';
 import { Objects } from './objects.tsx';
-import { useNow } from './poll.ts';
+import { Card, Code, CsvButton, Cut } from './parts.tsx';
 import { Repos } from './repos.tsx';
-import { Reservations } from './reservations.tsx';
 import { type TenantView, useCountProgress, useTenant } from './subscription.ts';
+import { bytesText, dayText, timeText } from './text.ts';
 import { Tokens } from './tokens.tsx';
-import { UsageFigures } from './usage.tsx';
+import { countText, Limit, UsageFigures } from './usage.tsx';
+
+/** What is new or changed of a kind of files becomes objects. */
+const firstPush = [
+  'git lfs install',
+  'git lfs track "*.psd"',
+  'git add .',
+  'git commit -m "Large files to git-lfs"',
+  'git push origin HEAD',
+].join('\n');
+
+/** How a repository gets to store its objects here, in three steps. */
+function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean }) {
+  const [name, setName] = useState('my-repo');
+  const isName = repoPattern.test(name);
+  const repo = isName ? name : 'my-repo';
+  const config = `git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${repo}/info/lfs`;
+  return (
+    <Card
+      title={isFirst ? 'Make your first push' : 'Connect a repository'}
+      {...(isFirst && { note: 'three steps; this page shows its bytes when they arrive' })}
+    >
+      <ol class="steps">
+        <li>
+          <label for="repo-name">Name the repo as you like</label>
+          <input
+            id="repo-name"
+            type="text"
+            spellcheck={false}
+            autocomplete="off"
+            value={name}
+            aria-invalid={!isName}
+            aria-describedby="repo-rule"
+            onInput={({ currentTarget }) => setName(currentTarget.value)}
+          />
+          <p class="note" id="repo-rule">
+            {isName ? '' : 'Letters, digits, dots, hyphens and underscores, without .git at the end.'}
+          </p>
+        </li>
+        <li>
+          <p>In the git repository, once for all who clone it</p>
+          <Code name="the address of the repo" text={config} />
+        </li>
+        <li>
+          <p>Push; where git asks for a password, paste a token</p>
+          <Code name="a first push" text={firstPush} />
+        </li>
+      </ol>
+      {isFirst && (
+        <p class="waiting soft">
+          <span aria-hidden="true" /> Waiting for the first object…
+        </p>
+      )}
+    </Card>
+  );
+}
+
+/** Leads to what can be deleted. */
+function toLargest() {
+  const target = document.getElementById('largest');
+  target?.scrollIntoView({ block: 'start' });
+  target?.querySelector('h2')?.focus();
+}
+
+/** What is to be done about the limit, if anything. */
+function LimitNotice({ body }: { body: SubscriptionBody }) {
+  const { usage, limitBytes, forecast } = body;
+  const state = stateOf(body);
+  if (state === 'fine' || usage === null || limitBytes === null) return null;
+  const freeBytes = limitBytes - usage.storedBytes - usage.reservedBytes;
+  const full = forecast.fullOn === null ? '' : ` Full on ${dayText(forecast.fullOn)} at this pace.`;
+  return (
+    <div class={`notice ${state}`} role="status">
+      <p>
+        {state === 'over' ? (
+          <>
+            <strong>Uploads are refused.</strong>{' '}
+            {freeBytes < 0 ? `Delete ${bytesText(-freeBytes)} or more` : 'Delete something'}, or have the
+            limit raised. Downloads work as ever.
+          </>
+        ) : (
+          <>
+            <strong>{bytesText(freeBytes)} are left.</strong>
+            {full} Then uploads are refused; downloads go on.
+          </>
+        )}
+      </p>
+      <button type="button" onClick={toLargest}>
+        What to delete
+      </button>
+    </div>
+  );
+}
+
+/** That there was no answer. What is shown stays. */
+function LostNotice({ view, onAsk }: { view: TenantView; onAsk: () => void }) {
+  const nowMs = useNow(1000);
+  const { againAtMs } = view;
+  if (againAtMs === undefined) return null;
+  return (
+    <div class="notice lost">
+      <p>
+        <strong role="status">The service does not answer.</strong>{' '}
+        {view.body && 'These figures are as old as they say. '}
+        <span>Asked again {formatUntil(new Date(Math.max(againAtMs, nowMs)).toISOString(), nowMs)}.</span>
+      </p>
+      <button type="button" onClick={onAsk}>
+        Ask now
+      </button>
+    </div>
+  );
+}
+
+const rowsMax = 8;
+
+/** What is promised to uploads under way, of which repo, and until when. */
+function Reservations(props: {
+  tenant: string;
+  listed: Listed<ReservationBody>;
+  reservedBytes: number;
+  nowMs: number;
+}) {
+  const { tenant, listed, reservedBytes, nowMs } = props;
+  const sorted = sortReservations(listed.items);
+  const more = sorted.length - rowsMax;
+  return (
+    <Card
+      title="Reserved"
+      note={<span role="status">{bytesText(reservedBytes)} may still arrive</span>}
+      action={
+        <CsvButton
+          name="reservations"
+          tenant={tenant}
+          rows={sorted}
+          fields={[
+            'repo',
+            'state',
+            'arrived',
+            'objectCount',
+            'bytes',
+            'createdAt',
+            'expiresAt',
+            'reservedUntil',
+          ]}
+        />
+      }
+    >
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Repo</th>
+            <th scope="col" class="middle">
+              Upload
+            </th>
+            <th scope="col" class="right wide">
+              Objects
+            </th>
+            <th scope="col" class="right">
+              Size
+            </th>
+            <th scope="col" class="right">
+              At most until
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {sorted.slice(0, rowsMax).map((reservation) => (
+            <tr key={reservation.id}>
+              <th scope="row">{reservation.repo}</th>
+              <td class="middle soft">{reservationText(reservation)}</td>
+              <td class="right wide">{countText(reservation.objectCount)}</td>
+              <td class="right strong">{bytesText(reservation.bytes)}</td>
+              <td class="right soft">{timeText(reservation.reservedUntil, nowMs)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      <p class="note under">
+        {more > 0 && `And ${countText(more)} more. `}
+        Until an upload ends, only a higher limit makes space. What has arrived already counts as stored.
+      </p>
+      <Cut isCut={listed.isCut} count={sorted.length} />
+    </Card>
+  );
+}
 
 /** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
 export function TenantPage({ tenant, session }: { tenant: string; session: SessionBody }) {

@@ -2,17 +2,61 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
 import type { StatusBody } from '../../lambda/http/management/status/schemas.ts';
 import type { TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
-import { ask, askPages, type Listed } from './api.ts';
-import { Choice } from './choice.tsx';
-import { CsvButton } from './csv-button.tsx';
-import { sortTenants } from './fill.ts';
-import { LimitField, readLimit, type TypedLimit } from './limit.tsx';
-import { Card, Cut, Problem } from './parts.tsx';
-import { useNow, usePoll } from './poll.ts';
-import { Status } from './status.tsx';
-import { groupText, isInGroup, type TenantGroup, tenantGroups } from './tenant-groups.ts';
+import { ask, askPages, type Listed, useNow, usePoll } from './api.ts';
+import { groupText, isInGroup, sortTenants, type TenantGroup, tenantGroups } from './figures.ts';
+import { Card, Choice, CsvButton, Cut, Problem } from './parts.tsx';
 import { bytesText, notDone, percentText } from './text.ts';
-import { Bar, countText } from './usage.tsx';
+import { Bar, countText, LimitField, readLimit, type TypedLimit } from './usage.tsx';
+
+/**
+ * What failed; store, queues and schedule at a glance. What is to be done comes first, with how.
+ *
+ * @param props.body undefined: it is being asked for. A store that is silent takes some seconds. null: it could not be read.
+ */
+function Status({ body, nowMs }: { body: StatusBody | null | undefined; nowMs: number }) {
+  if (body === undefined) return <p class="soft under">Looking at the store, the queues and the schedule…</p>;
+  if (!body)
+    return <p class="soft under">The status could not be read now. It is tried again every minute.</p>;
+  const { parts, failures, checkedAt } = body;
+  const open = failures?.filter(({ over }) => !over) ?? [];
+  const isFine = body.state === 'fine';
+  return (
+    <Card
+      title="Status"
+      note={
+        <span role="status">
+          {isFine ? 'nothing failed' : 'something is to be done'}, asked {formatAge(checkedAt, nowMs)}
+        </span>
+      }
+    >
+      <ul class="parts">
+        {[...parts]
+          .sort((a, b) => Number(a.state === 'fine') - Number(b.state === 'fine'))
+          .map(({ part, state, says, todo }) =>
+            state === 'fine' ? (
+              <li key={part} class="soft">
+                {says}
+              </li>
+            ) : (
+              <li key={part} class="notice near">
+                <p>
+                  <strong>{says}</strong> <span class="todo">{todo}</span>
+                  {part === 'failures' &&
+                    open.map(({ tenant, kind, failedAt, why, tries }) => (
+                      <span key={tenant + kind + failedAt} class="failed">
+                        <a href={`#${tenant}`}>{tenant}</a>: {kind}
+                        {why !== kind && `, ${why}`}, {formatAge(failedAt, nowMs)}
+                        {tries > 1 && `, ${tries} tries`}
+                      </span>
+                    ))}
+                </p>
+              </li>
+            ),
+          )}
+      </ul>
+    </Card>
+  );
+}
 
 const pagesMax = 10;
 const againMs = 60_000;

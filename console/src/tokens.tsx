@@ -3,8 +3,7 @@ import { formatAge } from '../../cli/render.ts';
 import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
 import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
 import { ask, askPages, type Listed } from './api.ts';
-import { CsvButton } from './csv-button.tsx';
-import { Card, Code, Cut, Problem } from './parts.tsx';
+import { Card, Code, CsvButton, Cut, Problem } from './parts.tsx';
 import { notDone, scopeText, tokenName } from './text.ts';
 
 const pagesMax = 10;

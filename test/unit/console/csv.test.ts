@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { csvOf } from '../../../console/src/csv.ts';
+import { csvOf } from '../../../console/src/text.ts';
 
 /** Reads CSV by RFC 4180, written here anew: records of fields, quoted or not. */
 function parse(text: string): string[][] {

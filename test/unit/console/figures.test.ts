@@ -1,17 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { barOf } from '../../../console/src/bar.ts';
-import { dayTicks, ticksOf, topOf } from '../../../console/src/chart-scale.ts';
-import { progressOf } from '../../../console/src/count-progress.ts';
-import { largestBy, lastDays, sumsByDay } from '../../../console/src/download-sums.ts';
-import { sortTenants } from '../../../console/src/fill.ts';
-import { growthText } from '../../../console/src/growth.ts';
-import { stateOf } from '../../../console/src/limit-state.ts';
-import { sortObjects } from '../../../console/src/object-order.ts';
-import { type Column, sortRepos } from '../../../console/src/repo-order.ts';
-import { repoSumText } from '../../../console/src/repo-sum.ts';
-import { reservationText, sortReservations } from '../../../console/src/reservation-order.ts';
-import { isInGroup, tenantGroups } from '../../../console/src/tenant-groups.ts';
+import {
+  barOf,
+  type Column,
+  dayTicks,
+  growthText,
+  isInGroup,
+  largestBy,
+  lastDays,
+  progressOf,
+  repoSumText,
+  reservationText,
+  sortObjects,
+  sortRepos,
+  sortReservations,
+  sortTenants,
+  stateOf,
+  sumsByDay,
+  tenantGroups,
+  ticksOf,
+  topOf,
+} from '../../../console/src/figures.ts';
 import { bytesText, forecastNote, percentText, timeText, whoText } from '../../../console/src/text.ts';
 
 const gib = 1024 ** 3;

@@ -1,0 +1,298 @@
+import { formatCount } from '../../cli/render.ts';
+import type { CountBody } from '../../lambda/http/management/counts/schemas.ts';
+import type { DownloadPageBody } from '../../lambda/http/management/downloads/schemas.ts';
+import type { ObjectBody } from '../../lambda/http/management/objects/schemas.ts';
+import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
+import type { ReservationBody } from '../../lambda/http/management/reservations/schemas.ts';
+import type { SubscriptionBody, TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
+import { bytesText, dayText } from './text.ts';
+
+/** What a part that is not empty has at least, of the whole bar. */
+const sliver = 0.006;
+
+/** In bytes. */
+export interface Parts {
+  readonly stored: number;
+  readonly reserved: number;
+  readonly limit: number;
+}
+
+/** Widths of the bar, from 0 to 1. Past the limit the scale grows, and `limit` is where it stands. */
+export function barOf({ stored, reserved, limit }: Parts) {
+  const used = stored + reserved;
+  const scale = Math.max(used, limit);
+  if (scale === 0) return { stored: 0, reserved: 0, over: 0, limit: 1 };
+  const share = (bytes: number) => (bytes === 0 ? 0 : Math.max(sliver, bytes / scale));
+  const beyond = Math.max(0, used - limit);
+  // What is beyond the limit is shown as such, whatever it is.
+  const over = share(beyond);
+  const room = used < limit ? 1 - sliver : 1 - over;
+  const storedLeast = stored > 0 ? Math.min(sliver, room / 2) : 0;
+  const reservedWidth = Math.min(share(Math.max(0, reserved - beyond)), room - storedLeast);
+  const storedWidth = Math.min(share(Math.min(stored, limit)), room - reservedWidth);
+  return { stored: storedWidth, reserved: reservedWidth, over, limit: 1 - over };
+}
+
+/** How full, of 1; below 0 what has no such figure. */
+function fillOf({ usage, limitBytes }: TenantBody): number {
+  if (usage === null) return -2;
+  if (limitBytes === null) return -1;
+  const used = usage.storedBytes + usage.reservedBytes;
+  return limitBytes === 0 ? (used > 0 ? Number.POSITIVE_INFINITY : 0) : used / limitBytes;
+}
+
+/** The fullest first; then those without a limit, and those that were never counted. */
+export const sortTenants = (tenants: readonly TenantBody[]) =>
+  [...tenants].sort((a, b) => {
+    const [left, right] = [fillOf(a), fillOf(b)];
+    return left === right ? (a.tenant < b.tenant ? -1 : 1) : right - left;
+  });
+
+const comparedDays = 30;
+const dayMs = 86_400_000;
+
+/** By how much a repo has grown since the day with which it is compared. undefined: not known. */
+const growthOf = ({ storedBytes, before }: Pick<RepoBody, 'storedBytes' | 'before'>) =>
+  before === undefined || storedBytes === null ? undefined : storedBytes - before.storedBytes;
+
+/** `+9.4 GiB`, `−2.6 GiB`, `0 B`; and since when, if that is not as long ago as its heading says. */
+export function growthText(repo: Pick<RepoBody, 'storedBytes' | 'before'>, nowMs: number) {
+  const growth = growthOf(repo);
+  if (growth === undefined || repo.before === undefined) return { text: '–', since: '' };
+  const sign = growth === 0 ? '' : growth > 0 ? '+' : '\u2212';
+  const from = new Date(nowMs - comparedDays * dayMs).toISOString().slice(0, 10);
+  return {
+    text: sign + bytesText(Math.abs(growth)),
+    // Its year is clear.
+    since: repo.before.day > from ? `since ${dayText(repo.before.day).slice(0, -5)}` : '',
+  };
+}
+
+/** Under so much of the limit that is free, something is to be done. */
+const nearShare = 0.1;
+
+/** Whether something is to be done about the limit. */
+export function stateOf({
+  usage,
+  limitBytes,
+}: Pick<SubscriptionBody, 'usage' | 'limitBytes'>): 'fine' | 'near' | 'over' {
+  if (usage === null || limitBytes === null) return 'fine';
+  const freeBytes = limitBytes - usage.storedBytes - usage.reservedBytes;
+  if (freeBytes < 0 || (freeBytes === 0 && usage.storedBytes > 0)) return 'over';
+  return freeBytes < limitBytes * nearShare ? 'near' : 'fine';
+}
+
+/** How far a count is, as far as it is known: repos that are counted by shards tell. */
+export interface CountProgress {
+  readonly what: string;
+  readonly share: number;
+  readonly objectCount: number;
+  readonly isPaused: boolean;
+}
+
+/** Of one repo by its name, of several by their number, together. */
+export function progressOf(counts: readonly CountBody[]): CountProgress | undefined {
+  const known = counts.flatMap(({ repo, state, progress }) =>
+    progress ? [{ repo, state, ...progress }] : [],
+  );
+  const [first] = known;
+  if (!first) return undefined;
+  return {
+    what: known.length === 1 ? first.repo : `${known.length} repos`,
+    share: known.reduce((sum, { share }) => sum + share, 0) / known.length,
+    objectCount: known.reduce((sum, { objectCount }) => sum + objectCount, 0),
+    isPaused: known.every(({ state }) => state === 'paused'),
+  };
+}
+
+export type Download = DownloadPageBody['downloads'][number];
+
+export interface Sum {
+  readonly key: string;
+  readonly bytes: number;
+}
+
+/** Of each day, from the first to the last, also of those on which nothing was offered. */
+export function sumsByDay(downloads: readonly Download[], days: readonly string[]): Sum[] {
+  const sums = sumsOf(downloads, ({ day }) => day);
+  return days.map((key) => ({ key, bytes: sums.get(key) ?? 0 }));
+}
+
+/** The largest first, without those of which nothing was offered. */
+export function largestBy(downloads: readonly Download[], of: 'repo' | 'tokenId'): Sum[] {
+  return [...sumsOf(downloads, (download) => download[of])]
+    .filter(([, bytes]) => bytes !== 0)
+    .map(([key, bytes]) => ({ key, bytes }))
+    .sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
+}
+
+function sumsOf(downloads: readonly Download[], keyOf: (download: Download) => string): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const download of downloads) {
+    const key = keyOf(download);
+    sums.set(key, (sums.get(key) ?? 0) + download.bytes);
+  }
+  return sums;
+}
+
+/** The last so many days (UTC), today included. */
+export function lastDays(count: number, nowMs: number): string[] {
+  return Array.from({ length: count }, (_, index) =>
+    new Date(nowMs - (count - 1 - index) * dayMs).toISOString().slice(0, 10),
+  );
+}
+
+/**
+ * How many repos there are and what they have together; and why that is not what the tenant has, if it is not.
+ *
+ * @param options.totalBytes of the tenant. null: never counted.
+ * @param options.isForSome whoever has signed in sees some repos alone.
+ * @param options.isTruncated there are smaller ones.
+ */
+export function repoSumText(
+  repos: readonly RepoBody[],
+  options: { totalBytes: number | null; isForSome: boolean; isTruncated: boolean },
+): string {
+  const { totalBytes, isForSome, isTruncated } = options;
+  const sum = repos.reduce((bytes, { storedBytes }) => bytes + (storedBytes ?? 0), 0);
+  const unknown = repos.filter(({ storedBytes }) => storedBytes === null).length;
+  const which = `${isTruncated ? 'largest' : 'all'} ${formatCount(repos.length)}${isForSome ? ' of your token' : ''}`;
+  const text = `${which}, together ${bytesText(sum)}`;
+  if (totalBytes === null || sum === totalBytes) return text;
+  const all = `${text} of ${bytesText(totalBytes)} in all`;
+  if (isForSome || isTruncated) return all;
+  return `${all}: ${unknown > 0 ? `${formatCount(unknown)} not counted yet` : 'some counted at another time'}`;
+}
+
+/** The axes of the chart. */
+
+/** A limit that is further above what is stored would press the line to the ground. */
+const limitTimesMax = 5;
+
+/** Where the chart ends: a little above the limit, or above what is stored if the limit is far. */
+export function topOf(mostBytes: number, limitBytes: number | null): number {
+  const most = Math.max(mostBytes, 1);
+  const isLimitNear = limitBytes !== null && limitBytes > 0 && limitBytes <= most * limitTimesMax;
+  return Math.max(most, isLimitNear ? limitBytes : 0) * 1.08;
+}
+
+/** Two to four round figures in the unit of the largest, from 0 on. */
+export function ticksOf(top: number): number[] {
+  const unit = 1024 ** Math.floor(Math.log(Math.max(top, 1)) / Math.log(1024));
+  const rough = top / unit / 3;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power * unit;
+  const ticks = [0];
+  for (let bytes = step; bytes < top * 0.95; bytes += step) ticks.push(bytes);
+  return ticks.filter((bytes) => bytes === 0 || bytes >= 1);
+}
+
+const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
+
+/** Some days with a name: first days of quarters, of months, or each seventh day. */
+export function dayTicks(days: readonly string[]): { index: number; text: string }[] {
+  const named = days.flatMap((day, index) => {
+    const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
+    const name = monthNames[month - 1] ?? '';
+    if (days.length <= 45)
+      return (days.length - 1 - index) % 7 === 3 ? [{ index, text: `${date} ${name}` }] : [];
+    if (date !== 1 || (days.length > 200 && month % 3 !== 1)) return [];
+    return [{ index, text: month === 1 ? `${name} ${year}` : name }];
+  });
+  // Text at the edges would stick out.
+  return named.filter(({ index }) => index > days.length * 0.04 && index < days.length * 0.95);
+}
+
+type ObjectOrder = 'largest' | 'oldest';
+
+export const objectKeyOf = ({ repo, oid }: Pick<ObjectBody, 'repo' | 'oid'>) => `${repo}/${oid}`;
+
+/** What a delete would free most by, or what has lain longest. What the store has no time of comes last. */
+export function sortObjects(objects: readonly ObjectBody[], by: ObjectOrder): ObjectBody[] {
+  const older = (a: ObjectBody, b: ObjectBody) => {
+    const [left, right] = [a.storedAt ?? '~', b.storedAt ?? '~'];
+    return left === right ? 0 : left < right ? -1 : 1;
+  };
+  const larger = (a: ObjectBody, b: ObjectBody) => b.sizeBytes - a.sizeBytes;
+  const [first, second] = by === 'largest' ? [larger, older] : [older, larger];
+  return [...objects].sort(
+    (a, b) => first(a, b) || second(a, b) || (objectKeyOf(a) < objectKeyOf(b) ? -1 : 1),
+  );
+}
+
+export type Column = 'repo' | 'storedBytes' | 'objectCount' | 'growth' | 'countedAt';
+export interface Order {
+  readonly column: Column;
+  readonly isDown: boolean;
+}
+
+/** By one column; then by name, so that the order does not jump. */
+export function sortRepos(repos: readonly RepoBody[], { column, isDown }: Order): RepoBody[] {
+  const sign = isDown ? -1 : 1;
+  const value = (repo: RepoBody) =>
+    column === 'growth'
+      ? (growthOf(repo) ?? Number.NEGATIVE_INFINITY)
+      : (repo[column] ?? (column === 'countedAt' ? '' : -1));
+  return [...repos].sort((a, b) => {
+    const [left, right] = [value(a), value(b)];
+    if (left !== right) return left < right ? -sign : sign;
+    return a.repo < b.repo ? -1 : 1;
+  });
+}
+
+/** Those that hold room first, of them the largest; then those of which all has arrived. */
+export const sortReservations = (reservations: readonly ReservationBody[]): ReservationBody[] =>
+  [...reservations].sort(
+    (a, b) =>
+      Number(a.arrived) - Number(b.arrived) ||
+      b.bytes - a.bytes ||
+      (a.reservedUntil < b.reservedUntil ? -1 : 1),
+  );
+
+/** What is going on with it, in a few words. */
+export function reservationText({ state, arrived }: Pick<ReservationBody, 'state' | 'arrived'>): string {
+  if (arrived) return 'arrived';
+  if (state === 'pending') return 'being admitted';
+  return state === 'issued' ? 'may arrive' : 'late, not all arrived';
+}
+
+/** Nothing is left uncounted for longer, also where nothing happens: some 30 days, and some time to come around. */
+const idleMs = 35 * 86_400_000;
+/** After the last upload that was promised has ended, it is counted what came of it: within a quarter of an hour or so. */
+const endedMs = 3_600_000;
+
+export const tenantGroups = ['all', 'over', 'near', 'uncounted', 'old', 'deleting'] as const;
+export type TenantGroup = (typeof tenantGroups)[number];
+
+export const groupText: Readonly<Record<TenantGroup, string>> = {
+  all: 'All',
+  over: 'Full',
+  near: 'Nearly full',
+  uncounted: 'Never counted',
+  old: 'Count overdue',
+  deleting: 'Being deleted',
+};
+
+/** Whether a tenant is one of those that somebody may have to look at. */
+export function isInGroup(body: TenantBody, group: TenantGroup, nowMs: number): boolean {
+  const { usage, deleting = false } = body;
+  switch (group) {
+    case 'all':
+      return true;
+    case 'deleting':
+      return deleting;
+    case 'uncounted':
+      return usage === null && !deleting;
+    case 'old':
+      return usage !== null && !deleting && isOverdue(usage, nowMs);
+    default:
+      return !deleting && stateOf(body) === group;
+  }
+}
+
+/** Whether it should have been counted again by now: then schedule, queue or store do not do their work. */
+function isOverdue(usage: NonNullable<TenantBody['usage']>, nowMs: number): boolean {
+  const { countedAt, reservedBytes, reservedUntil } = usage;
+  const endedAtMs = reservedBytes > 0 && reservedUntil !== null ? Date.parse(reservedUntil) : Number.NaN;
+  return nowMs - Date.parse(countedAt) > idleMs || nowMs - endedAtMs > endedMs;
+}

@@ -1,113 +1,90 @@
 import { beforeAll, expect } from 'vitest';
-import type { DeletionPage } from '../../lambda/adapters/dynamodb/deletions.ts';
-import type { Input, Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
-import type { RequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
-import type { ReservationPage } from '../../lambda/adapters/dynamodb/reservations.ts';
+import { createDynamoDbLedger, type Input } from '../../lambda/adapters/dynamodb/ledger.ts';
+import type { TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
+import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
+import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
 import type { NewTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
-import type { TokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
-import type { Deletion } from '../../lambda/domain/deletion.ts';
+import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
+import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { newTenant, reservation, tenantCommit } from '../support/ledger-records.ts';
+import { unlimitedRepo } from '../support/tenant-record.ts';
 
-/** The ledger, and what shares its table. */
-export interface LedgerUnderTest {
-  readonly ledger: Ledger;
-  readonly tokens: TokenStore;
-  readonly requestKeys: RequestKeys;
-}
+/** A table that is opened once its tests run. */
+export type OpenTable = () => Table | Promise<Table>;
 
 let serial = 0;
 /** A name that no other test uses. */
 export const tenantName = () => `t${Date.now().toString(36)}${process.pid}${serial++}`;
 export const oid = (digit: string) => digit.repeat(64);
 
-/** A pending reservation with one claim of 10 bytes. */
-export function reservation(id: string, more: Partial<Reservation> = {}): Reservation {
-  return {
-    id,
-    repo: 'app',
-    state: 'pending',
-    claims: new Map([[oid('a'), 10]]),
-    createdAtMs: 1000,
-    expiresAtMs: 2000,
-    deadAtMs: 3000,
-    lookAtMs: null,
-    ...more,
-  };
-}
-
 export const counted = (storedBytes: number) => ({ storedBytes, objectCount: 1, countedAtMs: 5000 });
 
-/** A commit of a reconcile in which only the count matters. */
-export const plainCommit = {
-  correctionBytes: 0,
-  floorBaseBytes: 0,
-  deletedBytesRead: 0,
-  floorUntilMs: 1,
-  listedUntilMs: 0,
-  claimCorrection: 0,
-  overtakenEpoch: 0,
-  repoCount: 0,
-  fullCountedAtMs: null,
-  reservedUntilMs: null,
-  repoLimits: new Map(),
-  lookAtMs: null,
-  counted: counted(3),
-};
-
-/** Whom `dueTenants` finds, and whether for a full count. */
-export async function dueOf(
-  ledger: Pick<Ledger, 'dueTenants'>,
-  input: { nowMs: number; tenantsMax: number },
-): Promise<{ tenant: string; full: boolean }[]> {
-  const { nowMs: untilMs, tenantsMax } = input;
-  const { due } = await ledger.dueTenants({ untilMs, tenantsMax });
-  return due.map(({ tenant, full }) => ({ tenant, full }));
-}
-
-/** The pages of a list of reservations, each read from where the one before ended. */
-export async function* reservationPages(
-  ledger: Ledger,
-  input: Omit<Input<'listReservations'>, 'after'>,
-): AsyncIterable<readonly Reservation[]> {
-  let next: ReservationPage['next'] = null;
-  do {
-    const page: ReservationPage = await ledger.listReservations({ ...input, ...(next && { after: next }) });
-    expect(page.reservations.length).toBeLessThanOrEqual(input.pageSize);
-    yield page.reservations;
-    next = page.next;
-  } while (next !== null);
-}
-
-/** The same of deletions. */
-export async function* deletionPages(
-  ledger: Ledger,
-  input: Omit<Input<'listDeletions'>, 'after'>,
-): AsyncIterable<readonly Deletion[]> {
-  let next: DeletionPage['next'] = null;
-  do {
-    const page: DeletionPage = await ledger.listDeletions({ ...input, ...(next && { after: next }) });
-    expect(page.deletions.length).toBeLessThanOrEqual(input.pageSize);
-    yield page.deletions;
-    next = page.next;
-  } while (next !== null);
-}
-
-/** The ledger for one part of the contract, opened once before its tests. */
-export function ledgerContext(open: () => Promise<LedgerUnderTest>) {
-  let opened: LedgerUnderTest | undefined;
-  beforeAll(async () => {
-    opened = await open();
+/** The ledger for one part of the contract, opened once before its tests, and what its tests do with it. */
+export function ledgerContext(open: OpenTable) {
+  const create = (table: Table) => ({
+    ledger: createDynamoDbLedger(table),
+    tokens: createDynamoDbTokenStore(table),
+    requestKeys: createDynamoDbRequestKeys(table),
   });
-  const get = (): LedgerUnderTest => {
-    if (!opened) throw new Error('The ledger is open only while tests run: call this in a test.');
-    return opened;
+  let opened: ReturnType<typeof create> | undefined;
+  beforeAll(async () => {
+    opened = create(await open());
+  });
+  /** A part of what will be open, for tests that are registered before. */
+  const part = <Name extends keyof NonNullable<typeof opened>>(name: Name) =>
+    new Proxy({} as ReturnType<typeof create>[Name], {
+      get: (_, method) => {
+        if (!opened) throw new Error('The ledger is open only while tests run: call this in a test.');
+        return Reflect.get(opened[name], method);
+      },
+    });
+  const ledger = part('ledger');
+
+  return {
+    ledger,
+    tokens: part('tokens'),
+    requestKeys: part('requestKeys'),
+
+    /** Creates a tenant. By default it has a limit of 100 bytes, and was counted as empty. */
+    create: async (more: Partial<NewTenant> = {}) => {
+      const tenant = tenantName();
+      const base = { limitBytes: 100, counted: counted(0) };
+      expect(await ledger.createTenant(newTenant(tenant, { ...base, ...more }))).toBe('created');
+      return tenant;
+    },
+
+    /** What becomes of adding bytes within a limit of 100. */
+    add: async (tenant: string, sumBytes: number, more: Partial<Input<'addCommitted'>> = {}) => {
+      const outcome = await ledger.addCommitted({
+        tenant,
+        repo: unlimitedRepo,
+        sumBytes,
+        limitBytes: 100,
+        ...more,
+      });
+      return outcome.kind;
+    },
+
+    /** Puts a reservation. */
+    reserve: (tenant: string, id: string, more: Partial<Reservation> = {}) =>
+      ledger.putReservation({ tenant, reservation: reservation(id, more) }),
+
+    /** Begins a reconcile as somebody who has begun none before. */
+    begin: (tenant: string, nowMs = 1000) =>
+      ledger.beginReconcile({ tenant, holder: `h${serial++}`, nowMs, leaseUntilMs: nowMs + 15_000 }),
+
+    /** Commits a reconcile in which only the count matters. */
+    commit: (tenant: string, epoch: number, more: Partial<TenantCommit> = {}) =>
+      ledger.commitTenant(tenantCommit(tenant, epoch, more)),
+
+    /** What is due of a tenant by then. */
+    dueAt: async (tenant: string, nowMs: number): Promise<'all' | 'some' | 'nothing'> => {
+      const { due } = await ledger.dueTenants({ untilMs: nowMs, tenantsMax: 1000 });
+      const found = due.find((each) => each.tenant === tenant);
+      return found === undefined ? 'nothing' : found.full ? 'all' : 'some';
+    },
+
+    deletions: (tenant: string) => allPages(ledger.deletions(tenant)),
   };
-  /** Creates a tenant. By default it has a limit of 100 bytes, and was counted as empty. */
-  const create = async (more: Partial<NewTenant> = {}) => {
-    const tenant = tenantName();
-    const base = { tenant, plan: null, limitBytes: 100, createdAtMs: 1, counted: counted(0), dueAtMs: 9e15 };
-    expect(await get().ledger.createTenant({ ...base, ...more })).toBe('created');
-    return tenant;
-  };
-  return { get, create };
 }

@@ -4,14 +4,14 @@ import { newDeletion, type Removal } from '../../lambda/domain/deletion.ts';
 import { countedNamesMax, type Shard } from '../../lambda/domain/giant/shard.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { shardRecord } from '../support/shard-record.ts';
-import { type LedgerUnderTest, ledgerContext, oid, plainCommit } from './ledger-context.ts';
+import { ledgerContext, type OpenTable, oid } from './ledger-context.ts';
 
-export function giantContract(open: () => Promise<LedgerUnderTest>): void {
+export function giantContract(table: OpenTable): void {
   describe('shards of giants', () => {
-    const { get, create } = ledgerContext(open);
-    const all = (tenant: string, repo = 'app') => allPages(get().ledger.shards({ tenant, repo }));
+    const { ledger, create } = ledgerContext(table);
+    const all = (tenant: string, repo = 'app') => allPages(ledger.shards({ tenant, repo }));
     const put = (tenant: string, shard: Shard, epochRead: number | null = null, repo = 'app') =>
-      get().ledger.putShard({ tenant, repo, shard, epochRead });
+      ledger.putShard({ tenant, repo, shard, epochRead });
 
     it('are read as they were put, each repo by itself, in the order of their prefixes', async () => {
       const tenant = await create();
@@ -35,7 +35,7 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
       expect(await all(tenant, 'app#')).toEqual([shardRecord('0')]);
       expect(await all(tenant, 'web')).toEqual([]);
       // They are no repos, reservations or deletions.
-      expect(await allPages(get().ledger.repos(tenant))).toEqual([]);
+      expect(await allPages(ledger.repos(tenant))).toEqual([]);
     });
 
     it('are written only over what was read', async () => {
@@ -69,7 +69,7 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
       const tenant = await create();
       await put(tenant, shardRecord('7', { epoch: 5 }));
       const remove = (epochRead: number) =>
-        get().ledger.removeShard({ tenant, repo: 'app', prefix: '7', epochRead });
+        ledger.removeShard({ tenant, repo: 'app', prefix: '7', epochRead });
       expect(await remove(4)).toBe('superseded');
       expect(await remove(5)).toBe('removed');
       expect(await remove(5)).toBe('superseded');
@@ -90,54 +90,43 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
   });
 
   describe('giants', () => {
-    const { get, create } = ledgerContext(open);
-    const read = (tenant: string) => get().ledger.readRepo({ tenant, repo: 'app' });
-    const commit = (tenant: string, epoch: number, giant?: { sinceEpoch: number; recountFromMs: number }) =>
-      get().ledger.commitRepo({
-        tenant,
-        dirtyTokenRead: null,
-        repo: {
-          repo: 'app',
-          storedBytes: 3,
-          objectCount: 1,
-          countedAtMs: 9,
-          epoch,
-          covered: new Set(),
-          putsUntilMs: 0,
-          ...(giant && { giant }),
-        },
-      });
+    const { ledger, create, begin, commit } = ledgerContext(table);
+    const read = (tenant: string) => ledger.readRepo({ tenant, repo: 'app' });
+    const count = (
+      tenant: string,
+      epoch: number,
+      giant?: { sinceEpoch: number; recountFromMs: number },
+      dirtyTokenRead: string | null = null,
+    ) => {
+      const found = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, putsUntilMs: 0 };
+      const repo = { ...found, epoch, covered: new Set<string>(), ...(giant && { giant }) };
+      return ledger.commitRepo({ tenant, repo, dirtyTokenRead });
+    };
+    const giant = { sinceEpoch: 1, recountFromMs: 7 };
 
     it('are told by their repo, until it is committed as an ordinary one', async () => {
       const tenant = await create();
-      const giant = { sinceEpoch: 1, recountFromMs: 7 };
-      await commit(tenant, 1, giant);
+      await count(tenant, 1, giant);
       expect((await read(tenant))?.giant).toEqual(giant);
-      await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'x' });
+      await ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'x' });
       expect((await read(tenant))?.giant).toEqual(giant);
-      await commit(tenant, 2, { ...giant, recountFromMs: 8 });
+      await count(tenant, 2, { ...giant, recountFromMs: 8 });
       expect((await read(tenant))?.dirtyToken).toBe('x');
-      const repo = { repo: 'app', dirtyTokenRead: 'x' };
-      const plain = { storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 3, covered: new Set<string>() };
-      await get().ledger.commitRepo({
-        tenant,
-        ...repo,
-        repo: { repo: 'app', putsUntilMs: 0, ...plain, giant },
-      });
+      await count(tenant, 3, giant, 'x');
       expect(await read(tenant)).toMatchObject({ giant, dirtyToken: null });
-      await commit(tenant, 4);
+      await count(tenant, 4);
       expect(await read(tenant)).not.toHaveProperty('giant');
     });
 
     it('begin with a first count, of a repo that is known or not, unless a later reconcile has counted it', async () => {
       const tenant = await create();
-      const begin = (epoch: number) => get().ledger.beginGiant({ tenant, repo: 'app', epoch });
+      const begin = (epoch: number) => ledger.beginGiant({ tenant, repo: 'app', epoch });
       const giant = { sinceEpoch: 2, recountFromMs: 0, isFirstCount: true };
       expect(await begin(2)).toBe('begun');
       expect(await read(tenant)).toMatchObject({ epoch: 0, objectCount: 0, covered: new Set(), giant });
       // A retry, and another reconcile.
       expect([await begin(2), await begin(3)]).toEqual(['begun', 'superseded']);
-      await commit(tenant, 4);
+      await count(tenant, 4);
       expect([await begin(3), await begin(4)]).toEqual(['superseded', 'superseded']);
       expect(await begin(5)).toBe('begun');
       expect(await read(tenant)).toMatchObject({ epoch: 4, objectCount: 1, giant: { sinceEpoch: 5 } });
@@ -146,27 +135,26 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
     it('tell how far their first count is, until it has ended', async () => {
       const tenant = await create();
       const progress = { beganMs: 1, atMs: 2, share: 0.0625, objectCount: 3, listRequests: 4 };
-      const note = (sinceEpoch: number) =>
-        get().ledger.noteProgress({ tenant, repo: 'app', sinceEpoch, progress });
+      const note = (sinceEpoch: number) => ledger.noteProgress({ tenant, repo: 'app', sinceEpoch, progress });
       await note(2);
       expect(await read(tenant)).toBeUndefined();
-      await get().ledger.beginGiant({ tenant, repo: 'app', epoch: 2 });
+      await ledger.beginGiant({ tenant, repo: 'app', epoch: 2 });
       await note(1);
       expect((await read(tenant))?.giant).not.toHaveProperty('progress');
       await note(2);
       const first = { sinceEpoch: 2, recountFromMs: 0, isFirstCount: true, progress };
       expect((await read(tenant))?.giant).toEqual(first);
-      await commit(tenant, 3, { sinceEpoch: 2, recountFromMs: 0 });
+      await count(tenant, 3, { sinceEpoch: 2, recountFromMs: 0 });
       await note(2);
       expect((await read(tenant))?.giant).toEqual({ sinceEpoch: 2, recountFromMs: 0 });
     });
 
     it('lose a dirty token if it is the one that was read', async () => {
       const tenant = await create();
-      const clear = (dirtyToken: string) => get().ledger.clearDirty({ tenant, repo: 'app', dirtyToken });
+      const clear = (dirtyToken: string) => ledger.clearDirty({ tenant, repo: 'app', dirtyToken });
       await clear('x');
       expect(await read(tenant)).toBeUndefined();
-      await get().ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'y' });
+      await ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'y' });
       await clear('x');
       expect((await read(tenant))?.dirtyToken).toBe('y');
       await clear('y');
@@ -177,21 +165,20 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
       const tenant = await create();
       const steer = async (how: { pausedAtMs: number | null } | { cancelledAtMs: number }) => {
         const { steeringVersion = 0 } = (await read(tenant)) ?? {};
-        return get().ledger.steerCount({ tenant, repo: 'app', steeringVersion, ...how });
+        return ledger.steerCount({ tenant, repo: 'app', steeringVersion, ...how });
       };
-      const giant = { sinceEpoch: 1, recountFromMs: 7 };
       expect(await steer({ pausedAtMs: 5 })).toBe('refused');
-      await commit(tenant, 1);
+      await count(tenant, 1);
       expect(await steer({ cancelledAtMs: 5 })).toBe('refused');
-      await commit(tenant, 2, giant);
+      await count(tenant, 2, giant);
       expect([await steer({ pausedAtMs: 5 }), await steer({ cancelledAtMs: 6 })]).toEqual(['done', 'done']);
       expect((await read(tenant))?.steeringVersion).toBe(2);
-      await commit(tenant, 3, giant);
+      await count(tenant, 3, giant);
       expect(await read(tenant)).toMatchObject({ countPausedAtMs: 5, countCancelledAtMs: 6, giant });
       expect(await steer({ pausedAtMs: null })).toBe('done');
       expect(await read(tenant)).not.toHaveProperty('countPausedAtMs');
       await steer({ pausedAtMs: 8 });
-      await commit(tenant, 4);
+      await count(tenant, 4);
       const left = await read(tenant);
       for (const field of ['giant', 'countPausedAtMs', 'countCancelledAtMs'])
         expect(left).not.toHaveProperty(field);
@@ -201,9 +188,8 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('are steered over what was read alone, so a pause that lands late pauses nothing that goes on', async () => {
       const tenant = await create();
-      await commit(tenant, 1, { sinceEpoch: 1, recountFromMs: 7 });
+      await count(tenant, 1, giant);
       const path = { tenant, repo: 'app' };
-      const { ledger } = get();
       const pause = { ...path, pausedAtMs: 5, steeringVersion: 0 };
       expect(await ledger.steerCount(pause)).toBe('done');
       expect(await ledger.steerCount({ ...path, pausedAtMs: null, steeringVersion: 1 })).toBe('done');
@@ -216,21 +202,9 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
     it('have a rate of LISTs and a number of other objects at their tenant, which a plain commit leaves', async () => {
       const tenant = await create();
       const reconcile = async (epoch: number, more: object) => {
-        await get().ledger.beginReconcile({
-          tenant,
-          holder: `h${epoch}`,
-          nowMs: 10 * epoch,
-          leaseUntilMs: 1,
-        });
-        await get().ledger.commitTenant({
-          tenant,
-          epoch,
-          ...plainCommit,
-          expiredNotes: [],
-          dueAtMs: 1,
-          ...more,
-        });
-        return get().ledger.readTenant(tenant);
+        await begin(tenant);
+        await commit(tenant, epoch, more);
+        return ledger.readTenant(tenant);
       };
       const shardLists = { month: '2026-11', requests: 3 };
       const giants = { shardsListedUntilMs: 77, shardLists, listedObjectCount: 5 };
@@ -241,7 +215,7 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
   });
 
   describe('what a delete removed', () => {
-    const { get, create } = ledgerContext(open);
+    const { ledger, create } = ledgerContext(table);
     const key = { repo: 'app', deletionId: 'd1' };
     const removal: Removal = {
       runMs: 1000,
@@ -262,11 +236,11 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
       const tenant = await create();
       const objects = new Map([...removal.objects].map(([name, { sizeBytes }]) => [name, sizeBytes]));
       const deletion = newDeletion({ id: 'd1', repo: 'app', objects, dueAtMs: 700 });
-      await get().ledger.putDeletion({ tenant, deletion });
-      await get().ledger.claimDeletion({ tenant, before: deletion, deadlineMs: 1000 });
+      await ledger.putDeletion({ tenant, deletion });
+      await ledger.claimDeletion({ tenant, before: deletion, deadlineMs: 1000 });
       const end = { left: new Map<string, number>(), keptUntilMs: 2000, dueAtMs: 1500, removal, ...more };
-      await get().ledger.endDeletion({ tenant, ...key, deadlineMs: 1000, ...end });
-      const one = async () => (await allPages(get().ledger.deletions(tenant)))[0];
+      await ledger.endDeletion({ tenant, ...key, deadlineMs: 1000, ...end });
+      const one = async () => (await allPages(ledger.deletions(tenant)))[0];
       return { tenant, one };
     };
 
@@ -289,7 +263,7 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
       const { tenant, one } = await ended({ prefixes, removal: { ...removal, objects } });
       const gone = { state: 'gone', objects: new Map(), prefixes };
       expect(await one()).toMatchObject({ ...gone, removal: { ...removal, objects } });
-      await get().ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
+      await ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
       expect(await one()).toMatchObject(gone);
       expect(await one()).not.toHaveProperty('removal');
     });
@@ -314,13 +288,13 @@ export function giantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('is dropped by the id of its run, and keeps its record until then', async () => {
       const { tenant, one } = await ended({});
-      await get().ledger.removeDeletion({ tenant, ...key, deadlineMs: 2000 });
-      await get().ledger.dropRemoval({ tenant, ...key, runMs: 999 });
+      await ledger.removeDeletion({ tenant, ...key, deadlineMs: 2000 });
+      await ledger.dropRemoval({ tenant, ...key, runMs: 999 });
       expect(await one()).toMatchObject({ removal });
-      await get().ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
+      await ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
       expect(await one()).not.toHaveProperty('removal');
-      await get().ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
-      await get().ledger.removeDeletion({ tenant, ...key, deadlineMs: 2000 });
+      await ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
+      await ledger.removeDeletion({ tenant, ...key, deadlineMs: 2000 });
       expect(await one()).toBeUndefined();
     });
   });

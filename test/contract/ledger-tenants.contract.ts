@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
+import { newTenant } from '../support/ledger-records.ts';
 import { updateTenant } from '../support/over-settings.ts';
-import { unlimitedRepo } from '../support/tenant-record.ts';
-import { counted, type LedgerUnderTest, ledgerContext, plainCommit, tenantName } from './ledger-context.ts';
+import { walk } from '../support/walk.ts';
+import { counted, ledgerContext, type OpenTable, tenantName } from './ledger-context.ts';
 
-export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
+export function tenantContract(table: OpenTable): void {
   describe('tenants', () => {
-    const { get, create } = ledgerContext(open);
+    const { ledger, create, begin, commit } = ledgerContext(table);
     it('reads back what was created, and refuses to create it again', async () => {
       const tenant = await create({ plan: 'pro', counted: counted(7) });
-      const again = { tenant, plan: null, limitBytes: null, createdAtMs: 2, counted: null, dueAtMs: 0 };
-      expect(await get().ledger.createTenant(again)).toBe('exists');
-      expect(await get().ledger.readTenant(tenant)).toEqual({
+      expect(await ledger.createTenant(newTenant(tenant, { dueAtMs: 0 }))).toBe('exists');
+      expect(await ledger.readTenant(tenant)).toEqual({
         tenant,
         plan: 'pro',
         limitBytes: 100,
@@ -42,33 +42,17 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
     });
 
     it('returns undefined for an unknown tenant', async () => {
-      expect(await get().ledger.readTenant(tenantName())).toBeUndefined();
-      expect(await updateTenant(get().ledger, { tenant: tenantName(), limitBytes: 1 })).toBeUndefined();
-    });
-
-    it('keeps the largest safe integer exact', async () => {
-      const tenant = await create({ limitBytes: Number.MAX_SAFE_INTEGER });
-      const sumBytes = Number.MAX_SAFE_INTEGER;
-      expect(
-        await get().ledger.addCommitted({
-          tenant,
-          repo: unlimitedRepo,
-          sumBytes,
-          limitBytes: Number.MAX_SAFE_INTEGER,
-        }),
-      ).toEqual({
-        kind: 'added',
-      });
-      expect((await get().ledger.readTenant(tenant))?.committedBytes).toBe(Number.MAX_SAFE_INTEGER);
+      expect(await ledger.readTenant(tenantName())).toBeUndefined();
+      expect(await updateTenant(ledger, { tenant: tenantName(), limitBytes: 1 })).toBeUndefined();
     });
 
     it('changes and removes the limit of downloads, and leaves the counter’s alone', async () => {
       const tenant = await create();
-      const before = await get().ledger.readTenant(tenant);
-      const changed = await updateTenant(get().ledger, { tenant, downloadLimitBytes: 7 });
+      const before = await ledger.readTenant(tenant);
+      const changed = await updateTenant(ledger, { tenant, downloadLimitBytes: 7 });
       expect(changed).toEqual({ ...before, downloadLimitBytes: 7, settingsVersion: 1 });
-      expect(await get().ledger.readTenant(tenant)).toEqual(changed);
-      expect(await updateTenant(get().ledger, { tenant, downloadLimitBytes: null })).toEqual({
+      expect(await ledger.readTenant(tenant)).toEqual(changed);
+      expect(await updateTenant(ledger, { tenant, downloadLimitBytes: null })).toEqual({
         ...before,
         settingsVersion: 2,
       });
@@ -76,69 +60,69 @@ export function tenantContract(open: () => Promise<LedgerUnderTest>): void {
 
     it('changes and removes the limit', async () => {
       const tenant = await create();
-      expect((await updateTenant(get().ledger, { tenant, limitBytes: 5 }))?.limitBytes).toBe(5);
-      expect(
-        (await updateTenant(get().ledger, { tenant, limitBytes: null, plan: 'p' }))?.limitBytes,
-      ).toBeNull();
-      expect((await get().ledger.readTenant(tenant))?.plan).toBe('p');
-    });
-
-    it('changes over what was read alone, so a write that lands late undoes no later one', async () => {
-      const tenant = await create({ plan: 'pro' });
-      const { ledger } = get();
-      const first = { tenant, settingsVersion: 0, limitBytes: 5, plan: 'p' };
-      expect(await ledger.updateTenant(first)).toMatchObject({
-        kind: 'changed',
-        tenant: { settingsVersion: 1 },
-      });
-      const later = { tenant, settingsVersion: 1, plan: 'q' };
-      const changed = await ledger.updateTenant(later);
-      expect(changed).toMatchObject({ kind: 'changed', tenant: { settingsVersion: 2, plan: 'q' } });
-      const now = await ledger.readTenant(tenant);
-      expect(changed).toEqual({ kind: 'changed', tenant: now });
-      for (const again of [first, later])
-        expect(await ledger.updateTenant(again)).toEqual({ kind: 'superseded', tenant: now });
-      const limit = { tenant, settingsVersion: 1, repo: 'app', limitBytes: 1 };
-      expect(await ledger.setRepoLimit(limit)).toEqual({ kind: 'superseded', tenant: now });
-      expect(await ledger.readTenant(tenant)).toEqual(now);
+      expect((await updateTenant(ledger, { tenant, limitBytes: 5 }))?.limitBytes).toBe(5);
+      expect((await updateTenant(ledger, { tenant, limitBytes: null, plan: 'p' }))?.limitBytes).toBeNull();
+      expect((await ledger.readTenant(tenant))?.plan).toBe('p');
     });
 
     it('a reconcile that is running keeps nobody from changing the settings', async () => {
       const tenant = await create();
-      const { ledger } = get();
-      await ledger.beginReconcile({ tenant, holder: 'h', nowMs: 1000, leaseUntilMs: 16_000 });
+      await begin(tenant);
       expect((await ledger.updateTenant({ tenant, settingsVersion: 0, plan: 'p' })).kind).toBe('changed');
     });
 
     it('a new limit ends the floor, and a reconcile that is running', async () => {
       const tenant = await create({ counted: counted(50) });
-      expect((await get().ledger.readTenant(tenant))?.floorUntilMs).toBe(Number.MAX_SAFE_INTEGER);
-      const begin = { tenant, holder: 'h1', nowMs: 1000, leaseUntilMs: 16_000 };
-      await get().ledger.beginReconcile(begin);
-      await updateTenant(get().ledger, { tenant, plan: 'p' });
-      const other = { ...begin, holder: 'h2' };
-      expect((await get().ledger.beginReconcile(other)).kind).toBe('busy');
-      expect(await updateTenant(get().ledger, { tenant, limitBytes: 200 })).toMatchObject({
+      expect((await ledger.readTenant(tenant))?.floorUntilMs).toBe(Number.MAX_SAFE_INTEGER);
+      await begin(tenant);
+      await updateTenant(ledger, { tenant, plan: 'p' });
+      expect((await begin(tenant)).kind).toBe('busy');
+      expect(await updateTenant(ledger, { tenant, limitBytes: 200 })).toMatchObject({
         floorUntilMs: 0,
         epoch: 2,
       });
-      const commit = { tenant, ...plainCommit, expiredNotes: [], dueAtMs: 9e15 };
-      expect(await get().ledger.commitTenant({ ...commit, epoch: 1 })).toEqual({ kind: 'superseded' });
-      expect((await get().ledger.beginReconcile(other)).kind).toBe('begun');
+      expect(await commit(tenant, 1)).toEqual({ kind: 'superseded' });
+      expect((await begin(tenant)).kind).toBe('begun');
     });
 
     it('lists by name, a page at a time', async () => {
       const names = [await create(), await create(), await create()].sort();
-      const all: string[] = [];
-      let after: string | undefined;
-      for (;;) {
-        const page = await get().ledger.listTenants({ pageSize: 2, ...(after && { after }) });
-        all.push(...page.map((tenant) => tenant.tenant));
-        after = page.at(-1)?.tenant;
-        if (page.length < 2) break;
-      }
+      const pages = await walk(async (after: string | undefined) => {
+        const page = await ledger.listTenants({ pageSize: 2, ...(after && { after }) });
+        return [page.map(({ tenant }) => tenant), page.length < 2 ? null : (page.at(-1)?.tenant ?? null)];
+      });
+      const all = pages.flat();
       expect(all.filter((name) => names.includes(name))).toEqual(names);
       expect(all).toEqual([...new Set(all)].sort());
     });
+  });
+
+  describe('a change of a setting', () => {
+    const { ledger, create } = ledgerContext(table);
+    const plan = (tenant: string, settingsVersion: number, text: string) =>
+      ledger.updateTenant({ tenant, settingsVersion, plan: text });
+    const limit = (tenant: string, settingsVersion: number, text: string) =>
+      ledger.setRepoLimit({ tenant, settingsVersion, repo: text, limitBytes: 5 });
+
+    it.each([
+      ['of the tenant', plan, limit],
+      ['of the limit of a repo', limit, plan],
+    ])(
+      '%s is made over what was read alone, so one that lands late undoes no later one',
+      async (_, set, other) => {
+        const tenant = await create({ plan: 'pro' });
+        expect(await set(tenant, 0, 'first')).toMatchObject({
+          kind: 'changed',
+          tenant: { settingsVersion: 1 },
+        });
+        const changed = await set(tenant, 1, 'later');
+        const now = await ledger.readTenant(tenant);
+        expect(changed).toEqual({ kind: 'changed', tenant: now });
+        expect(now?.settingsVersion).toBe(2);
+        for (const late of [set(tenant, 0, 'first'), set(tenant, 1, 'later'), other(tenant, 1, 'another')])
+          expect(await late).toEqual({ kind: 'superseded', tenant: now });
+        expect(await ledger.readTenant(tenant)).toEqual(now);
+      },
+    );
   });
 }

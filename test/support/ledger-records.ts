@@ -1,0 +1,47 @@
+import type { TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
+import type { NewTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
+import type { Reservation } from '../../lambda/domain/reservation.ts';
+
+/** A tenant to be created: without a limit, not counted, and due never. */
+export function newTenant(tenant: string, more: Partial<NewTenant> = {}): NewTenant {
+  return { tenant, plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 9e15, ...more };
+}
+
+/** A pending reservation in the repo `app` with one claim, `aaa…` of 10 bytes. */
+export function reservation(id: string, more: Partial<Reservation> = {}): Reservation {
+  return {
+    id,
+    repo: 'app',
+    state: 'pending',
+    claims: new Map([['a'.repeat(64), 10]]),
+    createdAtMs: 1000,
+    expiresAtMs: 2000,
+    deadAtMs: 3000,
+    lookAtMs: null,
+    ...more,
+  };
+}
+
+/** A commit of a reconcile that found one object of 3 bytes, and changes nothing else. */
+export function tenantCommit(tenant: string, epoch: number, more: Partial<TenantCommit> = {}): TenantCommit {
+  return {
+    tenant,
+    epoch,
+    correctionBytes: 0,
+    floorBaseBytes: 0,
+    deletedBytesRead: 0,
+    floorUntilMs: 1,
+    listedUntilMs: 0,
+    claimCorrection: 0,
+    overtakenEpoch: 0,
+    repoCount: 0,
+    fullCountedAtMs: null,
+    reservedUntilMs: null,
+    repoLimits: new Map(),
+    counted: { storedBytes: 3, objectCount: 1, countedAtMs: 5000 },
+    expiredNotes: [],
+    dueAtMs: 9e15,
+    lookAtMs: null,
+    ...more,
+  };
+}

@@ -45,7 +45,7 @@ const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
 /** Sessions of one token, or of the operator. */
 export const sessionsMax = 100;
 
-export interface TokenPage {
+interface TokenPage {
   readonly tokens: readonly TokenRecord[];
   /** null: this is the last page. */
   readonly nextCursor: string | null;

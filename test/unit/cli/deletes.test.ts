@@ -98,22 +98,6 @@ describe.each(deletes)('%j', (args, path, yes) => {
 });
 
 describe('object delete', () => {
-  it('adds up several objects, each once, and says when they are deleted', async () => {
-    const body = { ...plan, objectCount: 1, bytes: 512, dueAt: '2026-11-21T06:00:00Z' };
-    const { asked, run } = await serve(planned(body));
-    const result = await run('object', 'delete', 'acme', 'game', oid, otherOid, oid, '--yes');
-    expect(result.out).toContain('2 objects, 1 KiB');
-    expect(result.out).toContain('due in 60 min');
-    expect(asked()).toHaveLength(2);
-  });
-
-  it('says why an object that was pushed just now goes later', async () => {
-    const { run } = await serve(planned({ ...plan, dueAt: '2026-11-21T06:40:00Z', waitsFor: 'uploads' }));
-    expect((await run('object', 'delete', 'acme', 'game', oid, '--yes')).out).toContain(
-      'due in 100 min, when upload URLs that could bring it back have expired. To keep it',
-    );
-  });
-
   it('deletes nothing when one of them does not exist', async () => {
     const { asked, run } = await serve(
       ({ path }) =>
@@ -305,91 +289,5 @@ describe('repo delete --wait', () => {
     const result = await asJson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait', '--json');
     expect(JSON.parse(result.out)).toEqual(plan);
     expect(asJson.asked()).toHaveLength(3);
-  });
-});
-
-describe('repo list', () => {
-  const counted = { limitBytes: null, storedBytes: 1024, objectCount: 2, countedAt: '2026-11-21T04:59:48Z' };
-  const deleting = {
-    repo: 'old',
-    limitBytes: null,
-    storedBytes: null,
-    objectCount: null,
-    countedAt: null,
-    deleting: true,
-  };
-
-  it('shows the largest first, and which are being deleted', async () => {
-    const repos = [deleting, { repo: 'art', ...counted }, { repo: 'game', ...counted, storedBytes: 2048 }];
-    const { run } = await serve(() => ({ status: 200, body: { repos, nextCursor: null } }));
-    expect((await run('repo', 'list', 'acme')).out).toBe(
-      [
-        'repo                 stored  objects  counted',
-        'game                  2 KiB        2  12 s ago',
-        'art                   1 KiB        2  12 s ago',
-        'old (being deleted)       -        -  never',
-        '',
-      ].join('\n'),
-    );
-  });
-
-  it('shows limits of repos if there are any', async () => {
-    const repos = [
-      { repo: 'art', ...counted, limitBytes: 4096 },
-      { repo: 'game', ...counted, storedBytes: 2048 },
-    ];
-    const { run } = await serve(() => ({ status: 200, body: { repos, nextCursor: null } }));
-    expect((await run('repo', 'list', 'acme')).out).toBe(
-      [
-        'repo  stored  limit  objects  counted',
-        'game   2 KiB      -        2  12 s ago',
-        'art    1 KiB  4 KiB        2  12 s ago',
-        '',
-      ].join('\n'),
-    );
-  });
-
-  it('says that there are no repos, and prints what there is with --json', async () => {
-    const { run } = await serve(() => ({ status: 200, body: '{"repos": [ ], "nextCursor": null}' }));
-    expect((await run('repo', 'list', 'acme')).out).toContain('No repos');
-    expect((await run('repo', 'list', 'acme', '--json')).out).toBe('{"repos":[],"nextCursor":null}\n');
-  });
-});
-
-describe('a wrong command line sends nothing and exits with 2', () => {
-  it.each([
-    [['repo', 'delete', 'acme', '..', '--yes'], 'repo list'],
-    [['repo', 'delete', 'acme', 'a/b', '--yes'], 'repo list'],
-    [['object', 'delete', 'acme', 'game', '--yes'], 'missing required argument'],
-    [['object', 'delete', 'acme', 'game', oid, 'ABC', '--yes'], '64 lower-case hex digits'],
-    [['tenant', 'delete', '..', '--yes'], "A tenant's name is"],
-  ])('%j', async (args, says) => {
-    const { asked, run } = await serve(planned(plan));
-    const result = await run(...args);
-    expect(result.err).toContain(says);
-    expect(result).toMatchObject({ code: 2, out: '' });
-    expect(asked()).toEqual([]);
-  });
-});
-
-describe('a tenant that is being deleted', () => {
-  const tenant = {
-    tenant: 'acme',
-    plan: null,
-    limitBytes: null,
-    downloadLimitBytes: null,
-    reposMustExist: false,
-    createdAt: '2026-11-20T05:00:00Z',
-    usage: null,
-    deleting: true,
-  };
-
-  it('is shown as such', async () => {
-    const { run } = await serve(({ path }) => ({
-      status: 200,
-      body: path.endsWith('acme') ? tenant : { tenants: [tenant], nextCursor: null },
-    }));
-    expect((await run('tenant', 'show', 'acme')).out).toContain('acme (being deleted)');
-    expect((await run('tenant', 'list')).out).toContain('acme (being deleted)');
   });
 });

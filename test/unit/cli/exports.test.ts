@@ -172,26 +172,12 @@ describe('export start', () => {
     expect(asked()).toHaveLength(1 + 5 + 5);
   });
 
-  it('says how to get a place if all are taken', async () => {
-    const detail = 'The tenant acme has no place for another export.';
-    const { run } = await serve(() => ({
-      status: 409,
-      type: 'application/problem+json',
-      body: { code: 'exports-full', title: 'Full', status: 409, detail },
-    }));
-    const { code, err } = await run('start', 'acme');
-    expect(code).toBe(5);
-    expect(err).toContain(`${detail} (409)`);
-    expect(err).toContain('`lfs-quota export delete TENANT EXPORT`');
-  });
-
   it.each([
     { args: ['--output', join(folder, 'x.tar'), '--no-wait'], message: /leave out --no-wait/ },
     { args: ['--output', join(folder, 'x.tar'), '--dry-run'], message: /leave out --no-wait and --dry-run/ },
     { args: ['--output', '/nowhere/x.tar'], message: /no folder \/nowhere/ },
     { args: ['--output', import.meta.filename], message: /exists already/ },
     { args: ['--objects', '/nowhere'], message: /cannot be read/ },
-    { args: ['--format', 'rar'], message: /Allowed choices are tar, zip/ },
   ])('asks for nothing with $args', async ({ args, message }) => {
     const { asked, run } = await serve(stages());
     const { code, err } = await run('start', 'acme', ...args);
@@ -242,68 +228,11 @@ describe('export start --objects', () => {
   });
 });
 
-describe('export list, show and delete', () => {
-  it('list shows all pages', async () => {
-    const pages = [
-      { exports: [copying(0.25)], nextCursor: 'c30' },
-      { exports: [done('https://s.example/', { repo: null })], nextCursor: null },
-    ];
-    const { run, asked } = await serve(({ path }) => ({
-      status: 200,
-      body: pages[path.includes('cursor') ? 1 : 0],
-    }));
-    expect((await run('list', 'acme')).out).toBe(
-      [
-        'export                    repo   format  by   state       done    size  began       kept for',
-        `${exportId}  game   tar     ada  copying   25.0 %  20 GiB  60 s ago    -`,
-        `${exportId}  (all)  tar     ada  done     100.0 %  20 GiB  60 s ago    7.0 days`,
-        '',
-      ]
-        .join('\n')
-        .replaceAll('60 s ago    ', '60 s ago  ')
-        .replace('began       kept', 'began     kept'),
-    );
-    expect(asked()[1]).toBe('GET /v1/tenants/acme/exports?cursor=c30');
-  });
-
-  it('list says so if there is none', async () => {
-    const { run } = await serve(() => ({ status: 200, body: { exports: [], nextCursor: null } }));
-    expect((await run('list', 'acme')).out).toBe('No exports.\n');
-  });
-
-  it('show shows it as it is, and does not wait', async () => {
-    const { run, asked } = await serve(stages(copying(0.25)));
-    const { out } = await run('show', 'acme', exportId);
-    expect(out).toContain(`export    ${exportId}: acme/game as tar\nstate     copying, 25.0 %\n`);
-    expect(out).toContain('done      3 GiB copied, 2 GiB uploaded, 640 requests\n');
-    expect(asked()).toEqual([`GET /v1/tenants/acme/exports/${exportId}`]);
-    expect(JSON.parse((await run('show', 'acme', exportId, '--json')).out)).toEqual(copying(0.25));
-  });
-
+describe('export show', () => {
   it('show --output says that there is nothing to download yet', async () => {
     const { run } = await serve(stages(copying(0.25)));
     const { code, err } = await run('show', 'acme', exportId, '--output', join(folder, 'y.tar'));
     expect(code).toBe(1);
     expect(err).toContain('There is no archive to download: the export is copying.');
-  });
-
-  it.each([
-    ['cancelled', 'is cancelled, and what it made is removed'],
-    ['expired', 'is over, and its archive is removed'],
-    ['failed', 'is failed'],
-  ])('delete says what became of it: %s', async (state, text) => {
-    const { run, asked } = await serve(() => ({ status: 200, body: { ...exportBody(), state } }));
-    const { code, out } = await run('delete', 'acme', exportId);
-    expect([code, out]).toEqual([0, `The export ${exportId} ${text}.\n`]);
-    expect(asked()).toEqual([`DELETE /v1/tenants/acme/exports/${exportId}`]);
-  });
-
-  it.each(['show', 'delete'])('%s asks for nothing that is no id', async (command) => {
-    const { run, asked } = await serve(stages());
-    for (const id of ['..', 'x', '../../acme']) {
-      const { code, err } = await run(command, 'acme', id);
-      expect([code, err]).toEqual([2, expect.stringContaining('`lfs-quota export list TENANT`')]);
-    }
-    expect(asked()).toEqual([]);
   });
 });

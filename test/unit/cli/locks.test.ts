@@ -42,49 +42,6 @@ const released = (releasedCount: number, hasMore = false): Answer => ({
   body: { tenant: 'acme', repo: 'game', releasedCount, hasMore },
 });
 
-describe('lock list', () => {
-  it('shows every page by path, with owner and age', async () => {
-    const { asked, run } = await serve(({ path }) =>
-      path.includes('cursor=') ? page([ofBuild]) : page([ofAda], 'c00'),
-    );
-    const result = await run('list', 'acme', 'game.git');
-    expect(result).toMatchObject({ code: 0, err: '' });
-    expect(result.out).toBe(
-      [
-        'path          owner                     locked',
-        'a.psd         5f0c1e2d3b4a5968 (build)  3 days ago',
-        'art/hero.psd  ada                       2 min ago',
-        'Total: 2 locks.',
-        '',
-      ].join('\n'),
-    );
-    expect(asked()).toEqual([`GET ${locksPath}?limit=1000`, `GET ${locksPath}?cursor=c00&limit=1000`]);
-  });
-
-  it('of one owner asks for those, and says when there are none', async () => {
-    const { asked, run } = await serve(() => page([]));
-    expect((await run('list', 'acme', 'game', '--owner', 'a&b c')).out).toBe('No locks.\n');
-    expect(asked()).toEqual([`GET ${locksPath}?owner=a%26b+c&limit=1000`]);
-  });
-
-  it('shows no control characters', async () => {
-    const { run } = await serve(() => page([{ ...ofAda, ownerName: 'a\u001b[31m', path: 'x\ny' }]));
-    const { out } = await run('list', 'acme', 'game');
-    for (const text of ['\u001b', 'x\ny']) expect(out).not.toContain(text);
-  });
-
-  it('--json prints all pages as one', async () => {
-    const text = (cursor: string) => `{"locks":[ ], "nextCursor":${cursor}, "new":1}`;
-    const { asked, run } = await serve(({ path }) => ({
-      status: 200,
-      body: text(path.includes('cursor=') ? 'null' : '"c00"'),
-    }));
-    const out = '{"locks":[],"nextCursor":null,"new":1}\n';
-    expect(await run('list', 'acme', 'game', '--json')).toEqual({ code: 0, out, err: '' });
-    expect(asked()).toHaveLength(2);
-  });
-});
-
 describe('lock delete', () => {
   const answer = ({ method }: Asked) => (method === 'GET' ? page([ofAda, ofBuild]) : released(2));
 
@@ -127,13 +84,6 @@ describe('lock delete', () => {
       err: '',
     });
     expect(asked()).toEqual([`DELETE ${locksPath}`, `DELETE ${locksPath}`]);
-  });
-
-  it('of one file says so', async () => {
-    const { asked, run } = await serve(() => released(1));
-    const result = await run('delete', 'acme', 'game', '--path', 'a b.psd', '--yes');
-    expect(result.out).toBe('Released 1 lock.\n');
-    expect(asked()).toEqual([`DELETE ${locksPath}?path=a+b.psd`]);
   });
 
   it('--json prints the last answer, with how many it were in all', async () => {

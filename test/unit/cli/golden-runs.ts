@@ -1,0 +1,640 @@
+import { examples } from '../../../cli/help/examples.ts';
+import { dayAfter } from '../../../lambda/domain/calendar.ts';
+import type { ProblemCode } from '../../../lambda/http/problems.ts';
+import { copying, done } from './export/export-bodies.ts';
+
+export type Change = object | { readonly problem: ProblemCode };
+
+/** One call of a command, on an API that answers the examples of its own description. */
+export interface Run {
+  /** What follows `lfs-quota`. */
+  readonly line: string;
+  /**
+   * Fields of its answers that are otherwise, request by request; the last for all that follow. With `problem` it
+   * refuses.
+   */
+  readonly answers?: readonly Change[];
+  /** What the person at the terminal answers. Without it there is no terminal. */
+  readonly says?: readonly string[];
+  /** Of the terminal. */
+  readonly columns?: number;
+  readonly lang?: string;
+}
+
+/** Commands that ask more than the API: a store, a clone, a shell. */
+const elsewhere = /^(connect|du|doctor|completion|export local|gc run)/;
+/** Of an example, what would go on until something changes, and files. */
+const endless = / --(watch|wait|output \S+)/g;
+const asks = /^(tenant|repo|object|lock) delete |^(tenant|repo) (download-)?limit |^repo public /;
+
+/** The examples of the help, without what they would ask a person. */
+const exampleRuns = Object.entries(examples)
+  .filter(([words]) => !elsewhere.test(words))
+  .flatMap(([, lines]) => lines.map(([line]) => line))
+  .map((line) => (/^lfs-quota ([^|]*[^| ])/.exec(line)?.[1] ?? '').replaceAll(endless, ''))
+  .map((line) => (asks.test(line) && !/--(yes|dry-run)/.test(line) ? `${line} --yes` : line));
+
+const run = (line: string, ...answers: Change[]): Run => ({ line, answers });
+const mib = 1024 ** 2;
+const oid = (digit: string) => digit.repeat(64);
+const days = '--from 2026-11-01 --to 2026-11-30';
+const exportId = '019a9d3c2f805f0c1e2d3b4a';
+
+const usage = {
+  storedBytes: 50 * mib,
+  objectCount: 1,
+  reservedBytes: 25 * mib,
+  reservedUntil: '2026-11-21T05:36:00Z',
+  committedBytes: 75 * mib,
+  countedAt: '2026-11-21T04:59:48Z',
+  source: 'cache',
+};
+const idle = { ...usage, reservedBytes: 0, reservedUntil: null, countedAt: '2026-11-21T04:50:00Z' };
+const tenant = (name: string, limitBytes: number | null, storedBytes?: number) => ({
+  tenant: name,
+  plan: null,
+  limitBytes,
+  downloadLimitBytes: null,
+  reposMustExist: false,
+  createdAt: '2026-11-20T05:00:00Z',
+  usage: storedBytes === undefined ? null : { ...idle, storedBytes },
+});
+const repo = (name: string, more: object = {}) => ({
+  repo: name,
+  limitBytes: null,
+  storedBytes: 2048,
+  objectCount: 2,
+  countedAt: '2026-11-21T04:59:48Z',
+  ...more,
+});
+const notCounted = { storedBytes: null, objectCount: null, countedAt: null };
+const publicRead = {
+  monthlyLimitBytes: 100 * 1024 ** 3,
+  since: '2026-11-21T04:00:00Z',
+  month: { month: '2026-11', bytes: 1536, objects: 1, resetsAt: '2026-12-01T00:00:00Z' },
+};
+const gitHost = { host: 'github', repo: 'acme/game', repoId: '77', since: '2026-11-21T04:00:00Z' };
+const token = {
+  tokenId: 'k1',
+  scope: 'write',
+  label: 'a\u001b[2J\n',
+  user: null,
+  repos: null,
+  createdAt: '2026-11-21T04:00:00Z',
+  expiresAt: null,
+  lastUsedAt: null,
+};
+const object = (digit: string, sizeBytes: number, storedAt: string | null) => ({
+  repo: digit === 'a' ? 'art' : 'game',
+  oid: oid(digit),
+  sizeBytes,
+  storedAt,
+});
+const entry = {
+  time: '2026-11-21T05:00:00.123Z',
+  requestId: 'r1',
+  by: { kind: 'operator', tokenId: null, name: null },
+  action: 'tenant.update',
+  target: {},
+  asked: { limitBytes: 20, plan: 'team' },
+  outcome: 'done',
+  reason: null,
+  before: { limitBytes: 10, plan: null },
+  after: { limitBytes: 20, plan: 'team' },
+};
+const download = (day: string, repoName: string, tokenId: string, bytes: number) => ({
+  day,
+  repo: repoName,
+  tokenId,
+  bytes,
+  objects: tokenId === 'k3' ? 0 : 1,
+});
+const day = (name: string, storedBytes: number, more: object = {}) => ({
+  day: name,
+  storedBytes,
+  objectCount: 3,
+  maxStoredBytes: storedBytes,
+  refusals: 0,
+  downloads: { bytes: 0, objects: 0 },
+  carried: false,
+  ...more,
+});
+const daysOf = (...values: readonly number[]) =>
+  values.map((bytes, index) => day(dayAfter('2026-11-21', index + 1 - values.length), bytes));
+const last = {
+  eventId: 'acme:7',
+  type: 'storage.level',
+  at: '2026-11-21T04:59:48Z',
+  attempt: 2,
+  outcome: 'delivered',
+  status: 204,
+  failure: null,
+  nextAt: null,
+};
+const reservation = {
+  id: '0'.repeat(32),
+  repo: 'game',
+  state: 'issued',
+  objectCount: 2,
+  bytes: 9 * mib,
+  arrived: false,
+  madeBy: 'github:1234',
+  createdAt: '2026-11-21T04:58:00Z',
+  expiresAt: '2026-11-21T05:29:00Z',
+  reservedUntil: '2026-11-21T05:34:11Z',
+};
+const lock = {
+  id: '0'.repeat(52),
+  path: 'art/hero.psd',
+  owner: 'ada',
+  ownerName: 'a\u001b[31mda',
+  lockedAt: '2026-11-21T04:58:00Z',
+};
+const failure = {
+  kind: 'recount',
+  tenant: 'acme',
+  failedAt: '2026-11-21T04:58:00Z',
+  since: '2026-11-21T04:00:00Z',
+  tries: 1204,
+  why: 'unexpected',
+  over: false,
+};
+const sum = (objectCount: number) => ({ objectCount, bytes: objectCount * 1024 });
+const found = {
+  stored: sum(3),
+  kept: sum(1),
+  inUse: sum(0),
+  young: sum(0),
+  candidates: sum(2),
+  isMoreThanHalf: false,
+  largest: [],
+  lists: [],
+};
+const cleanup = {
+  state: 'watching',
+  openedAt: '2026-11-20T05:00:00Z',
+  endedAt: null,
+  snapshotFrom: '2026-11-21T05:00:00Z',
+  watchEndsAt: '2026-11-27T05:00:00Z',
+  mayRun: true,
+  run: {
+    requestedAt: '2026-11-21T05:00:00Z',
+    dryRun: true,
+    force: false,
+    minAgeDays: 7,
+    keepSetObjects: 1,
+  },
+  found,
+  deleted: sum(0),
+  failure: null,
+};
+const gcStatus = (more: object) => run('gc status acme game', { ...cleanup, ...more });
+
+const tenantRuns: readonly Run[] = [
+  run('tenant create acme --limit unlimited', { limitBytes: null, plan: null, usage: null }),
+  run('tenant create acme --limit 1GiB --plan pro --json'),
+  run(
+    'tenant list --page-size 1',
+    { tenants: [tenant('acme', 1000, 500), tenant('over', 1000, 1200)], nextCursor: 'cYWNtZQ' },
+    { tenants: [tenant('free', null), tenant('none', 0, 0)], nextCursor: null },
+  ),
+  run('tenant list', { tenants: [] }),
+  run(
+    'tenant list --json',
+    { tenants: [tenant('a', null)], nextCursor: 'c1', extra: [1] },
+    { tenants: [], nextCursor: 'c2', extra: [2], more: 'x' },
+    { tenants: [tenant('b', null)], nextCursor: null, extra: [3], more: 'y' },
+  ),
+  run('tenant list --json', { tenants: [] }),
+  ...['--limit 3', '--limit 1 --cursor c2', '--limit 5000 --page-size 5'].map((options) =>
+    run(
+      `tenant list --json ${options}`,
+      { tenants: [tenant('a', null), tenant('b', null)], nextCursor: 'c1' },
+      { tenants: [tenant('c', null)], nextCursor: 'c3' },
+      { tenants: [], nextCursor: null },
+    ),
+  ),
+  run('tenant show acme', { ...tenant('acme', null), deleting: true }),
+  run('tenant limit acme 500MB --yes'),
+  run('tenant limit acme 0 --yes'),
+  run('tenant limit acme 5Q'),
+  run('tenant limit acme -1'),
+  run('tenant limit acme 99999999PiB'),
+  run('tenant download-limit acme 1TiB --yes', { downloadLimitBytes: 1024 ** 4 }),
+  run('tenant new-repos acme created', { reposMustExist: true }),
+  run('tenant new-repos acme never'),
+  run('tenant create ..'),
+  run('tenant create acme extra'),
+  run('tenant crate'),
+  run('tenant list --page-size 0'),
+  run('tenant list --limit 9999999999999999'),
+];
+
+const repoRuns: readonly Run[] = [
+  run('repo create acme game --limit 4KiB', repo('game', { limitBytes: 4096 })),
+  run('repo list acme', {
+    repos: [
+      repo('old', { ...notCounted, deleting: true }),
+      repo('', { storedBytes: 1024 }),
+      repo('new', { ...notCounted, uploading: true }),
+      repo('game'),
+    ],
+  }),
+  run('repo list acme', { repos: [repo('art', { limitBytes: 4096 }), repo('game', { storedBytes: 1 })] }),
+  run('repo list acme', {
+    repos: [
+      repo('game', { publicRead, gitHost }),
+      repo('film'),
+      repo('art', { publicRead: { ...publicRead, monthlyLimitBytes: null } }),
+    ],
+  }),
+  run('repo list acme', { repos: [] }),
+  run('repo limit acme game 1GB --yes'),
+  run('repo public acme game --limit 100GiB --yes', repo('game', { publicRead })),
+  run(
+    'repo public acme game --limit unlimited',
+    repo('game', { publicRead: { ...publicRead, monthlyLimitBytes: null } }),
+  ),
+  run('repo public acme game'),
+  run('repo private acme game', { publicRead: undefined }),
+  run('repo host acme game github acme/game --repo-id 77', { gitHost }),
+  run('repo host acme game github acme/game', { gitHost: { ...gitHost, repoId: null } }),
+  run('repo host acme game github'),
+  run('repo unhost acme game', { gitHost: undefined }),
+  run('repo delete acme .. --yes'),
+];
+
+const tokenRuns: readonly Run[] = [
+  run('token create acme --scope write --label ci', {
+    label: 'ci',
+    user: null,
+    repos: null,
+    expiresAt: null,
+  }),
+  run('token create acme --scope write --user ada --repo game --repo film.git --expires 90d', {
+    user: 'ada',
+    repos: ['game', 'film'],
+    expiresAt: '2027-02-19T05:00:00Z',
+  }),
+  ...['90', '1w', '-1d', '1.5h', '""'].map((time) => run(`token create acme --scope read --expires ${time}`)),
+  ...['Game', 'movie'].map((name) =>
+    run(
+      `token create acme --scope write --repo ${name}`,
+      { repos: [name] },
+      { problem: 'repo-not-found' },
+      { repos: [repo('game')] },
+    ),
+  ),
+  run('token create acme --scope admin'),
+  run('token create acme'),
+  run('token list acme', {
+    tokens: [
+      { ...token, user: 'ada', repos: ['game', 'film'], lastUsedAt: '2026-11-21T04:00:00Z' },
+      { ...token, tokenId: 'k2', expiresAt: '2026-11-21T04:59:00Z' },
+    ],
+  }),
+  run('token list acme', { tokens: [] }),
+  run('token show acme k1', token),
+  run('token revoke acme lfsq_secret'),
+  run('token revoke acme ../x'),
+  run('token revoke acme a --json'),
+];
+
+const match = '--match repository_id=7 --match ref=refs/heads/main --match ref=refs/tags/*';
+const ruleRuns: readonly Run[] = [
+  run(`rule create acme --issuer https://gitlab.com ${match} --scope write --repo game --expires 30m`),
+  run(
+    `rule create acme --issuer https://gitlab.com ${match} --scope write --repo Game`,
+    { warning: 'has a ref that any pull request could match' },
+    { problem: 'repo-not-found' },
+    { repos: [repo('game')] },
+  ),
+  run('rule create acme --issuer https://a --match ref --scope read'),
+  run('rule create acme --issuer https://a --scope read'),
+  run('rule list acme', { rules: [] }),
+  run('rule delete acme ../x'),
+  run('rule delete acme 9c1f0a7be2d34856 --json'),
+];
+
+const downloads = {
+  month: {
+    month: '2026-11',
+    bytes: 3 * mib,
+    objects: 3,
+    limitBytes: 1024 ** 3,
+    resetsAt: '2026-12-01T00:00:00Z',
+  },
+  downloads: [
+    download('2026-11-20', 'game', 'k1', mib),
+    download('2026-11-21', 'film', 'k2', mib),
+    download('2026-11-21', 'game', 'k1', mib),
+    // Somebody asked for what is not stored.
+    download('2026-11-21', 'any', 'k3', 0),
+    download('2026-11-21', 'docs', 'k1', 0),
+  ],
+};
+const wrongDays = (command: string) => run(`${command} acme --from 2026-11-21 --to 2026-11-20`);
+
+const countedWrong = [
+  repo('art', { storedBytes: 2 * mib }),
+  repo('game', { storedBytes: 5, objectCount: 1 }),
+  repo('gone', { storedBytes: 5, objectCount: 1 }),
+  repo('new', notCounted),
+];
+const stored = {
+  objects: [object('a', 2 * mib, null), object('b', 5, null)],
+  others: [
+    { repo: 'art', objectCount: 2, sizeBytes: 512 },
+    { repo: '', objectCount: 1, sizeBytes: 3 },
+  ],
+};
+
+const pagesOf = (line: string, ...pages: readonly object[]) =>
+  run(
+    line,
+    ...pages.map((page, index) => ({ ...page, nextCursor: index < pages.length - 1 ? 'c00' : null })),
+  );
+
+const ofLists = {
+  status: [
+    run('status', {
+      state: 'fine',
+      parts: [{ part: 'store', state: 'fine', says: 'All is well.', todo: null }],
+    }),
+    run('status', {
+      state: 'act',
+      parts: [
+        { part: 'store', state: 'unknown', says: 'Nobody knows.', todo: 'Look.' },
+        { part: 'failures', state: 'act', says: 'Failed: 1 recount.', todo: 'Read the log.' },
+      ],
+      failures: [failure, { ...failure, kind: 'export', tenant: 'lab', tries: 1, why: 'export', over: true }],
+    }),
+    run('status --json', { parts: [{ part: 'store', state: 'act', says: 'No.', todo: 'Look.' }] }),
+  ],
+  audit: [
+    run(`audit acme ${days} --action token.create`, {
+      entries: [
+        entry,
+        {
+          ...entry,
+          by: { kind: 'token', tokenId: '5f0c1e2d3b4a5968', name: 'ada' },
+          action: 'token.revoke',
+          target: { tokenId: '0000000000000000' },
+          outcome: 'refused',
+          reason: 'token-not-found',
+          asked: {},
+          before: null,
+          after: null,
+        },
+        {
+          ...entry,
+          by: { kind: 'token', tokenId: '5f0c1e2d3b4a5968', name: null },
+          before: { publicRead: null },
+          after: { publicRead: { monthlyLimitBytes: 5 } },
+        },
+        {
+          ...entry,
+          by: { kind: 'identity', tokenId: null, name: 'repo:acme/game' },
+          before: null,
+          after: null,
+        },
+        { ...entry, before: { label: 'x'.repeat(150) }, after: null },
+      ],
+    }),
+    run('audit acme', { entries: [] }),
+    run('audit acme --action token.steal'),
+    wrongDays('audit'),
+  ],
+  downloads: [
+    run('downloads acme --from 2026-11-20', downloads),
+    run('downloads acme --by repo', downloads),
+    run('downloads acme --by token', downloads),
+    run('downloads acme', {
+      month: { ...downloads.month, bytes: 0, limitBytes: null },
+      downloads: [],
+    }),
+    run('downloads acme --from 2026-02-30'),
+    run('downloads acme --by hour'),
+    wrongDays('downloads'),
+  ],
+  object: [
+    pagesOf(
+      'object list acme --repo game.git --page-size 1',
+      { objects: [object('a', 5, null)] },
+      { objects: [object('b', 1023 * 1024 ** 3, null)] },
+    ),
+    ...['--largest 2', '--oldest 9', '--largest 2 --json'].map((option) =>
+      pagesOf(
+        `object list acme ${option}`,
+        { objects: [object('a', 8, '2026-11-20T05:00:00Z'), object('b', 6, null)] },
+        { objects: [object('c', 7, '2026-11-21T04:58:00Z'), object('d', 9, '2026-11-19T05:00:00Z')] },
+      ),
+    ),
+    run('object list acme', { objects: [] }),
+    ...['--largest 0', '--largest 10001', '--oldest 1 --largest 1', '--oldest 1 --limit 1'].map((option) =>
+      run(`object list acme ${option}`),
+    ),
+    run(`object delete acme game ${oid('a')} ${oid('b')} ${oid('a')} --yes`, {
+      bytes: 512,
+      objectCount: 1,
+      dueAt: '2026-11-21T06:00:00Z',
+    }),
+    run(`object delete acme game ${oid('a')} --yes`, { dueAt: '2026-11-21T06:40:00Z', waitsFor: 'uploads' }),
+    run('object delete acme game --yes'),
+    run(`object delete acme game ${oid('a')} ABC --yes`),
+  ],
+  deletion: [
+    pagesOf(
+      'deletion list acme',
+      {},
+      { deletions: [{ ...object('a', 9 * mib, null), state: 'deleting', dueAt: '' }] },
+    ),
+    run('deletion list acme --repo game.git', { deletions: [] }),
+  ],
+  usage: [
+    run('usage acme --refresh', {
+      limitBytes: 100 * mib,
+      usage,
+      repos: [repo('site', { storedBytes: 0, objectCount: 0 }), repo('game')],
+      reposTruncated: true,
+      refreshing: true,
+    }),
+    { line: 'usage acme', answers: [{ limitBytes: 60 * mib, usage, repos: [] }], lang: 'C' },
+    run('usage acme', { plan: null, limitBytes: null, usage: { ...usage, reservedUntil: null } }),
+    run('usage acme', { usage: null, repos: [], refreshing: true }),
+    run('usage acme', { usage: { ...usage, reservedUntil: '2026-11-21T05:00:00Z' }, repos: [] }),
+    run('usage acme', { usage: idle, refreshing: false, repos: [] }),
+    ...[
+      { usage: { ...idle, countedAt: '2026-11-21T04:58:01Z' } },
+      { usage: { ...idle, reservedBytes: 1 } },
+      { usage: idle, refreshing: true },
+      { usage: idle, repos: [repo('game', { deleting: true })] },
+      { usage: idle, deleting: true },
+    ].map((change) => run('usage acme', { refreshing: false, repos: [], ...change })),
+    // The bar shows the smallest amount, and is full only when nothing is free.
+    ...[
+      [0, 0, 1000],
+      [1, 0, 1000],
+      [0, 1, 1000],
+      [500, 1, 1000],
+      [999, 0, 1000],
+      [1000, 0, 1000],
+      [990, 10, 1000],
+      [5000, 5000, 1000],
+      [0, 0, 0],
+    ].map(([storedBytes, reservedBytes, limitBytes]): Run => {
+      const figures = { ...usage, storedBytes, reservedBytes };
+      return { line: 'usage acme', answers: [{ limitBytes, usage: figures, repos: [] }], lang: 'C' };
+    }),
+    run('usage a/b'),
+    run('usage acme --nope'),
+    run('usage'),
+  ],
+  history: [
+    run('history acme', {
+      limitBytes: 100 * mib,
+      days: [
+        day('2026-11-20', 20 * mib, { maxStoredBytes: 60 * mib, refusals: 1, downloads: null }),
+        day('2026-11-21', 40 * mib, { downloads: { bytes: 3 * mib, objects: 2 } }),
+      ],
+    }),
+    { line: 'history acme', answers: [{ days: [day('2026-11-21', 0), day('2026-11-22', 1)] }], lang: 'C' },
+    ...[
+      { limitBytes: 161, days: daysOf(40, 80) },
+      { limitBytes: 160, days: daysOf(40, 80) },
+      { limitBytes: 100, days: daysOf(40, 200) },
+      { limitBytes: null, days: daysOf(0, 1, 8000) },
+      { limitBytes: null, days: daysOf(0, 0) },
+      { limitBytes: null, days: daysOf(...Array.from({ length: 30 }, () => 5)) },
+      // More days than columns: each column has the highest of its days.
+      { limitBytes: null, days: daysOf(...Array.from({ length: 400 }, (_, at) => (at === 300 ? 100 : 1))) },
+    ].map((change) => run('history acme', { lastRefusals: [], ...change })),
+    ...(
+      [
+        ['2026-11-21', null, null],
+        ['2026-11-21', null, -5],
+        [null, 'unlimited', 5],
+        [null, 'not-counted', null],
+        [null, 'too-few-days', null],
+        [null, 'not-growing', -5],
+        [null, 'beyond-two-years', 1024],
+        [null, null, null],
+      ] as const
+    ).map(([fullOn, reason, bytesPerDay]) =>
+      run('history acme', { days: daysOf(1), forecast: { fullOn, reason, bytesPerDay }, lastRefusals: [] }),
+    ),
+    run('history acme --table', {
+      days: [day('2026-11-20', mib, { downloads: null }), day('2026-11-21', 5)],
+    }),
+    run('history acme --days 2 --to 2026-10-01', { days: [] }),
+    run('history acme --from 2026-10-01 --days 2', { days: [] }),
+    run(`history acme ${days}`, { days: [] }),
+    run(`history acme ${days} --days 2`),
+    run('history acme --days 401'),
+    run('history acme --days 1.5'),
+    wrongDays('history'),
+  ],
+  webhook: [
+    run('webhook set acme https://hooks.example.com/a', { secret: 'whsec_abc' }),
+    run('webhook set acme https://hooks.example.com/a --new-secret', { secret: null, last: null }),
+    ...[
+      {},
+      { outcome: 'failed', status: 500, failure: 'status', nextAt: '2026-11-21T05:30:00Z' },
+      { outcome: 'given-up', status: null, failure: 'address-not-public' },
+    ].map((change) => run('webhook show acme', { last: { ...last, ...change } })),
+  ],
+  reservation: [
+    pagesOf(
+      'reservation list acme',
+      {
+        reservations: [
+          { ...reservation, state: 'late', objectCount: 1204, expiresAt: '2026-11-21T03:26:00Z' },
+          reservation,
+        ],
+      },
+      { reservations: [{ ...reservation, madeBy: null, arrived: true }] },
+    ),
+    run('reservation list acme --repo game.git --page-size 1', { reservations: [] }),
+    run('reservation list acme --repo a/b'),
+    run('reservation cancel acme --all --yes', { cancelledCount: 0 }),
+    run('reservation cancel acme --repo game --id x --yes --json'),
+  ],
+  lock: [
+    pagesOf(
+      'lock list acme game.git',
+      { locks: [lock] },
+      { locks: [{ ...lock, path: 'a\nb', owner: 'k1', ownerName: 'build' }] },
+    ),
+    run("lock list acme game --owner 'a&b c'", { locks: [] }),
+    run("lock delete acme game --path 'a b.psd' --yes", { releasedCount: 1 }),
+    run('lock delete acme a/b --all --yes'),
+  ],
+  reconcile: [
+    pagesOf(
+      'reconcile acme --dry-run',
+      { repos: countedWrong.slice(0, 2) },
+      { repos: countedWrong, ...stored },
+    ),
+    run('reconcile acme --dry-run', {
+      repos: [repo('art', { storedBytes: 5, objectCount: 1 })],
+      objects: [object('a', 5, null)],
+      others: [],
+    }),
+    run('reconcile acme --dry-run --json', { repos: countedWrong.slice(2), ...stored }),
+  ],
+  count: [
+    run('count list acme', { counts: [] }),
+    run('count cancel acme footage', { state: 'paused', progress: null }),
+  ],
+  export: [
+    run('export start acme --repo game.git --format zip --prefer cost --dry-run --no-wait'),
+    run('export start acme --format rar'),
+    run('export list acme', { exports: [] }),
+    pagesOf(
+      'export list acme',
+      { exports: [copying(0.25)] },
+      { exports: [done('https://s.example/', { repo: null })] },
+    ),
+    run(`export show acme ${exportId}`, copying(0.25)),
+    run('export start acme --no-wait', { problem: 'exports-full' }),
+    ...['cancelled', 'expired', 'failed'].map((state) => run(`export delete acme ${exportId}`, { state })),
+    run('export show acme ..'),
+    run('export delete acme ../../acme'),
+  ],
+  gc: [
+    gcStatus({ mayRun: false, snapshotFrom: '2026-11-21T06:00:00Z', run: null, found: null }),
+    gcStatus({ run: null, found: null }),
+    gcStatus({ found: { ...found, isMoreThanHalf: true } }),
+    gcStatus({
+      found: { ...found, candidates: sum(0), reserved: { ...sum(6), until: '2026-11-21T05:40:00Z' } },
+    }),
+    gcStatus({ found: { ...found, candidates: sum(0) } }),
+    gcStatus({
+      state: 'done',
+      found: { ...found, reserved: { ...sum(6), until: '2026-11-21T05:40:00Z' } },
+    }),
+    gcStatus({ failure: { reason: 'too-much', message: 'More than half.' } }),
+    gcStatus({
+      run: { ...cleanup.run, dryRun: false },
+      deleted: sum(1),
+      failure: { reason: 'no-candidates', message: 'Run it again.' },
+    }),
+    gcStatus({ state: 'deleting' }),
+  ],
+} satisfies Record<string, readonly Run[]>;
+
+const more: Readonly<Record<string, readonly Run[]>> = {
+  tenant: tenantRuns,
+  repo: repoRuns,
+  token: tokenRuns,
+  rule: ruleRuns,
+  ...ofLists,
+};
+
+/** By their first word: the examples of the help, and what else a command can be given and answered. */
+export const goldenRuns: Readonly<Record<string, readonly Run[]>> = Object.fromEntries(
+  Object.entries(more).map(([command, runs]) => [
+    command,
+    [...exampleRuns.filter((line) => line.split(' ')[0] === command).map((line) => run(line)), ...runs],
+  ]),
+);

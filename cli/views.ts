@@ -74,7 +74,7 @@ function whyOld({ usage, refreshing, deleting, repos }: SubscriptionBody, nowMs:
  * `[█████▒▒·······]  62.5% of 1 GiB`: stored, then reserved, then free. Even the smallest amount gets a cell, and the
  * bar is full only when nothing is free.
  */
-export function renderBar(
+function renderBar(
   size: { storedBytes: number; reservedBytes: number; limitBytes: number },
   { drawBlocks, width }: { readonly drawBlocks: boolean; readonly width?: number | undefined },
 ): string {

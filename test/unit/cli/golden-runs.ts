@@ -3,7 +3,7 @@ import { dayAfter } from '../../../lambda/domain/calendar.ts';
 import type { ProblemCode } from '../../../lambda/http/problems.ts';
 import { copying, done } from './export/export-bodies.ts';
 
-export type Change = object | { readonly problem: ProblemCode };
+type Change = object | { readonly problem: ProblemCode };
 
 /** One call of a command, on an API that answers the examples of its own description. */
 export interface Run {

@@ -116,17 +116,3 @@ export async function cli(
   });
   return { code, out: out.join(''), err: err.join('') };
 }
-
-/** Runs a command on a server that answers all it is asked with one body. */
-export async function cliOnBody(
-  body: object,
-  ...args: string[]
-): Promise<CliResult & { readonly asked: readonly Asked[] }> {
-  const server = await startServer(() => ({ status: 200, body }));
-  try {
-    const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 't' };
-    return { ...(await cli(args, { env })), asked: server.asked };
-  } finally {
-    await server.close();
-  }
-}

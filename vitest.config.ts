@@ -9,9 +9,21 @@ const maxWorkers = Math.max(2, availableParallelism() - 1);
 /** As `lane_limit` in .ci/run. */
 const laneTimeout = 20 * 60_000;
 
+/** What needs nothing but Node. A test fails by being wrong, not by a busy machine: the lane has a time limit (.ci/run). */
+const onNode = {
+  testTimeout: laneTimeout,
+  hookTimeout: laneTimeout,
+  expect: { poll: { timeout: 120_000 } },
+  setupFiles: ['./test/support/fixed-seed.ts'],
+  maxWorkers,
+  // The CDK's own validator takes seconds for each template; `npm run synth` keeps it on.
+  // The SDK warns about Node 20 above every test.
+  env: { CDK_VALIDATION: 'false', AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
+};
+
 /**
- * A project for each lane. `npm test` runs `unit`, which needs nothing but Node. The others need an engine or a
- * client. Without it they are skipped and say so; with `CI` set they fail (docs/development.md).
+ * `npm test` runs `unit`, `npm run test:rest` the other projects that need nothing but Node. The rest are a lane each, and need
+ * an engine or a client. Without it they are skipped and say so; with `CI` set they fail (docs/development.md).
  *
  * Projects with different limits on their workers need a group each: vitest runs the groups one after the other.
  */
@@ -21,19 +33,28 @@ export default defineConfig({
     sequence: { sequencer: LongFilesFirst },
     projects: [
       {
+        // A process for many files: one for each costs 0.35 s of CPU before its first test. So no test may leave anything
+        // behind that another file sees.
         test: {
+          ...onNode,
           name: 'unit',
-          include: ['test/{unit,contract,stack,simulation,embedded}/**/*.test.ts'],
-          // A test fails by being wrong, not by a busy machine. The lane has a time limit (.ci/run).
-          testTimeout: laneTimeout,
-          hookTimeout: laneTimeout,
-          expect: { poll: { timeout: 120_000 } },
-          setupFiles: ['./test/support/fixed-seed.ts'],
-          maxWorkers,
-          // The CDK's own validator takes seconds for each template; `npm run synth` keeps it on.
-          // The SDK warns about Node 20 above every test.
-          env: { CDK_VALIDATION: 'false', AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
+          include: ['test/{unit,contract}/**/*.test.ts'],
+          exclude: ['**/*.long.test.ts'],
+          isolate: false,
         },
+      },
+      {
+        // Random histories, kills, real waits: what takes seconds of CPU.
+        test: {
+          ...onNode,
+          name: 'long',
+          include: ['test/simulation/**/*.test.ts', 'test/{unit,contract}/**/*.long.test.ts'],
+        },
+      },
+      { test: { ...onNode, name: 'embedded', include: ['test/embedded/**/*.test.ts'] } },
+      {
+        // A process for many files: each would load the CDK, and make its templates anew.
+        test: { ...onNode, name: 'stack', include: ['test/stack/**/*.test.ts'], isolate: false },
       },
       {
         // The contract suites against DynamoDB Local and versitygw: .ci/engines.sh starts them.

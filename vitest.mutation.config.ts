@@ -41,7 +41,7 @@ export default defineConfig({
       // Exports, each with a kill or with steps at the same time.
       'kills',
       'steps-at-once',
-    ].map((name) => `**/${name}.test.ts`),
+    ].map((name) => `**/${name}{,.long}.test.ts`),
     // For the first run of all tests, on a busy machine. A mistake has a limit of its own: .ci/stryker.json.
     isolate: false,
     testTimeout: 60_000,

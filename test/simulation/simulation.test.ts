@@ -10,7 +10,7 @@ import * as limitStories from './stories-limits.ts';
 import * as slowStories from './stories-slow.ts';
 
 /** `.ci/run` runs all of them. While you work, you want the answer soon. */
-const [seedsPerMix, adoptedSeeds] = process.env['CI'] ? [180, 80] : [30, 15];
+const [seedsPerMix, adoptedSeeds] = process.env['CI'] ? [350, 150] : [30, 15];
 /** How often each of these must happen at least, in 350 scenarios of one mix: a third of what was seen. */
 const leastPerMix = {
   tenants: 400,

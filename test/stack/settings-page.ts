@@ -74,7 +74,7 @@ export function settingsPage(): string {
 [operations.md](operations.md) says where to set them. A setting that is left out has its default. \`cdk synth\` fails
 and names every setting that is invalid or does not fit another one.
 
-*Generated from \`lib/settings/\`: \`npx vitest run --project unit test/stack/settings-page.test.ts -u\` rewrites it.*
+*Generated from \`lib/settings/\`: \`npx vitest run test/stack/settings-page.test.ts -u\` rewrites it.*
 
 ${lines.join('\n')}
 `;

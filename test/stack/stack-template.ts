@@ -11,8 +11,17 @@ export function testContext(): Record<string, unknown> {
   return { ...context, 'aws:cdk:bundling-stacks': [] };
 }
 
-/** The template of a stage with these settings. */
+const templates = new Map<string, Template>();
+
+/** The template of a stage with these settings. It's made once in a process, so nobody may change what it holds. */
 export function templateOf(settings: StageSettingsInput = {}, stage = 'test'): Template {
+  const key = JSON.stringify([settings, stage]);
+  const known = templates.get(key) ?? synthesized(settings, stage);
+  templates.set(key, known);
+  return known;
+}
+
+function synthesized(settings: StageSettingsInput, stage: string): Template {
   const app = new App({ analyticsReporting: false, context: testContext() });
   return Template.fromStack(addStack(app, stage, parseStageSettings(stage, settings)));
 }

@@ -1,17 +1,12 @@
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Files of the lane `unit` that take half a minute or more, the longest first. */
-export const longFiles: readonly string[] = [
+/** Where half a minute or more goes, the longest first. */
+const longFiles: readonly string[] = [
+  'test/simulation/simulation.test.ts',
   'test/embedded/blackbox.test.ts',
   'test/unit/lambda/use-cases/exports/kills.test.ts',
-  'test/simulation/simulation.test.ts',
-  'test/embedded/webhooks.test.ts',
-  'test/contract/object-store.test.ts',
-  'test/unit/cli/du/resume.test.ts',
-  'test/simulation/cleanup.test.ts',
-  'test/embedded/deletes.test.ts',
-  'test/embedded/full-disk.test.ts',
+  'test/contract/object-store.long.test.ts',
 ];
 
 /**

@@ -17,7 +17,11 @@ import { exampleAnswer, operationOf } from './api-examples.ts';
 import { cli, programForTest, startServer, type TestServer } from './harness.ts';
 
 /** Every table that a command drew. */
-const drawn = vi.hoisted(() => [] as { columns: string[]; width: number | undefined; text: string }[]);
+const drawn = vi.hoisted(() => {
+  // Another file of this process may have loaded the module that is replaced here.
+  vi.resetModules();
+  return [] as { columns: string[]; width: number | undefined; text: string }[];
+});
 vi.mock(import('../../../cli/table.ts'), async (original) => {
   const { renderTable } = await original();
   return {

@@ -84,7 +84,7 @@ it('docs/limits.md has the limits of the code', async () => {
 
 What you can meet, and no [setting](settings.md) changes. The largest object is a setting: \`protocol.objectMaxMiB\`.
 
-*Generated: \`npx vitest run --project unit test/unit/docs/limits-page.test.ts -u\` rewrites it.*
+*Generated: \`npx vitest run test/unit/docs/limits-page.test.ts -u\` rewrites it.*
 
 | Limit | Value |
 | --- | ---: |

@@ -131,6 +131,11 @@ async function run(context: CliContext, options: RunOptions, repo: RepoOfTenant)
   context.out(options.json ? `${text}\n` : shown(body, context));
   if (body.failure)
     throw new CliError(`${failedText(body)}.`, { hint: 'Mend what it says above, and run it again.' });
+  // It has ended otherwise: by its time, or by somebody else's `gc cancel`.
+  if (body.state === 'expired' || body.state === 'cancelled')
+    throw new CliError(`${failedText(body)}: the clean-up is ${body.state}.`, {
+      hint: `Open another, and run it a day later: \`lfs-quota gc open ${repo.tenant} ${repo.repo}\``,
+    });
 }
 
 const shown = (body: CleanupBody, context: CliContext): string =>

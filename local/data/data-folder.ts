@@ -105,7 +105,7 @@ async function refuseForeignFolder(path: string): Promise<void> {
   if (foreign === undefined) return;
   throw new StartupError(
     `The folder ${path} holds other files (${foreign}) and is not a data folder of lfs-quota. ` +
-      'Choose an empty or a new folder with --data.',
+      'Choose an empty or a new folder: `npm start -- --data DIR`.',
   );
 }
 
@@ -116,13 +116,13 @@ async function claimFormat(path: string): Promise<void> {
   const format = text === undefined ? 0 : readFormat(text);
   if (format === undefined) {
     throw new StartupError(
-      `${file} is damaged. Restore the data folder from a backup, or choose another folder with --data.`,
+      `${file} is damaged. Restore the data folder from a backup, or choose another folder: \`npm start -- --data DIR\`.`,
     );
   }
   if (format > folderFormat) {
     throw new StartupError(
       `The data folder ${path} was written by a newer lfs-quota (format ${format}; this release reads up to ` +
-        `${folderFormat}). Start that newer release, or choose another folder with --data.`,
+        `${folderFormat}). Start that newer release, or choose another folder: \`npm start -- --data DIR\`.`,
     );
   }
   const claim = () => writeDurably(file, `${JSON.stringify({ format: folderFormat })}\n`);
@@ -147,9 +147,12 @@ async function withClearErrors<T>(path: string, work: () => Promise<T>): Promise
     }
     const reason = fileSystemReasons[errorCode(error) ?? ''];
     if (reason === undefined) throw error;
-    throw new StartupError(`The data folder ${path} ${reason}. Choose another folder with --data.`, {
-      cause: error,
-    });
+    throw new StartupError(
+      `The data folder ${path} ${reason}. Choose another folder: \`npm start -- --data DIR\`.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

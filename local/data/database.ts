@@ -80,7 +80,7 @@ export function openDatabaseError(path: string, error: unknown): StartupError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   if (errorCode(cause) === 'LEVEL_LOCKED') {
     return new StartupError(
-      `The database ${path} is in use by another process. Stop that one first, or choose another folder with --data.`,
+      `The database ${path} is in use by another process. Stop that one first, or choose another folder: \`npm start -- --data DIR\`.`,
       { cause: error },
     );
   }
@@ -89,7 +89,7 @@ export function openDatabaseError(path: string, error: unknown): StartupError {
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new StartupError(
-    `The database ${path} cannot be opened (${reason}). Restore the data folder from a backup, or choose another folder with --data.`,
+    `The database ${path} cannot be opened (${reason}). Restore the data folder from a backup, or choose another folder: \`npm start -- --data DIR\`.`,
     { cause: error },
   );
 }

@@ -69,6 +69,6 @@ async function readOwner(path: string): Promise<NotedProcess | undefined> {
 function inUse(folder: string, pid: number | undefined): StartupError {
   const by = pid === undefined ? 'another process' : `process ${pid}`;
   return new StartupError(
-    `The data folder ${folder} is in use by ${by}. Stop that one first, or choose another folder with --data.`,
+    `The data folder ${folder} is in use by ${by}. Stop that one first, or choose another folder: \`npm start -- --data DIR\`.`,
   );
 }

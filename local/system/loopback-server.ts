@@ -56,12 +56,12 @@ export function listenError(error: unknown, address: { port: number; usedBy: str
   switch (errorCode(error)) {
     case 'EADDRINUSE':
       return new StartupError(
-        `Port ${port} (${usedBy}) is in use. Stop what uses it, or choose another port with --port.`,
+        `Port ${port} (${usedBy}) is in use. Stop what uses it, or choose another port: \`npm start -- --port PORT\`.`,
         { cause: error },
       );
     case 'EACCES':
       return new StartupError(
-        `Port ${port} (${usedBy}) needs rights that this user does not have. Choose a port above 1023 with --port.`,
+        `Port ${port} (${usedBy}) needs rights that this user does not have. Choose a port above 1023: \`npm start -- --port PORT\`.`,
         { cause: error },
       );
     default:

@@ -80,7 +80,7 @@ describe('npm start', () => {
     expect(await second.ended()).toMatchObject({ exitCode: 1 });
     expect(second.output.err).toBe(
       `lfs-quota: The data folder ${data} is in use by process ${holder.process.pid}. ` +
-        'Stop that one first, or choose another folder with --data.\n',
+        'Stop that one first, or choose another folder: `npm start -- --data DIR`.\n',
     );
 
     // The holder: its admin token from the environment, its log as JSON, ended by Ctrl-C.

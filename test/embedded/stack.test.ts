@@ -135,7 +135,7 @@ describe('ports', () => {
     const { holder, port } = await holdPortAfterFreeOne();
     await expect(start(dataDir, { port })).rejects.toThrow(`Port ${port} (the API) is in use.`);
     await expect(start(dataDir, { port: port - 1 })).rejects.toThrow(
-      `Port ${port} (the object store, always one above --port) is in use. Stop what uses it, or choose another port with --port.`,
+      `Port ${port} (the object store, always one above --port) is in use. Stop what uses it, or choose another port: \`npm start -- --port PORT\`.`,
     );
     await new Promise((resolve) => holder.close(resolve));
     const stack = await start(dataDir, { port: port - 1 });

@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { formatTable } from '../cost/tables.ts';
+import { formatTable } from '../cost/command.ts';
 import { cpuMsOfTree } from './processes.ts';
 import { digits, medianOf, medianRatio, orderOfRound } from './statistics.ts';
 

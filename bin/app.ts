@@ -1,5 +1,5 @@
 import { buildApp } from '../lib/app.ts';
-import { StageSettingsError } from '../lib/settings/parse-stage-settings.ts';
+import { StageSettingsError } from '../lib/settings/stages.ts';
 
 try {
   buildApp();

@@ -3,9 +3,14 @@ import { link, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'no
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { parseJson } from '../lambda/domain/json.ts';
-import { readIfThere, unfinishedSuffix } from '../local/system/durable-file.ts';
-import { isRunningElsewhere, notedProcessIn, thisProcess } from '../local/system/running-process.ts';
-import { errorCode } from '../local/system/startup-error.ts';
+import {
+  errorCode,
+  isRunningElsewhere,
+  notedProcessIn,
+  readIfThere,
+  thisProcess,
+  unfinishedSuffix,
+} from '../local/system/durable-file.ts';
 import { CliError } from './errors.ts';
 
 /** The owner of a lock shows so often that it lives. */

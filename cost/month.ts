@@ -3,6 +3,7 @@ import { uploadsToVerify } from '../lambda/domain/verified-uploads.ts';
 import {
   batchIn,
   type Cost,
+  cloudPrices,
   costOf,
   type Operation,
   operations,
@@ -11,7 +12,6 @@ import {
   type StoreName,
   services,
 } from './operations.ts';
-import { cloudPrices } from './prices.ts';
 
 /** What tenants do in a month of 30 days. */
 export interface Workload {

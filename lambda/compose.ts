@@ -61,7 +61,7 @@ import { createPathScan } from './use-cases/scan/path-scan.ts';
  */
 
 /**
- * Settings of the stage as JSON. The bundler puts them in place of these names (lib/functions/stage-json.ts): they change
+ * Settings of the stage as JSON. The bundler puts them in place of these names (lib/functions/functions.ts): they change
  * with the code, at once, and may be longer than an environment. Undefined: the default.
  */
 declare const stageJson: {

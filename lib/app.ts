@@ -1,9 +1,128 @@
-import { App, type AppProps, Tags, Validations } from 'aws-cdk-lib';
+import { App, type AppProps, CfnElement, Stack, type StackProps, Tags, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
-import { LfsQuotaStack } from './lfs-quota-stack.ts';
-import { acknowledgeFindings } from './nag-acknowledgements.ts';
+import type { Construct, IConstruct } from 'constructs';
+import { Api } from './api.ts';
+import { Background, ExportWork, RecountQueue, StoreEvents, WebhookWork } from './background.ts';
+import { AdminToken, Data, ObjectStorage } from './data.ts';
+import { cleanupScopes, exportScopes, objectsBelow } from './functions/function-resources.ts';
+import { functionSpecs } from './functions/function-specs.ts';
+import { Functions } from './functions/functions.ts';
+import { Alarms } from './monitoring/alarms.ts';
+import { Dashboard } from './monitoring/dashboard.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
-import { stageSettings } from './settings/stages.ts';
+import { exportStoreOf, stageSettings } from './settings/stages.ts';
+
+interface LfsQuotaStackProps extends StackProps {
+  readonly settings: StageSettings;
+}
+
+/** Everything of one stage. Construct ids are a contract: renaming one replaces its resources, data included. */
+class LfsQuotaStack extends Stack {
+  readonly storage: ObjectStorage;
+  readonly adminToken: AdminToken;
+  readonly functions: Functions;
+  readonly api: Api;
+
+  constructor(scope: Construct, id: string, { settings, ...props }: LfsQuotaStackProps) {
+    super(scope, id, props);
+    const { keepData, objectStore, restoredTableName, exports } = settings;
+    const data = new Data(this, 'Data', { keepData, restoredTableName });
+    this.storage = new ObjectStorage(this, 'ObjectStorage', {
+      keepData,
+      objectStore,
+      archiveDays: exports.keepDays,
+    });
+    this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
+    const recounts = new RecountQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
+    const webhookWork = new WebhookWork(this, 'WebhookWork');
+    const exportWork = exports.workers > 0 ? new ExportWork(this, 'ExportWork') : undefined;
+    const storeEvents =
+      settings.storeEvents && this.storage.bucket
+        ? new StoreEvents(this, 'StoreEvents', { bucket: this.storage.bucket })
+        : undefined;
+
+    this.functions = new Functions(this, 'Functions', {
+      settings,
+      resources: {
+        table: data.table,
+        storage: this.storage,
+        recountQueue: recounts.queue,
+        webhookQueue: webhookWork.queue,
+        exports: exportWork && {
+          queue: exportWork.queue,
+          store: exportStoreOf(objectStore),
+          settings: exports,
+        },
+        storeEventsQueue: storeEvents?.queue,
+        adminSecretArn: this.adminToken.secretArn,
+        adoptedRepos: settings.adoptedRepos,
+        eventBusArn: settings.warnings.eventBus
+          ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })
+          : undefined,
+        publicUrl: settings.publicUrl,
+      },
+    });
+    const { functions } = this;
+    this.api = new Api(this, 'Api', { settings, functions });
+    new Background(this, 'Background', { settings, functions, queue: recounts.queue });
+    webhookWork.deliverTo(functions);
+    exportWork?.deliverTo(functions, { workers: exports.workers });
+    storeEvents?.deliverTo(functions.get('storeEvents').function);
+
+    const { api } = this;
+    const queues = { recounts, webhookWork, exportWork, storeEvents };
+    const alarms = new Alarms(this, 'Alarms', { settings, functions, ...queues, api });
+    new Dashboard(this, 'Dashboard', { functions, data, ...queues, alarms, api });
+  }
+}
+
+/** Every finding of cdk-nag's AwsSolutions that is accepted, and why. Any other finding fails the synth. */
+function acknowledgeFindings(stack: LfsQuotaStack): void {
+  acknowledge(stack.adminToken, 'SMG4', [
+    'Operators and their tools hold the admin token: an automatic rotation would lock them out.',
+    'docs/operations.md says how to rotate it.',
+  ]);
+  acknowledge(stack.api, 'APIG4', [
+    'The handlers check the credential of every request except health checks. An authorizer of an HTTP API',
+    'cannot send the LFS-Authenticate header that makes git ask for a credential.',
+  ]);
+  const { bucket } = stack.storage;
+  if (bucket === undefined) return;
+  acknowledge(bucket, 'S1', [
+    'Server access logs would record the query strings of presigned URLs, which are credentials until they expire.',
+  ]);
+  const { defaultChild } = bucket.node;
+  if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
+  const bucketId = stack.getLogicalId(defaultChild);
+  for (const [name, handler] of stack.functions.entries()) {
+    const { objects = [], archives = [], putsExportRequests, putsCleanup } = functionSpecs[name];
+    for (const below of new Set(objects.map(objectsBelow))) {
+      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
+        'Keys are {tenant}/{repo}/{oid}, and tenants come and go: no narrower wildcard covers them.',
+      ]);
+    }
+    const scopes = [
+      ...(archives.length > 0 ? [exportScopes.archives] : []),
+      ...(putsExportRequests ? [exportScopes.requests] : []),
+    ];
+    for (const below of scopes) {
+      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
+        'Exports have keys of their own, by tenant and export, and both come and go.',
+      ]);
+    }
+    if (putsCleanup !== undefined)
+      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${cleanupScopes[putsCleanup]}]`, [
+        'Clean-ups have keys of their own, by tenant and watch, and both come and go.',
+      ]);
+  }
+}
+
+function acknowledge(scope: IConstruct, rule: string, reason: readonly string[]): void {
+  Validations.of(scope).acknowledge({
+    id: `AwsSolutions::AwsSolutions-${rule}`,
+    reason: reason.join(' '),
+  });
+}
 
 /**
  * The CDK app. Context `stage` names the stage (default: `dev`), context `settings` a file with its settings.

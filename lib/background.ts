@@ -1,14 +1,61 @@
-import { Duration, Stack } from 'aws-cdk-lib';
+import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { type IRole, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
+import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
+import { type Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
+import {
+  DeduplicationScope,
+  FifoThroughputLimit,
+  type IQueue,
+  Queue,
+  QueueEncryption,
+} from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { functionSpecs } from './functions/function-specs.ts';
 import type { Functions } from './functions/functions.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 
-export interface BackgroundProps {
+/** Every queue is encrypted, requires TLS, and keeps messages as long as SQS allows, so that dead letters can be read. */
+const queueDefaults = {
+  encryption: QueueEncryption.SQS_MANAGED,
+  enforceSSL: true,
+  retentionPeriod: Duration.days(14),
+};
+
+/**
+ * Requests for recounts. The queue is FIFO with the tenant as message group, so two recounts of one tenant never
+ * run at the same time.
+ *
+ * The delay belongs to the queue because FIFO queues accept none per message. The sender's deduplication id carries
+ * a time bucket. Deduplication by content would lose, for five minutes, every trigger that comes after a recount.
+ */
+export class RecountQueue extends Construct {
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+
+  constructor(scope: Construct, id: string, props: { reconcile: StageSettings['reconcile'] }) {
+    super(scope, id);
+    const { timeoutMinutes, delaySeconds, attemptsMax } = props.reconcile;
+    const common = { ...queueDefaults, fifo: true };
+    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', common);
+    this.queue = new Queue(this, 'Queue', {
+      ...common,
+      contentBasedDeduplication: false,
+      // The limit of 300 requests a second then holds for each tenant, not for all of them together.
+      deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
+      fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+      deliveryDelay: Duration.seconds(delaySeconds),
+      // Lambda's recommendation, six times the consumer's timeout: its pollers may hold a message for longer than one run.
+      visibilityTimeout: Duration.minutes(6 * timeoutMinutes),
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: attemptsMax },
+    });
+    new CfnOutput(this, 'QueueUrl', { value: this.queue.queueUrl }).overrideLogicalId('QueueUrl');
+    new CfnOutput(this, 'DlqUrl', { value: this.deadLetterQueue.queueUrl }).overrideLogicalId('DlqUrl');
+  }
+}
+
+interface BackgroundProps {
   readonly settings: StageSettings;
   readonly queue: IQueue;
   readonly functions: Functions;
@@ -48,5 +95,152 @@ export class Background extends Construct {
       }),
       inlinePolicies: { grants: new PolicyDocument({ statements: [invoke] }) },
     }).withoutPolicyUpdates();
+  }
+}
+
+/** How long Lambda gathers events: a burst then makes one run, which looks each tenant up once. */
+const gatherSeconds = 20;
+/** Most events in one run. Each has about 1 kB, and Lambda passes at most 6 MB. */
+const eventsPerRunMax = 500;
+/** Most runs at a time: the minimum of Lambda. More would look up and record the same tenants in parallel. */
+const runsAtOnce = 2;
+/** How many characters of a stack's name are sure to begin the name of its bucket. */
+const sureNameLength = 20;
+
+/**
+ * Notifications of the stack's own bucket, and the queue that brings them to the function storeEvents.
+ *
+ * They are set up by the bucket's own property. The CDK's `addEventNotification` would add a function that may
+ * change the notifications of every bucket.
+ */
+export class StoreEvents extends Construct {
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+
+  constructor(scope: Construct, id: string, { bucket }: { bucket: Bucket }) {
+    super(scope, id);
+    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
+    this.queue = new Queue(this, 'Queue', {
+      ...queueDefaults,
+      // Lambda's recommendation: six times the consumer's timeout, plus the time that it gathers.
+      visibilityTimeout: Duration.seconds(
+        6 * (functionSpecs.storeEvents.timeoutSeconds ?? 0) + gatherSeconds,
+      ),
+      // Twenty times six minutes: outlasts two hours without the table.
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
+    });
+    new CfnOutput(this, 'StoreEventsDlqUrl', {
+      value: this.deadLetterQueue.queueUrl,
+    }).overrideLogicalId('StoreEventsDlqUrl');
+    this.queue.addToResourcePolicy(this.#letBucketsSend());
+    const resource = bucket.node.defaultChild;
+    if (!(resource instanceof CfnBucket)) throw new Error('A bucket is no longer one resource.');
+    resource.notificationConfiguration = {
+      queueConfigurations: ['s3:ObjectCreated:*', 's3:ObjectRemoved:*'].map((event) => ({
+        event,
+        queue: this.queue.queueArn,
+      })),
+    };
+    // S3 sends a test event when notifications are set up, so the queue's policy must exist before.
+    resource.node.addDependency(this.queue);
+  }
+
+  deliverTo(consumer: IFunction): void {
+    new EventSourceMapping(this, 'Source', {
+      target: consumer,
+      eventSourceArn: this.queue.queueArn,
+      batchSize: eventsPerRunMax,
+      maxBatchingWindow: Duration.seconds(gatherSeconds),
+      reportBatchItemFailures: true,
+      maxConcurrency: runsAtOnce,
+    });
+  }
+
+  /**
+   * Lets S3 send, for buckets of this account whose name begins as this stage's do. The whole name is unknown:
+   * CloudFormation chooses it when it creates the bucket, and the bucket needs this policy before.
+   */
+  #letBucketsSend(): PolicyStatement {
+    const { account, partition, stackName } = Stack.of(this);
+    const named = stackName.toLowerCase().slice(0, sureNameLength);
+    return new PolicyStatement({
+      principals: [new ServicePrincipal('s3.amazonaws.com')],
+      actions: ['sqs:SendMessage'],
+      resources: [this.queue.queueArn],
+      conditions: {
+        StringEquals: { 'aws:SourceAccount': account },
+        ArnLike: { 'aws:SourceArn': `arn:${partition}:s3:::${named}*` },
+      },
+    });
+  }
+}
+
+/** A step that was killed comes back so long after the longest run. */
+const spareSeconds = 60;
+
+/** The queue of the steps of exports, in any order, and what brings them to the function exportArchive. */
+export class ExportWork extends Construct {
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
+    this.queue = new Queue(this, 'Queue', {
+      ...queueDefaults,
+      // Not the six times that Lambda recommends: somebody waits for the step, and one that comes twice does no harm.
+      visibilityTimeout: Duration.seconds((functionSpecs.exportArchive.timeoutSeconds ?? 0) + spareSeconds),
+      // Twenty times six minutes: outlasts two hours without store or table.
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
+    });
+    new CfnOutput(this, 'ExportDlqUrl', { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(
+      'ExportDlqUrl',
+    );
+  }
+
+  /** @param options.workers steps at a time. */
+  deliverTo(functions: Functions, { workers }: { workers: number }): void {
+    new EventSourceMapping(this, 'Source', {
+      target: functions.get('exportArchive').function,
+      eventSourceArn: this.queue.queueArn,
+      // A step takes as much memory, and as much of the time, as a run has.
+      batchSize: 1,
+      reportBatchItemFailures: true,
+      maxConcurrency: workers,
+    });
+  }
+}
+
+/** Receivers that are waited for at a time, each for five seconds at most. Lambda runs a queue by two or more. */
+const sendersAtOnce = 2;
+
+/** The queue of what is to be sent to webhooks, in any order, and what brings it to the function sendWebhook. */
+export class WebhookWork extends Construct {
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+
+  constructor(scope: Construct, id: string) {
+    super(scope, id);
+    // What cannot be read, and what nobody could try. What a receiver does not take is given up before.
+    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
+    this.queue = new Queue(this, 'Queue', {
+      ...queueDefaults,
+      visibilityTimeout: Duration.seconds(6 * (functionSpecs.sendWebhook.timeoutSeconds ?? 0)),
+      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
+    });
+    new CfnOutput(this, 'WebhookDlqUrl', { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(
+      'WebhookDlqUrl',
+    );
+  }
+
+  deliverTo(functions: Functions): void {
+    new EventSourceMapping(this, 'Source', {
+      target: functions.get('sendWebhook').function,
+      eventSourceArn: this.queue.queueArn,
+      // One that is slow keeps no other.
+      batchSize: 1,
+      reportBatchItemFailures: true,
+      maxConcurrency: sendersAtOnce,
+    });
   }
 }

@@ -1,3 +1,5 @@
+import { request } from 'node:http';
+import { packConsole } from '../console/build/pack.ts';
 import { createAdopting } from '../lambda/adapters/adopted/adopting.ts';
 import { createHostClient } from '../lambda/adapters/git-hosts/host-client.ts';
 import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
@@ -19,28 +21,78 @@ import { KnownObjects } from '../lambda/domain/known-objects.ts';
 import { KnownPeople } from '../lambda/domain/known-people.ts';
 import { RefusalTally } from '../lambda/domain/refusal-tally.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
-import { isWebhookUrl } from '../lambda/domain/webhook.ts';
+import { isLoopbackHost, isWebhookUrl } from '../lambda/domain/webhook.ts';
+import { create as createConsole } from '../lambda/handlers/console.ts';
+import { create as createExchangeToken } from '../lambda/handlers/exchange-token.ts';
+import { create as createExportArchive } from '../lambda/handlers/export-archive.ts';
+import { create as createGetSubscription } from '../lambda/handlers/get-subscription.ts';
+import { create as createHealth } from '../lambda/handlers/health.ts';
+import { create as createLfsBatch } from '../lambda/handlers/lfs-batch.ts';
+import { create as createLfsLocks } from '../lambda/handlers/lfs-locks.ts';
+import { create as createLfsVerify } from '../lambda/handlers/lfs-verify.ts';
+import { create as createManagement } from '../lambda/handlers/management.ts';
+import { create as createNotFound } from '../lambda/handlers/not-found.ts';
+import { create as createOpenApi } from '../lambda/handlers/openapi.ts';
+import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
+import { create as createRefresh } from '../lambda/handlers/refresh.ts';
+import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
+import type { ConsoleFiles, PackedConsole } from '../lambda/ports/console-files.ts';
 import type { ExportQueue } from '../lambda/ports/export-queue.ts';
 import type { Ids } from '../lambda/ports/ids.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
+import type { UrlSigner } from '../lambda/ports/object-store.ts';
 import type { QueueGauge } from '../lambda/ports/queue-gauges.ts';
-import type { RecountQueue } from '../lambda/ports/recount-queue.ts';
-import type { WebhookQueue } from '../lambda/ports/webhooks.ts';
+import type { RecountQueue, Redelivery } from '../lambda/ports/recount-queue.ts';
+import type { WebhookQueue, WebhookSender } from '../lambda/ports/webhooks.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
 import { createPathScan } from '../lambda/use-cases/scan/path-scan.ts';
-import { exportWorkers } from './background/export-pump.ts';
+import { exportWorkers, type PumpConsumer } from './background/pump.ts';
+import type { QueueConsumer } from './background/recount-pump.ts';
+import type { ScheduledFunction } from './background/schedule.ts';
 import type { Database } from './data/database.ts';
-import { withLoopback } from './loopback-webhooks.ts';
-import { noMetrics } from './no-metrics.ts';
-import { pausingSigner } from './pausing-signer.ts';
+import type { HttpFunctions } from './front.ts';
+import { noMetrics } from './lambda-context.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import type { RunningStore } from './store/start-store.ts';
-import { storesOn } from './table/stores-on.ts';
+import { storesOn } from './table/table.ts';
 import type { Turns } from './turns.ts';
 
-export interface ComposeInput {
+/** For tests and development: receivers on this machine are reached by plain HTTP. All others as they always are. */
+function withLoopback(sender: WebhookSender): WebhookSender {
+  return {
+    post(input) {
+      const { protocol, hostname, port } = new URL(input.url);
+      if (protocol !== 'http:' || !isLoopbackHost(hostname)) return sender.post(input);
+      const plain = createWebhookSender({
+        resolve: async () => [hostname.replace(/^\[|\]$/g, '')],
+        isPublic: () => true,
+        request: (options) => request({ ...options, port: port || 80 }),
+      });
+      return plain.post(input);
+    },
+  };
+}
+
+/** Signatures that are made in one piece: about two milliseconds. */
+const signaturesAtOnce = 128;
+
+/** A signer that pauses between its signatures while it signs many. */
+export function pausingSigner(signer: UrlSigner, turns: Pick<Turns, 'pauseAfter'>): UrlSigner {
+  return {
+    signUpload: async (input) => {
+      await turns.pauseAfter(signaturesAtOnce);
+      return signer.signUpload(input);
+    },
+    signDownload: async (input) => {
+      await turns.pauseAfter(signaturesAtOnce);
+      return signer.signDownload(input);
+    },
+  };
+}
+
+interface ComposeInput {
   readonly database: Pick<Database, 'client' | 'tableName'>;
   readonly store: Pick<RunningStore, 'url' | 'head'> & {
     readonly bucket: string;
@@ -129,4 +181,52 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     archiveClient.destroy();
   };
   return { deps, close };
+}
+
+/** Loopback is fast: what counts is when the page is there. */
+const quality = 4;
+
+/** The console, built from its source when somebody first opens it. */
+function builtConsoleFiles(): ConsoleFiles {
+  let files: PackedConsole | undefined;
+  return {
+    async read() {
+      files ??= packConsole({ quality });
+      return files;
+    },
+  };
+}
+
+/** The functions that are deployed, over the embedded stack's dependencies. */
+interface Functions {
+  readonly http: HttpFunctions;
+  readonly reconcile: QueueConsumer;
+  readonly refresh: ScheduledFunction;
+  readonly exportArchive: PumpConsumer;
+  readonly sendWebhook: PumpConsumer;
+}
+
+/** The queue of this process waits by itself before it delivers again. */
+const redelivery: Redelivery = { delay: async () => undefined };
+
+/** @param webhookRedelivery when what was not taken is sent again. */
+export function createFunctions(deps: Deps, webhookRedelivery: Redelivery = redelivery): Functions {
+  return {
+    http: {
+      console: createConsole({ files: builtConsoleFiles() }),
+      health: createHealth(),
+      openapi: createOpenApi(),
+      lfsBatch: createLfsBatch(deps),
+      lfsVerify: createLfsVerify(deps),
+      lfsLocks: createLfsLocks(deps),
+      getSubscription: createGetSubscription(deps),
+      exchangeToken: createExchangeToken(deps),
+      management: createManagement(deps),
+      notFound: createNotFound(),
+    },
+    reconcile: createReconcile({ ...deps, redelivery }),
+    refresh: createRefresh(deps),
+    exportArchive: createExportArchive({ ...deps, redelivery }),
+    sendWebhook: createSendWebhook({ ...deps, redelivery: webhookRedelivery }),
+  };
 }

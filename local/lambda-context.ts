@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'aws-lambda';
+import type { Metrics } from '../lambda/ports/metrics.ts';
 import type { FunctionName } from '../lambda/routes.ts';
 
 /**
@@ -26,3 +27,10 @@ export function lambdaContext(input: { functionName: FunctionName; timeLimitMs: 
     succeed: legacy,
   };
 }
+
+/** Metrics that go nowhere: for the embedded stack, whose log has the same facts, and for tests. */
+export const noMetrics: Metrics = {
+  increment: () => undefined,
+  measure: () => undefined,
+  flush: () => undefined,
+};

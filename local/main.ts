@@ -1,9 +1,36 @@
-import { readAdoptedRepos } from './adopted-file.ts';
-import { type Flags, readFlags, usage } from './flags.ts';
-import { onNpmGone } from './parent-watch.ts';
+import { readFileSync } from 'node:fs';
 import type { EmbeddedStack } from './start.ts';
-import { StartupError } from './system/startup-error.ts';
-import { createTerminalLog } from './terminal-log.ts';
+import { StartupError } from './system/durable-file.ts';
+import { createTerminalLog, type Flags, readAdoptedRepos, readFlags, usage } from './terminal.ts';
+
+const intervalMs = 500;
+
+/**
+ * Calls back once when npm has ended. `npm start` runs its script through a shell. A signal that ends npm or that
+ * shell does not reach this process, which would keep its ports and its data folder. Without npm nothing is watched,
+ * so a daemon may outlive its parent.
+ */
+function onNpmGone(callback: () => void): void {
+  if (process.env['npm_lifecycle_event'] !== 'start') return;
+  const shell = process.ppid;
+  const npm = parentOf(shell);
+  const timer = setInterval(() => {
+    if (process.ppid === shell && parentOf(shell) === npm) return;
+    clearInterval(timer);
+    callback();
+  }, intervalMs);
+  timer.unref();
+}
+
+/** The parent of another process; undefined if the system does not provide it (other than Linux). */
+function parentOf(pid: number): number | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+  } catch {
+    return undefined;
+  }
+}
 
 // The data folder holds the objects and hashes of the tokens. Other users of the machine must not read new files.
 process.umask(0o077);
@@ -87,10 +114,7 @@ async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> 
     process.exit(1);
   });
   // Imported only here: the SDKs take a second to load, and wrong flags do not need them.
-  const [{ startEmbeddedStack }, { welcomeLines }] = await Promise.all([
-    import('./start.ts'),
-    import('./welcome.ts'),
-  ]);
+  const { startEmbeddedStack, welcomeLines } = await import('./start.ts');
   const adminToken = process.env['LFS_QUOTA_ADMIN_TOKEN'];
   const starting = startEmbeddedStack({
     port,

@@ -1,37 +1,87 @@
 import { resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { systemClock } from '../lambda/adapters/system/clock.ts';
 import { systemIds } from '../lambda/adapters/system/ids.ts';
 import { createInvocationLog } from '../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../lambda/adapters/system/invocations.ts';
 import type { AdoptedRepo } from '../lambda/domain/adopted-repo.ts';
+import { formatBytes } from '../lambda/domain/bytes.ts';
 import type { GitHost } from '../lambda/domain/git-host.ts';
 import { type IdentityIssuer, publicIssuers } from '../lambda/domain/identity-issuer.ts';
 import { defaultSettings, type Settings } from '../lambda/domain/settings.ts';
 import type { Invocations } from '../lambda/ports/invocations.ts';
 import type { Log } from '../lambda/ports/log.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
-import { startExpirySweep } from './background/expiry-sweep.ts';
-import { ExportPump } from './background/export-pump.ts';
+import { defaultQueueTiming, ExportPump, type QueueTiming } from './background/pump.ts';
 import { openKeptMessages, openKeptRecounts } from './background/queue-items.ts';
-import { defaultQueueTiming, type QueueTiming } from './background/queue-message.ts';
 import { RecountPump } from './background/recount-pump.ts';
-import { startSchedule } from './background/schedule.ts';
-import { systemTimers } from './background/timers.ts';
+import { startExpirySweep, startSchedule, systemTimers } from './background/schedule.ts';
 import { WebhookPump } from './background/webhook-pump.ts';
-import { Cleanup } from './cleanup.ts';
-import { composeEmbedded } from './compose.ts';
-import { openDataFolder } from './data/data-folder.ts';
+import { composeEmbedded, createFunctions } from './compose.ts';
+import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
-import { adminTokenOf, storeCredentialsOf } from './data/secrets.ts';
-import { type Demo, ensureDemo } from './demo-tenant.ts';
-import { requireFreeNames } from './free-names.ts';
-import { createFunctions } from './functions.ts';
-import { openAdjacent } from './http/adjacent-ports.ts';
-import type { HttpFunctions } from './http/front.ts';
+import { type Demo, demoLimitBytes, demoTenant, ensureDemo, requireFreeNames } from './demo.ts';
+import { type HttpFront, type HttpFrontOptions, type HttpFunctions, openHttpFront } from './front.ts';
 import { startStore } from './store/start-store.ts';
-import { diskFullAdvice, isDiskFull } from './system/disk-full.ts';
-import { StartupError } from './system/startup-error.ts';
+import { diskFullAdvice, errorCode, isDiskFull, StartupError } from './system/durable-file.ts';
+import { listenError } from './system/loopback-server.ts';
 import { Turns } from './turns.ts';
+
+/** Closing steps, run in the opposite order of their adding. */
+export class Cleanup {
+  readonly #steps: (() => Promise<void> | void)[] = [];
+
+  add(step: () => Promise<void> | void): void {
+    this.#steps.push(step);
+  }
+
+  /** Runs every step, even after one that failed. @throws the first failure. */
+  async run(): Promise<void> {
+    const failures: unknown[] = [];
+    for (let step = this.#steps.pop(); step !== undefined; step = this.#steps.pop()) {
+      try {
+        await step();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+}
+
+/** The store's server. */
+interface Closable {
+  close(): Promise<void>;
+}
+
+/** Attempts to find two free neighbours when any port will do. */
+const triesMax = 50;
+
+/**
+ * Opens the API at a port and the store at the next one. Presigned URLs hold the store's port, so it must not change
+ * from one start to the next. Port 0 stands for any two free neighbours.
+ *
+ * @throws {StartupError} when one of the two ports is in use.
+ */
+async function openAdjacent<S extends Closable>(
+  options: HttpFrontOptions,
+  openStore: (port: number) => Promise<S>,
+): Promise<{ front: HttpFront; store: S }> {
+  for (let tries = 1; ; tries += 1) {
+    const front = await openHttpFront(options);
+    try {
+      return { front, store: await openStore(front.port + 1) };
+    } catch (error) {
+      await front.close(0);
+      const isTaken = errorCode(error) === 'EADDRINUSE' || errorCode(error) === 'ERR_SOCKET_BAD_PORT';
+      if (options.port === 0 && isTaken && tries < triesMax) continue;
+      throw listenError(error, {
+        port: options.port + 1,
+        usedBy: 'the object store, always one above --port',
+      });
+    }
+  }
+}
 
 export interface EmbeddedStackOptions {
   /** Port of the API; the store gets the next one. 0: any two free neighbours. */
@@ -237,4 +287,94 @@ function pending<T>() {
   });
   promise.catch(() => undefined);
   return { promise, resolve, reject };
+}
+
+/** With its whole path: a person pastes the lines in a repository of their own. */
+const commandLine = fileURLToPath(new URL('../bin/lfs-quota.js', import.meta.url));
+
+/**
+ * What `npm start` prints before `ready`: the admin token, and lines that can be pasted into any shell.
+ *
+ * @param options.showsTokens false unless a person reads it: a file or a log must not keep them. It then names the files
+ * that have them.
+ */
+export function welcomeLines(
+  stack: EmbeddedStack,
+  { showsTokens }: { showsTokens: boolean },
+): readonly string[] {
+  const { demo } = stack;
+  const admin = adminLine(stack, showsTokens);
+  const page = `console ${stack.url}/ (sign in with a token)`;
+  if (demo === undefined) return [admin, page, ''];
+  return [
+    admin,
+    page,
+    '',
+    demoLine(demo, showsTokens),
+    '',
+    ...gitLines({ url: stack.url, credentialFile: demo.credentialFile }),
+    '',
+    ...commandLineLines(stack),
+    '',
+  ];
+}
+
+/** A kept tenant can have another limit by now, so only a new one's is shown. */
+function demoLine(demo: Demo, showsTokens: boolean): string {
+  if (demo.kind === 'kept')
+    return `The tenant '${demoTenant}' is ready. Its write token is in ${demo.credentialFile}`;
+  const token = showsTokens ? demo.token : `in ${demo.credentialFile}`;
+  return `The tenant '${demoTenant}' (limit ${formatBytes(demoLimitBytes)}) is ready. Its write token is ${token}`;
+}
+
+function adminLine({ adminToken, adminTokenOrigin, dataPath }: EmbeddedStack, showsTokens: boolean): string {
+  if (adminTokenOrigin === 'given') return 'admin token from LFS_QUOTA_ADMIN_TOKEN';
+  if (!showsTokens) return `admin token in ${dataPath}/admin-token`;
+  return `admin token ${adminToken} (kept in ${dataPath}/admin-token)`;
+}
+
+/**
+ * `lfs.url` is committed and the credential helper is global, so that a fresh clone has both before git-lfs
+ * downloads: a clone without them fails at its checkout.
+ */
+function gitLines({ url, credentialFile }: { url: string; credentialFile: string }): readonly string[] {
+  return [
+    'Once on this machine, so that git finds the token:',
+    '',
+    '  git lfs install',
+    `  git config --global credential.${url}.helper ${helperArgument(credentialFile)}`,
+    '',
+    'In a git repository whose large files are tracked with `git lfs track` (choose a name for my-repo), then push:',
+    '',
+    `  git config -f .lfsconfig lfs.url ${url}/${demoTenant}/my-repo/info/lfs`,
+    '  git add .lfsconfig',
+    `  git commit -m 'Store large files in lfs-quota' .lfsconfig`,
+    '',
+    'Any clone on this machine then has its large files (REPOSITORY is a URL or path):',
+    '',
+    '  git clone REPOSITORY',
+  ];
+}
+
+function commandLineLines({ url, adminTokenOrigin, dataPath }: EmbeddedStack): readonly string[] {
+  const isGiven = adminTokenOrigin === 'given';
+  const where = isGiven ? 'in a second terminal, with LFS_QUOTA_ADMIN_TOKEN set' : 'in a second terminal';
+  const token = isGiven ? '"$LFS_QUOTA_ADMIN_TOKEN"' : `"$(cat ${shellQuoted(`${dataPath}/admin-token`)})"`;
+  return [
+    `To see what is stored, and to create another token, ${where}:`,
+    '',
+    `  export LFS_QUOTA_URL=${url} LFS_QUOTA_TOKEN=${token}`,
+    `  ${shellQuoted(commandLine)} usage ${demoTenant}`,
+    `  ${shellQuoted(commandLine)} token create ${demoTenant} --scope write`,
+  ];
+}
+
+/** Quoted twice: this shell reads the argument, and git hands its value to another shell. */
+function helperArgument(credentialFile: string): string {
+  return shellQuoted(`store --file=${shellQuoted(credentialFile)}`);
+}
+
+/** One word for a POSIX shell, quoted only if it needs to be. */
+export function shellQuoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

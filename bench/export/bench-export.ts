@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { formatNumber, formatTable } from '../../cost/tables.ts';
+import { formatNumber, formatTable } from '../../cost/command.ts';
 import { ArchiveClient } from '../../lambda/adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from '../../lambda/adapters/s3-archive/archive-store.ts';
 import { type ExportStoreKind, exportStoreKinds } from '../../lambda/domain/export/export-settings.ts';

@@ -1,6 +1,6 @@
 import { execFile, execFileSync } from 'node:child_process';
 import { parseArgs, promisify } from 'node:util';
-import { formatNumber, formatTable } from '../../cost/tables.ts';
+import { formatNumber, formatTable } from '../../cost/command.ts';
 import type { ListServerProcess } from '../list-server/process.ts';
 import { bundle, Child } from '../processes.ts';
 import { digits, medianOf, medianRatio, orderOfRound } from '../statistics.ts';

@@ -4,8 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { pause } from '../../lambda/adapters/s3/pause.ts';
 import { parseJson } from '../../lambda/domain/json.ts';
-import { readIfThere, writeDurably } from '../../local/system/durable-file.ts';
-import { errorCode } from '../../local/system/startup-error.ts';
+import { errorCode, readIfThere, writeDurably } from '../../local/system/durable-file.ts';
 import { CliError } from '../errors.ts';
 import { lockFile } from '../file-lock.ts';
 

@@ -8,7 +8,7 @@ import { planExport } from '../../lambda/domain/export/plan-export.ts';
 import { type PlanSettings, quickestSettings } from '../../lambda/domain/export/plan-settings.ts';
 import { segmentsIn } from '../../lambda/domain/export/segments.ts';
 import { s3Limits } from '../../lambda/domain/export/store-limits.ts';
-import { errorCode } from '../../local/system/startup-error.ts';
+import { errorCode } from '../../local/system/durable-file.ts';
 import { CliError } from '../errors.ts';
 import type { ExportState } from './workspace.ts';
 

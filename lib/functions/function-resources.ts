@@ -7,7 +7,7 @@ import { cleanupFolder } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { exportsFolder } from '../../lambda/domain/export/export-keys.ts';
 import type { ExportStoreKind } from '../../lambda/domain/export/export-settings.ts';
 import type { GaugedQueue } from '../../lambda/ports/queue-gauges.ts';
-import type { ObjectStorage } from '../object-storage.ts';
+import type { ObjectStorage } from '../data.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';
 import type { FunctionSpec, ObjectAction, QueueUse } from './function-specs.ts';
 

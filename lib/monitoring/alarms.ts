@@ -14,13 +14,9 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
-import type { ExportWork } from '../export-work.ts';
-import type { Functions } from '../functions/functions.ts';
-import type { HandlerFunction } from '../functions/handler-function.ts';
-import type { RecountQueue } from '../queues.ts';
+import type { ExportWork, RecountQueue, StoreEvents, WebhookWork } from '../background.ts';
+import type { Functions, HandlerFunction } from '../functions/functions.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';
-import type { StoreEvents } from '../store-events.ts';
-import type { WebhookWork } from '../webhook-work.ts';
 import { customMetric } from './custom-metrics.ts';
 
 export interface AlarmsProps {

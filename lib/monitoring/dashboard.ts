@@ -2,21 +2,69 @@ import { CfnMapping, CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import {
   AlarmStatusWidget,
   Dashboard as CloudWatchDashboard,
+  GraphWidget,
   type IMetric,
   type IWidget,
+  MathExpression,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
+import type { MetricName } from '../../lambda/ports/metrics.ts';
 import type { Api } from '../api.ts';
+import type { ExportWork, RecountQueue, StoreEvents } from '../background.ts';
 import type { Data } from '../data.ts';
-import type { ExportWork } from '../export-work.ts';
-import type { Functions } from '../functions/functions.ts';
-import type { HandlerFunction } from '../functions/handler-function.ts';
-import type { RecountQueue } from '../queues.ts';
-import type { StoreEvents } from '../store-events.ts';
+import type { Functions, HandlerFunction } from '../functions/functions.ts';
 import type { Alarms } from './alarms.ts';
-import { graph, usageWidgets } from './widgets.ts';
+import { customMetric } from './custom-metrics.ts';
 
-export interface DashboardProps {
+/** A graph, one third of the dashboard wide. */
+const graph = (title: string, left: readonly IMetric[]): IWidget =>
+  new GraphWidget({ title, left: [...left], width: 8 });
+
+/** Rows of what the functions measure: uploads and reads, how true the usage is, and what scans cost. */
+function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
+  const metric = (statistic: string) => (name: MetricName, label: string) =>
+    customMetric(scope, name, { period, statistic, label });
+  const [sum, maximum] = [metric('Sum'), metric('Maximum')];
+  const hitRate = new MathExpression({
+    label: 'hit rate',
+    expression: '100 * FILL(hits, 0) / (FILL(hits, 0) + FILL(misses, 0))',
+    usingMetrics: { hits: sum('CacheHits', 'hits'), misses: sum('CacheMisses', 'misses') },
+    period,
+  });
+  return [
+    [
+      graph('Uploads', [
+        sum('UploadsAdmitted', 'admitted'),
+        sum('UploadsRefused', 'refused (507)'),
+        sum('BatchesDeferred', 'batches deferred (429)'),
+      ]),
+      graph('Bytes admitted', [sum('BytesAdmitted', 'bytes')]),
+      graph('Usage answered from the table (%)', [hitRate]),
+    ],
+    [
+      graph('Largest correction of a counter (bytes)', [
+        maximum('DriftBytes', 'up or down'),
+        maximum('CounterShortfallBytes', 'up'),
+      ]),
+      graph('Age of the oldest count that was replaced (ms)', [maximum('ReconcileAge', 'age')]),
+      graph('Tenants due, recounts deferred and failed', [
+        sum('TenantsQueued', 'tenants due'),
+        sum('RecountsDeferred', 'recounts deferred'),
+        sum('RecountsFailed', 'recounts failed'),
+        sum('HistoryNotNoted', 'not in the history'),
+      ]),
+    ],
+    [
+      graph('LIST requests of recounts', [sum('ScanRequests', 'requests')]),
+      graph('Scan duration (ms)', [
+        metric('p50')('ScanDuration', 'p50'),
+        metric('p99')('ScanDuration', 'p99'),
+      ]),
+    ],
+  ];
+}
+
+interface DashboardProps {
   readonly api: Api;
   readonly data: Data;
   readonly functions: Functions;

@@ -1,9 +1,192 @@
+import { createHash, randomUUID } from 'node:crypto';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { ExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
+import { urgencyOf } from '../../lambda/domain/recount-policy.ts';
+import type { ExportMessage, ExportQueue } from '../../lambda/ports/export-queue.ts';
+import type { Log } from '../../lambda/ports/log.ts';
 import type { GaugedQueue, QueueGauge } from '../../lambda/ports/queue-gauges.ts';
+import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { lambdaContext } from '../lambda-context.ts';
-import { messageEvent } from './sqs-event.ts';
-import { settledWithin, type Timers } from './timers.ts';
+import { settledWithin, type Timers } from './schedule.ts';
+
+/** A tenant's pending recount: all requests since the last recount began, merged. */
+export interface QueueMessage extends RecountRequest {
+  readonly messageId: string;
+  readonly firstAtMs: number;
+  readonly lastAtMs: number;
+  /** Id of the request that asked for it, for the log. The first one if several were merged. */
+  readonly correlationId: string | undefined;
+  /** Somebody waits for this recount, so it does not wait for more requests. */
+  readonly prompt: boolean;
+  /** Number of deliveries that failed. */
+  readonly failures: number;
+  /** After a failure: earliest time of the next delivery. */
+  readonly notBeforeMs: number;
+}
+
+export interface QueueTiming {
+  /** A recount waits until no request came for this long … */
+  readonly quietMs: number;
+  /** … but at most this long after the first request. */
+  readonly quietMaxMs: number;
+  /** Shortest time between the starts of two recounts of one tenant. */
+  readonly spacingMs: number;
+  /** Delay after the first failure. It doubles with each further failure. */
+  readonly retryMs: number;
+  /** Delay of a recount that failed because the disk is full, which is no failure of its own. */
+  readonly fullDiskRetryMs: number;
+  /** After this many failures a message becomes a dead letter. */
+  readonly failuresMax: number;
+  /** A delivery that takes longer counts as failed. */
+  readonly timeLimitMs: number;
+}
+
+export const defaultQueueTiming: QueueTiming = {
+  quietMs: 10_000,
+  quietMaxMs: 20_000,
+  spacingMs: 10_000,
+  retryMs: 5_000,
+  fullDiskRetryMs: 15_000,
+  failuresMax: 6,
+  timeLimitMs: 15 * 60_000,
+};
+
+/** The message for a request of a tenant without a waiting message. */
+export function newMessage(
+  request: RecountRequest,
+  at: { nowMs: number; messageId: string; correlationId?: string | undefined },
+): QueueMessage {
+  return {
+    tenant: request.tenant,
+    reason: request.reason,
+    full: request.full,
+    messageId: at.messageId,
+    firstAtMs: at.nowMs,
+    lastAtMs: at.nowMs,
+    prompt: urgencyOf(request.reason) === 'decision',
+    failures: 0,
+    notBeforeMs: 0,
+    correlationId: at.correlationId,
+  };
+}
+
+/** Merges two pending recounts: full if either is full, and as urgent as the more urgent one. */
+export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMessage {
+  return {
+    tenant: older.tenant,
+    messageId: older.messageId,
+    correlationId: older.correlationId ?? newer.correlationId,
+    reason: weightOf(older) > weightOf(newer) ? older.reason : newer.reason,
+    full: older.full || newer.full,
+    firstAtMs: older.firstAtMs,
+    lastAtMs: newer.lastAtMs,
+    prompt: older.prompt || newer.prompt,
+    failures: Math.max(older.failures, newer.failures),
+    notBeforeMs: Math.max(older.notBeforeMs, newer.notBeforeMs),
+  };
+}
+
+/** A recount of the schedule is dropped if it is deferred, so a trigger counts for more. */
+function weightOf({ prompt, reason }: QueueMessage): number {
+  if (prompt) return 2;
+  return reason === 'schedule' ? 0 : 1;
+}
+
+/** When to deliver a message. `lastBegunAtMs` is the start of the tenant's last recount. */
+export function dueAtMs(message: QueueMessage, lastBegunAtMs: number, timing: QueueTiming): number {
+  const quietAtMs = Math.min(message.lastAtMs + timing.quietMs, message.firstAtMs + timing.quietMaxMs);
+  return Math.max(
+    message.prompt ? message.firstAtMs : quietAtMs,
+    lastBegunAtMs + timing.spacingMs,
+    message.notBeforeMs,
+  );
+}
+
+/** The message after one more failure. */
+export function afterFailure(message: QueueMessage, nowMs: number, timing: QueueTiming): QueueMessage {
+  const waitMs = timing.retryMs * 2 ** message.failures;
+  return { ...message, failures: message.failures + 1, notBeforeMs: nowMs + waitMs };
+}
+
+/** The message after a failure that is the full disk's: it comes again, however often. */
+export function afterFullDisk(message: QueueMessage, nowMs: number, timing: QueueTiming): QueueMessage {
+  return { ...message, notBeforeMs: nowMs + timing.fullDiskRetryMs };
+}
+
+/** The event that SQS sends for one message of a FIFO queue. The message group is the tenant. */
+export function toSqsEvent(message: QueueMessage): SQSEvent {
+  const { tenant, reason, full, correlationId } = message;
+  const body = JSON.stringify({ tenant, reason, full, correlationId });
+  return {
+    Records: [
+      {
+        messageId: message.messageId,
+        receiptHandle: receiptHandleOf(message),
+        body,
+        attributes: {
+          ApproximateReceiveCount: String(message.failures + 1),
+          SentTimestamp: String(message.firstAtMs),
+          ApproximateFirstReceiveTimestamp: String(message.lastAtMs),
+          SenderId: 'embedded',
+          SequenceNumber: String(message.firstAtMs),
+          MessageGroupId: tenant,
+          MessageDeduplicationId: message.messageId,
+        },
+        messageAttributes: {},
+        md5OfBody: createHash('md5').update(body).digest('hex'),
+        eventSource: 'aws:sqs',
+        eventSourceARN: 'arn:aws:sqs:local:000000000000:reconcile.fifo',
+        awsRegion: 'local',
+      },
+    ],
+  };
+}
+
+/** The event that SQS sends for one message of a queue without order. */
+export function messageEvent(message: {
+  queue: 'export' | 'webhook';
+  messageId: string;
+  body: unknown;
+  /** Deliveries before this one. */
+  failures: number;
+}): SQSEvent {
+  const now = String(Date.now());
+  return {
+    Records: [
+      {
+        messageId: message.messageId,
+        receiptHandle: receiptHandleOf(message),
+        body: JSON.stringify(message.body),
+        attributes: {
+          ApproximateReceiveCount: String(message.failures + 1),
+          SentTimestamp: now,
+          ApproximateFirstReceiveTimestamp: now,
+          SenderId: 'embedded',
+        },
+        messageAttributes: {},
+        md5OfBody: '',
+        eventSource: 'aws:sqs',
+        eventSourceARN: `arn:aws:sqs:local:000000000000:${message.queue}`,
+        awsRegion: 'local',
+      },
+    ],
+  };
+}
+
+/** Each delivery of a message has its own. */
+export function receiptHandleOf({ messageId, failures }: { messageId: string; failures: number }): string {
+  return `${messageId}#${failures + 1}`;
+}
+
+/**
+ * Whether a consumer's answer reports its one message as failed (ReportBatchItemFailures). The identifiers need no
+ * check: with one record, SQS would take an unknown identifier as a failure of the whole batch.
+ */
+export function reportsFailure(result: unknown): boolean {
+  if (typeof result !== 'object' || result === null || !('batchItemFailures' in result)) return false;
+  return Array.isArray(result.batchItemFailures) && result.batchItemFailures.length > 0;
+}
 
 export type PumpConsumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
@@ -14,7 +197,7 @@ export interface Delivery<M> {
   readonly failures: number;
 }
 
-export interface PumpOptions<M> {
+interface PumpOptions<M> {
   readonly timers: Timers;
   readonly queue: 'export' | 'webhook';
   readonly functionName: FunctionName;
@@ -140,5 +323,62 @@ export class Pump<M> {
     const again = { ...failed, failures: failed.failures + 1 };
     if (this.#isClosed) this.#retries.add({ delivery: again, cancel: () => {} });
     else this.addLater(again, delayMs);
+  }
+}
+
+/** Steps that run at a time. */
+export const exportWorkers = 2;
+/** From a step that failed to its next delivery. */
+const retryMs = 3_000;
+const timeLimitMs = 15 * 60_000;
+
+/**
+ * The queue of the steps of exports, in memory, and what delivers them. It needs no file: an export goes on from its
+ * record and from what the store has, so after a start every export that is not done is asked for its next step.
+ */
+export class ExportPump implements ExportQueue {
+  readonly #pump: Pump<ExportMessage>;
+
+  constructor({ timers, log }: { timers: Timers; log: Log }) {
+    this.#pump = new Pump({
+      timers,
+      queue: 'export',
+      functionName: 'exportArchive',
+      timeLimitMs,
+      atOnce: exportWorkers,
+      // As many as the exports under way have steps.
+      waitingMax: Number.MAX_SAFE_INTEGER,
+      idOf: ({ message }) => JSON.stringify(message),
+      retryAfterMs: () => retryMs,
+      onError: ({ message, messageId }, error) =>
+        log.error('export step failed', { ...message, messageId, error }),
+    });
+  }
+
+  get gauge(): QueueGauge {
+    return this.#pump.gaugeAs('exports');
+  }
+
+  async send(messages: readonly ExportMessage[]): Promise<void> {
+    for (const message of messages) this.#pump.add({ message, messageId: randomUUID(), failures: 0 });
+  }
+
+  /**
+   * Begins to deliver, and asks for a step of each export that an earlier process has not finished. No other process has
+   * this data folder, so whoever held a lease has died, and nobody need wait for its end.
+   */
+  async deliverTo(consumer: PumpConsumer, jobs: Pick<ExportJobs, 'listDue' | 'change'>): Promise<void> {
+    for await (const page of jobs.listDue({ nowMs: Number.MAX_SAFE_INTEGER / 2 })) {
+      for (const path of page)
+        await jobs.change(path, (job) => (job.leaseUntilMs > 0 ? { ...job, leaseUntilMs: 0 } : undefined));
+      await this.send(page.map((path) => ({ ...path, step: { kind: 'advance' } })));
+    }
+    // Not before: a step that ran already would lose its lease.
+    this.#pump.deliverTo(consumer);
+  }
+
+  /** Delivers no more. Waits for running steps, at most `graceMs`. */
+  close(graceMs: number): Promise<void> {
+    return this.#pump.close(graceMs);
   }
 }

@@ -3,8 +3,7 @@ import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
 import { isCorrelationId } from '../../lambda/domain/invocation.ts';
 import { isRecountReason } from '../../lambda/domain/recount-policy.ts';
 import type { WebhookMessage } from '../../lambda/ports/webhooks.ts';
-import type { Delivery } from './pump.ts';
-import { newMessage, type QueueMessage } from './queue-message.ts';
+import { type Delivery, newMessage, type QueueMessage } from './pump.ts';
 
 /**
  * What waits in the queues of this process, as items of its table. On AWS there are queues for it: these items are in

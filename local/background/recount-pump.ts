@@ -7,7 +7,6 @@ import type { Log } from '../../lambda/ports/log.ts';
 import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import type { RecountQueue, RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import { lambdaContext } from '../lambda-context.ts';
-import type { KeptRecounts } from './queue-items.ts';
 import {
   afterFailure,
   afterFullDisk,
@@ -17,9 +16,11 @@ import {
   newMessage,
   type QueueMessage,
   type QueueTiming,
-} from './queue-message.ts';
-import { reportsFailure, toSqsEvent } from './sqs-event.ts';
-import { settledWithin, type Timers } from './timers.ts';
+  reportsFailure,
+  toSqsEvent,
+} from './pump.ts';
+import type { KeptRecounts } from './queue-items.ts';
+import { settledWithin, type Timers } from './schedule.ts';
 
 export type QueueConsumer = (event: SQSEvent, context: Context) => Promise<unknown>;
 

@@ -3,10 +3,9 @@ import type { Log } from '../../lambda/ports/log.ts';
 import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import type { Redelivery } from '../../lambda/ports/recount-queue.ts';
 import type { WebhookMessage, WebhookQueue } from '../../lambda/ports/webhooks.ts';
-import { type Delivery, Pump, type PumpConsumer } from './pump.ts';
+import { type Delivery, Pump, type PumpConsumer, receiptHandleOf } from './pump.ts';
 import type { KeptMessages } from './queue-items.ts';
-import { receiptHandleOf } from './sqs-event.ts';
-import type { Timers } from './timers.ts';
+import type { Timers } from './schedule.ts';
 
 /** Receivers that are waited for at a time. */
 const sendersAtOnce = 4;

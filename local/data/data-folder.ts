@@ -1,14 +1,137 @@
-import { chmod, mkdir, readdir, stat } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { chmod, link, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import * as z from 'zod';
 import { parseJson } from '../../lambda/domain/json.ts';
-import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
-import { readIfThere, syncFolder, unfinishedSuffix, writeDurably } from '../system/durable-file.ts';
-import { errorCode, StartupError } from '../system/startup-error.ts';
-import { lockFolder } from './folder-lock.ts';
+import type { Ids } from '../../lambda/ports/ids.ts';
+import type { StoreCredentials } from '../store/signed-request.ts';
+import {
+  diskFullAdvice,
+  errorCode,
+  isDiskFull,
+  isRunningElsewhere,
+  type NotedProcess,
+  notedProcessIn,
+  readIfThere,
+  StartupError,
+  syncFolder,
+  thisProcess,
+  unfinishedSuffix,
+  writeDurably,
+} from '../system/durable-file.ts';
 import { adoptConverted, convert, removeOlder, tableFolder } from './older-folder.ts';
 
+/** Folders that this process holds. The pid in a lock file cannot show that: an earlier process may have had it. */
+const heldHere = new Set<string>();
+
+/**
+ * Locks the data folder for this process. A stale lock, whose owner was killed, is replaced. Two processes that
+ * replace the same stale lock at the same time may both succeed, and so may two containers, which don't see each other's
+ * processes. The database's own lock, which the kernel keeps, then stops the second one before it changes anything.
+ *
+ * Waits up to `waitMs` for an owner that is stopping, as at a restart.
+ *
+ * @returns a function that unlocks the folder.
+ * @throws {StartupError} when another process holds it.
+ */
+export async function lockFolder(folder: string, waitMs = 3_000): Promise<() => Promise<void>> {
+  const path = join(folder, 'lock');
+  const giveUpAtMs = performance.now() + waitMs;
+  for (let holder = await holderOf(path); holder !== undefined; holder = await holderOf(path)) {
+    if (performance.now() >= giveUpAtMs) throw inUse(folder, holder);
+    await delay(100);
+  }
+  await rm(path, { force: true });
+  await claim(path, folder);
+  heldHere.add(path);
+  return async () => {
+    heldHere.delete(path);
+    if ((await readOwner(path))?.pid === process.pid) await rm(path, { force: true });
+  };
+}
+
+/** The pid of the live process that holds a lock. */
+async function holderOf(path: string): Promise<number | undefined> {
+  if (heldHere.has(path)) return process.pid;
+  const owner = await readOwner(path);
+  return owner && isRunningElsewhere(owner) ? owner.pid : undefined;
+}
+
+/** Creates the lock file with its content in one step: a link fails if the name exists. */
+async function claim(path: string, folder: string): Promise<void> {
+  const besidePath = `${path}.${randomUUID()}`;
+  await writeFile(besidePath, JSON.stringify(thisProcess()), { mode: 0o600 });
+  try {
+    await link(besidePath, path);
+  } catch (error) {
+    if (errorCode(error) !== 'EEXIST') throw error;
+    throw inUse(folder, (await readOwner(path))?.pid);
+  } finally {
+    await rm(besidePath, { force: true });
+  }
+}
+
+async function readOwner(path: string): Promise<NotedProcess | undefined> {
+  return notedProcessIn(parseJson((await readIfThere(path)) ?? ''));
+}
+
+function inUse(folder: string, pid: number | undefined): StartupError {
+  const by = pid === undefined ? 'another process' : `process ${pid}`;
+  return new StartupError(
+    `The data folder ${folder} is in use by ${by}. Stop that one first, or choose another folder: \`npm start -- --data DIR\`.`,
+  );
+}
+
+const credentialsSchema = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
+
+/** Shortest admin token that is accepted from the environment, so that it cannot be guessed. */
+const adminTokenLengthMin = 16;
+
+/**
+ * The admin token: the given one, or one that is created once and kept in a file that only this user can read.
+ *
+ * @throws {StartupError} when the given one is too short, or has characters that no header may have.
+ */
+export async function adminTokenOf(
+  input: { folder: string; given: string | undefined },
+  ids: Ids,
+): Promise<{ token: string; origin: 'given' | 'kept' | 'created' }> {
+  const { folder, given } = input;
+  if (given !== undefined && given !== '') {
+    if (given.length < adminTokenLengthMin || !/^[\x21-\x7e]+$/.test(given)) {
+      throw new StartupError(
+        `LFS_QUOTA_ADMIN_TOKEN must have at least ${adminTokenLengthMin} visible ASCII characters and no spaces. ` +
+          'Set another one, or unset it and let `npm start` create one.',
+      );
+    }
+    return { token: given, origin: 'given' };
+  }
+  const file = join(folder, 'admin-token');
+  const kept = (await readIfThere(file))?.trim();
+  if (kept !== undefined && kept.length >= adminTokenLengthMin) return { token: kept, origin: 'kept' };
+  const token = `lfsq_${ids.random(40)}`;
+  await writeDurably(file, `${token}\n`);
+  return { token, origin: 'created' };
+}
+
+/** The credentials of the store. They are created once, so that presigned URLs stay valid after a restart. */
+export async function storeCredentialsOf(folder: string, ids: Ids): Promise<StoreCredentials> {
+  const file = join(folder, 'store-credentials.json');
+  const kept = readCredentials(await readIfThere(file));
+  if (kept !== undefined) return kept;
+  const credentials = { accessKeyId: `LFSQ${ids.random(16).toUpperCase()}`, secretAccessKey: ids.random(40) };
+  await writeDurably(file, `${JSON.stringify(credentials)}\n`);
+  return credentials;
+}
+
+function readCredentials(text: string | undefined): StoreCredentials | undefined {
+  const parsed = credentialsSchema.safeParse(parseJson(text ?? ''));
+  return parsed.success ? parsed.data : undefined;
+}
+
 /** The folder of `--data`, and the paths below it. */
-export interface DataFolder {
+interface DataFolder {
   /** Absolute. */
   readonly path: string;
   readonly databasePath: string;

@@ -1,14 +1,48 @@
-import { stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { randomBytes } from 'node:crypto';
+import { open, rm, stat } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
 import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
-import { explainFullDisk } from '../explain-full-disk.ts';
-import { diskFullAdvice, isDiskFull } from '../system/disk-full.ts';
-import { syncFolder } from '../system/durable-file.ts';
-import { errorCode, StartupError } from '../system/startup-error.ts';
+import { StorageFullError } from '../../lambda/ports/storage-full.ts';
+import { diskFullAdvice, errorCode, isDiskFull, StartupError, syncFolder } from '../system/durable-file.ts';
 import { LevelStore, type LevelStoreOptions } from '../table/level-store.ts';
 import { LocalTable, type TableLimits } from '../table/table.ts';
-import { probeSpace } from './space-probe.ts';
+
+/** The error itself, or one that tells the client of a request that the disk is full. */
+function explainFullDisk(error: unknown): unknown {
+  if (!isDiskFull(error)) return error;
+  const text =
+    'The disk of this server is full, or beyond the quota of its user. Free some space on it, then try again. ' +
+    'What is stored is safe.';
+  return new StorageFullError(text, { cause: error });
+}
+
+/** LevelDB writes its log of up to 4 MiB anew, at most twice, before it is open. */
+const probeBytes = 16 * 1024 ** 2;
+
+const chunkBytes = 1024 ** 2;
+
+/**
+ * Writes some MiB to a folder and removes them. What the file system says of its free space would leave out quotas.
+ *
+ * @throws the error of the file system, ENOSPC for example.
+ */
+async function probeSpace(folder: string): Promise<void> {
+  const path = join(folder, 'space-probe');
+  // No zeros: some file systems store those in no space.
+  const chunk = randomBytes(chunkBytes);
+  try {
+    const file = await open(path, 'w', 0o600);
+    try {
+      for (let written = 0; written < probeBytes; written += chunkBytes) await file.writeFile(chunk);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  } finally {
+    await rm(path, { force: true });
+  }
+}
 
 export interface Database {
   /** Its requests reach the table in this process directly. Nobody else can send any. */

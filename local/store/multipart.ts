@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { compareKeys } from '../../lambda/domain/key-order.ts';
-import { receiveBody, receiveXml, uploadBytesMax } from './bodies.ts';
+import type { Extent, MultipartRecord, ObjectRecord, PartPlace, UploadPlace } from './files.ts';
 import { pageEntriesMax, readCount, readEncoding } from './listing.ts';
-import type { MultipartRecord, PartPlace, UploadPlace } from './multipart-files.ts';
-import type { Extent, ObjectRecord } from './object-files.ts';
 import { checkTag, noSuchKey, type Operation, type OperationInput } from './objects.ts';
 import { element, notImplemented, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
-import { decode, type StoreRequest } from './signed-request.ts';
+import { decode, receiveBody, receiveXml, type StoreRequest, uploadBytesMax } from './signed-request.ts';
 
 /** Largest number of a part, and so of parts. */
 const partNumberMax = 10_000;

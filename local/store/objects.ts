@@ -1,3 +1,6 @@
+import type { MultipartFiles, ObjectFiles, ObjectRecord } from './files.ts';
+import { listObjects } from './listing.ts';
+import { element, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
 import {
   checksumHeader,
   type Incoming,
@@ -7,11 +10,7 @@ import {
   tooLateError,
   type UploadTime,
   uploadDeadlineMs,
-} from './bodies.ts';
-import { listObjects } from './listing.ts';
-import type { MultipartFiles } from './multipart-files.ts';
-import type { ObjectFiles, ObjectRecord } from './object-files.ts';
-import { element, readItems, S3Error, type StoreReply, xmlReply } from './protocol.ts';
+} from './signed-request.ts';
 
 export interface OperationInput extends Incoming {
   readonly files: ObjectFiles;

@@ -2,13 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import path from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { isDiskFull } from '../system/disk-full.ts';
-import { syncFolder } from '../system/durable-file.ts';
+import { isDiskFull, syncFolder } from '../system/durable-file.ts';
 import { closeServer, limitConnections, listenOnLoopback } from '../system/loopback-server.ts';
-import type { UploadTime } from './bodies.ts';
+import { MultipartFiles, ObjectFiles } from './files.ts';
 import { multipartOperations } from './multipart.ts';
-import { MultipartFiles } from './multipart-files.ts';
-import { ObjectFiles } from './object-files.ts';
 import { type Operation, type OperationInput, objectOperations } from './objects.ts';
 import { element, notImplemented, S3Error, type StoreReply, xmlReply } from './protocol.ts';
 import {
@@ -16,6 +13,7 @@ import {
   readStoreRequest,
   type StoreCredentials,
   type StoreRequest,
+  type UploadTime,
 } from './signed-request.ts';
 
 export interface StoreOptions {

@@ -1,6 +1,6 @@
 import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
 import type { Server, Socket } from 'node:net';
-import { errorCode, StartupError } from './startup-error.ts';
+import { errorCode, StartupError } from './durable-file.ts';
 
 /**
  * Listens on loopback.

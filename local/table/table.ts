@@ -1,4 +1,6 @@
 import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
+import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
+import * as stores from '../../lambda/adapters/dynamodb/stores.ts';
 import { byDueIndex, expiryAttribute, keyNames } from '../../lambda/adapters/dynamodb/table.ts';
 import type { Operations, TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import {
@@ -342,3 +344,11 @@ const invalid = (message: string) => refusal('ValidationException', message);
 const invalidly = (message: string): never => {
   throw invalid(message);
 };
+
+type Stores = { readonly [Name in keyof typeof stores]: ReturnType<(typeof stores)[Name]> };
+
+/** Every store, on one table. */
+export function storesOn(table: Table): Stores {
+  const made = Object.entries(stores).map(([name, create]) => [name, create(table)]);
+  return Object.fromEntries(made) as Stores;
+}

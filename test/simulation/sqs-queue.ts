@@ -32,7 +32,7 @@ const limitMs = 5 * minute;
 const visibilityMs = 6 * limitMs;
 
 /**
- * SQS FIFO as it is deployed (`lib/queues.ts`): every message is delayed. Ids are remembered for five minutes, also of
+ * SQS FIFO as it is deployed (`lib/background.ts`): every message is delayed. Ids are remembered for five minutes, also of
  * messages that are done with. A tenant's messages are delivered one at a time, in their order. One that failed is
  * hidden for a while, one whose function died for the visibility timeout; both keep back those behind them. After
  * `attemptsMax` deliveries it is a dead letter.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/settings/stages.ts';
 import { grantsOf } from './grants-of.ts';
 import { templateOf } from './stack-template.ts';
 

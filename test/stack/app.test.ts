@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { afterAll, describe, expect, it } from 'vitest';
 import { buildApp } from '../../lib/app.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
-import { stageSettings } from '../../lib/settings/stages.ts';
+import { parseStageSettings, StageSettingsError, stageSettings } from '../../lib/settings/stages.ts';
 import { deployed } from './deployed-stack.ts';
 import { templateOf, testContext } from './stack-template.ts';
 

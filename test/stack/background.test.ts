@@ -2,7 +2,7 @@ import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { metricUnits } from '../../lambda/ports/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
-import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/stages.ts';
 import { templateOf } from './stack-template.ts';
 
 const background = ['reconcile', 'scanShard', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type StoreProfile, unknownFacts } from '../../cli/doctor/profile.ts';
-import { exportStoreOf } from '../../lib/settings/export-store.ts';
-import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import { exportStoreOf, parseStageSettings } from '../../lib/settings/stages.ts';
 import { templateOf } from './stack-template.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-profiles-'));

@@ -3,7 +3,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
-import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/stages.ts';
 import { templateOf } from './stack-template.ts';
 
 interface FunctionProperties {

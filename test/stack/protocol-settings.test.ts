@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { functionSpecs } from '../../lib/functions/function-specs.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
 import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/settings/stages.ts';
 
 describe('the settings of the protocol', () => {
   it('are by default those of the product', () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { stageSettingsSchema } from '../../lib/settings/parse-stage-settings.ts';
+import { stageSettingsSchema } from '../../lib/settings/stages.ts';
 
 /** The parts of a setting's JSON schema that the page shows. */
 interface Shape {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import { addStack } from '../../lib/app.ts';
-import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/stages.ts';
 
 /** The context from cdk.json, as the CDK's command line reads it, without bundling: templates do not need it. */
 export function testContext(): Record<string, unknown> {

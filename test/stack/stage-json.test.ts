@@ -11,10 +11,9 @@ import { issuersFromJson } from '../../lambda/domain/issuers-json.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { settingsFromJson } from '../../lambda/domain/settings-json.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
-import { HandlerFunction } from '../../lib/functions/handler-function.ts';
-import { stageJson } from '../../lib/functions/stage-json.ts';
-import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import { HandlerFunction, stageJson } from '../../lib/functions/functions.ts';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/stages.ts';
 
 const gitea = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' } as const;
 const gitLab = {

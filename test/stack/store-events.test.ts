@@ -1,6 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/stages.ts';
 import { templateOf } from './stack-template.ts';
 
 const queueArn = { 'Fn::GetAtt': [Match.stringLikeRegexp('^StoreEventsQueue'), 'Arn'] };

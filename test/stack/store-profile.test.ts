@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { type StoreProfile, unknownFacts } from '../../cli/doctor/profile.ts';
-import { stageJson } from '../../lib/functions/stage-json.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
+import { stageJson } from '../../lib/functions/functions.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/settings/stages.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-profiles-'));
 afterAll(() => rmSync(folder, { recursive: true }));

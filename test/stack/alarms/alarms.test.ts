@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { functionSpecs } from '../../../lib/functions/function-specs.ts';
-import { parseStageSettings } from '../../../lib/settings/parse-stage-settings.ts';
+import { parseStageSettings } from '../../../lib/settings/stages.ts';
 import { templateOf } from '../stack-template.ts';
 import { type AlarmProperties, alarmsOf, firstRinging, metricOf, ringsSurely } from './alarm-evaluation.ts';
 import { attemptsMax, faultBegins, MetricStreams, start, timeLimitMinutes } from './metric-streams.ts';

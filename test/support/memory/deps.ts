@@ -17,8 +17,8 @@ import type { RecountQueue, RecountRequest } from '../../../lambda/ports/recount
 import type { WebhookMessage, WebhookQueue } from '../../../lambda/ports/webhooks.ts';
 import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
-import { noMetrics } from '../../../local/no-metrics.ts';
-import { storesOn } from '../../../local/table/stores-on.ts';
+import { noMetrics } from '../../../local/lambda-context.ts';
+import { storesOn } from '../../../local/table/table.ts';
 import { Random } from '../random.ts';
 import { MemoryArchiveStore } from './archive-store.ts';
 import { MemoryObjectStore } from './object-store.ts';

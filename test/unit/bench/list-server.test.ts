@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { KeySet, objectsIn } from '../../../bench/list-server/keys.ts';
-import { ListServer } from '../../../bench/list-server/server.ts';
+import { KeySet, ListServer, objectsIn } from '../../../bench/list-server/server.ts';
 import { BucketClient } from '../../../lambda/adapters/s3/client.ts';
 import { ScanListing } from '../../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../../lambda/adapters/system/clock.ts';

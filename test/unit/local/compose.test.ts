@@ -6,7 +6,8 @@ import { systemClock } from '../../../lambda/adapters/system/clock.ts';
 import { systemIds } from '../../../lambda/adapters/system/ids.ts';
 import { createInvocations } from '../../../lambda/adapters/system/invocations.ts';
 import { defaultSettings } from '../../../lambda/domain/settings.ts';
-import { composeEmbedded } from '../../../local/compose.ts';
+import type { SignUploadInput } from '../../../lambda/ports/object-store.ts';
+import { composeEmbedded, pausingSigner } from '../../../local/compose.ts';
 import { listenOnLoopback } from '../../../local/system/loopback-server.ts';
 import { Turns } from '../../../local/turns.ts';
 import { recordingLog } from '../../support/recording-log.ts';
@@ -53,4 +54,31 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
   closers.push(close, () => server.close());
   await deps.store.delete(['acme/art/oid'], { deadlineMs: Date.now() + 60_000 });
   expect(requests).toBe(1);
+});
+
+const download = { key: 'acme/art/a', signedAtMs: 1, lifetimeMs: 2 };
+const upload: SignUploadInput = { ...download, oid: 'a', sizeBytes: 3 };
+
+it('signs as the signer does, each time after its turn', async () => {
+  const calls: unknown[] = [];
+  const signer = pausingSigner(
+    {
+      signUpload: async (input) => {
+        calls.push(input);
+        return { href: 'up', header: {} };
+      },
+      signDownload: async (input) => {
+        calls.push(input);
+        return { href: 'down', header: {} };
+      },
+    },
+    {
+      pauseAfter: async (pieces) => {
+        calls.push(pieces);
+      },
+    },
+  );
+  expect(await signer.signUpload(upload)).toEqual({ href: 'up', header: {} });
+  expect(await signer.signDownload(download)).toEqual({ href: 'down', header: {} });
+  expect(calls).toEqual([128, upload, 128, download]);
 });

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { withMetrics } from '../../../../lambda/runtime/with-metrics.ts';
-import { noMetrics } from '../../../../local/no-metrics.ts';
+import { noMetrics } from '../../../../local/lambda-context.ts';
 
 it.each(['returns', 'throws'])('what an invocation measured is sent once its handler %s', async (which) => {
   const steps: string[] = [];

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../../../lambda/ports/clock.ts';
-import type { Timers } from '../../../../local/background/timers.ts';
+import type { Timers } from '../../../../local/background/schedule.ts';
 
 /** A clock and its timers, advanced by the test. */
 export class FakeTime implements Timers {

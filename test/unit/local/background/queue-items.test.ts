@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { newMessage, type QueueMessage } from '../../../../local/background/pump.ts';
 import {
   openKeptMessages,
   openKeptRecounts,
   queuePartitions,
 } from '../../../../local/background/queue-items.ts';
-import { newMessage, type QueueMessage } from '../../../../local/background/queue-message.ts';
 import { memoryTable } from '../../../support/memory/table.ts';
 
 const recount = (tenant: string, more: Partial<QueueMessage> = {}): QueueMessage => ({

@@ -3,12 +3,8 @@ import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
+import { defaultQueueTiming, newMessage, type QueueMessage } from '../../../../local/background/pump.ts';
 import type { KeptRecounts } from '../../../../local/background/queue-items.ts';
-import {
-  defaultQueueTiming,
-  newMessage,
-  type QueueMessage,
-} from '../../../../local/background/queue-message.ts';
 import { RecountPump } from '../../../../local/background/recount-pump.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';

@@ -4,10 +4,13 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { systemIds } from '../../../../lambda/adapters/system/ids.ts';
-import { openDataFolder } from '../../../../local/data/data-folder.ts';
-import { lockFolder } from '../../../../local/data/folder-lock.ts';
-import { adminTokenOf, storeCredentialsOf } from '../../../../local/data/secrets.ts';
-import { StartupError } from '../../../../local/system/startup-error.ts';
+import {
+  adminTokenOf,
+  lockFolder,
+  openDataFolder,
+  storeCredentialsOf,
+} from '../../../../local/data/data-folder.ts';
+import { StartupError } from '../../../../local/system/durable-file.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { openDatabase } from '../../../../local/data/database.ts';
-import { StartupError } from '../../../../local/system/startup-error.ts';
+import { StartupError } from '../../../../local/system/durable-file.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();

@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ObjectUpload } from '../../../../local/store/object-files.ts';
+import { ObjectUpload } from '../../../../local/store/files.ts';
 import { startStore } from '../../../../local/store/start-store.ts';
 import { crc32Base64, md5Hex } from '../../../support/body-digests.ts';
 import { sendRaw } from '../../../support/raw-request.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { cloudPrices, r2Prices, s3Prices } from '../../../../../cost/prices.ts';
+import { cloudPrices, r2Prices, s3Prices } from '../../../../../cost/operations.ts';
 import {
   exportSettingsFor,
   exportStoreKinds,
@@ -7,7 +7,7 @@ import {
 } from '../../../../../lambda/domain/export/export-settings.ts';
 import { checkSettings } from '../../../../../lambda/domain/export/plan-settings.ts';
 import { functionSpecs } from '../../../../../lib/functions/function-specs.ts';
-import { parseStageSettings } from '../../../../../lib/settings/parse-stage-settings.ts';
+import { parseStageSettings } from '../../../../../lib/settings/stages.ts';
 
 const settings = (kind: (typeof exportStoreKinds)[number]) => exportSettingsFor(kind, { workers: 4 });
 

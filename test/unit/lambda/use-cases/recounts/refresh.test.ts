@@ -4,7 +4,7 @@ import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
 import { refresh } from '../../../../../lambda/use-cases/recounts/refresh.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
-import { noMetrics } from '../../../../../local/no-metrics.ts';
+import { noMetrics } from '../../../../../local/lambda-context.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 

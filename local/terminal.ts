@@ -1,4 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { redact } from '../lambda/adapters/system/redact.ts';
+import { adoptedReposFromJson } from '../lambda/domain/adopted-json.ts';
+import type { AdoptedRepo } from '../lambda/domain/adopted-repo.ts';
 import {
   type GitHost,
   gitHostIdPattern,
@@ -7,7 +11,71 @@ import {
   isGitHostUrl,
 } from '../lambda/domain/git-host.ts';
 import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/domain/identity-issuer.ts';
+import type { Invocation } from '../lambda/domain/invocation.ts';
 import type { Settings } from '../lambda/domain/settings.ts';
+import type { Log } from '../lambda/ports/log.ts';
+import { StartupError } from './system/durable-file.ts';
+
+interface TerminalLogOptions {
+  /** `text` for people, `json` for machines. Both have one line for each entry. */
+  readonly format: 'text' | 'json';
+  readonly write: (line: string) => void;
+  readonly now: () => Date;
+}
+
+type Level = 'info' | 'warn' | 'error';
+
+/** The embedded stack's log. */
+export function createTerminalLog(options: TerminalLogOptions): Log {
+  const log = (level: Level, message: string, fields: Record<string, unknown> = {}) => {
+    const time = options.now().toISOString();
+    const entry = options.format === 'json' ? jsonLine : textLine;
+    options.write(entry({ level, time, message, fields: redact(fields) }));
+  };
+  return {
+    info: (message, fields) => log('info', message, fields),
+    warn: (message, fields) => log('warn', message, fields),
+    error: (message, fields) => log('error', message, fields),
+  };
+}
+
+interface Entry {
+  readonly level: Level;
+  readonly time: string;
+  readonly message: string;
+  readonly fields: Record<string, unknown>;
+}
+
+function jsonLine({ level, time, message, fields }: Entry): string {
+  return `${JSON.stringify({ level, time, message, ...fields })}\n`;
+}
+
+/** Refers to Lambda's own log lines, which do not exist here. */
+const functionRequestId = 'functionRequestId' satisfies keyof Invocation;
+
+/** `05:00:00 warn message key=value …`. The level `info` is left out. */
+function textLine({ level, time, message, fields }: Entry): string {
+  const pairs = Object.entries(fields)
+    .filter(([key]) => key !== functionRequestId)
+    .map(([key, value]) => `${key}=${plain(value)}`);
+  return `${[time.slice(11, 19), ...(level === 'info' ? [] : [level]), message, ...pairs].join(' ')}\n`;
+}
+
+/** Simple text as it is, anything else as JSON, so that no value can break the line or control the terminal. */
+function plain(value: unknown): string {
+  if (typeof value === 'string' && /^[\w.:/@+-]+$/.test(value)) return value;
+  return JSON.stringify(value) ?? 'undefined';
+}
+
+/** @throws {StartupError} that says what is wrong with the file. */
+export function readAdoptedRepos(path: string): readonly AdoptedRepo[] {
+  try {
+    return adoptedReposFromJson(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new StartupError(`--adopt ${path} cannot be used: ${what}`, { cause });
+  }
+}
 
 export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--git-host ID,KIND,URL]
                     [--adopt FILE] [--gc-watch MINUTES] [--loopback-webhooks]

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createTenant } from '../lambda/use-cases/access/create-tenant.ts';
 import { createToken } from '../lambda/use-cases/access/create-token.ts';
 import type { Deps } from '../lambda/use-cases/deps.ts';
-import { readIfThere, writeDurably } from './system/durable-file.ts';
+import { readIfThere, StartupError, writeDurably } from './system/durable-file.ts';
 
 export const demoTenant = 'demo';
 export const demoLimitBytes = 1024 ** 3;
@@ -39,4 +39,34 @@ export async function ensureDemo(
   url.password = token;
   await writeDurably(credentialFile, `${url.href.replace(/\/$/, '')}\n`);
   return { kind: 'created', token, credentialFile };
+}
+
+const pageSize = 1_000;
+
+/**
+ * A tenant that was there before the setting may have a name that now leads into an adopted path. Every request about it
+ * would fail.
+ *
+ * @throws {StartupError}
+ */
+export async function requireFreeNames(
+  { ledger, adoptedRepos }: Pick<Deps, 'ledger' | 'adoptedRepos'>,
+  { createsDemo }: { createsDemo: boolean },
+): Promise<void> {
+  if (adoptedRepos.all.length === 0) return;
+  if (createsDemo) requireFree(adoptedRepos, demoTenant);
+  for (let after: string | undefined; ; ) {
+    const tenants = await ledger.listTenants({ pageSize, ...(after !== undefined && { after }) });
+    for (const { tenant } of tenants) requireFree(adoptedRepos, tenant);
+    if (tenants.length < pageSize) return;
+    after = tenants.at(-1)?.tenant;
+  }
+}
+
+function requireFree(adoptedRepos: Deps['adoptedRepos'], tenant: string): void {
+  if (adoptedRepos.isReserved(tenant))
+    throw new StartupError(
+      `A path that is to be adopted begins with ${tenant}/, and ${tenant} is a tenant here. Its keys would lie among ` +
+        'those of another server. Move them to another path first.',
+    );
 }

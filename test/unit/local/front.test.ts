@@ -3,11 +3,11 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
-import type { HttpFunction } from '../../../../lambda/routes.ts';
-import { type HttpFront, type HttpFunctions, openHttpFront } from '../../../../local/http/front.ts';
-import { Turns } from '../../../../local/turns.ts';
-import { recordingLog } from '../../../support/recording-log.ts';
+import { systemClock } from '../../../lambda/adapters/system/clock.ts';
+import type { HttpFunction } from '../../../lambda/routes.ts';
+import { type HttpFront, type HttpFunctions, openHttpFront } from '../../../local/front.ts';
+import { Turns } from '../../../local/turns.ts';
+import { recordingLog } from '../../support/recording-log.ts';
 
 type Answer = (event: APIGatewayProxyEventV2, context: Context) => Promise<unknown>;
 

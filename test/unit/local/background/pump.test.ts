@@ -2,12 +2,31 @@ import type { SQSEvent } from 'aws-lambda';
 import { expect, it } from 'vitest';
 import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
 import type { ExportMessage } from '../../../../lambda/ports/export-queue.ts';
-import { ExportPump } from '../../../../local/background/export-pump.ts';
-import type { PumpConsumer } from '../../../../local/background/pump.ts';
+import {
+  ExportPump,
+  mergeMessages,
+  newMessage,
+  type PumpConsumer,
+} from '../../../../local/background/pump.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { MemoryExportJobs } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
+
+const message = (reason: 'verify' | 'schedule' | 'refusal') =>
+  newMessage({ tenant: 'acme', reason, full: false }, { nowMs: 1, messageId: reason });
+
+// A recount of the schedule is dropped when it is deferred: a trigger must not become one of those.
+it.each([
+  ['verify', 'schedule', 'verify'],
+  ['schedule', 'verify', 'verify'],
+  ['refusal', 'schedule', 'refusal'],
+  ['refusal', 'verify', 'refusal'],
+  ['verify', 'refusal', 'refusal'],
+  ['schedule', 'schedule', 'schedule'],
+] as const)('%s and then %s are one message for %s', (older, newer, reason) => {
+  expect(mergeMessages(message(older), message(newer)).reason).toBe(reason);
+});
 
 const step = (unit: number): ExportMessage => ({
   tenant: 'acme',

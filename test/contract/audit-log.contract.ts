@@ -1,6 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { AuditLog } from '../../lambda/adapters/dynamodb/audit-log.ts';
 import { type AuditEntry, auditFields, auditIdOf } from '../../lambda/domain/audit.ts';
+import { onceOpen } from '../support/once-open.ts';
+import { walk } from '../support/walk.ts';
 import { tenantName } from './ledger-context.ts';
 
 const beganMs = Date.UTC(2026, 10, 21, 12);
@@ -8,10 +10,7 @@ const everMs = { fromMs: 0, untilMs: beganMs * 2 };
 
 export function auditLogContract(open: () => Promise<AuditLog>): void {
   describe('the audit', () => {
-    let audit: AuditLog;
-    beforeAll(async () => {
-      audit = await open();
-    });
+    const audit = onceOpen(open);
     const entry = (tenant: string, requestId: string, more: Partial<AuditEntry> = {}): AuditEntry => ({
       tenant,
       atMs: beganMs,
@@ -27,21 +26,13 @@ export function auditLogContract(open: () => Promise<AuditLog>): void {
       ...more,
     });
     const all = async (tenant: string, more: Partial<Parameters<AuditLog['list']>[0]> = {}) => {
-      const found: AuditEntry[] = [];
-      let before: string | undefined;
-      do {
-        const page: Awaited<ReturnType<AuditLog['list']>> = await audit.list({
-          tenant,
-          ...everMs,
-          pageSize: 2,
-          ...more,
-          ...(before !== undefined && { before }),
-        });
-        expect(page.entries.length).toBeLessThanOrEqual(more.pageSize ?? 2);
-        found.push(...page.entries);
-        before = page.next ?? undefined;
-      } while (before !== undefined);
-      return found;
+      const input = { tenant, ...everMs, pageSize: 2, ...more };
+      const pages = await walk(async (before: string | undefined) => {
+        const { entries, next } = await audit.list({ ...input, ...(before !== undefined && { before }) });
+        return [entries, next];
+      });
+      for (const page of pages) expect(page.length).toBeLessThanOrEqual(input.pageSize);
+      return pages.flat();
     };
 
     it('has the newest first, each tenant’s own, by pages of any size', async () => {
@@ -62,19 +53,14 @@ export function auditLogContract(open: () => Promise<AuditLog>): void {
     it('goes on after a place that no entry has', async () => {
       const tenant = tenantName();
       for (const requestId of ['a', 'c']) await audit.begin(entry(tenant, requestId));
-      const laterThan = async (requestId: string) =>
-        (
-          await audit.list({
-            tenant,
-            ...everMs,
-            pageSize: 5,
-            before: auditIdOf({ atMs: beganMs, requestId }),
-          })
-        ).entries;
-      expect((await laterThan('b')).map(({ requestId }) => requestId)).toEqual(['a']);
-      expect(await laterThan('0')).toEqual([]);
-      expect((await audit.list({ tenant, ...everMs, pageSize: 5, before: '' })).entries).toEqual([]);
-      expect((await audit.list({ tenant, ...everMs, pageSize: 5, before: 'x' })).entries).toHaveLength(2);
+      const idsBefore = async (before: string) =>
+        (await audit.list({ tenant, ...everMs, pageSize: 5, before })).entries.map(
+          ({ requestId }) => requestId,
+        );
+      expect(await idsBefore(auditIdOf({ atMs: beganMs, requestId: 'b' }))).toEqual(['a']);
+      expect(await idsBefore(auditIdOf({ atMs: beganMs, requestId: '0' }))).toEqual([]);
+      expect(await idsBefore('')).toEqual([]);
+      expect(await idsBefore('x')).toEqual(['c', 'a']);
     });
 
     it('has what came of an action, whatever was written again or late', async () => {

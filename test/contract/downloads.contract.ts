@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { beforeAll, describe, expect, it } from 'vitest';
-import type { DownloadDay, DownloadPlace, Downloads } from '../../lambda/adapters/dynamodb/downloads.ts';
+import { describe, expect, it } from 'vitest';
+import type { DownloadPlace, Downloads } from '../../lambda/adapters/dynamodb/downloads.ts';
+import { onceOpen } from '../support/once-open.ts';
+import { walk } from '../support/walk.ts';
 import { tenantName } from './ledger-context.ts';
 
 const novemberMs = Date.UTC(2026, 10, 21, 12);
@@ -8,10 +10,7 @@ const dayMs = 86_400_000;
 
 export function downloadsContract(open: () => Promise<Downloads>): void {
   describe('downloads', () => {
-    let downloads: Downloads;
-    beforeAll(async () => {
-      downloads = await open();
-    });
+    const downloads = onceOpen(open);
     const offer = (
       tenant: string,
       bytes: number,
@@ -40,21 +39,12 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
     const month = (tenant: string, name = '2026-11') => downloads.month({ tenant, month: name });
     const all = async (tenant: string, range: { from?: string; to?: string; pageSize?: number } = {}) => {
       const { from = '2026-01-01', to = '2026-12-31', pageSize = 2 } = range;
-      const found: DownloadDay[] = [];
-      let after: DownloadPlace | null = null;
-      do {
-        const page: Awaited<ReturnType<Downloads['days']>> = await downloads.days({
-          tenant,
-          from,
-          to,
-          pageSize,
-          ...(after !== null && { after }),
-        });
-        expect(page.days.length).toBeLessThanOrEqual(pageSize);
-        found.push(...page.days);
-        after = page.next;
-      } while (after !== null);
-      return found;
+      const pages = await walk(async (after: DownloadPlace | undefined) => {
+        const page = await downloads.days({ tenant, from, to, pageSize, ...(after && { after }) });
+        return [page.days, page.next];
+      });
+      for (const page of pages) expect(page.length).toBeLessThanOrEqual(pageSize);
+      return pages.flat();
     };
 
     it('are summed by month, and by day, repo and token', async () => {
@@ -67,19 +57,12 @@ export function downloadsContract(open: () => Promise<Downloads>): void {
       await meter(tenantName(), 7);
       expect(await month(tenant)).toEqual({ bytes: 50, objects: 5 });
       expect(await month(tenant, '2026-12')).toEqual({ bytes: 5, objects: 1 });
-      const row = (day: string, repo: string, tokenId: string, bytes: number, objects: number) => ({
-        day,
-        repo,
-        tokenId,
-        bytes,
-        objects,
-      });
       const rows = [
-        row('2026-11-21', 'film', 't1', 10, 1),
-        row('2026-11-21', 'game', 't1', 20, 2),
-        row('2026-11-21', 'game', 't2', 10, 1),
-        row('2026-11-22', 'game', 't1', 10, 1),
-        row('2026-12-21', 'game', 't1', 5, 1),
+        { day: '2026-11-21', repo: 'film', tokenId: 't1', bytes: 10, objects: 1 },
+        { day: '2026-11-21', repo: 'game', tokenId: 't1', bytes: 20, objects: 2 },
+        { day: '2026-11-21', repo: 'game', tokenId: 't2', bytes: 10, objects: 1 },
+        { day: '2026-11-22', repo: 'game', tokenId: 't1', bytes: 10, objects: 1 },
+        { day: '2026-12-21', repo: 'game', tokenId: 't1', bytes: 5, objects: 1 },
       ];
       for (const pageSize of [1, 2, 5, 100]) expect(await all(tenant, { pageSize })).toEqual(rows);
       expect(await all(tenant, { from: '2026-11-22', to: '2026-11-22' })).toEqual(rows.slice(3, 4));

@@ -1,14 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import type { ExchangeRule } from '../../lambda/domain/exchange-rule.ts';
+import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function exchangeRulesContract(open: () => Promise<ExchangeRules>): void {
   describe('exchange rules', () => {
-    let rules: ExchangeRules;
-    beforeAll(async () => {
-      rules = await open();
-    });
+    const rules = onceOpen(open);
     const rule = (tenant: string, id: string, more: Partial<ExchangeRule> = {}): ExchangeRule => ({
       id,
       tenant,

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import {
   type ExportJob,
@@ -7,6 +7,8 @@ import {
   withUnitDone,
 } from '../../lambda/domain/export/export-job.ts';
 import { wholeTenant as request } from '../support/export-request.ts';
+import { onceOpen } from '../support/once-open.ts';
+import { walk } from '../support/walk.ts';
 import { tenantName } from './ledger-context.ts';
 
 const nowMs = 1_800_000_000_000;
@@ -15,10 +17,7 @@ const limitMs = 1000;
 /** What every {@link ExportJobs} must do. */
 export function exportJobsContract(open: () => Promise<ExportJobs>): void {
   describe('records of exports', () => {
-    let jobs: ExportJobs;
-    beforeAll(async () => {
-      jobs = await open();
-    });
+    const jobs = onceOpen(open);
     const job = (tenant: string, exportId: string, more: Partial<ExportJob> = {}): ExportJob => ({
       ...newExportJob({ tenant, exportId, request, nowMs, limitMs }),
       ...more,
@@ -229,20 +228,11 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
         const ids = ['a1', 'a2', 'a3', 'a4', 'a5'];
         for (const id of ['a3', 'a1', 'a5', 'a2', 'a4']) await create(tenant, id);
         await create(`${tenant}x`, 'a6');
-        const pagesOf = async (pageSize: number) => {
-          const pages: string[][] = [];
-          let cursor: string | null = null;
-          do {
-            const page: Awaited<ReturnType<ExportJobs['list']>> = await jobs.list({
-              tenant,
-              pageSize,
-              ...(cursor !== null && { cursor }),
-            });
-            pages.push(page.jobs.map(({ exportId }) => exportId));
-            cursor = page.nextCursor;
-          } while (cursor !== null);
-          return pages;
-        };
+        const pagesOf = (pageSize: number) =>
+          walk(async (cursor: string | undefined) => {
+            const page = await jobs.list({ tenant, pageSize, ...(cursor !== undefined && { cursor }) });
+            return [page.jobs.map(({ exportId }) => exportId), page.nextCursor];
+          });
         expect(await pagesOf(2)).toEqual([['a5', 'a4'], ['a3', 'a2'], ['a1']]);
         expect(await pagesOf(5)).toEqual([[...ids].reverse()]);
         expect(await pagesOf(1)).toEqual([['a5'], ['a4'], ['a3'], ['a2'], ['a1']]);

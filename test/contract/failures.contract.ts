@@ -1,14 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Failures } from '../../lambda/adapters/dynamodb/failures.ts';
 import { type Failure, keptFailuresMax } from '../../lambda/domain/failure.ts';
+import { onceOpen } from '../support/once-open.ts';
 
 /** It has one list for all tenants: nothing else may note failures in the same table. */
 export function failuresContract(open: () => Promise<Failures>): void {
   describe('failures', () => {
-    let failures: Failures;
-    beforeAll(async () => {
-      failures = await open();
-    });
+    const failures = onceOpen(open);
     const failure = (tenant: string, atMs: number, more: Partial<Failure> = {}): Failure => ({
       kind: 'recount',
       tenant,

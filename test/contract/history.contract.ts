@@ -1,6 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { History } from '../../lambda/adapters/dynamodb/history.ts';
 import { type LastRefusal, lastRefusalsMax } from '../../lambda/domain/history.ts';
+import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 
 const noonMs = Date.UTC(2026, 10, 21, 12);
@@ -17,10 +18,7 @@ const dayMs = 86_400_000;
 
 export function historyContract(open: () => Promise<History>): void {
   describe('the history', () => {
-    let history: History;
-    beforeAll(async () => {
-      history = await open();
-    });
+    const history = onceOpen(open);
     const note = (
       tenant: string,
       epoch: number,

@@ -1,13 +1,11 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { KeptGrants } from '../../lambda/adapters/dynamodb/kept-grants.ts';
+import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function keptGrantsContract(open: () => Promise<KeptGrants>): void {
   describe('what git hosts have said', () => {
-    let grants: KeptGrants;
-    beforeAll(async () => {
-      grants = await open();
-    });
+    const grants = onceOpen(open);
     const grant = (access: 'read' | 'write') => ({ person: { id: 'github:1234', login: 'ada' }, access });
 
     it('is kept, and what holds longer is not replaced', async () => {

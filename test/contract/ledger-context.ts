@@ -1,4 +1,4 @@
-import { beforeAll, expect } from 'vitest';
+import { expect } from 'vitest';
 import { createDynamoDbLedger, type Input } from '../../lambda/adapters/dynamodb/ledger.ts';
 import type { TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
@@ -8,6 +8,7 @@ import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-s
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 import { allPages } from '../../lambda/use-cases/all-pages.ts';
 import { newTenant, reservation, tenantCommit } from '../support/ledger-records.ts';
+import { onceOpen } from '../support/once-open.ts';
 import { unlimitedRepo } from '../support/tenant-record.ts';
 
 /** A table that is opened once its tests run. */
@@ -22,29 +23,12 @@ export const counted = (storedBytes: number) => ({ storedBytes, objectCount: 1, 
 
 /** The ledger for one part of the contract, opened once before its tests, and what its tests do with it. */
 export function ledgerContext(open: OpenTable) {
-  const create = (table: Table) => ({
-    ledger: createDynamoDbLedger(table),
-    tokens: createDynamoDbTokenStore(table),
-    requestKeys: createDynamoDbRequestKeys(table),
-  });
-  let opened: ReturnType<typeof create> | undefined;
-  beforeAll(async () => {
-    opened = create(await open());
-  });
-  /** A part of what will be open, for tests that are registered before. */
-  const part = <Name extends keyof NonNullable<typeof opened>>(name: Name) =>
-    new Proxy({} as ReturnType<typeof create>[Name], {
-      get: (_, method) => {
-        if (!opened) throw new Error('The ledger is open only while tests run: call this in a test.');
-        return Reflect.get(opened[name], method);
-      },
-    });
-  const ledger = part('ledger');
+  const ledger = onceOpen(async () => createDynamoDbLedger(await open()));
 
   return {
     ledger,
-    tokens: part('tokens'),
-    requestKeys: part('requestKeys'),
+    tokens: onceOpen(async () => createDynamoDbTokenStore(await open())),
+    requestKeys: onceOpen(async () => createDynamoDbRequestKeys(await open())),
 
     /** Creates a tenant. By default it has a limit of 100 bytes, and was counted as empty. */
     create: async (more: Partial<NewTenant> = {}) => {

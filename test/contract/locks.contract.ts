@@ -1,6 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Locks } from '../../lambda/adapters/dynamodb/locks.ts';
 import { type FileLock, lockHashOf, lockSliceOf, locksPerSliceMax } from '../../lambda/domain/lock.ts';
+import { onceOpen } from '../support/once-open.ts';
+import { walk } from '../support/walk.ts';
 import { tenantName } from './ledger-context.ts';
 
 const ada = { ownerId: 'user:ada', ownerName: 'ada' };
@@ -16,10 +18,7 @@ function lockOf(path: string, owner = ada): FileLock {
 /** What every {@link Locks} must do. */
 export function locksContract(open: () => Promise<Locks>): void {
   describe('file locks', () => {
-    let locks: Locks;
-    beforeAll(async () => {
-      locks = await open();
-    });
+    const locks = onceOpen(open);
     const newRepo = () => ({ tenant: tenantName(), repo: 'game' });
     const take = async (at: { tenant: string; repo: string }, lock: FileLock) => {
       expect(await locks.take({ ...at, lock })).toEqual({ kind: 'taken' });
@@ -85,25 +84,17 @@ export function locksContract(open: () => Promise<Locks>): void {
       expect((await all(at)).locks).toEqual([]);
     });
 
-    it('are released once by their id, and are free again', async () => {
-      const at = newRepo();
-      const lock = await take(at, lockOf('a.bin'));
-      expect(await locks.release({ ...at, lockId: lock.id, ownerId: ada.ownerId })).toEqual({
-        kind: 'released',
-        lock,
-      });
-      expect(await locks.release({ ...at, lockId: lock.id })).toEqual({ kind: 'absent' });
-      await take(at, lockOf('a.bin', bob));
-    });
-
-    it('are released by an id once, if 50 try at the same time', async () => {
+    it('are released once by their id, even if 50 try at the same time, and are free again', async () => {
       const at = newRepo();
       const lock = await take(at, lockOf('a.bin'));
       const outcomes = await Promise.all(
         Array.from({ length: 50 }, () => locks.release({ ...at, lockId: lock.id, ownerId: ada.ownerId })),
       );
-      expect(outcomes.filter(({ kind }) => kind === 'released')).toHaveLength(1);
+      const released = outcomes.filter(({ kind }) => kind === 'released');
+      expect(released).toEqual([{ kind: 'released', lock }]);
       expect(outcomes.filter(({ kind }) => kind === 'absent')).toHaveLength(49);
+      expect(await locks.release({ ...at, lockId: lock.id })).toEqual({ kind: 'absent' });
+      await take(at, lockOf('a.bin', bob));
     });
 
     it('are not released by the id of an earlier one', async () => {
@@ -144,21 +135,13 @@ export function locksContract(open: () => Promise<Locks>): void {
         [[bob.ownerId, 'user:nobody'], sorted.filter(({ ownerName }) => ownerName === 'bob')],
         [['user:nobody'], []],
       ] as const) {
-        const found: FileLock[] = [];
-        let after: string | null = null;
-        do {
-          const page = await locks.listPage({
-            ...at,
-            pageSize: 2,
-            ...(after !== null && { after }),
-            ...(ownerIds && { ownerIds }),
-          });
-          expect(page.locks.length).toBeLessThanOrEqual(2);
-          found.push(...page.locks);
-          after = page.next;
-          expect(found.length, 'pages that do not end').toBeLessThan(20);
-        } while (after !== null);
-        expect(found).toEqual(wanted);
+        const pages = await walk(async (after: string | undefined) => {
+          const from = after !== undefined && { after };
+          const page = await locks.listPage({ ...at, pageSize: 2, ...from, ...(ownerIds && { ownerIds }) });
+          return [page.locks, page.next];
+        });
+        for (const page of pages) expect(page.length).toBeLessThanOrEqual(2);
+        expect(pages.flat()).toEqual(wanted);
       }
       expect(await locks.listPage({ ...at, pageSize: 9 })).toMatchObject({ next: null });
       expect(await locks.listPage({ ...at, pageSize: 3, ownerIds: ['user:bob'] })).toMatchObject({
@@ -175,21 +158,19 @@ export function locksContract(open: () => Promise<Locks>): void {
       const stranger = newRepo();
       await take(stranger, lockOf('a'));
 
-      expect(await locks.releaseSome({ ...at, ownerIds: ['user:bob'], locksMax: 3 })).toEqual({
-        count: 3,
-        hasMore: true,
-      });
-      expect(await locks.releaseSome({ ...at, ownerIds: ['user:bob'], locksMax: 3 })).toEqual({
-        count: 2,
-        hasMore: false,
-      });
+      const release = async (input: Parameters<Locks['releaseSome']>[0]) => {
+        const { count, hasMore } = await locks.releaseSome(input);
+        return [count, hasMore];
+      };
+      const ofBob = { ...at, ownerIds: ['user:bob'], locksMax: 3 };
+      expect([await release(ofBob), await release(ofBob)]).toEqual([
+        [3, true],
+        [2, false],
+      ]);
       expect((await all(at)).locks.map(({ ownerName }) => ownerName)).toEqual(Array(15).fill('ada'));
-      expect(await locks.releaseSome({ ...at, locksMax: 14 })).toEqual({ count: 14, hasMore: true });
+      expect(await release({ ...at, locksMax: 14 })).toEqual([14, true]);
       expect((await all(other)).locks).toHaveLength(3);
-      expect(await locks.releaseSome({ tenant: at.tenant, locksMax: 4 })).toEqual({
-        count: 4,
-        hasMore: false,
-      });
+      expect(await release({ tenant: at.tenant, locksMax: 4 })).toEqual([4, false]);
       expect((await all(at)).locks).toEqual([]);
       expect((await all(other)).locks).toEqual([]);
       expect((await all(stranger)).locks).toHaveLength(1);

@@ -1,14 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { MappedRepos } from '../../lambda/adapters/dynamodb/mapped-repos.ts';
 import type { MappedRepo } from '../../lambda/domain/git-host.ts';
+import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
+import { marksContract } from './marks.contract.ts';
 
 export function mappedReposContract(open: () => Promise<MappedRepos>): void {
   describe('mapped repos', () => {
-    let repos: MappedRepos;
-    beforeAll(async () => {
-      repos = await open();
-    });
+    const repos = onceOpen(open);
     const mapped = (repo: string, more: Partial<MappedRepo> = {}): MappedRepo => ({
       repo,
       host: 'github',
@@ -18,37 +17,10 @@ export function mappedReposContract(open: () => Promise<MappedRepos>): void {
       ...more,
     });
 
-    it('are none until they are made so, each tenant’s own', async () => {
-      const [tenant, other] = [tenantName(), tenantName()];
-      expect(await repos.find({ tenant, repo: 'game' })).toBeUndefined();
-      expect(await repos.list(tenant)).toEqual([]);
-      await repos.put({ tenant, mark: mapped('game') });
-      await repos.put({ tenant, mark: mapped('Art.v2', { host: 'gitlab', name: 'a/b/c', hostedId: '7' }) });
-      await repos.put({ tenant: other, mark: mapped('film') });
-      expect(await repos.find({ tenant, repo: 'game' })).toEqual(mapped('game'));
-      expect(await repos.find({ tenant, repo: 'gam' })).toBeUndefined();
-      expect(await repos.find({ tenant: other, repo: 'game' })).toBeUndefined();
-      expect(await repos.list(tenant)).toEqual([
-        mapped('Art.v2', { host: 'gitlab', name: 'a/b/c', hostedId: '7' }),
-        mapped('game'),
-      ]);
-    });
-
-    it('can be changed, ended, and mapped again', async () => {
-      const tenant = tenantName();
-      const path = { tenant, repo: 'game' };
-      expect(await repos.end({ ...path, atMs: 1 })).toBeUndefined();
-      await repos.put({ tenant, mark: mapped('game') });
-      await repos.put({ tenant, mark: mapped('game', { name: 'acme/other', sinceMs: 2 }) });
-      expect(await repos.find(path)).toEqual(mapped('game', { name: 'acme/other', sinceMs: 2 }));
-      expect(await repos.end({ ...path, atMs: 3 })).toEqual(
-        mapped('game', { name: 'acme/other', sinceMs: 2 }),
-      );
-      expect(await repos.end({ ...path, atMs: 4 })).toBeUndefined();
-      expect(await repos.find(path)).toBeUndefined();
-      expect(await repos.list(tenant)).toEqual([]);
-      await repos.put({ tenant, mark: mapped('game', { sinceMs: 5 }) });
-      expect(await repos.find(path)).toEqual(mapped('game', { sinceMs: 5 }));
+    marksContract(repos, {
+      first: mapped('game'),
+      other: mapped('Art.v2', { host: 'gitlab', name: 'a/b/c', hostedId: '7' }),
+      changed: mapped('game', { name: 'acme/other', sinceMs: 2 }),
     });
 
     it('learn their number once, and none of another mapping', async () => {

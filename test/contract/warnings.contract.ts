@@ -1,14 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { pendingWarningsMax, type Warnings } from '../../lambda/adapters/dynamodb/warnings.ts';
 import type { WarningLevel } from '../../lambda/domain/warning.ts';
+import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function warningsContract(open: () => Promise<Warnings>): void {
   describe('warnings', () => {
-    let warnings: Warnings;
-    beforeAll(async () => {
-      warnings = await open();
-    });
+    const warnings = onceOpen(open);
     const figures = { atMs: 1_800_000_000_123, storedBytes: 85, limitBytes: 100 };
     const levelWarning = (previousLevel: WarningLevel, level: WarningLevel) =>
       ({ kind: 'level', ...figures, level, previousLevel }) as const;

@@ -1,14 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Webhooks } from '../../lambda/adapters/dynamodb/webhooks.ts';
 import type { Webhook, WebhookAttempt } from '../../lambda/domain/webhook.ts';
+import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 
 export function webhooksContract(open: () => Promise<Webhooks>): void {
   describe('webhooks', () => {
-    let webhooks: Webhooks;
-    beforeAll(async () => {
-      webhooks = await open();
-    });
+    const webhooks = onceOpen(open);
     const webhook: Webhook = {
       url: 'https://hooks.example.com/a',
       secret: 'whsec_a',

@@ -1,5 +1,8 @@
-import type { Deletion } from '../../../lambda/domain/deletion.ts';
+import { type Deletion, newDeletion } from '../../../lambda/domain/deletion.ts';
+
+import type { Reservation } from '../../../lambda/domain/reservation.ts';
 import { defaultSettings, type Settings } from '../../../lambda/domain/settings.ts';
+import type { RepoRecord } from '../../../lambda/domain/tenant.ts';
 import { type ObjectStore, StoreUnavailableError } from '../../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../../lambda/ports/recount-queue.ts';
 import { createTenant } from '../../../lambda/use-cases/access/create-tenant.ts';
@@ -104,6 +107,54 @@ export class MemoryStack {
       objects: new Map(Object.entries(objects)),
     });
     return outcome.kind === 'answered' ? outcome.verdicts : outcome.kind;
+  }
+
+  /** Puts objects into the bucket that a batch asked for before. */
+  async upload(repo: string, objects: Readonly<Record<string, number>>): Promise<void> {
+    await this.push(repo, objects);
+    this.put(Object.fromEntries(Object.entries(objects).map(([oid, bytes]) => [`${repo}/${oid}`, bytes])));
+  }
+
+  /** What a batch is told of each object, in the order of its request, or of all of them. */
+  async kinds(repo: string, objects: Readonly<Record<string, number>>): Promise<string> {
+    const verdicts = await this.push(repo, objects);
+    if (typeof verdicts === 'string') return verdicts;
+    return Object.keys(objects)
+      .map((oid) => verdicts.get(oid)?.kind ?? 'nothing')
+      .join(' ');
+  }
+
+  get reservations(): readonly Reservation[] {
+    return this.ledger.inspect(tenant).reservations;
+  }
+
+  repo(name: string): Promise<RepoRecord | undefined> {
+    return this.ledger.readRepo({ tenant, repo: name });
+  }
+
+  /** Marks objects of the repo `app`: name → bytes. They are to be deleted now. */
+  async mark(
+    objects: Readonly<Record<string, number>>,
+    more: Partial<Parameters<typeof newDeletion>[0]> = {},
+  ): Promise<Deletion> {
+    const named = new Map(Object.entries(objects));
+    const deletion = newDeletion({ id: 'd', repo: 'app', objects: named, dueAtMs: this.nowMs, ...more });
+    await this.ledger.putDeletion({ tenant, deletion });
+    return deletion;
+  }
+
+  /** Begins a deletion as a run does that has a minute. @returns it as it is then. */
+  async claim(before: Deletion, deadlineMs = this.nowMs + minute): Promise<Deletion> {
+    const claim = await this.ledger.claimDeletion({ tenant, before, deadlineMs });
+    if (claim.kind !== 'claimed') throw new Error('The deletion is not as it was read.');
+    return claim.deletion;
+  }
+
+  /** The first deletion of the tenant. */
+  async deletion(): Promise<Deletion> {
+    const [first] = await this.deletions();
+    if (!first) throw new Error('There is no deletion.');
+    return first;
   }
 
   deletions(): Promise<Deletion[]> {

@@ -54,7 +54,7 @@ describe('the repos of a closed tenant', () => {
     await close();
     await world.ledger.openRepo({ tenant, repo: 'app', closedAtMs });
     await close();
-    expect(await world.ledger.readRepo({ tenant, repo: 'app' })).toMatchObject({ closedAtMs });
+    expect(await world.repo('app')).toMatchObject({ closedAtMs });
   });
 
   it('are closed several at a time, within the time that there is, and the others by the next run', async () => {

@@ -1,25 +1,32 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
-const oid = oidOf(1);
+const [oid, two, three] = [oidOf(1), oidOf(2), oidOf(3)];
 const hour = 60 * minute;
+const repo = 'game';
+const path = { tenant, repo };
+
+let world: MemoryStack;
+const mark = (more: { oid?: string; dryRun?: boolean } = {}) =>
+  markObject(world.deps, { ...path, oid, dryRun: false, ...more });
+const start = async (deleteGraceMs = hour) => {
+  world = new MemoryStack({ deleteGraceMs });
+  world.put({ [`game/${oid}`]: 10, [`game/${two}`]: 20, [`art/${oid}`]: 10 });
+  await world.create(100);
+};
+const later = async (durationMs: number) => {
+  world.nowMs += durationMs;
+  await world.consume();
+};
+const hasIt = async () => (await world.keys()).includes(`game/${oid}`);
+
+beforeEach(() => start());
 
 describe('an object that is marked for deletion', () => {
-  let world: MemoryStack;
-  const mark = (more: { oid?: string; dryRun?: boolean } = {}) =>
-    markObject(world.deps, { tenant, repo: 'game', oid, dryRun: false, ...more });
-
-  beforeEach(async () => {
-    world = new MemoryStack();
-    world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20, [`art/${oid}`]: 10 });
-    await world.create(100);
-  });
-
   it('must be stored', async () => {
-    expect(await mark({ oid: oidOf(3) })).toBeUndefined();
+    expect(await mark({ oid: three })).toBeUndefined();
     expect(await world.deletions()).toEqual([]);
   });
 
@@ -31,100 +38,82 @@ describe('an object that is marked for deletion', () => {
   });
 
   it('was not deleted by a clean-up that had deleted it before it was pushed again', async () => {
-    const [again, other] = [oidOf(1), oidOf(2)];
-    const gone = () => world.ledger.goneOf({ tenant, repo: 'game', oids: [again, other] });
-    await world.ledger.noteGone({ tenant, repo: 'game', oids: [again, other], atMs: 7 });
+    const oids = [oid, two];
+    const gone = () => world.ledger.goneOf({ ...path, oids });
+    await world.ledger.noteGone({ ...path, oids, atMs: 7 });
     await mark({ dryRun: true });
     expect(await gone()).toHaveProperty('size', 2);
     const forget = vi.spyOn(world.ledger, 'forgetGone');
     await mark();
-    expect(await gone()).toEqual(new Map([[other, 7]]));
+    expect(await gone()).toEqual(new Map([[two, 7]]));
     // No write for what no clean-up had deleted.
     await mark();
     expect(forget).toHaveBeenCalledTimes(1);
   });
 
-  it('waits for a live reservation that claims it, if that lives longer than the grace time', async () => {
-    world = new MemoryStack({ deleteGraceMs: 30 * minute });
-    await world.create();
-    await world.push('game', { [oid]: 10 });
-    world.put({ [`game/${oid}`]: 10 });
-    const deadMs = world.nowMs + 36 * minute + 10_001;
-    world.nowMs += minute;
-    await world.push('game', { [oidOf(2)]: 20 });
-    expect(await mark()).toEqual({ objectCount: 1, bytes: 10, dueAtMs: deadMs, waitsFor: 'uploads' });
+  const lifeMs = 36 * minute + 10_001;
+  it.each([
+    [
+      'waits for a live reservation that claims it, if that lives longer than the grace time',
+      lifeMs - 1,
+      'uploads',
+    ],
+    ['waits for nothing if the reservation is dead at the very end of the grace time', lifeMs, null],
+  ])('%s', async (_, graceMs, waitsFor) => {
+    await start(graceMs);
+    await world.upload(repo, { [three]: 10 });
+    const plan = { objectCount: 1, bytes: 10, dueAtMs: world.nowMs + lifeMs, waitsFor };
+    expect(await mark({ oid: three })).toEqual(plan);
+    // One that claims something else changes nothing, and neither does the time.
+    await world.push(repo, { [oidOf(4)]: 20 });
     world.nowMs += 10 * minute;
-    expect(await mark()).toMatchObject({ dueAtMs: deadMs, waitsFor: 'uploads' });
+    expect(await mark({ oid: three })).toEqual(plan);
   });
 
-  it('waits for nothing if the reservation is dead at the very end of the grace time', async () => {
-    const lifeMs = 36 * minute + 10_001;
-    for (const [deleteGraceMs, waitsFor] of [
-      [lifeMs, null],
-      [lifeMs - 1, 'uploads'],
-    ] as const) {
-      world = new MemoryStack({ deleteGraceMs });
-      await world.create();
-      await world.push('game', { [oid]: 10 });
-      world.put({ [`game/${oid}`]: 10 });
-      expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + lifeMs, waitsFor });
-    }
-  });
+  const emptyAndOpen = async () => {
+    await world.ledger.closeRepo({ ...path, closedAtMs: world.nowMs });
+    await later(0);
+    await later(2 * minute);
+    world.put({ [`game/${oid}`]: 10 });
+  };
 
   it('stays if the mark is written only after its repo was emptied and opened', async () => {
-    const { ledger } = world;
-    const writes = vi.spyOn(ledger, 'putDeletion').mockResolvedValueOnce(undefined);
+    const writes = vi.spyOn(world.ledger, 'putDeletion').mockResolvedValueOnce(undefined);
     await mark();
     const [late] = writes.mock.calls;
     if (!late) throw new Error('Nothing was marked.');
-    await ledger.closeRepo({ tenant, repo: 'game', closedAtMs: world.nowMs });
-    await world.consume();
-    world.nowMs += 2 * minute;
-    await world.consume();
-    world.put({ [`game/${oid}`]: 10 });
-    await ledger.putDeletion(...late);
-    world.nowMs += hour;
-    await world.consume();
-    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`]);
-    expect(await world.deletions()).toEqual([]);
+    await emptyAndOpen();
+    await world.ledger.putDeletion(...late);
+    await later(hour);
+    expect([await hasIt(), await world.deletions()]).toEqual([true, []]);
     await mark();
-    world.nowMs += hour;
-    await world.consume();
-    expect(await world.keys()).toEqual([`art/${oid}`]);
+    await later(hour);
+    expect(await hasIt()).toBe(false);
   });
 
   it('is marked anew beside a mark from before its repo was emptied, which deletes nothing', async () => {
-    const { ledger } = world;
     await mark();
-    const [before] = await world.deletions();
-    if (!before) throw new Error('Nothing was marked.');
-    await ledger.closeRepo({ tenant, repo: 'game', closedAtMs: world.nowMs });
-    await world.consume();
-    world.nowMs += 2 * minute;
-    await world.consume();
-    world.put({ [`game/${oid}`]: 10 });
-    await ledger.putDeletion({ tenant, deletion: { ...before, id: 'late' } });
+    const before = await world.deletion();
+    await emptyAndOpen();
+    await world.ledger.putDeletion({ tenant, deletion: { ...before, id: 'late' } });
     expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
-    world.nowMs += hour;
-    await world.consume();
+    await later(hour);
     expect(await world.keys()).toEqual([`art/${oid}`]);
   });
 
   it('is deleted when its grace time is over, and the freed bytes show at once', async () => {
     await mark();
-    world.nowMs += hour - 1;
-    await world.consume();
-    expect(await world.keys()).toHaveLength(3);
-    expect(await world.isDue()).toBe(false);
+    await later(hour - 1);
+    expect([await hasIt(), await world.isDue()]).toEqual([true, false]);
     world.nowMs += 1;
     expect(await world.isDue()).toBe(true);
     await world.consume();
-    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oidOf(2)}`]);
+    expect(await world.keys()).toEqual([`art/${oid}`, `game/${two}`]);
     expect(await world.record()).toMatchObject({
       counted: { storedBytes: 30, objectCount: 2 },
       committedBytes: 30,
+      notes: new Map(),
     });
-    expect((await world.record()).notes.size).toBe(0);
     // Kept for as long as a batch can run, because it may have asked the store before.
     expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
     world.nowMs += minute;
@@ -152,23 +141,16 @@ describe('an object that is marked for deletion', () => {
     }
     world.beforeDelete = () => steps.push('the bytes');
     await world.consume();
-    expect(steps).toEqual([
-      'claimDeletion',
-      'announceDelete',
-      'the bytes',
-      'markDirty',
-      'removeNote',
-      'endDeletion',
-    ]);
+    expect(steps.join(', ')).toBe(
+      'claimDeletion, announceDelete, the bytes, markDirty, removeNote, endDeletion',
+    );
   });
 
   it('is expected to come back after the announcement and before its bytes go, if a URL of it was used today', async () => {
-    await world.push('game', { [oidOf(3)]: 5 });
-    world.put({ [`game/${oidOf(3)}`]: 5 });
+    await world.upload(repo, { [three]: 5 });
     await world.consume();
-    world.nowMs += hour;
-    await world.consume();
-    await mark({ oid: oidOf(3) });
+    await later(hour);
+    await mark({ oid: three });
     world.nowMs += hour;
     const seen: unknown[] = [];
     world.beforeDelete = () => {
@@ -181,7 +163,7 @@ describe('an object that is marked for deletion', () => {
       await putReservation.call(world.ledger, input);
     });
     await world.consume();
-    expect(seen).toEqual([1, 1, [[oidOf(3), 5]]]);
+    expect(seen).toEqual([1, 1, [[three, 5]]]);
   });
 
   it('is not reported as stored by a batch that was running while it was deleted', async () => {
@@ -193,34 +175,26 @@ describe('an object that is marked for deletion', () => {
       await world.consume();
       await putReservation.call(world.ledger, input);
     });
-    expect(await world.push('game', { [oid]: 10, [oidOf(2)]: 20 })).toBe('retry');
-    expect(await world.push('game', { [oid]: 10, [oidOf(2)]: 20 })).toMatchObject(
-      new Map([
-        [oid, { kind: 'upload' }],
-        [oidOf(2), { kind: 'stored' }],
-      ]),
-    );
+    expect(await world.kinds(repo, { [oid]: 10, [two]: 20 })).toBe('retry');
+    expect(await world.kinds(repo, { [oid]: 10, [two]: 20 })).toBe('upload stored');
   });
 
   it('can be pushed and deleted again right after it was deleted', async () => {
     await mark();
-    world.nowMs += hour;
-    await world.consume();
+    await later(hour);
     world.put({ [`game/${oid}`]: 10 });
     expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
     expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
     expect(await world.deletions()).toMatchObject([{ id: `~${oid}`, state: 'marked' }]);
     await world.consume();
-    expect(await world.keys()).toContain(`game/${oid}`);
-    world.nowMs += hour;
-    await world.consume();
-    expect(await world.keys()).not.toContain(`game/${oid}`);
+    expect(await hasIt()).toBe(true);
+    await later(hour);
+    expect(await hasIt()).toBe(false);
   });
 
   it('keeps the record of what is gone if the object was there only before that', async () => {
     await mark();
-    world.nowMs += hour;
-    await world.consume();
+    await later(hour);
     const head = vi.spyOn(world.deps.store, 'head');
     head.mockResolvedValueOnce({ sizeBytes: 10, lastModifiedMs: 1, sha256: undefined });
     expect(await mark()).toBeUndefined();
@@ -228,118 +202,89 @@ describe('an object that is marked for deletion', () => {
     expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
   });
 
-  it('is deleted after all if a batch has kept it, and a person asks again', async () => {
-    await mark();
-    const [first] = await world.deletions();
-    if (!first) throw new Error('Nothing was marked.');
-    await world.push('game', { [oid]: 10 });
-    world.nowMs += 10 * minute;
-    expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
-    // What was meant for the first mark, and lands late.
-    const { repo, id: deletionId, dueAtMs } = first;
-    const { ledger } = world;
-    expect(await ledger.unmark({ tenant, repo, deletionId, dueAtMs, names: [oid] })).toBe('refused');
-    expect(await ledger.claimDeletion({ tenant, before: first, deadlineMs: 9e15 })).toMatchObject({
-      kind: 'refused',
-    });
-    world.nowMs += hour;
-    await world.consume();
-    expect(await world.keys()).not.toContain(`game/${oid}`);
-  });
-
-  it('is due later than the mark before, however soon it is marked again: what was meant for that one is refused', async () => {
-    await mark();
-    const [first] = await world.deletions();
-    if (!first) throw new Error('Nothing was marked.');
-    await world.push('game', { [oid]: 10 });
-    expect(await mark()).toMatchObject({ dueAtMs: first.dueAtMs + 1 });
-    const { repo, id: deletionId, dueAtMs } = first;
-    expect(await world.ledger.unmark({ tenant, repo, deletionId, dueAtMs, names: [oid] })).toBe('refused');
-    world.nowMs += hour + 1;
-    await world.consume();
-    expect(await world.keys()).not.toContain(`game/${oid}`);
-  });
+  it.each([
+    ['later', 10 * minute],
+    ['at once', 0],
+  ])(
+    'that a batch has kept goes after all if a person asks again %s: what was meant for the first mark is refused',
+    async (_, afterMs) => {
+      await mark();
+      const first = await world.deletion();
+      await world.push(repo, { [oid]: 10 });
+      world.nowMs += afterMs;
+      // It is due later than the mark before, however soon it is marked again.
+      expect(await mark()).toMatchObject({ dueAtMs: first.dueAtMs + Math.max(afterMs, 1) });
+      const { id: deletionId, dueAtMs } = first;
+      expect(await world.ledger.unmark({ ...path, deletionId, dueAtMs, names: [oid] })).toBe('refused');
+      await expect(world.claim(first)).rejects.toThrow('not as it was read');
+      await later(hour + 1);
+      expect(await hasIt()).toBe(false);
+    },
+  );
 
   it('is marked beside a record that a run claims before it can be used again', async () => {
     await mark();
-    await world.push('game', { [oid]: 10 });
+    await world.push(repo, { [oid]: 10 });
     const { remark } = world.ledger;
     vi.spyOn(world.ledger, 'remark').mockImplementationOnce(async (input) => {
       const deadlineMs = world.nowMs + minute;
       await world.ledger.claimDeletion({ tenant, before: input.before, deadlineMs, dueAtMs: world.nowMs });
       return remark.call(world.ledger, input);
     });
-    const plan = await mark();
+    const dueAtMs = world.nowMs + hour;
+    expect(await mark()).toMatchObject({ dueAtMs });
     const marked = (await world.deletions()).filter(({ state }) => state === 'marked');
-    expect(marked).toMatchObject([{ objects: new Map([[oid, 10]]), dueAtMs: world.nowMs + hour }]);
-    expect(plan).toMatchObject({ dueAtMs: world.nowMs + hour });
-    world.nowMs += hour;
-    await world.consume();
-    expect(await world.keys()).not.toContain(`game/${oid}`);
+    expect(marked).toMatchObject([{ objects: new Map([[oid, 10]]), dueAtMs }]);
+    await later(hour);
+    expect(await hasIt()).toBe(false);
   });
 
   it('is marked once more beside what a run has begun that names it no more', async () => {
     await mark();
-    await world.push('game', { [oid]: 10 });
-    const [empty] = await world.deletions();
-    if (!empty) throw new Error('Nothing was marked.');
+    await world.push(repo, { [oid]: 10 });
+    const empty = await world.deletion();
     world.nowMs += hour;
-    await world.ledger.claimDeletion({ tenant, before: empty, deadlineMs: world.nowMs + minute });
+    await world.claim(empty);
     await mark();
-    expect((await world.deletions()).map(({ id, state }) => [id.slice(0, 1), state])).toContainEqual([
-      '~',
-      'deleting',
-    ]);
-    world.nowMs += hour;
-    await world.consume();
-    expect(await world.keys()).not.toContain(`game/${oid}`);
+    const found = (await world.deletions()).map(({ id, state }) => `${id.slice(0, 1)} ${state}`);
+    expect(found).toContain('~ deleting');
+    await later(hour);
+    expect(await hasIt()).toBe(false);
   });
 
   it('is marked beside a clean-up that names it, and goes though that ends before', async () => {
-    const objects = new Map([[oid, 10]]);
     const watch = { id: 'w', openedAtMs: world.nowMs, untilMs: world.nowMs + 24 * hour };
-    const path = { tenant, repo: 'game' };
     await world.ledger.openWatch({ ...path, watch, nowMs: world.nowMs });
     const sweep = { watchId: 'w', seenFromMs: world.nowMs };
-    const times = { dueAtMs: world.nowMs + 2 * hour };
-    await world.ledger.putDeletion({
-      tenant,
-      deletion: newDeletion({ id: 'gc-1', repo: 'game', objects, sweep, ...times }),
-    });
+    await world.mark({ [oid]: 10 }, { id: 'gc-1', repo, sweep, dueAtMs: world.nowMs + 2 * hour });
     expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
     expect((await world.deletions()).map(({ id }) => id)).toEqual(['gc-1', `~${oid}`]);
     await world.ledger.closeWatch({ ...path, watch });
-    world.nowMs += 2 * hour;
-    await world.consume();
-    expect(await world.keys()).not.toContain(`game/${oid}`);
+    await later(2 * hour);
+    expect(await hasIt()).toBe(false);
   });
 
   it('is not marked beside ten thousand others, until a recount has found fewer', async () => {
-    const atMost = 10_000;
-    await world.ledger.countDeletions({ tenant, difference: atMost - 1 });
+    await world.ledger.countDeletions({ tenant, difference: 9999 });
     expect(await mark()).toMatchObject({ bytes: 10 });
     world.nowMs += minute;
-    expect(await mark({ oid: oidOf(2) })).toBe('full');
+    expect(await mark({ oid: two })).toBe('full');
     expect(await world.deletions()).toHaveLength(1);
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
     await world.consume();
     expect(await world.record()).toMatchObject({ deletionCount: 1 });
-    expect(await mark({ oid: oidOf(2) })).toMatchObject({ bytes: 20 });
-    world.nowMs += hour;
-    await world.consume();
-    world.nowMs += 2 * minute;
-    await world.consume();
+    expect(await mark({ oid: two })).toMatchObject({ bytes: 20 });
+    await later(hour);
+    await later(2 * minute);
     expect(await world.record()).toMatchObject({ deletionCount: 0 });
   });
 
   it('is deleted at once if there is no grace time', async () => {
-    world = new MemoryStack({ deleteGraceMs: 0 });
-    world.put({ [`game/${oid}`]: 10 });
-    await world.create();
+    await start(0);
     await mark();
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
     await world.consume();
-    expect(await world.keys()).toEqual([]);
+    expect(await hasIt()).toBe(false);
   });
 
   it('keeps its time when it is marked again; after that time a recount is requested again', async () => {
@@ -347,7 +292,6 @@ describe('an object that is marked for deletion', () => {
     world.nowMs += 10 * minute;
     expect(await mark()).toEqual(first);
     expect(await world.deletions()).toHaveLength(1);
-    expect(world.requests).toEqual([]);
     world.nowMs += hour;
     expect(await mark({ dryRun: true })).toEqual(first);
     expect(world.requests).toEqual([]);
@@ -355,91 +299,69 @@ describe('an object that is marked for deletion', () => {
     expect(world.requests).toHaveLength(1);
   });
 
-  it('is kept if it is pushed again before its time', async () => {
+  it('is kept if it is pushed again before its time, but not by a push to another repo', async () => {
     await mark();
-    const verdicts = await world.push('game', { [oid]: 10 });
-    expect(verdicts).toEqual(new Map([[oid, { kind: 'stored' }]]));
-    world.nowMs += 2 * hour;
-    await world.consume();
-    expect(await world.keys()).toContain(`game/${oid}`);
+    await mark({ oid: two });
+    expect(await world.kinds(repo, { [oid]: 10 })).toBe('stored');
+    expect(await world.kinds('art', { [two]: 20 })).toBe('upload');
+    await later(hour);
+    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`]);
+    await later(2 * minute);
     expect((await world.deletions()).flatMap(({ objects }) => [...objects])).toEqual([]);
   });
 
-  it('is not kept by a push of the same object to another repo', async () => {
-    await mark();
-    await world.push('art', { [oid]: 10 });
-    world.nowMs += hour;
-    await world.consume();
-    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oidOf(2)}`]);
-  });
-
   it('is kept while an upload URL for it may be used, and is deleted after that', async () => {
-    world = new MemoryStack({ deleteGraceMs: 0 });
-    world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20, [`art/${oid}`]: 10 });
-    await world.create(100);
-    await world.push('game', { [oidOf(3)]: 5 });
-    world.put({ [`game/${oidOf(3)}`]: 5 });
-    await mark({ oid: oidOf(3) });
-    await mark({ oid: oidOf(2) });
+    await start(0);
+    await world.upload(repo, { [three]: 5 });
+    for (const each of [three, two]) await mark({ oid: each });
     await world.consume();
-    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`, `game/${oidOf(3)}`]);
-    const [reservation] = world.ledger.inspect(tenant).reservations;
+    expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`, `game/${three}`]);
+    const deadAtMs = world.reservations[0]?.deadAtMs ?? 0;
     const held = (await world.deletions()).find(({ state }) => state === 'marked');
-    expect(held).toMatchObject({ objects: new Map([[oidOf(3), 5]]), dueAtMs: reservation?.deadAtMs });
-    world.nowMs = (reservation?.deadAtMs ?? 0) + 1;
-    await world.consume();
+    expect(held).toMatchObject({ objects: new Map([[three, 5]]), dueAtMs: deadAtMs });
+    await later(deadAtMs + 1 - world.nowMs);
     expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`]);
   });
 });
 
 describe('a delete that the store does not answer', () => {
-  let world: MemoryStack;
   beforeEach(async () => {
-    world = new MemoryStack({ deleteGraceMs: 0 });
-    world.put({ [`game/${oid}`]: 10, [`game/${oidOf(2)}`]: 20 });
-    await world.create(100);
-    await markObject(world.deps, { tenant, repo: 'game', oid, dryRun: false });
+    await start(0);
+    await mark();
     world.beforeDelete = () => {
       throw new StoreUnavailableError('No answer.');
     };
     await world.consume();
+    world.beforeDelete = () => undefined;
   });
 
   it('keeps its claim and its note, because it may still land', async () => {
     expect(await world.deletions()).toMatchObject([{ state: 'deleting', objects: new Map([[oid, 10]]) }]);
     const { notes, deletedBytes, counted } = await world.record();
-    expect([...notes.values()]).toMatchObject([{ repo: 'game', bytes: 10 }]);
+    expect([...notes.values()]).toMatchObject([{ repo, bytes: 10 }]);
     // The recount has taken it off: the floor is without the bytes of notes.
     expect(deletedBytes).toBe(0);
-    expect(counted).toMatchObject({ storedBytes: 30, objectCount: 2 });
-    expect(await world.push('game', { [oid]: 10 })).toBe('retry');
+    expect(counted).toMatchObject({ storedBytes: 40, objectCount: 3 });
+    expect(await world.push(repo, { [oid]: 10 })).toBe('retry');
   });
 
-  it('is not repeated while it may still land', async () => {
-    world.beforeDelete = () => undefined;
+  it('is not repeated while it may still land; after that it is, and then the usage is exact', async () => {
     await world.consume();
-    expect(await world.keys()).toHaveLength(2);
-    expect(await world.isDue()).toBe(true);
-  });
-
-  it('is repeated after that, and then the usage is exact', async () => {
-    world.beforeDelete = () => undefined;
-    world.nowMs += 2 * minute;
-    await world.consume();
-    expect(await world.keys()).toEqual([`game/${oidOf(2)}`]);
+    expect([await hasIt(), await world.isDue()]).toEqual([true, true]);
+    await later(2 * minute);
+    expect(await hasIt()).toBe(false);
     expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
-    const { notes, counted, committedBytes } = await world.record();
-    expect({ counted, committedBytes, notes }).toMatchObject({
-      counted: { storedBytes: 20, objectCount: 1 },
-      committedBytes: 20,
+    expect(await world.record()).toMatchObject({
+      counted: { storedBytes: 30, objectCount: 2 },
+      committedBytes: 30,
       notes: new Map(),
     });
-    expect(await world.push('game', { [oid]: 10 })).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
+    expect(await world.kinds(repo, { [oid]: 10 })).toBe('upload');
   });
 
   it('is found by a recount if it happened after all', async () => {
     await world.objects.delete([`${tenant}/game/${oid}`]);
     await world.consume();
-    expect((await world.record()).counted).toMatchObject({ storedBytes: 20, objectCount: 1 });
+    expect((await world.record()).counted).toMatchObject({ storedBytes: 30, objectCount: 2 });
   });
 });

@@ -11,6 +11,11 @@ import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 describe('a tenant that is being deleted', () => {
   let world: MemoryStack;
   const del = async (dryRun = false) => deleteTenant(world.deps, { tenant: await world.record(), dryRun });
+  const count = async (afterMs = 1) => {
+    world.nowMs += afterMs;
+    await world.consume({ full: true });
+  };
+  const due = async () => (await world.ledger.dueTenants({ untilMs: world.nowMs, tenantsMax: 1 })).due;
 
   beforeEach(async () => {
     world = new MemoryStack();
@@ -37,31 +42,24 @@ describe('a tenant that is being deleted', () => {
     for (const repo of ['game', 'art'])
       await publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs: 1 } });
     const first = await del();
-    expect(await world.tokens.list(tenant)).toEqual([]);
-    expect(await publicReads.list(tenant)).toEqual([]);
-    expect(await mappedRepos.list(tenant)).toEqual([]);
+    for (const left of [world.tokens, publicReads, mappedRepos]) expect(await left.list(tenant)).toEqual([]);
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
-    const { due } = await world.ledger.dueTenants({ untilMs: world.nowMs, tenantsMax: 1 });
-    expect(due).toMatchObject([{ tenant, full: true }]);
+    expect(await due()).toMatchObject([{ tenant, full: true }]);
     world.nowMs += 5;
     expect(await del()).toEqual(first);
     expect(world.requests).toHaveLength(2);
   });
 
   it('lets no job in any more: its rules are gone, and those of others are not', async () => {
-    const rule = {
-      tenant,
-      id: 'one',
-      scope: 'read',
-      issuer: 'https://token.actions.githubusercontent.com',
-      match: { repository_id: ['1'] },
-      repos: null,
-      lifetimeMs: 60 * minute,
-      createdAtMs: 1,
-    } as const;
+    const issuer = 'https://token.actions.githubusercontent.com';
+    const grant = { scope: 'read', repos: null, lifetimeMs: 60 * minute, createdAtMs: 1 } as const;
     const { exchangeRules } = world.deps;
-    for (const more of [{}, { id: 'two' }, { tenant: 'acme2' }])
-      await exchangeRules.put({ ...rule, ...more });
+    for (const [of, id] of [
+      [tenant, 'one'],
+      [tenant, 'two'],
+      ['acme2', 'one'],
+    ] as const)
+      await exchangeRules.put({ tenant: of, id, issuer, match: { repository_id: ['1'] }, ...grant });
     await del(true);
     expect(await exchangeRules.list(tenant)).toHaveLength(2);
     await del();
@@ -88,24 +86,21 @@ describe('a tenant that is being deleted', () => {
       return remove(token);
     });
     await del();
-    expect(await world.tokens.list(tenant)).toEqual([]);
-    expect(most).toBe(16);
+    expect([most, await world.tokens.list(tenant)]).toEqual([16, []]);
   });
 
   it('need not have been counted; then what it frees is unknown, not zero', async () => {
-    const other = new MemoryStack();
-    other.put({ 'game/a': 1 });
-    await createTenant(other.deps, { tenant, plan: null, limitBytes: null });
-    const plan = await deleteTenant(other.deps, { tenant: await other.record(), dryRun: false });
-    expect(plan).toMatchObject({ objectCount: null, bytes: null });
+    world = new MemoryStack();
+    world.put({ 'game/a': 1 });
+    await createTenant(world.deps, { tenant, plan: null, limitBytes: null });
+    expect(await del()).toMatchObject({ objectCount: null, bytes: null });
   });
 
   it('is emptied, including repos that the ledger does not know and objects in no repo', async () => {
     world.put({ 'unknown/x': 8, 'stray-one': 16, 'stray/': 1, '/nameless': 32, '/': 64, 'a/b/c': 2 });
     await del();
     expect(isGone(await world.record())).toBe(false);
-    world.nowMs += 1;
-    await world.consume({ full: true });
+    await count();
     expect(await world.keys()).toEqual([]);
     expect(world.objects.objectCount).toBe(1);
     const record = await world.record();
@@ -118,64 +113,48 @@ describe('a tenant that is being deleted', () => {
     world.nowMs += 1;
     // From a consumer that read the tenant before it was closed. The request to empty the tenant is lost.
     expect(await reconcile(world.deps, { tenant, full: true })).toMatchObject({ kind: 'committed' });
-    const due = async () => (await world.ledger.dueTenants({ untilMs: world.nowMs, tenantsMax: 1 })).due;
     expect(await due()).toMatchObject([{ tenant, full: true }]);
-    world.nowMs += 1;
-    await world.consume({ full: true });
+    await count();
     expect(await world.keys()).toEqual([]);
     // Once it is empty, it is no longer due.
-    world.nowMs += 2 * minute;
-    await world.consume({ full: true });
+    await count(2 * minute);
     expect(await due()).toEqual([]);
   });
 
   it('is not gone because of a count from before its closing', async () => {
-    const empty = new MemoryStack();
-    await empty.create();
-    await deleteTenant(empty.deps, { tenant: await empty.record(), dryRun: false });
-    expect(isGone(await empty.record())).toBe(false);
-    empty.nowMs += 1;
-    await empty.consume({ full: true });
-    expect(isGone(await empty.record())).toBe(true);
+    world = new MemoryStack();
+    await world.create();
+    await del();
+    expect(isGone(await world.record())).toBe(false);
+    await count();
+    expect(isGone(await world.record())).toBe(true);
   });
 
   it('is not gone while an admitted upload may still arrive, and loses that object, too', async () => {
     await world.push('fresh', { [oidOf(1)]: 9 });
     await del();
-    world.nowMs += 1;
-    await world.consume({ full: true });
-    expect(await world.keys()).toEqual([]);
-    expect(isGone(await world.record())).toBe(false);
+    await count();
+    expect([await world.keys(), isGone(await world.record())]).toEqual([[], false]);
     world.put({ [`fresh/${oidOf(1)}`]: 9 });
     world.nowMs += 40 * minute;
     expect(await world.isDue()).toBe(true);
     await world.consume();
-    expect(await world.keys()).toEqual([]);
-    expect(isGone(await world.record())).toBe(true);
+    expect([await world.keys(), isGone(await world.record())]).toEqual([[], true]);
   });
 
   it('accepts no more batches, not even one that was running', async () => {
-    const before = await world.record();
+    const { limitBytes } = await world.record();
     await del();
-    const objects = new Map([[oidOf(1), 9]]);
-    const counted = await world.ledger.addCommitted({
-      tenant,
-      repo: unlimitedRepo,
-      sumBytes: 9,
-      limitBytes: before.limitBytes,
-    });
-    expect(counted.kind).toBe('refused');
-    expect(await world.push('game', Object.fromEntries(objects))).toBe('absent');
+    const added = { tenant, repo: unlimitedRepo, sumBytes: 9, limitBytes };
+    expect((await world.ledger.addCommitted(added)).kind).toBe('refused');
+    expect(await world.push('game', { [oidOf(1)]: 9 })).toBe('absent');
   });
 
   it('keeps its name taken', async () => {
     await del();
-    world.nowMs += 1;
-    await world.consume({ full: true });
-    const again = await createTenant(world.deps, { tenant, plan: null, limitBytes: null });
-    expect(again).toEqual({ kind: 'deleted' });
-    expect(await createTenant(world.deps, { tenant: 'other', plan: null, limitBytes: null })).toMatchObject({
-      kind: 'created',
-    });
+    await count();
+    const create = async (name: string) =>
+      (await createTenant(world.deps, { tenant: name, plan: null, limitBytes: null })).kind;
+    expect([await create(tenant), await create('other')]).toEqual(['deleted', 'created']);
   });
 });

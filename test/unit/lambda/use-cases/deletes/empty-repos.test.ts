@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { keptUntilMs, newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { keptUntilMs } from '../../../../../lambda/domain/deletion.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { emptyClosedRepos } from '../../../../../lambda/use-cases/deletes/empty-repos.ts';
@@ -13,22 +13,27 @@ describe('the closed repos of a tenant', () => {
   const close = async (...repos: string[]) => {
     for (const repo of repos) await world.ledger.closeRepo({ tenant, repo, closedAtMs: world.nowMs });
   };
-  const isClosed = async (repo: string) =>
-    typeof (await world.ledger.readRepo({ tenant, repo }))?.closedAtMs === 'number';
+  const isClosed = async (repo: string) => typeof (await world.repo(repo))?.closedAtMs === 'number';
+  const areClosed = async () => [await isClosed('a'), await isClosed('b')];
+  /** Batches from before the closing must have ended by then. */
+  const passBatches = () => {
+    world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
+  };
   const mark = (id: string, ...names: string[]) =>
-    world.ledger.putDeletion({
-      tenant,
-      deletion: newDeletion({
-        id,
-        repo: 'a',
-        objects: new Map(names.map((name) => [name, 1])),
-        dueAtMs: world.nowMs + minute,
-      }),
+    world.mark(Object.fromEntries(names.map((name) => [name, 1])), {
+      id,
+      repo: 'a',
+      dueAtMs: world.nowMs + minute,
     });
   /** Each delete of an object takes so long. */
   const deletesTake = (durationMs: number) => {
     world.beforeDelete = () => {
       world.nowMs += durationMs;
+    };
+  };
+  const answerNothing = () => {
+    world.beforeDelete = () => {
+      throw new StoreUnavailableError('No answer.');
     };
   };
 
@@ -42,20 +47,14 @@ describe('the closed repos of a tenant', () => {
     expect(await empty()).toBe('done');
     await close('a', 'b');
     expect(await empty()).toBe('opening');
-    expect(await world.keys()).toEqual(['open/1']);
-    expect(await isClosed('open')).toBe(false);
+    expect([await world.keys(), await isClosed('open')]).toEqual([['open/1'], false]);
   });
 
   it('keep what the last run of a deletion removed until a reconcile has taken it off', async () => {
-    await mark('d', '1', '2');
-    const [before] = await world.deletions();
-    if (!before) throw new Error('Nothing was marked.');
-    const deadlineMs = world.nowMs + minute;
-    await world.ledger.claimDeletion({ tenant, before, deadlineMs });
+    const { deadlineMs } = await world.claim(await mark('d', '1', '2'));
     const objects = new Map([['1', { sizeBytes: 1, lastModifiedMs: 1 }]]);
     const removal = { runMs: deadlineMs, beganMs: world.nowMs, endedMs: world.nowMs, objects };
-    const left = new Map([['2', 2]]);
-    const ended = { left, dueAtMs: world.nowMs, keptUntilMs: null, removal };
+    const ended = { left: new Map([['2', 2]]), dueAtMs: world.nowMs, keptUntilMs: null, removal };
     await world.ledger.endDeletion({ tenant, repo: 'a', deletionId: 'd', deadlineMs, ...ended });
     await close('a');
     const read = await world.deletions();
@@ -64,84 +63,73 @@ describe('the closed repos of a tenant', () => {
     expect(read).toMatchObject([{ removal }]);
   });
 
-  it('are opened once every batch from before their closing must have ended, and that is logged', async () => {
+  it.each([
+    ['every batch from before their closing must have ended, and that is logged', minute],
+    ['no listing of before tells a batch what was in them', 1],
+  ])('are opened once %s', async (_, pendingVoidAfterMs) => {
     const info = vi.spyOn(world.deps.log, 'info');
-    await close('a');
-    await empty();
-    world.nowMs += world.deps.settings.pendingVoidAfterMs;
-    expect([await empty(), await isClosed('a')]).toEqual(['opening', true]);
-    world.nowMs += 1;
-    expect([await empty(), await isClosed('a')]).toEqual(['done', false]);
-    expect(info).toHaveBeenCalledWith('repo emptied', { tenant, repo: 'a' });
-    info.mockRestore();
-  });
-
-  it('stay closed until no listing of before tells a batch what was in them', async () => {
-    const settings = { ...world.deps.settings, pendingVoidAfterMs: 1 };
+    const settings = { ...world.deps.settings, pendingVoidAfterMs };
     const emptyThen = () => emptyClosedRepos({ ...world.deps, settings }, { tenant, untilMs: 9e15 });
     await close('a');
     await emptyThen();
-    world.nowMs = keptUntilMs(settings, world.nowMs);
+    world.nowMs = Math.max(world.nowMs + pendingVoidAfterMs, keptUntilMs(settings, world.nowMs));
     expect([await emptyThen(), await isClosed('a')]).toEqual(['opening', true]);
+    expect(info).not.toHaveBeenCalledWith('repo emptied', { tenant, repo: 'a' });
     world.nowMs += 1;
     expect([await emptyThen(), await isClosed('a')]).toEqual(['done', false]);
+    expect(info).toHaveBeenCalledWith('repo emptied', { tenant, repo: 'a' });
+    info.mockRestore();
   });
 
   it('are neither public nor mapped when they are opened, whoever said so meanwhile', async () => {
     const { publicReads, mappedRepos } = world.deps;
     await close('a');
     await empty();
-    const path = { tenant, repo: 'a' };
-    await publicReads.put({ tenant, mark: { repo: 'a', monthlyLimitBytes: 1, sinceMs: world.nowMs } });
-    const mapped = { repo: 'a', host: 'github', name: 'acme/a', hostedId: null, sinceMs: world.nowMs };
-    await mappedRepos.put({ tenant, mark: mapped });
-    world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
+    const since = { repo: 'a', sinceMs: world.nowMs };
+    await publicReads.put({ tenant, mark: { ...since, monthlyLimitBytes: 1 } });
+    await mappedRepos.put({ tenant, mark: { ...since, host: 'github', name: 'acme/a', hostedId: null } });
+    passBatches();
     expect([await empty(), await isClosed('a')]).toEqual(['done', false]);
-    expect(await publicReads.find(path)).toBeUndefined();
-    expect(await mappedRepos.find(path)).toBeUndefined();
+    for (const marks of [publicReads, mappedRepos])
+      expect(await marks.find({ tenant, repo: 'a' })).toBeUndefined();
   });
 
   describe('of which a deletion is written once more after the repo was opened', () => {
-    const late = async () => {
+    const writeLate = async () => {
       const writes = vi.spyOn(world.ledger, 'putDeletion');
       await close('a');
-      world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
+      passBatches();
       await empty();
-      const [first] = writes.mock.calls;
+      const [[again] = []] = writes.mock.calls;
       writes.mockRestore();
-      if (!first) throw new Error('Nothing was deleted.');
+      if (!again) throw new Error('Nothing was deleted.');
       world.put({ 'a/1': 1, 'a/2': 2 });
-      return first[0];
+      await world.ledger.putDeletion(again);
+      return again.deletion;
     };
     const deletionsOf = () => allPages(world.ledger.deletionsOf({ tenant, repo: 'a' }));
+    const all = ['a/1', 'a/2', 'b/1', 'open/1'];
 
     it('keep what was pushed since', async () => {
-      const again = await late();
-      await world.ledger.putDeletion(again);
+      await writeLate();
       expect(await isClosed('a')).toBe(false);
       await world.consume();
-      expect(await world.keys()).toEqual(['a/1', 'a/2', 'b/1', 'open/1']);
-      expect(await deletionsOf()).toEqual([]);
+      expect([await world.keys(), await deletionsOf()]).toEqual([all, []]);
     });
 
     it('keep it if the repo is closed again, until that closing is at work', async () => {
-      const again = await late();
-      await world.ledger.putDeletion(again);
+      await writeLate();
       world.nowMs += 1;
       await close('a');
       await empty();
-      expect(await world.keys()).toEqual(['b/1', 'open/1']);
-      expect(await deletionsOf()).toEqual([]);
+      expect([await world.keys(), await deletionsOf()]).toEqual([['b/1', 'open/1'], []]);
     });
 
     it('keep it if somebody had begun the deletion that came back', async () => {
-      const again = await late();
-      await world.ledger.putDeletion(again);
-      const { deletion: before } = again;
-      await world.ledger.claimDeletion({ tenant, before, deadlineMs: world.nowMs });
+      await world.claim(await writeLate(), world.nowMs);
       world.nowMs += minute;
       await world.consume();
-      expect(await world.keys()).toEqual(['a/1', 'a/2', 'b/1', 'open/1']);
+      expect(await world.keys()).toEqual(all);
       // Who began it may have deleted something.
       expect(await deletionsOf()).toMatchObject([{ state: 'gone' }]);
       expect(await world.usage()).toMatchObject({ storedBytes: 10 });
@@ -162,8 +150,7 @@ describe('the closed repos of a tenant', () => {
   });
 
   it('are left for later if the time is up, though nothing had to be deleted before', async () => {
-    await world.objects.delete([`${tenant}/a/1`]);
-    await world.objects.delete([`${tenant}/a/2`]);
+    await world.objects.delete([`${tenant}/a/1`, `${tenant}/a/2`]);
     await close('a', 'b');
     expect(await empty(-1)).toBe('unfinished');
     expect(await world.keys()).toEqual(['b/1', 'open/1']);
@@ -174,33 +161,26 @@ describe('the closed repos of a tenant', () => {
     const claim = vi.spyOn(world.ledger, 'claimDeletion').mockResolvedValue({ kind: 'refused' });
     expect(await empty()).toBe('done');
     claim.mockRestore();
-    await world.push('a', { [oidOf(1)]: 5 });
-    world.put({ [`a/${oidOf(1)}`]: 5 });
+    await world.upload('a', { [oidOf(1)]: 5 });
     await world.ledger.openRepo({ tenant, repo: 'b', closedAtMs: world.nowMs });
     await close('a');
     expect(await empty()).toBe('done');
   });
 
-  it('wait after a delete that the store did not answer: the next repo would leave another note', async () => {
-    await close('a', 'b');
-    world.beforeDelete = () => {
-      throw new StoreUnavailableError('No answer.');
-    };
-    expect(await empty()).toBe('done');
-    expect((await world.record()).notes.size).toBe(1);
-    expect(await world.deletions()).toMatchObject([{ repo: 'a', state: 'deleting' }]);
-    // So it is with an object that was marked before.
-    world = new MemoryStack();
-    world.put({ 'a/1': 1, 'a/2': 2, 'b/1': 3 });
-    await world.create();
-    await mark('d', '1');
-    await close('a', 'b');
-    world.beforeDelete = () => {
-      throw new StoreUnavailableError('No answer.');
-    };
-    expect(await empty()).toBe('done');
-    expect((await world.record()).notes.size).toBe(1);
-  });
+  it.each([
+    ['of what is listed', async () => undefined],
+    ['of an object that was marked before', () => mark('d', '1')],
+  ])(
+    'wait after a delete %s that the store did not answer: the next repo would leave another note',
+    async (_, prepare) => {
+      await prepare();
+      await close('a', 'b');
+      answerNothing();
+      expect(await empty()).toBe('done');
+      expect((await world.record()).notes.size).toBe(1);
+      expect(await world.deletions()).toMatchObject([{ repo: 'a', state: 'deleting' }]);
+    },
+  );
 
   describe('of a tenant with very many claims', () => {
     const [one, two] = [oidOf(1), oidOf(2)];
@@ -236,7 +216,7 @@ describe('the closed repos of a tenant', () => {
     const names = Array.from({ length: 4500 }, (_, index) => [`a/${index}`, 1]);
     world.put({ ...Object.fromEntries(names), 'b/1': 3 });
     await world.create();
-    for (const repo of ['a', 'b']) await world.ledger.closeRepo({ tenant, repo, closedAtMs: world.nowMs });
+    await close('a', 'b');
     let isLocked = true;
     world.beforeDelete = (key) => {
       if (isLocked && key.startsWith(`${tenant}/a/`)) throw new StoreUnavailableError('Access denied.');
@@ -257,10 +237,8 @@ describe('the closed repos of a tenant', () => {
     await mark('d2', '2');
     await close('a');
     deletesTake(500);
-    expect(await empty(499)).toBe('unfinished');
-    expect(await world.keys()).toEqual(['a/2', 'b/1', 'open/1']);
-    expect(await empty(500)).toBe('opening');
-    expect(await world.keys()).toEqual(['b/1', 'open/1']);
+    expect([await empty(499), await world.keys()]).toEqual(['unfinished', ['a/2', 'b/1', 'open/1']]);
+    expect([await empty(500), await world.keys()]).toEqual(['opening', ['b/1', 'open/1']]);
   });
 
   it('are emptied though another one cannot be listed, which is told at the end', async () => {
@@ -280,39 +258,31 @@ describe('the closed repos of a tenant', () => {
   it('are left for later if the time is up before all their locks are removed', async () => {
     await close('a', 'b');
     await empty();
-    world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
+    passBatches();
     const release = vi.spyOn(world.deps.locks, 'releaseSome').mockImplementation(async () => {
       world.nowMs += 2;
       return { count: 1, hasMore: true };
     });
-    expect(await empty(1)).toBe('unfinished');
+    expect([await empty(1), await areClosed()]).toEqual(['unfinished', [true, true]]);
     expect(release).toHaveBeenCalledTimes(1);
-    expect([await isClosed('a'), await isClosed('b')]).toEqual([true, true]);
     release.mockRestore();
-    expect(await empty()).toBe('done');
-    expect([await isClosed('a'), await isClosed('b')]).toEqual([false, false]);
+    expect([await empty(), await areClosed()]).toEqual(['done', [false, false]]);
   });
 
   it('stay closed while somebody else deletes some of their objects, which are left to them', async () => {
-    await mark('d1', '1');
-    const [before] = await world.deletions();
-    if (!before) throw new Error('It is marked.');
-    await world.ledger.claimDeletion({ tenant, before, deadlineMs: world.nowMs + minute });
+    await world.claim(await mark('d1', '1'));
     await close('a', 'b');
-    expect(await empty()).toBe('opening');
-    expect(await world.keys()).toEqual(['a/1', 'open/1']);
-    world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
+    expect([await empty(), await world.keys()]).toEqual(['opening', ['a/1', 'open/1']]);
+    passBatches();
     const put = vi.spyOn(world.ledger, 'putDeletion');
-    expect(await empty()).toBe('done');
+    expect([await empty(), await areClosed()]).toEqual(['done', [true, false]]);
     expect(put).not.toHaveBeenCalled();
-    expect([await isClosed('a'), await isClosed('b')]).toEqual([true, false]);
     expect(await world.keys()).toEqual(['a/1', 'open/1']);
   });
 
   it('keep what a live reservation holds, marked or not, and try that once in a run', async () => {
     const [held, alsoHeld] = [oidOf(1), oidOf(2)];
-    await world.push('a', { [held]: 5, [alsoHeld]: 6 });
-    world.put({ [`a/${held}`]: 5, [`a/${alsoHeld}`]: 6 });
+    await world.upload('a', { [held]: 5, [alsoHeld]: 6 });
     await mark('d1', held, '1');
     await close('a');
     const [claim, put] = [vi.spyOn(world.ledger, 'claimDeletion'), vi.spyOn(world.ledger, 'putDeletion')];

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
-import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import type { Deletion } from '../../../../../lambda/domain/deletion.ts';
 import { storedAgainUntilMs } from '../../../../../lambda/domain/reservation.ts';
 import { type StoredObject, StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
@@ -35,14 +35,18 @@ function observed(ledger: Ledger, before: (name: string) => Promise<void>): Ledg
 describe('deleted objects that a second PUT may bring back', () => {
   let world: MemoryStack;
 
+  const deleteApp = async (repo = 'app') => {
+    await deleteRepo(world.deps, { tenant, repo, dryRun: false });
+    await world.consume();
+  };
+  const runDue = (deps = world.deps) =>
+    runDeletions(deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
   /** Uploads an object, has it counted, and deletes its repo after this time, when the reservation is dead. */
   const uploadAndDelete = async (afterMs: number) => {
-    await world.push('app', { [oidOf(1)]: 900 });
-    world.put({ [`app/${oidOf(1)}`]: 900 });
+    await world.upload('app', { [oidOf(1)]: 900 });
     await world.consume();
     await world.pass(afterMs);
-    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
-    await world.consume();
+    await deleteApp();
   };
 
   beforeEach(async () => {
@@ -55,9 +59,7 @@ describe('deleted objects that a second PUT may bring back', () => {
     let admitted = 0;
     for (let round = 0; round < 20; round += 1) {
       const repo = `repo${round}`;
-      const verdicts = await world.push(repo, { [oidOf(round)]: 1000 });
-      if (typeof verdicts === 'string') throw new Error(verdicts);
-      if (verdicts.get(oidOf(round))?.kind === 'upload') {
+      if ((await world.kinds(repo, { [oidOf(round)]: 1000 })) === 'upload') {
         admitted += 1;
         world.put({ [`${repo}/${oidOf(round)}`]: 1000 });
         await world.consume();
@@ -66,9 +68,8 @@ describe('deleted objects that a second PUT may bring back', () => {
       }
       world.nowMs += deathMs;
       await world.runSchedule();
-      expect(world.ledger.inspect(tenant).reservations.every(({ lookAtMs }) => lookAtMs !== null)).toBe(true);
-      await deleteRepo(world.deps, { tenant, repo, dryRun: false });
-      await world.consume();
+      expect(world.reservations.every(({ lookAtMs }) => lookAtMs !== null)).toBe(true);
+      await deleteApp(repo);
       expect(await world.keys()).toEqual([]);
     }
     expect(admitted).toBe(2);
@@ -77,42 +78,16 @@ describe('deleted objects that a second PUT may bring back', () => {
     expect(await world.usage()).toEqual({ committedBytes: 2000, storedBytes: 2000 });
   });
 
-  it('would bring ten times the limit in a day, if they were deleted after two hours and not expected', async () => {
-    const { putReservation } = world.ledger;
-    world.ledger.putReservation = async (input) => {
-      if (input.reservation.deletedByMs === undefined) await putReservation.call(world.ledger, input);
-    };
-    const slow: Record<string, number> = {};
-    for (let round = 0; round < 10; round += 1) {
-      const path = `repo${round}/${oidOf(round)}`;
-      await world.push(`repo${round}`, { [oidOf(round)]: 1000 });
-      world.put({ [path]: 1000 });
-      slow[path] = 1000;
-      await world.consume();
-      await world.pass(2.5 * hour);
-      await deleteRepo(world.deps, { tenant, repo: `repo${round}`, dryRun: false });
-      await world.consume();
-    }
-    // The last repo is open again.
-    await world.pass(0.5 * hour);
-    expect(await world.keys()).toEqual([]);
-    world.put(slow);
-    await world.consume({ full: true });
-    expect((await world.usage()).storedBytes).toBe(10 * 1000);
-  });
-
   it('are not expected if they were uploaded more than a day before they are deleted', async () => {
     for (const round of [1, 2, 3]) {
-      await world.push('app', { [oidOf(round)]: 1000 });
-      world.put({ [`app/${oidOf(round)}`]: 1000 });
+      await world.upload('app', { [oidOf(round)]: 1000 });
       await world.consume();
       await world.pass(25 * hour);
-      await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
-      await world.consume();
-      expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+      await deleteApp();
+      expect(world.reservations).toEqual([]);
       // The repo is open again: what is pushed before goes with it, so it's young.
       await world.pass(hour);
-      expect((await world.ledger.readRepo({ tenant, repo: 'app' }))?.closedAtMs).toBeFalsy();
+      expect((await world.repo('app'))?.closedAtMs).toBeFalsy();
     }
     expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
   });
@@ -123,11 +98,8 @@ describe('deleted objects that a second PUT may bring back', () => {
     await world.consume({ full: true });
     world.nowMs += deathMs;
     await world.runSchedule();
-    for (const repo of ['app', 'other']) await deleteRepo(world.deps, { tenant, repo, dryRun: false });
-    await world.consume();
-    expect(world.ledger.inspect(tenant).reservations).toMatchObject([
-      { repo: 'app', claims: new Map([[oidOf(1), 10]]) },
-    ]);
+    for (const repo of ['app', 'other']) await deleteApp(repo);
+    expect(world.reservations).toMatchObject([{ repo: 'app', claims: new Map([[oidOf(1), 10]]) }]);
   });
 
   it('are looked for once, at the end of their day, and then forgotten', async () => {
@@ -136,7 +108,7 @@ describe('deleted objects that a second PUT may bring back', () => {
     const hours = await world.pass(30 * hour);
     expect(hours.at(-1)).toBeGreaterThan(23);
     expect(hours.length).toBeLessThanOrEqual(3);
-    expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+    expect(world.reservations).toEqual([]);
   });
 
   it('are counted once when they come back, whichever scan finds them', async () => {
@@ -146,27 +118,18 @@ describe('deleted objects that a second PUT may bring back', () => {
     world.put({ [`app/${oidOf(1)}`]: 900 });
     await world.consume({ full: true });
     expect(await world.usage()).toEqual({ committedBytes: 900, storedBytes: 900 });
-    expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+    expect(world.reservations).toEqual([]);
   });
-
-  /** Marks objects of the repo, to be deleted at once. */
-  const deleteSoon = async (sizes: Readonly<Record<string, number>>) => {
-    const objects = new Map(Object.entries(sizes));
-    const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: world.nowMs });
-    await world.ledger.putDeletion({ tenant, deletion });
-  };
 
   it('are expected for as long as a reservation of the repo says, dead or alive', async () => {
     await world.push('app', { [oidOf(1)]: 10 });
-    const deadMs = Math.max(...world.ledger.inspect(tenant).reservations.map(({ deadAtMs }) => deadAtMs));
+    const deadMs = Math.max(...world.reservations.map(({ deadAtMs }) => deadAtMs));
     world.put({ [`app/${oidOf(1)}`]: 10 });
     world.nowMs = deadMs + 20_000;
     // No scan has seen the reservation yet.
-    await deleteSoon({ [oidOf(1)]: 10 });
-    await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
-    const late = world.ledger
-      .inspect(tenant)
-      .reservations.find(({ deletedByMs }) => deletedByMs !== undefined);
+    await world.mark({ [oidOf(1)]: 10 });
+    await runDue();
+    const late = world.reservations.find(({ deletedByMs }) => deletedByMs !== undefined);
     expect(late).toMatchObject({
       claims: new Map([[oidOf(1), 10]]),
       deadAtMs: deadMs,
@@ -180,9 +143,8 @@ describe('deleted objects that a second PUT may bring back', () => {
     for (let before = 0; before === 0 || before < callsOfDelete.length; before += 1) {
       world = new MemoryStack();
       await world.create(1000);
-      await world.push('app', { [oidOf(1)]: 900 });
-      world.put({ [`app/${oidOf(1)}`]: 900 });
-      await deleteSoon({ [oidOf(1)]: 900 });
+      await world.upload('app', { [oidOf(1)]: 900 });
+      await world.mark({ [oidOf(1)]: 900 });
       // Dead, and still the only sign of its URLs.
       world.nowMs += deathMs;
       callsOfDelete.length = 0;
@@ -190,11 +152,8 @@ describe('deleted objects that a second PUT may bring back', () => {
         callsOfDelete.push(name);
         if (callsOfDelete.length === before + 1) await reconcile(world.deps, { tenant, full: false });
       });
-      await runDeletions(
-        { ...world.deps, ledger },
-        { tenant, untilMs: world.nowMs + minute, deletionCount: 0 },
-      );
-      const late = world.ledger.inspect(tenant).reservations.filter(({ deletedByMs }) => deletedByMs);
+      await runDue({ ...world.deps, ledger });
+      const late = world.reservations.filter(({ deletedByMs }) => deletedByMs);
       expect(late, `settled before ${callsOfDelete[before]}`).toMatchObject([
         { repo: 'app', claims: new Map([[oidOf(1), 900]]) },
       ]);
@@ -203,23 +162,21 @@ describe('deleted objects that a second PUT may bring back', () => {
   });
 
   it('are still expected after scans that found no reservation', async () => {
-    await world.push('app', { [oidOf(1)]: 900 });
-    world.put({ [`app/${oidOf(1)}`]: 900 });
+    await world.upload('app', { [oidOf(1)]: 900 });
     await world.consume();
     world.nowMs += deathMs;
     await world.consume({ full: true });
     world.put({ [`app/${oidOf(2)}`]: 1 });
     await world.consume({ full: true });
-    await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
-    await world.consume();
-    expect(world.ledger.inspect(tenant).reservations).toMatchObject([{ repo: 'app' }]);
+    await deleteApp();
+    expect(world.reservations).toMatchObject([{ repo: 'app' }]);
   });
 
   it('are found at the end of the day without a limit too', async () => {
     world = new MemoryStack();
     await world.create(null);
     await uploadAndDelete(hour);
-    expect(world.ledger.inspect(tenant).reservations).toMatchObject([{ claims: new Map([[oidOf(1), 900]]) }]);
+    expect(world.reservations).toMatchObject([{ claims: new Map([[oidOf(1), 900]]) }]);
     await world.pass(2 * hour);
     world.put({ [`app/${oidOf(1)}`]: 900 });
     await world.pass(23 * hour);
@@ -227,8 +184,7 @@ describe('deleted objects that a second PUT may bring back', () => {
   });
 
   describe('of a tenant with very many claims', () => {
-    /** Four thousand objects that a PUT may store once more, in a repo that is being deleted. */
-    const emptying = async () => {
+    it('wait, and are gone as soon as nothing can store them again', async () => {
       world = new MemoryStack({ lateClaimsMax: 2500 });
       await world.create(1e9);
       const objects = Array.from({ length: 4000 }, (_, index) => [`app/${oidOf(index)}`, 1]);
@@ -236,12 +192,7 @@ describe('deleted objects that a second PUT may bring back', () => {
       await world.push('app', { [oidOf(4000)]: 1 });
       world.nowMs += deathMs;
       await world.consume({ full: true });
-      await deleteRepo(world.deps, { tenant, repo: 'app', dryRun: false });
-      await world.consume();
-    };
-
-    it('wait, and are gone as soon as nothing can store them again', async () => {
-      await emptying();
+      await deleteApp();
       expect(await world.keys()).toHaveLength(2000);
       expect((await world.record()).claimCount).toBeLessThanOrEqual(2500);
       expect(await world.deletions()).toMatchObject([{ state: 'marked' }]);
@@ -254,7 +205,7 @@ describe('deleted objects that a second PUT may bring back', () => {
       await world.pass(22 * hour);
       expect(await world.keys()).toEqual([]);
       await world.pass(3 * hour);
-      expect(world.ledger.inspect(tenant).reservations).toEqual([]);
+      expect(world.reservations).toEqual([]);
     });
 
     it('go at once if they have been there for so long that no PUT can store them again', async () => {
@@ -270,8 +221,8 @@ describe('deleted objects that a second PUT may bring back', () => {
       world.nowMs += deathMs;
       await world.consume();
       const heads = vi.spyOn(world.deps.store, 'head');
-      await deleteSoon({ [oidOf(1)]: 5, [oidOf(2)]: 6 });
-      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
+      await world.mark({ [oidOf(1)]: 5, [oidOf(2)]: 6 });
+      await runDue();
       expect(heads).toHaveBeenCalledTimes(2);
       expect(await world.keys()).toEqual([`app/${oidOf(2)}`]);
       const [left] = await world.deletions();
@@ -279,47 +230,39 @@ describe('deleted objects that a second PUT may bring back', () => {
       expect(left?.dueAtMs).toBe(world.nowMs + hour);
     });
 
-    it('go on if a run has begun: it has expected some of them', async () => {
-      world = new MemoryStack({ lateClaimsMax: 0 });
-      await world.create(1000);
-      world.put({ [`app/${oidOf(1)}`]: 5 });
-      await world.push('app', { [oidOf(3)]: 1 });
-      world.nowMs += deathMs;
-      await world.consume();
-      await deleteSoon({ [oidOf(1)]: 5 });
-      const [before] = await world.deletions();
-      if (!before) throw new Error('There is no deletion.');
-      await world.ledger.claimDeletion({ tenant, before, deadlineMs: world.nowMs });
-      world.nowMs += minute;
-      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
-      expect(await world.keys()).toEqual([]);
-      expect(world.ledger.inspect(tenant).reservations.filter(({ deletedByMs }) => deletedByMs)).toHaveLength(
-        1,
-      );
-    });
+    describe('of which one is young', () => {
+      let deletion: Deletion;
+      beforeEach(async () => {
+        world = new MemoryStack({ lateClaimsMax: 0 });
+        await world.create(1000);
+        world.put({ [`app/${oidOf(1)}`]: 5 });
+        await world.push('app', { [oidOf(3)]: 1 });
+        world.nowMs += deathMs;
+        await world.consume();
+        deletion = await world.mark({ [oidOf(1)]: 5 });
+      });
 
-    it('stay if the store does not say how old they are', async () => {
-      world = new MemoryStack({ lateClaimsMax: 0 });
-      await world.create(1000);
-      world.put({ [`app/${oidOf(1)}`]: 5 });
-      await world.push('app', { [oidOf(3)]: 1 });
-      world.nowMs += deathMs;
-      await world.consume();
-      await deleteSoon({ [oidOf(1)]: 5 });
-      const [deletion] = await world.deletions();
-      if (!deletion) throw new Error('There is no deletion.');
-      const head = vi.spyOn(world.deps.store, 'head').mockRejectedValue(new StoreUnavailableError('503'));
-      const run = await runDeletion(world.deps, { tenant, deletion, isClosed: false });
-      head.mockRestore();
-      expect(run).toEqual({ kind: 'unanswered' });
-      expect(await world.keys()).toEqual([`app/${oidOf(1)}`]);
-      expect(await world.deletions()).toMatchObject([{ state: 'deleting' }]);
+      it('go on if a run has begun: it has expected some of them', async () => {
+        await world.claim(deletion, world.nowMs);
+        world.nowMs += minute;
+        await runDue();
+        expect(await world.keys()).toEqual([]);
+        expect(world.reservations.filter(({ deletedByMs }) => deletedByMs)).toHaveLength(1);
+      });
+
+      it('stay if the store does not say how old they are', async () => {
+        const head = vi.spyOn(world.deps.store, 'head').mockRejectedValue(new StoreUnavailableError('503'));
+        const run = await runDeletion(world.deps, { tenant, deletion, isClosed: false });
+        head.mockRestore();
+        expect(run).toEqual({ kind: 'unanswered' });
+        expect(await world.keys()).toEqual([`app/${oidOf(1)}`]);
+        expect(await world.deletions()).toMatchObject([{ state: 'deleting' }]);
+      });
     });
   });
 
   it('cost the next delete nothing: what they leave is not read again', async () => {
-    await world.push('app', { [oidOf(1)]: 10, [oidOf(2)]: 10, [oidOf(3)]: 10 });
-    world.put({ [`app/${oidOf(1)}`]: 10, [`app/${oidOf(2)}`]: 10, [`app/${oidOf(3)}`]: 10 });
+    await world.upload('app', { [oidOf(1)]: 10, [oidOf(2)]: 10, [oidOf(3)]: 10 });
     world.nowMs += deathMs;
     await world.consume();
     const read: string[] = [];
@@ -331,12 +274,12 @@ describe('deleted objects that a second PUT may bring back', () => {
       }
     };
     for (const index of [1, 2, 3]) {
-      await deleteSoon({ [oidOf(index)]: 10 });
-      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
+      await world.mark({ [oidOf(index)]: 10 });
+      await runDue();
       world.nowMs += 3 * minute;
-      await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
+      await runDue();
     }
-    expect(world.ledger.inspect(tenant).reservations.map(({ id }) => id[0])).toEqual(['~', '~', '~']);
+    expect(world.reservations.map(({ id }) => id[0])).toEqual(['~', '~', '~']);
     expect(read).toEqual([]);
   });
 
@@ -344,19 +287,16 @@ describe('deleted objects that a second PUT may bring back', () => {
     const kinds: string[] = [];
     // Two rounds of upload and delete in a day: 2000 bytes late, 1000 beyond the limit.
     for (const round of [1, 2]) {
-      await world.push(`repo${round}`, { [oidOf(round)]: 1000 });
-      world.put({ [`repo${round}/${oidOf(round)}`]: 1000 });
+      await world.upload(`repo${round}`, { [oidOf(round)]: 1000 });
       await world.consume();
       world.nowMs += deathMs;
       await world.runSchedule();
-      await deleteRepo(world.deps, { tenant, repo: `repo${round}`, dryRun: false });
-      await world.consume();
+      await deleteApp(`repo${round}`);
     }
     for (let time = 0; time < (27 * hour) / (5 * minute) && kinds.at(-1) !== 'upload'; time += 1) {
       world.nowMs += 5 * minute;
       if (time % 3 === 0) await world.runSchedule();
-      const verdicts = await world.push('last', { [oidOf(99)]: 500 });
-      const kind = typeof verdicts === 'string' ? verdicts : (verdicts.get(oidOf(99))?.kind ?? 'none');
+      const kind = await world.kinds('last', { [oidOf(99)]: 500 });
       if (kinds.at(-1) !== kind) kinds.push(kind);
     }
     expect(kinds).toEqual(['over-limit', 'upload']);

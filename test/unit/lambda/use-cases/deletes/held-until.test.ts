@@ -1,5 +1,4 @@
 import { expect, it, vi } from 'vitest';
-import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { changeNote } from '../../../../../lambda/domain/store-change.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { heldUntilMs, readHolds } from '../../../../../lambda/use-cases/deletes/held-until.ts';
@@ -33,13 +32,10 @@ it('live reservations hold the objects that they claim of those to be deleted, u
 it('what deletes left holds nothing, and is not read, however much there is of it', async () => {
   const world = new MemoryStack();
   await world.create();
-  await world.push('app', { [oidOf(1)]: 10 });
-  world.put({ [`app/${oidOf(1)}`]: 10 });
+  await world.upload('app', { [oidOf(1)]: 10 });
   world.nowMs += 37 * minute;
   await world.consume();
-  const objects = new Map([[oidOf(1), 10]]);
-  const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: world.nowMs });
-  await world.ledger.putDeletion({ tenant, deletion });
+  await world.mark({ [oidOf(1)]: 10 });
   await runDeletions(world.deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
   expect(await allPages(world.ledger.reservationsOf({ tenant, repo: 'app' }))).toHaveLength(1);
   const reads = vi.spyOn(world.ledger, 'reservationsOf');

@@ -3,6 +3,7 @@ import type { Input } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { listDeletions } from '../../../../../lambda/use-cases/deletes/list-deletions.ts';
+import { newTenant } from '../../../../support/ledger-records.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -36,9 +37,7 @@ describe('a deletion in the list', () => {
 
   it('is deleting once somebody deletes it', async () => {
     await mark('game', one);
-    const [deletion] = await world.deletions();
-    if (!deletion) throw new Error('Nothing was marked.');
-    await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs + minute });
+    await world.claim(await world.deletion());
     expect(await list()).toMatchObject([{ oid: one, state: 'deleting' }]);
   });
 
@@ -52,20 +51,14 @@ describe('a deletion in the list', () => {
   it('is not one of a whole repo, nor of a clean-up', async () => {
     const watch = { id: 'w', openedAtMs: world.nowMs, untilMs: world.nowMs + hour };
     await world.ledger.openWatch({ tenant, repo: 'game', watch, nowMs: world.nowMs });
-    const objects = new Map([[one, 10]]);
-    const times = { repo: 'game', objects, dueAtMs: world.nowMs };
-    for (const deletion of [
-      newDeletion({ ...times, id: 'closing', closedAtMs: 5 }),
-      newDeletion({ ...times, id: 'gc-1', sweep: { watchId: 'w', seenFromMs: 1 } }),
-    ])
-      await world.ledger.putDeletion({ tenant, deletion });
+    await world.mark({ [one]: 10 }, { id: 'closing', repo: 'game', closedAtMs: 5 });
+    await world.mark({ [one]: 10 }, { id: 'gc-1', repo: 'game', sweep: { watchId: 'w', seenFromMs: 1 } });
     expect(await list()).toEqual([]);
   });
 
   it('is not shown while its repo is deleted, nor once the repo was opened anew: it deletes nothing then', async () => {
     await mark('game', one);
-    const deletion = (await world.deletions())[0];
-    if (!deletion) throw new Error('Nothing was marked.');
+    const deletion = await world.deletion();
     await world.ledger.closeRepo({ tenant, repo: 'game', closedAtMs: world.nowMs });
     expect(await list()).toEqual([]);
     await world.consume();
@@ -109,8 +102,7 @@ describe('a deletion in the list', () => {
 it('a page of deletions takes one query and one read for each repo on it', async () => {
   const counting = new CountingDeps({ tableMs: 1, headMs: 1, listMs: 1 });
   const { ledger, deps } = counting;
-  const account = { tenant, plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
-  await ledger.createTenant(account);
+  await ledger.createTenant(newTenant(tenant));
   for (let index = 0; index < 50; index += 1) {
     const objects = new Map([[oidOf(index), 1]]);
     const [id, repo] = [`d${index}`, `repo${index % 5}`];

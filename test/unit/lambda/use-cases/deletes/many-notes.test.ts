@@ -86,7 +86,7 @@ describe('a batch that asks for a thousand marked objects', () => {
     const { unmark } = world.ledger;
     vi.spyOn(world.ledger, 'unmark').mockImplementationOnce(async (input) => {
       const outcome = await unmark.call(world.ledger, input);
-      await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs + minute });
+      await world.claim(deletion);
       return outcome;
     });
     expect(await keep()).toBe('deleting');

@@ -1,9 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
-import { keptUntilMs, newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { type Deletion, keptUntilMs } from '../../../../../lambda/domain/deletion.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { keepFromDeletion } from '../../../../../lambda/use-cases/uploads/keep-from-deletion.ts';
+import { reservation } from '../../../../support/ledger-records.ts';
 import { MemoryStack, minute, tenant } from '../../../../support/memory/stack.ts';
 
 const repo = 'app';
@@ -20,15 +21,18 @@ describe('a deletion of a clean-up', () => {
       noteId: `n${beganMs}`,
       note: { beganMs, prefixes: prefixText([oid]) },
     });
-  const run = async ({ watchId = 'w', isClosed = false, seenFromMs = 1000 } = {}) => {
-    const objects = new Map([
-      [a, 1],
-      [b, 2],
-    ]);
-    const sweep = { watchId, seenFromMs };
-    const deletion = newDeletion({ id: 'd', repo, objects, dueAtMs: world.nowMs, sweep });
-    await world.ledger.putDeletion({ tenant, deletion });
-    return runDeletion(world.deps, { tenant, deletion, isClosed });
+  const both = { [a]: 1, [b]: 2 };
+  const mark = (objects: Record<string, number>, { watchId = 'w', seenFromMs = 1000 } = {}) =>
+    world.mark(objects, { sweep: { watchId, seenFromMs } });
+  const runIt = (deletion: Deletion, isClosed = false) =>
+    runDeletion(world.deps, { tenant, deletion, isClosed });
+  const run = async (isClosed = false) => runIt(await mark(both), isClosed);
+  /** A run that deleted one object, and died. */
+  const runAndDie = async () => {
+    const begun = await world.claim(await mark({ [a]: 1 }), world.nowMs);
+    await world.objects.delete([`${tenant}/${repo}/${a}`]);
+    world.nowMs += minute;
+    return begun;
   };
 
   beforeEach(async () => {
@@ -53,10 +57,7 @@ describe('a deletion of a clean-up', () => {
     const watch = { ...watchOf('w'), hasPrefixes };
     await world.ledger.openWatch({ tenant, repo, watch, nowMs: world.nowMs });
     await run();
-    const names = new Map([
-      [a, 1],
-      [b, 2],
-    ]);
+    const names = new Map(Object.entries(both));
     const [gone] = await world.deletions();
     expect(gone).toMatchObject({ state: 'gone', objects: hasPrefixes ? new Map() : names });
     expect(gone?.prefixes).toBe(hasPrefixes && prefixText([a, b]));
@@ -68,9 +69,8 @@ describe('a deletion of a clean-up', () => {
   it('is done with what was named since, though a reservation holds that, too', async () => {
     await open();
     await named(a, 1000);
-    const times = { createdAtMs: 1, expiresAtMs: 9e15, deadAtMs: 9e15, lookAtMs: null };
-    const reservation = { id: 'r', repo, state: 'issued' as const, claims: new Map([[a, 1]]), ...times };
-    await world.ledger.putReservation({ tenant, reservation });
+    const held = reservation('r', { state: 'issued', claims: new Map([[a, 1]]), deadAtMs: 9e15 });
+    await world.ledger.putReservation({ tenant, reservation: held });
     expect(await run()).toMatchObject({ kind: 'ended', heldCount: 0 });
     expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
   });
@@ -97,19 +97,7 @@ describe('a deletion of a clean-up', () => {
   });
 
   it('leaves a record if it is void, but an earlier run may have deleted something', async () => {
-    const deletion = newDeletion({
-      id: 'd',
-      repo,
-      objects: new Map([[a, 1]]),
-      dueAtMs: world.nowMs,
-      sweep: { watchId: 'w', seenFromMs: 1000 },
-    });
-    await world.ledger.putDeletion({ tenant, deletion });
-    const claim = await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs });
-    if (claim.kind === 'refused') throw new Error('It was claimed.');
-    await world.objects.delete([`${tenant}/${repo}/${a}`]);
-    world.nowMs += minute;
-    await runDeletion(world.deps, { tenant, deletion: claim.deletion, isClosed: false });
+    await runIt(await runAndDie());
     const deadlineMs = keptUntilMs(world.deps.settings, world.nowMs);
     expect(await world.deletions()).toMatchObject([{ state: 'gone', deadlineMs }]);
   });
@@ -124,31 +112,22 @@ describe('a deletion of a clean-up', () => {
   it('deletes all if its repo is being deleted', async () => {
     await open();
     await named(a, 1000);
-    await run({ isClosed: true });
+    await run(true);
     expect(await world.keys()).toEqual([]);
   });
 
   it('has its repo scanned if an earlier run may have deleted what is spared now', async () => {
     await open();
-    const sweep = { watchId: 'w', seenFromMs: 1000 };
-    const deletion = newDeletion({ id: 'd', repo, objects: new Map([[a, 1]]), dueAtMs: world.nowMs, sweep });
-    await world.ledger.putDeletion({ tenant, deletion });
-    const claim = await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs });
-    if (claim.kind === 'refused') throw new Error('It was claimed.');
-    await world.objects.delete([`${tenant}/${repo}/${a}`]);
+    const begun = await runAndDie();
     await named(a, 2000);
-    world.nowMs += minute;
-    await runDeletion(world.deps, { tenant, deletion: claim.deletion, isClosed: false });
-    expect((await world.ledger.readRepo({ tenant, repo }))?.dirtyToken).not.toBeNull();
+    await runIt(begun);
+    expect((await world.repo(repo))?.dirtyToken).not.toBeNull();
     await world.consume();
     expect((await world.usage()).storedBytes).toBe(2);
   });
 
   it('leaves nothing that is said to be gone if it is none of a clean-up', async () => {
-    const objects = new Map([[a, 1]]);
-    const deletion = newDeletion({ id: 'd', repo, objects, dueAtMs: world.nowMs });
-    await world.ledger.putDeletion({ tenant, deletion });
-    await runDeletion(world.deps, { tenant, deletion, isClosed: false });
+    await runIt(await world.mark({ [a]: 1 }));
     expect(await world.ledger.goneOf({ tenant, repo, oids: [a] })).toEqual(new Map());
   });
 });

@@ -27,10 +27,10 @@ describe('the locks', () => {
     await world.consume();
     expect(await world.keys()).toEqual([`b/${oidOf(2)}`]);
     await lock('a', 'late.bin');
-    expect((await world.ledger.readRepo({ tenant, repo: 'a' }))?.closedAtMs).not.toBeNull();
+    expect((await world.repo('a'))?.closedAtMs).not.toBeNull();
     world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
     await world.consume();
-    expect((await world.ledger.readRepo({ tenant, repo: 'a' }))?.closedAtMs).toBeNull();
+    expect((await world.repo('a'))?.closedAtMs).toBeNull();
     expect([await locksOf('a'), await locksOf('b'), await locksOf('empty')]).toEqual([0, 1, 1]);
   });
 
@@ -75,10 +75,10 @@ describe('the locks', () => {
       },
     });
     expect(await world.consume()).toBe('requeued');
-    expect((await world.ledger.readRepo({ tenant, repo: 'a' }))?.closedAtMs).not.toBeNull();
+    expect((await world.repo('a'))?.closedAtMs).not.toBeNull();
     Object.assign(world.deps.locks, { releaseSome: release });
     await world.consume();
-    expect((await world.ledger.readRepo({ tenant, repo: 'a' }))?.closedAtMs).toBeNull();
+    expect((await world.repo('a'))?.closedAtMs).toBeNull();
     expect(await locksOf('a')).toBe(0);
   });
 });

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
 import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { wholeTenant as request } from '../../../../support/export-request.ts';
@@ -22,9 +21,7 @@ describe('while an export is under way', () => {
     world = new MemoryStack();
     world.put({ 'app/a': 1 });
     await world.create();
-    const objects = new Map([['a', 1]]);
-    const deletion = newDeletion({ id: 'a', repo: 'app', objects, dueAtMs: world.nowMs });
-    await world.ledger.putDeletion({ tenant, deletion });
+    await world.mark({ a: 1 }, { id: 'a' });
   });
 
   it('what it is to have is not deleted until it has ended', async () => {
@@ -32,12 +29,6 @@ describe('while an export is under way', () => {
     expect(await run()).toBe(true);
     expect(await states()).toEqual(['marked']);
     await end();
-    await run();
-    expect(await states()).toEqual(['gone']);
-  });
-
-  it('of one repo, those of others are', async () => {
-    await begin({ request: { ...request, repo: 'web' } });
     await run();
     expect(await states()).toEqual(['gone']);
   });
@@ -51,6 +42,7 @@ describe('while an export is under way', () => {
   });
 
   it.each([
+    ['one of another repo', { request: { ...request, repo: 'web' } }],
     ['a dry run', { request: { ...request, isDryRun: true } }],
     ['an export of another tenant', { tenant: 'other' }],
   ])('%s spares nothing', async (_title, more) => {
@@ -86,12 +78,7 @@ describe('while an export is under way', () => {
 
   it('one that is opened while others are deleted spares what becomes due after that', async () => {
     world.put({ 'app/b': 1, 'app/c': 1 });
-    const later = { repo: 'app', dueAtMs: world.nowMs + minute };
-    for (const id of ['b', 'c'])
-      await world.ledger.putDeletion({
-        tenant,
-        deletion: newDeletion({ ...later, id, objects: new Map([[id, 1]]) }),
-      });
+    for (const id of ['b', 'c']) await world.mark({ [id]: 1 }, { id, dueAtMs: world.nowMs + minute });
     const claimDeletion = world.ledger.claimDeletion.bind(world.ledger);
     world.ledger.claimDeletion = async (input) => {
       world.nowMs += 30_000;
@@ -112,9 +99,7 @@ describe('while an export is under way', () => {
 
   it('what has begun is ended', async () => {
     await begin();
-    const [marked] = await world.deletions();
-    if (!marked) throw new Error('It is marked.');
-    await world.ledger.claimDeletion({ tenant, before: marked, deadlineMs: world.nowMs });
+    await world.claim(await world.deletion(), world.nowMs);
     world.nowMs += minute;
     await run();
     expect(await states()).toEqual(['gone']);

@@ -23,7 +23,7 @@ const put = (id: string, more: Partial<Reservation> = {}) => {
     },
   });
 };
-const left = () => world.ledger.inspect(tenant).reservations.map(({ id }) => id);
+const left = () => world.reservations.map(({ id }) => id);
 const cancelLate = (filter: { repo?: string; id?: string; madeBy?: string } = {}) =>
   cancelReservations(world.deps, { tenant, ...filter });
 

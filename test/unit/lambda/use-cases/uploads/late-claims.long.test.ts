@@ -49,7 +49,7 @@ describe('somebody who claims the limit and sends nothing', () => {
   });
 
   it('is told until when, with a recount that may settle it sooner', async () => {
-    const [late] = world.ledger.inspect(tenant).reservations;
+    const [late] = world.reservations;
     const outcome = await admitUpload(world.deps, {
       tenant: await world.record(),
       repo: 'mine',
@@ -59,7 +59,7 @@ describe('somebody who claims the limit and sends nothing', () => {
     expect(outcome).toMatchObject({ kind: 'retry', lateUntilMs: (late?.deadAtMs ?? 0) + 24 * hour });
     expect(world.requests.at(-1)).toMatchObject({ reason: 'refusal' });
     // The batch has left no reservation.
-    expect(world.ledger.inspect(tenant).reservations).toHaveLength(1);
+    expect(world.reservations).toHaveLength(1);
   });
 
   it('may claim the same objects again, and others once they have arrived', async () => {

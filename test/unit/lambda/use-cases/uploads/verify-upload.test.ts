@@ -10,7 +10,7 @@ describe('a verify', () => {
   const verify = (more: Partial<Parameters<typeof verifyUpload>[1]> = {}) =>
     verifyUpload(world.deps, { tenant, repo: 'app', oid, sizeBytes: 10, verifyToken, ...more });
   const reservation = () => {
-    const [found] = world.ledger.inspect(tenant).reservations;
+    const [found] = world.reservations;
     if (!found) throw new Error('There is no reservation.');
     return found;
   };

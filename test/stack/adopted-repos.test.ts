@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/settings/stages.ts';
 import { grantsOf } from './grants-of.ts';
 import { templateOf } from './stack-template.ts';
 
@@ -52,28 +51,5 @@ describe('adopted repos', () => {
     expect(grants['lfsBatch']).toEqual([`s3:GetObject on ${objects('')}`, `s3:PutObject on ${objects('')}`]);
     const deleters = Object.values(grants).filter((lines) => lines.some((line) => line.includes('Delete')));
     expect(deleters).toHaveLength(1);
-  });
-});
-
-describe('a setting of adopted repos', () => {
-  it.each<[object[], string]>([
-    [[{ ...gitea, path: 'lfs' }], 'adoptedRepos.0.path: must be empty, or folders of'],
-    [[{ ...gitea, tenant: 'A' }], "adoptedRepos.0.tenant: is not a tenant's name: 1 to 40 of"],
-    [[{ ...gitea, repo: '.x' }], "adoptedRepos.0.repo: is not a repo's name"],
-    [[{ ...gitea, names: 'abc' }], 'adoptedRepos.0.names: Invalid option'],
-    [[{ ...gitea, prefix: '' }], 'adoptedRepos.0: Unrecognized key'],
-    [
-      [gitea, { ...gitea, repo: 'b' }],
-      'adoptedRepos.1: acme/b has a path that overlaps with that of acme/game',
-    ],
-    [[{ ...gitea, path: '_gc/' }], 'adoptedRepos.0: acme/game has a path that begins with _'],
-    [
-      Array.from({ length: 21 }, (_, index) => ({ ...gitea, repo: `r${index}`, path: `lfs${index}/` })),
-      'adoptedRepos: Too big',
-    ],
-  ])('is rejected by name: %#', (adoptedRepos, message) => {
-    const settings = { adoptedRepos } as Parameters<typeof parseStageSettings>[1];
-    expect(() => parseStageSettings('prod', settings)).toThrow(StageSettingsError);
-    expect(() => parseStageSettings('prod', settings)).toThrow(message);
   });
 });

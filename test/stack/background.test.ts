@@ -149,33 +149,6 @@ describe('the alarms', () => {
     expect(alarms).toHaveLength(metrics.length);
   });
 
-  it.each(names)('watch %s for errors and throttles', (name) => {
-    for (const metric of ['Errors', 'Throttles']) {
-      template.hasResourceProperties('AWS::CloudWatch::Alarm', {
-        Namespace: 'AWS/Lambda',
-        MetricName: metric,
-        Dimensions: [
-          {
-            Name: 'FunctionName',
-            Value: { Ref: Match.stringLikeRegexp(`^Functions${name}Function[0-9A-F]{8}$`) },
-          },
-        ],
-      });
-    }
-  });
-
-  it('watch the dead letters of the recount queue', () => {
-    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
-      MetricName: 'ApproximateNumberOfMessagesVisible',
-      Dimensions: [
-        {
-          Name: 'QueueName',
-          Value: { 'Fn::GetAtt': [Match.stringLikeRegexp('^ReconcileQueueDeadLetterQueue'), 'QueueName'] },
-        },
-      ],
-    });
-  });
-
   it('watch for bytes missing from the counter and for old counts, with the thresholds of the stage', () => {
     const stage = templateOf({ alarms: { driftGiB: 7, recountAgeHours: 48 } });
     const expected = [
@@ -205,24 +178,6 @@ describe('the alarms', () => {
         EvaluationPeriods: 12,
         DatapointsToAlarm: recountFailures,
       });
-  });
-
-  it('treat missing data as a failure only for the schedule', () => {
-    const breaching = template.findResources('AWS::CloudWatch::Alarm', {
-      Properties: { TreatMissingData: 'breaching', ComparisonOperator: 'LessThanThreshold' },
-    });
-    expect(Object.keys(breaching)).toEqual([expect.stringMatching(/^AlarmsRefreshStopped/)]);
-  });
-
-  it('watch for runs of the schedule that succeed, as a run that fails is an invocation too', () => {
-    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
-      Namespace: 'lfs-quota-test',
-      MetricName: 'TenantsQueued',
-      Statistic: 'SampleCount',
-      Period: 3600,
-      Threshold: 1,
-      ComparisonOperator: 'LessThanThreshold',
-    });
   });
 
   it('notify the address that a setting names', () => {

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
 import { isTenantName } from '../../lambda/domain/names.ts';
 import { grantsOf } from './grants-of.ts';
-import { templateOf } from './stack-template.ts';
+import { externalStore, templateOf } from './stack-template.ts';
 
 let template: Template;
 
@@ -154,15 +154,7 @@ describe('the bucket', () => {
   });
 
   it('is not created if the store is external', () => {
-    const external = templateOf({
-      objectStore: {
-        kind: 'external',
-        endpoint: 'https://account.r2.cloudflarestorage.com',
-        region: 'auto',
-        bucket: 'lfs-objects',
-        credentialsSecretArn: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf',
-      },
-    });
+    const external = templateOf({ objectStore: externalStore });
     external.resourceCountIs('AWS::S3::Bucket', 0);
     external.hasOutput('BucketName', { Value: 'lfs-objects' });
     external.hasResourceProperties('AWS::Lambda::Function', {
@@ -170,7 +162,7 @@ describe('the bucket', () => {
         Variables: {
           LFS_QUOTA_BUCKET: 'lfs-objects',
           LFS_QUOTA_S3_REGION: 'auto',
-          LFS_QUOTA_S3_ENDPOINT: 'https://account.r2.cloudflarestorage.com',
+          LFS_QUOTA_S3_ENDPOINT: externalStore.endpoint,
           LFS_QUOTA_S3_CREDENTIALS_SECRET_ARN: Match.stringLikeRegexp('secret:r2-AbCdEf$'),
         },
       },

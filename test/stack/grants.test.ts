@@ -5,7 +5,7 @@ import { candidatesKey, keepSetKey } from '../../lambda/domain/cleanup/cleanup-k
 import { requestKey } from '../../lambda/domain/export/export-keys.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';
-import { templateOf } from './stack-template.ts';
+import { externalStore, templateOf } from './stack-template.ts';
 
 const kinds: Readonly<Record<string, (cell: string) => string>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
@@ -200,26 +200,14 @@ describe('grants', () => {
 });
 
 describe('grants with an external store', () => {
-  const credentialsSecretArn = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf';
-
   it('replace S3 by the secret with the credentials of the store', () => {
-    const external = grantsOf(
-      templateOf({
-        objectStore: {
-          kind: 'external',
-          endpoint: 'https://account.r2.cloudflarestorage.com',
-          region: 'auto',
-          bucket: 'lfs-objects',
-          credentialsSecretArn,
-        },
-      }),
-    );
+    const external = grantsOf(templateOf({ objectStore: externalStore }));
     for (const [name, documented] of documentedGrants()) {
       if (name === 'storeEvents') continue;
       const reachesStore = documented.some((line) => line.startsWith('s3:'));
       const expected = [
         ...documented.filter((line) => !line.startsWith('s3:') && !isOfEvents(line)),
-        ...(reachesStore ? [`secretsmanager:GetSecretValue on ${credentialsSecretArn}`] : []),
+        ...(reachesStore ? [`secretsmanager:GetSecretValue on ${externalStore.credentialsSecretArn}`] : []),
       ];
       expect(external.get(name)).toEqual(expected.sort());
     }

@@ -1,6 +1,103 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { settingRows, settingsPage } from './settings-page.ts';
+import { z } from 'zod';
+import { stageSettingsSchema } from '../../lib/settings/parse-stage-settings.ts';
+
+/** The parts of a setting's JSON schema that the page shows. */
+interface Shape {
+  readonly type?: string;
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly description?: string;
+  readonly properties?: Readonly<Record<string, Shape>>;
+  readonly oneOf?: readonly Shape[];
+  readonly anyOf?: readonly Shape[];
+}
+
+interface SettingRow {
+  readonly name: string;
+  readonly values: string;
+  readonly defaultValue: string;
+  readonly description: string;
+}
+
+/** A row for every setting of a stage, and one for each group of them. */
+function settingRows(): SettingRow[] {
+  const schema = z.toJSONSchema(stageSettingsSchema, { io: 'input', unrepresentable: 'any' }) as Shape;
+  return rowsBelow('', schema);
+}
+
+function rowsBelow(prefix: string, { properties = {} }: Shape): SettingRow[] {
+  return Object.entries(properties).flatMap(([key, shape]) => {
+    const name = `${prefix}${key}`;
+    const below = [shape, ...(shape.oneOf ?? [])].flatMap((each) => rowsBelow(`${name}.`, each));
+    return [
+      {
+        name,
+        values: valuesOf(shape),
+        defaultValue: defaultOf(shape),
+        description: shape.description ?? '',
+      },
+      ...below,
+    ];
+  });
+}
+
+function valuesOf({ type, minimum, maximum, enum: names, const: only, anyOf = [] }: Shape): string {
+  if (names) return names.join(', ');
+  if (only !== undefined) return String(only);
+  if (anyOf.length > 0) return anyOf.map(valuesOf).join(', ');
+  if (type !== 'integer') return type === 'boolean' ? 'true, false' : '';
+  const isOpen = maximum === undefined || maximum === Number.MAX_SAFE_INTEGER;
+  return isOpen ? `≥ ${minimum}` : `${minimum}–${maximum}`;
+}
+
+function defaultOf({ default: value }: Shape): string {
+  return value === undefined || typeof value === 'object' ? '' : String(value);
+}
+
+/** The whole of docs/settings.md. */
+function settingsPage(): string {
+  const rows = settingRows();
+  const lines = rows.flatMap((row) => {
+    const { name, values, defaultValue, description } = row;
+    const alike = alikeIn(rows, row);
+    // Settings of one kind, such as the memory of each function, share a line.
+    if (alike.length > 1 && alike[0] !== row) return [];
+    if (alike.length > 1) return [`- **${groupOf(row)}.…** (${values}), ${description} ${defaultsOf(alike)}`];
+    const facts = [values, defaultValue && `default ${defaultValue}`].filter(Boolean).join('; ');
+    return [`- **${name}**${facts && ` (${facts})`}${description && `: ${description}`}`];
+  });
+  return `# The settings of a stage
+
+[operations.md](operations.md) says where to set them. A setting that is left out has its default. \`cdk synth\` fails
+and names every setting that is invalid or does not fit another one.
+
+*Generated from \`lib/settings/\`: \`npx vitest run test/stack/settings-page.test.ts -u\` rewrites it.*
+
+${lines.join('\n')}
+`;
+}
+
+const groupOf = ({ name }: SettingRow) => name.split('.').slice(0, -1).join('.');
+
+/** The settings of a row's group that have its values and description. */
+function alikeIn(rows: readonly SettingRow[], row: SettingRow): readonly SettingRow[] {
+  return rows.filter(
+    (other) =>
+      row.values !== '' &&
+      groupOf(other) === groupOf(row) &&
+      other.values === row.values &&
+      other.description === row.description,
+  );
+}
+
+function defaultsOf(rows: readonly SettingRow[]): string {
+  return `Defaults: ${rows.map(({ name, defaultValue }) => `${name.split('.').at(-1)} ${defaultValue}`).join(', ')}.`;
+}
 
 const page = fileURLToPath(new URL('../../docs/settings.md', import.meta.url));
 

@@ -1,9 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
+import { afterAll, expect } from 'vitest';
 import { addStack } from '../../lib/app.ts';
+import { parseStageSettings, StageSettingsError } from '../../lib/settings/parse-stage-settings.ts';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
-import { parseStageSettings } from '../../lib/settings/stages.ts';
 
 /** The context from cdk.json, as the CDK's command line reads it, without bundling: templates do not need it. */
 export function testContext(): Record<string, unknown> {
@@ -24,4 +27,32 @@ export function templateOf(settings: StageSettingsInput = {}, stage = 'test'): T
 function synthesized(settings: StageSettingsInput, stage: string): Template {
   const app = new App({ analyticsReporting: false, context: testContext() });
   return Template.fromStack(addStack(app, stage, parseStageSettings(stage, settings)));
+}
+
+/** That settings are refused with this message. */
+export function expectRefused(settings: unknown, message: string | RegExp): void {
+  const parse = () => parseStageSettings('prod', settings as StageSettingsInput);
+  expect(parse).toThrow(StageSettingsError);
+  expect(parse).toThrow(message);
+}
+
+/** A store that is none of AWS's. */
+export const externalStore = {
+  kind: 'external',
+  endpoint: 'https://store.example.com',
+  region: 'auto',
+  bucket: 'lfs-objects',
+  credentialsSecretArn: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf',
+} as const;
+
+/** @returns a folder for the tests of a file, and what writes a file into it and tells its path. */
+export function useFolder(): { folder: string; write: (name: string, content: unknown) => string } {
+  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-stages-'));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const write = (name: string, content: unknown) => {
+    const path = join(folder, name);
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content));
+    return path;
+  };
+  return { folder, write };
 }

@@ -1,7 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { parseStageSettings } from '../../lib/settings/stages.ts';
-import { templateOf } from './stack-template.ts';
+import { expectRefused, externalStore, templateOf } from './stack-template.ts';
 
 const queueArn = { 'Fn::GetAtt': [Match.stringLikeRegexp('^StoreEventsQueue'), 'Arn'] };
 
@@ -64,7 +63,7 @@ describe('events of the store', () => {
     expect(bucket?.['DependsOn']).toContainEqual(expect.stringMatching(/^StoreEventsQueuePolicy/));
   });
 
-  it('are batched, redelivered one by one if they failed, and at last raise an alarm as dead letters', () => {
+  it('are batched, redelivered one by one if they failed, and at last are dead letters', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 500,
       MaximumBatchingWindowInSeconds: 20,
@@ -84,16 +83,6 @@ describe('events of the store', () => {
         },
       },
     });
-    template.hasResourceProperties('AWS::CloudWatch::Alarm', {
-      MetricName: 'ApproximateNumberOfMessagesVisible',
-      Threshold: 1,
-      Dimensions: [
-        {
-          Name: 'QueueName',
-          Value: { 'Fn::GetAtt': [Match.stringLikeRegexp('^StoreEventsDeadLetterQueue'), 'QueueName'] },
-        },
-      ],
-    });
   });
 
   it('change no other resource of a stage than bucket, dashboard and who may look at their queues', () => {
@@ -112,14 +101,8 @@ describe('events of the store', () => {
   });
 
   it('are rejected with an external store', () => {
-    const objectStore = {
-      kind: 'external',
-      endpoint: 'https://account.r2.cloudflarestorage.com',
-      region: 'auto',
-      bucket: 'lfs-objects',
-      credentialsSecretArn: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf',
-    };
-    expect(() => parseStageSettings('test', { storeEvents: true, objectStore })).toThrow(
+    expectRefused(
+      { storeEvents: true, objectStore: externalStore },
       'storeEvents: must be false with an external store',
     );
   });

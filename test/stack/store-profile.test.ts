@@ -1,21 +1,19 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { type StoreProfile, unknownFacts } from '../../cli/doctor/profile.ts';
-import { stageJson } from '../../lib/functions/functions.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/settings/stages.ts';
+import { stageJson } from '../../lib/functions/stage-json.ts';
+import { exportStoreOf } from '../../lib/settings/export-store.ts';
+import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import { expectRefused, externalStore, templateOf, useFolder } from './stack-template.ts';
 
-const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-profiles-'));
-afterAll(() => rmSync(folder, { recursive: true }));
-
+const { write } = useFolder();
 const mib = 1024 ** 2;
+const { endpoint, region, bucket } = externalStore;
 const good: StoreProfile = {
   formatVersion: 1,
   probedAt: '2026-11-22T04:00:00.000Z',
-  endpoint: 'https://store.example.com',
-  region: 'auto',
-  bucket: 'lfs-objects',
+  endpoint,
+  region,
+  bucket,
   usable: true,
   failed: [],
   warnings: ['list-encoding'],
@@ -38,32 +36,10 @@ const refusesAbove = (maxPutBytes: number | null) =>
   holding({ maxPutBytes }, { warnings: ['largest-upload'] });
 
 let serial = 0;
-function settingsWith(profile: unknown, protocol?: object) {
-  const file = join(folder, `${serial++}.json`);
-  writeFileSync(file, typeof profile === 'string' ? profile : JSON.stringify(profile));
-  return {
-    objectStore: {
-      kind: 'external' as const,
-      endpoint: 'https://store.example.com',
-      region: 'auto',
-      bucket: 'lfs-objects',
-      credentialsSecretArn: 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:r2-AbCdEf',
-      profile: file,
-    },
-    ...(protocol && { protocol }),
-  };
-}
-
-/** The message of the error with which the settings are refused. */
-function refusal(profile: unknown, protocol?: object): string {
-  try {
-    parseStageSettings('prod', settingsWith(profile, protocol));
-  } catch (error) {
-    if (error instanceof StageSettingsError) return error.message;
-    throw error;
-  }
-  throw new Error('The settings were accepted.');
-}
+const settingsWith = (profile: unknown, protocol?: object) => ({
+  objectStore: { ...externalStore, profile: write(`${serial++}.json`, profile) },
+  ...(protocol && { protocol }),
+});
 
 const objectMaxMiB = (profile: unknown, protocol?: object) =>
   parseStageSettings('prod', settingsWith(profile, protocol)).protocol.objectMaxMiB;
@@ -108,9 +84,8 @@ describe('the profile of a store', () => {
     [{ ...good, formatVersion: 2 }, 'is no profile that this version knows'],
     ['{', "can't be read as JSON"],
   ])('that shows a store which cannot work ends the synth: %#', (profile, message) => {
-    expect(refusal(profile)).toContain(message);
-    expect(refusal(profile)).toMatch(/^ {2}objectStore\.profile: /m);
-    expect(refusal(profile)).toContain('Run `npx lfs-quota doctor');
+    for (const told of [message, /^ {2}objectStore\.profile: /m, 'Run `npx lfs-quota doctor'])
+      expectRefused(settingsWith(profile), told);
   });
 
   it('of an older version is read, with what has gone from it', () => {
@@ -119,9 +94,8 @@ describe('the profile of a store', () => {
   });
 
   it('that is not there ends the synth', () => {
-    const settings = settingsWith(good);
-    const nowhere = { ...settings, objectStore: { ...settings.objectStore, profile: '/nowhere.json' } };
-    expect(() => parseStageSettings('prod', nowhere)).toThrow(/objectStore\.profile: can't be read as JSON/);
+    const objectStore = { ...externalStore, profile: '/nowhere.json' };
+    expectRefused({ objectStore }, /objectStore\.profile: can't be read as JSON/);
   });
 
   it('tells the largest object by default, rounded down', () => {
@@ -134,12 +108,45 @@ describe('the profile of a store', () => {
   });
 
   it('refuses a larger one that a stage sets', () => {
-    expect(refusal(refusesAbove(100 * mib), { objectMaxMiB: 101 })).toContain(
+    expectRefused(
+      settingsWith(refusesAbove(100 * mib), { objectMaxMiB: 101 }),
       'protocol.objectMaxMiB: must be 100 or less: by its profile the store refuses larger uploads',
     );
   });
 
   it('may be of an address with a slash at its end, as people type it', () => {
     expect(objectMaxMiB({ ...good, endpoint: 'https://store.example.com/' })).toBe(5120);
+  });
+});
+
+describe('how a stage makes archives', () => {
+  const external = (changes: object = {}) => ({ ...externalStore, ...changes }) as const;
+  const profileWith = (partRules: Partial<StoreProfile['holds']['partRules']>) =>
+    settingsWith(holding({ partRules: { ...unknownFacts.partRules, ...partRules } })).objectStore.profile;
+
+  it.each([
+    { store: { kind: 'bucket', keepDeletedDays: 0 } as const, kind: 's3' },
+    { store: external({ endpoint: 'https://s3.eu-central-1.amazonaws.com' }), kind: 's3' },
+    { store: external({ endpoint: 'https://0a1b.r2.cloudflarestorage.com' }), kind: 'r2' },
+    { store: external({ endpoint: 'https://0a1b.eu.r2.cloudflarestorage.com' }), kind: 'r2' },
+    { store: external({ endpoint: 'https://r2.cloudflarestorage.com.example.com' }), kind: 'grid' },
+    { store: external(), kind: 'grid' },
+    { store: external({ profile: profileWith({}) }), kind: 'grid' },
+    { store: external({ profile: profileWith({ multipart: true, equalParts: false }) }), kind: 'grid' },
+    { store: external({ profile: profileWith({ multipart: true, uploadPartCopy: false }) }), kind: 'stream' },
+  ])('in $store is $kind', ({ store, kind }) => {
+    expect(exportStoreOf(store)).toBe(kind);
+  });
+
+  it('reaches the functions', () => {
+    templateOf({ objectStore: external() }).hasResourceProperties('AWS::Lambda::Function', {
+      Environment: { Variables: { LFS_QUOTA_EXPORT_STORE: 'grid' } },
+    });
+  });
+
+  it('is refused where the store takes no uploads in parts, unless the stage makes none', () => {
+    const objectStore = external({ profile: profileWith({ multipart: false }) });
+    expectRefused({ objectStore, exports: { workers: 2 } }, /exports\.workers: must be 0: by its profile/);
+    expect(parseStageSettings('test', { objectStore, exports: { workers: 0 } }).exports.workers).toBe(0);
   });
 });

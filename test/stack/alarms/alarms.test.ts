@@ -3,8 +3,17 @@ import { functionSpecs } from '../../../lib/functions/function-specs.ts';
 import { parseStageSettings } from '../../../lib/settings/stages.ts';
 import { templateOf } from '../stack-template.ts';
 import { type AlarmProperties, alarmsOf, firstRinging, metricOf, ringsSurely } from './alarm-evaluation.ts';
-import { attemptsMax, faultBegins, MetricStreams, start, timeLimitMinutes } from './metric-streams.ts';
-import { dayEnds, faults, ordinaryDay, stoppedSchedule } from './scenarios.ts';
+import {
+  attemptsMax,
+  dayEnds,
+  faultBegins,
+  faults,
+  MetricStreams,
+  ordinaryDay,
+  start,
+  stoppedSchedule,
+  timeLimitMinutes,
+} from './scenarios.ts';
 
 const alarms = alarmsOf(templateOf({ storeEvents: true }));
 

@@ -1,9 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Api, basic, bearer, newName, type TestTenant } from './api.ts';
-import { comparable, expectLfsError, expectProblem } from './errors.ts';
-import type { Answer } from './exchange.ts';
-import { batchPath, lfsHeaders, newOid, objectsIn } from './lfs.ts';
+import { type RouteKey, routes } from '../../lambda/routes.ts';
+import {
+  type Answer,
+  type Api,
+  basic,
+  bearer,
+  comparable,
+  expectLfsError,
+  expectProblem,
+  expectStatus,
+  jsonOf,
+  newName,
+  type TestTenant,
+} from './api.ts';
+import { batchPath, lfsHeaders, lfsType, newOid, objectOf, objectsIn, push } from './lfs.ts';
+import { signIn } from './tokens.ts';
 
 const unknownToken = `lfsq_${'0'.repeat(40)}`;
 /** A token that nobody has, and that nobody has tried before. */
@@ -30,6 +42,7 @@ const cases = Object.entries(badCredentials);
 
 /** Who may ask, and what the others are told. */
 export function accessTests(api: () => Api): void {
+  scopeTests(api);
   let own: TestTenant;
   let other: TestTenant;
   beforeAll(async () => {
@@ -48,11 +61,6 @@ export function accessTests(api: () => Api): void {
     post(batchPath({ tenant, repo: 'game' }), headers, download());
   const verify = (tenant: string, headers: Record<string, string>) =>
     post(`/${tenant}/game/info/lfs/verify`, headers, { oid: newOid(), size: 1 });
-  /** Of a tenant, and what its own tokens may read of it. */
-  const read = (tenant: string, what: string, headers: Record<string, string>) =>
-    api().send({ method: 'GET', path: `/v1/tenants/${tenant}/${what}`, headers });
-  const readable = ['subscription', 'repos', 'reservations', 'exports'];
-
   describe('access to the LFS routes', () => {
     it.each(cases)('is refused with a 401 that makes a client ask: %s', async (_name, headers) => {
       const { tenant } = own;
@@ -107,55 +115,331 @@ export function accessTests(api: () => Api): void {
   });
 
   describe('access to the management API', () => {
-    const operatorsOnly = (tenant: string): [string, string][] => [
-      ['GET', '/v1/tenants'],
-      ['POST', '/v1/tenants'],
-      ['GET', `/v1/tenants/${tenant}`],
-      ['PATCH', `/v1/tenants/${tenant}`],
-      ['DELETE', `/v1/tenants/${tenant}`],
-    ];
-    const managersOnly = (tenant: string): [string, string][] => [
-      ['GET', `/v1/tenants/${tenant}/tokens`],
-      ['POST', `/v1/tenants/${tenant}/tokens`],
-      ['DELETE', `/v1/tenants/${tenant}/tokens/${'0'.repeat(16)}`],
-      ['POST', `/v1/tenants/${tenant}/reconcile`],
-      ['DELETE', `/v1/tenants/${tenant}/repos/game`],
-      ['DELETE', `/v1/tenants/${tenant}/repos/game/objects/${newOid()}`],
-    ];
+    const get = (path: string, headers: Record<string, string>) => api().as(headers, 'GET', path);
 
     it.each(cases)('is refused with a 401: %s', async (_name, headers) => {
-      const { tenant } = own;
-      for (const [method, path] of [...operatorsOnly(tenant), ...managersOnly(tenant)]) {
-        expectProblem(await api().send({ method, path, headers }), 401, /token/);
-      }
-      for (const what of readable) expectProblem(await read(tenant, what, headers), 401, /token/);
+      const at = `/v1/tenants/${own.tenant}`;
+      for (const path of ['/v1/tenants', at, `${at}/tokens`, `${at}/subscription`])
+        expectProblem(await get(path, headers), 401, /token/);
     });
 
     it('is the operator’s, by Basic too; a tenant’s token is told which one is needed', async () => {
-      const { tenant, writeToken } = own;
-      for (const [method, path] of operatorsOnly(tenant)) {
-        expectProblem(await api().send({ method, path, headers: bearer(writeToken) }), 401, /admin token/);
-      }
-      for (const [method, path] of managersOnly(tenant)) {
-        const answer = await api().send({ method, path, headers: bearer(writeToken) });
-        expectProblem(answer, 403, /admin token, or a token of .* with the scope manage/);
-      }
-      const headers = basic(api().target.adminToken, 'operator');
-      expect((await api().send({ method: 'GET', path: '/v1/tenants', headers })).status).toBe(200);
+      const headers = bearer(own.writeToken);
+      expectProblem(await get('/v1/tenants', headers), 401, /admin token/);
+      const tokens = await get(`/v1/tenants/${own.tenant}/tokens`, headers);
+      expectProblem(tokens, 403, /admin token, or a token of .* with the scope manage/);
+      expectStatus(await get('/v1/tenants', basic(api().target.adminToken, 'operator')), 200);
+    });
+  });
+}
+
+/**
+ * Who may call each route. `all`: without credentials. `git`, `locks`: any token of the tenant. `verify`: the token of a
+ * verify action. `identity`: who has an identity token. `holder`: any valid token. `anybody`: the same, or a session.
+ * `session`: a session alone. `reader`: any token of the tenant, and the operator. `manager`: one with the scope manage,
+ * and the operator.
+ */
+const callers = {
+  'GET /': 'all',
+  'GET /assets/{file}': 'all',
+  'GET /health': 'all',
+  'GET /openapi.json': 'all',
+  'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git',
+  'POST /{tenant}/{repo}/info/lfs/verify': 'verify',
+  'GET /{tenant}/{repo}/info/lfs/locks': 'git',
+  'POST /{tenant}/{repo}/info/lfs/locks': 'git',
+  'POST /{tenant}/{repo}/info/lfs/locks/verify': 'locks',
+  'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': 'git',
+  'GET /v1/tenants/{tenant}/repos/{repo}/cleanup': 'manager',
+  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup': 'manager',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/cleanup': 'manager',
+  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/keep-set': 'manager',
+  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/run': 'manager',
+  'GET /v1/tenants/{tenant}/repos/{repo}/locks': 'reader',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': 'manager',
+  'GET /v1/tenants/{tenant}/subscription': 'reader',
+  'GET /v1/session': 'anybody',
+  'POST /v1/session': 'holder',
+  'DELETE /v1/session': 'session',
+  'GET /v1/status': 'operator',
+  'GET /v1/tenants': 'operator',
+  'POST /v1/tenants': 'operator',
+  'GET /v1/tenants/{tenant}': 'operator',
+  'PATCH /v1/tenants/{tenant}': 'operator',
+  'DELETE /v1/tenants/{tenant}': 'operator',
+  'GET /v1/tenants/{tenant}/tokens': 'manager',
+  'POST /v1/tenants/{tenant}/tokens': 'manager',
+  'GET /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
+  'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': 'manager',
+  'POST /v1/tenants/{tenant}/exchange': 'identity',
+  'GET /v1/tenants/{tenant}/exchange-rules': 'manager',
+  'POST /v1/tenants/{tenant}/exchange-rules': 'manager',
+  'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': 'manager',
+  'GET /v1/tenants/{tenant}/reservations': 'reader',
+  'POST /v1/tenants/{tenant}/reconcile': 'manager',
+  'GET /v1/tenants/{tenant}/counts': 'reader',
+  'PATCH /v1/tenants/{tenant}/repos/{repo}/count': 'manager',
+  'GET /v1/tenants/{tenant}/exports': 'reader',
+  'POST /v1/tenants/{tenant}/exports': 'reader',
+  'GET /v1/tenants/{tenant}/exports/{exportId}': 'reader',
+  'DELETE /v1/tenants/{tenant}/exports/{exportId}': 'reader',
+  'GET /v1/tenants/{tenant}/downloads': 'reader',
+  'GET /v1/tenants/{tenant}/audit': 'manager',
+  'GET /v1/tenants/{tenant}/history': 'reader',
+  'GET /v1/tenants/{tenant}/webhook': 'manager',
+  'PUT /v1/tenants/{tenant}/webhook': 'manager',
+  'DELETE /v1/tenants/{tenant}/webhook': 'manager',
+  'POST /v1/tenants/{tenant}/webhook/test': 'manager',
+  'GET /v1/tenants/{tenant}/objects': 'reader',
+  'GET /v1/tenants/{tenant}/deletions': 'reader',
+  'GET /v1/tenants/{tenant}/repos': 'reader',
+  'POST /v1/tenants/{tenant}/repos': 'manager',
+  'GET /v1/tenants/{tenant}/repos/{repo}': 'reader',
+  'PATCH /v1/tenants/{tenant}/repos/{repo}': 'manager',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}': 'manager',
+  'DELETE /v1/tenants/{tenant}/reservations': 'operator',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': 'manager',
+} as const satisfies Record<RouteKey, string>;
+
+const credentials = [
+  'none',
+  'unknown',
+  'operator',
+  'read',
+  'write',
+  'manage',
+  'one repo',
+  'foreign',
+  // Sessions of the console.
+  'session: operator',
+  'session: read',
+  'session: manage',
+  'session: foreign',
+  // The cookie alone, as a page of somebody else would have it sent.
+  'cookie: manage',
+  // Of a git host, who may push to what the repo is mapped to.
+  'person',
+] as const;
+type Credential = (typeof credentials)[number];
+
+/** What each caller is told. `in`: let in, whatever comes of the request. */
+const table: Readonly<Record<(typeof callers)[RouteKey], Readonly<Record<Credential, 'in' | number>>>> = {
+  all: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
+  git: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 404, 401, 401, 401, 401, 401, 'in'),
+  // A 404 would make a clone never look for locks again.
+  locks: rowOf(401, 401, 401, 'in', 'in', 'in', 'in', 403, 401, 401, 401, 401, 401, 'in'),
+  verify: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401, 401),
+  // A token is no identity. A body without one is refused before anything is looked at.
+  identity: rowOf('in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in'),
+  // A session makes no other one.
+  holder: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 401, 401, 401, 401, 401, 401),
+  anybody: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401, 401),
+  session: rowOf(401, 401, 401, 401, 401, 401, 401, 401, 'in', 'in', 'in', 'in', 401, 401),
+  reader: rowOf(401, 401, 'in', 'in', 'in', 'in', 'in', 404, 'in', 'in', 'in', 404, 401, 401),
+  manager: rowOf(401, 401, 'in', 403, 403, 'in', 403, 404, 'in', 403, 'in', 404, 401, 401),
+  operator: rowOf(401, 401, 'in', 401, 401, 401, 401, 401, 'in', 401, 401, 401, 401, 401),
+};
+
+function rowOf(...cells: ('in' | number)[]): Record<Credential, 'in' | number> {
+  return Object.fromEntries(credentials.map((name, index) => [name, cells[index] ?? 'in'])) as Record<
+    Credential,
+    'in' | number
+  >;
+}
+
+/** Each route with each kind of credentials, cell by cell; and what a token for one repo can learn of another. */
+function scopeTests(api: () => Api): void {
+  describe('the scopes', () => {
+    const held = {} as Record<Credential, Record<string, string>>;
+    let tenant: string;
+    const stored = { game: objectOf(10), film: objectOf(20) };
+
+    beforeAll(async () => {
+      const own = await api().newTenant();
+      const foreign = await api().newTenant();
+      ({ tenant } = own);
+      for (const [repo, object] of Object.entries(stored)) await push(api(), { ...own, repo }, [object]);
+      await push(api(), { ...own, repo: 'open' }, [objectOf(30)]);
+      expectStatus(
+        await api().manage('PATCH', `/v1/tenants/${tenant}/repos/open`, {
+          publicRead: { monthlyLimitBytes: 1_000_000 },
+        }),
+        200,
+      );
+      const made = async (of: string, body: object) => basic((await api().newToken(of, body)).token);
+      held.none = {};
+      held.operator = bearer(api().target.adminToken);
+      held.read = await made(tenant, { scope: 'read' });
+      held.write = await made(tenant, { scope: 'write' });
+      held.manage = await made(tenant, { scope: 'manage' });
+      held['one repo'] = await made(tenant, { scope: 'write', repos: ['game'] });
+      held.foreign = await made(foreign.tenant, { scope: 'manage' });
+      for (const who of ['operator', 'read', 'manage', 'foreign'] as const)
+        held[`session: ${who}`] = await signIn(api(), held[who]);
+      const { cookie = '' } = held['session: manage'];
+      held['cookie: manage'] = { cookie };
+      const { gitHost } = api().target;
+      const token = `forge-token-${newOid()}`;
+      gitHost?.person({ id: 501, login: 'ada', token });
+      gitHost?.repository(`${tenant}/game`, { id: 601, people: { ada: 'write' } });
+      held.person = basic(token);
+      if (!gitHost) return;
+      expectStatus(
+        await api().manage('PATCH', `/v1/tenants/${tenant}/repos/game`, {
+          gitHost: { host: 'forge', repo: `${tenant}/game` },
+        }),
+        200,
+      );
     });
 
-    it.each(readable)(
-      'to its %s is the tenant’s own too; another’s looks like one that is absent',
-      async (what) => {
-        for (const headers of [basic(own.readToken), bearer(own.writeToken)]) {
-          expect((await read(own.tenant, what, headers)).status).toBe(200);
-          const foreign = await read(other.tenant, what, headers);
-          expectProblem(foreign, 404);
-          for (const tenant of [newName(), 'UPPER', 'v1', 'x'.repeat(3000), '%2e%2e', '%00']) {
-            expect(comparable(await read(tenant, what, headers))).toEqual(comparable(foreign));
-          }
+    const shownCredentials = () =>
+      credentials.filter((who) => who !== 'person' || api().target.gitHost !== undefined);
+
+    /** A request that changes nothing, whoever may make it. */
+    function ask(
+      route: { method: string; path: string },
+      of: { tenant: string; repo?: string },
+      who: Credential,
+    ) {
+      const { repo = 'game' } = of;
+      const names: Record<string, string> = { tenant: of.tenant, repo, oid: newOid() };
+      const path = route.path.replaceAll(
+        /\{(\w+)\}/g,
+        (_, name) => names[name] ?? '0'.repeat(name === 'exportId' ? 24 : 16),
+      );
+      const isLfs = path.includes('/info/lfs/');
+      const query =
+        route.method === 'DELETE' && /\/v1\/tenants\/[^/]+(\/repos.*)?$/.test(path) ? '?dryRun=true' : '';
+      // No operation takes this body, or it changes nothing.
+      const object = { oid: newOid(), size: 1 };
+      const isVerify = path.endsWith('/lfs/verify');
+      const body = isVerify ? object : isLfs ? { operation: 'download', objects: [object] } : { nothing: 1 };
+      const type = isLfs ? lfsHeaders : { 'content-type': 'application/json' };
+      return api().send({
+        method: route.method,
+        path: path + query,
+        headers: { ...type, ...(who === 'unknown' ? bearer(`lfsq_${newOid()}`) : held[who]) },
+        ...(['POST', 'PATCH'].includes(route.method) && { body: JSON.stringify(body) }),
+      });
+    }
+
+    it.each(routes)('of $method $path let in whom they should, and nobody else', async (route) => {
+      const expected = table[callers[`${route.method} ${route.path}` as RouteKey]];
+      for (const who of shownCredentials()) {
+        // A recount costs requests: that it is let in is shown once.
+        if (route.path.endsWith('/reconcile') && who.endsWith('operator')) continue;
+        // It would end: test/blackbox/sessions.ts shows what comes of it.
+        if (`${route.method} ${route.path}` === 'DELETE /v1/session' && who.startsWith('session')) continue;
+        expectTold(await ask(route, { tenant }, who), who, expected[who]);
+      }
+    });
+
+    it.each(routes.filter(({ path }) => path.includes('/info/lfs/') && !path.endsWith('/lfs/verify')))(
+      'of $method $path let anybody download from a public repo, and do nothing else',
+      async (route) => {
+        const isBatch = route.path.endsWith('/batch');
+        const isLook = route.path.endsWith('/locks/verify');
+        const refused = isLook ? 403 : 404;
+        const expected = isBatch
+          ? rowOf('in', 401, 401, 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 'in', 401)
+          : rowOf(401, 401, 401, 'in', 'in', 'in', refused, refused, 401, 401, 401, 401, 401, 401);
+        for (const who of credentials) {
+          expectTold(await ask(route, { tenant, repo: 'open' }, who), who, expected[who]);
         }
       },
     );
+
+    it.each(routes.filter(({ path }) => path.includes('{tenant}')))(
+      'of $method $path tell a foreign token nothing: a tenant looks like one that is absent',
+      async (route) => {
+        const answer = await ask(route, { tenant }, 'foreign');
+        for (const absent of route.path.endsWith('/lfs/verify')
+          ? [newName()]
+          : [newName(), 'UPPER', 'v1', 'x'.repeat(3000), '%00', '%2e%2e'])
+          expect(comparable(await ask(route, { tenant: absent }, 'foreign'))).toEqual(comparable(answer));
+      },
+    );
+
+    it.each(routes.filter(({ path }) => /^\/v1\/.*\{tenant\}(?!\/(exchange|audit)$)/.test(path)))(
+      'of $method $path tell the operator that there is no such tenant, whatever its name',
+      async (route) => {
+        for (const absent of [newName(), 'UPPER', '..', '%2e%2e', 'a%2fb', 'x'.repeat(3000), '%00'])
+          expectProblem(await ask(route, { tenant: absent }, 'operator'), 404);
+      },
+    );
+
+    it.each(routes.filter(({ path }) => path.includes('{repo}')))(
+      'of $method $path tell a token for one repo nothing of another: it looks like one that is absent',
+      async (route) => {
+        const answer = await ask(route, { tenant, repo: 'film' }, 'one repo');
+        const absent = await ask(route, { tenant, repo: 'absent' }, 'one repo');
+        expect(comparable(absent)).toEqual(comparable(answer));
+      },
+    );
+
+    const get = async (what: string, who: Credential) => {
+      const answer = await api().as(held[who], 'GET', `/v1/tenants/${tenant}/${what}`);
+      return { status: answer.status, text: answer.text };
+    };
+
+    it.each([
+      'subscription',
+      'repos',
+      'reservations',
+      'exports',
+      'counts',
+      'objects?repo=game',
+      'reservations?repo=film',
+      'objects?repo=film',
+      'objects',
+      'deletions?repo=game',
+      'deletions?repo=film',
+      'deletions',
+    ])('let a token for one repo see nothing of another in %s', async (what) => {
+      const { status, text } = await get(what, 'one repo');
+      const needsRepo = /^(objects|deletions)$/.test(what);
+      expect(status).toBe(what.endsWith('film') ? 404 : needsRepo ? 403 : 200);
+      expect(text.replace('repo=film', '')).not.toMatch(/film/);
+      expect(text).not.toContain(stored.film.oid);
+      if (what === 'objects?repo=game') expect(text).toContain(stored.game.oid);
+      if (what === 'reservations') expect(text).toContain('"game"');
+      if (what.startsWith('reservations')) expect((await get(what, 'read')).text).toContain('"film"');
+    });
+
+    it('let a token for one repo export that one alone', async () => {
+      const start = (body: object, who: Credential = 'one repo') =>
+        api().as(held[who], 'POST', `/v1/tenants/${tenant}/exports`, { ...body, dryRun: true });
+      expect((await start({})).status).toBe(403);
+      expect((await start({ repo: 'film' })).status).toBe(404);
+      const own = await start({ repo: 'game' });
+      expect(own.status, own.text).toBe(202);
+      const ids = [];
+      for (const body of [{ repo: 'film' }, {}]) {
+        const answer = await start(body, 'read');
+        expect(answer.status, answer.text).toBe(202);
+        ids.push((jsonOf(answer) as { exportId: string }).exportId);
+      }
+      const { text } = await get('exports', 'one repo');
+      expect(text).toContain((jsonOf(own) as { exportId: string }).exportId);
+      for (const id of ids) {
+        expect(text).not.toContain(id);
+        expect((await get(`exports/${id}`, 'one repo')).status).toBe(404);
+        expect((await get(`exports/${id}`, 'read')).status).toBe(200);
+      }
+    });
   });
+}
+
+/** That somebody is let in, whatever comes of the request, or is refused by who asks, not by what is asked. */
+function expectTold(answer: Answer, who: Credential, expected: 'in' | number): void {
+  const { status, text } = answer;
+  const isRefused =
+    status === 401 ||
+    (status < 405 && status > 400 && /scope-too-small|tenant-not-found|Repository not found/.test(text));
+  // A repeated 401 of the LFS API.
+  const told = /revoked, expired or mistyped/.test(text) ? 401 : isRefused ? status : 'in';
+  expect([who, told], text.slice(0, 500)).toEqual([who, expected]);
+  if (told === 'in') return;
+  if (answer.headers['content-type'] === lfsType) expectLfsError(answer, status);
+  else expectProblem(answer, status);
 }

@@ -1,12 +1,10 @@
 import { hash } from 'node:crypto';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Api, jsonOf, type TestTenant } from './api.ts';
-import { exported, filesOfTar, nameOf } from './archives.ts';
-import { expectProblem } from './errors.ts';
+import { type AdoptedRepo, type Api, expectProblem, expectStatus, jsonOf, type TestTenant } from './api.ts';
+import { exported, filesOfTar, nameOf } from './exports.ts';
 import { ask, type LfsObject, objectOf, push } from './lfs.ts';
 import { subscriptionOf } from './subscription.ts';
-import type { AdoptedRepo } from './target.ts';
 
 type Layout = AdoptedRepo['names'];
 
@@ -95,8 +93,7 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
         await putObject(`${tenant}/${repo.repo}/${repo.hidden.oid}`, repo.hidden.content);
         await putObject(besideKey(repo), Buffer.from('no object'));
       }
-      const created = await api().manage('POST', '/v1/tenants', { tenant, limitBytes: 1_000_000 });
-      expect(created.status, created.text).toBe(201);
+      expectStatus(await api().manage('POST', '/v1/tenants', { tenant, limitBytes: 1_000_000 }), 201);
       const { token: writeToken } = await api().newToken(tenant, { scope: 'write' });
       const { token: readToken } = await api().newToken(tenant, { scope: 'read' });
       own = { tenant, writeToken, readToken };

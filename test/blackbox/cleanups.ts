@@ -1,8 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Api, basic, jsonOf } from './api.ts';
-import { expectProblem } from './errors.ts';
-import type { Answer } from './exchange.ts';
+import { type Answer, type Api, basic, expectProblem, jsonOf } from './api.ts';
 import { objectOf, push } from './lfs.ts';
 
 const sum = z.strictObject({ objectCount: z.int(), bytes: z.int() });
@@ -95,7 +93,7 @@ export function cleanupTests(api: () => Api): void {
 
   it('is no affair of whoever may only push', async () => {
     const { token } = await api().newToken(tenant, { scope: 'write' });
-    const answer = await api().send({ method: 'GET', path: pathOf(), headers: basic(token) });
+    const answer = await api().as(basic(token), 'GET', pathOf());
     expectCode(answer, [403, 'scope-too-small']);
   });
 

@@ -1,9 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { type Api, basic, jsonOf, newName, type TestTenant } from './api.ts';
-import { comparable, expectLfsError, expectProblem } from './errors.ts';
-import type { Answer } from './exchange.ts';
+import {
+  type Answer,
+  type Api,
+  allPages,
+  basic,
+  bodyOf,
+  comparable,
+  expectLfsError,
+  expectProblem,
+  expectStatus,
+  jsonOf,
+  newName,
+  pageQuery,
+  type TestTenant,
+} from './api.ts';
 import { ask, type LfsObject, newOid, objectOf, pointer, postBatch, push } from './lfs.ts';
 import { repoShape, subscriptionOf } from './subscription.ts';
 
@@ -56,10 +68,6 @@ export function deleteTests(api: () => Api): void {
     });
 
     it('of what is not there is a 404, whatever its name', async () => {
-      for (const name of [newName(), 'UPPER', '..', '%2e%2e', 'x'.repeat(3000), '%00']) {
-        for (const rest of ['', '/repos/game', `/repos/game/objects/${newOid()}`])
-          expectProblem(await manage('DELETE', `/v1/tenants/${name}${rest}`), 404);
-      }
       const { tenant } = own;
       for (const repo of ['other', 'gam', 'Game', '.git', '..', '%2e%2e', 'a%2fb', 'x'.repeat(101), '%00']) {
         expectProblem(await manage('DELETE', `/v1/tenants/${tenant}/repos/${repo}`), 404);
@@ -102,9 +110,7 @@ export function deleteTests(api: () => Api): void {
       await push(api(), { ...two, repo: 'art' }, [first]);
       const path = `/v1/tenants/${two.tenant}/deletions`;
       const list = async (query = '', token = two.readToken) => {
-        const answer = await api().send({ method: 'GET', path: path + query, headers: basic(token) });
-        expect(answer.status, answer.text).toBe(200);
-        return deletionList.parse(jsonOf(answer));
+        return bodyOf(await api().as(basic(token), 'GET', path + query), 200, deletionList);
       };
       expect(await list()).toEqual({ deletions: [], nextCursor: null });
       const dueAts = new Map<string, string>();
@@ -128,15 +134,11 @@ export function deleteTests(api: () => Api): void {
         ['&repo=game.git', 2],
         ['&repo=other', 0],
       ] as const) {
-        const found = [];
-        let cursor = '';
-        for (let page = 0; page === 0 || cursor !== ''; page += 1) {
-          expect(page, 'pages that do not end').toBeLessThan(10);
-          const read = await list(`?limit=1${filter}${cursor && `&cursor=${cursor}`}`);
-          expect(read.deletions.length).toBeLessThanOrEqual(1);
-          found.push(...read.deletions);
-          cursor = read.nextCursor ?? '';
-        }
+        const found = await allPages(
+          1,
+          (cursor) => list(`?${pageQuery(1, cursor)}${filter}`),
+          (page) => page.deletions,
+        );
         expect(found).toHaveLength(count);
       }
       // What is pushed again is not marked any more.
@@ -149,36 +151,20 @@ export function deleteTests(api: () => Api): void {
         ['?repo=game', 404],
         ['?repo=absent', 404],
       ] as const)
-        expectProblem(await api().send({ method: 'GET', path: path + query, headers: basic(token) }), status);
+        expectProblem(await api().as(basic(token), 'GET', path + query), status);
     });
 
     it('is not listed after what is no cursor of that list', async () => {
       const path = `/v1/tenants/${own.tenant}/deletions`;
       const hex = (text: string) => `c${Buffer.from(text).toString('hex')}`;
-      for (const cursor of [
-        '',
-        'acme',
-        'x'.repeat(3000),
-        '%00',
-        'c',
-        'c0',
-        hex('game'),
-        hex('#game'),
-        hex('/#'),
-      ])
-        expectProblem(
-          await manage('GET', `${path}?cursor=${cursor}`),
-          422,
-          /^cursor: must be the nextCursor/,
-        );
-      expectProblem(await manage('GET', `${path}?cursor=${hex(`${'a'.repeat(65)}#game`)}`), 422, /^cursor: /);
+      for (const cursor of ['c', ...['game', '#game', '/#', `${'a'.repeat(65)}#game`].map(hex)])
+        expectProblem(await manage('GET', `${path}?cursor=${cursor}`), 422, /^cursor: /);
       const places = ['0#', 'gc-a-0-1#game#x', 'z#\u{10ffff}', `z#${'x'.repeat(1024)}`, '0#\u0000', '0#aaa'];
       for (const cursor of [...places.map(hex), `${hex('0#')}${'ff'.repeat(1024)}`])
         for (const filter of ['', '&repo=game']) {
-          const answer = await manage('GET', `${path}?cursor=${cursor}${filter}`);
-          expect(answer.status, answer.text).toBe(200);
+          expectStatus(await manage('GET', `${path}?cursor=${cursor}${filter}`), 200);
         }
-      for (const query of ['limit=0', 'limit=1001', 'repo=..', 'state=marked'])
+      for (const query of ['repo=..', 'state=marked'])
         expectProblem(await manage('GET', `${path}?${query}`), 422);
       expect((await manage('DELETE', path)).headers['allow']).toBe('GET');
     });
@@ -274,8 +260,7 @@ export function importedDeleteTests(api: () => Api): { asked: () => void; onceDo
   const canImport = () => api().target.putObject !== undefined;
 
   const create = async (name: string, limitBytes: number): Promise<TestTenant> => {
-    const created = await api().manage('POST', '/v1/tenants', { tenant: name, limitBytes });
-    expect(created.status, created.text).toBe(201);
+    expectStatus(await api().manage('POST', '/v1/tenants', { tenant: name, limitBytes }), 201);
     const [write, read] = [
       await api().newToken(name, { scope: 'write' }),
       await api().newToken(name, { scope: 'read' }),

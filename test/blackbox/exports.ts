@@ -1,9 +1,21 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Api, bearer, jsonOf, newName, type TestTenant } from './api.ts';
-import { comparable, expectProblem } from './errors.ts';
-import { newOid } from './lfs.ts';
+import {
+  type Api,
+  allPages,
+  bearer,
+  bodyOf,
+  comparable,
+  expectProblem,
+  expectStatus,
+  jsonOf,
+  newName,
+  pageQuery,
+  type TestTenant,
+} from './api.ts';
+import { type LfsObject, newOid, objectOf, type Place, push } from './lfs.ts';
 
 const exportShape = z.object({
   exportId: z.string().regex(/^[0-9a-f]{24}$/),
@@ -33,18 +45,18 @@ export function exportTests(api: () => Api): void {
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   const started = async (tenant: string, body: unknown = {}) => {
-    const answer = await api().manage('POST', pathOf(tenant), body);
-    expect(answer.status, answer.text).toBe(202);
-    return exportShape.parse(jsonOf(answer));
+    return bodyOf(await api().manage('POST', pathOf(tenant), body), 202, exportShape);
   };
 
   describe('an export', () => {
     it('is begun, shown, listed and deleted, by the operator and by any token of the tenant', async () => {
       const { tenant } = own;
       for (const token of [own.readToken, own.writeToken, api().target.adminToken]) {
-        const begun = await send('POST', pathOf(tenant), bearer(token), { dryRun: true });
-        expect(begun.status, begun.text).toBe(202);
-        const { exportId } = exportShape.parse(jsonOf(begun));
+        const { exportId } = bodyOf(
+          await send('POST', pathOf(tenant), bearer(token), { dryRun: true }),
+          202,
+          exportShape,
+        );
         const shown = await send('GET', pathOf(tenant, exportId), bearer(token));
         expect(exportShape.parse(jsonOf(shown))).toMatchObject({ exportId, tenant, repo: null });
         const listed = pageShape.parse(jsonOf(await send('GET', pathOf(tenant), bearer(token))));
@@ -72,21 +84,13 @@ export function exportTests(api: () => Api): void {
       const { tenant } = await api().newTenant();
       const ids = [];
       for (let index = 0; index < 3; index += 1) ids.push((await started(tenant)).exportId);
-      const seen: string[] = [];
-      let query = '?limit=2';
-      for (let page = 0; query !== '' && page < 9; page += 1) {
-        const answer = pageShape.parse(jsonOf(await api().manage('GET', `${pathOf(tenant)}${query}`)));
-        seen.push(...answer.exports.map(({ exportId }) => exportId));
-        query = answer.nextCursor === null ? '' : `?limit=2&cursor=${answer.nextCursor}`;
-      }
+      const page = async (cursor: string | undefined) =>
+        bodyOf(await api().manage('GET', `${pathOf(tenant)}?${pageQuery(2, cursor)}`), 200, pageShape);
+      const seen = await allPages(2, page, (found) => found.exports.map(({ exportId }) => exportId));
       // Two that begin in the same millisecond have no order.
       expect([...seen].sort()).toEqual([...ids].sort());
-      expect(seen.map((id) => id.slice(0, 12))).toEqual(
-        seen
-          .map((id) => id.slice(0, 12))
-          .sort()
-          .reverse(),
-      );
+      const times = seen.map((id) => id.slice(0, 12));
+      expect(times).toEqual([...times].sort().reverse());
     });
 
     it('needs a place, of which a tenant has three, and leaves it when it is deleted', async () => {
@@ -160,6 +164,128 @@ export function exportTests(api: () => Api): void {
       if (shown.status === 200)
         expect(['cancelled', 'expired']).toContain(exportShape.parse(jsonOf(shown)).state);
       else expectProblem(shown, 404);
+    });
+  });
+}
+
+const jobShape = z.object({
+  exportId: z.string(),
+  state: z.string(),
+  failure: z.object({ message: z.string() }).nullable(),
+  progress: z.object({ share: z.number().nullable(), unitsDone: z.number(), units: z.number() }),
+  plan: z.object({ objectCount: z.number(), archiveBytes: z.number(), copiedBytes: z.number() }).nullable(),
+  explained: z.object({ ways: z.array(z.object({ way: z.string() })), text: z.string() }).nullable(),
+  archives: z.array(z.object({ name: z.string(), sizeBytes: z.number(), url: z.string().nullable() })),
+});
+
+type Job = z.output<typeof jobShape>;
+
+const mebibyte = 1024 ** 2;
+const waitMs = 120_000;
+const open: readonly string[] = ['planning', 'hashing', 'copying'];
+
+/** The files of a tar, by name → SHA-256. */
+export function filesOfTar(tar: Buffer): Record<string, string> {
+  const text = (at: number, length: number) => tar.toString('latin1', at, at + length).replace(/\0.*$/s, '');
+  const files: Record<string, string> = {};
+  for (let at = 0; at < tar.length && tar[at] !== 0; ) {
+    const size = Number.parseInt(text(at + 124, 12), 8);
+    files[text(at, 100)] = hash('sha256', tar.subarray(at + 512, at + 512 + size), 'hex');
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return files;
+}
+
+/** The files of a zip that its directory names, by name → SHA-256. */
+function filesOfZip(zip: Buffer): Record<string, string> {
+  const files: Record<string, string> = {};
+  for (let at = zip.readUInt32LE(zip.length - 22 + 16); zip.readUInt32LE(at) === 0x02014b50; ) {
+    const [nameLength, head] = [zip.readUInt16LE(at + 28), zip.readUInt32LE(at + 42)];
+    const start = head + 30 + zip.readUInt16LE(head + 26) + zip.readUInt16LE(head + 28);
+    const content = zip.subarray(start, start + zip.readUInt32LE(at + 24));
+    files[zip.toString('utf8', at + 46, at + 46 + nameLength)] = hash('sha256', content, 'hex');
+    at += 46 + nameLength + zip.readUInt16LE(at + 30) + zip.readUInt16LE(at + 32);
+  }
+  return files;
+}
+
+/** Under which name an archive has an object. */
+export const nameOf = ({ oid }: Pick<LfsObject, 'oid'>) =>
+  `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
+
+/** Begins an export of a tenant. @returns it, once it has ended. */
+export async function exported(api: Api, tenant: string, body: object): Promise<Job> {
+  const path = `/v1/tenants/${tenant}/exports`;
+  const { exportId } = bodyOf(await api.manage('POST', path, body), 202, jobShape);
+  for (const endMs = Date.now() + waitMs; ; await sleep(250)) {
+    const job = jobShape.parse(jsonOf(await api.manage('GET', `${path}/${exportId}`)));
+    if (!open.includes(job.state)) return job;
+    if (Date.now() > endMs) throw new Error(`The export is still ${job.state}.`);
+  }
+}
+
+/** What exports make: archives that have every object, are downloaded by URL, and go when they are deleted. */
+export function archiveTests(api: () => Api): void {
+  let place: Place;
+  let objects: readonly LfsObject[];
+
+  beforeAll(async () => {
+    place = await api().newPlace();
+    objects = [0, 1, 7, 5 * mebibyte, 5 * mebibyte + 1, 12 * mebibyte].map(objectOf);
+    await push(api(), place, objects);
+  }, waitMs);
+
+  const path = (exportId = '') => `/v1/tenants/${place.tenant}/exports${exportId && `/${exportId}`}`;
+  const ended = (body: object) => exported(api(), place.tenant, body);
+
+  describe('an archive', () => {
+    it.each(['tar', 'zip'] as const)(
+      '%s: has every object, and is gone when it is deleted',
+      { timeout: 2 * waitMs },
+      async (format) => {
+        const job = await ended({ repo: 'game', format });
+        expect(job).toMatchObject({ state: 'done', failure: null, progress: { share: 1 } });
+        expect(job.plan?.objectCount).toBe(objects.length);
+        const [archive] = job.archives;
+        expect(archive?.name).toBe(`${place.tenant}-game.${format}`);
+        const download = await api().follow(archive?.url ?? '', { method: 'GET' });
+        expect(download.status).toBe(200);
+        expect(download.bytes.length).toBe(archive?.sizeBytes);
+        const files = format === 'tar' ? filesOfTar(download.bytes) : filesOfZip(download.bytes);
+        expect(files).toMatchObject(Object.fromEntries(objects.map((each) => [nameOf(each), each.oid])));
+        expect(Object.keys(files).length).toBe(objects.length + 2);
+
+        expectStatus(await api().manage('DELETE', path(job.exportId)), 200);
+        const again = async () => (await api().follow(archive?.url ?? '', { method: 'GET' })).status;
+        await expect.poll(again, { timeout: waitMs, interval: 500 }).toBe(404);
+      },
+    );
+
+    it('of some objects has them under the names that were given', { timeout: waitMs }, async () => {
+      const [, one, two] = objects;
+      const wanted = [{ oid: one?.oid, name: 'a/one.bin' }, { oid: two?.oid }];
+      const job = await ended({ repo: 'game', objects: wanted });
+      expect(job).toMatchObject({ state: 'done', plan: { objectCount: 2 } });
+      const download = await api().follow(job.archives[0]?.url ?? '', { method: 'GET' });
+      const files = filesOfTar(download.bytes);
+      expect(files['a/one.bin']).toBe(one?.oid);
+      expect(Object.keys(files).length).toBe(4);
+      await api().manage('DELETE', path(job.exportId));
+    });
+
+    it('that is only to be explained is not made', { timeout: waitMs }, async () => {
+      const job = await ended({ dryRun: true });
+      expect(job).toMatchObject({ state: 'explained', archives: [], plan: { objectCount: objects.length } });
+      expect(job.explained?.ways.map(({ way }) => way)).toEqual(['stream', 'copy-free', 'copy-grid']);
+      expect(job.explained?.text).toMatch(/through the workers/);
+    });
+
+    it('is not seen by what is counted', { timeout: waitMs }, async () => {
+      const job = await ended({ repo: 'game' });
+      const refreshed = await api().manage('GET', `/v1/tenants/${place.tenant}/subscription?refresh=true`);
+      expect(jsonOf(refreshed)).toMatchObject({ repos: [{ repo: 'game', objectCount: objects.length }] });
+      expect((await api().manage('DELETE', path(job.exportId))).status).toBe(200);
+      expectProblem(await api().manage('DELETE', path('0'.repeat(24))), 404);
     });
   });
 }

@@ -3,8 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { StandInHost } from '../support/git-host.ts';
-import { type Api, basic, bearer, jsonOf, newName } from './api.ts';
-import { comparable, expectLfsError, expectProblem } from './errors.ts';
+import {
+  type Api,
+  basic,
+  bearer,
+  bodyOf,
+  comparable,
+  expectLfsError,
+  expectProblem,
+  expectStatus,
+  jsonOf,
+  newName,
+} from './api.ts';
 import { ask, batchPath, lfsHeaders, objectOf, objectsIn, type Place, pointer, push } from './lfs.ts';
 
 const mappedShape = z.object({
@@ -35,9 +45,7 @@ export function gitHostTests(api: () => Api): void {
     const repoPath = (repo = place.repo) => `/v1/tenants/${place.tenant}/repos/${repo}`;
     const change = (gitHost: unknown, repo?: string) => api().manage('PATCH', repoPath(repo), { gitHost });
     const map = async (more: object = {}) => {
-      const answer = await change({ host: 'forge', repo: name, ...more });
-      expect(answer.status, answer.text).toBe(200);
-      return mappedShape.parse(jsonOf(answer)).gitHost;
+      return bodyOf(await change({ host: 'forge', repo: name, ...more }), 200, mappedShape).gitHost;
     };
     const send = (password: string | undefined, path: string, body?: object, method = 'POST') =>
       api().send({
@@ -66,8 +74,7 @@ export function gitHostTests(api: () => Api): void {
       host = gitHost;
       const own = await api().newTenant();
       place = { ...own, repo: 'game' };
-      const created = await api().manage('POST', `/v1/tenants/${own.tenant}/repos`, { repo: 'game' });
-      expect(created.status, created.text).toBe(201);
+      expectStatus(await api().manage('POST', `/v1/tenants/${own.tenant}/repos`, { repo: 'game' }), 201);
       await push(api(), place, [stored]);
       await push(api(), { ...place, repo: 'film' }, [objectOf(20)]);
       repoId = 70_000 + Math.floor(Math.random() * 1e9);
@@ -141,8 +148,7 @@ export function gitHostTests(api: () => Api): void {
       expect(await verified(token)).toEqual([0, 1]);
       const { lock } = z.object({ lock: z.object({ id: z.string() }) }).parse(jsonOf(taken));
       expectLfsError(await send(token, locks(`/${lock.id}/unlock`), {}), 403, /ada \(forge\)/);
-      const mine = await send(tokens.ada, locks(`/${lock.id}/unlock`), {});
-      expect(mine.status, mine.text).toBe(200);
+      expectStatus(await send(tokens.ada, locks(`/${lock.id}/unlock`), {}), 200);
     });
 
     it('meters and audits people by their number', async () => {
@@ -178,7 +184,7 @@ export function gitHostTests(api: () => Api): void {
 
     it('is of no use to people on other routes', async () => {
       for (const path of [`/v1/tenants/${place.tenant}/subscription`, repoPath()])
-        expectProblem(await api().send({ method: 'GET', path, headers: basic(tokens.ada) }), 401);
+        expectProblem(await api().as(basic(tokens.ada), 'GET', path), 401);
     });
 
     it('lets in nobody of a repository that everybody can read, unless they may push', async () => {

@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { type Api, basic, jsonOf, type TestTenant } from './api.ts';
-import type { Answer } from './exchange.ts';
+import { type Answer, type Api, basic, expectStatus, jsonOf, type TestTenant } from './api.ts';
 
 export const lfsType = 'application/vnd.git-lfs+json';
 export const lfsHeaders = { accept: lfsType, 'content-type': lfsType };
@@ -141,10 +140,8 @@ export async function push(api: Api, place: Place, objects: readonly LfsObject[]
   for (const object of objects) {
     const { actions, error } = answers.get(object.oid) ?? {};
     if (!actions?.upload) throw new Error(`Not admitted: ${error?.message}`);
-    const stored = await put(api, actions.upload, object.content);
-    expect(stored.status, stored.text).toBe(200);
+    expectStatus(await put(api, actions.upload, object.content), 200);
     if (!actions.verify) continue;
-    const verified = await postVerify(api, actions.verify, pointer(object));
-    expect(verified.status, verified.text).toBe(200);
+    expectStatus(await postVerify(api, actions.verify, pointer(object)), 200);
   }
 }

@@ -1,8 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { routes } from '../../lambda/routes.ts';
-import { type Api, basic, jsonOf, type TestTenant } from './api.ts';
-import { comparable, expectProblem } from './errors.ts';
-import type { Answer } from './exchange.ts';
+import {
+  type Answer,
+  type Api,
+  basic,
+  comparable,
+  expectProblem,
+  expectStatus,
+  jsonOf,
+  type TestTenant,
+} from './api.ts';
 import { admitted, lfsHeaders, newOid, objectOf, pointer, postBatch, push } from './lfs.ts';
 
 /** Names that sort before, between and after those that the token is for. */
@@ -47,18 +54,19 @@ export function limitedTokenTests(api: () => Api): void {
         );
         await admitted(api(), place, { oid: newOid(), size: 5 });
         await postBatch(api(), place, { operation: 'upload', objects: [{ oid: newOid(), size: 200_000 }] });
-        const lock = await api().send({
-          method: 'POST',
-          path: `/${tenant}/${repo}/info/lfs/locks`,
-          headers: { ...lfsHeaders, ...basic(own.writeToken) },
-          body: JSON.stringify({ path: `${repo}.psd` }),
-        });
-        expect(lock.status, lock.text).toBe(201);
-        const deleted = await api().manage(
-          'DELETE',
-          `/v1/tenants/${tenant}/repos/${repo}/objects/${gone.oid}`,
+        expectStatus(
+          await api().send({
+            method: 'POST',
+            path: `/${tenant}/${repo}/info/lfs/locks`,
+            headers: { ...lfsHeaders, ...basic(own.writeToken) },
+            body: JSON.stringify({ path: `${repo}.psd` }),
+          }),
+          201,
         );
-        expect(deleted.status, deleted.text).toBe(202);
+        expectStatus(
+          await api().manage('DELETE', `/v1/tenants/${tenant}/repos/${repo}/objects/${gone.oid}`),
+          202,
+        );
         if (foreignRepos.includes(repo)) foreign.push(puller.tokenId, kept.oid, gone.oid);
       }
       // All places of the tenant are taken by what the token may not see.
@@ -130,12 +138,7 @@ export function limitedTokenTests(api: () => Api): void {
     });
 
     it('is not told whose exports take all places', async () => {
-      const answer = await api().send({
-        method: 'POST',
-        path: `/v1/tenants/${own.tenant}/exports`,
-        headers: { ...limited, 'content-type': 'application/json' },
-        body: JSON.stringify({ repo: 'game' }),
-      });
+      const answer = await api().as(limited, 'POST', `/v1/tenants/${own.tenant}/exports`, { repo: 'game' });
       expectProblem(answer, 409, /no place for another export/);
       expect(foundIn(answer, foreign)).toEqual([]);
     });

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Api, jsonOf } from './api.ts';
-import { expectLfsError } from './errors.ts';
+import { type Api, expectLfsError, jsonOf } from './api.ts';
 import {
   ask,
   batch,

@@ -1,8 +1,19 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Api, basic, bearer, jsonOf, newName } from './api.ts';
-import { comparable, expectLfsError, expectProblem } from './errors.ts';
-import type { Answer } from './exchange.ts';
+import {
+  type Answer,
+  type Api,
+  allPages,
+  basic,
+  bearer,
+  bodyOf,
+  comparable,
+  expectLfsError,
+  expectProblem,
+  jsonOf,
+  newName,
+  pageQuery,
+} from './api.ts';
 import { lfsHeaders, lfsType, type Place } from './lfs.ts';
 
 const wireLock = z.strictObject({
@@ -40,11 +51,12 @@ interface Member {
 /** File locks, as git-lfs and as who administers them sees them. */
 export function lockTests(api: () => Api): void {
   const newMember = async (tenant: string, grant: object): Promise<Member> => {
-    const made = await api().manage('POST', `/v1/tenants/${tenant}/tokens`, { scope: 'write', ...grant });
-    expect(made.status, made.text).toBe(201);
-    return z.object({ tokenId: z.string(), token: z.string() }).parse(jsonOf(made));
+    return bodyOf(
+      await api().manage('POST', `/v1/tenants/${tenant}/tokens`, { scope: 'write', ...grant }),
+      201,
+      z.object({ tokenId: z.string(), token: z.string() }),
+    );
   };
-  const newPlace = async (): Promise<Place> => ({ ...(await api().newTenant()), repo: 'game' });
   const lfsPath = ({ tenant, repo }: Place, rest: string) => `/${tenant}/${repo}.git/info/lfs/locks${rest}`;
   const ask = async (place: Place, method: 'GET' | 'POST', rest: string, token: string, body?: unknown) => {
     const answer = await api().send({
@@ -56,23 +68,19 @@ export function lockTests(api: () => Api): void {
     expect(answer.headers['content-type']).toBe(lfsType);
     return answer;
   };
-  const read = <T>(answer: Answer, status: number, shape: z.ZodType<T>): T => {
-    expect(answer.status, answer.text).toBe(status);
-    return shape.parse(jsonOf(answer));
-  };
   const lock = (place: Place, token: string, path: string) =>
     ask(place, 'POST', '', token, { path, ref: { name: 'refs/heads/main' } });
   const take = async (place: Place, token: string, path: string) =>
-    read(await lock(place, token, path), 201, oneLock).lock;
+    bodyOf(await lock(place, token, path), 201, oneLock).lock;
   const unlock = (place: Place, token: string, id: string, body: object = {}) =>
     ask(place, 'POST', `/${id}/unlock`, token, { ref: { name: 'refs/heads/main' }, ...body });
   const list = async (place: Place, token: string, query = '') =>
-    read(await ask(place, 'GET', query, token), 200, lockList);
+    bodyOf(await ask(place, 'GET', query, token), 200, lockList);
   const pathsOf = (locks: readonly { path: string }[]) => locks.map(({ path }) => path).sort();
 
   describe('a file lock', () => {
     it('is taken in the name of the token’s user, and never of the name that a client sends', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       for (const [grant, name] of [
         [{ user: 'ada' }, 'ada'],
         [{ user: 'bob', label: 'laptop' }, 'bob'],
@@ -89,7 +97,7 @@ export function lockTests(api: () => Api): void {
     });
 
     it('is taken once, and whoever comes later is told who has it since when', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const [ada, bob] = [
         await newMember(place.tenant, { user: 'ada' }),
         await newMember(place.tenant, { user: 'bob' }),
@@ -97,7 +105,7 @@ export function lockTests(api: () => Api): void {
       const taken = await take(place, ada.token, 'a b/ä.bin');
       expect(Math.abs(Date.parse(taken.locked_at) - Date.now())).toBeLessThan(120_000);
       for (const { token } of [bob, ada]) {
-        const answer = read(await lock(place, token, 'a b/ä.bin'), 409, conflict);
+        const answer = bodyOf(await lock(place, token, 'a b/ä.bin'), 409, conflict);
         expect(answer.lock).toEqual(taken);
         expect(answer.message).toMatch(/^ada has locked a b\/ä\.bin since \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/);
       }
@@ -106,7 +114,7 @@ export function lockTests(api: () => Api): void {
     it('is won by exactly one of 50 requests, many of them at the same time', {
       timeout: 60_000,
     }, async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const members = [
         await newMember(place.tenant, { user: 'ada' }),
         await newMember(place.tenant, { user: 'bob' }),
@@ -120,7 +128,7 @@ export function lockTests(api: () => Api): void {
       expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
       const winner = oneLock.parse(jsonOf(won ?? (answers[0] as Answer))).lock;
       for (const answer of answers)
-        if (answer !== won) expect(read(answer, 409, conflict).lock).toEqual(winner);
+        if (answer !== won) expect(bodyOf(answer, 409, conflict).lock).toEqual(winner);
       const unlocks = await Promise.all(
         Array.from({ length: 50 }, (_, index) =>
           unlock(place, members[index % 2]?.token ?? '', winner.id, { force: true }),
@@ -132,7 +140,7 @@ export function lockTests(api: () => Api): void {
     });
 
     it('is of one repo, whatever branch it is asked for', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const other = { ...place, repo: 'other' };
       await take(place, place.writeToken, 'a.bin');
       await take(other, place.writeToken, 'a.bin');
@@ -143,7 +151,7 @@ export function lockTests(api: () => Api): void {
     });
 
     it('is released by its owner alone, with any token of that user, and is free then', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const [ada, alsoAda, bob] = [
         await newMember(place.tenant, { user: 'ada' }),
         await newMember(place.tenant, { user: 'ada', scope: 'manage' }),
@@ -155,7 +163,7 @@ export function lockTests(api: () => Api): void {
         403,
         /^ada has locked a\.bin since .* --force/,
       );
-      expect(read(await unlock(place, alsoAda.token, taken.id, { force: false }), 200, oneLock)).toEqual({
+      expect(bodyOf(await unlock(place, alsoAda.token, taken.id, { force: false }), 200, oneLock)).toEqual({
         lock: taken,
       });
       expectLfsError(await unlock(place, ada.token, taken.id), 404, /no such lock/);
@@ -165,18 +173,18 @@ export function lockTests(api: () => Api): void {
     });
 
     it('is taken away by force by whoever may push', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const ada = await newMember(place.tenant, { user: 'ada' });
       const taken = await take(place, ada.token, 'a.bin');
       expectLfsError(await unlock(place, place.readToken, taken.id, { force: true }), 403, /write token/);
-      expect(read(await unlock(place, place.writeToken, taken.id, { force: true }), 200, oneLock)).toEqual({
+      expect(bodyOf(await unlock(place, place.writeToken, taken.id, { force: true }), 200, oneLock)).toEqual({
         lock: taken,
       });
       expect(await list(place, place.readToken)).toEqual({ locks: [] });
     });
 
     it('is taken and released with a token that may push, and seen with any', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       expectLfsError(await lock(place, place.readToken, 'a.bin'), 403, /write token/);
       const taken = await take(place, place.writeToken, 'a.bin');
       expectLfsError(await unlock(place, place.readToken, taken.id), 403, /write token/);
@@ -184,7 +192,7 @@ export function lockTests(api: () => Api): void {
     });
 
     it('is found by its path, by its id, or by both', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const [one, other] = [
         await take(place, place.writeToken, 'a,b&c d.bin'),
         await take(place, place.writeToken, 'other.bin'),
@@ -204,7 +212,7 @@ export function lockTests(api: () => Api): void {
     });
 
     it('is listed and verified in pages, each once, own ones apart', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const [ada, alsoAda, bob] = [
         await newMember(place.tenant, { user: 'ada' }),
         await newMember(place.tenant, { user: 'ada' }),
@@ -212,41 +220,32 @@ export function lockTests(api: () => Api): void {
       ];
       for (const path of ['1', '2', '3']) await take(place, ada.token, path);
       for (const path of ['4', '5']) await take(place, bob.token, path);
-      const read1 = async (cursor: string | undefined) =>
-        list(place, ada.token, `?limit=2${cursor === undefined ? '' : `&cursor=${cursor}`}`);
-      const read2 = async (cursor: string | undefined) => {
-        const body = { ref: { name: 'refs/heads/main' }, limit: 2, ...(cursor !== undefined && { cursor }) };
-        return read(await ask(place, 'POST', '/verify', alsoAda.token, body), 200, verified);
-      };
-      const [listed, ours, theirs]: [string[], string[], string[]] = [[], [], []];
-      let cursor: string | undefined;
-      do {
-        const page = await read1(cursor);
-        expect(page.locks.length).toBeLessThanOrEqual(2);
-        listed.push(...pathsOf(page.locks));
-        cursor = page.next_cursor;
-        expect(listed.length, 'pages that do not end').toBeLessThan(10);
-      } while (cursor !== undefined);
-      do {
-        const page = await read2(cursor);
-        expect(page.ours.length + page.theirs.length).toBeLessThanOrEqual(2);
-        ours.push(...pathsOf(page.ours));
-        theirs.push(...pathsOf(page.theirs));
-        cursor = page.next_cursor;
-        expect(ours.length, 'pages that do not end').toBeLessThan(10);
-      } while (cursor !== undefined);
+      const listed = await allPages(
+        2,
+        (cursor) => list(place, ada.token, `?${pageQuery(2, cursor)}`),
+        ({ locks }) => pathsOf(locks),
+      );
       expect(listed.sort()).toEqual(['1', '2', '3', '4', '5']);
-      expect([ours.sort(), theirs.sort()]).toEqual([
+      const looked = await allPages(
+        2,
+        async (cursor) => {
+          const body = { ref: { name: 'refs/heads/main' }, limit: 2, ...(cursor && { cursor }) };
+          return bodyOf(await ask(place, 'POST', '/verify', alsoAda.token, body), 200, verified);
+        },
+        (page) => (['ours', 'theirs'] as const).flatMap((of) => page[of].map(({ path }) => [of, path])),
+      );
+      const of = (whose: string) => looked.filter(([each]) => each === whose).map(([, path]) => path);
+      expect([of('ours').sort(), of('theirs').sort()]).toEqual([
         ['1', '2', '3'],
         ['4', '5'],
       ]);
     });
 
     it('is verified without a ref, without a page size, and for those who may only read', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       await take(place, place.writeToken, 'a.bin');
       for (const body of [{}, { ref: null }, { ref: { name: '' }, limit: 0 }, { limit: 100_000 }]) {
-        const answer = read(await ask(place, 'POST', '/verify', place.readToken, body), 200, verified);
+        const answer = bodyOf(await ask(place, 'POST', '/verify', place.readToken, body), 200, verified);
         expect([answer.ours, pathsOf(answer.theirs)]).toEqual([[], ['a.bin']]);
       }
     });
@@ -292,7 +291,7 @@ export function lockTests(api: () => Api): void {
     });
 
     it('is nothing for strangers, nor for a token of other repos', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const taken = await take(place, place.writeToken, 'a.bin');
       const stranger = await api().newTenant();
       const elsewhere = await newMember(place.tenant, { repos: ['art'] });
@@ -316,18 +315,18 @@ export function lockTests(api: () => Api): void {
 
   let shared: Place;
   beforeAll(async () => {
-    shared = await newPlace();
+    shared = await api().newPlace();
   });
 
   describe('the locks of a repo', () => {
     const locksOf = ({ tenant, repo }: Place, query = '') =>
       `/v1/tenants/${tenant}/repos/${repo}/locks${query}`;
     const listed = async (place: Place, query = '', headers = bearer(api().target.adminToken)) =>
-      read(await api().send({ method: 'GET', path: locksOf(place, query), headers }), 200, managed);
+      bodyOf(await api().send({ method: 'GET', path: locksOf(place, query), headers }), 200, managed);
     const release = async (place: Place, query = '') =>
       jsonOf(await api().manage('DELETE', locksOf(place, query)));
     const prepared = async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const [ada, build] = [
         await newMember(place.tenant, { user: 'ada', label: 'laptop' }),
         await newMember(place.tenant, { label: 'build' }),
@@ -355,15 +354,11 @@ export function lockTests(api: () => Api): void {
         ['&path=2&owner=ada', ['2']],
         ['&path=4&owner=ada', []],
       ] as const) {
-        const found: string[] = [];
-        let cursor = '';
-        do {
-          const page = await listed(place, `?limit=2${filter}${cursor && `&cursor=${cursor}`}`);
-          expect(page.locks.length).toBeLessThanOrEqual(2);
-          found.push(...pathsOf(page.locks));
-          cursor = page.nextCursor ?? '';
-          expect(found.length, 'pages that do not end').toBeLessThan(10);
-        } while (cursor !== '');
+        const found = await allPages(
+          2,
+          (cursor) => listed(place, `?${pageQuery(2, cursor)}${filter}`),
+          ({ locks }) => pathsOf(locks),
+        );
         expect(found.sort()).toEqual(wanted);
       }
     });
@@ -406,17 +401,13 @@ export function lockTests(api: () => Api): void {
       },
     );
 
-    it.each(['?limit=0', '?limit=1001', '?cursor=c00', '?owner='])(
-      'are not listed with %s',
-      async (query) => {
-        expectProblem(await api().manage('GET', locksOf(shared, query)), 422);
-      },
-    );
+    it('are not listed of nobody', async () => {
+      expectProblem(await api().manage('GET', locksOf(shared, '?owner=')), 422);
+    });
 
     it('are not shown to a token of other repos, nor of what cannot be a repo', async () => {
       const { token } = await newMember(shared.tenant, { repos: ['art'] });
-      const get = (place: Place) =>
-        api().send({ method: 'GET', path: locksOf(place), headers: bearer(token) });
+      const get = (place: Place) => api().as(bearer(token), 'GET', locksOf(place));
       expectProblem(await get(shared), 404);
       expect((await get({ ...shared, repo: 'art' })).status).toBe(200);
       for (const method of ['GET', 'DELETE'])

@@ -1,7 +1,18 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Api, basic, bearer, jsonOf, newName, type TestTenant } from './api.ts';
-import { comparable, expectLfsError, expectProblem } from './errors.ts';
+import {
+  type Api,
+  basic,
+  bearer,
+  bodyOf,
+  comparable,
+  expectLfsError,
+  expectProblem,
+  expectStatus,
+  jsonOf,
+  newName,
+  type TestTenant,
+} from './api.ts';
 import {
   batchPath,
   lfsHeaders,
@@ -64,13 +75,11 @@ export function publicRepoTests(api: () => Api): void {
       });
     };
     const makePublic = async (monthlyLimitBytes: number | null) => {
-      const answer = await change({ publicRead: { monthlyLimitBytes } });
-      expect(answer.status, answer.text).toBe(200);
-      return repoShape.parse(jsonOf(answer));
+      return bodyOf(await change({ publicRead: { monthlyLimitBytes } }), 200, repoShape);
     };
 
     beforeAll(async () => {
-      place = { ...(await api().newTenant()), repo: 'game' };
+      place = await api().newPlace();
       other = await api().newTenant();
       manage = (await api().newToken(place.tenant, { scope: 'manage' })).token;
       for (const repo of ['game', 'film']) await push(api(), { ...place, repo }, [large, small]);
@@ -101,8 +110,7 @@ export function publicRepoTests(api: () => Api): void {
       expectProblem(await change(unlimited, bearer(manage)), 403, /admin token/);
       expectProblem(await change({ publicRead: { monthlyLimitBytes: 1 } }, bearer(place.writeToken)), 403);
       expectLfsError(await ask(), 401);
-      const made = await change({ publicRead: { monthlyLimitBytes: 30_000 } }, bearer(manage));
-      expect(made.status, made.text).toBe(200);
+      expectStatus(await change({ publicRead: { monthlyLimitBytes: 30_000 } }, bearer(manage)), 200);
       const downloads = (downloadLimitBytes: number | null) =>
         api().manage('PATCH', `/v1/tenants/${place.tenant}`, { downloadLimitBytes });
       await downloads(50_000);
@@ -183,8 +191,7 @@ export function publicRepoTests(api: () => Api): void {
 
     it('ends at the tenant’s limit, of which strangers learn no number', async () => {
       const limit = async (downloadLimitBytes: number | null) => {
-        const changed = await api().manage('PATCH', `/v1/tenants/${place.tenant}`, { downloadLimitBytes });
-        expect(changed.status, changed.text).toBe(200);
+        expectStatus(await api().manage('PATCH', `/v1/tenants/${place.tenant}`, { downloadLimitBytes }), 200);
       };
       await limit(1000);
       const refused = await ask();
@@ -202,8 +209,7 @@ export function publicRepoTests(api: () => Api): void {
       const absent = comparable(await ask({ repo: newName() }));
       expect(comparable(await ask())).toEqual(absent);
       await makePublic(40_000);
-      const deleted = await api().manage('DELETE', `/v1/tenants/${place.tenant}/repos/game`);
-      expect(deleted.status, deleted.text).toBe(202);
+      expectStatus(await api().manage('DELETE', `/v1/tenants/${place.tenant}/repos/game`), 202);
       expect(comparable(await ask())).toEqual(absent);
       expectProblem(await change({ publicRead: { monthlyLimitBytes: 1 } }), 409);
     });

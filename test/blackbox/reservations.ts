@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Api, basic, bearer, jsonOf } from './api.ts';
-import { expectProblem } from './errors.ts';
+import { type Api, allPages, basic, bearer, bodyOf, expectProblem, jsonOf, pageQuery } from './api.ts';
 import { batch, newOid, objectOf, type Place, push } from './lfs.ts';
 
 const reservationPage = z.strictObject({
@@ -28,13 +27,11 @@ export function reservationTests(api: () => Api): void {
     let place: Place;
     const path = (query = '') => `/v1/tenants/${place.tenant}/reservations${query && `?${query}`}`;
     const list = async (query = '', headers = bearer(api().target.adminToken)) => {
-      const answer = await api().send({ method: 'GET', path: path(query), headers });
-      expect(answer.status, answer.text).toBe(200);
-      return reservationPage.parse(jsonOf(answer));
+      return bodyOf(await api().as(headers, 'GET', path(query)), 200, reservationPage);
     };
 
     beforeAll(async () => {
-      place = { ...(await api().newTenant()), repo: 'game' };
+      place = await api().newPlace();
       for (const [repo, sizes] of [
         ['game', [5, 7]],
         ['game.git', [11]],
@@ -97,22 +94,18 @@ export function reservationTests(api: () => Api): void {
         ['&repo=game.git', 2],
         ['&repo=other', 0],
       ] as const) {
-        const ids: string[] = [];
-        let cursor = '';
-        for (let page = 0; page === 0 || cursor !== ''; page += 1) {
-          expect(page, 'pages that do not end').toBeLessThan(10);
-          const found = await list(`limit=1${filter}${cursor && `&cursor=${cursor}`}`);
-          expect(found.reservations.length).toBeLessThanOrEqual(1);
-          ids.push(...found.reservations.map(({ id }) => id));
-          cursor = found.nextCursor ?? '';
-        }
+        const ids = await allPages(
+          1,
+          (cursor) => list(pageQuery(1, cursor) + filter),
+          ({ reservations }) => reservations.map(({ id }) => id),
+        );
         expect(new Set(ids).size).toBe(count);
         expect(ids).toHaveLength(count);
       }
     });
 
     it('keeps what has arrived until its URLs are dead', async () => {
-      const own = { ...(await api().newTenant()), repo: 'game' };
+      const own = await api().newPlace();
       const object = objectOf(100);
       await push(api(), own, [object]);
       const answer = await api().manage('GET', `/v1/tenants/${own.tenant}/reservations`);
@@ -125,7 +118,7 @@ export function reservationTests(api: () => Api): void {
       const hex = (text: string) => `c${Buffer.from(text).toString('hex')}`;
       const id = '0'.repeat(32);
       const changed = [
-        ...['', 'acme', 'x'.repeat(3000), '%00', '..', 'c', 'c0', hex('game'), hex(`${id}#`)],
+        ...['c', hex('game'), hex(`${id}#`)],
         ...[hex(`${id}#..`), hex(`${id}#\u{10ffff}`), hex(`x${id.slice(1)}#game`), hex(`${id}#game#x`)],
         ...[hex(`${id}#${'x'.repeat(101)}`), `${nextCursor}00`, `${nextCursor}`.toUpperCase()],
       ];
@@ -146,8 +139,6 @@ export function reservationTests(api: () => Api): void {
     });
 
     it.each([
-      ['limit=0', /^limit: /],
-      ['limit=1001', /^limit: /],
       ['repo=', /^repo: must be the name of a repo/],
       ['repo=..', /^repo: /],
       ['repo=a%2fb', /^repo: /],

@@ -1,7 +1,6 @@
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { type Api, bearer, jsonOf } from './api.ts';
-import type { Answer } from './exchange.ts';
+import { type Answer, type Api, bearer, jsonOf } from './api.ts';
 
 const instant = z.iso.datetime();
 

@@ -1,6 +1,20 @@
-import { describe, expect, it } from 'vitest';
-import { type Api, jsonOf, newName } from './api.ts';
-import { expectProblem } from './errors.ts';
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  type Answer,
+  type Api,
+  allPages,
+  basic,
+  bearer,
+  bodyOf,
+  expectLfsError,
+  expectProblem,
+  jsonOf,
+  newName,
+  pageQuery,
+} from './api.ts';
+import { newOid, objectsIn, postBatch } from './lfs.ts';
 
 /** The management API's tenants. */
 export function tenantTests(api: () => Api): void {
@@ -93,21 +107,174 @@ export function tenantTests(api: () => Api): void {
       expectProblem(await api().manage('PATCH', `/v1/tenants/${tenant}`, change), 422, detail);
     });
 
-    it('that does not exist is neither shown nor changed', async () => {
-      for (const tenant of [newName(), 'UPPER', '..', '%2e%2e', 'a%2fb', 'x'.repeat(3000), '%00']) {
-        const path = `/v1/tenants/${tenant}`;
-        expectProblem(await api().manage('GET', path), 404);
-        expectProblem(await api().manage('PATCH', path, { limitBytes: 5 }), 404);
-        expectProblem(await api().manage('POST', `${path}/reconcile`), 404);
-        expectProblem(await api().manage('GET', `${path}/repos`), 404);
-        expectProblem(await api().manage('GET', `${path}/subscription`), 404);
-      }
-    });
-
     it('is recounted when that is asked for', async () => {
       const { tenant } = await api().newTenant();
       const asked = await api().manage('POST', `/v1/tenants/${tenant}/reconcile`);
       expect([asked.status, jsonOf(asked)]).toEqual([202, { tenant, queued: true }]);
+    });
+  });
+}
+
+const tenantPage = z.strictObject({
+  tenants: z.array(z.object({ tenant: z.string() })),
+  nextCursor: z.string().nullable(),
+});
+
+/** What holds for all lists of the management API, and for its bodies. */
+export function listTests(api: () => Api): void {
+  describe('the list of tenants', () => {
+    const list = async (query: string) => {
+      return bodyOf(await api().manage('GET', `/v1/tenants?${query}`), 200, tenantPage);
+    };
+
+    it('is read in pages, each tenant once, by name', async () => {
+      const made = [];
+      for (let index = 0; index < 5; index += 1) made.push((await api().newTenant()).tenant);
+      const names = await allPages(
+        2,
+        (cursor) => list(pageQuery(2, cursor)),
+        ({ tenants }) => tenants.map(({ tenant }) => tenant),
+      );
+      expect(names).toEqual([...new Set(names)].sort());
+      expect(names).toEqual(expect.arrayContaining(made));
+    });
+  });
+
+  describe('a list', () => {
+    let tenant: string;
+    beforeAll(async () => {
+      ({ tenant } = await api().newTenant());
+    });
+    const ofTenant = ['tokens', 'objects', 'deletions', 'reservations', 'exports', 'downloads', 'audit'];
+    const lists = [
+      '',
+      ...[...ofTenant, 'repos', 'counts', 'repos/game/locks'].map((what) => `/{tenant}/${what}`),
+    ];
+    const get = (list: string, query: string) =>
+      api().manage('GET', `/v1/tenants${list.replace('{tenant}', tenant)}?${query}`);
+
+    it.each(lists)('/v1/tenants%s has pages of 1 to 1,000', async (list) => {
+      for (const limit of ['0', '-1', '1.5', '1001', 'many', '', '1&limit=2', '0x10', '1e2', '%205'])
+        expectProblem(await get(list, `limit=${limit}`), 422, /^limit: /);
+    });
+
+    it.each(lists)('/v1/tenants%s does not go on after what is no cursor', async (list) => {
+      for (const cursor of ['', 'acme', 'x'.repeat(3000), '%00', '%ff', '..', 'c0', 'cABCD'])
+        expectProblem(await get(list, `cursor=${cursor}`), 422, /^cursor: must be the nextCursor/);
+    });
+
+    it.each(lists)('/v1/tenants%s takes no parameter that it does not know', async (list) => {
+      expectProblem(await get(list, 'nobody=1'), 422, /nobody/);
+    });
+  });
+
+  describe('a body', () => {
+    it.each([
+      ['', 400],
+      ['{', 400],
+      ['{"tenant":"a"}x', 400],
+      ['"a"', 422],
+      ['[['.repeat(30_000), 400],
+      ['[['.repeat(100_000), 413],
+      [`${' '.repeat(1024 * 1024)}{}`, 413],
+    ])('%.20j gets a %i', async (body, status) => {
+      const headers = { ...bearer(api().target.adminToken), 'content-type': 'application/json' };
+      expectProblem(await api().send({ method: 'POST', path: '/v1/tenants', headers, body }), status);
+    });
+
+    it.each([undefined, 'text/plain', 'application/x-www-form-urlencoded', 'application/vnd.git-lfs+json'])(
+      'of type %s gets a 415',
+      async (type) => {
+        const headers = { ...bearer(api().target.adminToken), ...(type && { 'content-type': type }) };
+        const body = JSON.stringify({ tenant: newName() });
+        const answer = await api().send({ method: 'POST', path: '/v1/tenants', headers, body });
+        expectProblem(answer, 415, /application\/json/);
+      },
+    );
+
+    it('may name a charset', async () => {
+      const headers = {
+        ...bearer(api().target.adminToken),
+        'content-type': 'Application/JSON; charset=utf-8',
+      };
+      const body = JSON.stringify({ tenant: newName() });
+      expect((await api().send({ method: 'POST', path: '/v1/tenants', headers, body })).status).toBe(201);
+    });
+  });
+}
+
+/** Creates that a client repeats because it lost the answer. */
+export function idempotencyTests(api: () => Api): void {
+  const create = (path: string, body: object, key: string): Promise<Answer> =>
+    api().send({
+      method: 'POST',
+      path,
+      headers: {
+        ...bearer(api().target.adminToken),
+        'content-type': 'application/json',
+        'idempotency-key': key,
+      },
+      body: JSON.stringify(body),
+    });
+  const tokensOf = (tenant: string) => `/v1/tenants/${tenant}/tokens`;
+
+  describe('a create with an Idempotency-Key', () => {
+    it('of a tenant is answered as the first one, however often it comes', async () => {
+      const [key, body] = [randomUUID(), { tenant: newName(), limitBytes: 7 }];
+      const first = await create('/v1/tenants', body, key);
+      expect([first.status, first.headers['location']]).toEqual([201, `/v1/tenants/${body.tenant}`]);
+      const again = await Promise.all([1, 2, 3].map(() => create('/v1/tenants', body, key)));
+      for (const answer of again) expect([answer.status, jsonOf(answer)]).toEqual([201, jsonOf(first)]);
+      expectProblem(await create('/v1/tenants', body, randomUUID()), 409, /exists already/);
+      expectProblem(await api().manage('POST', '/v1/tenants', body), 409, /exists already/);
+    });
+
+    it('of a tenant creates it once when all come at once', async () => {
+      const [key, body] = [randomUUID(), { tenant: newName() }];
+      const answers = await Promise.all(Array.from({ length: 5 }, () => create('/v1/tenants', body, key)));
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 201, 201, 201]);
+    });
+
+    it('of a token gives the same secret, and one token', async () => {
+      const tenant = await api().newTenant();
+      const [path, key] = [tokensOf(tenant.tenant), randomUUID()];
+      const body = { scope: 'read', label: 'ci' };
+      const answers = await Promise.all([1, 2, 3].map(() => create(path, body, key)));
+      answers.push(await create(path, body, `"${key}"`));
+      const [first] = answers.map(jsonOf);
+      for (const answer of answers) expect([answer.status, jsonOf(answer)]).toEqual([201, first]);
+      const listed = jsonOf(await api().manage('GET', path)) as { tokens: unknown[] };
+      expect(listed.tokens).toHaveLength(3);
+      const { token } = first as { token: string };
+      const download = { operation: 'download', objects: [{ oid: newOid(), size: 1 }] };
+      objectsIn(await postBatch(api(), { ...tenant, repo: 'game' }, download, basic(token)));
+      expect((jsonOf(await create(path, body, randomUUID())) as { token: string }).token).not.toBe(token);
+    });
+
+    it('does not bring a revoked token back', async () => {
+      const tenant = await api().newTenant();
+      const [path, key] = [tokensOf(tenant.tenant), randomUUID()];
+      const created = await create(path, { scope: 'read' }, key);
+      const { token } = jsonOf(created) as { token: string };
+      expect((await api().manage('DELETE', created.headers['location'] ?? '')).status).toBe(204);
+      expectProblem(await create(path, { scope: 'read' }, key), 409, /revoked/);
+      const download = { operation: 'download', objects: [{ oid: newOid(), size: 1 }] };
+      expectLfsError(await postBatch(api(), { ...tenant, repo: 'game' }, download, basic(token)), 401);
+    });
+
+    it('is refused with another body, and is of its tenant alone', async () => {
+      const [one, other] = [await api().newTenant(), await api().newTenant()];
+      const key = randomUUID();
+      const first = await create(tokensOf(one.tenant), { scope: 'read' }, key);
+      expectProblem(await create(tokensOf(one.tenant), { scope: 'write' }, key), 422, /another body/);
+      const second = await create(tokensOf(other.tenant), { scope: 'read' }, key);
+      expect(second.status).toBe(201);
+      expect(jsonOf(second)).not.toMatchObject({ token: (jsonOf(first) as { token: string }).token });
+    });
+
+    it.each(['', ' ', 'two words', 'ü', 'x'.repeat(256)])('can not have the key %.20j', async (key) => {
+      const answer = await create('/v1/tenants', { tenant: newName() }, key);
+      expectProblem(answer, 400, /Idempotency-Key/);
     });
   });
 }

@@ -1,7 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type Api, basic, jsonOf, newName, type TestTenant } from './api.ts';
-import { comparable, expectLfsError, expectProblem } from './errors.ts';
+import {
+  type Api,
+  basic,
+  bodyOf,
+  comparable,
+  expectLfsError,
+  expectProblem,
+  jsonOf,
+  newName,
+  type TestTenant,
+} from './api.ts';
 import { newOid, objectOf, objectsIn, postBatch, push } from './lfs.ts';
 
 const ruleShape = z.strictObject({
@@ -37,9 +46,7 @@ export function tokenExchangeTests(api: () => Api): void {
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
   const listed = async (tenant: string) => {
-    const answer = await api().manage('GET', rulesOf(tenant));
-    expect(answer.status, answer.text).toBe(200);
-    return rulesShape.parse(jsonOf(answer));
+    return bodyOf(await api().manage('GET', rulesOf(tenant)), 200, rulesShape);
   };
 
   describe('a rule for identities', () => {
@@ -60,14 +67,16 @@ export function tokenExchangeTests(api: () => Api): void {
       const { token } = await api().newToken(tenant, { scope: 'manage' });
       const headers = { ...basic(token), 'content-type': 'application/json' };
       const body = { ...valid(), repos: ['game'], ttlSeconds: 600 };
-      const made = await api().send({
-        method: 'POST',
-        path: rulesOf(tenant),
-        headers,
-        body: JSON.stringify(body),
-      });
-      expect(made.status, made.text).toBe(201);
-      const rule = ruleShape.parse(jsonOf(made));
+      const rule = bodyOf(
+        await api().send({
+          method: 'POST',
+          path: rulesOf(tenant),
+          headers,
+          body: JSON.stringify(body),
+        }),
+        201,
+        ruleShape,
+      );
       expect(rule).toMatchObject({
         ...body,
         match: { repository_id: ['7'], ref: ['refs/heads/main', 'refs/tags/v*'] },
@@ -75,8 +84,8 @@ export function tokenExchangeTests(api: () => Api): void {
       expect((await listed(tenant)).rules).toEqual([rule]);
       const path = `${rulesOf(tenant)}/${rule.ruleId}`;
       expectProblem(await api().manage('DELETE', `${rulesOf(own.tenant)}/${rule.ruleId}`), 404);
-      expect((await api().send({ method: 'DELETE', path, headers })).status).toBe(204);
-      expectProblem(await api().send({ method: 'DELETE', path, headers }), 404);
+      expect((await api().as(headers, 'DELETE', path)).status).toBe(204);
+      expectProblem(await api().as(headers, 'DELETE', path), 404);
       expect((await listed(tenant)).rules).toEqual([]);
     });
 
@@ -159,9 +168,7 @@ export function tokenExchangeTests(api: () => Api): void {
       expectProblem(await exchange(own.tenant, { idToken: identity(main) }), 401);
       const rule = { issuer, match: main, scope: 'write', repos: ['game'], ttlSeconds: 900 };
       expect((await api().manage('POST', rulesOf(own.tenant), rule)).status).toBe(201);
-      const answer = await exchange(own.tenant, { idToken: identity(main) });
-      expect(answer.status, answer.text).toBe(201);
-      const made = tokenShape.parse(jsonOf(answer));
+      const made = bodyOf(await exchange(own.tenant, { idToken: identity(main) }), 201, tokenShape);
       expect(made).toMatchObject({ tenant: own.tenant, scope: 'write', repos: ['game'] });
       expect(Math.abs(Date.parse(made.expiresAt) - Date.now() - 900_000)).toBeLessThan(120_000);
       const place = { tenant: own.tenant, writeToken: made.token, readToken: made.token, repo: 'game' };

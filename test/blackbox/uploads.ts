@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
-import type { Api } from './api.ts';
-import type { Answer, Sent } from './exchange.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { type Answer, type Api, basic, bearer, expectLfsError, expectStatus, type Sent } from './api.ts';
 import {
+  type Action,
   admitted,
   ask,
   batch,
   type LfsObject,
+  lfsType,
   newOid,
   objectOf,
   type Place,
@@ -20,8 +21,6 @@ const base64Sha256 = (content: Uint8Array) => createHash('sha256').update(conten
 
 /** Uploads with the links that a batch gave: they take what was declared, and nothing else. */
 export function uploadTests(api: () => Api): void {
-  const newPlace = async (): Promise<Place> => ({ ...(await api().newTenant()), repo: 'game' });
-
   /** What was sent must be refused, leave nothing behind, and not look to a client as if it had succeeded. */
   const expectRefused = async (place: Place, object: { oid: string; size: number }, sent: Answer) => {
     expect(sent.status, sent.text).toBeGreaterThanOrEqual(400);
@@ -33,7 +32,7 @@ export function uploadTests(api: () => Api): void {
   describe('an upload', () => {
     it('is offered with all that the client needs', async () => {
       const object = objectOf(100);
-      const answer = await ask(api(), await newPlace(), 'upload', object);
+      const answer = await ask(api(), await api().newPlace(), 'upload', object);
       expect(answer).toEqual({
         ...pointer(object),
         authenticated: true,
@@ -55,7 +54,7 @@ export function uploadTests(api: () => Api): void {
     });
 
     it('is to be verified if it is the last of its batch, or large', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const stored = objectOf(10);
       await push(api(), place, [stored]);
       const large = { oid: newOid(), size: 8 * 1024 ** 2 };
@@ -67,7 +66,7 @@ export function uploadTests(api: () => Api): void {
     });
 
     it.each([0, 1, 100_000])('of %i bytes arrives, and is asked for no more', async (size) => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const object = objectOf(size);
       await push(api(), place, [object]);
       expect(await ask(api(), place, 'upload', object)).toEqual(pointer(object));
@@ -77,7 +76,7 @@ export function uploadTests(api: () => Api): void {
     });
 
     it('may be tried again with the same link, and with a new one', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const object = objectOf(50);
       const first = await admitted(api(), place, object);
       const second = await admitted(api(), place, object);
@@ -88,7 +87,7 @@ export function uploadTests(api: () => Api): void {
     });
 
     it('of a size that is not the stored object’s is refused at once', async () => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const object = objectOf(50);
       await push(api(), place, [object]);
       const { error, actions } = await ask(api(), place, 'upload', { oid: object.oid, size: 51 });
@@ -113,7 +112,7 @@ export function uploadTests(api: () => Api): void {
     };
 
     it.each(Object.entries(lies))('%s', async (_name, [declared, sent]) => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const { upload, verify } = await admitted(api(), place, declared);
       const headers = upload.header ?? {};
       const answer = await api().follow(upload.href, { method: 'PUT', headers, ...sent });
@@ -129,7 +128,7 @@ export function uploadTests(api: () => Api): void {
       ],
       ['with a checksum of another kind', () => ({ 'x-amz-checksum-crc32': 'AAAAAA==' })],
     ])('%s', async (_name, headersOf) => {
-      const place = await newPlace();
+      const place = await api().newPlace();
       const other = objectOf(1000);
       const { upload } = await admitted(api(), place, real);
       for (const content of [other.content, real.content]) {
@@ -139,7 +138,7 @@ export function uploadTests(api: () => Api): void {
     });
 
     it('under another key: of another tenant, repo or object', async () => {
-      const [place, other] = [await newPlace(), await newPlace()];
+      const [place, other] = [await api().newPlace(), await api().newPlace()];
       const { upload } = await admitted(api(), place, real);
       const own = `${place.tenant}/${place.repo}/${real.oid}`;
       const [free, oid] = [newOid(), real.oid];
@@ -155,6 +154,96 @@ export function uploadTests(api: () => Api): void {
         const answer = await api().follow(href, { method: 'PUT', headers, body: real.content });
         await expectRefused(target.place, { oid: target.oid, size: real.size }, answer);
       }
+    });
+  });
+}
+
+const badBodies = [
+  ...['', '{', 'null', '[]', '7', '"x"', '['.repeat(1000)],
+  ...[{}, { oid: newOid() }, { size: 1 }, { oid: 'x', size: 1 }, { oid: 'A'.repeat(64), size: 1 }],
+  ...[-1, 0.5, 2 ** 53, '1', null, []].map((size) => ({ oid: newOid(), size })),
+  ...[7, null, ['x'], '../../x'].map((oid) => ({ oid, size: 1 })),
+];
+
+/** What the client asks after each upload. It takes a 422 for a success, so that never comes. */
+export function verifyTests(api: () => Api): void {
+  describe('verify', () => {
+    const object = objectOf(64);
+    let place: Place;
+    let verify: Action;
+    let upload: Action;
+
+    beforeAll(async () => {
+      place = await api().newPlace();
+      ({ upload, verify } = await admitted(api(), place, object));
+    });
+
+    it('of what has not arrived is a 404', async () => {
+      expectLfsError(await postVerify(api(), verify, pointer(object)), 404, /did not arrive/);
+    });
+
+    it('of what has arrived is a 200, as often as it is asked', async () => {
+      expect((await put(api(), upload, object.content)).status).toBe(200);
+      for (let time = 0; time < 3; time += 1) {
+        expectStatus(await postVerify(api(), verify, { ...pointer(object), more: true }), 200);
+      }
+    });
+
+    it.each([0, 63, 65, 5 * 1024 ** 3 + 1, Number.MAX_SAFE_INTEGER])(
+      'of another size, %d, is a 409',
+      async (size) => {
+        expectLfsError(await postVerify(api(), verify, { oid: object.oid, size }), 409, /64 bytes/);
+      },
+    );
+
+    it('needs no other credentials, and is not confused by any', async () => {
+      for (const headers of [{}, basic(place.writeToken), bearer('nobody'), { authorization: 'a, b' }]) {
+        expect((await postVerify(api(), verify, pointer(object), headers)).status).toBe(200);
+      }
+    });
+
+    it('takes its token by Bearer or Basic too, as it was handed out before', async () => {
+      const token = verify.header?.['X-Lfs-Verify-Token'] ?? '';
+      for (const headers of [bearer(token), basic(token)]) {
+        const old = { ...verify, header: headers };
+        expect((await postVerify(api(), old, pointer(object))).status).toBe(200);
+      }
+    });
+
+    it('of another object than the token is for is a 401', async () => {
+      expectLfsError(await postVerify(api(), verify, { oid: newOid(), size: 64 }), 401);
+    });
+
+    it('with a token for something else is a 401', async () => {
+      const elsewhere = await api().newPlace();
+      const foreign = await admitted(api(), elsewhere, object);
+      const besides = await admitted(api(), { ...place, repo: 'other' }, object);
+      const tokens = [foreign, besides].map((links) => links.verify.header?.['X-Lfs-Verify-Token'] ?? '');
+      for (const header of [
+        ...tokens.map((token) => ({ 'X-Lfs-Verify-Token': token })),
+        { 'X-Lfs-Verify-Token': place.writeToken },
+        { 'X-Lfs-Verify-Token': '' },
+        bearer(place.writeToken),
+        basic(place.writeToken),
+        bearer(api().target.adminToken),
+        bearer(`lfsv_${'0'.repeat(40)}`),
+        { authorization: '' },
+      ]) {
+        expectLfsError(await postVerify(api(), { ...verify, header }, pointer(object)), 401);
+      }
+    });
+
+    it.each(badBodies)('of %.60j is a 400', async (body) => {
+      expectLfsError(await postVerify(api(), verify, body), 400, /oid.*size/);
+    });
+
+    it('of a wrong media type is a 415, for whom it can not answer a 406, of too much a 413', async () => {
+      const send = (headers: Record<string, string>, body: unknown = pointer(object)) =>
+        postVerify(api(), verify, body, headers);
+      expectLfsError(await send({ 'content-type': 'application/json' }), 415);
+      expectLfsError(await send({ accept: 'text/html' }), 406);
+      expectLfsError(await send({}, ' '.repeat(1024 * 1024 + 1)), 413);
+      expect((await send({ 'content-type': `${lfsType}; charset=utf-8` })).status).toBe(200);
     });
   });
 }

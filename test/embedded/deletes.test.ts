@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Settings } from '../../lambda/domain/settings.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
-import { Api, jsonOf, newName, type TestTenant } from '../blackbox/api.ts';
-import { expectLfsError, expectProblem } from '../blackbox/errors.ts';
+import { Api, expectLfsError, expectProblem, jsonOf, newName, type TestTenant } from '../blackbox/api.ts';
 import { admitted, ask, objectOf, pointer, postBatch, push, put } from '../blackbox/lfs.ts';
 import { subscriptionOf } from '../blackbox/subscription.ts';
 import { recordingLog } from '../support/recording-log.ts';

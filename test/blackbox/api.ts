@@ -73,7 +73,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 16 });
  *
  * @throws where no answer comes.
  */
-export function exchange(sent: Sent): Promise<Answer> {
+function exchange(sent: Sent): Promise<Answer> {
   const { method, href, headers = {}, body, chunked = false, ca } = sent;
   const { origin, protocol } = new URL(href);
   const bytes = body === undefined ? undefined : Buffer.from(body);

@@ -290,7 +290,7 @@ const managementBody = fc.dictionary(
 );
 
 /** A batch request's body in JSON, of which any part may be anything. */
-export const batchText = batchBody.map((body) => JSON.stringify(body));
+const batchText = batchBody.map((body) => JSON.stringify(body));
 
 const text = fc.oneof(
   {
@@ -304,7 +304,7 @@ const text = fc.oneof(
 );
 
 /** A body: most often JSON that some route knows, sometimes none at all. */
-export const anyBytes = fc.oneof({ weight: 5, arbitrary: text }, fc.uint8Array({ maxLength: 200 }));
+const anyBytes = fc.oneof({ weight: 5, arbitrary: text }, fc.uint8Array({ maxLength: 200 }));
 
 /** Characters that a header, or a path, can carry at all. */
 const headerText = fc
@@ -320,7 +320,7 @@ function visible(from: string): string[] {
 }
 
 /** Stands in a path for the name of the tenant that the test has made. */
-export const ownTenant = 'TENANT';
+const ownTenant = 'TENANT';
 
 const words = ['v1', 'tenants', 'health', 'game.git', 'info', 'lfs', 'objects', 'batch', 'verify', 'locks'];
 const odd = ['', '.', '..', '%2e%2e', '%2f', '%00', '%', '%zz', '%ff', '%c3%a4', '{tenant}'];
@@ -348,7 +348,7 @@ const query = fc.oneof(
 /**
  * A request of any route or none, by anybody: `who` is the operator, the tenant's own, or the text of a header.
  */
-export const anyRequest = fc.record({
+const anyRequest = fc.record({
   method: fc.constantFrom('GET', 'POST', 'PATCH', 'PUT', 'DELETE', 'OPTIONS', 'HEAD'),
   target: fc.tuple(path, query).map((parts) => parts.join('')),
   accept: fc.oneof(fc.constantFrom(lfsType, '*/*'), headerText),

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { stageSettingsSchema } from '../../lib/settings/parse-stage-settings.ts';
+import { stageSettingsSchema } from '../../lib/settings/stages.ts';
 
 /** The parts of a setting's JSON schema that the page shows. */
 interface Shape {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { functionSpecs } from '../../lib/functions/function-specs.ts';
-import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import { parseStageSettings } from '../../lib/settings/stages.ts';
 import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
 import { deployed } from './deployed-stack.ts';
 import { expectRefused, externalStore, templateOf } from './stack-template.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type StoreProfile, unknownFacts } from '../../cli/doctor/profile.ts';
-import { stageJson } from '../../lib/functions/stage-json.ts';
-import { exportStoreOf } from '../../lib/settings/export-store.ts';
-import { parseStageSettings } from '../../lib/settings/parse-stage-settings.ts';
+import { stageJson } from '../../lib/functions/functions.ts';
+import { exportStoreOf, parseStageSettings } from '../../lib/settings/stages.ts';
 import { expectRefused, externalStore, templateOf, useFolder } from './stack-template.ts';
 
 const { write } = useFolder();

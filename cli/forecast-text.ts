@@ -1,5 +1,5 @@
+import type { ForecastBody } from '../lambda/api/contract/history.ts';
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import type { ForecastBody } from '../lambda/http/management/history/schemas.ts';
 
 const reasons: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
   unlimited: 'never: there is no limit',

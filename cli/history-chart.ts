@@ -1,5 +1,5 @@
+import type { HistoryBody } from '../lambda/api/contract/history.ts';
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import type { HistoryBody } from '../lambda/http/management/history/schemas.ts';
 
 type Day = HistoryBody['days'][number];
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
-import { decodePath, matchRoute, type RouteMatch } from '../lambda/http/route-match.ts';
+import { decodePath, matchRoute, type RouteMatch } from '../lambda/api/route-match.ts';
 import type { Clock } from '../lambda/ports/clock.ts';
 import type { Log } from '../lambda/ports/log.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../lambda/routes.ts';

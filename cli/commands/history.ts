@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import { type HistoryBody, historySchema } from '../../lambda/api/contract/history.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { dayAfter, dayOf } from '../../lambda/domain/calendar.ts';
 import { historyDaysMax } from '../../lambda/domain/history.ts';
-import { type HistoryBody, historySchema } from '../../lambda/http/management/history/schemas.ts';
 import { type CliContext, canDrawBlocks } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { forecastText } from '../forecast-text.ts';

@@ -3,7 +3,7 @@ import {
   type FileLockBody,
   fileLockPageSchema,
   releasedLocksSchema,
-} from '../../lambda/http/management/locks/schemas.ts';
+} from '../../lambda/api/contract/locks.ts';
 import type { ApiClient } from '../api-client.ts';
 import { notConfirmed, saysYes } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
+import type { HistoryBody } from '../../lambda/api/contract/history.ts';
 import type { CountBody } from '../../lambda/http/management/counts/schemas.ts';
-import type { HistoryBody } from '../../lambda/http/management/history/schemas.ts';
 import type { ReservationBody } from '../../lambda/http/management/reservations/schemas.ts';
 import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
 import { ask, askPages, type Listed, usePoll } from './api.ts';

@@ -1,5 +1,5 @@
+import type { ForecastBody } from '../../lambda/api/contract/history.ts';
 import { formatBytes, formatPercent } from '../../lambda/domain/bytes.ts';
-import type { ForecastBody } from '../../lambda/http/management/history/schemas.ts';
 import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
 
 /** Text of the console. Sizes and ages are those of the command line. */

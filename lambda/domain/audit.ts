@@ -92,6 +92,8 @@ const depthMax = 4;
 /** JSON bytes of one of an entry's four parts. */
 const partBytesMax = 4096;
 
+const utf8 = new TextEncoder();
+
 /** What does not fit is left out, and this is in its place. */
 const leftOut = '…';
 
@@ -102,7 +104,7 @@ export function auditFields(fields: Readonly<Record<string, unknown>>): AuditFie
   for (const [name, value] of Object.entries(fields)) {
     if (value === undefined) continue;
     const bounded = auditValue(value, 1);
-    bytes += Buffer.byteLength(JSON.stringify([name, bounded]));
+    bytes += utf8.encode(JSON.stringify([name, bounded])).length;
     kept.push([name, bytes > partBytesMax ? leftOut : bounded]);
   }
   return Object.fromEntries(kept);

@@ -1,6 +1,6 @@
+import { answerConsole } from '../api/console.ts';
+import { overTls } from '../api/http.ts';
 import { consoleDeps } from '../compose.ts';
-import { answerConsole } from '../http/console/answer.ts';
-import { overTls } from '../http/respond.ts';
 import type { ConsoleFiles } from '../ports/console-files.ts';
 import { deployed } from '../runtime/deployed.ts';
 import type { HttpHandler } from '../runtime/guard.ts';

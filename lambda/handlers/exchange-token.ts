@@ -1,10 +1,9 @@
+import { baseUrl, json, pathTenant } from '../api/http.ts';
+import { jsonBody } from '../api/management/operations.ts';
+import { problem, respondProblem } from '../api/problems.ts';
 import { exchangeDeps } from '../compose.ts';
 import { exchangedTokenBody } from '../http/management/exchange/bodies.ts';
 import { exchangeBody, exchangeBodyBytesMax } from '../http/management/exchange/requests.ts';
-import { jsonBody } from '../http/management/operation.ts';
-import { problem, respondProblem } from '../http/problems.ts';
-import { baseUrl, pathTenant } from '../http/request.ts';
-import { json } from '../http/respond.ts';
 import { IssuerUnavailableError } from '../ports/identities.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
@@ -27,13 +26,13 @@ type ExchangeDeps = Pick<
   | 'invocations'
 > & { readonly publicUrl?: string | undefined };
 
-const readBody = jsonBody(exchangeBody, exchangeBodyBytesMax);
+const bodyContract = { schema: exchangeBody, bytesMax: exchangeBodyBytesMax };
 const tryAgainSeconds = '10';
 
 /** POST /v1/tenants/{tenant}/exchange: a short-lived token for a CI job. Anybody may ask. */
 export function create(deps: ExchangeDeps): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
-    const decoded = readBody(deps, event);
+    const decoded = jsonBody(deps, event, bodyContract);
     if (!decoded.ok) return decoded.response;
     const tenant = pathTenant(event);
     const base = baseUrl(event, deps.publicUrl);

@@ -1,20 +1,19 @@
-import { subscriptionDeps } from '../compose.ts';
-import { dayMs, dayOf } from '../domain/calendar.ts';
-import { lastRefusalsOf } from '../domain/history.ts';
-import { ifChanged } from '../http/if-changed.ts';
-import { firstIssue } from '../http/json.ts';
+import { ifChanged, json } from '../api/http.ts';
+import { firstIssue } from '../api/json.ts';
 import {
   authenticateReader,
   isManager,
   noteUse,
   readableTenant,
   seesRepo,
-} from '../http/management/access.ts';
-import { refusalBodies } from '../http/management/history/bodies.ts';
+} from '../api/management/access.ts';
+import { refusalBodies } from '../api/management/history.ts';
+import { problem, respondProblem } from '../api/problems.ts';
+import { subscriptionDeps } from '../compose.ts';
+import { dayMs, dayOf } from '../domain/calendar.ts';
+import { lastRefusalsOf } from '../domain/history.ts';
 import { subscriptionBody } from '../http/management/tenants/bodies.ts';
 import { subscriptionQuery } from '../http/management/tenants/requests.ts';
-import { problem, respondProblem } from '../http/problems.ts';
-import { json } from '../http/respond.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTableAndScan } from '../runtime/warm-up.ts';

@@ -1,4 +1,4 @@
-import { json, overTls } from '../http/respond.ts';
+import { json, overTls } from '../api/http.ts';
 import type { HttpHandler } from '../runtime/guard.ts';
 
 /** GET /health: that this API answers. It touches nothing, so it costs nothing to ask often. */

@@ -1,3 +1,5 @@
+import type { Response } from '../api/http.ts';
+import { baseUrl } from '../api/http.ts';
 import { batchDeps } from '../compose.ts';
 import type { Watch } from '../domain/cleanup/watch.ts';
 import { nameOfPerson } from '../domain/person.ts';
@@ -14,8 +16,6 @@ import { answerAnybody } from '../http/lfs/public-download.ts';
 import { readOnlyMessage } from '../http/lfs/read-only-message.ts';
 import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../http/lfs/respond.ts';
-import { baseUrl } from '../http/request.ts';
-import type { Response } from '../http/respond.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTableAndScan } from '../runtime/warm-up.ts';

@@ -1,10 +1,10 @@
+import { pathRepo, pathTenant } from '../api/http.ts';
 import { verifyDeps } from '../compose.ts';
 import { parseJson } from '../domain/json.ts';
 import { lfsBody } from '../http/lfs/body.ts';
 import { lfs, lfsError, lfsNotFound, lfsUnauthorized, respondLfsError } from '../http/lfs/respond.ts';
 import { verifyRequestSchema } from '../http/lfs/schemas.ts';
 import { verifyToken } from '../http/lfs/verify-token.ts';
-import { pathRepo, pathTenant } from '../http/request.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTable } from '../runtime/warm-up.ts';

@@ -1,3 +1,7 @@
+import { historyOperations } from '../api/management/history.ts';
+import { lockOperations } from '../api/management/locks.ts';
+import type { ManagementDeps, Operation } from '../api/management/operations.ts';
+import { problem, respondProblem } from '../api/problems.ts';
 import { managementDeps } from '../compose.ts';
 import { auditOperations } from '../http/management/audit/operations.ts';
 import { cleanupOperations } from '../http/management/cleanups/operations.ts';
@@ -6,10 +10,7 @@ import { deleteOperations } from '../http/management/deletes/operations.ts';
 import { downloadOperations } from '../http/management/downloads/operations.ts';
 import { exchangeOperations } from '../http/management/exchange/operations.ts';
 import { exportOperations } from '../http/management/exports/operations.ts';
-import { historyOperations } from '../http/management/history/operations.ts';
-import { lockOperations } from '../http/management/locks/operations.ts';
 import { objectOperations } from '../http/management/objects/operations.ts';
-import type { AllOperations, ManagementDeps, Operation } from '../http/management/operation.ts';
 import { repoOperations } from '../http/management/repos/operations.ts';
 import { reservationOperations } from '../http/management/reservations/operations.ts';
 import { sessionOperations } from '../http/management/sessions/operations.ts';
@@ -17,14 +18,14 @@ import { statusOperations } from '../http/management/status/operations.ts';
 import { tenantOperations } from '../http/management/tenants/operations.ts';
 import { tokenOperations } from '../http/management/tokens/operations.ts';
 import { webhookOperations } from '../http/management/webhooks/operations.ts';
-import { problem, respondProblem } from '../http/problems.ts';
+import type { RouteKey } from '../routes.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTable } from '../runtime/warm-up.ts';
 import type { Deps } from '../use-cases/deps.ts';
 
-/** The type makes the compiler check that each route has its operation, and that what changes something is audited. */
-export const operations: AllOperations = {
+/** The type makes the compiler check that each route has its operation. */
+const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...sessionOperations,
   ...statusOperations,
   ...tenantOperations,

@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { overTls, type Response } from '../api/http.ts';
+import { problem } from '../api/problems.ts';
+import { methodsOf } from '../api/route-match.ts';
 import { isTenantName, repoNamed } from '../domain/names.ts';
 import { lfsError } from '../http/lfs/respond.ts';
-import { problem } from '../http/problems.ts';
-import { overTls, type Response } from '../http/respond.ts';
-import { methodsOf } from '../http/route-match.ts';
 import { routes } from '../routes.ts';
 import type { HttpHandler } from '../runtime/guard.ts';
 

@@ -1,7 +1,6 @@
+import { baseUrl, json, overTls } from '../api/http.ts';
+import { openApiDocument } from '../api/openapi.ts';
 import { openapiDeps } from '../compose.ts';
-import { openApiDocument } from '../http/openapi/document.ts';
-import { baseUrl } from '../http/request.ts';
-import { json, overTls } from '../http/respond.ts';
 import { deployed } from '../runtime/deployed.ts';
 import type { HttpHandler } from '../runtime/guard.ts';
 

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
-import { overTls, type Response } from '../http/respond.ts';
+import { overTls, type Response } from '../api/http.ts';
 import type { Invocations } from '../ports/invocations.ts';
 import { AuditUnavailableError, LedgerUnavailableError, NewerFormatError } from '../ports/ledger-errors.ts';
 import type { Log } from '../ports/log.ts';

@@ -1,15 +1,15 @@
 import * as z from 'zod';
+import { contract } from '../../lambda/api/contract/all.ts';
+import { bodyBytesMaxDefault, type RouteContract } from '../../lambda/api/contract/contract.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { exchangeBodyBytesMax } from '../../lambda/http/management/exchange/requests.ts';
-import { startExportBodyBytesMax } from '../../lambda/http/management/exports/requests.ts';
-import { bodyBytesMaxDefault } from '../../lambda/http/management/operation.ts';
-import { operationDocs } from '../../lambda/http/openapi/document.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+const routes: Readonly<Record<string, RouteContract>> = contract;
+
 /** The schema of each route that takes a body. */
 export const bodySchemas: readonly (readonly [route: string, schema: z.ZodType])[] = Object.entries(
-  operationDocs,
+  routes,
 ).flatMap(([route, { body }]) => (body ? [[route, body.schema] as const] : []));
 
 export function jsonSchemaOf(schema: z.ZodType): Json {
@@ -40,9 +40,8 @@ export function partsOf(schema: Json, path: readonly string[] = []): [path: read
 
 /** The largest body that a route takes. */
 function bytesMaxOf(route: string): number {
-  if (route.endsWith('/exports')) return startExportBodyBytesMax;
-  if (route.endsWith('/exchange')) return exchangeBodyBytesMax;
-  return route.includes('/info/lfs/') ? defaultSettings.bodyBytesMax : bodyBytesMaxDefault;
+  if (route.includes('/info/lfs/')) return defaultSettings.bodyBytesMax;
+  return routes[route]?.body?.bytesMax ?? bodyBytesMaxDefault;
 }
 
 export interface WorstBody {

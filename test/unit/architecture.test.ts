@@ -162,14 +162,42 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['@aws-lambda-powertools/logger', '@aws-lambda-powertools/metrics'],
   },
   // Wire formats: HTTP for clients, and the messages that AWS delivers. The two APIs do not know each other.
-  'lambda/http': { imports: ['lambda/domain', 'lambda/routes.ts'], packages: ['aws-lambda', 'zod'] },
-  'lambda/http/console': { imports: ['lambda/http', 'lambda/ports'], packages: ['aws-lambda'] },
+  'lambda/api': {
+    imports: [
+      'lambda/api/contract',
+      'lambda/domain',
+      'lambda/domain/export',
+      'lambda/http/lfs',
+      'lambda/ports',
+      'lambda/routes.ts',
+    ],
+    packages: ['aws-lambda', 'zod'],
+  },
+  // What is said of each route. Clients load it too, so it loads nothing that serves.
+  'lambda/api/contract': {
+    imports: ['lambda/domain', 'lambda/http/lfs', 'lambda/http/management', 'lambda/routes.ts'],
+    packages: ['zod'],
+  },
+  'lambda/api/management': {
+    imports: [
+      'lambda/api',
+      'lambda/api/contract',
+      'lambda/domain',
+      'lambda/routes.ts',
+      'lambda/use-cases/**',
+    ],
+    packages: ['aws-lambda', 'zod'],
+  },
+  'lambda/http': { imports: ['lambda/api/contract', 'lambda/routes.ts'], packages: [] },
   'lambda/http/lfs': {
-    imports: ['lambda/domain', 'lambda/http', 'lambda/ports', 'lambda/routes.ts', 'lambda/use-cases/**'],
+    imports: ['lambda/api', 'lambda/domain', 'lambda/ports', 'lambda/routes.ts', 'lambda/use-cases/**'],
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/http/management': {
     imports: [
+      'lambda/api',
+      'lambda/api/contract',
+      'lambda/api/management',
       'lambda/domain',
       'lambda/domain/export',
       'lambda/http',
@@ -177,24 +205,12 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/routes.ts',
       'lambda/use-cases/**',
     ],
-    types: stores,
     packages: ['aws-lambda', 'zod'],
-  },
-  'lambda/http/openapi': {
-    imports: [
-      'lambda/domain',
-      'lambda/domain/export',
-      'lambda/http',
-      'lambda/http/lfs',
-      'lambda/http/management',
-      'lambda/routes.ts',
-    ],
-    packages: ['zod'],
   },
   'lambda/events': { imports: ['lambda/domain'], packages: ['zod'] },
   // The edges of a function: what wraps a handler, whatever it does.
   'lambda/runtime': {
-    imports: ['lambda/http', 'lambda/ports'],
+    imports: ['lambda/api', 'lambda/ports'],
     types: stores,
     packages: ['aws-lambda', 'node:timers/promises'],
   },
@@ -215,6 +231,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/compose.ts',
       'lambda/domain',
       'lambda/events',
+      'lambda/api/**',
       'lambda/http/**',
       'lambda/ports',
       'lambda/routes.ts',
@@ -225,7 +242,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.
   'console/src': {
-    imports: ['cli', 'lambda/domain', 'lambda/http/management'],
+    imports: ['cli', 'lambda/api/contract', 'lambda/domain', 'lambda/http/management'],
     packages: ['preact'],
   },
   // What packs it.
@@ -282,6 +299,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/adapters/system',
       'lambda/domain',
       'lambda/domain/export',
+      'lambda/api/contract',
       'lambda/http/management',
       'lambda/ports',
       'lambda/use-cases/scan',

@@ -1,4 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { Response } from '../../api/http.ts';
+import { credential, header, pathRepo, pathTenant } from '../../api/http.ts';
 import type { Watch } from '../../domain/cleanup/watch.ts';
 import type { PersonGrant } from '../../domain/person.ts';
 import { isThere, type RepoPath, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
@@ -11,8 +13,6 @@ import {
 } from '../../use-cases/access/authenticate-person.ts';
 import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
 import type { Deps } from '../../use-cases/deps.ts';
-import { credential, header, pathRepo, pathTenant } from '../request.ts';
-import type { Response } from '../respond.ts';
 import type { RejectedLogins } from './rejected-logins.ts';
 import { lfsForbidden, lfsHostUnavailable, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './respond.ts';
 

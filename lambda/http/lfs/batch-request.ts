@@ -1,8 +1,8 @@
+import { firstIssue } from '../../api/json.ts';
 import { formatBytes, isByteCount } from '../../domain/bytes.ts';
 import { parseJson } from '../../domain/json.ts';
 import { isOid } from '../../domain/names.ts';
 import type { Settings } from '../../domain/settings.ts';
-import { firstIssue } from '../json.ts';
 import { batchRequestSchema, type WireObject } from './schemas.ts';
 
 export interface BatchRequest {

@@ -1,7 +1,7 @@
+import type { Response } from '../../api/http.ts';
 import type { SignedRequest } from '../../ports/object-store.ts';
 import type { DownloadVerdict } from '../../use-cases/downloads/offer-download.ts';
 import type { UploadVerdict } from '../../use-cases/uploads/batch-attempt.ts';
-import type { Response } from '../respond.ts';
 import { overLimitMessage } from './over-limit-message.ts';
 import { lfs } from './respond.ts';
 import type { WireAction, WireObject } from './schemas.ts';

@@ -1,10 +1,10 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { Response } from '../../api/http.ts';
+import { baseUrl, pathRepo, pathTenant } from '../../api/http.ts';
 import { publicTokenId } from '../../domain/public-read.ts';
 import { findPublicRepo } from '../../use-cases/access/find-public-repo.ts';
 import type { Deps } from '../../use-cases/deps.ts';
 import { offerPublicly } from '../../use-cases/downloads/offer-publicly.ts';
-import { baseUrl, pathRepo, pathTenant } from '../request.ts';
-import type { Response } from '../respond.ts';
 import { decodeBatch } from './batch-request.ts';
 import { batchAnswer, downloadAnswers } from './batch-response.ts';
 import { lfsBody } from './body.ts';

@@ -1,5 +1,4 @@
-import { lfsMediaType } from '../request.ts';
-import { answer, type Response } from '../respond.ts';
+import { answer, lfsMediaType, type Response } from '../../api/http.ts';
 
 /** An answer of the LFS API. */
 export function lfs(statusCode: number, body: unknown): Response {

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { credential, header } from '../request.ts';
+import { credential, header } from '../../api/http.ts';
 
 /**
  * The header of a verify action that carries its token. Not `Authorization`: a client with `http.<url>.extraheader`, as

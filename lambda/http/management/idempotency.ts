@@ -1,7 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { problem } from '../problems.ts';
-import { header } from '../request.ts';
-import type { Response } from '../respond.ts';
+import type { Response } from '../../api/http.ts';
+import { header } from '../../api/http.ts';
+import { requestKeyReused } from '../../api/management/operations.ts';
+import { problem } from '../../api/problems.ts';
 
 type RequestKeyHeader =
   | {
@@ -31,10 +32,6 @@ export function requestKey(event: APIGatewayProxyEventV2): RequestKeyHeader {
   return {
     ok: true,
     requestKey,
-    reused: () =>
-      problem(
-        'idempotency-key-reused',
-        'This Idempotency-Key was used with another body. Use a new key for a new request.',
-      ),
+    reused: requestKeyReused,
   };
 }

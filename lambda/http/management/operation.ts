@@ -1,17 +1,25 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import type { Problem } from '../../api/contract/problems.ts';
+import type { Response } from '../../api/http.ts';
+import { bodyText, hasContentType, pathRepo, pathTenant } from '../../api/http.ts';
+import { firstIssue } from '../../api/json.ts';
+import {
+  type Access,
+  adminTenantAccess,
+  managerAccess,
+  type Reader,
+  readerAccess,
+} from '../../api/management/access.ts';
+import { problem, tenantClosed } from '../../api/problems.ts';
 import type { AuditAction } from '../../domain/audit.ts';
 import { formatBytes } from '../../domain/bytes.ts';
 import { hasPrototypeField, parseJson } from '../../domain/json.ts';
+import type { TenantRecord } from '../../domain/tenant.ts';
 import type { TokenRecord } from '../../domain/token.ts';
 import type { RouteKey } from '../../routes.ts';
 import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../use-cases/audited.ts';
 import type { Deps } from '../../use-cases/deps.ts';
-import { firstIssue } from '../json.ts';
-import { type Problem, problem } from '../problems.ts';
-import { bodyText, hasContentType, pathRepo, pathTenant } from '../request.ts';
-import type { Response } from '../respond.ts';
-import type { Access, Reader } from './access.ts';
 
 export type ManagementDeps = Pick<
   Deps,
@@ -62,7 +70,7 @@ export type AuditedOperation = Operation & { readonly action: AuditAction };
  * All operations, by their routes. What is no GET can change something: the compiler lets none pass that is not audited.
  * A session changes nothing of a tenant.
  */
-export type AllOperations = {
+type AllOperations = {
   readonly [K in RouteKey<'management'>]: K extends `GET ${string}` | `${string} /v1/session`
     ? Operation
     : AuditedOperation;
@@ -197,7 +205,7 @@ function verdictOf({ statusCode = 200, body = '' }: Response): AuditVerdict {
 export const noBody: BodyReader<undefined> = () => ({ ok: true, body: undefined });
 
 /** Most bodies have a few fields. The largest is a rule with 200 values. */
-export const bodyBytesMaxDefault = 65_536;
+const bodyBytesMaxDefault = 65_536;
 
 /** Reads a JSON body by a schema. */
 export function jsonBody<T>(schema: z.ZodType<T>, bytesMax = bodyBytesMaxDefault): BodyReader<T> {
@@ -221,3 +229,18 @@ export function jsonBody<T>(schema: z.ZodType<T>, bytesMax = bodyBytesMaxDefault
     return { ok: true, body: parsed.data };
   };
 }
+
+const ifOpen =
+  <A extends { tenant: TenantRecord }>(
+    access: (deps: ManagementDeps, event: APIGatewayProxyEventV2) => Promise<Access<A>>,
+  ) =>
+  async (deps: ManagementDeps, event: APIGatewayProxyEventV2): Promise<Access<A>> => {
+    const granted = await access(deps, event);
+    return granted.ok && granted.tenant.closedAtMs !== null
+      ? { ok: false, response: tenantClosed(granted.tenant.tenant) }
+      : granted;
+  };
+
+export const openTenantAccess = ifOpen(adminTenantAccess);
+export const openReaderAccess = ifOpen(readerAccess);
+export const openManagerAccess = ifOpen(managerAccess);

@@ -1,5 +1,5 @@
-import { operationDocs } from '../../../lambda/http/openapi/document.ts';
-import type { OperationDoc } from '../../../lambda/http/operation-docs.ts';
+import { contract } from '../../../lambda/api/contract/all.ts';
+import type { RouteContract } from '../../../lambda/api/contract/contract.ts';
 import { type RouteKey, routes } from '../../../lambda/routes.ts';
 import type { Answer, Asked } from './harness.ts';
 
@@ -23,7 +23,7 @@ export function operationOf({ method, path }: Pick<Asked, 'method' | 'path'>): R
 export function exampleAnswer(asked: Asked, change: (body: unknown) => unknown = (body) => body): Answer {
   const operation = operationOf(asked);
   if (operation === undefined) return { status: 404 };
-  const doc: OperationDoc = operationDocs[operation];
+  const doc: RouteContract = contract[operation];
   const [[status, answer] = ['500', undefined]] = Object.entries(doc.answers);
   return answer?.example === undefined
     ? { status: Number(status) }

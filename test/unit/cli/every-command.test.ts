@@ -7,11 +7,11 @@ import { withoutColours } from '../../../cli/colour.ts';
 import { displayWidth } from '../../../cli/display-width.ts';
 import { commandsOf } from '../../../cli/help/command-table.ts';
 import { examples } from '../../../cli/help/examples.ts';
+import { contract } from '../../../lambda/api/contract/all.ts';
+import type { RouteContract } from '../../../lambda/api/contract/contract.ts';
 import { wrongRule } from '../../../lambda/domain/exchange-rule.ts';
 import { publicIssuers } from '../../../lambda/domain/identity-issuer.ts';
 import { createRuleBody } from '../../../lambda/http/management/exchange/requests.ts';
-import { operationDocs } from '../../../lambda/http/openapi/document.ts';
-import type { OperationDoc } from '../../../lambda/http/operation-docs.ts';
 import type { RouteKey } from '../../../lambda/routes.ts';
 import { exampleAnswer, operationOf } from './api-examples.ts';
 import { cli, programForTest, startServer, type TestServer } from './harness.ts';
@@ -173,7 +173,7 @@ describe('--json', () => {
     const printed: unknown = JSON.parse(out);
     const last = asked.at(-1);
     const operation = last && operationOf(last);
-    const doc: OperationDoc | undefined = operation && operationDocs[operation];
+    const doc: RouteContract | undefined = operation && contract[operation];
     const [answer] = Object.values(doc?.answers ?? {});
     const shape = shapes[words] ?? answer?.schema;
     expect(shape?.safeParse(printed).error).toBeUndefined();
@@ -200,8 +200,8 @@ describe('--json', () => {
       if (times === 3) await server?.close();
     };
     const { out } = await cli(['usage', 'acme', '--watch', '--json'], { env, sleep });
-    const [example] = Object.values(operationDocs['GET /v1/tenants/{tenant}/subscription'].answers);
-    expect(linesOf(out)).toEqual([example?.example, example?.example, example?.example]);
+    const { example } = contract['GET /v1/tenants/{tenant}/subscription'].answers[200];
+    expect(linesOf(out)).toEqual([example, example, example]);
   });
 
   it.each(['--yes', '--dry-run'])(
@@ -362,13 +362,13 @@ const notAsked: Readonly<Record<string, string>> = {
 describe('the operations of the API', () => {
   it('have a command each, or a reason why they have none; so has all that they may be asked', async () => {
     const asked = await askedByExamples();
-    const all = Object.keys(operationDocs) as RouteKey[];
+    const all = Object.keys(contract) as RouteKey[];
     const unserved = all.filter((operation) => !asked.has(operation));
     expect(unserved.sort()).toEqual(Object.keys(servedOtherwise).sort());
     const unasked = all.flatMap((operation) => {
       const names = asked.get(operation);
       return names
-        ? inputsOf(operationDocs[operation])
+        ? inputsOf(contract[operation])
             .filter((name) => !names.has(name))
             .map((name) => `${operation} ${name}`)
         : [];
@@ -428,7 +428,7 @@ const moreLines = [
 ];
 
 /** Parameters of the query, and fields of the body. */
-function inputsOf({ query, body }: OperationDoc): string[] {
+function inputsOf({ query, body }: RouteContract): string[] {
   const of = (schema: z.ZodType | undefined) =>
     schema
       ? Object.keys(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }).properties ?? {})

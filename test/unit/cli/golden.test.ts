@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { type ProblemCode, problemTypes } from '../../../lambda/http/problems.ts';
+import { type ProblemCode, problemTypes } from '../../../lambda/api/contract/problems.ts';
 import { exampleAnswer } from './api-examples.ts';
 import { goldenRuns, type Run } from './golden-runs.ts';
 import { type Answer, cli, startServer, type TestServer } from './harness.ts';

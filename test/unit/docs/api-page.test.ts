@@ -2,8 +2,10 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { openApiDocument, operationDocs } from '../../../lambda/http/openapi/document.ts';
-import { problemTypes } from '../../../lambda/http/problems.ts';
+import { contract } from '../../../lambda/api/contract/all.ts';
+import type { RouteContract } from '../../../lambda/api/contract/contract.ts';
+import { problemTypes } from '../../../lambda/api/contract/problems.ts';
+import { openApiDocument } from '../../../lambda/api/openapi.ts';
 import { routes } from '../../../lambda/routes.ts';
 import { apiPage } from './api-page.ts';
 
@@ -22,7 +24,8 @@ describe('docs/api.md', () => {
 });
 
 describe('the description of the API', () => {
-  const operations = Object.entries(operationDocs);
+  const routesSaid: Readonly<Record<string, RouteContract>> = contract;
+  const operations = Object.entries(routesSaid);
 
   it.each(operations)('%s: its examples are what its schemas take', (_route, { body, answers }) => {
     if (body) expect(z.safeParse(body.schema, body.example)).toMatchObject({ success: true });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { operationDocs, problemCodesOf } from '../../../lambda/http/openapi/document.ts';
-import type { AccessKind, OperationDoc } from '../../../lambda/http/operation-docs.ts';
-import { problemTypes } from '../../../lambda/http/problems.ts';
+import { contract } from '../../../lambda/api/contract/all.ts';
+import { type AccessKind, problemsOf, type RouteContract } from '../../../lambda/api/contract/contract.ts';
+import { problemTypes } from '../../../lambda/api/contract/problems.ts';
 import { type RouteKey, routes } from '../../../lambda/routes.ts';
 
 const [begin, end] = ['<!-- operations -->', '<!-- /operations -->'];
@@ -9,6 +9,7 @@ const [begin, end] = ['<!-- operations -->', '<!-- /operations -->'];
 const who: Readonly<Record<AccessKind, string>> = {
   anyone: 'Anyone, without credentials.',
   admin: 'The admin token.',
+  auditor: 'The admin token, or a token of the tenant with the scope manage.',
   manager: 'The admin token, or a token of the tenant with the scope manage.',
   reader: 'The admin token, or any token of the tenant.',
   holder: 'Any valid token.',
@@ -68,7 +69,7 @@ function routeIndex(): string {
       .filter(({ path }) => isOf(path))
       .map(({ method, path }) => {
         const key: RouteKey = `${method} ${path}` as RouteKey;
-        return `| [${key}](#${anchorOf(key)}) | ${operationDocs[key].summary} |\n`;
+        return `| [${key}](#${anchorOf(key)}) | ${contract[key].summary} |\n`;
       }),
   );
   return `## All routes\n\n| route | what it does |\n| --- | --- |\n${rows.join('')}`;
@@ -85,31 +86,31 @@ function sectionText({ title, isOf }: (typeof sections)[number]): string {
   const inside = routes.filter(({ path }) => isOf(path));
   const operations = inside.map(({ method, path }) => {
     const key: RouteKey = `${method} ${path}` as RouteKey;
-    return operationText(key, operationDocs[key]);
+    return operationText(key, contract[key]);
   });
   return [`## ${title}\n`, ...operations].join('\n');
 }
 
-function operationText(key: RouteKey, doc: OperationDoc): string {
+function operationText(key: RouteKey, doc: RouteContract): string {
   const parts = [`### ${key}\n`, `${doc.summary}. *${who[doc.access]}*`];
   if (doc.description !== undefined) parts.push(`\n${wrapped(doc.description)}`);
   if (doc.takesRequestKey) parts.push('\nTakes an `Idempotency-Key`.');
   parts.push(queryTable(doc));
   if (doc.body) parts.push(example('Asked:', doc.body.example));
-  parts.push('\n| status | answer |', '| --- | --- |', ...answerRows(doc));
+  parts.push('\n| status | answer |', '| --- | --- |', ...answerRows(key, doc));
   const [shown] = Object.values(doc.answers).filter((answer) => answer.example !== undefined);
   if (shown) parts.push(example('Answered:', shown.example));
   return `${parts.filter((part) => part !== '').join('\n')}\n`;
 }
 
-function answerRows(doc: OperationDoc): string[] {
+function answerRows(key: RouteKey, doc: RouteContract): string[] {
   const answers = Object.entries(doc.answers).map(([status, { description, headers = {} }]) => {
     const named = Object.entries(headers).map(([name, what]) => ` \`${name}\`: ${what}`);
     return [status, `${description}${named.join('')}`] as const;
   });
   const lfsErrors = Object.entries(doc.lfsErrors ?? {});
   const byStatus = new Map<string, string[]>();
-  for (const code of problemCodesOf(doc)) {
+  for (const code of problemsOf(key, doc)) {
     const status = String(problemTypes[code].status);
     byStatus.set(status, [...(byStatus.get(status) ?? []), `\`${code}\``]);
   }
@@ -127,7 +128,7 @@ interface ParameterShape {
   readonly description?: string;
 }
 
-function queryTable({ query }: OperationDoc): string {
+function queryTable({ query }: RouteContract): string {
   if (!query) return '';
   const { properties = {} } = z.toJSONSchema(query, { io: 'output', unrepresentable: 'any' });
   const rows = Object.entries(properties).map(([name, schema]) => {

@@ -1,13 +1,13 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import type { Response } from '../../../api/http.ts';
+import { firstIssue } from '../../../api/json.ts';
 import { parseJson } from '../../../domain/json.ts';
 import { type FileLock, hashOfLockId, lockHashOf, lockIdPattern, lockOwnerOf } from '../../../domain/lock.ts';
 import type { RouteKey } from '../../../routes.ts';
 import type { Deps } from '../../../use-cases/deps.ts';
 import { releaseLock } from '../../../use-cases/locks/release-lock.ts';
 import { takeLock } from '../../../use-cases/locks/take-lock.ts';
-import { firstIssue } from '../../json.ts';
-import type { Response } from '../../respond.ts';
 import type { LfsAccess, LfsAccessDeps } from '../access.ts';
 import { lfsBody, lfsNotAccepted } from '../body.ts';
 import { readOnlyMessage } from '../read-only-message.ts';

@@ -1,11 +1,10 @@
+import { encodeCursor, pageSizeDefault } from '../../../api/contract/fields.ts';
+import { json } from '../../../api/http.ts';
+import { auditAccess } from '../../../api/management/access.ts';
+import { tenantNotFound } from '../../../api/problems.ts';
 import { auditKeptMs } from '../../../domain/audit.ts';
 import { dayAfterMs } from '../../../domain/calendar.ts';
-import { tenantNotFound } from '../../problems.ts';
-import { json } from '../../respond.ts';
-import { auditAccess } from '../access.ts';
-import { encodeCursor } from '../cursor.ts';
 import { noBody, type Operations, operation } from '../operation.ts';
-import { pageSizeDefault } from '../queries.ts';
 import { auditEntryBody } from './bodies.ts';
 import { auditQuery } from './requests.ts';
 

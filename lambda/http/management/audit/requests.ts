@@ -1,7 +1,6 @@
 import * as z from 'zod';
+import { cursorPattern, decodeCursor, pageOf } from '../../../api/contract/fields.ts';
 import { auditActions } from '../../../domain/audit.ts';
-import { cursorPattern, decodeCursor } from '../cursor.ts';
-import { pageOf } from '../queries.ts';
 
 const dayRule = 'must be a day such as 2026-11-21';
 

@@ -1,3 +1,4 @@
+import { iso } from '../../../api/contract/fields.ts';
 import {
   type Cleanup,
   isTooMuch,
@@ -7,7 +8,6 @@ import {
 } from '../../../domain/cleanup/cleanup.ts';
 import { candidatesKey } from '../../../domain/cleanup/cleanup-keys.ts';
 import type { Deps } from '../../../use-cases/deps.ts';
-import { iso } from '../fields.ts';
 import { day } from './requests.ts';
 import type { CleanupBody } from './schemas.ts';
 

@@ -63,6 +63,7 @@ export const cleanupDocs = {
       'A repo that has one keeps it. Wait until `snapshotFrom`, then list the refs and scan a full clone, send the ' +
       'keep-set, and begin a run. The command line does all of it: `lfs-quota gc`.',
     access: 'manager',
+    action: 'cleanup.open',
     body: { schema: openCleanupBody, example: {} },
     answers: { 201: { description: 'It is open.', schema: cleanupSchema, example: opened } },
     problems: ['tenant-not-found', 'repo-not-found', 'tenant-closed', 'cleanup-ending'],
@@ -73,6 +74,7 @@ export const cleanupDocs = {
     description:
       'What it has not deleted stays, but for up to 1,000 objects that are being deleted right now.',
     access: 'manager',
+    action: 'cleanup.cancel',
     answers: {
       200: {
         description: 'The clean-up as it is now.',
@@ -89,6 +91,7 @@ export const cleanupDocs = {
       'A keep-set is a file of the first 8 bytes of each oid to which some commit points, one after the other. Its length ' +
       'and SHA-256 are signed.',
     access: 'manager',
+    action: 'cleanup.keep-set',
     body: { schema: keepSetBody, example: { objects: 2900, sha256 } },
     answers: {
       200: {
@@ -110,6 +113,7 @@ export const cleanupDocs = {
     summary: 'Find what nothing needs, and delete it if asked to',
     description: 'A dry run unless the body says otherwise. After one, the clean-up stays open for another.',
     access: 'manager',
+    action: 'cleanup.run',
     body: {
       schema: cleanupRunBody,
       example: { keepSet: { objects: 2900, sha256 }, dryRun: true, minAgeDays: 7 },

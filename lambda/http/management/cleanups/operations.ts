@@ -1,3 +1,7 @@
+import { iso, noQuery } from '../../../api/contract/fields.ts';
+import { json, pathRepo, type Response } from '../../../api/http.ts';
+import { managerAccess } from '../../../api/management/access.ts';
+import { problem, repoNotFound } from '../../../api/problems.ts';
 import { cancelCleanup } from '../../../use-cases/cleanup/cancel-cleanup.ts';
 import { openCleanup } from '../../../use-cases/cleanup/open-cleanup.ts';
 import { readCleanup } from '../../../use-cases/cleanup/read-cleanup.ts';
@@ -6,13 +10,7 @@ import {
   signKeepSet,
   startRun as startRunUseCase,
 } from '../../../use-cases/cleanup/start-run.ts';
-import { problem, repoNotFound } from '../../problems.ts';
-import { pathRepo } from '../../request.ts';
-import { json, type Response } from '../../respond.ts';
-import { managerAccess, openManagerAccess } from '../access.ts';
-import { iso } from '../fields.ts';
-import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
-import { noQuery } from '../queries.ts';
+import { change, jsonBody, noBody, type Operations, openManagerAccess, operation } from '../operation.ts';
 import { cleanupBody } from './bodies.ts';
 import { cleanupRunBody, day, keepSetBody, minAgeDaysDefault, openCleanupBody } from './requests.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { bytes, time } from '../../../api/contract/fields.ts';
 import { oidPattern } from '../../../domain/names.ts';
-import { bytes, time } from '../fields.ts';
 
 const sum = z.object({ objectCount: z.int().min(0), bytes });
 

@@ -1,5 +1,5 @@
+import { iso } from '../../../api/contract/fields.ts';
 import type { CountProgress, RepoRecord } from '../../../domain/tenant.ts';
-import { iso } from '../fields.ts';
 import type { CountBody } from './schemas.ts';
 
 /** Nothing of a repo that is no giant. */

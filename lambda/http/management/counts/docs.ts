@@ -1,5 +1,5 @@
+import { pageQuery } from '../../../api/contract/fields.ts';
 import type { OperationDocs } from '../../operation-docs.ts';
-import { pageQuery } from '../queries.ts';
 import { steerCountBody } from './requests.ts';
 import { countPageSchema, countSchema } from './schemas.ts';
 
@@ -43,6 +43,7 @@ export const countDocs = {
       'What was counted stays. Pushes and deletes go on, and are counted. A first count can only be paused: until it has ' +
       'ended, nobody knows what the repo holds.',
     access: 'manager',
+    action: 'count.steer',
     body: { schema: steerCountBody, example: { state: 'paused' } },
     answers: {
       200: { description: 'The count.', schema: countSchema, example: { ...count, state: 'paused' } },

@@ -1,10 +1,9 @@
+import { noQuery, pageQuery } from '../../../api/contract/fields.ts';
+import { json, pathRepo } from '../../../api/http.ts';
+import { managerAccess, readerAccess } from '../../../api/management/access.ts';
+import { problem } from '../../../api/problems.ts';
 import { steerCount } from '../../../use-cases/recounts/steer-count.ts';
-import { problem } from '../../problems.ts';
-import { pathRepo } from '../../request.ts';
-import { json } from '../../respond.ts';
-import { managerAccess, readerAccess } from '../access.ts';
 import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
-import { noQuery, pageQuery } from '../queries.ts';
 import { readRepoPage } from '../repos/page.ts';
 import { countBody } from './bodies.ts';
 import { steerCountBody } from './requests.ts';

@@ -1,6 +1,6 @@
+import { iso } from '../../../api/contract/fields.ts';
 import type { DeletePlan } from '../../../use-cases/deletes/delete-objects.ts';
 import type { ShownDeletion } from '../../../use-cases/deletes/list-deletions.ts';
-import { iso } from '../fields.ts';
 import type { DeletePlanBody, DeletionBody } from './schemas.ts';
 
 /** What the delete of a whole tenant, one of its repos, or one object frees. */

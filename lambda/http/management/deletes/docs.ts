@@ -50,6 +50,7 @@ export const deleteDocs = {
       'Revokes its tokens and empties its repos. The name stays taken. While the stage adopts a repo of it, this is ' +
       'refused: the objects lie where another server put them.',
     access: 'admin',
+    action: 'tenant.delete',
     query: deleteQuery,
     answers: deleteAnswers({ tenant: 'acme' }),
     problems: ['tenant-not-found', 'tenant-has-adopted'],
@@ -59,6 +60,7 @@ export const deleteDocs = {
     summary: 'Delete a repo with all that it stores',
     description: 'Pushes and pulls answer 404 until it is empty. Then its name can be used anew.',
     access: 'manager',
+    action: 'repo.delete',
     query: deleteQuery,
     answers: deleteAnswers({ tenant: 'acme', repo: 'game' }),
     problems: ['tenant-not-found', 'repo-not-found'],
@@ -68,6 +70,7 @@ export const deleteDocs = {
     summary: 'Delete one object after a grace time',
     description: 'Pushing it again before then keeps it.',
     access: 'manager',
+    action: 'object.delete',
     query: deleteQuery,
     answers: deleteAnswers({ tenant: 'acme', repo: 'game', oid }),
     problems: ['tenant-not-found', 'object-not-found', 'deletions-full'],

@@ -1,4 +1,13 @@
 import type * as z from 'zod';
+import { encodeDeletionCursor, iso, pageSizeDefault } from '../../../api/contract/fields.ts';
+import { json, pathOid, pathRepo } from '../../../api/http.ts';
+import {
+  adminTenantAccess,
+  managerAccess,
+  readerAccess,
+  refuseBeyondRepos,
+} from '../../../api/management/access.ts';
+import { problem, repoNotFound } from '../../../api/problems.ts';
 import { openDeletionsMax } from '../../../domain/deletion.ts';
 import {
   type DeletePlan,
@@ -8,15 +17,8 @@ import {
 } from '../../../use-cases/deletes/delete-objects.ts';
 import { listDeletions as listDeletionsUseCase } from '../../../use-cases/deletes/list-deletions.ts';
 import { cancelExportsOf } from '../../../use-cases/exports/cancel-export.ts';
-import { problem, repoNotFound } from '../../problems.ts';
-import { pathOid, pathRepo } from '../../request.ts';
-import { json } from '../../respond.ts';
-import { adminTenantAccess, managerAccess, readerAccess, refuseBeyondRepos } from '../access.ts';
-import { encodeDeletionCursor } from '../cursor.ts';
 import { makesExports } from '../exports/access.ts';
-import { iso } from '../fields.ts';
 import { change, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
-import { pageSizeDefault } from '../queries.ts';
 import { deletePlanBody, deletionBody } from './bodies.ts';
 import { deleteQuery, deletionQuery } from './requests.ts';
 

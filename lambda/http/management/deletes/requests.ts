@@ -1,6 +1,11 @@
 import * as z from 'zod';
-import { decodeDeletionCursor, deletionCursorPattern } from '../cursor.ts';
-import { flag, ofRepo, pageOf } from '../queries.ts';
+import {
+  decodeDeletionCursor,
+  deletionCursorPattern,
+  flag,
+  ofRepo,
+  pageOf,
+} from '../../../api/contract/fields.ts';
 
 const deleteRule = 'only dryRun=true and dryRun=false are known. Nothing was deleted';
 

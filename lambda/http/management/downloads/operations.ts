@@ -1,12 +1,10 @@
+import { encodeDownloadCursor, iso, pageSizeDefault } from '../../../api/contract/fields.ts';
+import { json } from '../../../api/http.ts';
+import { listedRepos, readerAccess } from '../../../api/management/access.ts';
 import { dayOf, monthOf, nextMonthMs } from '../../../domain/calendar.ts';
 import { listDownloadDays } from '../../../use-cases/downloads/list-days.ts';
 import { monthlyOffer } from '../../../use-cases/downloads/meter-offer.ts';
-import { json } from '../../respond.ts';
-import { listedRepos, readerAccess } from '../access.ts';
-import { encodeDownloadCursor } from '../cursor.ts';
-import { iso } from '../fields.ts';
 import { noBody, type Operations, operation } from '../operation.ts';
-import { pageSizeDefault } from '../queries.ts';
 import { downloadQuery } from './requests.ts';
 import type { DownloadPageBody } from './schemas.ts';
 

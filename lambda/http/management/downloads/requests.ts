@@ -1,5 +1,4 @@
-import { cursorPattern, decodeDownloadCursor } from '../cursor.ts';
-import { day, ofRepo, pageOf } from '../queries.ts';
+import { cursorPattern, day, decodeDownloadCursor, ofRepo, pageOf } from '../../../api/contract/fields.ts';
 
 export const downloadQuery = pageOf(cursorPattern, decodeDownloadCursor)
   .extend(ofRepo)

@@ -1,7 +1,7 @@
+import { iso } from '../../../api/contract/fields.ts';
 import { type ExchangeRule, wrongRule } from '../../../domain/exchange-rule.ts';
 import type { IdentityIssuer } from '../../../domain/identity-issuer.ts';
 import type { TokenRecord } from '../../../domain/token.ts';
-import { iso } from '../fields.ts';
 import type { ExchangedTokenBody, ExchangeRuleBody } from './schemas.ts';
 
 /** @param issuers those of the stage. */

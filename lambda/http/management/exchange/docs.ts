@@ -1,5 +1,5 @@
 import type { OperationDocs } from '../../operation-docs.ts';
-import { createRuleBody, exchangeBody } from './requests.ts';
+import { createRuleBody, exchangeBody, exchangeBodyBytesMax } from './requests.ts';
 import { exchangedTokenSchema, exchangeRuleSchema, exchangeRulesSchema } from './schemas.ts';
 
 const issuer = 'https://token.actions.githubusercontent.com';
@@ -36,6 +36,7 @@ export const exchangeDocs = {
     description:
       'Without a rule no job gets one. A rule has to name the repository, or its owner, by number: names can be taken over. Up to 4 KiB.',
     access: 'manager',
+    action: 'rule.create',
     body: {
       schema: createRuleBody,
       example: { issuer, match: asked, scope: 'write', repos: ['game'], ttlSeconds: 3600 },
@@ -48,6 +49,7 @@ export const exchangeDocs = {
     summary: 'Let these jobs get no more tokens',
     description: 'The tokens that it gave stop working at once.',
     access: 'manager',
+    action: 'rule.delete',
     answers: { 204: { description: 'The rule is gone.' } },
     problems: ['tenant-not-found', 'rule-not-found'],
   },
@@ -59,7 +61,7 @@ export const exchangeDocs = {
       'of credentials. If a rule of the tenant lets it in, the answer is a token that expires soon. Otherwise it is the ' +
       'same 401, whatever the reason.',
     access: 'identity',
-    body: { schema: exchangeBody, example: { idToken: 'eyJ…' } },
+    body: { schema: exchangeBody, example: { idToken: 'eyJ…' }, bytesMax: exchangeBodyBytesMax },
     answers: {
       201: {
         description: 'The token with its secret, which is answered this once.',

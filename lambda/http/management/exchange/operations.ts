@@ -1,10 +1,10 @@
+import { noQuery } from '../../../api/contract/fields.ts';
+import { json, noContent } from '../../../api/http.ts';
+import { managerAccess } from '../../../api/management/access.ts';
+import { problem } from '../../../api/problems.ts';
 import { type ExchangeRule, exchangeRulesMax, wrongRule } from '../../../domain/exchange-rule.ts';
 import { sha256Hex } from '../../../domain/hash.ts';
-import { problem } from '../../problems.ts';
-import { json, noContent } from '../../respond.ts';
-import { managerAccess, openManagerAccess } from '../access.ts';
-import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
-import { noQuery } from '../queries.ts';
+import { change, jsonBody, noBody, type Operations, openManagerAccess, operation } from '../operation.ts';
 import { exchangeRuleBody } from './bodies.ts';
 import { createRuleBody, ruleBytesMax, ttlSecondsDefault } from './requests.ts';
 

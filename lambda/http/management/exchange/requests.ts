@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { listOf, recordOf } from '../../json.ts';
+import { listOf, recordOf } from '../../../api/json.ts';
 import { tokenRepos } from '../tokens/requests.ts';
 
 /** An identity token of GitHub has about 2,000 characters. */

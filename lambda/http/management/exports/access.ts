@@ -1,8 +1,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { type Access, readerAccess } from '../../../api/management/access.ts';
+import { problem } from '../../../api/problems.ts';
 import type { Deps } from '../../../use-cases/deps.ts';
-import { problem } from '../../problems.ts';
-import { type Access, openReaderAccess, readerAccess } from '../access.ts';
 import type { ManagementDeps } from '../operation.ts';
+import { openReaderAccess } from '../operation.ts';
 
 /** Whether the stage has workers for exports. */
 export function makesExports({ exportSettings }: Pick<Deps, 'exportSettings'>): boolean {

@@ -1,9 +1,9 @@
+import { iso } from '../../../api/contract/fields.ts';
 import type { Explained, WayExplained } from '../../../domain/export/explain.ts';
 import { explainText } from '../../../domain/export/explain-text.ts';
 import { type ExportJob, isUnitDone } from '../../../domain/export/export-job.ts';
 import type { PlanFigures } from '../../../domain/export/plan-figures.ts';
 import type { Deps } from '../../../use-cases/deps.ts';
-import { iso } from '../fields.ts';
 import type { ExportBody } from './schemas.ts';
 
 /** @param archives with URLs. Without it they are shown without. */

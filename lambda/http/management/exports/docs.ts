@@ -1,6 +1,6 @@
 import type { OperationDocs } from '../../operation-docs.ts';
 import { oid } from '../objects/docs.ts';
-import { exportQuery, startExportBody } from './requests.ts';
+import { exportQuery, startExportBody, startExportBodyBytesMax } from './requests.ts';
 import { exportPageSchema, exportSchema } from './schemas.ts';
 
 const figures = {
@@ -110,8 +110,13 @@ export const exportDocs = {
       'The store copies most of the bytes by itself. The archive is kept for some days, and does not count against the ' +
       'quota. A tenant has a few places for exports: one is taken until its archive is removed.',
     access: 'reader',
+    action: 'export.start',
     takesRequestKey: true,
-    body: { schema: startExportBody, example: { repo: 'game', format: 'tar' } },
+    body: {
+      schema: startExportBody,
+      example: { repo: 'game', format: 'tar' },
+      bytesMax: startExportBodyBytesMax,
+    },
     answers: {
       202: {
         description: 'The export has begun. Ask for it again.',
@@ -144,6 +149,7 @@ export const exportDocs = {
     description:
       'Its place is free at once. What lies in the store is removed soon after; a download that has begun may break off.',
     access: 'reader',
+    action: 'export.delete',
     answers: {
       200: {
         description: 'The export as it is now.',

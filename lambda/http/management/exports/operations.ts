@@ -1,4 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { encodeCursor, iso, noQuery, pageSizeDefault } from '../../../api/contract/fields.ts';
+import { json, type Response } from '../../../api/http.ts';
+import { type Reader, refuseBeyondRepos, seesRepo } from '../../../api/management/access.ts';
+import { problem, repoNotFound } from '../../../api/problems.ts';
 import { auditText } from '../../../domain/audit.ts';
 import { exportIdPattern } from '../../../domain/export/export-id.ts';
 import { type ExportJob, isOpen } from '../../../domain/export/export-job.ts';
@@ -11,11 +15,6 @@ import {
   type StartExportOutcome,
   startsPerDayMax,
 } from '../../../use-cases/exports/start-export.ts';
-import { problem, repoNotFound } from '../../problems.ts';
-import { json, type Response } from '../../respond.ts';
-import { type Reader, refuseBeyondRepos, seesRepo } from '../access.ts';
-import { encodeCursor } from '../cursor.ts';
-import { iso } from '../fields.ts';
 import { requestKey } from '../idempotency.ts';
 import {
   changeByAnyone,
@@ -25,7 +24,6 @@ import {
   type Operations,
   operation,
 } from '../operation.ts';
-import { noQuery, pageSizeDefault } from '../queries.ts';
 import { exportsAccess, openExportsAccess } from './access.ts';
 import { exportBody, signedArchives } from './bodies.ts';
 import { exportQuery, startExportBody, startExportBodyBytesMax } from './requests.ts';

@@ -1,10 +1,8 @@
 import * as z from 'zod';
+import { decodeCursor, exportCursorPattern, pageOf, repoName } from '../../../api/contract/fields.ts';
+import { listOf } from '../../../api/json.ts';
 import { wrongRequested } from '../../../domain/export/requested-objects.ts';
 import { oidPattern } from '../../../domain/names.ts';
-import { listOf } from '../../json.ts';
-import { decodeCursor, exportCursorPattern } from '../cursor.ts';
-import { repoName } from '../fields.ts';
-import { pageOf } from '../queries.ts';
 
 /** More than a body has space for. */
 export const requestedObjectsMax = 15_000;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { bytes, nextCursor, time } from '../fields.ts';
+import { bytes, nextCursor, time } from '../../../api/contract/fields.ts';
 
 const planFigures = {
   archiveBytes: bytes,

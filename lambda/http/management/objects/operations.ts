@@ -1,12 +1,10 @@
+import { encodeCursor, iso, pageSizeDefault } from '../../../api/contract/fields.ts';
+import { json } from '../../../api/http.ts';
+import { readerAccess, refuseBeyondRepos } from '../../../api/management/access.ts';
+import { problem } from '../../../api/problems.ts';
 import { tenantPrefix } from '../../../domain/names.ts';
 import { listStoredObjects } from '../../../use-cases/downloads/list-stored-objects.ts';
-import { problem } from '../../problems.ts';
-import { json } from '../../respond.ts';
-import { readerAccess, refuseBeyondRepos } from '../access.ts';
-import { encodeCursor } from '../cursor.ts';
-import { iso } from '../fields.ts';
 import { noBody, type Operations, operation } from '../operation.ts';
-import { pageSizeDefault } from '../queries.ts';
 import { objectQuery } from './requests.ts';
 
 /** A store may refuse to list after a key that is longer than keys are. */

@@ -1,4 +1,3 @@
-import { decodeCursor, objectCursorPattern } from '../cursor.ts';
-import { ofRepo, pageOf } from '../queries.ts';
+import { decodeCursor, objectCursorPattern, ofRepo, pageOf } from '../../../api/contract/fields.ts';
 
 export const objectQuery = pageOf(objectCursorPattern, decodeCursor).extend(ofRepo);

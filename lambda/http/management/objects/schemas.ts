@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { bytes, nextCursor, time } from '../../../api/contract/fields.ts';
 import { oidPattern, repoPattern } from '../../../domain/names.ts';
-import { bytes, nextCursor, time } from '../fields.ts';
 
 export const objectPageSchema = z
   .object({

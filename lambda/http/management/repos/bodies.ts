@@ -1,9 +1,9 @@
+import { deletingMark, iso } from '../../../api/contract/fields.ts';
 import type { MappedRepo } from '../../../domain/git-host.ts';
 import type { PublicRead } from '../../../domain/public-read.ts';
 import { isInForce } from '../../../domain/repo-mark.ts';
 import { pointBefore } from '../../../domain/stored-points.ts';
 import { isThere, type RepoRecord, type TenantRecord, unknownRepo } from '../../../domain/tenant.ts';
-import { deletingMark, iso } from '../fields.ts';
 import type { RepoBody } from './schemas.ts';
 
 type TenantOfRepos = Pick<TenantRecord, 'counted' | 'fullCountedAtMs' | 'repoLimits'>;

@@ -1,5 +1,5 @@
+import { pageQuery } from '../../../api/contract/fields.ts';
 import type { OperationDocs } from '../../operation-docs.ts';
-import { pageQuery } from '../queries.ts';
 import { createRepoBody, updateRepoBody } from './requests.ts';
 import { recountQueuedSchema, repoPageSchema, repoSchema } from './schemas.ts';
 
@@ -33,6 +33,7 @@ export const repoDocs = {
     summary: 'Count a tenant anew',
     description: 'Queues a full recount. The subscription shows its result.',
     access: 'manager',
+    action: 'recount.request',
     answers: {
       202: {
         description: 'The recount is queued.',
@@ -62,6 +63,7 @@ export const repoDocs = {
       'Needed only in a tenant with `reposMustExist`, or to limit a repo before its first push: otherwise the first ' +
       'push makes it.',
     access: 'manager',
+    action: 'repo.create',
     body: { schema: createRepoBody, example: { repo: 'game', limitBytes: 1_073_741_824 } },
     answers: {
       201: {
@@ -98,6 +100,7 @@ export const repoDocs = {
       'Of a mapped repo, people of a git host of the stage can use git-lfs with their own tokens for that host, for what they ' +
       'may do with the repository there. Mapped again, it forgets whom it had let in. A delete of the repo ends that, too.',
     access: 'manager',
+    action: 'repo.update',
     body: { schema: updateRepoBody, example: { publicRead: { monthlyLimitBytes: 107_374_182_400 } } },
     answers: {
       200: { description: 'The repo as it is now.', schema: repoSchema, example: publicRepo },

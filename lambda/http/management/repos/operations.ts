@@ -1,4 +1,8 @@
 import type * as z from 'zod';
+import { iso, noQuery, pageQuery } from '../../../api/contract/fields.ts';
+import { json, pathRepo, type Response, receivedAtMs } from '../../../api/http.ts';
+import { managerAccess, readerAccess, seesRepo } from '../../../api/management/access.ts';
+import { problem, repoNotFound, tenantNotFound } from '../../../api/problems.ts';
 import { formatBytes } from '../../../domain/bytes.ts';
 import { dayOf, monthOf, nextMonthMs } from '../../../domain/calendar.ts';
 import { isHostedName, type MappedRepo, mappedReposMax } from '../../../domain/git-host.ts';
@@ -18,13 +22,15 @@ import { createRepo as createRepoUseCase } from '../../../use-cases/repos/create
 import { findRepo } from '../../../use-cases/repos/find-repo.ts';
 import { limitRepo } from '../../../use-cases/repos/limit-repo.ts';
 import { uploadingRepos } from '../../../use-cases/uploading-repos.ts';
-import { problem, repoNotFound, tenantNotFound } from '../../problems.ts';
-import { pathRepo, receivedAtMs } from '../../request.ts';
-import { json, type Response } from '../../respond.ts';
-import { managerAccess, openManagerAccess, readerAccess, seesRepo } from '../access.ts';
-import { iso } from '../fields.ts';
-import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
-import { noQuery, pageQuery } from '../queries.ts';
+import {
+  change,
+  jsonBody,
+  type ManagementDeps,
+  noBody,
+  type Operations,
+  openManagerAccess,
+  operation,
+} from '../operation.ts';
 import { mappedBody, publicReadBody, repoBody, reposBody, uploadingBody } from './bodies.ts';
 import { readRepoPage } from './page.ts';
 import { createRepoBody, updateRepoBody } from './requests.ts';

@@ -1,11 +1,10 @@
+import { encodeCursor, pageSizeDefault } from '../../../api/contract/fields.ts';
+import type { Reader } from '../../../api/management/access.ts';
 import { compareKeys } from '../../../domain/key-order.ts';
 import type { RepoRecord } from '../../../domain/tenant.ts';
 import type { Deps } from '../../../use-cases/deps.ts';
 import { mapLimited } from '../../../use-cases/map-limited.ts';
 import { uploadingRepos } from '../../../use-cases/uploading-repos.ts';
-import type { Reader } from '../access.ts';
-import { encodeCursor } from '../cursor.ts';
-import { pageSizeDefault } from '../queries.ts';
 
 const readsAtOnce = 8;
 

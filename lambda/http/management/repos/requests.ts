@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import { limit } from '../../../api/contract/fields.ts';
 import { gitHostIdPattern, hostedNameCharactersMax } from '../../../domain/git-host.ts';
 import { repoPattern } from '../../../domain/names.ts';
-import { limit } from '../fields.ts';
 
 const limitBytes = limit('Bytes that may be stored in the repo. null: only the limit of the tenant holds.');
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { bytes, deleting, nextCursor, time } from '../fields.ts';
+import { bytes, deleting, nextCursor, time } from '../../../api/contract/fields.ts';
 
 const publicReadSchema = z
   .object({

@@ -1,7 +1,7 @@
+import { iso } from '../../../api/contract/fields.ts';
+import { isManager, type Reader } from '../../../api/management/access.ts';
 import { makerOf } from '../../../domain/reservation.ts';
 import type { ShownReservation } from '../../../use-cases/uploads/list-reservations.ts';
-import { isManager, type Reader } from '../access.ts';
-import { iso } from '../fields.ts';
 import type { ReservationBody } from './schemas.ts';
 
 /** @param reader other readers than managers learn of no token but their own. */

@@ -45,6 +45,7 @@ export const reservationDocs = {
       'their space. The risk: an upload that is still in progress is stored beyond the limit, and a count finds it ' +
       'within a day. If you delete the tenant before that, such an object stays. A live one stays, and so does one that a count must check first, which takes minutes.',
     access: 'admin',
+    action: 'reservations.cancel',
     query: cancelQuery,
     answers: {
       200: {

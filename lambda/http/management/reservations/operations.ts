@@ -1,10 +1,9 @@
+import { encodeReservationCursor, pageSizeDefault } from '../../../api/contract/fields.ts';
+import { json } from '../../../api/http.ts';
+import { listedRepos, readerAccess } from '../../../api/management/access.ts';
 import { cancelReservations } from '../../../use-cases/uploads/cancel-reservations.ts';
 import { listReservations as listReservationsUseCase } from '../../../use-cases/uploads/list-reservations.ts';
-import { json } from '../../respond.ts';
-import { listedRepos, openTenantAccess, readerAccess } from '../access.ts';
-import { encodeReservationCursor } from '../cursor.ts';
-import { change, noBody, type Operations, operation } from '../operation.ts';
-import { pageSizeDefault } from '../queries.ts';
+import { change, noBody, type Operations, openTenantAccess, operation } from '../operation.ts';
 import { reservationBody } from './bodies.ts';
 import { cancelQuery, reservationQuery } from './requests.ts';
 

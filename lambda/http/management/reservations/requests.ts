@@ -1,6 +1,10 @@
 import * as z from 'zod';
-import { decodeReservationCursor, reservationCursorPattern } from '../cursor.ts';
-import { ofRepo, pageOf } from '../queries.ts';
+import {
+  decodeReservationCursor,
+  ofRepo,
+  pageOf,
+  reservationCursorPattern,
+} from '../../../api/contract/fields.ts';
 
 export const reservationQuery = pageOf(reservationCursorPattern, decodeReservationCursor).extend(ofRepo);
 

@@ -1,6 +1,6 @@
+import { iso } from '../../../api/contract/fields.ts';
 import type { SessionRecord } from '../../../domain/session.ts';
 import type { Holder } from '../../../use-cases/access/session.ts';
-import { iso } from '../fields.ts';
 import type { SessionBody } from './schemas.ts';
 
 /** @param input.session undefined: a token is presented. */

@@ -1,9 +1,14 @@
+import { noQuery } from '../../../api/contract/fields.ts';
+import { json } from '../../../api/http.ts';
+import {
+  anyAccess,
+  holderAccess,
+  noteUse,
+  sessionAccess,
+  setSessionCookie,
+} from '../../../api/management/access.ts';
 import { beginSession, endSession } from '../../../use-cases/access/session.ts';
-import { json } from '../../respond.ts';
-import { anyAccess, holderAccess, noteUse, sessionAccess } from '../access.ts';
 import { noBody, type Operations, operation } from '../operation.ts';
-import { noQuery } from '../queries.ts';
-import { setSessionCookie } from '../session-cookie.ts';
 import { sessionBody } from './bodies.ts';
 
 /** The one answer that holds a session. It changes nothing of a tenant, so it is in no audit, but in the log. */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { time } from '../fields.ts';
+import { time } from '../../../api/contract/fields.ts';
 
 export const sessionSchema = z
   .object({

@@ -1,5 +1,5 @@
+import { iso } from '../../../api/contract/fields.ts';
 import type { StageStatus } from '../../../use-cases/status/read-status.ts';
-import { iso } from '../fields.ts';
 import type { StatusBody } from './schemas.ts';
 
 export function statusBody(status: StageStatus): StatusBody {

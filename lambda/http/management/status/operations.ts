@@ -1,8 +1,8 @@
+import { noQuery } from '../../../api/contract/fields.ts';
+import { json } from '../../../api/http.ts';
+import { adminAccess } from '../../../api/management/access.ts';
 import { readStatus as readStatusUseCase } from '../../../use-cases/status/read-status.ts';
-import { json } from '../../respond.ts';
-import { adminAccess } from '../access.ts';
 import { noBody, type Operations, operation } from '../operation.ts';
-import { noQuery } from '../queries.ts';
 import { statusBody } from './bodies.ts';
 
 /** What does not answer is shown as such: the answer is 200 all the same. */

@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import { time } from '../../../api/contract/fields.ts';
 import { failureReasons } from '../../../domain/failure.ts';
 import { statusParts } from '../../../domain/status.ts';
 import { gaugedQueues } from '../../../ports/queue-gauges.ts';
-import { time } from '../fields.ts';
 
 const count = z.int().min(0);
 

@@ -1,9 +1,9 @@
+import { deletingMark, iso } from '../../../api/contract/fields.ts';
+import { forecastBody } from '../../../api/management/history.ts';
 import type { Forecast } from '../../../domain/forecast.ts';
 import type { PublicRead } from '../../../domain/public-read.ts';
 import type { TenantRecord } from '../../../domain/tenant.ts';
 import type { Subscription } from '../../../use-cases/recounts/get-subscription.ts';
-import { deletingMark, iso } from '../fields.ts';
-import { forecastBody } from '../history/bodies.ts';
 import { reposBody } from '../repos/bodies.ts';
 import type { SubscriptionBody, TenantBody } from './schemas.ts';
 

@@ -1,6 +1,6 @@
+import { pageQuery } from '../../../api/contract/fields.ts';
+import { lastRefusal } from '../../../api/contract/history.ts';
 import type { OperationDocs } from '../../operation-docs.ts';
-import { lastRefusal } from '../history/docs.ts';
-import { pageQuery } from '../queries.ts';
 import { repo } from '../repos/docs.ts';
 import { createTenantBody, subscriptionQuery, updateTenantBody } from './requests.ts';
 import { subscriptionSchema, tenantPageSchema, tenantSchema } from './schemas.ts';
@@ -103,6 +103,7 @@ export const tenantDocs = {
     description:
       'If objects lie below its path already, they are counted first, and uploads below a limit wait for that.',
     access: 'admin',
+    action: 'tenant.create',
     takesRequestKey: true,
     body: {
       schema: createTenantBody,
@@ -131,6 +132,7 @@ export const tenantDocs = {
     description:
       'A limit below what is stored deletes nothing. It refuses new uploads until there is room again.',
     access: 'admin',
+    action: 'tenant.update',
     body: { schema: updateTenantBody, example: { limitBytes: null } },
     answers: { 200: { description: 'The tenant as it is now.', schema: tenantSchema, example: tenant } },
     problems: ['tenant-not-found', 'tenant-closed'],

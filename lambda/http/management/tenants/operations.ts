@@ -1,3 +1,7 @@
+import { encodeCursor, noQuery, pageQuery, pageSizeDefault } from '../../../api/contract/fields.ts';
+import { json, receivedAtMs } from '../../../api/http.ts';
+import { adminAccess, adminTenantAccess } from '../../../api/management/access.ts';
+import { problem, tenantNotFound } from '../../../api/problems.ts';
 import { isGone, type TenantRecord } from '../../../domain/tenant.ts';
 import {
   createTenantOnce,
@@ -5,14 +9,8 @@ import {
 } from '../../../use-cases/access/create-tenant.ts';
 import { updateTenant as updateTenantUseCase } from '../../../use-cases/access/update-tenant.ts';
 import { noteLimit } from '../../../use-cases/warnings/note-level.ts';
-import { problem, tenantNotFound } from '../../problems.ts';
-import { receivedAtMs } from '../../request.ts';
-import { json } from '../../respond.ts';
-import { adminAccess, adminTenantAccess, openTenantAccess } from '../access.ts';
-import { encodeCursor } from '../cursor.ts';
 import { requestKey } from '../idempotency.ts';
-import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
-import { noQuery, pageQuery, pageSizeDefault } from '../queries.ts';
+import { change, jsonBody, noBody, type Operations, openTenantAccess, operation } from '../operation.ts';
 import { tenantBody } from './bodies.ts';
 import { createTenantBody, updateTenantBody } from './requests.ts';
 

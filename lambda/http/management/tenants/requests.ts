@@ -1,7 +1,6 @@
 import * as z from 'zod';
+import { flag, limit, text } from '../../../api/contract/fields.ts';
 import { tenantNameRule, tenantPattern } from '../../../domain/names.ts';
-import { limit, text } from '../fields.ts';
-import { flag } from '../queries.ts';
 
 /** What the management API is asked: bodies and queries. A field that none of them names is refused. */
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { bytes, deleting, nextCursor, time } from '../fields.ts';
-import { forecastSchema, lastRefusalsSchema } from '../history/schemas.ts';
+import { bytes, deleting, nextCursor, time } from '../../../api/contract/fields.ts';
+import { forecastSchema, lastRefusalsSchema } from '../../../api/contract/history.ts';
 import { repoSchema } from '../repos/schemas.ts';
 
 const usageSchema = z

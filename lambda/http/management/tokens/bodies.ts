@@ -1,5 +1,5 @@
+import { iso } from '../../../api/contract/fields.ts';
 import type { TokenRecord } from '../../../domain/token.ts';
-import { iso } from '../fields.ts';
 import type { TokenBody } from './schemas.ts';
 
 export function tokenBody(token: TokenRecord): TokenBody {

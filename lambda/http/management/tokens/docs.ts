@@ -1,5 +1,5 @@
+import { pageQuery } from '../../../api/contract/fields.ts';
 import type { OperationDocs } from '../../operation-docs.ts';
-import { pageQuery } from '../queries.ts';
 import { createTokenBody } from './requests.ts';
 import { newTokenSchema, tokenPageSchema, tokenSchema } from './schemas.ts';
 
@@ -36,6 +36,7 @@ export const tokenDocs = {
     id: 'createToken',
     summary: 'Create a token',
     access: 'manager',
+    action: 'token.create',
     takesRequestKey: true,
     body: {
       schema: createTokenBody,
@@ -68,6 +69,7 @@ export const tokenDocs = {
     summary: 'Revoke a token immediately',
     description: 'URLs that were signed for it stay valid until they expire, after 30 minutes at most.',
     access: 'manager',
+    action: 'token.revoke',
     answers: { 204: { description: 'The token is revoked.' } },
     problems: ['tenant-not-found', 'token-not-found'],
   },

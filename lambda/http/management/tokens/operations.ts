@@ -1,17 +1,23 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { encodeCursor, noQuery, pageQuery, pageSizeDefault } from '../../../api/contract/fields.ts';
+import { json, noContent, type Response } from '../../../api/http.ts';
+import { managerAccess, presentedBy } from '../../../api/management/access.ts';
+import { problem } from '../../../api/problems.ts';
 import { isListed, type TokenRecord } from '../../../domain/token.ts';
 import {
   createTokenOnce,
   createToken as createTokenUseCase,
 } from '../../../use-cases/access/create-token.ts';
-import { problem } from '../../problems.ts';
-import { json, noContent, type Response } from '../../respond.ts';
-import { managerAccess, openManagerAccess } from '../access.ts';
-import { encodeCursor } from '../cursor.ts';
 import { requestKey } from '../idempotency.ts';
-import { change, jsonBody, type ManagementDeps, noBody, type Operations, operation } from '../operation.ts';
-import { presentedBy } from '../presented.ts';
-import { noQuery, pageQuery, pageSizeDefault } from '../queries.ts';
+import {
+  change,
+  jsonBody,
+  type ManagementDeps,
+  noBody,
+  type Operations,
+  openManagerAccess,
+  operation,
+} from '../operation.ts';
 import { tokenBody } from './bodies.ts';
 import { createTokenBody } from './requests.ts';
 

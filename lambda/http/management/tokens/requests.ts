@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import { text } from '../../../api/contract/fields.ts';
+import { listOf } from '../../../api/json.ts';
 import { repoPattern } from '../../../domain/names.ts';
-import { listOf } from '../../json.ts';
-import { text } from '../fields.ts';
 
 const lifetimeSecondsMin = 300;
 export const lifetimeSecondsMax = 365 * 24 * 60 * 60;

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { nextCursor, time } from '../fields.ts';
+import { nextCursor, time } from '../../../api/contract/fields.ts';
 
 export const tokenSchema = z
   .object({

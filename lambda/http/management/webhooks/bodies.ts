@@ -1,5 +1,5 @@
+import { iso } from '../../../api/contract/fields.ts';
 import type { Webhook, WebhookAttempt } from '../../../domain/webhook.ts';
-import { iso } from '../fields.ts';
 import type { WebhookBody } from './schemas.ts';
 
 /** Without its secrets. */

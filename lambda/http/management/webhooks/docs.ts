@@ -27,6 +27,7 @@ export const webhookDocs = {
       'One for each tenant. Requests are signed as [Standard Webhooks](https://www.standardwebhooks.com) are. The secret of a ' +
       'new one, or with `newSecret` a new secret, is answered this once.',
     access: 'manager',
+    action: 'webhook.set',
     body: { schema: setWebhookBody, example: { url: 'https://hooks.acme.example/lfs-quota' } },
     answers: {
       200: {
@@ -53,6 +54,7 @@ export const webhookDocs = {
     id: 'deleteWebhook',
     summary: 'Send no more warnings',
     access: 'manager',
+    action: 'webhook.delete',
     answers: { 204: { description: 'It is removed, and what was still to be sent to it is not.' } },
     problems: ['tenant-not-found', 'webhook-not-found'],
   },
@@ -61,6 +63,7 @@ export const webhookDocs = {
     summary: 'Send a test event, once',
     description: 'What became of it is said by `GET …/webhook` some seconds later.',
     access: 'manager',
+    action: 'webhook.test',
     answers: {
       202: {
         description: 'It will be sent.',

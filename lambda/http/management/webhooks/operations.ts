@@ -1,15 +1,15 @@
 import type * as z from 'zod';
+import { noQuery } from '../../../api/contract/fields.ts';
+import { json, noContent, type Response } from '../../../api/http.ts';
+import { managerAccess } from '../../../api/management/access.ts';
+import { problem } from '../../../api/problems.ts';
 import { webhookUrlRule } from '../../../domain/webhook.ts';
 import {
   setWebhook as setWebhookUseCase,
   testRestMs,
   testWebhook as testUseCase,
 } from '../../../use-cases/warnings/set-webhook.ts';
-import { problem } from '../../problems.ts';
-import { json, noContent, type Response } from '../../respond.ts';
-import { managerAccess, openManagerAccess } from '../access.ts';
-import { change, jsonBody, noBody, type Operations, operation } from '../operation.ts';
-import { noQuery } from '../queries.ts';
+import { change, jsonBody, noBody, type Operations, openManagerAccess, operation } from '../operation.ts';
 import { webhookBody } from './bodies.ts';
 import { setWebhookBody } from './requests.ts';
 

@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { time } from '../../../api/contract/fields.ts';
 import { webhookFailures } from '../../../domain/webhook.ts';
-import { time } from '../fields.ts';
 
 const lastSchema = z
   .object({

@@ -3,10 +3,10 @@ import { createSqsRecountQueue } from '../../../../lambda/adapters/sqs/recount-q
 import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
+import { json } from '../../../../lambda/api/http.ts';
+import { respondProblem } from '../../../../lambda/api/problems.ts';
 import { create as createReconcile } from '../../../../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
-import { respondProblem } from '../../../../lambda/http/problems.ts';
-import { json } from '../../../../lambda/http/respond.ts';
 import type { Clock } from '../../../../lambda/ports/clock.ts';
 import { guard } from '../../../../lambda/runtime/guard.ts';
 import { newMessage, toSqsEvent } from '../../../../local/background/pump.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
+import { lfsMediaType } from '../../../../lambda/api/http.ts';
 import { reposMax } from '../../../../lambda/domain/tenant.ts';
 import { create } from '../../../../lambda/handlers/lfs-batch.ts';
-import { lfsMediaType } from '../../../../lambda/http/request.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
@@ -84,7 +84,7 @@ describe('a batch that cannot be decided yet', () => {
 
   it('is the only thing that functions answer with 429', () => {
     const places = filesBelow('lambda')
-      .filter((file) => file.endsWith('.ts') && !file.startsWith('lambda/http/openapi/'))
+      .filter((file) => file.endsWith('.ts') && !file.startsWith('lambda/api/contract/'))
       .flatMap((file) =>
         readText(file)
           .split('\n')
@@ -97,10 +97,6 @@ describe('a batch that cannot be decided yet', () => {
       'lambda/adapters/git-hosts/answers.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
       'lambda/adapters/s3/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
       'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
-      // Of the management API, which no client of git-lfs asks.
-      "lambda/http/problems.ts: 'deletions-full': { status: 429, title: 'Too many deletions wait' },",
-      "lambda/http/problems.ts: 'exports-too-many': { status: 429, title: 'Too many exports within 24 hours' },",
-      "lambda/http/problems.ts: 'test-too-soon': { status: 429, title: 'A test was sent just now' },",
     ]);
   });
 });

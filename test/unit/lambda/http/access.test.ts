@@ -1,16 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { tokenIdOf } from '../../../../lambda/domain/token.ts';
-import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
-import { create as management } from '../../../../lambda/handlers/management.ts';
-import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
-import { RejectedLogins } from '../../../../lambda/http/lfs/rejected-logins.ts';
 import {
   adminTenantAccess,
   managerAccess,
   readerAccess,
   refuseBeyondRepos,
   seesRepo,
-} from '../../../../lambda/http/management/access.ts';
+} from '../../../../lambda/api/management/access.ts';
+import { tokenIdOf } from '../../../../lambda/domain/token.ts';
+import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
+import { create as management } from '../../../../lambda/handlers/management.ts';
+import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
+import { RejectedLogins } from '../../../../lambda/http/lfs/rejected-logins.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ifChanged } from '../../../../lambda/http/if-changed.ts';
-import { json } from '../../../../lambda/http/respond.ts';
+import { ifChanged, json } from '../../../../lambda/api/http.ts';
 import { httpEvent } from '../../../support/http-event.ts';
 
 const asking = (etag?: string) =>

@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { readLfsAddress } from '../../../../cli/git/lfs-address.ts';
 import { parseRepo } from '../../../../cli/options.ts';
+import { ofRepo } from '../../../../lambda/api/contract/fields.ts';
+import { pathRepo } from '../../../../lambda/api/http.ts';
 import { isAdoptedRepo } from '../../../../lambda/domain/adopted-repo.ts';
 import { createRuleBody } from '../../../../lambda/http/management/exchange/requests.ts';
 import { startExportBody } from '../../../../lambda/http/management/exports/requests.ts';
-import { ofRepo } from '../../../../lambda/http/management/queries.ts';
 import { createRepoBody } from '../../../../lambda/http/management/repos/requests.ts';
 import { createTokenBody } from '../../../../lambda/http/management/tokens/requests.ts';
-import { pathRepo } from '../../../../lambda/http/request.ts';
 import { httpEvent } from '../../../support/http-event.ts';
 
 const adopted = { tenant: 'acme', path: 'old/', names: 'oid' };

@@ -7,7 +7,7 @@ import {
   hasContentType,
   pathRepo,
   pathTenant,
-} from '../../../../lambda/http/request.ts';
+} from '../../../../lambda/api/http.ts';
 import { httpEvent } from '../../../support/http-event.ts';
 
 const lfsType = 'application/vnd.git-lfs+json';

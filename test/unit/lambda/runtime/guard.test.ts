@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
+import { json } from '../../../../lambda/api/http.ts';
+import { respondProblem } from '../../../../lambda/api/problems.ts';
 import { lfsError } from '../../../../lambda/http/lfs/respond.ts';
-import { respondProblem } from '../../../../lambda/http/problems.ts';
-import { json } from '../../../../lambda/http/respond.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/ports/ledger-errors.ts';
 import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
 import { StorageFullError } from '../../../../lambda/ports/storage-full.ts';

@@ -8,7 +8,7 @@ import {
   HttpExchange,
   type SignedRequest,
 } from '../../../../../lambda/adapters/s3/exchange.ts';
-import { RawStore } from '../s3/raw-store.ts';
+import { RawStore } from './raw-store.ts';
 
 const opened: (() => Promise<void>)[] = [];
 afterEach(async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createInvocationLog } from '../../../../../lambda/adapters/system/invocation-log.ts';
 import { createInvocations } from '../../../../../lambda/adapters/system/invocations.ts';
-import { respondProblem } from '../../../../../lambda/http/problems.ts';
-import { json } from '../../../../../lambda/http/respond.ts';
+import { json } from '../../../../../lambda/api/http.ts';
+import { respondProblem } from '../../../../../lambda/api/problems.ts';
 import { guard } from '../../../../../lambda/runtime/guard.ts';
 import { withInvocation } from '../../../../../lambda/runtime/with-invocation.ts';
 import { contextOf, requestOf, turns } from '../../../../support/invocation.ts';

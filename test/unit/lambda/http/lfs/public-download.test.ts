@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { lfsMediaType } from '../../../../../lambda/api/http.ts';
 import { create } from '../../../../../lambda/handlers/lfs-batch.ts';
-import { lfsMediaType } from '../../../../../lambda/http/request.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryPublicReads } from '../../../../support/memory/stores.ts';

@@ -1,13 +1,14 @@
 import { expect, it } from 'vitest';
+import { jsonBody } from '../../../../../lambda/api/management/operations.ts';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
-import { jsonBody } from '../../../../../lambda/http/management/operation.ts';
 import { createTokenBody } from '../../../../../lambda/http/management/tokens/requests.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 
 const read = (body: unknown) =>
-  jsonBody(createTokenBody)(
+  jsonBody(
     { settings: defaultSettings },
     httpEvent({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    { schema: createTokenBody },
   );
 
 it('refuses a body in a few words, however many fields it does not know', () => {

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { presentedBy } from '../../../../../lambda/http/management/presented.ts';
-import { sessionCookie, setSessionCookie } from '../../../../../lambda/http/management/session-cookie.ts';
+import { presentedBy, sessionCookie, setSessionCookie } from '../../../../../lambda/api/management/access.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 
 /** A request as API Gateway hands it over: cookies are not among the headers. */

@@ -5,10 +5,8 @@ import { authenticateToken, findToken, grantFor, isAdmin } from '../../use-cases
 import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
 import { findSession, type HeldSession, type Holder } from '../../use-cases/access/session.ts';
 import type { Deps } from '../../use-cases/deps.ts';
+import { credential, header, pathTenant, type Response } from '../http.ts';
 import { problem, repoNotFound, tenantNotFound, unauthorized } from '../problems.ts';
-import { pathTenant } from '../request.ts';
-import type { Response } from '../respond.ts';
-import { presentedBy } from './presented.ts';
 
 export type Access<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly response: Response };
 
@@ -28,14 +26,6 @@ export async function adminTenantAccess(
   const name = pathTenant(event);
   const tenant = name === undefined ? undefined : await deps.ledger.readTenant(name);
   return tenant && !isGone(tenant) ? { ok: true, tenant } : { ok: false, response: tenantNotFound() };
-}
-
-/** Lets the operator pass for a tenant that can be changed. */
-export async function openTenantAccess(
-  deps: AdminDeps & Pick<Deps, 'ledger'>,
-  event: APIGatewayProxyEventV2,
-): Promise<Access<{ tenant: TenantRecord }>> {
-  return ifOpen(await adminTenantAccess(deps, event));
 }
 
 async function isOperator(deps: AdminDeps, event: APIGatewayProxyEventV2): Promise<boolean> {
@@ -72,10 +62,6 @@ export async function anyAccess(
   return presentedBy(event)?.kind === 'session' ? sessionAccess(deps, event) : holderAccess(deps, event);
 }
 
-function tenantClosed({ tenant }: TenantRecord): { ok: false; response: Response } {
-  return { ok: false, response: problem('tenant-closed', `The tenant ${tenant} is being deleted.`) };
-}
-
 /** Who asks: the operator, or somebody with a token of the tenant. */
 export interface Reader {
   readonly isAdmin: boolean;
@@ -94,14 +80,6 @@ export async function readerAccess(
   if (!reader.ok) return reader;
   const [tenant] = await Promise.all([deps.ledger.readTenant(reader.name), noteUse(deps, reader)]);
   return readableTenant(tenant, reader);
-}
-
-/** The same for a tenant that can be changed. Only the operator sees one that is being deleted. */
-export async function openReaderAccess(
-  deps: ReaderDeps,
-  event: APIGatewayProxyEventV2,
-): Promise<Access<{ tenant: TenantRecord } & Reader>> {
-  return ifOpen(await readerAccess(deps, event));
 }
 
 /** Lets the operator, and the tokens that manage this tenant, pass. */
@@ -135,18 +113,6 @@ export async function auditAccess(
   if (reader.isAdmin) return { ok: true, name, isKnown: tenant !== undefined };
   const access = ifManager(readableTenant(tenant, reader));
   return access.ok ? { ok: true, name, isKnown: true } : access;
-}
-
-/** The same for a tenant that can be changed. */
-export async function openManagerAccess(
-  deps: ReaderDeps,
-  event: APIGatewayProxyEventV2,
-): Promise<Access<{ tenant: TenantRecord } & Reader>> {
-  return ifOpen(await managerAccess(deps, event));
-}
-
-function ifOpen<T extends { tenant: TenantRecord }>(access: Access<T>): Access<T> {
-  return access.ok && access.tenant.closedAtMs !== null ? tenantClosed(access.tenant) : access;
 }
 
 /**
@@ -225,4 +191,63 @@ export function readableTenant(
 ): Access<{ tenant: TenantRecord } & Reader> {
   const isThere = tenant && (isAdmin ? !isGone(tenant) : tenant.closedAtMs === null);
   return isThere ? { ok: true, tenant, isAdmin, token } : { ok: false, response: tenantNotFound() };
+}
+
+/** What a request shows to be let in. */
+export interface Presented {
+  readonly kind: 'token' | 'session';
+  readonly secret: string;
+}
+
+/** The console sends it with each request. A page of another origin cannot, without a preflight that is refused. */
+const consoleHeader = 'lfs-quota-console';
+
+/**
+ * The token of a request, or the session of the console.
+ *
+ * Browsers send a cookie also for pages of others: those on another port of the same machine are of the same site. So it
+ * counts only with a header that such a page cannot send, and where the browser says that the page is our own.
+ */
+export function presentedBy(event: APIGatewayProxyEventV2): Presented | undefined {
+  if (header(event, 'authorization') !== undefined) {
+    const secret = credential(event);
+    return secret === undefined ? undefined : { kind: 'token', secret };
+  }
+  if (header(event, consoleHeader) !== '1') return undefined;
+  const site = header(event, 'sec-fetch-site');
+  if (site !== undefined && site !== 'same-origin') return undefined;
+  const secret = sessionCookie(event);
+  return secret === undefined ? undefined : { kind: 'session', secret };
+}
+
+/**
+ * The cookie of a session. By its prefix, browsers take it over TLS alone, for this host and no other.
+ *
+ * `npm start` serves plain HTTP on loopback, where not every browser keeps such a cookie. There it has a name with the
+ * port in it: a browser does not tell the ports of a host apart, and a second stack would overwrite the first one's.
+ */
+function cookieName(event: APIGatewayProxyEventV2): { name: string; isSecure: boolean } {
+  const [, port] = /^(?:127\.[\d.]+|localhost|\[::1\]):(\d+)$/i.exec(event.requestContext.domainName) ?? [];
+  const isPlain = header(event, 'x-forwarded-proto') === 'http' && port !== undefined;
+  return isPlain ? { name: `lfsq-${port}`, isSecure: false } : { name: '__Host-lfsq', isSecure: true };
+}
+
+/** What the cookie of a request holds. undefined: it has none, or more than one. */
+export function sessionCookie(event: APIGatewayProxyEventV2): string | undefined {
+  const begin = `${cookieName(event).name}=`;
+  // API Gateway takes them out of the headers; what stands in for it may not.
+  const all = event.cookies ?? header(event, 'cookie')?.split(/; */) ?? [];
+  const found = all.filter((cookie) => cookie.startsWith(begin));
+  return found.length === 1 ? found[0]?.slice(begin.length) : undefined;
+}
+
+/** @param session its end; a cookie without a value is removed. */
+export function setSessionCookie(
+  event: APIGatewayProxyEventV2,
+  session: { readonly value: string; readonly maxAgeMs: number },
+): string {
+  const { name, isSecure } = cookieName(event);
+  const seconds = Math.max(0, Math.floor(session.maxAgeMs / 1000));
+  const secure = isSecure ? '; Secure' : '';
+  return `${name}=${session.value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Strict${secure}`;
 }

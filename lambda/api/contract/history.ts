@@ -1,6 +1,7 @@
 import * as z from 'zod';
-import { noForecastReasons } from '../../../domain/forecast.ts';
-import { bytes, time } from '../fields.ts';
+import { noForecastReasons } from '../../domain/forecast.ts';
+import type { Contract } from './contract.ts';
+import { bytes, day, time } from './fields.ts';
 
 export const forecastSchema = z
   .object({
@@ -67,5 +68,56 @@ export const historySchema = z
   .meta({ id: 'History' });
 
 export type ForecastBody = z.output<typeof forecastSchema>;
-export type LastRefusalBody = z.output<typeof lastRefusalSchema>;
 export type HistoryBody = z.output<typeof historySchema>;
+
+/** An example of one. */
+export const lastRefusal = {
+  at: '2026-11-21T05:00:00Z',
+  repo: 'game',
+  user: 'ada',
+  files: 2,
+  bytes: 52_000_000_000,
+  shortBytes: 1_200_000,
+  limit: 'tenant',
+};
+
+/** What was stored on each day. */
+export const historyContract = {
+  'GET /v1/tenants/{tenant}/history': {
+    id: 'getHistory',
+    summary: 'What was stored, refused and offered on each day, and when the tenant is full',
+    description:
+      'One entry for each day (UTC), from the first of which anything is known. Days are kept for 400 days. Of days that are ' +
+      'not kept, or are still to come, nothing is answered.',
+    access: 'reader',
+    query: z.strictObject({
+      from: day('The first day, in UTC. Default: 29 days before the last.'),
+      to: day('The last day, in UTC. Default: today.'),
+    }),
+    answers: {
+      200: {
+        description: 'The days and the forecast.',
+        schema: historySchema,
+        example: {
+          tenant: 'acme',
+          limitBytes: 100_000_000_000,
+          from: '2026-10-23',
+          to: '2026-11-21',
+          days: [
+            {
+              day: '2026-11-21',
+              storedBytes: 48_000_000_000,
+              objectCount: 9_120,
+              maxStoredBytes: 48_200_000_000,
+              refusals: 0,
+              downloads: { bytes: 14_700_000, objects: 6 },
+              carried: false,
+            },
+          ],
+          forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: 702_000_000 },
+          lastRefusals: [lastRefusal],
+        },
+      },
+    },
+  },
+} as const satisfies Contract;

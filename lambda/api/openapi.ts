@@ -1,59 +1,15 @@
 import * as z from 'zod';
-import { exportIdPattern } from '../../domain/export/export-id.ts';
-import { lockIdPattern } from '../../domain/lock.ts';
-import { oidPattern, repoPattern, tenantPattern } from '../../domain/names.ts';
-import { type RouteKey, routes } from '../../routes.ts';
-import { lfsErrorSchema } from '../lfs/schemas.ts';
-import { verifyTokenHeader } from '../lfs/verify-token.ts';
-import { auditDocs } from '../management/audit/docs.ts';
-import { cleanupDocs } from '../management/cleanups/docs.ts';
-import { countDocs } from '../management/counts/docs.ts';
-import { deleteDocs } from '../management/deletes/docs.ts';
-import { downloadDocs } from '../management/downloads/docs.ts';
-import { exchangeDocs } from '../management/exchange/docs.ts';
-import { exportDocs } from '../management/exports/docs.ts';
-import { historyDocs } from '../management/history/docs.ts';
-import { lockDocs } from '../management/locks/docs.ts';
-import { objectDocs } from '../management/objects/docs.ts';
-import { noQuery } from '../management/queries.ts';
-import { repoDocs } from '../management/repos/docs.ts';
-import { reservationDocs } from '../management/reservations/docs.ts';
-import { sessionDocs } from '../management/sessions/docs.ts';
-import { statusDocs } from '../management/status/docs.ts';
-import { tenantDocs } from '../management/tenants/docs.ts';
-import { tokenDocs } from '../management/tokens/docs.ts';
-import { webhookDocs } from '../management/webhooks/docs.ts';
-import type { AccessKind, AnswerDoc, OperationDoc } from '../operation-docs.ts';
-import { problemSchema } from '../problem-schema.ts';
-import { type ProblemCode, problemTypes } from '../problems.ts';
-import { lfsMediaType } from '../request.ts';
-import { lfsOperations } from './lfs-operations.ts';
-import { lockOperationDocs } from './lock-operations.ts';
-import { serviceOperations } from './service-operations.ts';
-
-/** A description for each route: the type makes the compiler check that none is missing. */
-export const operationDocs: Readonly<Record<RouteKey, OperationDoc>> = {
-  ...serviceOperations,
-  ...lfsOperations,
-  ...lockOperationDocs,
-  ...sessionDocs,
-  ...statusDocs,
-  ...tenantDocs,
-  ...tokenDocs,
-  ...exchangeDocs,
-  ...repoDocs,
-  ...countDocs,
-  ...reservationDocs,
-  ...objectDocs,
-  ...downloadDocs,
-  ...historyDocs,
-  ...webhookDocs,
-  ...deleteDocs,
-  ...cleanupDocs,
-  ...exportDocs,
-  ...lockDocs,
-  ...auditDocs,
-};
+import { exportIdPattern } from '../domain/export/export-id.ts';
+import { lockIdPattern } from '../domain/lock.ts';
+import { oidPattern, repoPattern, tenantPattern } from '../domain/names.ts';
+import { lfsErrorSchema } from '../http/lfs/schemas.ts';
+import { verifyTokenHeader } from '../http/lfs/verify-token.ts';
+import { type RouteKey, routes } from '../routes.ts';
+import { contract } from './contract/all.ts';
+import { type AccessKind, type AnswerContract, problemsOf, type RouteContract } from './contract/contract.ts';
+import { noQuery } from './contract/fields.ts';
+import { type Problem, type ProblemCode, problemTypes } from './contract/problems.ts';
+import { lfsMediaType } from './http.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -61,7 +17,8 @@ type Json = Readonly<Record<string, unknown>>;
 export function openApiDocument(serverUrl: string): Json {
   const paths: Record<string, Record<string, unknown>> = {};
   for (const { method, path } of routes) {
-    const operation = describeOperation(path, operationDocs[`${method} ${path}` as RouteKey]);
+    const route = `${method} ${path}` as RouteKey;
+    const operation = describeOperation(route, contract[route]);
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
   }
   return {
@@ -120,6 +77,7 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   anyone: [],
   admin: anyToken,
   manager: anyToken,
+  auditor: anyToken,
   reader: anyToken,
   holder: anyToken,
   anybody: [...anyToken, ...session],
@@ -130,7 +88,7 @@ const securityOf: Readonly<Record<AccessKind, readonly Json[]>> = {
   verify: [{ verifyToken: [] }],
 };
 
-function describeOperation(path: string, doc: OperationDoc): Json {
+function describeOperation(route: RouteKey, doc: RouteContract): Json {
   const isLfs = doc.lfsErrors !== undefined;
   return {
     operationId: doc.id,
@@ -139,7 +97,7 @@ function describeOperation(path: string, doc: OperationDoc): Json {
     tags: [isLfs ? 'lfs' : doc.access === 'anyone' ? 'service' : 'management'],
     security: securityOf[doc.access],
     parameters: [
-      ...pathParameters(path),
+      ...pathParameters(route),
       ...queryParameters(doc.query),
       ...(doc.takesRequestKey ? [requestKeyParameter] : []),
     ],
@@ -158,13 +116,16 @@ function describeOperation(path: string, doc: OperationDoc): Json {
       ...Object.fromEntries(
         Object.entries(doc.answers).map(([status, answer]) => [status, describeAnswer(answer, isLfs)]),
       ),
-      ...(isLfs ? lfsErrorsOf(doc) : problemsOf(doc)),
+      ...(isLfs ? lfsErrorsOf(doc) : problemAnswers(route, doc)),
       431: { description: 'Request line and headers are larger than the gateway takes.' },
     },
   };
 }
 
-function describeAnswer({ description, schema, example, types, headers }: AnswerDoc, isLfs: boolean): Json {
+function describeAnswer(
+  { description, schema, example, types, headers }: AnswerContract,
+  isLfs: boolean,
+): Json {
   const content = types
     ? Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]))
     : schema && {
@@ -187,35 +148,16 @@ function describeAnswer({ description, schema, example, types, headers }: Answer
   };
 }
 
-function lfsErrorsOf(doc: OperationDoc): Json {
+function lfsErrorsOf(doc: RouteContract): Json {
   const content = { [lfsMediaType]: { schema: schemaOf(lfsErrorSchema) } };
   return Object.fromEntries(
     Object.entries(doc.lfsErrors ?? {}).map(([status, description]) => [status, { description, content }]),
   );
 }
 
-/** All problems that an operation can answer: its own, and those of its access, query and body. */
-export function problemCodesOf(doc: OperationDoc): ProblemCode[] {
-  if (doc.lfsErrors) return [];
-  if (doc.access === 'anyone') return [...(doc.problems ?? [])];
-  return [
-    'unauthorized',
-    ...(doc.access === 'identity' ? (['issuer-unavailable'] as const) : []),
-    ...(doc.access === 'manager' ? (['scope-too-small'] as const) : []),
-    ...(doc.access === 'identity' ? [] : (['invalid-query'] as const)),
-    ...(doc.takesRequestKey ? (['invalid-idempotency-key', 'idempotency-key-reused'] as const) : []),
-    ...(doc.body
-      ? (['invalid-json', 'unsupported-media-type', 'body-too-large', 'invalid-body'] as const)
-      : []),
-    ...(doc.problems ?? []),
-    'internal-error',
-    'storage-unavailable',
-  ];
-}
-
-function problemsOf(doc: OperationDoc): Json {
+function problemAnswers(route: string, said: RouteContract): Json {
   const byStatus = new Map<number, ProblemCode[]>();
-  for (const code of problemCodesOf(doc)) {
+  for (const code of problemsOf(route, said)) {
     const { status } = problemTypes[code];
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }
@@ -277,10 +219,23 @@ function schemaOf(schema: z.ZodType): unknown {
   return id === undefined ? z.toJSONSchema(schema, { io: 'input' }) : { $ref: uriOf(id) };
 }
 
-/** Every schema with an id. */
+/** Every schema with an id, by its name: files register theirs in the order in which they happen to be loaded. */
 function namedSchemas(): Json {
   const { schemas } = z.toJSONSchema(z.globalRegistry, { io: 'input', uri: uriOf, unrepresentable: 'any' });
   return Object.fromEntries(
-    Object.entries(schemas).map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),
+    Object.entries(schemas)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([id, { $schema: _schema, $id: _id, ...schema }]) => [id, schema]),
   );
 }
+
+/** {@link Problem} as a schema, apart from problems.ts: the smallest functions do without zod. */
+const problemSchema: z.ZodType<Problem> = z
+  .object({
+    type: z.string().meta({ format: 'uri', description: '`urn:lfs-quota:problem:` and the code.' }),
+    code: z.enum(Object.keys(problemTypes) as [ProblemCode, ...ProblemCode[]]),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().meta({ description: 'What is wrong and what to do, for people.' }),
+  })
+  .meta({ id: 'Problem', description: 'An error of the management API (RFC 9457).' });

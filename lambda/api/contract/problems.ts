@@ -1,5 +1,3 @@
-import { answer, type Response } from './respond.ts';
-
 /**
  * Every error of the management API: code → status and title. The code is the stable part that a program may
  * rely on; the detail of an answer is for people and may change.
@@ -61,45 +59,4 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
-}
-
-/** An error of the management API. */
-export function problem(
-  code: ProblemCode,
-  detail: string,
-  headers: Readonly<Record<string, string>> = {},
-): Response {
-  const { status, title } = problemTypes[code];
-  const body: Problem = {
-    type: `urn:lfs-quota:problem:${code}`,
-    code,
-    title,
-    status,
-    detail,
-  };
-  return answer(status, 'application/problem+json', body, headers);
-}
-
-/**
- * The one answer for a tenant that does not exist, and for one that these credentials may not see: nobody can tell
- * the two apart.
- */
-export function tenantNotFound(): Response {
-  return problem('tenant-not-found', 'There is no such tenant, or these credentials may not see it.');
-}
-
-/** The one answer for a repo that is not there, and for one that these credentials may not see. */
-export function repoNotFound(tenant: string): Response {
-  return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
-}
-
-/** @param who whose token is needed, with its article. */
-export function unauthorized(who: 'a valid' | 'the admin' = 'a valid'): Response {
-  const how = 'as a Bearer token or as the password of HTTP Basic';
-  return problem('unauthorized', `This needs ${who} token, ${how}.`);
-}
-
-/** An unexpected error, as `guard` has the API word it. */
-export function respondProblem(statusCode: 500 | 503, message: string): Response {
-  return problem(statusCode === 503 ? 'storage-unavailable' : 'internal-error', message);
 }

@@ -1,4 +1,5 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
+import { sha256Hex } from '../domain/hash.ts';
 import { isOid, isTenantName, repoNamed } from '../domain/names.ts';
 
 /** What handlers need of an API Gateway HTTP API event (payload 2.0), decoded once. */
@@ -88,4 +89,62 @@ function parseMediaRange(range: string): { name: string; isExcluded: boolean } {
 /** True where the body is declared to be of a media type; parameters such as a charset don't matter. */
 export function hasContentType(event: APIGatewayProxyEventV2, mediaType: string): boolean {
   return header(event, 'content-type')?.split(';')[0]?.trim().toLowerCase() === mediaType;
+}
+
+export type Response = APIGatewayProxyStructuredResultV2;
+
+/** An answer with a JSON body. Nothing is cached unless a header says so. */
+export function answer(
+  statusCode: number,
+  contentType: string,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return {
+    statusCode,
+    headers: {
+      'content-type': contentType,
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  };
+}
+
+/** An answer of the management API. */
+export function json(
+  statusCode: number,
+  body: unknown,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return answer(statusCode, 'application/json', body, headers);
+}
+
+export function noContent(): Response {
+  return { statusCode: 204 };
+}
+
+/** For a year, browsers ask this host by TLS alone. `npm start` has none. */
+const strictTransport = 'max-age=31536000';
+
+/** @see https://www.rfc-editor.org/rfc/rfc6797 */
+export function overTls(event: APIGatewayProxyEventV2, response: Response): Response {
+  if (header(event, 'x-forwarded-proto') !== 'https') return response;
+  return { ...response, headers: { ...response.headers, 'strict-transport-security': strictTransport } };
+}
+
+/**
+ * Names the content of an answer, and leaves it out if the client has it: who looks again and again need not be sent the
+ * same. It is told apart by its bytes alone, so an answer must not name the time of the request.
+ */
+export function ifChanged(event: APIGatewayProxyEventV2, response: Response): Response {
+  const etag = `"${sha256Hex(response.body ?? '').slice(0, 32)}"`;
+  const headers = { ...response.headers, etag };
+  const known = (header(event, 'if-none-match') ?? '')
+    .split(',')
+    .map((each) => each.trim().replace(/^W\//, ''));
+  if (!known.includes(etag)) return { ...response, headers };
+  const { 'content-type': _type, ...kept } = headers as Record<string, string>;
+  return { statusCode: 304, headers: kept };
 }

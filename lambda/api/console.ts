@@ -1,8 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { PackedBodies, PackedConsole, PackedFile } from '../../ports/console-files.ts';
-import { problem } from '../problems.ts';
-import { header } from '../request.ts';
-import type { Response } from '../respond.ts';
+import type { PackedBodies, PackedConsole, PackedFile } from '../ports/console-files.ts';
+import type { Response } from './http.ts';
+import { header } from './http.ts';
+import { problem } from './problems.ts';
 
 /** Nothing but what this origin serves runs in the page, and no other page can frame it. */
 const policy = [

@@ -1,21 +1,20 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { lockHashOf, lockOwnerIdsOf, lockPageMax } from '../../../domain/lock.ts';
-import type { RepoPath } from '../../../domain/tenant.ts';
-import type { Deps } from '../../../use-cases/deps.ts';
-import { problem } from '../../problems.ts';
-import { pathRepo } from '../../request.ts';
-import { json, type Response } from '../../respond.ts';
-import { managerAccess, type Reader, readerAccess, seesRepo } from '../access.ts';
-import { encodeCursor } from '../cursor.ts';
-import { change, noBody, type Operations, operation } from '../operation.ts';
-import { pageSizeDefault } from '../queries.ts';
-import { fileLockBody } from './bodies.ts';
-import { listLocksQuery, releaseLocksQuery } from './requests.ts';
+import { type FileLock, lockHashOf, lockOwnerIdsOf, lockPageMax, ownerOfLock } from '../../domain/lock.ts';
+import type { RepoPath } from '../../domain/tenant.ts';
+import type { Deps } from '../../use-cases/deps.ts';
+import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
+import { type FileLockBody, lockContract } from '../contract/locks.ts';
+import { json, pathRepo, type Response } from '../http.ts';
+import { problem } from '../problems.ts';
+import { type Reader, seesRepo } from './access.ts';
+import { operations } from './operations.ts';
 
-/** By the hashes of their paths, a page at a time. A repo has locks before its first push, so any name has a list. */
-const listLocks = operation(
-  { access: readerAccess, query: listLocksQuery, body: noBody },
-  async ({ locks }, { tenant: { tenant }, token, query, event }) => {
+export const lockOperations = operations(lockContract, {
+  /** By the hashes of their paths, a page at a time. A repo has locks before its first push, so any name has a list. */
+  'GET /v1/tenants/{tenant}/repos/{repo}/locks': async (
+    { locks },
+    { tenant: { tenant }, token, query, event },
+  ) => {
     const repo = seenRepo({ token }, event);
     if (repo === undefined) return repoNotFound(tenant);
     const { owner, path, cursor, limit = pageSizeDefault } = query;
@@ -33,12 +32,12 @@ const listLocks = operation(
     const nextCursor = page.next === null ? null : encodeCursor(page.next);
     return json(200, { locks: page.locks.map(fileLockBody), nextCursor });
   },
-);
 
-/** As many as one request can release in time, whoever owns them. */
-const releaseLocks = change(
-  { action: 'locks.release', access: managerAccess, query: releaseLocksQuery, body: noBody },
-  async (deps, { tenant: { tenant }, token, query: { owner, path }, event, trail }) => {
+  /** As many as one request can release in time, whoever owns them. */
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': async (
+    deps,
+    { tenant: { tenant }, token, query: { owner, path }, event, trail },
+  ) => {
     const repo = seenRepo({ token }, event);
     if (repo === undefined) return repoNotFound(tenant);
     const place = { tenant, repo };
@@ -54,7 +53,7 @@ const releaseLocks = change(
     if (count > 0) deps.log.info('locks released', { ...place, count, tokenId: token?.tokenId ?? 'admin' });
     return json(200, { ...place, releasedCount: count, hasMore });
   },
-);
+});
 
 /** @returns how many were released: none, or one. */
 async function releasePath(
@@ -84,7 +83,7 @@ function repoNotFound(tenant: string): Response {
   return problem('repo-not-found', `The tenant ${tenant} has no repo of that name.`);
 }
 
-export const lockOperations = {
-  'GET /v1/tenants/{tenant}/repos/{repo}/locks': listLocks,
-  'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': releaseLocks,
-} satisfies Operations;
+function fileLockBody(lock: FileLock): FileLockBody {
+  const { id, path, ownerName, lockedAtMs } = lock;
+  return { id, path, owner: ownerOfLock(lock), ownerName, lockedAt: iso(lockedAtMs) };
+}

@@ -1,0 +1,86 @@
+import * as z from 'zod';
+import type { Contract } from './contract.ts';
+import { decodeCursor, nextCursor, pageOf, time } from './fields.ts';
+
+const fileLockSchema = z
+  .object({
+    id: z.string(),
+    path: z.string(),
+    owner: z.string().meta({
+      description: 'The user of the token that took it or, without one, the id of the token.',
+    }),
+    ownerName: z.string().meta({ description: 'What git-lfs shows: the user, or the label of the token.' }),
+    lockedAt: time,
+  })
+  .meta({ id: 'FileLock' });
+
+export const fileLockPageSchema = z
+  .object({ locks: z.array(fileLockSchema), nextCursor })
+  .meta({ id: 'FileLockPage' });
+
+export const releasedLocksSchema = z
+  .object({
+    tenant: z.string(),
+    repo: z.string(),
+    releasedCount: z.int().min(0),
+    hasMore: z.boolean().meta({ description: 'Others are left. Repeat the request to release them.' }),
+  })
+  .meta({ id: 'ReleasedLocks' });
+
+export type FileLockBody = z.output<typeof fileLockSchema>;
+
+/** In hex the hash of a path, which has 40 hex digits. */
+const cursorPattern = /^c(?:3[0-9]|6[1-6]){40}$/;
+
+/** Which locks: of all owners and paths, unless one is named. */
+const filters = {
+  owner: z.string().min(1, 'must be a user, or the id of a token').optional().meta({
+    description:
+      'Only those of this user or, of tokens without one, of the token with this id; or of the person with this id, such as github:1234.',
+  }),
+  path: z.string().min(1, 'must be a path').optional().meta({ description: 'Only the one of this file.' }),
+};
+
+const lock = {
+  id: '78b7c57560b3ee3abcbb78fa4ffdd8f1b5b6aef1Kq3vT0xYb9Za',
+  path: 'art/hero.psd',
+  owner: 'ada',
+  ownerName: 'ada',
+  lockedAt: '2026-11-21T05:00:00Z',
+};
+
+/** File locks. */
+export const lockContract = {
+  'GET /v1/tenants/{tenant}/repos/{repo}/locks': {
+    id: 'listFileLocks',
+    summary: 'The file locks of a repo',
+    description: 'In no order that means anything. A repo may have locks before its first push.',
+    access: 'reader',
+    query: pageOf(cursorPattern, decodeCursor).extend(filters),
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: fileLockPageSchema,
+        example: { locks: [lock], nextCursor: null },
+      },
+    },
+    problems: ['repo-not-found'],
+  },
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': {
+    id: 'releaseFileLocks',
+    summary: 'Release file locks, whoever owns them',
+    description: 'All of the repo, or those that the query names; 1,000 with one request.',
+    access: 'manager',
+    action: 'locks.release',
+    // If you misspell a filter, you don't lose what it was to spare.
+    query: z.strictObject(filters, 'only owner and path are known. No lock was released'),
+    answers: {
+      200: {
+        description: 'How many were released, and whether others are left.',
+        schema: releasedLocksSchema,
+        example: { tenant: 'acme', repo: 'game', releasedCount: 12, hasMore: false },
+      },
+    },
+    problems: ['repo-not-found'],
+  },
+} as const satisfies Contract;

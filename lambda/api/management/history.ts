@@ -1,0 +1,59 @@
+import type { Forecast } from '../../domain/forecast.ts';
+import type { LastRefusal } from '../../domain/history.ts';
+import type { TenantRecord } from '../../domain/tenant.ts';
+import { readHistory, type TenantHistory } from '../../use-cases/history/read-history.ts';
+import { iso } from '../contract/fields.ts';
+import { type ForecastBody, type HistoryBody, historyContract } from '../contract/history.ts';
+import { json } from '../http.ts';
+import { seesRepo } from './access.ts';
+import { operations } from './operations.ts';
+
+export const historyOperations = operations(historyContract, {
+  'GET /v1/tenants/{tenant}/history': async (deps, { tenant, token, query }) => {
+    const history = await readHistory(deps, { tenant, ...query });
+    return json(
+      200,
+      historyBody(tenant, history, (repo) => seesRepo({ token }, repo)),
+    );
+  },
+});
+
+function historyBody(
+  { tenant, limitBytes }: Pick<TenantRecord, 'tenant' | 'limitBytes'>,
+  { from, to, days, forecast, lastRefusals }: TenantHistory,
+  isShown: (repo: string) => boolean,
+): HistoryBody {
+  return {
+    tenant,
+    limitBytes,
+    from,
+    to,
+    days: days.map(({ isCarried, downloads, lastRefusals: _, ...day }) => ({
+      ...day,
+      // A correction may be there before what it corrects.
+      downloads: downloads && {
+        bytes: Math.max(0, downloads.bytes),
+        objects: Math.max(0, downloads.objects),
+      },
+      carried: isCarried,
+    })),
+    forecast: forecastBody(forecast),
+    lastRefusals: refusalBodies(lastRefusals, isShown),
+  };
+}
+
+export function forecastBody(forecast: Forecast): ForecastBody {
+  const bytesPerDay = forecast.bytesPerDay === null ? null : Math.round(forecast.bytesPerDay);
+  return forecast.kind === 'full'
+    ? { fullOn: forecast.day, reason: null, bytesPerDay }
+    : { fullOn: null, reason: forecast.reason, bytesPerDay };
+}
+
+/** @param isShown whether whoever asks may see this repo. */
+export function refusalBodies(
+  refusals: readonly LastRefusal[],
+  isShown: (repo: string) => boolean,
+): HistoryBody['lastRefusals'] {
+  const shown = refusals.filter(({ repo }) => isShown(repo));
+  return shown.map(({ atMs, ...refusal }) => ({ at: iso(atMs), ...refusal }));
+}

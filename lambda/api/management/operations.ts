@@ -1,0 +1,290 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type * as z from 'zod';
+import type { AuditAction } from '../../domain/audit.ts';
+import { formatBytes } from '../../domain/bytes.ts';
+import { hasPrototypeField, parseJson } from '../../domain/json.ts';
+import type { TenantRecord } from '../../domain/tenant.ts';
+import type { RouteKey } from '../../routes.ts';
+import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../use-cases/audited.ts';
+import type { Deps } from '../../use-cases/deps.ts';
+import { bodyBytesMaxDefault, type Contract, type RouteContract } from '../contract/contract.ts';
+import { noQuery } from '../contract/fields.ts';
+import type { Problem } from '../contract/problems.ts';
+import { bodyText, hasContentType, header, pathRepo, pathTenant, type Response } from '../http.ts';
+import { firstIssue } from '../json.ts';
+import { problem, tenantClosed } from '../problems.ts';
+import {
+  type Access,
+  adminAccess,
+  adminTenantAccess,
+  anyAccess,
+  auditAccess,
+  holderAccess,
+  managerAccess,
+  type Reader,
+  readerAccess,
+  sessionAccess,
+} from './access.ts';
+
+export type ManagementDeps = Pick<
+  Deps,
+  | 'ledger'
+  | 'tokens'
+  | 'requestKeys'
+  | 'locks'
+  | 'admin'
+  | 'issuers'
+  | 'adoptedRepos'
+  | 'exchangeRules'
+  | 'audit'
+  | 'downloads'
+  | 'publicReads'
+  | 'gitHosts'
+  | 'mappedRepos'
+  | 'history'
+  | 'warnings'
+  | 'webhooks'
+  | 'webhookQueue'
+  | 'webhookUrls'
+  | 'store'
+  | 'listing'
+  | 'queue'
+  | 'queueGauges'
+  | 'storeProbe'
+  | 'failures'
+  | 'exportJobs'
+  | 'exportQueue'
+  | 'exportSettings'
+  | 'signer'
+  | 'clock'
+  | 'ids'
+  | 'log'
+  | 'settings'
+> & {
+  /** It only asks for exports: others make them. */
+  readonly archives: Pick<Deps['archives'], 'put'>;
+};
+
+/** One route of the management API: checks access, decodes, runs what its subject has for it, answers. */
+export type Operation = (deps: ManagementDeps, event: APIGatewayProxyEventV2) => Promise<Response>;
+
+/** How each kind of access is checked. */
+const checks = {
+  manager: managerAccess,
+  auditor: auditAccess,
+  reader: readerAccess,
+  holder: holderAccess,
+  anybody: anyAccess,
+  session: sessionAccess,
+} as const;
+
+/** That of the operator: for a tenant, if the path names one. */
+type CheckOf<K, A> = A extends 'admin'
+  ? K extends `${string}{tenant}${string}`
+    ? typeof adminTenantAccess
+    : typeof adminAccess
+  : A extends keyof typeof checks
+    ? (typeof checks)[A]
+    : never;
+
+type Granted<A> = A extends (...given: never) => Promise<infer G>
+  ? Omit<Extract<G, { ok: true }>, 'ok'>
+  : never;
+type QueryOf<C> = C extends { query: z.ZodType<infer Q> } ? Q : object;
+type BodyOf<C> = C extends { body: { schema: z.ZodType<infer B> } } ? B : undefined;
+
+/** Who asks, and for what, as the contract says. */
+type Input<K, C extends RouteContract> = Granted<CheckOf<K, C['access']>> & {
+  readonly query: QueryOf<C>;
+  readonly body: BodyOf<C>;
+  readonly event: APIGatewayProxyEventV2;
+} & (C extends { takesRequestKey: true } ? { readonly requestKey: string | undefined } : unknown);
+
+type Read<K, C extends RouteContract> = (deps: ManagementDeps, input: Input<K, C>) => Promise<Response>;
+type Change<K, C extends RouteContract> = (
+  deps: ManagementDeps,
+  input: Input<K, C> & { readonly trail: AuditTrail },
+) => Promise<Response>;
+/** Finds out whether anything is to be changed. @returns the answer if nothing is, or what changes it. */
+type Prepare<K, C extends RouteContract> = (
+  deps: ManagementDeps,
+  input: Input<K, C>,
+) => Promise<Response | ((trail: AuditTrail) => Promise<Response>)>;
+
+/**
+ * What a subject has for a route. What changes something is audited once access, query and body are as they must be:
+ * nobody fills the audit of a tenant who may not change anything of it. Where somebody who may only read can ask for a
+ * change, they could fill it with what changes nothing, so only the second part is audited.
+ */
+type Run<K, C extends RouteContract> = C extends { action: AuditAction }
+  ? C['access'] extends 'reader'
+    ? Prepare<K, C>
+    :
+        | Change<K, C>
+        | {
+            readonly run: Change<K, C>;
+            /** What is written down of the body. Default: all of it. */
+            readonly askedOf: (body: BodyOf<C>) => object;
+          }
+  : Read<K, C>;
+
+type Runs<C extends Contract> = {
+  readonly [K in keyof C & RouteKey<'management'>]: C[K] extends RouteContract ? Run<K, C[K]> : never;
+};
+
+/** The routes of a subject. The compiler lets none be missing that its contract has, and none take what it doesn't say. */
+export function operations<C extends Contract>(
+  contract: C,
+  runs: Runs<C>,
+): Readonly<Record<keyof C & RouteKey<'management'>, Operation>> {
+  const made = (Object.keys(runs) as (keyof C & RouteKey<'management'>)[]).map((route) => {
+    const said: RouteContract | undefined = contract[route];
+    if (!said) throw new Error(`${route} has no contract.`);
+    return [route, operation({ route, contract: said, run: runs[route] as unknown as AnyRun })];
+  });
+  return Object.fromEntries(made);
+}
+
+/** A {@link Run} whose contract is no part of its type any more. */
+type AnyRun = Perform | { readonly run: Perform; readonly askedOf: (body: object | undefined) => object };
+type Perform = (
+  deps: ManagementDeps,
+  input: { event: APIGatewayProxyEventV2; requestKey?: string | undefined; trail?: AuditTrail },
+) => ReturnType<Prepare<string, RouteContract>>;
+
+/**
+ * Checks access first, so that nobody learns more from an error than what their credentials let them see. Then
+ * decodes query and body, and runs.
+ */
+function operation(given: { route: string; contract: RouteContract; run: AnyRun }): Operation {
+  const { contract } = given;
+  const check = checkOf(given.route, contract);
+  const { run, askedOf } = typeof given.run === 'function' ? { run: given.run } : given.run;
+  const perform: Perform = contract.takesRequestKey ? withRequestKey(run) : run;
+  return async (deps, event) => {
+    const access = await check(deps, event);
+    if (!access.ok) return access.response;
+    const query = (contract.query ?? noQuery).safeParse(event.queryStringParameters ?? {});
+    if (!query.success) return problem('invalid-query', `${firstIssue(query.error)}.`);
+    // One that is sent although none is taken is not read.
+    const decoded: Decoded<object | undefined> = contract.body
+      ? jsonBody(deps, event, contract.body)
+      : { ok: true, body: undefined };
+    if (!decoded.ok) return decoded.response;
+    const { body } = decoded;
+    const input = { ...access, query: query.data, body, event };
+    if (!contract.action) return (await perform(deps, input)) as Response;
+    const change =
+      contract.access === 'reader'
+        ? await perform(deps, input)
+        : (trail: AuditTrail) => perform(deps, { ...input, trail }) as Promise<Response>;
+    if (typeof change !== 'function') return change;
+    // It only tells what would be done.
+    if ('dryRun' in query.data && query.data.dryRun === true) return change(new AuditTrail());
+    return audited(deps, {
+      action: {
+        tenant: pathTenant(event) ?? (body as { tenant?: string } | undefined)?.tenant ?? '',
+        requestId: event.requestContext.requestId,
+        // The operator has no token.
+        by: actorOf((access as Partial<Reader>).token),
+        action: contract.action,
+        target: targetOf(event),
+        asked: { ...query.data, ...(askedOf?.(body) ?? body) },
+      },
+      run: change,
+      verdictOf,
+    });
+  };
+}
+
+/** Access as the contract says it, and what besides is needed of the tenant and the stage. */
+function checkOf(route: string, { access, onlyOpen, needsExports }: RouteContract) {
+  const ofAdmin = route.includes('{tenant}') ? adminTenantAccess : adminAccess;
+  const check = access === 'admin' ? ofAdmin : checks[access as keyof typeof checks];
+  return async (
+    deps: ManagementDeps,
+    event: APIGatewayProxyEventV2,
+  ): Promise<Access<{ tenant?: TenantRecord | undefined }>> => {
+    const granted: Access<{ tenant?: TenantRecord | undefined }> = await check(deps, event);
+    if (!granted.ok) return granted;
+    if (onlyOpen && granted.tenant && granted.tenant.closedAtMs !== null)
+      return { ok: false, response: tenantClosed(granted.tenant.tenant) };
+    if (!needsExports || makesExports(deps)) return granted;
+    const detail = 'This stage makes no exports: its setting exports.workers is 0. Ask whoever runs it.';
+    return { ok: false, response: problem('exports-off', detail) };
+  };
+}
+
+/** Whether the stage has workers for exports. */
+function makesExports({ exportSettings }: Pick<Deps, 'exportSettings'>): boolean {
+  return exportSettings.pace.workers > 0;
+}
+
+/**
+ * The `Idempotency-Key` header (draft-ietf-httpapi-idempotency-key-header): a request that is repeated with the same
+ * key within 24 hours gets the answer of the first one. The draft has the key in quotes; it is taken without them too.
+ */
+function withRequestKey(run: Perform): Perform {
+  return async (deps, input) => {
+    const requestKey = header(input.event, 'idempotency-key')?.replace(/^"(.*)"$/, '$1');
+    if (requestKey === undefined || /^[\x21-\x7e]{1,255}$/.test(requestKey))
+      return run(deps, { ...input, requestKey });
+    return problem(
+      'invalid-idempotency-key',
+      'The Idempotency-Key must be 1 to 255 visible ASCII characters, such as a UUID.',
+    );
+  };
+}
+
+/** The answer when another request has used the key. */
+export function requestKeyReused(): Response {
+  return problem(
+    'idempotency-key-reused',
+    'This Idempotency-Key was used with another body. Use a new key for a new request.',
+  );
+}
+
+/** Ids have their form, or somebody wrote something else into the path: it is left out. */
+const isId = (text: string) => /^[0-9a-f]{16}([0-9a-f]{8}|[0-9a-f]{48})?$/.test(text);
+
+/** What the path names besides the tenant. */
+function targetOf(event: APIGatewayProxyEventV2): Record<string, string> {
+  const { tenant: _tenant, repo: _repo, ...ids } = event.pathParameters ?? {};
+  const repo = pathRepo(event);
+  const known = Object.entries(ids).flatMap(([name, id]) =>
+    id !== undefined && isId(id) ? [[name, id]] : [],
+  );
+  return { ...(repo !== undefined && { repo }), ...Object.fromEntries(known) };
+}
+
+/** What came of an operation, by its answer. */
+function verdictOf({ statusCode = 200, body = '' }: Response): AuditVerdict {
+  if (statusCode < 400) return { outcome: 'done' };
+  const { code } = parseJson(body) as Partial<Problem>;
+  return { outcome: 'refused', reason: code };
+}
+
+type Decoded<B> =
+  | { readonly ok: true; readonly body: B }
+  | { readonly ok: false; readonly response: Response };
+
+/** Reads a JSON body as its contract says. */
+export function jsonBody<T>(
+  { settings }: Pick<Deps, 'settings'>,
+  event: APIGatewayProxyEventV2,
+  { schema, bytesMax = bodyBytesMaxDefault }: { schema: z.ZodType<T>; bytesMax?: number },
+): Decoded<T> {
+  const largest = Math.min(settings.bodyBytesMax, bytesMax);
+  const refuse = (...why: Parameters<typeof problem>) => ({ ok: false, response: problem(...why) }) as const;
+  if (!hasContentType(event, 'application/json'))
+    return refuse('unsupported-media-type', 'The Content-Type must be application/json.');
+  const text = bodyText(event, largest);
+  if (text === undefined) return refuse('body-too-large', `The body is larger than ${formatBytes(largest)}.`);
+  const value = parseJson(text);
+  if (value === undefined) return refuse('invalid-json', 'The body is not valid JSON.');
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) return refuse('invalid-body', `${firstIssue(parsed.error)}.`);
+  // After the schema, which bounds how much there is to look at.
+  if (hasPrototypeField(value)) return refuse('invalid-body', "A field can't be called __proto__.");
+  return { ok: true, body: parsed.data };
+}

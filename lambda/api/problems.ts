@@ -1,0 +1,47 @@
+import { type Problem, type ProblemCode, problemTypes } from './contract/problems.ts';
+import { answer, type Response } from './http.ts';
+
+/** An error of the management API. */
+export function problem(
+  code: ProblemCode,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const { status, title } = problemTypes[code];
+  const body: Problem = {
+    type: `urn:lfs-quota:problem:${code}`,
+    code,
+    title,
+    status,
+    detail,
+  };
+  return answer(status, 'application/problem+json', body, headers);
+}
+
+/**
+ * The one answer for a tenant that does not exist, and for one that these credentials may not see: nobody can tell
+ * the two apart.
+ */
+export function tenantNotFound(): Response {
+  return problem('tenant-not-found', 'There is no such tenant, or these credentials may not see it.');
+}
+
+export function tenantClosed(tenant: string): Response {
+  return problem('tenant-closed', `The tenant ${tenant} is being deleted.`);
+}
+
+/** The one answer for a repo that is not there, and for one that these credentials may not see. */
+export function repoNotFound(tenant: string): Response {
+  return problem('repo-not-found', `The tenant ${tenant} has no repo of that name with anything in it.`);
+}
+
+/** @param who whose token is needed, with its article. */
+export function unauthorized(who: 'a valid' | 'the admin' = 'a valid'): Response {
+  const how = 'as a Bearer token or as the password of HTTP Basic';
+  return problem('unauthorized', `This needs ${who} token, ${how}.`);
+}
+
+/** An unexpected error, as `guard` has the API word it. */
+export function respondProblem(statusCode: 500 | 503, message: string): Response {
+  return problem(statusCode === 503 ? 'storage-unavailable' : 'internal-error', message);
+}

@@ -7,6 +7,8 @@ import type { ExportMessage } from '../../lambda/ports/export-queue.ts';
 import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { ExportBusyError } from '../../lambda/use-cases/exports/lease.ts';
 import { runExportStep } from '../../lambda/use-cases/exports/run-step.ts';
+import type { Item } from '../../local/table/expression.ts';
+import { keyOf } from '../../local/table/items.ts';
 import { wholeTenant as all } from './export-request.ts';
 import { MemoryArchiveStore } from './memory/archive-store.ts';
 import { ManualClock, memoryDeps } from './memory/deps.ts';
@@ -30,10 +32,11 @@ export interface ExportStackOptions {
   readonly partsMax?: number;
   /** Uploads and parts of a page. */
   readonly pageSize?: number;
+  /** Whose job is looked at. */
+  readonly exportId?: string;
 }
 
 export const exportPath = { tenant: 'acme', exportId: 'first' };
-const keptPrefix = '_exports/acme/crc32/';
 
 /**
  * Exports in memory, with a store whose parts have 200 bytes at least, so that small objects are copied in parts. Steps run
@@ -52,10 +55,11 @@ export class ExportStack {
   readonly #functions = new AsyncLocalStorage<{ callsToLive: number }>();
   calls = 0;
   kills = 0;
-  #exportId = exportPath.exportId;
+  #exportId: string;
 
   constructor(options: ExportStackOptions = {}) {
     const { kind = 's3', seed = 1, tellsCrc32 = true, partsMax = 10_000, pageSize = 7 } = options;
+    this.#exportId = options.exportId ?? exportPath.exportId;
     this.random = new Random(seed);
     const given = exportSettingsFor(kind, { workers: 2 });
     const limits = { ...given.limits, partBytesMin: 200, partBytesMax: 100_000, partsMax };
@@ -168,20 +172,10 @@ export class ExportStack {
     return job;
   }
 
-  /** The keys that lie below the folder of exports, without what is kept for later ones. */
+  /** The keys that lie below the folder of exports. */
   async left(): Promise<string[]> {
-    const keys = await this.#below('_exports/');
-    return keys.filter((key) => !key.startsWith(keptPrefix));
-  }
-
-  /** The keys of what is kept for later exports. */
-  kept(): Promise<string[]> {
-    return this.#below(keptPrefix);
-  }
-
-  async #below(prefix: string): Promise<string[]> {
     const keys: string[] = [];
-    for await (const page of this.archives.list(prefix)) keys.push(...page);
+    for await (const page of this.archives.list('_exports/')) keys.push(...page);
     return keys;
   }
 
@@ -193,6 +187,20 @@ export class ExportStack {
     running.callsToLive -= 1;
     if (running.callsToLive < 0) throw new KilledError('The function died.');
   }
+}
+
+/** A stack with records, messages and files as a fixture has them. @param exportId whose job the stack looks at. */
+export async function loadedStack(
+  fixture: { items: Item[]; messages: ExportMessage[]; files: Readonly<Record<string, string>> },
+  exportId: string,
+): Promise<ExportStack> {
+  const stack = new ExportStack({ exportId });
+  for (const after of fixture.items)
+    stack.jobs.table.store.write({ key: keyOf(after), before: undefined, after });
+  for (const [key, base64] of Object.entries(fixture.files))
+    await stack.archives.put(key, Buffer.from(base64, 'base64'));
+  stack.messages.push(...fixture.messages);
+  return stack;
 }
 
 /** The same records, for a function that may die before and after each call. */

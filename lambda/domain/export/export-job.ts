@@ -195,6 +195,11 @@ export function plannedAnew(job: ExportJob, { nowMs }: { nowMs: number }): Expor
         message: 'Objects were deleted or replaced each time that they were to be copied. Try again later.',
       },
     });
+  return inNextRound(job, { nowMs });
+}
+
+/** A job in a further round, however many there have been. */
+export function inNextRound(job: ExportJob, { nowMs }: { nowMs: number }): ExportJob {
   return {
     ...job,
     state: 'planning',

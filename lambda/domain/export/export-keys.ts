@@ -36,19 +36,9 @@ export function hashesKey(path: ExportPath, { round, unit }: { round: number; un
   return `${workPrefix(path)}${round}/hashes/${unit}`;
 }
 
-/** The CRC-32 that were known of a round's objects before any was hashed: `crc32-file.ts` says how. */
-export function knownHashesKey(path: ExportPath, round: number): string {
-  return `${workPrefix(path)}${round}/hashes/known`;
-}
-
-/** Where a tenant's CRC-32 are kept, beside its exports: as the folder of an export with an id that none has. */
-export function keptCrc32Path({ tenant }: Pick<ExportPath, 'tenant'>): ExportPath {
+/** Where older versions kept the CRC-32 of a tenant's objects: as the folder of an export with an id that none has. */
+export function olderCrc32sPath(tenant: string): ExportPath {
   return { tenant, exportId: 'crc32' };
-}
-
-/** A file of a tenant's CRC-32. */
-export function keptCrc32Key(path: Pick<ExportPath, 'tenant'>, file: number): string {
-  return `${exportPrefix(keptCrc32Path(path))}${file.toString(16)}`;
 }
 
 /** What a worker has to do. */

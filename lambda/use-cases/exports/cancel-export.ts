@@ -1,5 +1,5 @@
 import { type ExportJob, type ExportPath, endedJob, isOpen } from '../../domain/export/export-job.ts';
-import { keptCrc32Path } from '../../domain/export/export-keys.ts';
+import { olderCrc32sPath } from '../../domain/export/export-keys.ts';
 import type { Deps } from '../deps.ts';
 import { advanceOrLog } from './advance-or-log.ts';
 import { allExports } from './list-exports.ts';
@@ -30,7 +30,7 @@ function ended(job: ExportJob, nowMs: number): ExportJob | undefined {
 
 /**
  * Cancels what contains a repo, or anything of a tenant, that was deleted. Of a tenant also the archives that are done
- * go, and what is kept for its next zip.
+ * go, and what older versions kept of it.
  *
  * @throws {LedgerUnavailableError} @throws when the queue did not accept a step.
  */
@@ -44,5 +44,5 @@ export async function cancelExportsOf(
     if (isOfRepo && isToGo) await cancelExport(deps, { tenant, exportId });
   }
   if (repo === undefined)
-    await deps.exportQueue.send([{ ...keptCrc32Path({ tenant }), step: { kind: 'forget' } }]);
+    await deps.exportQueue.send([{ ...olderCrc32sPath(tenant), step: { kind: 'forget' } }]);
 }

@@ -2,7 +2,6 @@ import type { ExportJob } from '../../domain/export/export-job.ts';
 import { exportPrefix } from '../../domain/export/export-keys.ts';
 import { abortUploads } from './below.ts';
 import { gatherObjects, putGathered } from './gather-objects.ts';
-import { readKeptCrc32s } from './kept-crc32s.ts';
 import type { ExportLease } from './lease.ts';
 import { explainPlan, failAs, type PlanDeps, planCopies } from './plan-copies.ts';
 import { planHashing } from './plan-hashing.ts';
@@ -11,8 +10,7 @@ import { planHashing } from './plan-hashing.ts';
 const objectsAtOnce = 100_000;
 
 /**
- * Lists the objects of an export, puts their list down, plans, and writes down what workers have to do. A zip of which
- * every CRC-32 is known from an earlier one needs no hashing.
+ * Lists the objects of an export, puts their list down, plans, and writes down what workers have to do.
  *
  * @returns the job as it is then: `hashing`, `copying`, `explained` or `failed`.
  * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
@@ -31,11 +29,10 @@ export async function planArchives(
   if (isDryRun) return explainPlan(deps, { job, lease, gathered });
   const { objects } = gathered;
   const meanwhile = putGathered(deps, job, gathered);
-  if (format !== 'zip') {
-    if (objects.length > objectsAtOnce) await meanwhile;
-    return planCopies(deps, { job, lease, gathered, meanwhile });
+  if (format === 'zip' && objects.length > 0) {
+    await meanwhile;
+    return planHashing(deps, { job, lease, gathered });
   }
-  const [known] = await Promise.all([readKeptCrc32s(deps, { tenant: job.tenant, objects }), meanwhile]);
-  if (known.size === objects.length) return planCopies(deps, { job, lease, gathered, crc32s: known });
-  return planHashing(deps, { job, lease, gathered, known });
+  if (objects.length > objectsAtOnce) await meanwhile;
+  return planCopies(deps, { job, lease, gathered, meanwhile });
 }

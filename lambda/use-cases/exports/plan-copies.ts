@@ -16,7 +16,6 @@ import type { StoredObject } from '../../domain/export/stored-object.ts';
 import { secondsOf } from '../../domain/export/units.ts';
 import type { Deps } from '../deps.ts';
 import type { Gathered } from './gather-objects.ts';
-import { keepCrc32s } from './kept-crc32s.ts';
 import type { ExportLease } from './lease.ts';
 import { writeCopyOrders } from './write-orders.ts';
 
@@ -42,7 +41,7 @@ export async function planCopies(
   deps: PlanDeps,
   input: PlanInput & { crc32s?: ReadonlyMap<string, number>; meanwhile?: Promise<unknown> },
 ): Promise<ExportJob> {
-  const { job, lease, gathered, crc32s, meanwhile } = input;
+  const { job, lease, crc32s, meanwhile } = input;
   const planned = planVolumes(deps, input);
   if ('failure' in planned) {
     await meanwhile;
@@ -50,14 +49,13 @@ export async function planCopies(
   }
   const { volumes, summary, seconds, partCounts } = planned;
   const crc32Of = crc32s ? crc32From(crc32s) : () => 0;
-  const { objects } = gathered;
   const { units, uploads } = await writeCopyOrders(deps, {
     job,
     lease,
     volumes,
     seconds,
     crc32Of,
-    meanwhile: [meanwhile, crc32s && keepCrc32s(deps, { job, objects, crc32Of })],
+    meanwhile,
   });
   return lease.end((now) => ({
     ...now,
@@ -73,7 +71,7 @@ export async function planCopies(
       })),
     },
     doneUnits: '',
-    // What was known, or found before, is done.
+    // What was hashed for it is done.
     progress: { ...noProgress, hashedBytes: crc32s ? summary.objectBytes : 0 },
     movedAtMs: deps.clock.nowMs(),
   }));
@@ -130,7 +128,7 @@ export function planVolumes(
 }
 
 /** By oid. Every object that is asked for must be in it. */
-export function crc32From(crc32s: ReadonlyMap<string, number>): (object: StoredObject) => number {
+function crc32From(crc32s: ReadonlyMap<string, number>): (object: StoredObject) => number {
   return ({ oid }) => {
     const crc32 = crc32s.get(oid);
     if (crc32 === undefined) throw new Error(`The CRC-32 of ${oid} is missing.`);
@@ -151,10 +149,6 @@ function inputOf(job: ExportJob, { objects, missing }: Gathered): ExportInput {
   };
 }
 
-/** What objects have together. */
-export const bytesOf = (objects: readonly StoredObject[]) =>
-  objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-
 function summaryOf(
   { exportSettings }: PlanDeps,
   input: { job: ExportJob; gathered: Gathered; figures: PlanFigures },
@@ -164,7 +158,7 @@ function summaryOf(
   return {
     way: planSettingsFor(exportSettings, job.request).way,
     objectCount: gathered.objects.length,
-    objectBytes: bytesOf(gathered.objects),
+    objectBytes: gathered.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     missing: gathered.missing.length,
     conflicts: gathered.conflicts,
     figures,

@@ -1,7 +1,5 @@
-import { encodeCrc32s, findCrc32s } from '../../domain/export/crc32-file.ts';
-import { type ExportJob, noProgress } from '../../domain/export/export-job.ts';
-import { exportPrefix, hashesKey, knownHashesKey, listKey } from '../../domain/export/export-keys.ts';
-import type { StoredObject } from '../../domain/export/stored-object.ts';
+import { type ExportJob, inNextRound, noProgress } from '../../domain/export/export-job.ts';
+import { exportPrefix, hashesKey, listKey } from '../../domain/export/export-keys.ts';
 import { SourceGoneError } from '../../ports/archive-store.ts';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../map-limited.ts';
@@ -9,49 +7,28 @@ import { abortUploads } from './below.ts';
 import { readGathered } from './gather-objects.ts';
 import { decodeJson } from './json-file.ts';
 import type { ExportLease } from './lease.ts';
-import {
-  bytesOf,
-  crc32From,
-  failAs,
-  type PlanDeps,
-  type PlanInput,
-  planCopies,
-  planVolumes,
-} from './plan-copies.ts';
+import { failAs, type PlanDeps, type PlanInput, planCopies, planVolumes } from './plan-copies.ts';
 import { writeHashOrders } from './write-orders.ts';
 
 /** Results of workers that are read at a time. */
 const resultsAtOnce = 32;
 
 /**
- * Writes down whose CRC-32 are to be found, for a zip.
+ * Writes down that the CRC-32 of each object is to be found, for a zip.
  *
- * @param input.known by oid: they are not hashed again.
  * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
  */
-export async function planHashing(
-  deps: PlanDeps,
-  input: PlanInput & { known: ReadonlyMap<string, number> },
-): Promise<ExportJob> {
-  const { job, lease, gathered, known } = input;
+export async function planHashing(deps: PlanDeps, input: PlanInput): Promise<ExportJob> {
+  const { job, lease, gathered } = input;
   const planned = planVolumes(deps, input);
   if ('failure' in planned) return failAs(deps, lease, planned.failure);
-  // Not what is kept for the tenant: another export may change that meanwhile.
-  const isKnown = ({ oid }: StoredObject) => known.has(oid);
-  const crc32Of = crc32From(known);
-  const file = encodeCrc32s(gathered.objects.filter(isKnown), { crc32Of, others: undefined });
-  const objects = gathered.objects.filter((object) => !isKnown(object));
-  const [units] = await Promise.all([
-    writeHashOrders(deps, { job, lease, objects }),
-    deps.archives.put(knownHashesKey(job, job.round), file),
-  ]);
-  const { summary } = planned;
+  const units = await writeHashOrders(deps, { job, lease, objects: gathered.objects });
   return lease.end((now) => ({
     ...now,
     state: 'hashing',
-    planned: { ...summary, units, volumes: [] },
+    planned: { ...planned.summary, units, volumes: [] },
     doneUnits: '',
-    progress: { ...noProgress, hashedBytes: summary.objectBytes - bytesOf(objects) },
+    progress: noProgress,
     movedAtMs: deps.clock.nowMs(),
   }));
 }
@@ -67,20 +44,17 @@ export async function planHashedArchives(
   deps: PlanDeps,
   { job, lease }: { job: ExportJob; lease: ExportLease },
 ): Promise<ExportJob | undefined> {
-  const { archives } = deps;
-  const [hashes, gathered, known] = await Promise.all([
+  const [hashes, gathered] = await Promise.all([
     readHashes(deps, job),
     readGathered(deps, job, job.round),
-    archives.get(knownHashesKey(job, job.round)),
     // What workers still have.
     abortUploads(deps, exportPrefix(job)),
   ]);
   if (!hashes) return undefined;
   if (!gathered) throw new SourceGoneError(listKey(job, job.round));
-  const { objects } = gathered;
-  if (known) findCrc32s(known, objects, hashes);
-  // Some are in neither: what was known is gone.
-  if (hashes.size !== objects.length) throw new SourceGoneError(knownHashesKey(job, job.round));
+  // An older version did not hash what it knew from an earlier zip.
+  if (hashes.size !== gathered.objects.length)
+    return lease.end((now) => inNextRound(now, { nowMs: deps.clock.nowMs() }));
   return planCopies(deps, { job, lease, gathered, crc32s: hashes });
 }
 

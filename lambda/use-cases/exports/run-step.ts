@@ -58,7 +58,7 @@ function doStep(
   }
 }
 
-/** That of an export that was not begun, or of what is kept for a tenant beside its exports. */
+/** That of an export that was not begun, or what older versions kept of a tenant beside its exports. */
 async function forgetFolder(deps: StepDeps, path: ExportPath): Promise<void> {
   if ((await deps.exportJobs.read(path)) === undefined) await deleteBelow(deps, exportPrefix(path));
 }

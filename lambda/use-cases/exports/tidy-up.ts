@@ -1,8 +1,7 @@
 import { type ExportJob, type ExportPath, isOpen } from '../../domain/export/export-job.ts';
-import { exportPrefix, workPrefix } from '../../domain/export/export-keys.ts';
+import { exportPrefix, olderCrc32sPath, workPrefix } from '../../domain/export/export-keys.ts';
 import type { Deps } from '../deps.ts';
 import { abortUploads, deleteBelow } from './below.ts';
-import { forgetCrc32s } from './kept-crc32s.ts';
 
 export type TidyDeps = Pick<Deps, 'archives' | 'exportJobs' | 'clock'>;
 
@@ -22,8 +21,7 @@ export async function tidyUp(
   // First: a part that comes afterwards has no upload to go to.
   await abortUploads(deps, exportPrefix(path));
   await deleteBelow(deps, job.state === 'done' ? workPrefix(path) : exportPrefix(path));
-  // Its tenant may have been deleted, and it may have kept something since.
-  if (job.state === 'cancelled' && job.request.format === 'zip') await forgetCrc32s(deps, path.tenant);
+  if (job.request.format === 'zip') await deleteBelow(deps, exportPrefix(olderCrc32sPath(tenant)));
   if (job.state !== 'done') await deps.exportJobs.leavePlace(path);
   const tidy = await deps.exportJobs.change(path, (now) =>
     now.state === job.state && !now.isTidy

@@ -57,10 +57,10 @@ interface PlannedVolumes {
  */
 export async function writeCopyOrders(
   deps: OrderDeps,
-  input: PlannedVolumes & { lease: ExportLease; meanwhile: readonly unknown[] },
+  input: PlannedVolumes & { lease: ExportLease; meanwhile: Promise<unknown> | undefined },
 ): Promise<{ units: number; uploads: readonly OrderedVolume[] }> {
   const { job, lease, volumes, seconds, crc32Of, meanwhile } = input;
-  const [uploads] = await Promise.all([beginUploads(deps, input), ...meanwhile]);
+  const [uploads] = await Promise.all([beginUploads(deps, input), meanwhile]);
   const contexts = volumes.map(({ layout }): OrderContext => ({ layout, crc32Of }));
   const { pace } = deps.exportSettings;
   let units = 0;

@@ -78,7 +78,7 @@ describe('a delete', () => {
   it('of a tenant cancels all of them, and removes its archives', async () => {
     const { states, asked } = await statesAfter({ tenant: 'acme' });
     expect(states).toEqual(['cancelled', 'cancelled', 'cancelled', 'expired', 'failed', 'planning']);
-    // And what is kept for its next zip.
+    // And what older versions kept of it.
     const steps = [1, 2, 3, 4].map((index) => [exportIdOf(index), 'advance']);
     expect(asked.sort()).toEqual([...steps, ['crc32', 'forget']]);
   });

@@ -7,6 +7,7 @@ import { tenantKey } from '../../../../../lambda/adapters/dynamodb/items.ts';
 import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { NewerFormatError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { type Database, openDatabase } from '../../../../../local/data/database.ts';
+import { newTenant } from '../../../../support/ledger-records.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 
@@ -28,7 +29,7 @@ beforeEach(async () => {
   serial += 1;
   tenant = `acme${serial}`;
   const counted = { storedBytes: 5, objectCount: 1, countedAtMs: 1 };
-  await ledger.createTenant({ tenant, plan: null, limitBytes: 100, createdAtMs: 1, counted, dueAtMs: 9 });
+  await ledger.createTenant(newTenant(tenant, { limitBytes: 100, counted }));
 });
 
 async function item(): Promise<unknown> {

@@ -4,20 +4,12 @@ import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/adapter
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { type Database, openDatabase } from '../../../../../local/data/database.ts';
+import { newTenant, reservation } from '../../../../support/ledger-records.ts';
 import { useTempFolders } from '../../../../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
 const path = { tenant: 'acme', repo: 'app' };
-const reservation = {
-  id: 'r'.repeat(32),
-  repo: 'app',
-  state: 'issued',
-  claims: new Map([['a'.repeat(64), 7]]),
-  createdAtMs: 1,
-  expiresAtMs: 2,
-  deadAtMs: 3,
-  lookAtMs: null,
-} as const;
+const issued = reservation('r'.repeat(32), { state: 'issued', deadAtMs: 3 });
 const deletion = newDeletion({
   id: 'd'.repeat(32),
   repo: 'app',
@@ -42,20 +34,13 @@ async function age(
 async function writeOlder({ client, tableName: TableName }: Database): Promise<Ledger> {
   const database = { client, tableName: TableName };
   const ledger = createDynamoDbLedger(database);
-  await ledger.createTenant({
-    tenant: 'acme',
-    plan: null,
-    limitBytes: null,
-    createdAtMs: 1,
-    counted: null,
-    dueAtMs: 9e15,
-  });
+  await ledger.createTenant(newTenant('acme'));
   const { Item = {} } = await client.send('GetItem', { TableName, Key: { pk: 'TENANT#acme', sk: 'TENANT' } });
   const { fullDueAtMs: _, ...older } = Item;
   await client.send('PutItem', { TableName, Item: older });
-  await ledger.putReservation({ tenant: 'acme', reservation });
+  await ledger.putReservation({ tenant: 'acme', reservation: issued });
   await ledger.putDeletion({ tenant: 'acme', deletion });
-  await age(database, `RESERVATION#app#${reservation.id}`, `RESERVATION#${reservation.id}`);
+  await age(database, `RESERVATION#app#${issued.id}`, `RESERVATION#${issued.id}`);
   await age(database, `DELETION#app#${deletion.id}`, `DELETION#${deletion.id}`);
   return ledger;
 }
@@ -69,9 +54,9 @@ describe('items whose keys have no repo', () => {
 
   it('are found by repo, changed and deleted after the tenant was read, and leave nothing due', async () => {
     const ledger = await writeOlder(database);
-    expect(await allPages(ledger.reservations('acme'))).toEqual([reservation]);
-    expect(await allPages(ledger.reservationsOf(path))).toEqual([reservation]);
-    const late = { ...path, reservationId: reservation.id, claims: reservation.claims, lookAtMs: 5 };
+    expect(await allPages(ledger.reservations('acme'))).toEqual([issued]);
+    expect(await allPages(ledger.reservationsOf(path))).toEqual([issued]);
+    const late = { ...path, reservationId: issued.id, claims: issued.claims, lookAtMs: 5 };
     expect(await ledger.keepLate(late)).toBe('kept');
     expect(await ledger.deleteReservation(late)).toBe('deleted');
     expect(await allPages(ledger.reservations('acme'))).toEqual([]);
@@ -92,9 +77,9 @@ describe('items whose keys have no repo', () => {
 
   it('are there once, if a read died after it had written them with the newer key', async () => {
     const ledger = await writeOlder(database);
-    await ledger.putReservation({ tenant: 'acme', reservation: { ...reservation, lookAtMs: 6 } });
+    await ledger.putReservation({ tenant: 'acme', reservation: { ...issued, lookAtMs: 6 } });
     await allPages(ledger.reservations('acme'));
-    expect(await allPages(ledger.reservations('acme'))).toEqual([{ ...reservation, lookAtMs: 6 }]);
+    expect(await allPages(ledger.reservations('acme'))).toEqual([{ ...issued, lookAtMs: 6 }]);
   });
 
   it('are dropped if they are deletions that batches could not find since the tenant was counted', async () => {
@@ -106,7 +91,7 @@ describe('items whose keys have no repo', () => {
     expect(await allPages(ledger.deletions('acme'))).toEqual([]);
     expect(await allPages(ledger.deletions('acme'))).toEqual([]);
     await allPages(ledger.reservations('acme'));
-    await ledger.deleteReservation({ ...path, reservationId: reservation.id });
+    await ledger.deleteReservation({ ...path, reservationId: issued.id });
     expect((await ledger.dueTenants({ untilMs: 8e15, tenantsMax: 9 })).due).toEqual([]);
   });
 });

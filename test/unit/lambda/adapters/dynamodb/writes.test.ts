@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { unscannedShard } from '../../../../../lambda/domain/giant/shard.ts';
+import { tenantCommit } from '../../../../support/ledger-records.ts';
 import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 import { FakeTable } from './fake-table.ts';
 
@@ -62,26 +63,7 @@ describe('a write that the table accepts', () => {
     ],
     [
       'commitTenant',
-      (to) =>
-        to.commitTenant({
-          tenant,
-          epoch: 3,
-          correctionBytes: 0,
-          floorBaseBytes: 0,
-          deletedBytesRead: 0,
-          floorUntilMs: 0,
-          counted,
-          listedUntilMs: 0,
-          claimCorrection: 0,
-          overtakenEpoch: 0,
-          repoCount: 0,
-          fullCountedAtMs: null,
-          reservedUntilMs: null,
-          repoLimits: new Map(),
-          expiredNotes: [],
-          dueAtMs: 0,
-          lookAtMs: null,
-        }),
+      (to) => to.commitTenant(tenantCommit(tenant, 3)),
       { kind: 'committed', tenant: { committedBytes: 2 } },
     ],
   ];

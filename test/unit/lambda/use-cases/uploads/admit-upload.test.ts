@@ -1,7 +1,5 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
-import type { UrlSigner } from '../../../../../lambda/ports/object-store.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -20,6 +18,8 @@ describe('a batch of uploads', () => {
     world = new MemoryStack();
     await world.create(100);
   });
+
+  afterEach(() => void vi.restoreAllMocks());
 
   it('gets no URL if a recount voided its reservation before it was issued', async () => {
     const { issueReservation } = world.ledger;
@@ -44,31 +44,18 @@ describe('a batch of uploads', () => {
   });
 
   it('gets URLs that end before its reservation, however late they are signed', async () => {
-    const signed: Parameters<UrlSigner['signUpload']>[0][] = [];
-    const { signer } = world.deps;
-    const deps = {
-      ...world.deps,
-      signer: {
-        ...signer,
-        signUpload: (input: Parameters<UrlSigner['signUpload']>[0]) => {
-          signed.push(input);
-          return signer.signUpload(input);
-        },
-      },
-    };
+    const sign = vi.spyOn(world.deps.signer, 'signUpload');
     const { issueReservation } = world.ledger;
     vi.spyOn(world.ledger, 'issueReservation').mockImplementationOnce(async (input) => {
       world.nowMs += 20_000;
       return issueReservation.call(world.ledger, input);
     });
     const beganMs = world.nowMs;
-    const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };
-    expect(await admitUpload(deps, input)).toMatchObject({
-      verdicts: new Map([[oid, { kind: 'upload', expiresInMs: lifetimeMs - 20_000 }]]),
-    });
-    expect(signed).toEqual([
-      { key: `${tenant}/app/${oid}`, oid, sizeBytes: 10, signedAtMs: beganMs, lifetimeMs },
-    ]);
+    expect(await push(10)).toMatchObject(
+      new Map([[oid, { kind: 'upload', expiresInMs: lifetimeMs - 20_000 }]]),
+    );
+    const key = `${tenant}/app/${oid}`;
+    expect(sign.mock.calls).toEqual([[{ key, oid, sizeBytes: 10, signedAtMs: beganMs, lifetimeMs }]]);
     const [reservation] = world.reservations;
     expect(reservation?.expiresAtMs).toBe(beganMs + lifetimeMs + minute);
   });
@@ -98,9 +85,7 @@ describe('a batch of uploads', () => {
   });
 
   it('that must wait has its recount requested, and its reservation taken back', async () => {
-    const deletion = newDeletion({ id: 'd', repo: 'app', objects: new Map([[oid, 10]]), dueAtMs: 0 });
-    await world.ledger.putDeletion({ tenant, deletion });
-    await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs: world.nowMs + minute });
+    await world.claim(await world.mark({ [oid]: 10 }));
     expect(await push(10)).toBe('retry');
     expect(world.requests).toEqual([
       { tenant, reason: 'upload', full: false },
@@ -167,12 +152,8 @@ describe('a batch of uploads', () => {
   it('is told to come again after minutes if others have claimed a million meanwhile', async () => {
     const { addCommitted } = world.ledger;
     vi.spyOn(world.ledger, 'addCommitted').mockImplementationOnce(async (input) => {
-      await addCommitted.call(world.ledger, {
-        ...input,
-        sumBytes: 0,
-        claimCount: 999_999,
-        claimsMax: 1_000_000,
-      });
+      const theirs = { sumBytes: 0, claimCount: 999_999, claimsMax: 1_000_000 };
+      await addCommitted.call(world.ledger, { ...input, ...theirs });
       return addCommitted.call(world.ledger, input);
     });
     const input = { tenant: await world.record(), repo: 'app', objects: new Map([[oid, 10]]) };

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { reservation, tenantCommit } from '../../../../support/ledger-records.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 
@@ -18,19 +19,11 @@ describe(`a batch near the limit, beside ${others} reservations of ${claimsOfEac
       const claims = new Map(
         Array.from({ length: claimsOfEach }, (_, claim) => [oidOf(index * claimsOfEach + claim), 1000]),
       );
-      await world.ledger.putReservation({
-        tenant,
-        reservation: {
-          id: index.toString(16).padStart(32, '0'),
-          repo: `other${index % 20}`,
-          state: 'issued',
-          claims,
-          createdAtMs: world.nowMs,
-          expiresAtMs: world.nowMs + 30 * minute,
-          deadAtMs: world.nowMs + 36 * minute,
-          lookAtMs: null,
-        },
-      });
+      const id = index.toString(16).padStart(32, '0');
+      const endsMs = world.nowMs + 30 * minute;
+      const times = { createdAtMs: world.nowMs, expiresAtMs: endsMs, deadAtMs: endsMs + 6 * minute };
+      const held = reservation(id, { repo: `other${index % 20}`, state: 'issued', claims, ...times });
+      await world.ledger.putReservation({ tenant, reservation: held });
     }
     await world.consume();
     expect(await world.record()).toMatchObject({
@@ -74,10 +67,7 @@ it('a push that is repeated near the limit is admitted again by its own repo alo
   for (let index = 0; index < 60; index += 1) await world.push('app', batch(index));
   await world.consume();
   expect(await world.record()).toMatchObject({ committedBytes: 60_000, claimCount: 60_060 });
-  const verdicts = await world.push('app', batch(3));
-  expect([...(verdicts as ReadonlyMap<string, { kind: string }>).values()].map(({ kind }) => kind)).toEqual(
-    Array.from({ length: 1000 }, () => 'upload'),
-  );
+  expect(new Set((await world.kinds('app', batch(3))).split(' '))).toEqual(new Set(['upload']));
   expect((await world.record()).committedBytes).toBe(60_000);
 });
 
@@ -85,35 +75,12 @@ it('a tenant with a million claims takes no more until some of them have ended',
   const world = new MemoryStack();
   await world.create(1e9);
   const { epoch } = await world.record();
-  const begun = await world.ledger.beginReconcile({
-    tenant,
-    holder: 'h',
-    nowMs: world.nowMs,
-    leaseUntilMs: world.nowMs + 1,
-  });
-  expect(begun.kind).toBe('begun');
+  const times = { nowMs: world.nowMs, leaseUntilMs: world.nowMs + 1 };
+  await world.ledger.beginReconcile({ tenant, holder: 'h', ...times });
   const counted = { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs };
-  const commit = {
-    tenant,
-    epoch: epoch + 1,
-    correctionBytes: 0,
-    floorBaseBytes: 0,
-    deletedBytesRead: 0,
-    floorUntilMs: 0,
-    counted,
-  };
-  await world.ledger.commitTenant({
-    ...commit,
-    listedUntilMs: 0,
-    claimCorrection: 1_000_000,
-    overtakenEpoch: 0,
-    repoCount: 0,
-    fullCountedAtMs: null,
-    reservedUntilMs: null,
-    repoLimits: new Map(),
-    expiredNotes: [],
-    dueAtMs: 9e15,
-    lookAtMs: null,
+  const found = { counted, claimCorrection: 1_000_000 };
+  expect(await world.ledger.commitTenant(tenantCommit(tenant, epoch + 1, found))).toMatchObject({
+    kind: 'committed',
   });
   expect(await world.push('app', { [oidOf(1)]: 1 })).toBe('retry');
   expect(world.reservations).toEqual([]);

@@ -1,6 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import type { Reservation } from '../../../../../lambda/domain/reservation.ts';
 import { cancelReservations } from '../../../../../lambda/use-cases/uploads/cancel-reservations.ts';
+import { reservation } from '../../../../support/ledger-records.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const deathMs = 37 * minute;
@@ -8,20 +9,13 @@ const deathMs = 37 * minute;
 let world: MemoryStack;
 const put = (id: string, more: Partial<Reservation> = {}) => {
   const dead = world.nowMs - minute;
-  return world.ledger.putReservation({
-    tenant,
-    reservation: {
-      id,
-      repo: 'app',
-      state: 'issued',
-      claims: new Map([[oidOf(1), 10]]),
-      createdAtMs: 0,
-      expiresAtMs: dead,
-      deadAtMs: dead,
-      lookAtMs: world.nowMs + minute,
-      ...more,
-    },
-  });
+  const late = {
+    state: 'issued',
+    expiresAtMs: dead,
+    deadAtMs: dead,
+    lookAtMs: world.nowMs + minute,
+  } as const;
+  return world.ledger.putReservation({ tenant, reservation: reservation(id, { ...late, ...more }) });
 };
 const left = () => world.reservations.map(({ id }) => id);
 const cancelLate = (filter: { repo?: string; id?: string; madeBy?: string } = {}) =>

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { addWithinLimit } from '../../../../../lambda/use-cases/uploads/decide-at-limit.ts';
+import { newTenant, tenantCommit } from '../../../../support/ledger-records.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 
@@ -11,63 +12,32 @@ describe('a batch at the limit', () => {
   let world: MemoryStack;
   const commit = (sumBytes: number) => world.ledger.addUnconditionally(tenant, sumBytes);
   /** Commits the recount of an empty tenant. */
-  const commitEmpty = (epoch: number, correctionBytes: number) =>
-    world.ledger.commitTenant({
-      tenant,
-      epoch,
-      correctionBytes,
-      floorBaseBytes: 0,
-      deletedBytesRead: 0,
-      floorUntilMs: 9e15,
-      counted: { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs },
-      listedUntilMs: 0,
-      claimCorrection: 0,
-      overtakenEpoch: 0,
-      repoCount: 0,
-      fullCountedAtMs: null,
-      reservedUntilMs: null,
-      repoLimits: new Map(),
-      expiredNotes: [],
-      dueAtMs: 9e15,
-      lookAtMs: null,
-    });
+  const commitEmpty = (epoch: number, correctionBytes: number) => {
+    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs };
+    const found = { correctionBytes, counted, floorUntilMs: 9e15 };
+    return world.ledger.commitTenant(tenantCommit(tenant, epoch, found));
+  };
 
   beforeEach(async () => {
     world = new MemoryStack();
     await world.create(100);
   });
 
-  it('whose bytes the counter holds already is still refused if the counter is above the limit', async () => {
-    const chosen = new Map([[oid, 10]]);
-    const add = async () =>
-      (
-        await addWithinLimit(world.deps, {
-          tenant: await world.record(),
-          repo: 'app',
-          chosen,
-          notYetAdded: none,
-        })
-      ).kind;
-    commit(100);
-    expect(await add()).toBe('added');
-    commit(1);
-    expect(await add()).toBe('refused');
-  });
+  const add = async (chosen: ReadonlyMap<string, number>) => {
+    const input = { tenant: await world.record(), repo: 'app', chosen, notYetAdded: none };
+    return (await addWithinLimit(world.deps, input)).kind;
+  };
 
-  it('is admitted above the limit if it brings no bytes at all', async () => {
-    commit(101);
-    const input = {
-      tenant: await world.record(),
-      repo: 'app',
-      chosen: new Map([[oid, 0]]),
-      notYetAdded: none,
-    };
-    expect(await addWithinLimit(world.deps, input)).toEqual({ kind: 'added' });
+  it('whose bytes the counter holds already is refused above the limit, unless it brings no bytes at all', async () => {
+    commit(100);
+    expect(await add(new Map([[oid, 10]]))).toBe('added');
+    commit(1);
+    expect(await add(new Map([[oid, 10]]))).toBe('refused');
+    expect(await add(new Map([[oid, 0]]))).toBe('added');
   });
 
   it('that asks for nothing adds nothing', async () => {
-    const input = { tenant: await world.record(), repo: 'app', chosen: none, notYetAdded: none };
-    expect(await addWithinLimit(world.deps, input)).toEqual({ kind: 'added' });
+    expect(await add(none)).toBe('added');
     expect(await world.record()).toMatchObject({ claimCount: 0, committedBytes: 0 });
   });
 
@@ -207,14 +177,7 @@ describe('a batch at the limit', () => {
 
   it('of a tenant that was never counted has it counted, and only then adds', async () => {
     world = new MemoryStack();
-    await world.ledger.createTenant({
-      tenant,
-      plan: null,
-      limitBytes: 100,
-      createdAtMs: 0,
-      counted: null,
-      dueAtMs: 9e15,
-    });
+    await world.ledger.createTenant(newTenant(tenant, { limitBytes: 100 }));
     const added = vi.spyOn(world.ledger, 'addCommitted');
     expect(await world.kinds('app', { [oid]: 60 })).toBe('upload');
     expect(added).toHaveBeenCalledTimes(2);

@@ -4,6 +4,7 @@ import { KnownObjects } from '../../../../../lambda/domain/known-objects.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { findStoredForUpload } from '../../../../../lambda/use-cases/uploads/find-stored-for-upload.ts';
+import { newTenant } from '../../../../support/ledger-records.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 
@@ -13,23 +14,18 @@ const range = (from: number, count: number) => Array.from({ length: count }, (_,
 
 describe('a push of many objects', () => {
   let made: CountingDeps;
-  const create = (limitBytes: number | null) =>
-    made.ledger.createTenant({
-      tenant,
-      plan: null,
-      limitBytes,
-      createdAtMs: 0,
-      counted: { storedBytes: 0, objectCount: 0, countedAtMs: 0 },
-      dueAtMs: 9e15,
-    });
+  const read = async () => {
+    const record = await made.ledger.readTenant(tenant);
+    if (!record) throw new Error('There is no tenant.');
+    return record;
+  };
   /** Asks for objects of a few bytes. */
   const ask = async (
     indexes: readonly number[],
     more: { sizeBytes?: number; repoObjects?: number; knownObjects?: KnownObjects } = {},
   ) => {
     const { sizeBytes = 10, repoObjects = 0, knownObjects = made.deps.knownObjects } = more;
-    const record = await made.ledger.readTenant(tenant);
-    if (!record) throw new Error('There is no tenant.');
+    const record = await read();
     made.calls.length = 0;
     const objects = new Map(indexes.map((index) => [oidOf(index), sizeBytes]));
     const deps = { ...made.deps, knownObjects };
@@ -47,7 +43,8 @@ describe('a push of many objects', () => {
 
   beforeEach(async () => {
     made = new CountingDeps({ tableMs: 10, headMs: 10, listMs: 10 });
-    await create(null);
+    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 0 };
+    await made.ledger.createTenant(newTenant(tenant, { counted }));
   });
 
   it('lists the repo once, and takes what that listing had not for new', async () => {
@@ -118,11 +115,6 @@ describe('a push of many objects', () => {
 
   it('asks for everything if it might not fit within a limit of the repo', async () => {
     await ask(range(0, 100));
-    const read = async () => {
-      const record = await made.ledger.readTenant(tenant);
-      if (!record) throw new Error('There is no tenant.');
-      return record;
-    };
     const headsWith = async (limited: string) => {
       const { settingsVersion } = await read();
       await made.ledger.setRepoLimit({ tenant, repo: limited, limitBytes: 1, settingsVersion });

@@ -2,8 +2,10 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Input } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { changeNote } from '../../../../../lambda/domain/store-change.ts';
 import { listReservations } from '../../../../../lambda/use-cases/uploads/list-reservations.ts';
+import { newTenant, reservation } from '../../../../support/ledger-records.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
+import { walk } from '../../../../support/walk.ts';
 
 /** From a reservation of small objects to its death: 30 min of URL, 1 of slack, 5 of grace, 1 ms to send it, 10 s of clocks. */
 const lifeMs = 36 * minute + 10_001;
@@ -70,18 +72,10 @@ describe('a reservation in the list', () => {
   });
 
   it('is pending until its batch has issued it, and never late if that died', async () => {
-    const reservation = {
-      id: 'r',
-      repo: 'app',
-      state: 'pending',
-      claims: new Map([[oidOf(1), 10]]),
-      createdAtMs: world.nowMs,
-      expiresAtMs: world.nowMs + 31 * minute,
-      deadAtMs: world.nowMs + lifeMs,
-      lookAtMs: null,
-    } as const;
-    await world.ledger.putReservation({ tenant, reservation });
-    const pending = { id: 'r', state: 'pending', heldUntilMs: reservation.deadAtMs };
+    const deadAtMs = world.nowMs + lifeMs;
+    const times = { createdAtMs: world.nowMs, expiresAtMs: world.nowMs + 31 * minute, deadAtMs };
+    await world.ledger.putReservation({ tenant, reservation: reservation('r', times) });
+    const pending = { id: 'r', state: 'pending', heldUntilMs: deadAtMs };
     expect(await list()).toMatchObject([pending]);
     world.nowMs += lifeMs + 1;
     expect(await list()).toMatchObject([pending]);
@@ -89,8 +83,8 @@ describe('a reservation in the list', () => {
 
   it('is not a note that the store reported a change', async () => {
     const { settings } = world.deps;
-    const reservation = changeNote(settings, { id: 'note', repo: 'app', nowMs: world.nowMs });
-    await world.ledger.putReservation({ tenant, reservation });
+    const note = changeNote(settings, { id: 'note', repo: 'app', nowMs: world.nowMs });
+    await world.ledger.putReservation({ tenant, reservation: note });
     expect(await list()).toEqual([]);
   });
 
@@ -112,21 +106,13 @@ describe('a reservation in the list', () => {
   it('stands on the pages of some repos, whose cursors name none but them', async () => {
     for (const repo of ['a', 'b', 'c', 'd', 'e'])
       for (const index of [1, 2]) await world.push(repo, { [oidOf(index)]: 1 });
-    const found: string[] = [];
-    let after: Input<'listReservations'>['after'];
-    for (let pages = 0; pages < 9; pages += 1) {
-      const page = await listReservations(world.deps, {
-        tenant,
-        repos: ['d', 'none', 'b'],
-        pageSize: 1,
-        ...(after && { after }),
-      });
-      found.push(...page.reservations.map(({ repo }) => repo));
-      if (page.next === null) break;
-      expect(['b', 'd']).toContain(page.next.repo);
-      after = page.next;
-    }
-    expect(found).toEqual(['b', 'b', 'd', 'd']);
+    const pages = await walk(async (after: Input<'listReservations'>['after']) => {
+      const from = { tenant, repos: ['d', 'none', 'b'], pageSize: 1, ...(after && { after }) };
+      const { reservations, next } = await listReservations(world.deps, from);
+      if (next) expect(['b', 'd']).toContain(next.repo);
+      return [reservations.map(({ repo }) => repo), next];
+    });
+    expect(pages.flat()).toEqual(['b', 'b', 'd', 'd']);
   });
 
   it('is listed from the cursor of another repo without that cursor: DynamoDB refuses one beyond the end', async () => {
@@ -146,19 +132,10 @@ describe('a reservation in the list', () => {
 it('a page of reservations takes one query and one read for each repo on it', async () => {
   const counting = new CountingDeps({ tableMs: 1, headMs: 1, listMs: 1 });
   const { ledger, deps } = counting;
-  const account = { tenant, plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
-  await ledger.createTenant(account);
+  await ledger.createTenant(newTenant(tenant));
   for (let index = 0; index < 50; index += 1) {
-    const times = { createdAtMs: 1, expiresAtMs: 2, deadAtMs: 9e15, lookAtMs: null };
-    const claims = new Map([[oidOf(1), 1]]);
-    const reservation = {
-      id: `r${index}`,
-      repo: `repo${index % 5}`,
-      state: 'issued',
-      claims,
-      ...times,
-    } as const;
-    await ledger.putReservation({ tenant, reservation });
+    const held = reservation(`r${index}`, { repo: `repo${index % 5}`, state: 'issued', deadAtMs: 9e15 });
+    await ledger.putReservation({ tenant, reservation: held });
   }
   const { result } = await counting.measure(() =>
     listReservations(deps, { tenant, repos: null, pageSize: 20 }),

@@ -3,6 +3,7 @@ import { PrefixSet } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
+import { newTenant } from '../../../../support/ledger-records.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 
 const tenant = 'acme';
@@ -13,14 +14,7 @@ async function push(watched: 'open' | 'over' | 'none') {
   const made = new CountingDeps({ tableMs: roundTripMs, headMs: roundTripMs, listMs: roundTripMs });
   const nowMs = made.deps.clock.nowMs();
   const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
-  await made.ledger.createTenant({
-    tenant,
-    plan: null,
-    limitBytes: null,
-    counted,
-    createdAtMs: 0,
-    dueAtMs: 9e15,
-  });
+  await made.ledger.createTenant(newTenant(tenant, { counted }));
   const record = await made.ledger.readTenant(tenant);
   if (!record) throw new Error('No tenant.');
   const watch = { id: 'w', openedAtMs: 0, untilMs: watched === 'over' ? nowMs - 1 : nowMs };

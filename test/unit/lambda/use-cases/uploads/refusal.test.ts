@@ -3,6 +3,7 @@ import { overLimitMessage } from '../../../../../lambda/http/lfs/over-limit-mess
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import type { LimitState } from '../../../../../lambda/use-cases/uploads/limit-state.ts';
 import { type Refusal, refusalOf } from '../../../../../lambda/use-cases/uploads/refusal.ts';
+import { reservation } from '../../../../support/ledger-records.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
@@ -236,10 +237,8 @@ describe('the numbers of a refusal', () => {
   }) => {
     const { countedBytes, provenBytes, grantedBytes = 0, refusedBytes = 100, ofRepo } = more;
     const ofTenant = { repo: null, limitBytes: 100, provenBytes, countedBytes, committedBytes: 0 };
-    const times = { createdAtMs: 0, expiresAtMs: 0, deadAtMs: 70, lookAtMs: null };
-    const claims = new Map([['a', 1]]);
     return refusalOf({
-      reservation: { id: 'r', repo: 'app', state: 'pending', claims, ...times },
+      reservation: reservation('r', { deadAtMs: 70 }),
       tenant: tenantRecord({ reservedUntilMs: 90 }),
       limits: ofRepo ? [ofTenant, ofRepo] : [ofTenant],
       refused: new Map([['b', refusedBytes]]),

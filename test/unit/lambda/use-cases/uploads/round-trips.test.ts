@@ -3,6 +3,7 @@ import { newDeletion, singleDeletionId } from '../../../../../lambda/domain/dele
 import { reservationIdOf } from '../../../../../lambda/domain/reservation.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { verifyUpload } from '../../../../../lambda/use-cases/uploads/verify-upload.ts';
+import { newTenant, reservation } from '../../../../support/ledger-records.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 
 const tenant = 'acme';
@@ -13,8 +14,7 @@ const oid = (index: number) => index.toString(16).padStart(64, '0');
 async function setUp(limitBytes: number) {
   const made = new CountingDeps({ tableMs: roundTripMs, headMs: roundTripMs, listMs: roundTripMs });
   const counted = { storedBytes: 0, objectCount: 0, countedAtMs: made.deps.clock.nowMs() };
-  const times = { createdAtMs: 0, dueAtMs: 9e15 };
-  await made.ledger.createTenant({ tenant, plan: null, limitBytes, counted, ...times });
+  await made.ledger.createTenant(newTenant(tenant, { limitBytes, counted }));
   const record = await made.ledger.readTenant(tenant);
   if (!record) throw new Error('No tenant.');
   return { made, record };
@@ -82,16 +82,9 @@ describe('after authentication', () => {
     const { made } = await setUp(1e9);
     const { ledger, store, deps, calls } = made;
     const verifyToken = 'lfsv_token';
-    const times = { createdAtMs: 0, expiresAtMs: 9e15, deadAtMs: 9e15, lookAtMs: null };
     const claims = new Map([[oid(1), 7]]);
-    const reservation = {
-      id: reservationIdOf(verifyToken),
-      repo: 'app',
-      state: 'issued',
-      claims,
-      ...times,
-    } as const;
-    await ledger.putReservation({ tenant, reservation });
+    const issued = reservation(reservationIdOf(verifyToken), { state: 'issued', claims, deadAtMs: 9e15 });
+    await ledger.putReservation({ tenant, reservation: issued });
     store.put(`${tenant}/app/${oid(1)}`, 7);
     const ask = () => verifyUpload(deps, { tenant, repo: 'app', oid: oid(1), sizeBytes: 7, verifyToken });
     expect((await made.measure(ask)).result).toEqual({ kind: 'verified' });

@@ -58,20 +58,9 @@ describe('a verify', () => {
 
   it('by a reservation that was not issued is refused', async () => {
     const { id: reservationId, repo } = reservation();
+    const pending = { ...reservation(), state: 'pending' } as const;
     await world.ledger.deleteReservation({ tenant, repo, reservationId });
-    await world.ledger.putReservation({
-      tenant,
-      reservation: {
-        id: reservationId,
-        repo,
-        state: 'pending',
-        claims: new Map([[oid, 10]]),
-        createdAtMs: world.nowMs,
-        expiresAtMs: 9e15,
-        deadAtMs: 9e15,
-        lookAtMs: null,
-      },
-    });
+    await world.ledger.putReservation({ tenant, reservation: pending });
     expect(await verify()).toEqual({ kind: 'unauthenticated' });
   });
 });

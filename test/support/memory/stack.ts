@@ -1,3 +1,4 @@
+import type { Input, Ledger } from '../../../lambda/adapters/dynamodb/ledger.ts';
 import { type Deletion, newDeletion } from '../../../lambda/domain/deletion.ts';
 
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
@@ -155,6 +156,20 @@ export class MemoryStack {
     const [first] = await this.deletions();
     if (!first) throw new Error('There is no deletion.');
     return first;
+  }
+
+  /** Runs something right before the next call of a method of the ledger, as if somebody else came first. */
+  beforeNext<Name extends keyof Ledger>(
+    name: Name,
+    run: (input: Input<Name>) => Promise<unknown> | unknown,
+  ): void {
+    const method = this.ledger[name].bind(this.ledger) as (input: Input<Name> | undefined) => unknown;
+    const once = async (input: Input<Name>) => {
+      Object.assign(this.ledger, { [name]: method });
+      await run(input);
+      return method(input);
+    };
+    Object.assign(this.ledger, { [name]: once });
   }
 
   deletions(): Promise<Deletion[]> {

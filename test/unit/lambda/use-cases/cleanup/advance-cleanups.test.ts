@@ -25,6 +25,24 @@ describe('going on with the clean-ups of a tenant', () => {
     world.ledger.putCleanup = async (input) => (isRefused(input.cleanup) ? undefined : putCleanup(input));
   };
 
+  const web = { tenant, repo: 'web' };
+  /** Opens and cancels a clean-up of another repo, which lies behind this one. */
+  const cancelOther = async () => {
+    const opened = await openCleanup(world.deps, web);
+    if (opened.kind !== 'open') throw new Error(opened.kind);
+    const cleanup = { ...opened.cleanup, state: 'cancelled' as const };
+    const versionRead = opened.cleanup.version;
+    await world.ledger.putCleanup({ tenant, cleanup, versionRead, writeId: 'test' });
+  };
+  /** Reading what is reserved takes a millisecond: the time is up after that. */
+  const readSlowly = () => {
+    const reservationsOf = world.ledger.reservationsOf.bind(world.ledger);
+    world.ledger.reservationsOf = (input) => {
+      world.nowMs += 1;
+      return reservationsOf(input);
+    };
+  };
+
   beforeEach(async () => {
     world = await CleanupWorld.with([0, 1, 2]);
     await world.opened();
@@ -57,11 +75,7 @@ describe('going on with the clean-ups of a tenant', () => {
     await world.run([0]);
     const untilMs = world.nowMs;
     const putDeletion = world.ledger.putDeletion.bind(world.ledger);
-    const readRepo = world.ledger.reservationsOf.bind(world.ledger);
-    world.ledger.reservationsOf = (input) => {
-      world.nowMs += 1;
-      return readRepo(input);
-    };
+    readSlowly();
     world.ledger.putDeletion = async () => {
       throw new Error('Nothing is to be deleted yet.');
     };
@@ -74,11 +88,7 @@ describe('going on with the clean-ups of a tenant', () => {
 
   it('with the time up after a dry run has nothing left to do', async () => {
     await world.run([0], { isDryRun: true });
-    const reservationsOf = world.ledger.reservationsOf.bind(world.ledger);
-    world.ledger.reservationsOf = (input) => {
-      world.nowMs += 1;
-      return reservationsOf(input);
-    };
+    readSlowly();
     expect(await advance(world.nowMs)).toBe('done');
     expect(await world.cleanup()).toMatchObject({ state: 'watching' });
   });
@@ -103,15 +113,7 @@ describe('going on with the clean-ups of a tenant', () => {
     // A watch of which the record was never put, and one without a run: both lie before the other.
     const watch = { id: 'x', openedAtMs: world.nowMs, untilMs: 9e15 };
     await world.ledger.openWatch({ tenant, repo: 'aaa', watch, nowMs: world.nowMs });
-    const web = { tenant, repo: 'web' };
-    const opened = await openCleanup(world.deps, web);
-    if (opened.kind !== 'open') throw new Error(opened.kind);
-    await world.ledger.putCleanup({
-      tenant,
-      cleanup: { ...opened.cleanup, state: 'cancelled' },
-      versionRead: opened.cleanup.version,
-      writeId: 'test',
-    });
+    await cancelOther();
     expect(await advance()).toBe('done');
     expect((await world.ledger.readRepo(web))?.watch).toBeUndefined();
     expect((await world.ledger.readRepo({ tenant, repo: 'aaa' }))?.watch).toEqual(watch);
@@ -133,12 +135,7 @@ describe('going on with the clean-ups of a tenant', () => {
   it('goes on with the next repo if one fails, which is told at the end', async () => {
     world.objects.put(`${tenant}/web/${oidAt(7)}`, 8, undefined, 0);
     await world.consume({ full: true });
-    const web = { tenant, repo: 'web' };
-    const opened = await openCleanup(world.deps, web);
-    if (opened.kind !== 'open') throw new Error(opened.kind);
-    const cleanup = { ...opened.cleanup, state: 'cancelled' as const };
-    const versionRead = opened.cleanup.version;
-    await world.ledger.putCleanup({ tenant, cleanup, versionRead, writeId: 'test' });
+    await cancelOther();
     await world.run([0]);
     vi.spyOn(world.deps.archives, 'get').mockRejectedValue(new StoreUnavailableError('Access denied.'));
     await expect(advance()).rejects.toThrow('Access denied.');
@@ -157,19 +154,18 @@ describe('going on with the clean-ups of a tenant', () => {
     expect(await world.watch()).toEqual(later);
   });
 
-  it('ends one whose watch is not to be relied on any more, right when that begins', async () => {
+  it('ends one whose watch is not to be relied on any more, right when that begins, and still runs it before', async () => {
     await world.run([0]);
     const { watch } = await world.cleanup();
-    world.nowMs = watch.untilMs - 2 * world.deps.settings.clockSkewMs;
+    const expiresMs = watch.untilMs - 2 * world.deps.settings.clockSkewMs;
+    world.nowMs = expiresMs;
     expect(await advance()).toBe('done');
-    expect(await world.cleanup()).toMatchObject({ state: 'expired', endedAtMs: world.nowMs, dueAtMs: null });
+    expect(await world.cleanup()).toMatchObject({ state: 'expired', endedAtMs: expiresMs, dueAtMs: null });
     expect(await world.stored()).toEqual([0, 1, 2]);
-  });
-
-  it('still runs one a millisecond before', async () => {
+    world = await CleanupWorld.with([0, 1, 2]);
+    await world.opened();
     await world.run([0]);
-    const { watch } = await world.cleanup();
-    world.nowMs = watch.untilMs - 2 * world.deps.settings.clockSkewMs - 1;
+    world.nowMs = expiresMs - 1;
     expect(await advance()).toBe('done');
     expect(await world.stored()).toEqual([0]);
   });
@@ -209,17 +205,9 @@ describe('going on with the clean-ups of a tenant', () => {
           return new Map();
         },
       };
-      const selection = {
-        folder: 'f',
-        files: 2,
-        seenAtMs: 1,
-        listed: { objectCount: 0, bytes: 0 },
-        kept: { objectCount: 0, bytes: 0 },
-        young: { objectCount: 0, bytes: 0 },
-        inUse: { objectCount: 0, bytes: 0 },
-        candidates: { objectCount: 0, bytes: 0 },
-        largest: [],
-      };
+      const none = { objectCount: 0, bytes: 0 };
+      const sums = { listed: none, kept: none, young: none, inUse: none, candidates: none };
+      const selection = { folder: 'f', files: 2, seenAtMs: 1, ...sums, largest: [] };
       const cleanup = { ...(await world.cleanup()), selection };
       const below = `_gc/${tenant}/${cleanup.watch.id}`;
       expect(await tidyCleanup({ ...world.deps, store }, { tenant, cleanup })).toBe('done');

@@ -7,6 +7,7 @@ import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanu
 import { readCleanup } from '../../../../../lambda/use-cases/cleanup/read-cleanup.ts';
 import { signKeepSet, startRun } from '../../../../../lambda/use-cases/cleanup/start-run.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { reservation } from '../../../../support/ledger-records.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';
 
@@ -108,19 +109,9 @@ describe('a run', () => {
     world.nowMs += day;
     world.putOld(6, hour);
     world.objects.put(`${tenant}/${repo}/notes.txt`, 7, undefined, 0);
-    await world.ledger.putReservation({
-      tenant,
-      reservation: {
-        id: 'r',
-        repo,
-        state: 'issued',
-        claims: new Map([[oidAt(2), 3]]),
-        createdAtMs: world.nowMs,
-        expiresAtMs: world.nowMs + hour,
-        deadAtMs: world.nowMs + hour,
-        lookAtMs: null,
-      },
-    });
+    const claims = new Map([[oidAt(2), 3]]);
+    const held = reservation('r', { repo, state: 'issued', claims, deadAtMs: world.nowMs + hour });
+    await world.ledger.putReservation({ tenant, reservation: held });
     const reservedUntilMs = world.nowMs + hour;
     await world.run([0], { minAgeMs: day });
     await world.consume();

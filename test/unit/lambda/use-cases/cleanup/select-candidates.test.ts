@@ -10,6 +10,7 @@ import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.
 import type { CleanupDeps } from '../../../../../lambda/use-cases/cleanup/cleanup-deps.ts';
 import { selectCandidates } from '../../../../../lambda/use-cases/cleanup/select-candidates.ts';
 import { GappyListing } from '../../../../support/gappy-listing.ts';
+import { reservation } from '../../../../support/ledger-records.ts';
 import { tenant } from '../../../../support/memory/stack.ts';
 import { Random } from '../../../../support/random.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';
@@ -70,34 +71,35 @@ describe('the choice of candidates', () => {
     }
   });
 
-  it('asks for a page again, up to four times in six seconds', async () => {
-    await world.run([0]);
-    const failures = { left: 3 };
-    const asked: string[] = [];
-    const failing = (digit: string) =>
-      listingWith(async (request: ListPageRequest) => {
-        if (!request.prefix.endsWith(`/${digit}`)) return world.objects.listPage(request);
-        asked.push(request.prefix);
-        failures.left -= 1;
-        if (failures.left >= 0) throw new StoreUnavailableError('It is busy.');
-        return world.objects.listPage(request);
-      });
-    const beganMs = world.nowMs;
-    expect(await select(failing('a'))).toMatchObject({ state: 'deleting' });
-    expect(world.nowMs - beganMs).toBe(6_000);
-    expect(asked).toHaveLength(4);
-  });
-
-  it('gives up on a page that fails a fourth time', async () => {
-    await world.run([0]);
+  /** The first pages of a shard fail. @returns the listing, and how often that page was asked for. */
+  const failing = (times: number, error: Error) => {
     let asked = 0;
-    const down = listingWith(async (request) => {
+    const listing = listingWith(async (request: ListPageRequest) => {
       if (!request.prefix.endsWith('/a')) return world.objects.listPage(request);
       asked += 1;
-      throw new StoreUnavailableError('It is busy.');
+      if (asked <= times) throw error;
+      return world.objects.listPage(request);
     });
-    await expect(select(down)).rejects.toThrow(StoreUnavailableError);
-    expect(asked).toBe(4);
+    return { listing, asked: () => asked };
+  };
+  const busy = new StoreUnavailableError('It is busy.');
+
+  it('asks for a page again, up to four times in six seconds', async () => {
+    await world.run([0]);
+    const { listing, asked } = failing(3, busy);
+    const beganMs = world.nowMs;
+    expect(await select(listing)).toMatchObject({ state: 'deleting' });
+    expect([asked(), world.nowMs - beganMs]).toEqual([4, 6_000]);
+  });
+
+  it.each([
+    ['gives up on a page that fails a fourth time', busy, 4],
+    ['asks once for a page if what failed was not the store', new Error('A bug.'), 1],
+  ])('%s', async (_, error, times) => {
+    await world.run([0]);
+    const { listing, asked } = failing(9, error);
+    await expect(select(listing)).rejects.toThrow(error);
+    expect(asked()).toBe(times);
     expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
   });
 
@@ -137,18 +139,6 @@ describe('the choice of candidates', () => {
     expect(await select({ listing })).toMatchObject({ selection: { listed: { objectCount: 6 } } });
   });
 
-  it('asks once for a page if what failed was not the store', async () => {
-    await world.run([0]);
-    let asked = 0;
-    const broken = listingWith(async (request) => {
-      if (!request.prefix.endsWith('/a')) return world.objects.listPage(request);
-      asked += 1;
-      throw new Error('A bug.');
-    });
-    await expect(select(broken)).rejects.toThrow('A bug.');
-    expect(asked).toBe(1);
-  });
-
   it('takes none if batches have named more than one set holds, and says what to do', async () => {
     await world.run([0]);
     const prefixes = Buffer.alloc(8 * 100_000).toString('base64');
@@ -180,24 +170,28 @@ describe('the choice of candidates', () => {
     await expect(select()).rejects.toThrow(LedgerUnavailableError);
   });
 
-  it('says why it takes none without the keep-set', async () => {
-    await world.run([0], { keepCount: 2 });
-    const after = await select();
-    expect(after !== 'waiting' && after.failure?.message).toContain('Run it again.');
-  });
-
-  it('takes none without a keep-set that was never sent, though it was to be empty', async () => {
-    await world.run([]);
-    for (const key of await world.files()) await world.objects.delete([key]);
-    expect(await select()).toMatchObject({ state: 'watching', failure: { reason: 'no-keep-set' } });
-  });
-
-  it('takes none by a keep-set that has other bytes than its name says', async () => {
-    await world.run([0]);
-    const { watch, run } = await world.cleanup();
-    const key = keepSetKey({ tenant, watchId: watch.id }, run?.keepSha256 ?? '');
-    await world.deps.archives.put(key, prefixesOf([oidAt(1)]));
-    expect(await select()).toMatchObject({ state: 'watching', failure: { reason: 'no-keep-set' } });
+  it.each([
+    ['of another size than was said', () => world.run([0], { keepCount: 2 })],
+    [
+      'that was never sent, though it was to be empty',
+      async () => {
+        await world.run([]);
+        for (const key of await world.files()) await world.objects.delete([key]);
+      },
+    ],
+    [
+      'of other bytes than its name says',
+      async () => {
+        await world.run([0]);
+        const { watch, run } = await world.cleanup();
+        const key = keepSetKey({ tenant, watchId: watch.id }, run?.keepSha256 ?? '');
+        await world.deps.archives.put(key, prefixesOf([oidAt(1)]));
+      },
+    ],
+  ])('takes none by a keep-set %s, and says what to do', async (_, prepare) => {
+    await prepare();
+    const failure = { reason: 'no-keep-set', message: expect.stringContaining('Run it again.') };
+    expect(await select()).toMatchObject({ state: 'watching', failure });
   });
 
   it('passes over what is no object of git-lfs, though its name begins like one', async () => {
@@ -209,11 +203,14 @@ describe('the choice of candidates', () => {
   });
 
   it('takes what only a dead reservation claims', async () => {
-    const claims = (index: number) => new Map([[oidAt(index), index + 1]]);
-    const base = { repo, state: 'issued', createdAtMs: 1, expiresAtMs: 2, lookAtMs: null } as const;
-    const dead = { ...base, id: 'dead', claims: claims(2), deadAtMs: world.nowMs - 1 };
-    const live = { ...base, id: 'live', claims: claims(3), deadAtMs: world.nowMs + hour };
-    for (const reservation of [dead, live]) await world.ledger.putReservation({ tenant, reservation });
+    for (const [index, deadAtMs] of [
+      [2, world.nowMs - 1],
+      [3, world.nowMs + hour],
+    ] as const) {
+      const claims = new Map([[oidAt(index), index + 1]]);
+      const issued = reservation(`r${index}`, { repo, state: 'issued', claims, deadAtMs });
+      await world.ledger.putReservation({ tenant, reservation: issued });
+    }
     await world.run([0, 1]);
     await select();
     expect(new Set((await written()).map(({ oid }) => oid))).toEqual(new Set([2, 4, 5].map(oidAt)));

@@ -169,11 +169,9 @@ describe('an object that is marked for deletion', () => {
   it('is not reported as stored by a batch that was running while it was deleted', async () => {
     await mark();
     world.nowMs += hour;
-    const { putReservation } = world.ledger;
-    vi.spyOn(world.ledger, 'putReservation').mockImplementationOnce(async (input) => {
+    world.beforeNext('putReservation', async () => {
       // The store has said that it is stored. The reservation comes too late for the deleter to see it.
       await world.consume();
-      await putReservation.call(world.ledger, input);
     });
     expect(await world.kinds(repo, { [oid]: 10, [two]: 20 })).toBe('retry');
     expect(await world.kinds(repo, { [oid]: 10, [two]: 20 })).toBe('upload stored');
@@ -225,11 +223,9 @@ describe('an object that is marked for deletion', () => {
   it('is marked beside a record that a run claims before it can be used again', async () => {
     await mark();
     await world.push(repo, { [oid]: 10 });
-    const { remark } = world.ledger;
-    vi.spyOn(world.ledger, 'remark').mockImplementationOnce(async (input) => {
+    world.beforeNext('remark', async (input) => {
       const deadlineMs = world.nowMs + minute;
       await world.ledger.claimDeletion({ tenant, before: input.before, deadlineMs, dueAtMs: world.nowMs });
-      return remark.call(world.ledger, input);
     });
     const dueAtMs = world.nowMs + hour;
     expect(await mark()).toMatchObject({ dueAtMs });

@@ -22,10 +22,8 @@ describe('a batch of uploads', () => {
   afterEach(() => void vi.restoreAllMocks());
 
   it('gets no URL if a recount voided its reservation before it was issued', async () => {
-    const { issueReservation } = world.ledger;
-    vi.spyOn(world.ledger, 'issueReservation').mockImplementationOnce(async (input) => {
+    world.beforeNext('issueReservation', async () => {
       await voidAll();
-      return issueReservation.call(world.ledger, input);
     });
     const signUpload = vi.spyOn(world.deps.signer, 'signUpload');
     expect(await push(10)).toBe('retry');
@@ -34,10 +32,8 @@ describe('a batch of uploads', () => {
   });
 
   it('is not refused by what it read if a recount voided its reservation meanwhile', async () => {
-    const { addCommitted } = world.ledger;
-    vi.spyOn(world.ledger, 'addCommitted').mockImplementationOnce(async (input) => {
+    world.beforeNext('addCommitted', async () => {
       await voidAll();
-      return addCommitted.call(world.ledger, input);
     });
     expect(await push(101)).toBe('retry');
     expect(await push(101)).toMatchObject(new Map([[oid, { kind: 'over-limit' }]]));
@@ -45,10 +41,8 @@ describe('a batch of uploads', () => {
 
   it('gets URLs that end before its reservation, however late they are signed', async () => {
     const sign = vi.spyOn(world.deps.signer, 'signUpload');
-    const { issueReservation } = world.ledger;
-    vi.spyOn(world.ledger, 'issueReservation').mockImplementationOnce(async (input) => {
+    world.beforeNext('issueReservation', () => {
       world.nowMs += 20_000;
-      return issueReservation.call(world.ledger, input);
     });
     const beganMs = world.nowMs;
     expect(await push(10)).toMatchObject(

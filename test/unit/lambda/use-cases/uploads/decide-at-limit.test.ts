@@ -59,10 +59,8 @@ describe('a batch at the limit', () => {
     // That reservation is dead, and the recount will settle it.
     world.nowMs += 37 * 60_000;
     commit(50);
-    const { beginReconcile } = world.ledger;
-    vi.spyOn(world.ledger, 'beginReconcile').mockImplementationOnce(async (input) => {
+    world.beforeNext('beginReconcile', () => {
       world.put({ [`app/${oid}`]: 60 });
-      return beginReconcile.call(world.ledger, input);
     });
     expect(await world.kinds('app', { [oid]: 60 })).toBe('upload');
     expect((await world.record()).committedBytes).toBe(60);
@@ -99,11 +97,9 @@ describe('a batch at the limit', () => {
   describe('whose object came around the API after it was asked for', () => {
     /** Between the question and the counter: somebody stores this, and another recount counts it. */
     const meanwhile = (objects: Record<string, number>) => {
-      const { addCommitted } = world.ledger;
-      vi.spyOn(world.ledger, 'addCommitted').mockImplementationOnce(async (input) => {
+      world.beforeNext('addCommitted', async () => {
         world.put(objects);
         await world.consume({ full: true });
-        return addCommitted.call(world.ledger, input);
       });
     };
 

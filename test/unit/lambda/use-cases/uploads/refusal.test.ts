@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { overLimitMessage } from '../../../../../lambda/http/lfs/over-limit-message.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import type { LimitState } from '../../../../../lambda/use-cases/uploads/limit-state.ts';
@@ -128,12 +128,10 @@ describe('a refusal', () => {
     const refusedBeside = async (when: 'batch' | 'answer') => {
       world.put({ [`app/${oidOf(1)}`]: 900 });
       await world.consume({ full: true });
-      const deleteReservation = world.ledger.deleteReservation.bind(world.ledger);
       if (when === 'batch') await world.consume();
       else
-        vi.spyOn(world.ledger, 'deleteReservation').mockImplementationOnce(async (input) => {
+        world.beforeNext('deleteReservation', async () => {
           await world.consume();
-          return deleteReservation(input);
         });
       world.requests.length = 0;
       await refused({ [oidOf(2)]: 200 });
@@ -150,11 +148,9 @@ describe('a refusal', () => {
     it('is repeated after the part that is admitted was issued', async () => {
       world.put({ [`app/${oidOf(1)}`]: 900 });
       await world.consume({ full: true });
-      const issueReservation = world.ledger.issueReservation.bind(world.ledger);
-      vi.spyOn(world.ledger, 'issueReservation').mockImplementationOnce(async (input) => {
+      world.beforeNext('issueReservation', async () => {
         await world.consume();
         world.requests.length = 0;
-        return issueReservation(input);
       });
       await refused({ [oidOf(2)]: 50, [oidOf(3)]: 200 });
       expect((await world.usage()).committedBytes).toBe(1150);
@@ -186,10 +182,8 @@ describe('a refusal', () => {
 
       it('is repeated if another one followed it', async () => {
         await world.ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'changed' });
-        const deleteReservation = world.ledger.deleteReservation.bind(world.ledger);
-        vi.spyOn(world.ledger, 'deleteReservation').mockImplementationOnce(async (input) => {
+        world.beforeNext('deleteReservation', async () => {
           await world.consume();
-          return deleteReservation(input);
         });
         await refused({ [oidOf(2)]: 200 });
         expect((await world.usage()).committedBytes).toBe(1100);
@@ -204,18 +198,16 @@ describe('a refusal', () => {
       world.put({ [`app/${oidOf(1)}`]: 900 });
       await world.consume({ full: true });
       world.nowMs += 60 * minute;
-      const deleteReservation = world.ledger.deleteReservation.bind(world.ledger);
       let recounts = 0;
       const overdrawnMs: number[] = [];
       world.requests.push({ tenant, reason: 'upload', full: false });
       for (const endMs = world.nowMs + 6 * 60 * minute; world.nowMs < endMs; world.nowMs += 45_000) {
         // Whatever is asked for runs while the next push is refused, and reads what that has reserved.
         const request = world.requests.splice(0).at(-1);
-        vi.spyOn(world.ledger, 'deleteReservation').mockImplementationOnce(async (input) => {
+        world.beforeNext('deleteReservation', async () => {
           const { epoch } = await world.record();
           if (request) await runRecount(world.deps, { request, deadlineMs: world.nowMs + minute });
           if ((await world.record()).epoch > epoch) recounts += 1;
-          return deleteReservation(input);
         });
         await refused({ [oidOf(2)]: 200 });
         overdrawnMs.push((await world.record()).listedUntilMs - world.nowMs);

@@ -32,7 +32,6 @@ export default defineConfig({
     // Thousands of objects, or of orders of events, in every test.
     exclude: [
       'many-reservations',
-      'many-notes',
       'many-repos',
       'full-shards',
       'busy-tenant',

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
-import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { uploadingRepos } from '../../../../../lambda/use-cases/uploading-repos.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
@@ -130,21 +129,6 @@ describe('a delete of a repo', () => {
     expect(await closedAtMs()).toBe(first?.dueAtMs);
     expect(close).not.toHaveBeenCalled();
   });
-
-  it('happens once, though the write that closed the repo lands again after it was opened', async () => {
-    await open({ 'game/a': 1 });
-    const close = vi.spyOn(world.ledger, 'closeRepo');
-    await del();
-    const [[again] = []] = close.mock.calls;
-    close.mockRestore();
-    if (!again) throw new Error('The repo was not closed.');
-    await later(2 * minute);
-    expect(await closedAtMs()).toBeNull();
-    world.put({ 'game/a': 1 });
-    await world.ledger.closeRepo(again);
-    await world.consume();
-    expect(await world.keys()).toEqual(['game/a', 'game2/x']);
-  });
 });
 
 describe('a repo that is being deleted', () => {
@@ -172,28 +156,6 @@ describe('a repo that is being deleted', () => {
     expect((await world.record()).counted).toMatchObject({ storedBytes: 7, objectCount: 1 });
   });
 
-  it('may have more objects, or longer names, than one deletion can name', async () => {
-    for (const nameOf of [oidOf, (index: number) => `${oidOf(index)}${'ü'.repeat(418)}`]) {
-      world = new MemoryStack();
-      await open(many(2500, nameOf));
-      const put = vi.spyOn(world.ledger, 'putDeletion');
-      await del();
-      await world.consume();
-      const names = put.mock.calls.map(([{ deletion }]) => [...deletion.objects.keys()]);
-      if (nameOf === oidOf) expect(names.map(({ length }) => length)).toEqual([1000, 1000, 500]);
-      for (const each of names) expect(Buffer.byteLength(each.join(''))).toBeLessThanOrEqual(200_000);
-      expect([await world.keys(), await world.deletions()]).toEqual([['game2/x'], []]);
-    }
-  });
-
-  it('does not wait for the grace time of single objects', async () => {
-    await open({ [`game/${oidOf(1)}`]: 5, [`game/${oidOf(2)}`]: 6 });
-    await markObject(world.deps, { ...path, oid: oidOf(1), dryRun: false });
-    await del();
-    await world.consume();
-    expect([await world.keys(), await world.deletions()]).toEqual([['game2/x'], []]);
-  });
-
   it('is due when the last live reservation of it is dead, and says that it waits for uploads', async () => {
     await open({ [`game/${oidOf(1)}`]: 5 });
     await world.push(repo, { [oidOf(2)]: 6 });
@@ -211,24 +173,6 @@ describe('a repo that is being deleted', () => {
     expect(await del({ dryRun: true })).toMatchObject({ waitsFor: null });
     await world.consume();
     expect(await closedAtMs()).toBe(null);
-  });
-
-  it('keeps the objects that a live reservation holds, and stays closed, until the reservation is dead', async () => {
-    await open({ [`game/${oidOf(1)}`]: 5 });
-    await world.push(repo, { [oidOf(2)]: 6, [oidOf(3)]: 7 });
-    world.put({ [`game/${oidOf(2)}`]: 6 });
-    await del();
-    expect(await later(2 * minute)).toBe('done');
-    expect(await world.keys()).toEqual([`game/${oidOf(2)}`, 'game2/x']);
-    expect((await world.record()).counted).toMatchObject({ storedBytes: 13, objectCount: 2 });
-    // A late PUT with a URL of that reservation.
-    world.put({ [`game/${oidOf(3)}`]: 7 });
-    world.nowMs += 40 * minute;
-    expect(await world.isDue()).toBe(true);
-    expect(await world.consume()).toBe('done');
-    expect(await world.keys()).toEqual(['game2/x']);
-    expect(await world.repo(repo)).toMatchObject({ objectCount: 0, closedAtMs: null });
-    expect((await world.record()).committedBytes).toBe(7);
   });
 
   it('stays closed while a URL of it may be used, though it is empty, and is opened after that', async () => {
@@ -285,21 +229,5 @@ describe('a repo that is being deleted', () => {
     expect([await runShortly(), await runShortly()]).toEqual(['requeued', 'requeued']);
     expect(await world.keys()).toEqual(['game2/x']);
     expect([await world.consume(), await closedAtMs()]).toEqual(['done', null]);
-  });
-
-  it('stays as it is if the store does not answer, and leaves one note, not one per deletion', async () => {
-    await open(many(3000));
-    await del();
-    world.beforeDelete = () => {
-      throw new StoreUnavailableError('No answer.');
-    };
-    await world.consume();
-    expect((await world.record()).notes.size).toBe(1);
-    expect(await world.deletions()).toHaveLength(1);
-    expect(await world.repo(repo)).toMatchObject({ objectCount: 3000, closedAtMs: expect.any(Number) });
-    expect(await world.isDue()).toBe(true);
-    world.beforeDelete = () => undefined;
-    await later(2 * minute);
-    expect([await world.keys(), (await world.record()).notes.size]).toEqual([['game2/x'], 0]);
   });
 });

@@ -62,23 +62,4 @@ describe('the locks', () => {
     expect(await remove(minute)).toBe(false);
     expect(calls).toHaveLength(2);
   });
-
-  it('that are too many for one run keep their repo closed, and the next run goes on', async () => {
-    await world.ledger.closeRepo({ tenant, repo: 'a', closedAtMs: world.nowMs });
-    await world.consume();
-    world.nowMs += world.deps.settings.pendingVoidAfterMs + 1;
-    const release = world.deps.locks.releaseSome.bind(world.deps.locks);
-    Object.assign(world.deps.locks, {
-      releaseSome: async () => {
-        world.nowMs += 20 * minute;
-        return { count: 1, hasMore: true };
-      },
-    });
-    expect(await world.consume()).toBe('requeued');
-    expect((await world.repo('a'))?.closedAtMs).not.toBeNull();
-    Object.assign(world.deps.locks, { releaseSome: release });
-    await world.consume();
-    expect((await world.repo('a'))?.closedAtMs).toBeNull();
-    expect(await locksOf('a')).toBe(0);
-  });
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { reservation, tenantCommit } from '../../../../support/ledger-records.ts';
+import { reservation } from '../../../../support/ledger-records.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { unlimitedRepo } from '../../../../support/tenant-record.ts';
 
@@ -69,22 +69,4 @@ it('a push that is repeated near the limit is admitted again by its own repo alo
   expect(await world.record()).toMatchObject({ committedBytes: 60_000, claimCount: 60_060 });
   expect(new Set((await world.kinds('app', batch(3))).split(' '))).toEqual(new Set(['upload']));
   expect((await world.record()).committedBytes).toBe(60_000);
-});
-
-it('a tenant with a million claims takes no more until some of them have ended', async () => {
-  const world = new MemoryStack();
-  await world.create(1e9);
-  const { epoch } = await world.record();
-  const times = { nowMs: world.nowMs, leaseUntilMs: world.nowMs + 1 };
-  await world.ledger.beginReconcile({ tenant, holder: 'h', ...times });
-  const counted = { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs };
-  const found = { counted, claimCorrection: 1_000_000 };
-  expect(await world.ledger.commitTenant(tenantCommit(tenant, epoch + 1, found))).toMatchObject({
-    kind: 'committed',
-  });
-  expect(await world.push('app', { [oidOf(1)]: 1 })).toBe('retry');
-  expect(world.reservations).toEqual([]);
-  expect(world.requests).toMatchObject([{ tenant, reason: 'refusal' }]);
-  await world.consume();
-  expect(typeof (await world.push('app', { [oidOf(1)]: 1 }))).toBe('object');
 });

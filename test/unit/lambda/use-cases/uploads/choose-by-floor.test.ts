@@ -3,6 +3,7 @@ import type { Reservation } from '../../../../../lambda/domain/reservation.ts';
 import type { ReconcileBasis } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { newAttempt } from '../../../../../lambda/use-cases/uploads/batch-attempt.ts';
 import { chooseByFloor } from '../../../../../lambda/use-cases/uploads/choose-by-floor.ts';
+import { reservation } from '../../../../support/ledger-records.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 
 const basisOf = (
@@ -29,21 +30,11 @@ describe('what fits above the floor', () => {
       refusal: oids && { oids, usedBytes: storedBytes + reservedBytes, limitBytes },
     };
   };
-  const promise = (id: string, more: Partial<Reservation>) =>
-    world.ledger.putReservation({
-      tenant,
-      reservation: {
-        id,
-        repo: 'app',
-        state: 'issued',
-        claims: new Map([['a', 50]]),
-        createdAtMs: 0,
-        expiresAtMs: world.nowMs,
-        deadAtMs: world.nowMs,
-        lookAtMs: null,
-        ...more,
-      },
-    });
+  const promise = (id: string, more: Partial<Reservation>) => {
+    const claims = new Map([['a', 50]]);
+    const other = reservation(id, { state: 'issued', claims, deadAtMs: world.nowMs, ...more });
+    return world.ledger.putReservation({ tenant, reservation: other });
+  };
   const refused = { chosen: [], refusal: { oids: ['a'], usedBytes: 60, limitBytes: 100 } };
 
   beforeEach(async () => {

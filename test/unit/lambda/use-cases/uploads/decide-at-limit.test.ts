@@ -121,12 +121,6 @@ describe('a batch at the limit', () => {
     });
   });
 
-  it('that fits above the floor is admitted by a recount, if the counter was too high', async () => {
-    commit(50);
-    expect(await world.kinds('app', { [oid]: 60 })).toBe('upload');
-    expect((await world.record()).committedBytes).toBe(60);
-  });
-
   it('does not take what another recount found for its own: its bytes are added once more', async () => {
     commit(50);
     const { beginReconcile, readTenant } = world.ledger;

@@ -90,14 +90,4 @@ describe('after authentication', () => {
     expect((await made.measure(ask)).result).toEqual({ kind: 'verified' });
     expect(calls.map(({ name }) => name).sort()).toEqual(['HEAD', 'SEND', 'readReservation']);
   });
-
-  it('a refusal needs no scan if the tenant is simply full', async () => {
-    const { made, record } = await setUp(0);
-    const { deps, calls } = made;
-    const objects = new Map([[oid(1), 1]]);
-    const { result } = await made.measure(() => admitUpload(deps, { tenant: record, repo: 'app', objects }));
-    expect(result).toMatchObject({ kind: 'answered' });
-    expect(result.kind === 'answered' && result.verdicts.get(oid(1))?.kind).toBe('over-limit');
-    expect(calls.filter(({ name }) => name === 'LIST' || name === 'SEND')).toHaveLength(0);
-  });
 });

@@ -7,31 +7,27 @@ import type { Probe } from './probe.ts';
  */
 export type Outcome = 'pass' | 'warning' | 'fail' | 'skipped';
 
-/** What a check found, in a whole sentence: that all is well, or what is not. This advice replaces the check's. */
+/** What a check found, in a whole sentence. As a text alone: all is well. This advice replaces the check's. */
 export type Finding =
   | string
-  | { readonly fail: string; readonly advice?: string }
-  | { readonly warning: string; readonly advice?: string }
-  | { readonly skipped: string };
+  | { readonly outcome: Exclude<Outcome, 'pass'>; readonly detail: string; readonly advice?: string };
 
 /** A row of the table. */
 export interface Check {
   /** Stable: programs and the profile name checks by it. */
   readonly id: string;
-  /** Without it no other check can work: if it fails, those that follow are skipped. */
-  readonly isEssential?: boolean;
-  /** The service does not need it today: a check that cannot be made is a warning. */
-  readonly isOptional?: boolean;
   /** What to do if it fails. */
   readonly advice: string;
-  /** Asks the store. It notes in `probe.facts` what the profile says of it. */
+  /** Asks the store. What the profile says of it, and no outcome tells, it notes in `probe.facts`. */
   readonly ask: (probe: Probe) => Promise<Finding>;
 }
 
-export interface CheckResult {
-  readonly id: string;
-  readonly outcome: Outcome;
-  readonly detail: string;
-  /** What to do. Given with `fail` and `warning`. */
-  readonly advice?: string;
+export const check = (id: string, advice: string, ask: Check['ask']): Check => ({ id, advice, ask });
+
+export const fail = (detail: string, advice?: string): Finding => found('fail', detail, advice);
+export const warning = (detail: string, advice?: string): Finding => found('warning', detail, advice);
+export const skipped = (detail: string): Finding => found('skipped', detail);
+
+function found(outcome: Exclude<Outcome, 'pass'>, detail: string, advice?: string): Finding {
+  return { outcome, detail, ...(advice !== undefined && { advice }) };
 }

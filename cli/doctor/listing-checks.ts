@@ -1,181 +1,132 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { compareKeys } from '../../lambda/domain/key-order.ts';
-import type { Check } from './check.ts';
+import { type Check, check, fail, skipped, warning } from './check.ts';
 import { forEachAtOnce, type ListedKey, type Probe } from './probe.ts';
 
 const miscounted = 'Do not use this store: usage would be counted wrong.';
-const onlyOthers =
-  'The service itself writes ASCII keys only. Do not let other tools write other names into this bucket.';
+const onlyOthers = 'The service itself writes ASCII keys only. Let no other tool write other names here.';
 
 /** Keys of the check of full pages: one more than a page has. */
 const pageTestKeys = 1001;
 
 /** ListObjectsV2, by which all usage is counted: which keys, in which order, from where, in which pages. */
 export const listingChecks: readonly Check[] = [
-  {
-    id: 'list-prefix',
-    advice: miscounted,
-    ask: async (probe) => {
-      const fixture = await asciiFixture(probe);
-      const { prefix, objects } = fixture;
-      const difference = differenceOf(fixture, (await probe.list({ prefix })).keys);
-      if (difference !== undefined) return { fail: `A listing by prefix is wrong: ${difference}.` };
-      const one = await probe.list({ prefix: objects[0]?.key ?? '' });
-      if (one.keys.length !== 1)
-        return { fail: `A listing with a whole key as prefix has ${one.keys.length} keys, not 1.` };
-      return `A listing by prefix has exactly the ${objects.length} objects below it, with their sizes.`;
-    },
-  },
-  {
-    id: 'list-order',
-    advice: miscounted,
-    ask: async (probe) => {
-      const { prefix } = await asciiFixture(probe);
-      const { keys } = await probe.list({ prefix });
-      probe.facts.listOrder = isSorted(keys) ? 'ascii' : 'other';
-      if (isSorted(keys)) return 'Keys come in the order of their bytes: 0, 9, A, Z, _, a, z, ~.';
-      return { fail: `Keys do not come in the order of their bytes: ${namesOf(keys, prefix)}.` };
-    },
-  },
-  {
-    id: 'list-unicode',
-    advice: onlyOthers,
-    ask: async (probe) => {
-      try {
-        const fixture = await unicodeFixture(probe);
-        const { keys } = await probe.list({ prefix: fixture.prefix });
-        const difference = differenceOf(fixture, keys);
-        if (difference !== undefined)
-          return { warning: `Names that are not ASCII are listed wrong: ${difference}.` };
-        const order = namesOf(keys, fixture.prefix);
-        if (!isSorted(keys))
-          return { warning: `Names that are not ASCII are not in the order of their UTF-8: ${order}.` };
-        if (probe.facts.listOrder === 'ascii') probe.facts.listOrder = 'utf8';
+  check('list-prefix', miscounted, async (probe) => {
+    const fixture = await asciiFixture(probe);
+    const { prefix, objects } = fixture;
+    const difference = differenceOf(fixture, (await probe.list({ prefix })).keys);
+    if (difference !== undefined) return fail(`A listing by prefix is wrong: ${difference}.`);
+    const { keys } = await probe.list({ prefix: objects[0]?.key ?? '' });
+    if (keys.length !== 1)
+      return fail(`A listing with a whole key as prefix has ${keys.length} keys, not 1.`);
+    return `A listing by prefix has exactly the ${objects.length} objects below it, with their sizes.`;
+  }),
+  check('list-order', miscounted, async (probe) => {
+    const { prefix } = await asciiFixture(probe);
+    const { keys } = await probe.list({ prefix });
+    if (isSorted(keys)) return 'Keys come in the order of their bytes: 0, 9, A, Z, _, a, z, ~.';
+    return fail(`Keys do not come in the order of their bytes: ${namesOf(keys, prefix)}.`);
+  }),
+  check('list-unicode', onlyOthers, async (probe) => {
+    try {
+      const fixture = await unicodeFixture(probe);
+      const { keys } = await probe.list({ prefix: fixture.prefix });
+      const difference = differenceOf(fixture, keys);
+      if (difference !== undefined)
+        return warning(`Names that are not ASCII are listed wrong: ${difference}.`);
+      if (isSorted(keys))
         return 'Names that are not ASCII, even beyond U+FFFF, are listed in the order of their UTF-8.';
-      } catch (error) {
-        if (!(error instanceof Error)) throw error;
-        return { warning: `Names that are not ASCII cannot be written or listed: ${error.message}` };
-      }
-    },
-  },
-  {
-    id: 'list-start-after',
-    advice: miscounted,
-    ask: async (probe) => {
-      const prefix = await letters(probe);
-      for (const [from, expected, maxKeys = 1000] of [
-        ['b', 'cd'],
-        ['b0', 'cd'],
-        ['b', 'c', 1],
-        ['d', ''],
-        ['', 'abcd'],
-      ] as const) {
-        const found = await lettersAfter(probe, prefix + from, maxKeys);
-        if (found === expected) continue;
-        probe.facts.startAfter = 'wrong';
-        const gives = `gives "${found}" instead of "${expected}"`;
-        return { fail: `StartAfter "${from}" among the objects a, b, c, d ${gives}.` };
-      }
-      probe.facts.startAfter = 'inside-prefix';
-      return 'StartAfter begins behind the given key, whether that key exists or not.';
-    },
-  },
-  {
-    id: 'list-start-outside',
-    advice: 'The service never asks so, and works.',
-    ask: async (probe) => {
-      const prefix = await letters(probe);
-      const before = await lettersAfter(probe, prefix.slice(0, -2));
-      const behind = await lettersAfter(probe, `${prefix.slice(0, -1)}~`);
-      if (before !== 'abcd' || behind !== '') {
-        const gives = `gives "${before}" before it and "${behind}" behind it, not "abcd" and ""`;
-        return { warning: `StartAfter outside of the prefix ${gives}.` };
-      }
-      if (probe.facts.startAfter === 'inside-prefix') probe.facts.startAfter = 'exact';
-      return 'StartAfter works before and behind the prefix as well.';
-    },
-  },
-  {
-    id: 'list-folders',
-    advice: miscounted,
-    ask: async (probe) => {
-      const prefix = `${probe.newKey()}/`;
-      for (const name of ['one/1', 'one/2', 'one/deep/3', 'two/1', 'two-1', 'zz'])
-        await probe.put(prefix + name, Buffer.from(name));
-      const page = await probe.listFolders(prefix);
-      const found = namesOf([...page.commonPrefixes.map((key) => ({ key })), ...page.keys], prefix);
-      const expected = '"one/", "two/", "two-1", "zz"';
+      const order = namesOf(keys, fixture.prefix);
+      return warning(`Names that are not ASCII are not in the order of their UTF-8: ${order}.`);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      return warning(`Names that are not ASCII cannot be written or listed: ${error.message}`);
+    }
+  }),
+  check('list-start-after', miscounted, async (probe) => {
+    const prefix = await letters(probe);
+    for (const [from, expected, maxKeys] of [
+      ['b', 'cd'],
+      ['b0', 'cd'],
+      ['b', 'c', 1],
+      ['d', ''],
+      ['', 'abcd'],
+    ] as const) {
+      const found = await lettersAfter(probe, prefix + from, maxKeys);
       if (found !== expected)
-        return { fail: `A listing with Delimiter=/ gives ${found} instead of ${expected}.` };
+        return fail(
+          `StartAfter "${from}" among the objects a, b, c, d gives "${found}" instead of "${expected}".`,
+        );
+    }
+    return 'StartAfter begins behind the given key, whether that key exists or not.';
+  }),
+  check('list-start-outside', 'The service never asks so, and works.', async (probe) => {
+    const prefix = await letters(probe);
+    const before = await lettersAfter(probe, prefix.slice(0, -2));
+    const behind = await lettersAfter(probe, `${prefix.slice(0, -1)}~`);
+    if (before === 'abcd' && behind === '') return 'StartAfter works before and behind the prefix as well.';
+    const gives = `gives "${before}" before it and "${behind}" behind it, not "abcd" and ""`;
+    return warning(`StartAfter outside of the prefix ${gives}.`);
+  }),
+  check('list-folders', miscounted, async (probe) => {
+    const prefix = `${probe.newKey()}/`;
+    for (const name of ['one/1', 'one/2', 'one/deep/3', 'two/1', 'two-1', 'zz'])
+      await probe.put(prefix + name, Buffer.from(name));
+    const page = await probe.listFolders(prefix);
+    const found = namesOf([...page.commonPrefixes.map((key) => ({ key })), ...page.keys], prefix);
+    const expected = '"one/", "two/", "two-1", "zz"';
+    if (found === expected)
       return 'A listing with Delimiter=/ has each folder once, and the objects beside them.';
-    },
-  },
-  {
-    id: 'list-pages',
-    advice: miscounted,
-    ask: async (probe) => {
-      const fixture = await asciiFixture(probe);
-      const { pages, wrong } = await walk(probe, fixture, 3);
-      if (wrong !== undefined) return { fail: `Pages of three keys are wrong: ${wrong}.` };
-      const count = fixture.objects.length;
-      const needed = Math.ceil(count / 3);
-      if (pages.length <= needed)
-        return 'Pages follow each other by their tokens: each key once, each page full.';
-      return {
-        warning: `${count} keys took ${pages.length} pages of three, not ${needed}: pages are not full, or the last one is empty.`,
-        advice: 'The counts are right, but need more LIST requests than elsewhere.',
-      };
-    },
-  },
-  {
-    id: 'list-unicode-pages',
-    isOptional: true,
-    advice: onlyOthers,
-    ask: async (probe) => {
-      const fixture = await unicodeFixture(probe).catch(() => undefined);
-      if (fixture === undefined)
-        return { skipped: 'Names that are not ASCII cannot be written: see list-unicode.' };
-      const { wrong } = await walk(probe, fixture, 1);
-      if (wrong === undefined) return 'Pages may end at names that are not ASCII.';
-      return { warning: `Pages that end at names which are not ASCII are wrong: ${wrong}.` };
-    },
-  },
-  {
-    // XML cannot contain control characters, so a listing that is not encoded cannot name all keys.
-    id: 'list-encoding',
-    advice: 'The service itself writes no such keys. Do not let other tools write them into this bucket.',
-    ask: async (probe) => {
+    return fail(`A listing with Delimiter=/ gives ${found} instead of ${expected}.`);
+  }),
+  check('list-pages', miscounted, async (probe) => {
+    const fixture = await asciiFixture(probe);
+    const { pages, wrong } = await walk(probe, fixture, 3);
+    if (wrong !== undefined) return fail(`Pages of three keys are wrong: ${wrong}.`);
+    const count = fixture.objects.length;
+    const needed = Math.ceil(count / 3);
+    if (pages.length <= needed)
+      return 'Pages follow each other by their tokens: each key once, each page full.';
+    return warning(
+      `${count} keys took ${pages.length} pages of three, not ${needed}: pages are not full, or the last one is empty.`,
+      'The counts are right, but need more LIST requests than elsewhere.',
+    );
+  }),
+  check('list-unicode-pages', onlyOthers, async (probe) => {
+    const fixture = await unicodeFixture(probe).catch(() => undefined);
+    if (!fixture) return skipped('Names that are not ASCII cannot be written: see list-unicode.');
+    const { wrong } = await walk(probe, fixture, 1);
+    if (wrong === undefined) return 'Pages may end at names that are not ASCII.';
+    return warning(`Pages that end at names which are not ASCII are wrong: ${wrong}.`);
+  }),
+  // XML cannot contain control characters, so a listing that is not encoded cannot name all keys.
+  check(
+    'list-encoding',
+    'The service writes no such keys. Let no other tool write them here.',
+    async (probe) => {
       const { prefix } = await asciiFixture(probe);
       const input = { Bucket: probe.target.bucket, Prefix: prefix, EncodingType: 'url' as const };
       const { EncodingType } = await probe.send((client) => client.send(new ListObjectsV2Command(input)));
       if (EncodingType === 'url') return 'Listings are in URL encoding, so any key can be listed.';
-      return {
-        warning: 'The store ignores EncodingType=url, so keys with control characters cannot be listed.',
-      };
+      return warning('The store ignores EncodingType=url, so keys with control characters cannot be listed.');
     },
-  },
-  {
-    id: 'list-page-size',
-    advice: miscounted,
-    ask: async (probe) => {
-      if (!probe.target.isThorough) return { skipped: 'Needs 1,001 small objects: give --thorough.' };
-      const names = Array.from({ length: pageTestKeys }, (_, index) => String(index).padStart(4, '0'));
-      const fixture = await write(probe, names, () => 1);
-      const pageKeys = (await probe.list({ prefix: fixture.prefix, maxKeys: 5000 })).keys.length;
-      const { pages, wrong } = await walk(probe, fixture, 1000);
-      probe.facts.pageKeys = pageKeys;
-      if (wrong !== undefined) {
-        const found = new Set(pages.flat().map(({ key }) => key)).size;
-        return { fail: `Of ${pageTestKeys} objects, all pages together list ${found}.` };
-      }
-      if (pageKeys === 1000) return 'A full page has 1,000 keys, and all pages have every key once.';
-      const todo =
-        pageKeys > 1000
-          ? 'The counts are right. Nothing has to be done.'
-          : 'The counts are right, but need more LIST requests. Raise protocol.listRequestsPerHour in proportion.';
-      return { warning: `A full page has ${pageKeys} keys, not 1,000.`, advice: todo };
-    },
-  },
+  ),
+  check('list-page-size', miscounted, async (probe) => {
+    if (!probe.target.isThorough) return skipped('Needs 1,001 small objects: give --thorough.');
+    const names = Array.from({ length: pageTestKeys }, (_, index) => String(index).padStart(4, '0'));
+    const fixture = await write(probe, names);
+    const pageKeys = (await probe.list({ prefix: fixture.prefix, maxKeys: 5000 })).keys.length;
+    const { pages, wrong } = await walk(probe, fixture, 1000);
+    if (wrong !== undefined) {
+      const found = new Set(pages.flat().map(({ key }) => key)).size;
+      return fail(`Of ${pageTestKeys} objects, all pages together list ${found}.`);
+    }
+    if (pageKeys === 1000) return 'A full page has 1,000 keys, and all pages have every key once.';
+    return warning(
+      `A full page has ${pageKeys} keys, not 1,000.`,
+      'The counts are right. If it has fewer, raise protocol.listRequestsPerHour in proportion.',
+    );
+  }),
 ];
 
 interface Fixture {
@@ -191,34 +142,24 @@ const asciiNames = ['-', '0', '9', 'A', 'B', 'Z', '_', 'a', 'a b', 'a%20b', 'a&b
 const otherNames = ['é', '日本', '\ufb01', '😀', 'a', 'z'];
 
 /** Objects with ASCII names, once a run, and one beside them that has not all of the prefix. */
-function asciiFixture(probe: Probe): Promise<Fixture> {
-  return probe.once('ascii fixture', async () => {
+const asciiFixture = (probe: Probe) =>
+  probe.once('ascii fixture', async () => {
     const fixture = await write(probe, asciiNames);
     await probe.put(`${fixture.prefix.slice(0, -1)}0`, Buffer.from('beside'));
     return fixture;
   });
-}
 
-/** Objects with other names, once a run. */
-function unicodeFixture(probe: Probe): Promise<Fixture> {
-  return probe.once('unicode fixture', () => write(probe, otherNames));
-}
-
-/** Objects below a new prefix, each with a size of its own. */
-async function write(
-  probe: Probe,
-  names: readonly string[],
-  sizeOf = (index: number) => index + 1,
-): Promise<Fixture> {
-  const prefix = `${probe.newKey()}/`;
-  const objects = names.map((name, index) => ({ key: prefix + name, sizeBytes: sizeOf(index) }));
-  await forEachAtOnce(objects, ({ key, sizeBytes }) => probe.put(key, Buffer.alloc(sizeBytes, 'x')));
-  return { prefix, objects: objects.sort((a, b) => compareKeys(a.key, b.key)) };
-}
+const unicodeFixture = (probe: Probe) => probe.once('unicode fixture', () => write(probe, otherNames));
 
 /** Four objects `a` to `d`, once a run. */
-function letters(probe: Probe): Promise<string> {
-  return probe.once('letters', async () => (await write(probe, [...'abcd'])).prefix);
+const letters = (probe: Probe) => probe.once('letters', async () => (await write(probe, [...'abcd'])).prefix);
+
+/** Objects below a new prefix, each with a size of its own. */
+async function write(probe: Probe, names: readonly string[]): Promise<Fixture> {
+  const prefix = `${probe.newKey()}/`;
+  const objects = names.map((name, index) => ({ key: prefix + name, sizeBytes: index + 1 }));
+  await forEachAtOnce(objects, ({ key, sizeBytes }) => probe.put(key, Buffer.alloc(sizeBytes, 'x')));
+  return { prefix, objects: objects.sort((a, b) => compareKeys(a.key, b.key)) };
 }
 
 /** The letters that a listing has after a key, as text. */
@@ -236,8 +177,7 @@ function differenceOf({ prefix, objects }: Fixture, listed: readonly ListedKey[]
   const sizes = new Map(listed.map(({ key, sizeBytes }) => [key, sizeBytes]));
   const missing = objects.filter(({ key }) => !sizes.has(key));
   if (missing.length > 0) return `it lacks ${namesOf(missing, prefix)}`;
-  const own = new Set(objects.map(({ key }) => key));
-  const foreign = listed.filter(({ key }) => !own.has(key));
+  const foreign = listed.filter(({ key }) => !objects.some((own) => own.key === key));
   if (foreign.length > 0) return `it also has ${namesOf(foreign, prefix)}`;
   if (listed.length > objects.length) return 'it has a key twice';
   const wrong = objects.filter(({ key, sizeBytes }) => sizes.get(key) !== sizeBytes);
@@ -259,10 +199,10 @@ async function walk(
   if (!isWhole)
     throw new Error(`After ${pages.length} pages of ${count} keys there is still a token for another one.`);
   const walked = pages.flat();
+  const large = pages.find((page) => page.length > maxKeys);
+  if (large) return { pages, wrong: `a page of MaxKeys ${maxKeys} has ${large.length} keys` };
   const seen = new Set(walked.map(({ key }) => key));
   const missing = objects.filter(({ key }) => !seen.has(key));
-  const large = pages.find((page) => page.length > maxKeys);
-  if (large !== undefined) return { pages, wrong: `a page of MaxKeys ${maxKeys} has ${large.length} keys` };
   if (missing.length > 0) return { pages, wrong: `the pages lack ${namesOf(missing, prefix)}` };
   const isMore = walked.length > count;
   return { pages, wrong: isMore ? `the pages have ${walked.length} keys, not ${count}` : undefined };

@@ -10,11 +10,10 @@ import {
 import { StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
 import { escapePath } from '../../lambda/adapters/s3/sigv4.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import type { Check, Finding } from './check.ts';
+import { type Check, check, type Finding, fail, skipped, warning } from './check.ts';
 import { describeOutcome, isAccepted, type Probe, type RawOutcome } from './probe.ts';
-import type { StoreFacts } from './profile.ts';
 
-/** Does a request see what the one before it did? */
+/** Does a request see what the one before it did? And does a delete delete? */
 export const consistencyChecks: readonly Check[] = [
   isCurrent('head-after-put', {
     good: 'A HEAD sees an object as soon as it is uploaded',
@@ -38,44 +37,35 @@ export const consistencyChecks: readonly Check[] = [
     advice: 'The store can be used, but what is freed shows late, and counts until then.',
     isUsable: true,
   }),
-  {
-    id: 'delete',
-    advice: 'The service deletes objects, and repeats a delete: check that the key may delete.',
-    ask: async (probe) => {
-      const key = probe.newKey();
-      await probe.put(key, Buffer.from('x'));
-      for (const [what, deleted] of [
-        ['an object', key],
-        ['an object that is already deleted', key],
-        ['an object that never was', probe.newKey()],
-      ] as const) {
-        const why = await whyNotDeleted(probe, deleted);
-        if (why !== undefined) return { fail: `Deleting ${what} does not work: ${why}` };
-        if ((await probe.head(deleted)) !== undefined) {
-          const advice = 'Do not use this store: nothing can be freed.';
-          return { fail: `After deleting ${what} it is still there.`, advice };
-        }
-      }
-      return 'A delete removes an object, and repeating it is no error.';
-    },
-  },
-  {
-    // By one request, if the store knows DeleteObjects. Else by one for each.
-    id: 'delete-many',
-    advice: 'Check that the key has the permission to delete.',
-    ask: async (probe) => {
-      const keys = Array.from({ length: 3 }, () => probe.newKey());
-      for (const key of keys) await probe.put(key, Buffer.from('many'));
-      const why = await whyNotDeleted(probe, ...keys);
-      if (why !== undefined) return { fail: `Deleting several objects at once doesn't work: ${why}` };
-      for (const key of keys) {
-        if ((await probe.head(key)) === undefined) continue;
-        const fail = 'The store reports that it has deleted several objects at once, and one is still there.';
-        return { fail, advice: "Don't use this store: usage would fall, and nothing is freed." };
-      }
-      return 'Several objects at once are deleted, and each is gone.';
-    },
-  },
+  check('delete', 'The service repeats a delete: check that the key may delete.', async (probe) => {
+    const key = probe.newKey();
+    await probe.put(key, Buffer.from('x'));
+    for (const [what, deleted] of [
+      ['an object', key],
+      ['an object that is already deleted', key],
+      ['an object that never was', probe.newKey()],
+    ] as const) {
+      const why = await whyNotDeleted(probe, deleted);
+      if (why !== undefined) return fail(`Deleting ${what} does not work: ${why}`);
+      if (await probe.head(deleted))
+        return fail(`After deleting ${what} it is still there.`, 'Do not use this store.');
+    }
+    return 'A delete removes an object, and repeating it is no error.';
+  }),
+  // By one request, if the store knows DeleteObjects. Else by one for each.
+  check('delete-many', 'Check that the key has the permission to delete.', async (probe) => {
+    const keys = Array.from({ length: 3 }, () => probe.newKey());
+    for (const key of keys) await probe.put(key, Buffer.from('many'));
+    const why = await whyNotDeleted(probe, ...keys);
+    if (why !== undefined) return fail(`Deleting several objects at once doesn't work: ${why}`);
+    for (const key of keys)
+      if (await probe.head(key))
+        return fail(
+          'The store reports that it has deleted several objects at once, and one is still there.',
+          "Don't use this store: usage would fall, and nothing is freed.",
+        );
+    return 'Several objects at once are deleted, and each is gone.';
+  }),
 ];
 
 const whyNotDeleted = (probe: Probe, ...keys: readonly string[]) =>
@@ -91,14 +81,12 @@ function isCurrent(
   id: Moment,
   { good, bad, advice, isUsable = false }: { good: string; bad: string; advice: string; isUsable?: boolean },
 ): Check {
-  const ask = async (probe: Probe): Promise<Finding> => {
+  return check(id, advice, async (probe) => {
     const rounds = probe.target.isThorough ? 50 : 10;
     const stale = await probe.once('stale answers', () => countStale(probe, rounds));
     if (stale[id] === 0) return `${good} (${rounds} of ${rounds}).`;
-    const found = `In ${stale[id]} of ${rounds} rounds ${bad}.`;
-    return isUsable ? { warning: found } : { fail: found };
-  };
-  return { id, advice, ask };
+    return (isUsable ? warning : fail)(`In ${stale[id]} of ${rounds} rounds ${bad}.`);
+  });
 }
 
 /** In how many rounds an answer was out of date. It looks before each change too: caches remember absence. */
@@ -117,8 +105,6 @@ async function countStale(probe: Probe, rounds: number): Promise<Record<Moment, 
     if (await isListed()) stale['list-after-delete'] += 1;
     if ((await probe.head(key)) !== undefined) stale['head-after-delete'] += 1;
   }
-  const isStrong = stale['list-after-put'] === 0 && stale['list-after-delete'] === 0;
-  probe.facts.listConsistency = isStrong ? 'strong' : 'eventual';
   return stale;
 }
 
@@ -127,41 +113,26 @@ const partBytes = 5 * 1024 * 1024;
 const part = Buffer.alloc(partBytes, 'p');
 const one = Buffer.from('x');
 
-const notNeeded = 'The service does not need it today: nothing has to be done.';
-
 /** How large one PUT may be, and uploads in parts. The service works without, so nothing here can fail. */
 export const largeChecks: readonly Check[] = [
-  {
-    id: 'largest-upload',
-    isOptional: true,
-    advice: 'Look for a limit of what stands before the store, such as a proxy.',
-    ask: tryLargest,
-  },
-  {
-    id: 'multipart',
-    isOptional: true,
-    advice: notNeeded,
-    ask: async (probe) => {
-      const { why } = await wholeParts(probe);
-      probe.facts.partRules.multipart = why === undefined;
-      if (why === undefined) return 'A multipart upload of 5 MiB and one byte becomes one object.';
-      return { warning: `A multipart upload does not work: ${why}.` };
-    },
-  },
-  partRule('multipart-small', [Buffer.alloc(1024, 'p'), one], (why, rules) => {
-    rules.smallParts = why === undefined;
-    if (why === undefined) return 'Parts of 1 KiB are accepted.';
-    return 'Parts of 1 KiB are refused, as at AWS: all but the last have 5 MiB or more.';
+  check('largest-upload', 'Look for a limit of what stands before the store, such as a proxy.', tryLargest),
+  check('multipart', 'Without it there are no exports: exports.workers has to be 0.', async (probe) => {
+    const { why } = await wholeParts(probe);
+    if (why === undefined) return 'A multipart upload of 5 MiB and one byte becomes one object.';
+    return warning(`A multipart upload does not work: ${why}.`);
   }),
-  partRule('multipart-unequal', [part, Buffer.concat([part, one]), one], (why, rules) => {
-    rules.equalParts = why !== undefined;
+  partRule('multipart-small', [Buffer.alloc(1024, 'p'), one], (why) =>
+    why === undefined
+      ? 'Parts of 1 KiB are accepted.'
+      : 'Parts of 1 KiB are refused, as at AWS: all but the last have 5 MiB or more.',
+  ),
+  partRule('multipart-unequal', [part, Buffer.concat([part, one]), one], (why) => {
     if (why === undefined) return 'Parts may have different sizes.';
-    return { warning: `Parts of different sizes are refused, as at R2: ${why}.` };
+    return warning(`Parts of different sizes are refused, as at R2: ${why}.`);
   }),
-  partRule('copy-part', ['copy', one], (why, rules) => {
-    rules.uploadPartCopy = why === undefined;
+  partRule('copy-part', ['copy', one], (why) => {
     if (why === undefined) return 'A part can be copied from another object.';
-    return { warning: `A part cannot be copied from another object: ${why}.` };
+    return warning(`A part cannot be copied from another object: ${why}.`);
   }),
 ];
 
@@ -175,22 +146,21 @@ const largeIdleMsMax = 600_000;
 async function tryLargest(probe: Probe): Promise<Finding> {
   const { largestBytes } = probe.target;
   if (largestBytes === undefined)
-    return { skipped: 'Uploads a large object: give --largest SIZE, such as 5GiB.' };
+    return skipped('Uploads a large object: give --largest SIZE, such as 5GiB.');
   const refused = await uploadZeros(probe, largestBytes);
   let size = largestBytes;
   for (let outcome = refused; !isAccepted(outcome); outcome = await uploadZeros(probe, size)) {
     size = Math.floor(size / 2);
     if (size < smallestBytes) break;
   }
-  const isAny = size >= smallestBytes || size === largestBytes;
-  if (isAny) probe.facts.maxPutBytes = size;
-  if (size === largestBytes) return `One PUT of ${formatBytes(size)} is accepted.`;
   const found = `One PUT of ${formatBytes(largestBytes)} is refused (${describeOutcome(refused)})`;
-  if (!isAny) return { warning: `${found}, and smaller ones as well.` };
-  return {
-    warning: `${found}, one of ${formatBytes(size)} accepted.`,
-    advice: `Set protocol.objectMaxMiB to ${Math.floor(size / 1024 ** 2)} or less, so that larger objects are refused with a reason.`,
-  };
+  if (size < smallestBytes && size < largestBytes) return warning(`${found}, and smaller ones as well.`);
+  probe.facts.maxPutBytes = size;
+  if (size === largestBytes) return `One PUT of ${formatBytes(size)} is accepted.`;
+  return warning(
+    `${found}, one of ${formatBytes(size)} accepted.`,
+    `Set protocol.objectMaxMiB to ${Math.floor(size / 1024 ** 2)} or less, so that larger objects are refused with a reason.`,
+  );
 }
 
 async function uploadZeros(probe: Probe, sizeBytes: number): Promise<RawOutcome> {
@@ -199,13 +169,9 @@ async function uploadZeros(probe: Probe, sizeBytes: number): Promise<RawOutcome>
   for (const piece of zeros(sizeBytes)) hash.update(piece);
   const { href, header } = await probe.signUpload({ key, oid: hash.digest('hex'), sizeBytes });
   probe.written.add(key);
-  const outcome = await probe.sendRaw({
-    method: 'PUT',
-    href,
-    headers: { ...header, 'content-length': `${sizeBytes}` },
-    body: Readable.from(zeros(sizeBytes), { objectMode: false }),
-    idleMs: largeIdleMsMax,
-  });
+  const headers = { ...header, 'content-length': `${sizeBytes}` };
+  const body = Readable.from(zeros(sizeBytes), { objectMode: false });
+  const outcome = await probe.sendRaw({ method: 'PUT', href, headers, body, idleMs: largeIdleMsMax });
   if (!isAccepted(outcome)) return outcome;
   const stored = await probe.head(key);
   // So large that it should not wait for the cleanup.
@@ -227,15 +193,13 @@ const wholeParts = (probe: Probe) => probe.once('parts', () => uploadParts(probe
 function partRule(
   id: string,
   parts: readonly (Buffer | 'copy')[],
-  judge: (why: string | undefined, rules: StoreFacts['partRules']) => Finding,
+  judge: (why: string | undefined) => Finding,
 ): Check {
-  const ask = async (probe: Probe): Promise<Finding> => {
+  return check(id, 'The service sends equal parts, and reads what it cannot copy.', async (probe) => {
     const whole = await wholeParts(probe);
-    if (whole.why !== undefined) return { skipped: 'There are no multipart uploads.' };
-    const { why } = await uploadParts(probe, parts, whole.key);
-    return judge(why, probe.facts.partRules);
-  };
-  return { id, isOptional: true, advice: notNeeded, ask };
+    if (whole.why !== undefined) return skipped('There are no multipart uploads.');
+    return judge((await uploadParts(probe, parts, whole.key)).why);
+  });
 }
 
 /** Uploads an object in parts, and looks whether it has all of them. `why`: it has not. */
@@ -246,10 +210,8 @@ async function uploadParts(
 ): Promise<{ key: string; why?: string }> {
   const key = probe.newKey();
   const where = { Bucket: probe.target.bucket, Key: key };
-  const copy = {
-    CopySource: `${where.Bucket}/${escapePath(copied)}`,
-    CopySourceRange: `bytes=0-${partBytes - 1}`,
-  };
+  const CopySource = `${where.Bucket}/${escapePath(copied)}`;
+  const copy = { CopySource, CopySourceRange: `bytes=0-${partBytes - 1}` };
   probe.written.add(key);
   try {
     const { UploadId } = await probe.send((client) => client.send(new CreateMultipartUploadCommand(where)));
@@ -259,12 +221,12 @@ async function uploadParts(
     let sizeBytes = 0;
     for (const [index, source] of parts.entries()) {
       const at = { ...where, UploadId, PartNumber: index + 1 };
-      const sent =
-        source === 'copy'
-          ? (await probe.send((client) => client.send(new UploadPartCopyCommand({ ...at, ...copy }))))
-              .CopyPartResult
-          : await probe.send((client) => client.send(new UploadPartCommand({ ...at, Body: source })));
-      Parts.push({ PartNumber: index + 1, ETag: sent?.ETag });
+      const sent = await probe.send(async (client) => {
+        if (source !== 'copy') return client.send(new UploadPartCommand({ ...at, Body: source }));
+        const answer = await client.send(new UploadPartCopyCommand({ ...at, ...copy }));
+        return { ...answer, ...answer.CopyPartResult };
+      });
+      Parts.push({ PartNumber: index + 1, ETag: sent.ETag });
       sizeBytes += source === 'copy' ? partBytes : source.length;
     }
     const complete = new CompleteMultipartUploadCommand({ ...where, UploadId, MultipartUpload: { Parts } });

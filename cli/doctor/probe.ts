@@ -24,7 +24,7 @@ import {
   type StoredObject,
   StoreUnavailableError,
 } from '../../lambda/ports/object-store.ts';
-import { type StoreFacts, unknownFacts } from './profile.ts';
+import type { StoreFacts } from './profile.ts';
 
 /** The deletion of one object, or of an upload's parts, ends by then, retries included. */
 export const deleteMsMax = 20_000;
@@ -86,8 +86,8 @@ interface Late {
  */
 export class Probe {
   readonly target: ProbeTarget;
-  /** What the checks found so far. */
-  readonly facts: StoreFacts = structuredClone(unknownFacts);
+  /** What was measured. */
+  readonly facts: Pick<StoreFacts, 'clockSkewMs' | 'maxPutBytes'> = { clockSkewMs: null, maxPutBytes: null };
   /** For what no adapter does: parts, copies. */
   readonly client: S3Client;
   /** Keys for which an upload was sent, accepted or not. */

@@ -1,32 +1,18 @@
 import { z } from 'zod';
 
-/** What was found to hold. Null: not probed, or the check could not be made. */
-const factsSchema = z.strictObject({
-  /** A PUT with other bytes than the signed SHA-256 is refused, and stores nothing. */
+/** What was found to hold. Null: not probed, or the check could not be made. Older versions have written more. */
+const factsSchema = z.object({
+  /** A PUT with other bytes than the signed SHA-256 stores nothing. */
   checksumEnforced: z.boolean().nullable(),
-  /** A PUT of another length than the signed one is refused, even with the right SHA-256. */
+  /** A PUT of another length than the signed one stores nothing, even with the right SHA-256. */
   lengthEnforced: z.boolean().nullable(),
-  /** A HEAD tells the SHA-256 that the upload had. */
-  checksumKept: z.boolean().nullable(),
-  /** Old versions of deleted objects stay, billed and in no listing. */
-  versioned: z.boolean().nullable(),
   startAfter: z.enum(['exact', 'inside-prefix', 'wrong']).nullable(),
   /** `ascii`: by bytes, but only among ASCII keys. */
   listOrder: z.enum(['utf8', 'ascii', 'other']).nullable(),
   listConsistency: z.enum(['strong', 'eventual']).nullable(),
-  /** Keys in a full page. */
-  pageKeys: z.number().int().nullable(),
   /** Largest single PUT that was accepted, in bytes. */
   maxPutBytes: z.number().int().nullable(),
-  /** Older versions have written more, which nothing needs. */
-  partRules: z.object({
-    multipart: z.boolean().nullable(),
-    /** Parts below 5 MiB are accepted before the last one. */
-    smallParts: z.boolean().nullable(),
-    /** All parts but the last must have one size. */
-    equalParts: z.boolean().nullable(),
-    uploadPartCopy: z.boolean().nullable(),
-  }),
+  partRules: z.object({ multipart: z.boolean().nullable(), uploadPartCopy: z.boolean().nullable() }),
   /** The store's clock minus that of the machine that probed. */
   clockSkewMs: z.number().int().nullable(),
 });
@@ -50,22 +36,3 @@ export const storeProfileSchema = z.strictObject({
 });
 
 export type StoreProfile = z.infer<typeof storeProfileSchema>;
-
-export const unknownFacts: StoreFacts = {
-  checksumEnforced: null,
-  lengthEnforced: null,
-  checksumKept: null,
-  versioned: null,
-  startAfter: null,
-  listOrder: null,
-  listConsistency: null,
-  pageKeys: null,
-  maxPutBytes: null,
-  partRules: {
-    multipart: null,
-    smallParts: null,
-    equalParts: null,
-    uploadPartCopy: null,
-  },
-  clockSkewMs: null,
-};

@@ -1,6 +1,6 @@
 import { AbortMultipartUploadCommand } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
-import type { Check, CheckResult, Finding } from './check.ts';
+import { type Check, check, type Outcome, warning } from './check.ts';
 import { listingChecks } from './listing-checks.ts';
 import { consistencyChecks, largeChecks } from './object-checks.ts';
 import { deleteMsMax, forEachAtOnce, Probe, type ProbeTarget } from './probe.ts';
@@ -16,19 +16,32 @@ const checkGroups = {
   consistency: consistencyChecks,
   large: largeChecks,
   traffic: [
-    {
-      id: 'throttling',
-      advice:
-        'The service retries, but slowly. Raise the limit of the store, or lower protocol.scanConcurrency.',
-      ask: async ({ traffic: { requests, throttled } }: Probe): Promise<Finding> => {
+    check(
+      'throttling',
+      'Raise its limit, or lower protocol.scanConcurrency: retries are slow.',
+      async (probe) => {
+        const { requests, throttled } = probe.traffic;
         if (throttled === 0) return `None of ${requests} requests was answered with 503 or 429.`;
-        return { warning: `${throttled} of ${requests} requests were answered with 503 or 429.` };
+        return warning(`${throttled} of ${requests} requests were answered with 503 or 429.`);
       },
-    },
+    ),
   ],
 } as const satisfies Readonly<Record<string, readonly Check[]>>;
 
+/** Without one of these no other check can work: if it fails, those that follow are skipped. */
+const essential: ReadonlySet<string> = new Set(['credentials', 'bucket', 'upload']);
+/** The service does not need these today: one that cannot be made is a warning. */
+const optional: ReadonlySet<string> = new Set(['list-unicode-pages', ...largeChecks.map(({ id }) => id)]);
+
 export type CheckGroup = keyof typeof checkGroups;
+
+export interface CheckResult {
+  readonly id: string;
+  readonly outcome: Outcome;
+  readonly detail: string;
+  /** What to do. Given with `fail` and `warning`. */
+  readonly advice?: string;
+}
 
 export interface Examination {
   readonly results: readonly CheckResult[];
@@ -43,10 +56,8 @@ export interface Examination {
 
 /** How long a store may take to notice that an interrupt cut an upload: the cleanup waits for it. */
 const interruptedMs = 1_000;
-
 /** Pages of 1,000 keys that one pass of the cleanup lists. */
 const cleanupPagesMax = 20;
-
 /** A cleanup looks again, because a cut upload may land late. */
 const cleanupPassesMax = 3;
 
@@ -73,14 +84,14 @@ export async function examine(
   };
   let blockedBy: string | undefined;
   try {
-    for (const check of groups.flatMap((group): readonly Check[] => checkGroups[group])) {
+    for (const row of groups.flatMap((group): readonly Check[] => checkGroups[group])) {
       if (blockedBy !== undefined) {
-        results.push({ id: check.id, outcome: 'skipped', detail: `Needs ${blockedBy}, which failed.` });
+        results.push({ id: row.id, outcome: 'skipped', detail: `Needs ${blockedBy}, which failed.` });
         continue;
       }
-      const result = await make(check, probe);
+      const result = await make(row, probe);
       if (signal.aborted) break;
-      if (result.outcome === 'fail' && check.isEssential) blockedBy = check.id;
+      if (result.outcome === 'fail' && essential.has(row.id)) blockedBy = row.id;
       add(result);
     }
     const { requests } = probe.traffic;
@@ -89,30 +100,59 @@ export async function examine(
     probe.outliveAbort();
     const { left, result } = await cleanUp(probe);
     add(result);
-    return { results, holds: probe.facts, requests, left, isInterrupted: signal.aborted };
+    return { results, holds: holdsOf(results, probe), requests, left, isInterrupted: signal.aborted };
   } finally {
     probe.destroy();
   }
 }
 
 /** An error that no check expects is a finding as well: the store did not do what it was asked to. */
-async function make(check: Check, probe: Probe): Promise<CheckResult> {
+async function make({ id, advice, ask }: Check, probe: Probe): Promise<CheckResult> {
   try {
-    return resultOf(check, await check.ask(probe));
+    const found = await ask(probe);
+    if (typeof found === 'string') return { id, outcome: 'pass', detail: found };
+    return { id, ...(found.outcome !== 'skipped' && { advice }), ...found };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const detail = `The check could not be made: ${error.message}`;
-    const advice = 'Run it again. If that repeats, the store does not answer as S3 does.';
-    return { id: check.id, outcome: check.isOptional ? 'warning' : 'fail', detail, advice };
+    const outcome = optional.has(id) ? 'warning' : 'fail';
+    return {
+      id,
+      outcome,
+      detail,
+      advice: 'Run it again. If that repeats, the store does not answer as S3 does.',
+    };
   }
 }
 
-function resultOf({ id, advice }: Check, found: Finding): CheckResult {
-  if (typeof found === 'string') return { id, outcome: 'pass', detail: found };
-  if ('skipped' in found) return { id, outcome: 'skipped', detail: found.skipped };
-  if ('warning' in found)
-    return { id, outcome: 'warning', detail: found.warning, advice: found.advice ?? advice };
-  return { id, outcome: 'fail', detail: found.fail, advice: found.advice ?? advice };
+/** What the profile says of the store. */
+function holdsOf(results: readonly CheckResult[], { facts }: Probe): StoreFacts {
+  const outcomes = new Map(results.map(({ id, outcome }) => [id, outcome]));
+  /** undefined: it was not looked for. */
+  const passed = (id: string) => {
+    const outcome = outcomes.get(id) ?? 'skipped';
+    return outcome === 'skipped' ? undefined : outcome === 'pass';
+  };
+  const choose = <T>(id: string, good: T, bad: T) =>
+    passed(id) === undefined ? null : passed(id) ? good : bad;
+  // With a warning nothing was stored either.
+  const refused = (id: string) => choose(id, true, outcomes.get(id) === 'warning');
+  return {
+    ...facts,
+    checksumEnforced: refused('other-bytes'),
+    lengthEnforced: refused('wrong-length'),
+    startAfter: choose('list-start-after', passed('list-start-outside') ? 'exact' : 'inside-prefix', 'wrong'),
+    listOrder: choose('list-order', passed('list-unicode') ? 'utf8' : 'ascii', 'other'),
+    listConsistency: choose(
+      'list-after-put',
+      passed('list-after-delete') ? 'strong' : 'eventual',
+      'eventual',
+    ),
+    partRules: {
+      multipart: choose('multipart', true, false),
+      uploadPartCopy: choose('copy-part', true, false),
+    },
+  };
 }
 
 /** Deletes all that a run wrote, and what else is below its prefix. It looks again afterwards. Never rejects. */
@@ -151,10 +191,8 @@ async function cleanUp(probe: Probe): Promise<{ left: readonly string[]; result:
 async function listOwn(probe: Probe): Promise<string[]> {
   const { prefix } = probe.target;
   const { pages } = await probe.listAll({ prefix }, cleanupPagesMax);
-  return pages
-    .flat()
-    .map(({ key }) => key)
-    .filter((key) => key.startsWith(prefix));
+  const keys = pages.flat().map(({ key }) => key);
+  return keys.filter((key) => key.startsWith(prefix));
 }
 
 /** Ends the uploads that were not completed. @returns how many could not be ended. */

@@ -4,7 +4,7 @@ import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { explainStoreError } from '../du/store-errors.ts';
 import { CliError } from '../errors.ts';
-import type { Check, Finding } from './check.ts';
+import { type Check, check, type Finding, fail, warning } from './check.ts';
 import {
   type Announced,
   describeOutcome,
@@ -17,10 +17,9 @@ import {
 
 /** Signed requests are refused by most stores from 15 minutes on, by some from 5. */
 const clockFailsMs = 300_000;
-
 /** Longest time for which a reservation still covers uploads by a URL that has expired. */
 const lateMsMax = defaultSettings.reservationSlackMs - defaultSettings.clockSkewMs;
-
+const late = `${lateMsMax / 1000} s after its URL expired`;
 /** How long a store may take to notice that a client is gone, before the doctor looks what it stored. */
 const settleMs = 500;
 
@@ -28,181 +27,133 @@ const miscounted = 'Sizes would be counted wrong: do not use this store.';
 
 /** Can the store be reached, with these credentials, and does it agree about the time? */
 export const accessChecks: readonly Check[] = [
-  {
-    id: 'credentials',
-    isEssential: true,
-    advice:
-      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or sign in with `aws sso login`.',
-    ask: async (probe) => {
+  check(
+    'credentials',
+    'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or sign in with `aws sso login`.',
+    async (probe) => {
       const found = await probe.client.config.credentials().catch(() => undefined);
-      if (found === undefined) return { fail: 'There are no credentials for the store.' };
+      if (found === undefined) return fail('There are no credentials for the store.');
       const isLasting = found.sessionToken === undefined;
       const kind = isLasting ? 'a long-lived key' : 'a session, whose end also ends its signed URLs';
       return `Found the access key …${found.accessKeyId.slice(-4)}: ${kind}.`;
     },
-  },
-  {
-    id: 'bucket',
-    isEssential: true,
-    advice: 'Check --endpoint and --region.',
-    ask: async (probe) => {
-      const { bucket, endpoint, region, prefix } = probe.target;
-      try {
-        const { keys } = await probe.list({ prefix });
-        if (keys.some(({ key }) => !key.startsWith(prefix))) {
-          const fail = 'A listing by prefix also has keys without that prefix.';
-          return { fail, advice: 'Do not use this store: usage would be counted wrong.' };
-        }
-        if (keys.length > 0) {
-          const fail = 'There are already objects below the path of this run.';
-          return { fail, advice: 'Run it again: the path is random.' };
-        }
-        return `${bucket} at ${endpoint ?? 'AWS'} (${region}) can be listed.`;
-      } catch (error) {
-        const explained = explainStoreError(error, { bucket, endpoint, region });
-        if (!(explained instanceof CliError)) throw explained;
-        return { fail: explained.message, ...(explained.hint !== undefined && { advice: explained.hint }) };
-      }
-    },
-  },
-  {
-    id: 'clock',
-    advice: 'Set both clocks by NTP: the store decides by its own when a signed URL expires.',
-    ask: compareClocks,
-  },
+  ),
+  check('bucket', 'Check --endpoint and --region.', async (probe) => {
+    const { bucket, endpoint, region, prefix } = probe.target;
+    try {
+      const { keys } = await probe.list({ prefix });
+      if (keys.some(({ key }) => !key.startsWith(prefix)))
+        return fail('A listing by prefix also has keys without that prefix.', 'Do not use this store.');
+      if (keys.length > 0)
+        return fail('There are already objects below the path of this run.', 'Run it again.');
+      return `${bucket} at ${endpoint ?? 'AWS'} (${region}) can be listed.`;
+    } catch (error) {
+      const explained = explainStoreError(error, { bucket, endpoint, region });
+      if (explained instanceof CliError) return fail(explained.message, explained.hint);
+      throw explained;
+    }
+  }),
+  // Compared with the Date header of an answer, which has whole seconds.
+  check('clock', 'Set both by NTP: the store decides when a signed URL expires.', async (probe) => {
+    const href = await probe.signDownload(probe.newKey());
+    const sentMs = Date.now();
+    const outcome = await probe.sendRaw({ method: 'GET', href });
+    const receivedMs = Date.now();
+    const date = outcome.kind === 'answer' ? Date.parse(outcome.headers.date ?? '') : Number.NaN;
+    if (Number.isNaN(date))
+      return warning('The answers of the store have no Date header, so its clock cannot be compared.');
+    const skewMs = Math.round(date + 500 - (sentMs + receivedMs) / 2);
+    // Only what is certain: the date is cut to seconds, and the answer took its time.
+    const leastMs = Math.abs(skewMs) - 500 - (receivedMs - sentMs) / 2;
+    probe.facts.clockSkewMs = skewMs;
+    const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
+    const found = `The store's clock is ${seconds} s ${skewMs < 0 ? 'behind' : 'ahead of'} this machine's`;
+    if (leastMs > clockFailsMs) return fail(`${found}.`);
+    const { clockSkewMs } = defaultSettings;
+    if (leastMs <= clockSkewMs) return `${found}.`;
+    return warning(`${found}, more than the ${clockSkewMs / 1000} s of protocol.clockSkewSeconds.`);
+  }),
 ];
-
-/** Compares this machine's clock with the Date header of an answer, which has whole seconds. */
-async function compareClocks(probe: Probe): Promise<Finding> {
-  const href = await probe.signDownload(probe.newKey());
-  const sentMs = Date.now();
-  const outcome = await probe.sendRaw({ method: 'GET', href });
-  const receivedMs = Date.now();
-  const date = outcome.kind === 'answer' ? Date.parse(outcome.headers.date ?? '') : Number.NaN;
-  if (Number.isNaN(date)) {
-    const warning = 'The answers of the store have no Date header, so its clock cannot be compared.';
-    const advice = 'Make sure that its clock is set by NTP: it decides when a signed URL expires.';
-    return { warning, advice };
-  }
-  const skewMs = Math.round(date + 500 - (sentMs + receivedMs) / 2);
-  // Only what is certain: the date is cut to seconds, and the answer took its time.
-  const leastMs = Math.abs(skewMs) - 500 - (receivedMs - sentMs) / 2;
-  probe.facts.clockSkewMs = skewMs;
-  const seconds = (Math.abs(skewMs) / 1000).toFixed(1);
-  const found = `The store's clock is ${seconds} s ${skewMs < 0 ? 'behind' : 'ahead of'} this machine's`;
-  if (leastMs > clockFailsMs) return { fail: `${found}.` };
-  const { clockSkewMs } = defaultSettings;
-  if (leastMs <= clockSkewMs) return `${found}.`;
-  return { warning: `${found}, more than the ${clockSkewMs / 1000} s of protocol.clockSkewSeconds.` };
-}
 
 /** What the service does all day: uploads and downloads by its own signed URLs. */
 export const uploadChecks: readonly Check[] = [
-  {
-    id: 'upload',
-    isEssential: true,
-    advice: miscounted,
-    ask: async (probe) => {
-      const { key, body, outcome } = await honestUpload(probe);
-      if (!isAccepted(outcome)) {
-        return {
-          fail: `The store refused an upload with signed Content-Length and x-amz-checksum-sha256: ${explainOutcome(outcome)}`,
-          advice:
-            'Check that the key may write to the bucket. If it may, the store does not support what the service relies on.',
-        };
-      }
-      const stored = await probe.head(key);
-      if (stored?.sizeBytes === body.length)
-        return `An upload by a signed URL arrives, and a HEAD tells its ${body.length} bytes.`;
-      const told = stored === undefined ? 'of no object' : `${stored.sizeBytes} bytes`;
-      return { fail: `The store accepted ${body.length} bytes, but a HEAD tells ${told}.` };
-    },
-  },
-  {
-    id: 'checksum-kept',
-    advice: 'Report it to the makers of the store.',
-    ask: async (probe) => {
-      const { key, body } = await honestUpload(probe);
-      const sha256 = (await probe.head(key))?.sha256;
-      probe.facts.checksumKept = sha256 === sha256Of(body);
-      if (probe.facts.checksumKept) return 'A HEAD tells the SHA-256 of the upload.';
-      if (sha256 !== undefined) return { warning: 'A HEAD tells another SHA-256 than that of the upload.' };
+  check('upload', miscounted, async (probe) => {
+    const { key, body, outcome } = await honestUpload(probe);
+    if (!isAccepted(outcome))
+      return fail(
+        `The store refused an upload with signed Content-Length and x-amz-checksum-sha256: ${explainOutcome(outcome)}`,
+        'Check that the key may write to the bucket. If it may, do not use this store.',
+      );
+    const stored = await probe.head(key);
+    if (stored?.sizeBytes === body.length)
+      return `An upload by a signed URL arrives, and a HEAD tells its ${body.length} bytes.`;
+    const told = stored === undefined ? 'of no object' : `${stored.sizeBytes} bytes`;
+    return fail(`The store accepted ${body.length} bytes, but a HEAD tells ${told}.`);
+  }),
+  check('checksum-kept', 'Report it to the makers of the store.', async (probe) => {
+    const { key, body } = await honestUpload(probe);
+    const sha256 = (await probe.head(key))?.sha256;
+    if (sha256 === undefined)
       return 'The store does not keep the SHA-256 of an upload; the service does not need it.';
-    },
-  },
-  {
-    id: 'download',
-    advice: 'Do not use this store.',
-    ask: async (probe) => {
-      const { key, body } = await honestUpload(probe);
-      const outcome = await probe.download(key);
-      if (!isAccepted(outcome)) {
-        const fail = `The store refused a download by a signed URL: ${explainOutcome(outcome)}`;
-        return { fail, advice: 'Check that the key may read objects.' };
-      }
-      if (hasBody(outcome, body)) return 'A download by a signed URL gives the bytes that were uploaded.';
-      return { fail: 'A download gives other bytes than were uploaded.' };
-    },
-  },
-  {
-    id: 'versioning',
-    advice:
-      'Suspend versioning, or let a lifecycle rule delete noncurrent versions. This run leaves some below its prefix.',
-    ask: async (probe) => {
+    if (sha256 === sha256Of(body)) return 'A HEAD tells the SHA-256 of the upload.';
+    return warning('A HEAD tells another SHA-256 than that of the upload.');
+  }),
+  check('download', 'Do not use this store.', async (probe) => {
+    const { key, body } = await honestUpload(probe);
+    const outcome = await probe.download(key);
+    if (hasBody(outcome, body)) return 'A download by a signed URL gives the bytes that were uploaded.';
+    if (isAccepted(outcome)) return fail('A download gives other bytes than were uploaded.');
+    const found = `The store refused a download by a signed URL: ${explainOutcome(outcome)}`;
+    return fail(found, 'Check that the key may read objects.');
+  }),
+  check(
+    'versioning',
+    'Suspend versioning, or let a lifecycle rule delete noncurrent versions. This run leaves some below its prefix.',
+    async (probe) => {
       const { outcome } = await honestUpload(probe);
-      if (outcome.kind !== 'answer') return { skipped: 'The upload had no answer.' };
-      const version = outcome.headers['x-amz-version-id'];
-      probe.facts.versioned = version !== undefined && version !== 'null';
-      if (!probe.facts.versioned) return 'The bucket keeps no old versions.';
-      return { warning: 'The bucket is versioned: deleted objects stay in it, billed and in no listing.' };
+      const version = outcome.kind === 'answer' ? outcome.headers['x-amz-version-id'] : undefined;
+      if (version === undefined || version === 'null') return 'The bucket keeps no old versions.';
+      return warning('The bucket is versioned: deleted objects stay in it, billed and in no listing.');
     },
-  },
-  {
-    id: 'overwrite',
-    advice: miscounted,
-    ask: async (probe) => {
-      const key = probe.newKey();
-      const [first, second] = [randomBytes(1000), randomBytes(1500)];
-      await probe.put(key, first);
-      for (const [what, body] of [['the same bytes', first] as const, ['other bytes', second] as const]) {
-        const outcome = await probe.upload(key, body);
-        if (!isAccepted(outcome)) {
-          return {
-            fail: `Uploading ${what} to a key that exists is refused: ${describeOutcome(outcome)}.`,
-            advice: 'A push that is repeated would fail: switch off object lock or retention on this bucket.',
-          };
-        }
-        const bytes = (await probe.head(key))?.sizeBytes;
-        if (bytes !== body.length)
-          return {
-            fail: `After overwriting, a HEAD tells ${bytes ?? 'no'} bytes instead of ${body.length}.`,
-          };
-      }
-      return 'An object can be uploaded again, and overwritten.';
-    },
-  },
-  {
-    id: 'two-at-once',
-    advice: 'Two people who push the same file would lose it: do not use this store.',
-    ask: async (probe) => {
+  ),
+  check('overwrite', miscounted, async (probe) => {
+    const key = probe.newKey();
+    const [first, second] = [randomBytes(1000), randomBytes(1500)];
+    await probe.put(key, first);
+    for (const [what, body] of [['the same bytes', first] as const, ['other bytes', second] as const]) {
+      const outcome = await probe.upload(key, body);
+      if (!isAccepted(outcome))
+        return fail(
+          `Uploading ${what} to a key that exists is refused: ${describeOutcome(outcome)}.`,
+          'A push that is repeated would fail: switch off object lock or retention on this bucket.',
+        );
+      const bytes = (await probe.head(key))?.sizeBytes;
+      if (bytes !== body.length)
+        return fail(`After overwriting, a HEAD tells ${bytes ?? 'no'} bytes instead of ${body.length}.`);
+    }
+    return 'An object can be uploaded again, and overwritten.';
+  }),
+  check(
+    'two-at-once',
+    'Two people who push the same file would lose it: do not use this store.',
+    async (probe) => {
       const key = probe.newKey();
       const body = randomBytes(50_000);
       const outcomes = await Promise.all([probe.upload(key, body), probe.upload(key, body)]);
       const stored = await probe.download(key);
-      if (!hasBody(stored, body)) {
-        const found = describeOutcome(stored);
-        return { fail: `Two uploads of one object at once leave something else in the store (${found}).` };
-      }
+      if (!hasBody(stored, body))
+        return fail(
+          `Two uploads of one object at once leave something else in the store (${describeOutcome(stored)}).`,
+        );
       const refused = outcomes.filter((outcome) => !isAccepted(outcome)).map(describeOutcome);
       if (refused.length === 0)
         return 'Two uploads of one object at once are both accepted, and the object is whole.';
-      return {
-        warning: `Of two uploads of one object at once, the store refused one: ${refused.join(', ')}.`,
-        advice:
-          'The object is stored, but one of two people who push the same file sees an error, and has to push again.',
-      };
+      return warning(
+        `Of two uploads of one object at once, the store refused one: ${refused.join(', ')}.`,
+        'It can be used, but one of two people who push the same file has to push again.',
+      );
     },
-  },
+  ),
 ];
 
 const hasBody = (outcome: RawOutcome, body: Buffer) => outcome.kind === 'answer' && outcome.body.equals(body);
@@ -223,52 +174,41 @@ const exceeded = 'Do not use this store: usage could exceed what was admitted, w
  * signed URL: a client could send it with the URL that it got, to store something that was not announced.
  */
 export const refusalChecks: readonly Check[] = [
-  lie('other-bytes', {
-    what: 'other bytes of the same length',
-    fact: 'checksumEnforced',
+  lie('other-bytes', 'other bytes of the same length', {
     send: (probe, { signed, body }) => probe.sendBytes(signed, randomBytes(body.length)),
   }),
-  lie('other-checksum', {
-    what: 'other bytes with their own checksum',
+  lie('other-checksum', 'other bytes with their own checksum', {
     send: (probe, { signed, body }) => {
       const other = randomBytes(body.length);
       const checksum = Buffer.from(sha256Of(other), 'hex').toString('base64');
       return probe.sendBytes({ ...signed, header: { 'x-amz-checksum-sha256': checksum } }, other);
     },
   }),
-  lie('no-checksum', {
-    what: 'other bytes without a checksum',
+  lie('no-checksum', 'other bytes without a checksum', {
     send: (probe, { signed, body }) => probe.sendBytes({ ...signed, header: {} }, randomBytes(body.length)),
   }),
-  lie('fewer-bytes', {
-    what: 'fewer bytes',
+  lie('fewer-bytes', 'fewer bytes', {
     send: (probe, { signed, body }) => probe.sendBytes(signed, body.subarray(1)),
   }),
-  lie('more-bytes', {
-    what: 'more bytes',
+  lie('more-bytes', 'more bytes', {
     send: (probe, { signed, body }) => probe.sendBytes(signed, Buffer.concat([body, randomBytes(1000)])),
   }),
   // Somebody who knows a large object's hash announces it as small. The checksum is right, the length is not.
-  lie('wrong-length', {
-    what: 'bytes with the announced SHA-256, but more of them than announced',
-    fact: 'lengthEnforced',
+  lie('wrong-length', 'bytes with the announced SHA-256, but more of them than announced', {
     send: async (probe, { key, body }) =>
       probe.sendBytes(await probe.signUpload({ key, oid: sha256Of(body), sizeBytes: 1 }), body),
   }),
-  lie('no-length', {
-    what: 'a body without a length',
+  lie('no-length', 'a body without a length', {
     send: (probe, { signed: { href, header }, body }) => {
       const headers = { ...header, 'transfer-encoding': 'chunked' };
       return probe.sendRaw({ method: 'PUT', href, headers, body: Buffer.concat([body, body]) });
     },
   }),
-  lie('cut-off', {
-    what: 'an upload that ends half-way',
+  lie('cut-off', 'an upload that ends half-way', {
     isCut: true,
     send: (probe, { signed, body }) => probe.sendBytes(signed, body, { cutAfterBytes: body.length / 2 }),
   }),
-  lie('other-key', {
-    what: 'an upload by a URL of another key',
+  lie('other-key', 'an upload by a URL of another key', {
     send: async (probe, { signed, body }) => {
       const { href } = (await probe.announce({ body })).signed;
       // The announced key, with the signature for the other one.
@@ -276,20 +216,19 @@ export const refusalChecks: readonly Check[] = [
       return await probe.sendBytes({ ...signed, href: moved }, body);
     },
   }),
-  lie('late-upload', { what: `an upload ${lateMsMax / 1000} s after its URL expired`, lateMs: lateMsMax }),
-  lie('just-late', {
-    what: 'an upload 3 s after its URL expired',
+  lie('late-upload', `an upload ${late}`, { lateMs: lateMsMax }),
+  lie('just-late', 'an upload 3 s after its URL expired', {
     lateMs: 3000,
-    ifStored: {
-      warning: 'The store accepted an upload 3 s after its URL expired.',
-      advice: `Reservations cover it up to ${lateMsMax / 1000} s; later ones are the check late-upload. Set the store's clock by NTP.`,
-    },
+    ifStored: warning(
+      'The store accepted an upload 3 s after its URL expired.',
+      `Reservations cover it up to ${lateMsMax / 1000} s; later ones are the check late-upload.`,
+    ),
   }),
-  {
-    // Some stores write in place: a refused upload must not damage the object that is there.
-    id: 'kept-object',
-    advice: 'Do not use this store: a broken push would destroy what is stored.',
-    ask: async (probe) => {
+  // Some stores write in place: a refused upload must not damage the object that is there.
+  check(
+    'kept-object',
+    'Do not use this store: a broken push would destroy what is stored.',
+    async (probe) => {
       const { key, body, signed } = await probe.announceStored();
       const other = randomBytes(body.length);
       await probe.sendBytes(signed, other, { cutAfterBytes: 100 });
@@ -297,145 +236,107 @@ export const refusalChecks: readonly Check[] = [
       await systemClock.sleep(settleMs);
       const kept = await probe.download(key);
       if (hasBody(kept, body)) return 'Refused and cut-off uploads leave the object that is there as it was.';
-      return {
-        fail: `Uploads that were refused or cut off have changed the object that was there (${describeOutcome(kept)}).`,
-      };
+      return fail(
+        `Refused or cut-off uploads have changed the object that was there (${describeOutcome(kept)}).`,
+      );
     },
-  },
-  {
-    id: 'other-method',
-    advice: exceeded,
-    ask: async (probe) => {
-      const { key, signed } = await probe.announceStored();
-      return await tryMethods(probe, key, {
-        url: signed.href,
-        of: 'an upload',
-        methods: ['GET', 'DELETE', 'POST'],
-      });
-    },
-  },
-  {
-    id: 'download-url',
-    advice: exceeded,
-    ask: async (probe) => {
-      const { key } = await probe.announceStored();
-      const url = await probe.signDownload(key);
-      return await tryMethods(probe, key, { url, of: 'a download', methods: ['PUT', 'DELETE', 'POST'] });
-    },
-  },
-  {
-    id: 'late-download',
-    advice: 'Do not use this store: whoever once had a URL can read for ever.',
-    ask: async (probe) => {
-      const { key } = await probe.announceStored();
-      const outcome = await probe.download(key, { lateMs: lateMsMax });
-      const what = `a download ${lateMsMax / 1000} s after its URL expired`;
-      return isAccepted(outcome) ? { fail: `The store served ${what}.` } : judgeRefusal(what, outcome);
-    },
-  },
-  {
-    // A header could turn an upload into a copy of something larger, or make it public.
-    id: 'foreign-headers',
-    advice: exceeded,
-    ask: async (probe) => {
-      const source = probe.newKey();
-      await probe.put(source, randomBytes(5000));
-      for (const [name, value] of [
-        ['x-amz-copy-source', `/${probe.target.bucket}/${escapePath(source)}`],
-        ['x-amz-meta-note', 'not signed'],
-      ] as const) {
-        const { key, body, signed } = await probe.announce();
-        const header = { ...signed.header, [name]: value };
-        const outcome = await probe.sendBytes({ ...signed, header }, body);
-        const stored = await probe.head(key);
-        if (stored !== undefined && stored.sizeBytes !== body.length)
-          return {
-            fail: `By the unsigned header ${name} an upload stored ${stored.sizeBytes} other bytes.`,
-          };
-        if (isAccepted(outcome)) {
-          return {
-            warning: `The store accepts the header ${name}, which was not signed.`,
-            advice:
-              'It stored the right bytes, so it can be used. But other headers may make an object public: forbid that for the bucket.',
-          };
-        }
-      }
-      return 'Headers that begin with x-amz- and were not signed are refused.';
-    },
-  },
-  {
-    // Something refused could have been stored a little later.
-    id: 'nothing-left',
-    advice: exceeded,
-    ask: async (probe) => {
-      const found: string[] = [];
-      for (const [key, what] of probe.refused) {
-        const { keys } = await probe.list({ prefix: key });
-        if (keys.some((listed) => listed.key === key)) found.push(what);
-      }
-      if (found.length === 0)
-        return `The listing has none of the ${probe.refused.size} uploads that were refused.`;
-      return { fail: `The store refused this, and stored it later: ${found.join(', ')}.` };
-    },
-  },
+  ),
+  check('other-method', exceeded, async (probe) => {
+    const { key, signed } = await probe.announceStored();
+    return tryMethods(probe, { key, url: signed.href, of: 'an upload', methods: ['GET', 'DELETE', 'POST'] });
+  }),
+  check('download-url', exceeded, async (probe) => {
+    const { key } = await probe.announceStored();
+    const url = await probe.signDownload(key);
+    return tryMethods(probe, { key, url, of: 'a download', methods: ['PUT', 'DELETE', 'POST'] });
+  }),
+  check('late-download', 'Do not use this store: a URL could be read by for ever.', async (probe) => {
+    const { key } = await probe.announceStored();
+    const outcome = await probe.download(key, { lateMs: lateMsMax });
+    const what = `a download ${late}`;
+    return isAccepted(outcome) ? fail(`The store served ${what}.`) : judgeRefusal(what, outcome);
+  }),
+  // A header could turn an upload into a copy of something larger, or make it public.
+  check('foreign-headers', exceeded, async (probe) => {
+    const source = probe.newKey();
+    await probe.put(source, randomBytes(5000));
+    for (const [name, value] of [
+      ['x-amz-copy-source', `/${probe.target.bucket}/${escapePath(source)}`],
+      ['x-amz-meta-note', 'not signed'],
+    ] as const) {
+      const { key, body, signed } = await probe.announce();
+      const header = { ...signed.header, [name]: value };
+      const outcome = await probe.sendBytes({ ...signed, header }, body);
+      const { sizeBytes = body.length } = (await probe.head(key)) ?? {};
+      if (sizeBytes !== body.length)
+        return fail(`By the unsigned header ${name} an upload stored ${sizeBytes} other bytes.`);
+      if (isAccepted(outcome))
+        return warning(
+          `The store accepts the header ${name}, which was not signed.`,
+          'It stored the right bytes. But other headers may make an object public: forbid that for the bucket.',
+        );
+    }
+    return 'Headers that begin with x-amz- and were not signed are refused.';
+  }),
+  // Something refused could have been stored a little later.
+  check('nothing-left', exceeded, async (probe) => {
+    const { refused } = probe;
+    const found: string[] = [];
+    for (const [key, what] of refused) {
+      const { keys } = await probe.list({ prefix: key });
+      if (keys.some((listed) => listed.key === key)) found.push(what);
+    }
+    if (found.length === 0) return `The listing has none of the ${refused.size} uploads that were refused.`;
+    return fail(`The store refused this, and stored it later: ${found.join(', ')}.`);
+  }),
 ];
 
 interface Lie {
-  readonly what: string;
   /** Sends it. `announced` is signed for this lie alone. Omitted: exactly what was announced. */
   readonly send?: (probe: Probe, announced: Announced) => Promise<RawOutcome>;
   /** The store cannot answer, because the client is gone. */
   readonly isCut?: boolean;
   readonly lateMs?: number;
-  /** What the profile says about the promise that is broken. */
-  readonly fact?: 'checksumEnforced' | 'lengthEnforced';
   /** Omitted: a failure. */
   readonly ifStored?: Finding;
 }
 
 /** The check that a lie is refused, and stores nothing. */
-function lie(id: string, { what, send = sendAnnounced, isCut = false, lateMs, fact, ifStored }: Lie): Check {
-  const ask = async (probe: Probe): Promise<Finding> => {
+function lie(id: string, what: string, { send, isCut = false, lateMs, ifStored }: Lie): Check {
+  return check(id, exceeded, async (probe) => {
     const announced = await probe.announce({ lateMs });
-    const outcome = await send(probe, announced);
+    const { key, signed, body } = announced;
+    const outcome = await (send ? send(probe, announced) : probe.sendBytes(signed, body));
     if (isCut) await systemClock.sleep(settleMs);
-    const stored = await probe.head(announced.key);
-    if (fact !== undefined) probe.facts[fact] = stored === undefined && !isAccepted(outcome);
+    const stored = await probe.head(key);
     const found = `The store kept ${stored?.sizeBytes} bytes of ${what}, and answered`;
-    if (stored !== undefined) return ifStored ?? { fail: `${found} ${describeOutcome(outcome)}.` };
-    probe.refused.set(announced.key, what);
+    if (stored !== undefined) return ifStored ?? fail(`${found} ${describeOutcome(outcome)}.`);
+    probe.refused.set(key, what);
     return isCut ? `Nothing is stored of ${what}.` : judgeRefusal(what, outcome);
-  };
-  return { id, advice: exceeded, ask };
-}
-
-function sendAnnounced(probe: Probe, { signed, body }: Announced): Promise<RawOutcome> {
-  return probe.sendBytes(signed, body);
+  });
 }
 
 /** Nothing was stored. Was that also said, in a way that a client does not try again? */
 function judgeRefusal(what: string, outcome: RawOutcome): Finding {
   const answer = describeOutcome(outcome);
-  if (isAccepted(outcome)) {
-    return {
-      fail: `The store answered ${answer} to ${what}, and did not do it.`,
-      advice: 'Do not use this store: a client would believe that its upload arrived.',
-    };
-  }
+  if (isAccepted(outcome))
+    return fail(
+      `The store answered ${answer} to ${what}, and did not do it.`,
+      'Do not use this store: a client would believe that its upload arrived.',
+    );
   // 501 is final: AWS answers it to a body without a length.
   if (outcome.kind === 'answer' && (outcome.status < 500 || outcome.status === 501))
     return `Refused with ${answer}: ${what}.`;
-  return {
-    warning: `The store did not do this, but answered as if it were down: ${what} → ${answer}.`,
-    advice: 'Nothing is stored, so it can be used. A client repeats such an upload before it gives up.',
-  };
+  return warning(
+    `The store did not do this, but answered as if it were down: ${what} → ${answer}.`,
+    'It can be used: a client repeats such an upload before it gives up.',
+  );
 }
 
 /** By each of the methods, the URL must not be good for anything. */
 async function tryMethods(
   probe: Probe,
-  key: string,
-  { url, of, methods }: { url: string; of: string; methods: readonly string[] },
+  { key, url, of, methods }: { key: string; url: string; of: string; methods: readonly string[] },
 ): Promise<Finding> {
   const before = await probe.head(key);
   for (const method of methods) {
@@ -444,7 +345,7 @@ async function tryMethods(
     const isChanged = (await probe.head(key))?.sizeBytes !== before?.sizeBytes;
     const effect = isChanged ? ', and the object is changed or gone' : '';
     if (isChanged || isAccepted(outcome))
-      return { fail: `The URL of ${of} is good for ${method}: ${describeOutcome(outcome)}${effect}.` };
+      return fail(`The URL of ${of} is good for ${method}: ${describeOutcome(outcome)}${effect}.`);
   }
   return `The URL of ${of} is not good for ${methods.join(', ')}.`;
 }

@@ -43,9 +43,8 @@ describeOn(versitygw, (endpoint) => {
         startAfter: 'exact',
         listOrder: 'utf8',
         listConsistency: 'strong',
-        pageKeys: 1000,
         maxPutBytes: 100_000_000,
-        partRules: { multipart: true, smallParts: false, equalParts: false, uploadPartCopy: true },
+        partRules: { multipart: true, uploadPartCopy: true },
       });
       const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: bucket }));
       expect(Contents).toEqual([]);

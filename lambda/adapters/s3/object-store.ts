@@ -117,7 +117,7 @@ export class S3ObjectStore implements ObjectStore {
     }
     const failed = new Map<string, StoreUnavailableError>();
     for (const [key, { code, message = 'it gave no reason.' }] of answer.failed) {
-      if (code === 'NoSuchKey') continue;
+      if (code === noSuchKey) continue;
       const why = `The store did not delete a key (${code}): ${message}`;
       if (refusedCodes.has(code)) throw new StoreRefusedError(why);
       failed.set(key, new StoreUnavailableError(why));
@@ -133,6 +133,8 @@ export class S3ObjectStore implements ObjectStore {
       return undefined;
     } catch (error) {
       if (error instanceof StoreUnavailableError) return error;
+      // Some stores say that there is nothing to delete: as of a key of many, that is fine.
+      if (error instanceof StoreRefusedError && isNoSuchKey(error.cause)) return undefined;
       throw error;
     }
   }
@@ -165,6 +167,10 @@ const unknownStatuses: ReadonlySet<number> = new Set([501, 505]);
 
 /** Of a key, for which a retry doesn't help. */
 const refusedCodes: ReadonlySet<string> = new Set(['AccessDenied', 'AllAccessDisabled', 'MethodNotAllowed']);
+
+const noSuchKey = 'NoSuchKey';
+
+const isNoSuchKey = (cause: unknown) => cause instanceof StoreAnswerError && cause.name === noSuchKey;
 
 const deleteReaderOf = ({ status }: AnswerHead) =>
   status >= 200 && status < 300 ? emptyReader() : undefined;

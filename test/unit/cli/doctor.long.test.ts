@@ -88,7 +88,7 @@ describe('doctor', () => {
     expect(profile.holds).toMatchObject({
       checksumEnforced: exitCode === 0,
       maxPutBytes: 2 * 1024 ** 2,
-      pageKeys: null,
+      partRules: { multipart: true },
     });
   });
 

@@ -25,17 +25,12 @@ describe('a store that does all that S3 does', () => {
       expect(holds).toEqual({
         checksumEnforced: true,
         lengthEnforced: true,
-        checksumKept: true,
-        versioned: false,
         startAfter: 'exact',
         listOrder: 'utf8',
         listConsistency: 'strong',
-        pageKeys: 1000,
         maxPutBytes: 3_500_000,
         partRules: {
           multipart: true,
-          smallParts: false,
-          equalParts: false,
           uploadPartCopy: true,
         },
       });

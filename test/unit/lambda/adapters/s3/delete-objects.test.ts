@@ -154,6 +154,12 @@ describe('a store that does not know the request', () => {
     expect(ways()).toEqual(['POST /b/?delete=', 'DELETE /b/a', 'DELETE /b/b', 'DELETE /b/c', 'DELETE /b/d']);
   });
 
+  it('may say that one of them is gone, alone or among many', async () => {
+    const { deleting } = await open(() => [404, '<Error><Code>NoSuchKey</Code></Error>']);
+    expect(await deleting(['a'])).toEqual({});
+    expect(await deleting(['a', 'b'])).toEqual({});
+  });
+
   it('may say that there is no bucket, which is a refusal', async () => {
     const { deleting } = await open(() => [404, '<Error><Code>NoSuchBucket</Code></Error>']);
     await expect(deleting(['a', 'b'])).rejects.toThrow('The store refused DELETE with 404 NoSuchBucket');

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../lib/app.ts';
-import { stageSettings, StageSettingsError } from '../../lib/settings/stages.ts';
+import { StageSettingsError, stageSettings } from '../../lib/settings/stages.ts';
 import { testContext, useFolder } from './stack-template.ts';
 
 const { folder, write } = useFolder();

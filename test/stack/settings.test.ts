@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { functionSpecs } from '../../lib/functions/function-specs.ts';
-import { parseStageSettings } from '../../lib/settings/stages.ts';
 import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
+import { parseStageSettings } from '../../lib/settings/stages.ts';
 import { deployed } from './deployed-stack.ts';
 import { expectRefused, externalStore, templateOf } from './stack-template.ts';
 

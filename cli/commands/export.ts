@@ -22,7 +22,6 @@ import { registerExportLocal } from './export-local.ts';
 interface StartOptions extends ApiOptions {
   readonly repo?: string;
   readonly format?: 'tar' | 'zip';
-  readonly prefer?: 'time' | 'cost';
   readonly objects?: string;
   readonly dryRun?: boolean;
   readonly wait: boolean;
@@ -95,9 +94,8 @@ function registerStart(group: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .option('--repo <repo>', 'only the objects of this repo', parseRepo)
     .addOption(new Option('--format <format>', 'default: tar').choices(['tar', 'zip']))
-    .addOption(new Option('--prefer <what>', 'what matters more; default: time').choices(['time', 'cost']))
     .option('--objects <file>', 'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them')
-    .option('--dry-run', 'only tell what each way of making it would take')
+    .option('--dry-run', 'only tell what it would take')
     .option('--no-wait', 'do not wait')
     .option('--output <file>', 'download the archive to this file, or into this folder')
     .action(async (tenant: string, options: StartOptions) => {
@@ -126,14 +124,13 @@ function registerStart(group: Command, context: CliContext): void {
 }
 
 function wishOf(options: StartOptions, context: CliContext) {
-  const { repo, format, prefer, dryRun, objects: file } = options;
+  const { repo, format, dryRun, objects: file } = options;
   const { objects, repeats = 0 } = file === undefined ? {} : readObjectsFile(file);
   if (repeats > 0)
     context.err(`${repeats} lines name an object again. It will be there once, under its first name.\n`);
   return {
     ...(repo !== undefined && { repo }),
     ...(format !== undefined && { format }),
-    ...(prefer !== undefined && { prefer }),
     ...(dryRun && { dryRun }),
     ...(objects && { objects }),
   };

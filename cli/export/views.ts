@@ -1,5 +1,4 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { wayTitles } from '../../lambda/domain/export/explain-text.ts';
 import type { ExportBody } from '../../lambda/http/management/exports/schemas.ts';
 import { printable } from '../printable.ts';
 import {
@@ -67,15 +66,21 @@ export function renderExport(job: ExportBody, view: View): string {
         formatRequests(progress.requests),
     );
   const text = `${lines.join('\n')}\n`;
-  if (job.dryRun) return job.explained === null ? text : `${text}\n${printableLines(job.explained.text)}`;
   return job.state === 'done' ? `${text}\n${renderArchives(job, view)}` : text;
 }
+
+const wayTitles: Readonly<Record<NonNullable<ExportBody['plan']>['way'], string>> = {
+  stream: 'read and upload everything',
+  'copy-free': 'copy in parts of any size',
+  'copy-grid': 'copy in parts of one size',
+};
 
 function planLines(plan: NonNullable<ExportBody['plan']>): string[] {
   const takes = `${formatRequests(plan.requests)}, ${formatDollars(plan.dollars)}, about ${formatDuration(plan.seconds * 1000)}`;
   const lines = [
     `objects   ${formatCount(plan.objectCount)} with ${formatBytes(plan.objectBytes)}`,
     `plan      ${wayTitles[plan.way]}: ${takes}`,
+    `size      ${formatBytes(plan.archiveBytes)}: ${formatBytes(plan.copiedBytes)} copied by the store, ${formatBytes(plan.uploadedBytes)} uploaded`,
   ];
   if (plan.missing > 0) lines.push(`missing   ${formatObjects(plan.missing)}: the archive names them`);
   if (plan.conflicts > 0)
@@ -135,5 +140,3 @@ function formatShare({ progress: { share } }: ExportBody): string {
 function formatLeft(isoDate: string, nowMs: number): string {
   return formatDuration(Math.max(0, Date.parse(isoDate) - nowMs));
 }
-
-const printableLines = (text: string) => text.split('\n').map(printable).join('\n');

@@ -122,7 +122,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'count cancel': [['lfs-quota count cancel acme footage']],
   'export start': [
     ['lfs-quota export start acme --output .', 'all repos as tar, into this folder'],
-    ['lfs-quota export start acme --repo game --format zip --prefer cost --no-wait'],
+    ['lfs-quota export start acme --repo game --format zip --no-wait'],
     ['lfs-quota export start acme --repo game --dry-run', 'what would it take?'],
   ],
   'export local': [

@@ -136,7 +136,7 @@ export function exportTests(api: () => Api): void {
     it.each([
       { body: { repo: '../x' }, detail: /^repo: must be/ },
       { body: { format: 'rar' }, detail: /^format: / },
-      { body: { prefer: 'both' }, detail: /^prefer: / },
+      { body: { prefer: 'time' }, detail: /prefer/ },
       { body: { dryrun: true }, detail: /dryrun/ },
       { body: { dryRun: 'true' }, detail: /^dryRun: / },
       { body: { objects: [] }, detail: /^objects: must name/ },
@@ -174,7 +174,6 @@ const jobShape = z.object({
   failure: z.object({ message: z.string() }).nullable(),
   progress: z.object({ share: z.number().nullable(), unitsDone: z.number(), units: z.number() }),
   plan: z.object({ objectCount: z.number(), archiveBytes: z.number(), copiedBytes: z.number() }).nullable(),
-  explained: z.object({ ways: z.array(z.object({ way: z.string() })), text: z.string() }).nullable(),
   archives: z.array(z.object({ name: z.string(), sizeBytes: z.number(), url: z.string().nullable() })),
 });
 
@@ -273,11 +272,9 @@ export function archiveTests(api: () => Api): void {
       await api().manage('DELETE', path(job.exportId));
     });
 
-    it('that is only to be explained is not made', { timeout: waitMs }, async () => {
+    it('that is a dry run is planned, and not made', { timeout: waitMs }, async () => {
       const job = await ended({ dryRun: true });
       expect(job).toMatchObject({ state: 'explained', archives: [], plan: { objectCount: objects.length } });
-      expect(job.explained?.ways.map(({ way }) => way)).toEqual(['stream', 'copy-free', 'copy-grid']);
-      expect(job.explained?.text).toMatch(/through the workers/);
     });
 
     it('is not seen by what is counted', { timeout: waitMs }, async () => {

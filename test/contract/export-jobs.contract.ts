@@ -45,7 +45,6 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
           copies: 8,
         };
         const priced = { requests: 9, dollars: 0.000_000_123_456_789, seconds: 1 / 3 };
-        const object = { oid: 'ab', sizeBytes: 5, etag: '"e"', key: `${tenant}/app/ab` };
         const full = job(tenant, 'full', {
           request: {
             ...request,
@@ -53,7 +52,6 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
             listedObjects: 3,
             isNamed: true,
             format: 'zip',
-            prefer: 'cost',
           },
           by: { kind: 'token', name: 'ada' },
           state: 'failed',
@@ -74,12 +72,6 @@ export function exportJobsContract(open: () => Promise<ExportJobs>): void {
           },
           doneUnits: 'f'.repeat(250),
           progress: { uploadedBytes: 17, copiedBytes: 18, hashedBytes: 19, requests: 20 },
-          explained: [
-            { kind: 'possible', way: 'stream', ...figures, ...priced },
-            { kind: 'not-in-this-store', way: 'copy-free' },
-            { kind: 'object-too-large', way: 'copy-grid', object: { ...object, name: 'a name' } },
-            { kind: 'object-too-large', way: 'copy-free', object },
-          ],
           isTidy: true,
         });
         for (const each of [full, job(tenant, 'new')]) {

@@ -4,6 +4,5 @@ export const wholeTenant = {
   listedObjects: null,
   isNamed: false,
   format: 'tar',
-  prefer: 'time',
   isDryRun: false,
 } as const;

@@ -75,7 +75,6 @@ export class ExportStack {
       // So slow that an export has many units.
       pace: { workers: 2, bytesPerSecond: 500, requestSeconds: 1, requestsAtOnce: 2 },
       plan: {
-        copyFromBytes: 200,
         cellBytes: 200,
         uploadBytesMax: 1024,
         copyBytesMax: 700,

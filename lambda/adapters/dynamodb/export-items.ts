@@ -20,10 +20,10 @@ const figures = z.object({
   copies: z.number(),
 });
 
-const priced = { requests: z.number(), dollars: z.number(), seconds: z.number() };
-
 const planned = z.object({
-  ...priced,
+  requests: z.number(),
+  dollars: z.number(),
+  seconds: z.number(),
   way,
   objectCount: z.number(),
   objectBytes: z.number(),
@@ -36,27 +36,12 @@ const planned = z.object({
   ),
 });
 
-const storedObject = z.object({
-  oid: z.string(),
-  sizeBytes: z.number(),
-  etag: z.string(),
-  key: z.string(),
-  name: z.string().exactOptional(),
-});
-
-const explained = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('possible'), way, ...figures.shape, ...priced }),
-  z.object({ kind: z.literal('not-in-this-store'), way }),
-  z.object({ kind: z.literal('object-too-large'), way, object: storedObject }),
-]);
-
 const request = z
   .object({
     repo: z.string().nullable(),
     listedObjects: z.number().nullable(),
     isNamed: z.boolean().exactOptional(),
     format: z.enum(['tar', 'zip']),
-    prefer: z.enum(['time', 'cost']),
     isDryRun: z.boolean(),
   })
   // Older items do not say it: any list may have names.
@@ -93,7 +78,6 @@ const exportItem = z.object({
     hashedBytes: z.number(),
     requests: z.number(),
   }),
-  explained: z.array(explained).nullable(),
   movedAtMs: z.number(),
   isTidy: z.boolean(),
 });
@@ -134,6 +118,9 @@ export function exportFields(job: ExportJob): Fields {
     ...exportKey(job),
     ...(dueMs !== null && kindKey(dueKind, `${dueText(dueMs)}#${tenant}#${exportId}`)),
     ...job,
+    // Older versions read no record without them.
+    request: { ...job.request, prefer: 'time' },
+    explained: null,
     [expiryAttribute]: Math.ceil((job.expiresAtMs + keptAfterMs) / 1000),
   };
 }

@@ -1,5 +1,4 @@
 import type { AuditActor } from '../audit.ts';
-import type { Explained } from './explain.ts';
 import type { PlanFigures } from './plan-figures.ts';
 import type { Way } from './plan-settings.ts';
 
@@ -12,9 +11,7 @@ export interface ExportRequest {
   /** Whether that list gives names to files. Then nothing says what is in the archive: a name may be one of git's own. */
   readonly isNamed: boolean;
   readonly format: 'tar' | 'zip';
-  /** What matters more, where the two differ. */
-  readonly prefer: 'time' | 'cost';
-  /** Only tell what each way would take. */
+  /** Only tell what it would take. */
   readonly isDryRun: boolean;
 }
 
@@ -110,8 +107,6 @@ export interface ExportJob {
   /** Which units are done: a digit for each four, the first unit in the lowest bit of the first digit. */
   readonly doneUnits: string;
   readonly progress: ExportProgress;
-  /** What each way would take. null until it is planned. */
-  readonly explained: readonly Explained[] | null;
   /** When something was last done for it. */
   readonly movedAtMs: number;
   /** Whether everything is removed that only the work needed. */
@@ -153,7 +148,6 @@ export function newExportJob(input: {
     planned: null,
     doneUnits: '',
     progress: noProgress,
-    explained: null,
     movedAtMs: nowMs,
     isTidy: false,
   };

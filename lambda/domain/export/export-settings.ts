@@ -1,6 +1,4 @@
-import type { ExportPrices, WorkerPace } from './explain.ts';
-import { breakEvenCopyBytes } from './explain.ts';
-import type { ExportRequest } from './export-job.ts';
+import type { ExportPrices, WorkerPace } from './plan-figures.ts';
 import { type PlanSettings, quickestSettings } from './plan-settings.ts';
 import { r2Limits, type StoreLimits, s3Limits } from './store-limits.ts';
 
@@ -76,13 +74,6 @@ export function exportSettingsFor(
 }
 
 /** How an export is to be planned. */
-export function planSettingsFor(
-  { limits, copiesParts, prices, pace, plan }: ExportSettings,
-  { prefer }: Pick<ExportRequest, 'prefer'>,
-): PlanSettings {
-  const quickest = quickestSettings(limits);
-  const settings: PlanSettings = { ...quickest, ...(!copiesParts && { way: 'stream' }), ...plan };
-  if (prefer === 'time' || settings.way !== 'copy-free') return settings;
-  const copyFromBytes = Math.max(limits.partBytesMin, breakEvenCopyBytes(settings, { prices, pace }));
-  return { ...settings, copyFromBytes };
+export function planSettingsFor({ limits, copiesParts, plan }: ExportSettings): PlanSettings {
+  return { ...quickestSettings(limits), ...(!copiesParts && { way: 'stream' }), ...plan };
 }

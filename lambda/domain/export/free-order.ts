@@ -28,16 +28,12 @@ interface Run {
  * 3. The emptiest run stands before the largest object, which has most to give.
  * 4. A run whose object has too little to give stands behind one that has some left.
  *
- * @param input.copyFromBytes smaller objects are uploaded.
+ * @param input.partBytesMin smaller objects are uploaded.
  */
-export function freeOrder(
-  sizes: EntrySizes,
-  input: { copyFromBytes: number; partBytesMin: number },
-): FreeOrder {
-  const { copyFromBytes, partBytesMin } = input;
+export function freeOrder(sizes: EntrySizes, { partBytesMin }: { partBytesMin: number }): FreeOrder {
   const { data, totals } = sizes;
-  const copyable = ascendingBy(data, (index) => (data[index] ?? 0) >= copyFromBytes);
-  const small = ascendingBy(totals, (index) => (data[index] ?? 0) < copyFromBytes).reverse();
+  const copyable = ascendingBy(data, (index) => (data[index] ?? 0) >= partBytesMin);
+  const small = ascendingBy(totals, (index) => (data[index] ?? 0) < partBytesMin).reverse();
   const copyableSizes = Float64Array.from(copyable, (index) => data[index] ?? 0);
   const allBytes = totals.reduce((sum, bytes) => sum + bytes, 0);
   const otherBytes = allBytes - copyableSizes.reduce((sum, bytes) => sum + bytes, 0);

@@ -19,6 +19,48 @@ export interface PlanFigures {
   copies: number;
 }
 
+/** What requests, bytes and time cost, in dollars. */
+export interface ExportPrices {
+  /** A request that writes, lists, or is about an upload. */
+  readonly write: number;
+  readonly read: number;
+  /** A GB (10⁹ bytes) from the workers to the store. */
+  readonly gbToStore: number;
+  /** A worker for a second. */
+  readonly workerSecond: number;
+}
+
+/** What a worker does in a second. */
+export interface WorkerPace {
+  readonly workers: number;
+  /** Bytes that one worker reads and uploads in a second. */
+  readonly bytesPerSecond: number;
+  /** Seconds of a request to the store, beside its bytes. */
+  readonly requestSeconds: number;
+  /** Requests that one worker has under way. */
+  readonly requestsAtOnce: number;
+}
+
+/** What a plan takes: requests, dollars, and seconds until it is done, with all workers. */
+export function pricesOf(
+  figures: PlanFigures,
+  { prices, pace }: { prices: ExportPrices; pace: WorkerPace },
+): { requests: number; dollars: number; seconds: number } {
+  // Every upload is created and completed. Deletes of shards are free.
+  const writes = figures.uploads + figures.copies + 2 * (figures.volumes + figures.shards);
+  const requests = figures.gets + writes;
+  const workerSeconds = Math.max(
+    figures.throughBytes / pace.bytesPerSecond,
+    (requests * pace.requestSeconds) / pace.requestsAtOnce,
+  );
+  const dollars =
+    figures.gets * prices.read +
+    writes * prices.write +
+    (figures.throughBytes / 1e9) * prices.gbToStore +
+    workerSeconds * prices.workerSecond;
+  return { requests, dollars, seconds: workerSeconds / pace.workers };
+}
+
 /** What one part asks of workers and store. */
 export type PartFigures = Pick<
   PlanFigures,

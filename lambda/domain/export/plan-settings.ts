@@ -9,8 +9,6 @@ export type Way = 'stream' | 'copy-free' | 'copy-grid';
 export interface PlanSettings {
   readonly limits: StoreLimits;
   readonly way: Way;
-  /** With `copy-free`, smaller objects are uploaded: at least the smallest part. */
-  readonly copyFromBytes: number;
   /** The size of each part with `copy-grid`. */
   readonly cellBytes: number;
   /** The largest part that a worker holds in memory. */
@@ -37,7 +35,6 @@ export function quickestSettings(limits: StoreLimits): PlanSettings {
   return {
     limits,
     way: limits.wantsEqualParts ? 'copy-grid' : 'copy-free',
-    copyFromBytes: limits.partBytesMin,
     cellBytes: defaultCellBytes,
     uploadBytesMax: defaultUploadBytesMax,
     copyBytesMax: defaultCopyBytesMax,
@@ -60,11 +57,10 @@ export function volumeBytesMaxOf(settings: PlanSettings): number {
 
 /** @throws {RangeError} if the store would refuse what a plan with these settings asks for. */
 export function checkSettings(settings: PlanSettings): void {
-  const { limits, way, copyFromBytes, cellBytes, uploadBytesMax, copyBytesMax, shardBytesMax } = settings;
+  const { limits, way, cellBytes, uploadBytesMax, copyBytesMax, shardBytesMax } = settings;
   const { partBytesMin, partBytesMax } = limits;
   if (way === 'copy-free' && limits.wantsEqualParts)
     throw new RangeError('This store wants parts of one size: plan with copy-grid.');
-  if (copyFromBytes < partBytesMin) throw new RangeError(`copyFromBytes must be at least ${partBytesMin}.`);
   // A run or a copy that is divided must leave no piece below the smallest part.
   const within = (name: string, value: number, min: number, max: number) => {
     if (!Number.isSafeInteger(value) || value < min || value > max)

@@ -45,7 +45,7 @@ export function planVolume(input: LayoutInput, settings: PlanSettings): VolumePl
 
 function arrange(input: LayoutInput, settings: PlanSettings): { layout: Layout; cut: CutParts } {
   const { sizes } = input;
-  const { way, cellBytes, copyFromBytes, limits } = settings;
+  const { way, cellBytes, limits } = settings;
   const { partBytesMin } = limits;
   switch (way) {
     case 'stream': {
@@ -53,7 +53,7 @@ function arrange(input: LayoutInput, settings: PlanSettings): { layout: Layout; 
       return { layout, cut: (range) => streamParts(range, settings.uploadBytesMax) };
     }
     case 'copy-free': {
-      const { order, copied } = freeOrder(sizes, { copyFromBytes, partBytesMin });
+      const { order, copied } = freeOrder(sizes, { partBytesMin });
       const layout = new Layout(input, () => order);
       return { layout, cut: (range) => freeParts(layout, range, { ...settings, copied, partBytesMin }) };
     }

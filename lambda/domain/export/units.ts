@@ -1,6 +1,5 @@
-import type { WorkerPace } from './explain.ts';
 import type { Part } from './part.ts';
-import { type PartFigures, partFigures } from './plan-figures.ts';
+import { type PartFigures, partFigures, type WorkerPace } from './plan-figures.ts';
 import type { ShardPart, VolumePlan } from './plan-volume.ts';
 import type { StoredObject } from './stored-object.ts';
 

@@ -1,4 +1,3 @@
-import { explainExport, pricedFigures } from '../../domain/export/explain.ts';
 import {
   type ExportFailure,
   type ExportJob,
@@ -10,7 +9,7 @@ import {
 import { planSettingsFor } from '../../domain/export/export-settings.ts';
 import { formatFor } from '../../domain/export/formats.ts';
 import { type ExportInput, planExport } from '../../domain/export/plan-export.ts';
-import { figuresOf, type PlanFigures } from '../../domain/export/plan-figures.ts';
+import { figuresOf, type PlanFigures, pricesOf } from '../../domain/export/plan-figures.ts';
 import type { VolumePlan } from '../../domain/export/plan-volume.ts';
 import type { StoredObject } from '../../domain/export/stored-object.ts';
 import { secondsOf } from '../../domain/export/units.ts';
@@ -77,18 +76,15 @@ export async function planCopies(
   }));
 }
 
-/** Says what each way would take. */
+/** Ends a dry run: its plan says what the export would take. */
 export async function explainPlan(deps: PlanDeps, input: PlanInput): Promise<ExportJob> {
-  const { job, lease, gathered } = input;
+  const { lease } = input;
   const planned = planVolumes(deps, input);
   if ('failure' in planned) return failAs(deps, lease, planned.failure);
-  const settings = planSettingsFor(deps.exportSettings, job.request);
-  const explained = explainExport(inputOf(job, gathered), settings, deps.exportSettings);
   const nowMs = deps.clock.nowMs();
   return lease.end((now) => ({
     ...endedJob(now, { state: 'explained', nowMs }),
     planned: { ...planned.summary, units: 0, volumes: [] },
-    explained,
     expiresAtMs: nowMs + deps.exportSettings.keepMs,
   }));
 }
@@ -112,7 +108,7 @@ export function planVolumes(
   deps: PlanDeps,
   { job, gathered }: Pick<PlanInput, 'job' | 'gathered'>,
 ): PlannedVolumes | { readonly failure: ExportFailure } {
-  const plan = planExport(inputOf(job, gathered), planSettingsFor(deps.exportSettings, job.request));
+  const plan = planExport(inputOf(job, gathered), planSettingsFor(deps.exportSettings));
   if (plan.kind !== 'planned') {
     const message = `The object ${plan.object.oid} is larger than an archive may be.`;
     return { failure: { reason: 'object-too-large', message } };
@@ -124,7 +120,7 @@ export function planVolumes(
     seconds += secondsOf(part, deps.exportSettings.pace);
     partCounts[volume] = (partCounts[volume] ?? 0) + 1;
   });
-  return { volumes, summary: summaryOf(deps, { job, gathered, figures }), seconds, partCounts };
+  return { volumes, summary: summaryOf(deps, { gathered, figures }), seconds, partCounts };
 }
 
 /** By oid. Every object that is asked for must be in it. */
@@ -151,19 +147,15 @@ function inputOf(job: ExportJob, { objects, missing }: Gathered): ExportInput {
 
 function summaryOf(
   { exportSettings }: PlanDeps,
-  input: { job: ExportJob; gathered: Gathered; figures: PlanFigures },
+  { gathered, figures }: { gathered: Gathered; figures: PlanFigures },
 ): Omit<ExportPlanned, 'units' | 'volumes'> {
-  const { job, gathered, figures } = input;
-  const { requests, dollars, seconds } = pricedFigures(figures, exportSettings);
   return {
-    way: planSettingsFor(exportSettings, job.request).way,
+    way: planSettingsFor(exportSettings).way,
     objectCount: gathered.objects.length,
     objectBytes: gathered.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     missing: gathered.missing.length,
     conflicts: gathered.conflicts,
     figures,
-    requests,
-    dollars,
-    seconds,
+    ...pricesOf(figures, exportSettings),
   };
 }

@@ -81,7 +81,7 @@ describe.skipIf(!isThere('bash'))('bash', () => {
       ['tar', 'zip'],
     ],
     [['export', 'start', '--format', '=', 'z'], ['zip']],
-    [['export', 'start', '--format', '=', 'zip', '--pre'], ['--prefer']],
+    [['export', 'start', '--format', '=', 'zip', '--dry'], ['--dry-run']],
     [
       ['tenant', 'new-repos', 'acme', ''],
       ['pushed', 'created'],

@@ -587,7 +587,7 @@ const ofLists = {
     run('count cancel acme footage', { state: 'paused', progress: null }),
   ],
   export: [
-    run('export start acme --repo game.git --format zip --prefer cost --dry-run --no-wait'),
+    run('export start acme --repo game.git --format zip --dry-run --no-wait'),
     run('export start acme --format rar'),
     run('export list acme', { exports: [] }),
     pagesOf(

@@ -1,14 +1,11 @@
 import { iso } from '../../../api/contract/fields.ts';
-import type { Explained, WayExplained } from '../../../domain/export/explain.ts';
-import { explainText } from '../../../domain/export/explain-text.ts';
 import { type ExportJob, isUnitDone } from '../../../domain/export/export-job.ts';
-import type { PlanFigures } from '../../../domain/export/plan-figures.ts';
 import type { Deps } from '../../../use-cases/deps.ts';
 import type { ExportBody } from './schemas.ts';
 
 /** @param archives with URLs. Without it they are shown without. */
 export function exportBody(job: ExportJob, archives = archivesOf(job)): ExportBody {
-  const { request, explained, failure } = job;
+  const { request, failure } = job;
   return {
     exportId: job.exportId,
     tenant: job.tenant,
@@ -17,7 +14,6 @@ export function exportBody(job: ExportJob, archives = archivesOf(job)): ExportBo
     listedObjects: request.listedObjects,
     named: request.isNamed,
     format: request.format,
-    prefer: request.prefer,
     dryRun: request.isDryRun,
     state: job.state,
     createdAt: iso(job.createdAtMs),
@@ -25,7 +21,6 @@ export function exportBody(job: ExportJob, archives = archivesOf(job)): ExportBo
     expiresAt: iso(job.expiresAtMs),
     progress: progressBody(job),
     plan: planBody(job),
-    explained: explained && { ways: explained.map(wayBody), text: explainText(explained) },
     failure: failure && { reason: failure.reason, message: failure.message },
     archives,
     countsAgainstQuota: false,
@@ -82,27 +77,8 @@ function shareOf({ state, planned, progress, request }: ExportJob): number | nul
 function planBody({ planned }: ExportJob): ExportBody['plan'] {
   if (!planned) return null;
   const { way, objectCount, objectBytes, missing, conflicts, figures, requests, dollars, seconds } = planned;
+  const { archiveBytes, throughBytes, copiedBytes, volumes, shards } = figures;
   const known = { way, objectCount, objectBytes, missing, conflicts };
-  return { ...known, ...figuresBody(figures, { requests, dollars, seconds }) };
-}
-
-function figuresBody(
-  { archiveBytes, throughBytes, copiedBytes, volumes, shards }: PlanFigures,
-  takes: Pick<WayExplained, 'requests' | 'dollars' | 'seconds'>,
-) {
-  const { requests, dollars, seconds } = takes;
   const bytes = { archiveBytes, uploadedBytes: throughBytes, copiedBytes };
-  return { ...bytes, archives: volumes, shards, requests, dollars, seconds };
-}
-
-function wayBody(explained: Explained): NonNullable<ExportBody['explained']>['ways'][number] {
-  const { kind, way } = explained;
-  switch (kind) {
-    case 'possible':
-      return { kind, way, ...figuresBody(explained, explained) };
-    case 'not-in-this-store':
-      return { kind, way };
-    case 'object-too-large':
-      return { kind, way, oid: explained.object.oid, sizeBytes: explained.object.sizeBytes };
-  }
+  return { ...known, ...bytes, archives: volumes, shards, requests, dollars, seconds };
 }

@@ -1,5 +1,4 @@
 import type { OperationDocs } from '../../operation-docs.ts';
-import { oid } from '../objects/docs.ts';
 import { exportQuery, startExportBody, startExportBodyBytesMax } from './requests.ts';
 import { exportPageSchema, exportSchema } from './schemas.ts';
 
@@ -22,7 +21,6 @@ const newExport = {
   listedObjects: null,
   named: false,
   format: 'tar',
-  prefer: 'time',
   dryRun: false,
   state: 'planning',
   createdAt: '2026-11-21T05:00:00Z',
@@ -38,7 +36,6 @@ const newExport = {
     units: 0,
   },
   plan: null,
-  explained: null,
   failure: null,
   archives: [],
   countsAgainstQuota: false,
@@ -72,13 +69,6 @@ const doneExport = {
     missing: 0,
     conflicts: 0,
     ...figures,
-  },
-  explained: {
-    ways: [
-      { kind: 'possible', way: 'copy-free', ...figures },
-      { kind: 'object-too-large', way: 'copy-grid', oid, sizeBytes: 6_000_000_000_000 },
-    ],
-    text: 'Copy in parts of any size: …',
   },
   archives: [archive],
 };

@@ -52,13 +52,13 @@ const startExport = changeByAnyone(
   async (deps, { tenant: { tenant }, token, body, event }) => {
     const key = requestKey(event);
     if (!key.ok) return key.response;
-    const { format = 'tar', prefer = 'time', dryRun: isDryRun = false, objects } = body;
+    const { format = 'tar', dryRun: isDryRun = false, objects } = body;
     const repo = body.repo ?? null;
     const refusal = refuseBeyondRepos({ token }, repo ?? undefined);
     if (refusal) return refusal;
     const { kind, name } = actorOf(token);
     const by = { kind, name: name === null ? null : auditText(name) };
-    const wish = { by, tenant, repo, format, prefer, isDryRun, objects };
+    const wish = { by, tenant, repo, format, isDryRun, objects };
     const prepared = await prepareExport(deps, {
       wish,
       credentialId: token?.tokenId,

@@ -27,14 +27,7 @@ export const startExportBody = z
       .optional()
       .meta({ description: 'Only objects of this repo. A trailing `.git` is not part of the name.' }),
     format: z.enum(['tar', 'zip']).optional().meta({ default: 'tar' }),
-    prefer: z.enum(['time', 'cost']).optional().meta({
-      default: 'time',
-      description: 'What matters more, where the two differ.',
-    }),
-    dryRun: z
-      .boolean()
-      .optional()
-      .meta({ default: false, description: 'Only tell what each way of making it would take.' }),
+    dryRun: z.boolean().optional().meta({ default: false, description: 'Only tell what it would take.' }),
     objects: listOf(requestedObject, { min: 1, max: requestedObjectsMax, rule: objectsRule })
       .superRefine((objects, context) => {
         const wrong = wrongRequested(objects);

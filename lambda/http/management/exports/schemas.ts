@@ -21,12 +21,6 @@ const way = z.enum(['stream', 'copy-free', 'copy-grid']).meta({
     'store copies, in parts of one size.',
 });
 
-const exportWaySchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('possible'), way, ...planFigures }),
-  z.object({ kind: z.literal('not-in-this-store'), way }),
-  z.object({ kind: z.literal('object-too-large'), way, oid: z.string(), sizeBytes: bytes }),
-]);
-
 export const exportSchema = z
   .object({
     exportId: z.string(),
@@ -50,7 +44,6 @@ export const exportSchema = z
         "name can be one of git's own files.",
     }),
     format: z.enum(['tar', 'zip']),
-    prefer: z.enum(['time', 'cost']),
     dryRun: z.boolean(),
     state: z
       .enum(['planning', 'hashing', 'copying', 'done', 'explained', 'failed', 'cancelled', 'expired'])
@@ -99,13 +92,6 @@ export const exportSchema = z
       })
       .nullable()
       .meta({ description: 'null: not planned yet.' }),
-    explained: z
-      .object({
-        ways: z.array(exportWaySchema),
-        text: z.string().meta({ description: 'The same in words, a line for each way.' }),
-      })
-      .nullable()
-      .meta({ description: 'What each way of making it takes. null: not planned yet.' }),
     failure: z
       .object({
         reason: z.enum(['object-too-large', 'too-many-objects', 'objects-vanish', 'store', 'timeout']),

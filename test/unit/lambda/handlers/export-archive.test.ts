@@ -12,7 +12,6 @@ const request = {
   listedObjects: null,
   isNamed: false,
   format: 'tar',
-  prefer: 'time',
   isDryRun: true,
 } as const;
 const advance = { ...path, step: { kind: 'advance' } };

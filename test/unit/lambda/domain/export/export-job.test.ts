@@ -25,7 +25,6 @@ const job = newExportJob({
     listedObjects: null,
     isNamed: false,
     format: 'tar',
-    prefer: 'time',
     isDryRun: false,
   },
   nowMs,

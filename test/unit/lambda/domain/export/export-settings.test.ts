@@ -28,16 +28,12 @@ it('has the prices of the cost model', () => {
   expect(functionSpecs.exportArchive.timeoutSeconds).toBeGreaterThan(0);
 });
 
-it.each(exportStoreKinds)('%s: settings that its store takes, for time and for cost', (kind) => {
-  for (const prefer of ['time', 'cost'] as const)
-    expect(() => checkSettings(planSettingsFor(settings(kind), { prefer }))).not.toThrow();
+it.each(exportStoreKinds)('%s: settings that its store takes', (kind) => {
+  expect(() => checkSettings(planSettingsFor(settings(kind)))).not.toThrow();
 });
 
 it('plans as the store wants it', () => {
-  const ways = exportStoreKinds.map((kind) => [
-    kind,
-    planSettingsFor(settings(kind), { prefer: 'time' }).way,
-  ]);
+  const ways = exportStoreKinds.map((kind) => [kind, planSettingsFor(settings(kind)).way]);
   expect(Object.fromEntries(ways)).toEqual({
     s3: 'copy-free',
     r2: 'copy-grid',
@@ -45,11 +41,4 @@ it('plans as the store wants it', () => {
     stream: 'stream',
     local: 'copy-free',
   });
-});
-
-it('copies for cost only from the size at which that pays', () => {
-  const { copyFromBytes } = planSettingsFor(settings('s3'), { prefer: 'cost' });
-  expect(copyFromBytes).toBeGreaterThan(10 * 1024 ** 2);
-  expect(planSettingsFor(settings('s3'), { prefer: 'time' }).copyFromBytes).toBe(5 * 1024 ** 2);
-  expect(planSettingsFor(settings('r2'), { prefer: 'cost' }).copyFromBytes).toBe(5 * 1024 ** 2);
 });

@@ -9,8 +9,8 @@ const sizesOf = (sizes: readonly number[]) => ({
   data: Float64Array.from(sizes),
   totals: Float64Array.from(sizes, (size) => size + 1),
 });
-const orderOf = (sizes: readonly number[], copyFromBytes = min) => {
-  const { order, copied } = freeOrder(sizesOf(sizes), { copyFromBytes, partBytesMin: min });
+const orderOf = (sizes: readonly number[]) => {
+  const { order, copied } = freeOrder(sizesOf(sizes), { partBytesMin: min });
   return { sizes: [...order].map((index) => sizes[index]), copied: [...order].map((index) => copied[index]) };
 };
 
@@ -18,7 +18,7 @@ describe('freeOrder', () => {
   it('has every object once', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(400)), (sizes) => {
-        const { order } = freeOrder(sizesOf(sizes), { copyFromBytes: min, partBytesMin: min });
+        const { order } = freeOrder(sizesOf(sizes), { partBytesMin: min });
         expect([...order].sort((a, b) => a - b)).toEqual([...sizes.keys()]);
       }),
     );
@@ -33,8 +33,10 @@ describe('freeOrder', () => {
     expect(sizes.indexOf(60)).toBe(sizes.indexOf(1000) - 1);
   });
 
-  it('copies nothing below its limit', () => {
-    expect(orderOf([150, 250, 1000], 300).copied).toEqual([0, 1, 0]);
+  it('copies nothing below the smallest part', () => {
+    expect(orderOf([99, 1000]).copied).toEqual([0, 1]);
+    expect(orderOf([100, 1000]).copied).toEqual([0, 1]);
+    expect(orderOf([99]).copied).toEqual([0]);
   });
 });
 

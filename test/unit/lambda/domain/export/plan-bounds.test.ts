@@ -26,12 +26,12 @@ function throughOf(objects: readonly StoredObject[], settings: PlanSettings) {
 
 function boundOf(
   objects: readonly StoredObject[],
-  { way, limits, cellBytes, copyFromBytes }: PlanSettings,
+  { way, limits, cellBytes }: PlanSettings,
   archiveBytes: number,
 ): number {
   const sizes = Float64Array.from(objects, ({ sizeBytes }) => sizeBytes).sort();
   if (way === 'copy-grid') return gridBound({ sizes, archiveBytes, cellBytes });
-  const copyableSizes = sizes.filter((sizeBytes) => sizeBytes >= copyFromBytes);
+  const copyableSizes = sizes.filter((sizeBytes) => sizeBytes >= limits.partBytesMin);
   const otherBytes = archiveBytes - copyableSizes.reduce((sum, bytes) => sum + bytes, 0);
   return freeBound({ copyableSizes, otherBytes, partBytesMin: limits.partBytesMin }).throughBytes;
 }

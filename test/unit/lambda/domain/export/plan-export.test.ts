@@ -32,7 +32,6 @@ function smallSettings(way: Way, overrides: Partial<PlanSettings> = {}): PlanSet
   return {
     limits: { ...smallLimits, wantsEqualParts: way === 'copy-grid' },
     way,
-    copyFromBytes: 100,
     cellBytes: 100,
     uploadBytesMax: 300,
     copyBytesMax: 700,
@@ -221,7 +220,6 @@ describe('planExport refuses', () => {
     const refused = (overrides: Partial<PlanSettings>, message: RegExp) =>
       expect(() => planExport(input, { ...settings, ...overrides })).toThrow(message);
     refused({ limits: r2Limits }, /copy-grid/);
-    refused({ copyFromBytes: 5 * mebibyte - 1 }, /copyFromBytes/);
     refused({ cellBytes: 5 * mebibyte - 1 }, /cellBytes/);
     refused({ uploadBytesMax: 10 * mebibyte - 1 }, /uploadBytesMax/);
     refused({ copyBytesMax: 5 * gibibyte + 1 }, /copyBytesMax/);

@@ -14,7 +14,7 @@ import { recordingLog } from '../../../../support/recording-log.ts';
 import { startExport, startExportOnce } from '../../../../support/start-export.ts';
 import { exportWorld } from './export-world.ts';
 
-const wish = { tenant: 'acme', repo: 'game', format: 'tar', prefer: 'time', isDryRun: false } as const;
+const wish = { tenant: 'acme', repo: 'game', format: 'tar', isDryRun: false } as const;
 
 function started(outcome: Awaited<ReturnType<typeof startExportOnce>>) {
   if (outcome.kind !== 'started') throw new Error(`The export is ${outcome.kind}.`);
@@ -34,7 +34,7 @@ describe('an export that is asked for', () => {
     expect(exportId).toMatch(exportIdPattern);
     expect(await deps.exportJobs.read({ tenant: 'acme', exportId })).toMatchObject({
       state: 'planning',
-      request: { repo: 'game', listedObjects: null, format: 'tar', prefer: 'time', isDryRun: false },
+      request: { repo: 'game', listedObjects: null, format: 'tar', isDryRun: false },
     });
     expect(messages).toEqual([{ tenant: 'acme', exportId, step: { kind: 'advance' } }]);
   });

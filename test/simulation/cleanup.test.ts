@@ -19,11 +19,11 @@ describe('a clean-up, while people push', () => {
       expect(total.get(name), name).toBeGreaterThanOrEqual(count);
   });
 
-  it('goes on if batches take long to note what they name', { timeout: 180_000 }, async () => {
+  it('goes on if batches take long to note what they name', async () => {
     for (let seed = 0; seed < 6; seed += 1) await runCleanup(seed, slowNotes);
   });
 
-  it.each(cleanupMutants)('$name is caught within $seeds seeds', { timeout: 180_000 }, async (each) => {
+  it.each(cleanupMutants)('$name is caught within $seeds seeds', async (each) => {
     const messages: string[] = [];
     for (let seed = 0; seed < each.seeds && messages.length === 0; seed += 1) {
       await runCleanup(seed, each.mutant).catch((error: unknown) => {

@@ -17,7 +17,7 @@ describe('the simulator catches', () => {
     ...slowMutants,
     ...besideMutants,
     ...lateMutants,
-  ])('$name, within $seeds seeds', { timeout: 180_000 }, async ({ invariant, seeds, ...how }) => {
+  ])('$name, within $seeds seeds', async ({ invariant, seeds, ...how }) => {
     const found = await firstViolation({ from: 0, count: seeds, invariant, ...how });
     expect(found?.message).toMatch(invariant);
   });

@@ -35,7 +35,6 @@ const leastPerMix = {
 describe('the ledger under a seeded scheduler', () => {
   it.each(faultMixes.map((mix, index) => ({ name: mix.name, index })))(
     `keeps its invariants in ${seedsPerMix} scenarios: $name`,
-    { timeout: 360_000 },
     async ({ index }) => {
       const total = new Map<string, number>();
       for (let run = 0; run < seedsPerMix; run += 1) {
@@ -56,7 +55,7 @@ describe('the ledger under a seeded scheduler', () => {
     },
   );
 
-  it('keeps its invariants over adopted repos', { timeout: 180_000 }, async () => {
+  it('keeps its invariants over adopted repos', async () => {
     const total = { admissions: 0, deletes: 0, around: 0 };
     for (let seed = 0; seed < adoptedSeeds; seed += 1) {
       const coverage = await runSeed(seed, { focus: 'adopted' }).catch((error: unknown) => {
@@ -79,7 +78,7 @@ describe('the ledger under a seeded scheduler', () => {
       ...lateStories,
       ...besideStories,
     }),
-  )('keeps its invariants in a scenario written by hand: %s', { timeout: 180_000 }, async (_, story) => {
+  )('keeps its invariants in a scenario written by hand: %s', async (_, story) => {
     for (const seed of faultMixes.keys()) await runSeed(seed, { story });
   });
 

@@ -6,9 +6,6 @@ import { type CheckGroup, type Examination, examine } from '../../../../cli/doct
 import { type Faults, LyingStore } from '../../../support/lying-store.ts';
 import { bucket, credentials } from '../../../support/store-fixture.ts';
 
-/** Several stores are examined at a time. */
-const timeoutMs = 120_000;
-
 /** The doctor takes its credentials by the SDK's own chain, which looks here first. */
 export function setCredentials(): void {
   process.env['AWS_ACCESS_KEY_ID'] = credentials.accessKeyId;
@@ -83,7 +80,7 @@ export interface Misbehaving {
 export function testStores(group: CheckGroup, stores: readonly Misbehaving[]): void {
   const groups = [...new Set(['access', 'uploads', group, 'traffic'] as const)];
   describe(`${group}: a store that`, () => {
-    it.concurrent.each<Misbehaving>(stores)('$name', { timeout: timeoutMs }, async (store) => {
+    it.concurrent.each<Misbehaving>(stores)('$name', async (store) => {
       const examined = await examineStore(store.faults, store.target, { groups });
       expect(examined.found).toEqual(store.found);
       for (const [id, pattern] of Object.entries(store.says ?? {}))

@@ -12,7 +12,7 @@ import { blackboxSuite } from '../blackbox/suite.ts';
 import { startStandInHost } from '../support/git-host.ts';
 import { GitUser } from '../support/git-user.ts';
 import { startTestIssuer } from '../support/identity-issuer.ts';
-import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
 import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
 import { Front } from './front.ts';
@@ -241,8 +241,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       await user.git(user.home, 'config', '--global', 'http.sslCAInfo', deployment.emulator.certificateFile);
       remote = await user.createRemote('game');
       workTree = await user.createWorkTree('work', { remote, lfsUrl: `${front.url}/acme/game.git/info/lfs` });
-      await writeFiles(workTree, files);
-      await user.commitAll(workTree, 'Mixed files');
+      await user.commitFiles(workTree, files, 'Mixed files');
       await user.git(workTree, 'push', '--quiet', 'origin', 'main');
       expect(await stored('acme/game/')).toEqual(objects);
     });
@@ -259,8 +258,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
     });
 
     it('refuses a push over the limit, and accepts it after the limit is raised', async () => {
-      await writeFiles(workTree, big);
-      await user.commitAll(workTree, 'Too big');
+      await user.commitFiles(workTree, big, 'Too big');
       const refused = await user.tryGit(workTree, ['push', 'origin', 'main']);
       expect(refused.code).not.toBe(0);
       expect(refused.err).toContain('over the storage limit of acme');

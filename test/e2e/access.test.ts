@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
-import { bytesOf, digests, type Files, readFiles, writeFiles } from '../support/payload.ts';
+import { bytesOf, digests, type Files, readFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { listStore } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
@@ -21,29 +21,18 @@ describeWithGitLfs('access', () => {
     stack = await Stack.start();
     await stack.cliJson('tenant', 'create', 'acme', '--limit', '1GiB');
     lfsUrl = `${stack.url}/acme/game/info/lfs`;
-    writer = await GitUser.create({ url: stack.url, token: await newToken('acme', 'write') });
+    writer = await GitUser.create({ url: stack.url, token: await stack.newToken('acme', 'write') });
     other = await GitUser.create({ url: stack.url, token: 'none' });
     remote = await writer.createRemote('game');
     const workTree = await writer.createWorkTree('work', { remote, lfsUrl });
-    await writeFiles(workTree, files);
-    await writer.commitAll(workTree, 'One file');
+    await writer.commitFiles(workTree, files, 'One file');
     await writer.git(workTree, 'push', '--quiet', 'origin', 'main');
   });
-  afterAll(async () => {
-    await stack?.close();
-    await writer?.close();
-    await other?.close();
-  });
-
-  async function newToken(tenant: string, scope: string): Promise<string> {
-    return String((await stack.cliJson('token', 'create', tenant, '--scope', scope))['token']);
-  }
 
   /** Pushes one new file as the other person. */
   async function tryPush(name: string) {
     const workTree = await other.createWorkTree(name, { remote: await other.createRemote(name), lfsUrl });
-    await writeFiles(workTree, new Map([['new.bin', bytesOf(name, 3000)]]));
-    await other.commitAll(workTree, 'A new file');
+    await other.commitFiles(workTree, new Map([['new.bin', bytesOf(name, 3000)]]), 'A new file');
     const beganMs = performance.now();
     const pushed = await other.tryGit(workTree, ['push', 'origin', 'main'], { GIT_CURL_VERBOSE: '1' });
     expect(performance.now() - beganMs).toBeLessThan(quickMs);
@@ -52,7 +41,7 @@ describeWithGitLfs('access', () => {
   }
 
   it('a read token can clone, and cannot push', async () => {
-    await other.setToken({ url: stack.url, token: await newToken('acme', 'read') });
+    await other.setToken({ url: stack.url, token: await stack.newToken('acme', 'read') });
     await other.git(other.home, 'clone', '--quiet', remote, 'clone');
     expect(digests(await readFiles(join(other.home, 'clone')))).toEqual(digests(files));
     const pushed = await tryPush('read');
@@ -71,7 +60,7 @@ describeWithGitLfs('access', () => {
 
   it("another tenant's token finds nothing", async () => {
     await stack.cliJson('tenant', 'create', 'zeta');
-    await other.setToken({ url: stack.url, token: await newToken('zeta', 'write') });
+    await other.setToken({ url: stack.url, token: await stack.newToken('zeta', 'write') });
     const pushed = await tryPush('stranger');
     expect(pushed.code).not.toBe(0);
     expect(pushed.err).toContain('HTTP/1.1 404');

@@ -5,11 +5,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { storedNameOf } from '../../lambda/domain/stored-names.ts';
 import type { GitUser } from '../support/git-user.ts';
-import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
-import { createAcme } from './acme.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { importInto, listStore, totalBytes, usageWithin } from './store-truth.ts';
-import { describeWithGitLfs } from './with-git-lfs.ts';
+import { createAcme, describeWithGitLfs } from './with-git-lfs.ts';
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
@@ -36,14 +35,11 @@ describeWithGitLfs('a repo that another server has stored', () => {
     ({ user, remote, workTree } = await createAcme(stack, '10MiB'));
   });
   afterAll(async () => {
-    await stack?.close();
-    await user?.close();
     await rm(folder, { recursive: true, force: true });
   });
 
   it('need not be pushed again, and counts', async () => {
-    await writeFiles(workTree, before);
-    await user.commitAll(workTree, 'As it was');
+    await user.commitFiles(workTree, before, 'As it was');
     const pushed = await user.tryGit(workTree, ['push', 'origin', 'main'], { GIT_CURL_VERBOSE: '1' });
     expect(pushed.code, pushed.err).toBe(0);
     expect(pushed.err).not.toContain('> PUT /');
@@ -52,8 +48,7 @@ describeWithGitLfs('a repo that another server has stored', () => {
   });
 
   it('is pushed to where the other server would have put it', async () => {
-    await writeFiles(workTree, after);
-    await user.commitAll(workTree, 'New');
+    await user.commitFiles(workTree, after, 'New');
     await user.git(workTree, 'push', '--quiet', 'origin', 'main');
     const oids = [...objectsOf(before).keys(), ...objectsOf(after).keys()];
     expect(new Set((await listStore(stack, 'lfs')).keys())).toEqual(new Set([...oids.map(fanned), 'tmp/x']));

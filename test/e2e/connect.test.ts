@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
-import { bytesOf, writeFiles } from '../support/payload.ts';
+import { bytesOf } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
@@ -18,25 +18,20 @@ describeWithGitLfs('a repository that is connected by the command line', () => {
     workTree = await ada.createWorkTree('work', { remote });
     await ada.git(workTree, 'config', 'credential.helper', `store --file=${join(ada.home, 'kept')}`);
   });
-  afterAll(async () => {
-    await ada?.close();
-    await stack?.close();
-  });
 
   it('pushes without a question, and shows what it stores by path', async () => {
     expect(await stack.cliJson('connect', 'acme', 'game', '--clone', workTree)).toMatchObject({
       lfsUrl: `${stack.url}/acme/game/info/lfs`,
     });
-    await writeFiles(workTree, new Map([['art/wall.bin', bytesOf('wall 1', 30_000)]]));
-    await ada.commitAll(workTree, 'A wall');
-    await writeFiles(
+    await ada.commitFiles(workTree, new Map([['art/wall.bin', bytesOf('wall 1', 30_000)]]), 'A wall');
+    await ada.commitFiles(
       workTree,
       new Map([
         ['art/wall.bin', bytesOf('wall 2', 50_000)],
         ['intro.bin', bytesOf('intro', 20_000)],
       ]),
+      'Another wall',
     );
-    await ada.commitAll(workTree, 'Another wall');
     await ada.git(workTree, 'push', '--quiet', 'origin', 'main');
     expect(await stack.cliJson('du', '--git', '--clone', workTree)).toMatchObject({
       tenant: 'acme',
@@ -56,8 +51,7 @@ describeWithGitLfs('a repository that is connected by the command line', () => {
     await ada.git(other, 'config', 'credential.helper', `store --file=${join(ada.home, 'kept')}`);
     await stack.cliJson('connect', 'acme', 'film', '--clone', other);
     for (const tree of [other, workTree]) {
-      await writeFiles(tree, new Map([['more.bin', bytesOf(tree, 10_000)]]));
-      await ada.commitAll(tree, 'More');
+      await ada.commitFiles(tree, new Map([['more.bin', bytesOf(tree, 10_000)]]), 'More');
       await ada.git(tree, 'push', '--quiet', 'origin', 'main');
     }
   });

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { GitUser } from '../support/git-user.ts';
-import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
-import { createAcme } from './acme.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { importInto, listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
-import { describeWithGitLfs } from './with-git-lfs.ts';
+import { createAcme, describeWithGitLfs } from './with-git-lfs.ts';
 
 /** A closed repo stays closed for at least a minute. */
 const openedWithinMs = 150_000;
@@ -33,12 +32,7 @@ describeWithGitLfs('the deletion of an imported repo', () => {
     const oid = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
     await importInto(stack, 'acme/game', new Map([...files.values()].map((bytes) => [oid(bytes), bytes])));
     ({ user, remote, workTree } = await createAcme(stack, '10MiB'));
-    await writeFiles(workTree, files);
-    await user.commitAll(workTree, 'Imported files');
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await user?.close();
+    await user.commitFiles(workTree, files, 'Imported files');
   });
 
   it('starts from a complete repo: a push sends nothing, and a clone gets everything', async () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
-import { bytesOf, writeFiles } from '../support/payload.ts';
+import { bytesOf } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
@@ -12,20 +12,19 @@ describeWithGitLfs('downloads that have a limit', () => {
   beforeAll(async () => {
     stack = await Stack.start();
     await stack.cliJson('tenant', 'create', 'acme');
-    const token = String((await stack.cliJson('token', 'create', 'acme', '--scope', 'write'))['token']);
+    const token = await stack.newToken('acme', 'write');
     user = await GitUser.create({ url: stack.url, token });
-  });
-  afterAll(async () => {
-    await user?.close();
-    await stack?.close();
   });
 
   it('are counted, and end with one message that says when they begin anew', async () => {
     const remote = await user.createRemote('game');
     const lfsUrl = `${stack.url}/acme/game.git/info/lfs`;
     const path = await user.createWorkTree('game', { remote, lfsUrl });
-    await writeFiles(path, new Map(['a', 'b'].map((name) => [`${name}.bin`, bytesOf(name, 600_000)])));
-    await user.commitAll(path, 'Two files');
+    await user.commitFiles(
+      path,
+      new Map(['a', 'b'].map((name) => [`${name}.bin`, bytesOf(name, 600_000)])),
+      'Two files',
+    );
     await user.git(path, 'push', '--quiet', 'origin', 'main');
     await user.git(user.home, 'clone', '--quiet', remote, join(user.home, 'first'));
     const page = (await stack.cliJson('downloads', 'acme')) as { month: { bytes: number; resetsAt: string } };
@@ -42,8 +41,7 @@ describeWithGitLfs('downloads that have a limit', () => {
         `${page.month.resetsAt.slice(0, 10)} (UTC).`,
     );
 
-    await writeFiles(path, new Map([['c.bin', bytesOf('c', 1000)]]));
-    await user.commitAll(path, 'Another file');
+    await user.commitFiles(path, new Map([['c.bin', bytesOf('c', 1000)]]), 'Another file');
     await user.git(path, 'push', '--quiet', 'origin', 'main');
     await stack.cliJson('tenant', 'download-limit', 'acme', 'unlimited');
     await user.git(user.home, 'clone', '--quiet', remote, join(user.home, 'third'));

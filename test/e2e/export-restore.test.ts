@@ -1,14 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { runTool } from '../support/archive-tools.ts';
 import type { GitUser } from '../support/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
-import { createAcme } from './acme.ts';
 import { downloadArchive, endOfExport, startExport } from './exports.ts';
 import { Stack } from './stack.ts';
 import { listExports } from './store-truth.ts';
-import { describeWithGitLfs } from './with-git-lfs.ts';
+import { createAcme, describeWithGitLfs } from './with-git-lfs.ts';
 
 const mib = 1024 ** 2;
 
@@ -61,10 +60,6 @@ describeWithGitLfs('an export of what was pushed', () => {
     expect(left.uploads).toEqual([]);
     await stack.stop();
   }, 150_000);
-  afterAll(async () => {
-    await stack?.close();
-    await user?.close();
-  });
 
   it.each(['tar', 'zip'] as const)('as %s makes a clone complete, without any server', async (format) => {
     const clone = join(user.home, `clone-${format}`);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
 import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
@@ -19,10 +19,6 @@ describeWithGitLfs('what npm start prints', () => {
     remote = await user.createRemote('hello');
     workTree = await user.createWorkTree('work', { remote });
     await writeFiles(workTree, files);
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await user?.close();
   });
 
   /** `count` of the indented lines, from the one that begins with these words. */

@@ -6,11 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type NameLayout, storedNameOf } from '../../lambda/domain/stored-names.ts';
 import type { GitUser } from '../support/git-user.ts';
-import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
-import { createAcme } from './acme.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { importInto, listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
-import { describeWithGitLfs } from './with-git-lfs.ts';
+import { createAcme, describeWithGitLfs } from './with-git-lfs.ts';
 
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 const fileOf = (name: string, size: number): Files => new Map([[`${name}.bin`, bytesOf(`gc-${name}`, size)]]);
@@ -64,12 +63,10 @@ function cleansUp(lying: Lying): void {
       ['Kept', kept],
       ['Gone', gone],
     ] as const) {
-      await writeFiles(workTree, files);
-      await user.commitAll(workTree, message);
+      await user.commitFiles(workTree, files, message);
     }
     await git('push', '--quiet', 'origin', 'main');
-    await writeFiles(workTree, later);
-    await user.commitAll(workTree, 'Later');
+    await user.commitFiles(workTree, later, 'Later');
     await git('push', '--quiet', 'origin', 'main:side');
     oldCommit = (await git('rev-parse', 'main')).out.trim();
     await git('reset', '--quiet', '--hard', 'main~2');
@@ -78,8 +75,6 @@ function cleansUp(lying: Lying): void {
     await user.git(user.home, 'clone', '--quiet', '--mirror', remote, clone);
   });
   afterAll(async () => {
-    await stack?.close();
-    await user?.close();
     await rm(folder, { recursive: true, force: true });
   });
 
@@ -117,8 +112,7 @@ function cleansUp(lying: Lying): void {
     // Somebody brings the last commit's file back. It is stored, so nothing is sent.
     await user.git(user.home, 'clone', '--quiet', remote, 'other');
     const other = join(user.home, 'other');
-    await writeFiles(other, later);
-    await user.commitAll(other, 'Later, again');
+    await user.commitFiles(other, later, 'Later, again');
     await user.git(other, 'push', '--quiet', 'origin', 'main:again');
     const stale = await gc('run', '--clone', clone, '--older-than', '0', '--delete');
     expect([stale.code, stale.err]).toEqual([1, expect.stringContaining('refs/heads/again')]);
@@ -149,8 +143,7 @@ function cleansUp(lying: Lying): void {
   });
 
   it('takes again what it deleted, if somebody still has it', async () => {
-    await writeFiles(workTree, gone);
-    await user.commitAll(workTree, 'Back');
+    await user.commitFiles(workTree, gone, 'Back');
     await git('push', '--quiet', 'origin', 'main');
     expect(await stored()).toContain(nameOf(goneOid));
     await user.git(user.home, 'clone', '--quiet', remote, 'back');

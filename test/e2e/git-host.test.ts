@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type StandInHost, startStandInHost } from '../support/git-host.ts';
 import { GitUser } from '../support/git-user.ts';
-import { bytesOf, writeFiles } from '../support/payload.ts';
+import { bytesOf } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
@@ -14,7 +14,6 @@ const tokenOf = (login: string) => `forge-token-of-${login}-0123456789`;
 describeWithGitLfs('people with their tokens for a git host', () => {
   let stack: Stack;
   let forge: { host: StandInHost; close: () => Promise<void> };
-  const users: GitUser[] = [];
   let ada: GitUser;
   let grace: GitUser;
   let mallory: GitUser;
@@ -34,18 +33,14 @@ describeWithGitLfs('people with their tokens for a git host', () => {
     [ada, grace, mallory] = (await Promise.all(
       ['ada', 'grace', 'mallory'].map(async (login) => {
         const user = await GitUser.create({ url: stack.url, token: tokenOf(login) });
-        users.push(user);
         return user;
       }),
     )) as [GitUser, GitUser, GitUser];
     remote = await ada.createRemote('game');
     workTree = await ada.createWorkTree('work', { remote, lfsUrl: lfsUrl() });
-    await writeFiles(workTree, new Map([['a.bin', bytesOf('a', 300_000)]]));
-    await ada.commitAll(workTree, 'A file');
+    await ada.commitFiles(workTree, new Map([['a.bin', bytesOf('a', 300_000)]]), 'A file');
   });
   afterAll(async () => {
-    for (const user of users) await user.close();
-    await stack?.close();
     await forge?.close();
   });
 
@@ -70,8 +65,7 @@ describeWithGitLfs('people with their tokens for a git host', () => {
     await grace.git(grace.home, 'clone', '--quiet', remote, 'clone');
     const clone = join(grace.home, 'clone');
     expect(await readFile(join(clone, 'a.bin'))).toEqual(bytesOf('a', 300_000));
-    await writeFiles(clone, new Map([['b.bin', bytesOf('b', 1000)]]));
-    await grace.commitAll(clone, 'Not hers to push');
+    await grace.commitFiles(clone, new Map([['b.bin', bytesOf('b', 1000)]]), 'Not hers to push');
     const pushed = await grace.tryGit(clone, ['push', 'origin', 'main']);
     expect(pushed.code).not.toBe(0);
     expect(pushed.err).toMatch(/grace \(forge\) may only read there/);

@@ -1,12 +1,11 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { GitUser } from '../support/git-user.ts';
-import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
-import { createAcme } from './acme.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
-import { describeWithGitLfs } from './with-git-lfs.ts';
+import { createAcme, describeWithGitLfs } from './with-git-lfs.ts';
 
 const mib = 1024 ** 2;
 
@@ -26,12 +25,7 @@ describeWithGitLfs('a server that is killed during a push', () => {
     // Otherwise the client would retry for longer than the server is down.
     await user.git(workTree, 'config', 'lfs.transfer.maxretries', '1');
     await user.git(workTree, 'config', 'lfs.concurrenttransfers', '2');
-    await writeFiles(workTree, files);
-    await user.commitAll(workTree, 'Many files');
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await user?.close();
+    await user.commitFiles(workTree, files, 'Many files');
   });
 
   async function expectUsageOfStore() {

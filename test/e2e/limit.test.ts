@@ -1,12 +1,11 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { GitUser } from '../support/git-user.ts';
-import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
-import { createAcme } from './acme.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
-import { describeWithGitLfs } from './with-git-lfs.ts';
+import { createAcme, describeWithGitLfs } from './with-git-lfs.ts';
 
 const mib = 1024 ** 2;
 const limitBytes = 10 * mib;
@@ -43,15 +42,9 @@ describeWithGitLfs('a push over the limit', () => {
   beforeAll(async () => {
     stack = await Stack.start();
     ({ user, remote, workTree } = await createAcme(stack, '10MiB'));
-    await writeFiles(workTree, before);
-    await user.commitAll(workTree, 'What fits');
+    await user.commitFiles(workTree, before, 'What fits');
     await user.git(workTree, 'push', '--quiet', 'origin', 'main');
-    await writeFiles(workTree, over);
-    await user.commitAll(workTree, 'More than fits');
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await user?.close();
+    await user.commitFiles(workTree, over, 'More than fits');
   });
 
   it('fails, says once what is stored, promised, allowed and missing, and admits what fits in request order', async () => {

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
 import { bytesOf, writeFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
@@ -29,8 +29,7 @@ describeWithGitLfs('file locks', () => {
   /** Changes a file of a work tree, whether it is locked or not, and commits it. */
   const change = async ({ user, workTree }: Person, file: string, seed: string) => {
     await user.paste(workTree, [`chmod u+w '${file}'`]);
-    await writeFiles(workTree, new Map([[file, bytesOf(seed, 3000)]]));
-    await user.commitAll(workTree, seed);
+    await user.commitFiles(workTree, new Map([[file, bytesOf(seed, 3000)]]), seed);
   };
   const push = (person: Person) => git(person, 'push', '--quiet', 'origin', 'main');
   const learntKey = () => `lfs.${lfsUrl}.locksverify`;
@@ -66,11 +65,6 @@ describeWithGitLfs('file locks', () => {
     const second = await newUser('bob');
     await second.git(second.home, 'clone', '--quiet', remote, 'work');
     bob = { user: second, workTree: join(second.home, 'work') };
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await ada?.user.close();
-    await bob?.user.close();
   });
 
   it('are taken by one, and seen by all with their owner', async () => {

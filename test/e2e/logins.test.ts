@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
-import { bytesOf, writeFiles } from '../support/payload.ts';
+import { bytesOf } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { listStore } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
@@ -11,31 +11,19 @@ import { describeWithGitLfs } from './with-git-lfs.ts';
 describeWithGitLfs('logins without a person', () => {
   let stack: Stack;
   let token: string;
-  const users: GitUser[] = [];
 
   beforeAll(async () => {
     stack = await Stack.start();
     await stack.cliJson('tenant', 'create', 'acme');
-    token = String((await stack.cliJson('token', 'create', 'acme', '--scope', 'write'))['token']);
+    token = await stack.newToken('acme', 'write');
   });
-  afterAll(async () => {
-    for (const user of users) await user.close();
-    await stack?.close();
-  });
-
-  async function newUser(): Promise<GitUser> {
-    const user = await GitUser.create();
-    users.push(user);
-    return user;
-  }
 
   /** Pushes three files to a repo that is used by nobody else. */
   async function tryPush(user: GitUser, repo: string) {
     const lfsUrl = `${stack.url}/acme/${repo}/info/lfs`;
     const workTree = await user.createWorkTree(repo, { remote: await user.createRemote(repo), lfsUrl });
     const files = ['a', 'b', 'c'].map((name) => [`${name}.bin`, bytesOf(`${repo}-${name}`, 3000)] as const);
-    await writeFiles(workTree, new Map(files));
-    await user.commitAll(workTree, 'Three files');
+    await user.commitFiles(workTree, new Map(files), 'Three files');
     return user.tryGit(workTree, ['push', 'origin', 'main']);
   }
 
@@ -43,7 +31,7 @@ describeWithGitLfs('logins without a person', () => {
     ['Basic', () => `Basic ${Buffer.from(`any:${token}`).toString('base64')}`],
     ['Bearer', () => `Bearer ${token}`],
   ])('a push with http.extraheader and %s succeeds, verifies included', async (scheme, value) => {
-    const user = await newUser();
+    const user = await GitUser.create();
     const key = `http.${stack.url}/.extraheader`;
     await user.git(user.home, 'config', '--global', key, `Authorization: ${value()}`);
     const repo = `extra-${scheme.toLowerCase()}`;
@@ -54,7 +42,7 @@ describeWithGitLfs('logins without a person', () => {
   });
 
   it('a push with the token in the URL succeeds', async () => {
-    const user = await newUser();
+    const user = await GitUser.create();
     const url = new URL(stack.url);
     url.username = 'any';
     url.password = token;
@@ -64,7 +52,7 @@ describeWithGitLfs('logins without a person', () => {
   });
 
   it('a helper that keeps returning a bad token ends with a message', async () => {
-    const user = await newUser();
+    const user = await GitUser.create();
     const helper = join(user.home, 'helper.sh');
     const script = `#!/bin/sh\n[ "$1" = get ] && printf 'username=any\\npassword=lfsq_${'x'.repeat(40)}\\n'\nexit 0\n`;
     await writeFile(helper, script, { mode: 0o700 });

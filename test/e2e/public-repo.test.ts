@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
-import { bytesOf, writeFiles } from '../support/payload.ts';
+import { bytesOf } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
@@ -19,19 +19,17 @@ describeWithGitLfs('a public repo', () => {
   beforeAll(async () => {
     stack = await Stack.start();
     await stack.cliJson('tenant', 'create', 'acme');
-    const token = String((await stack.cliJson('token', 'create', 'acme', '--scope', 'write'))['token']);
+    const token = await stack.newToken('acme', 'write');
     ada = await GitUser.create({ url: stack.url, token });
     stranger = await GitUser.create();
     remote = await ada.createRemote('game');
     workTree = await ada.createWorkTree('work', { remote, lfsUrl: `${stack.url}/acme/game/info/lfs` });
-    await writeFiles(workTree, new Map(['a', 'b'].map((name) => [`${name}.bin`, bytesOf(name, 600_000)])));
-    await ada.commitAll(workTree, 'Two files');
+    await ada.commitFiles(
+      workTree,
+      new Map(['a', 'b'].map((name) => [`${name}.bin`, bytesOf(name, 600_000)])),
+      'Two files',
+    );
     await ada.git(workTree, 'push', '--quiet', 'origin', 'main');
-  });
-  afterAll(async () => {
-    await ada?.close();
-    await stranger?.close();
-    await stack?.close();
   });
 
   it('asks for credentials until it is public', async () => {
@@ -55,8 +53,7 @@ describeWithGitLfs('a public repo', () => {
 
   it('takes a token to push to it', async () => {
     const path = join(stranger.home, 'public');
-    await writeFiles(path, new Map([['c.bin', bytesOf('c', 1000)]]));
-    await stranger.commitAll(path, 'From a stranger');
+    await stranger.commitFiles(path, new Map([['c.bin', bytesOf('c', 1000)]]), 'From a stranger');
     const pushed = await stranger.tryGit(path, ['push', 'origin', 'main']);
     expect(pushed.code).not.toBe(0);
     expect(pushed.err).toMatch(/could not read Username/);

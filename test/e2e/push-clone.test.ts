@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
-import { bytesOf, digests, type Files, objectsOf, readFiles, writeFiles } from '../support/payload.ts';
+import { bytesOf, digests, type Files, objectsOf, readFiles } from '../support/payload.ts';
 import { Stack } from './stack.ts';
 import { listStore, type Stored, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
@@ -46,12 +46,7 @@ describeWithGitLfs('a push of 250 files', () => {
     lfsUrl = `${stack.url}/acme/game.git/info/lfs`;
     remote = await user.createRemote('game');
     workTree = await user.createWorkTree('work', { remote, lfsUrl });
-    await writeFiles(workTree, files);
-    await user.commitAll(workTree, 'Mixed files');
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await user?.close();
+    await user.commitFiles(workTree, files, 'Mixed files');
   });
 
   it('succeeds, and the store holds each object once, under its hash', async () => {

@@ -1,6 +1,6 @@
 import { mkdir, readFile, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
 import { projectRoot, Stack } from './stack.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
@@ -40,10 +40,6 @@ describeWithGitLfs("README.md's session", () => {
     await mkdir(join(user.home, 'lfs-quota'));
     await symlink(join(projectRoot, 'bin'), join(user.home, 'lfs-quota', 'bin'));
     await symlink(stack.dataDir, join(user.home, 'lfs-quota', '.lfs-quota'));
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await user?.close();
   });
 
   it('works as it is printed: a push, the usage, and a push over the limit', async () => {

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { bytesOf, objectsOf, writeFiles } from '../support/payload.ts';
-import { type Acme, createAcme } from './acme.ts';
 import { Stack } from './stack.ts';
 import { listStore } from './store-truth.ts';
-import { describeWithGitLfs } from './with-git-lfs.ts';
+import { type Acme, createAcme, describeWithGitLfs } from './with-git-lfs.ts';
 
 const mib = 1024 ** 2;
 
@@ -14,10 +13,6 @@ describeWithGitLfs('repos that are looked after', () => {
   beforeAll(async () => {
     stack = await Stack.start();
     acme = await createAcme(stack, '100MiB');
-  });
-  afterAll(async () => {
-    await stack?.close();
-    await acme?.user.close();
   });
 
   const commit = async (name: string, size: number) => {

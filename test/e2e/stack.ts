@@ -17,6 +17,7 @@ const stopTimeoutMs = 20_000;
 
 /** The embedded stack, started as a person starts it, with its own data folder and ports. */
 export class Stack {
+  static readonly #all = new Set<Stack>();
   readonly url: string;
   readonly dataDir: string;
   readonly port: number;
@@ -42,8 +43,14 @@ export class Stack {
     // Real folders have such names.
     const folder = await mkdtemp(join(tmpdir(), "lfs-quota e2e's stack-"));
     const stack = new Stack({ folder, port: await freePortPair(), adminToken, flags });
+    Stack.#all.add(stack);
     await stack.start();
     return stack;
+  }
+
+  /** Ends all that there are. */
+  static async closeAll(): Promise<void> {
+    for (const stack of Stack.#all) await stack.close();
   }
 
   /** Starts it on the same folder and ports. Resolves when it prints `ready`. */
@@ -97,6 +104,7 @@ export class Stack {
 
   /** Stops it and deletes its data. */
   async close(): Promise<void> {
+    Stack.#all.delete(this);
     await this.stop();
     await rm(this.#folder, { recursive: true, force: true });
   }
@@ -122,6 +130,12 @@ export class Stack {
     const ended = await this.cli(...args, '--json');
     if (ended.code !== 0) throw new Error(`cli ${args.join(' ')} failed:\n${ended.err}`);
     return JSON.parse(ended.out);
+  }
+
+  /** A token of a tenant, with what else the command line can say of it. */
+  async newToken(tenant: string, scope: string, ...more: string[]): Promise<string> {
+    const { token } = await this.cliJson('token', 'create', tenant, '--scope', scope, ...more);
+    return String(token);
   }
 }
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { GitUser } from '../support/git-user.ts';
 import { startTestIssuer } from '../support/identity-issuer.ts';
-import { bytesOf, writeFiles } from '../support/payload.ts';
+import { bytesOf } from '../support/payload.ts';
 import { projectRoot, Stack } from './stack.ts';
 import { listStore } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
@@ -17,7 +17,6 @@ describeWithGitLfs('tokens, as docs/tokens.md shows them', () => {
   let stack: Stack;
   let issuer: Awaited<ReturnType<typeof startTestIssuer>>;
   let host: Server;
-  const users: GitUser[] = [];
   /** What the host vouches for in its next token. */
   let claims: object = {};
 
@@ -36,19 +35,15 @@ describeWithGitLfs('tokens, as docs/tokens.md shows them', () => {
     await new Promise<void>((resolve) => host.listen(0, '127.0.0.1', resolve));
   });
   afterAll(async () => {
-    for (const user of users) await user.close();
-    await stack?.close();
     await issuer?.close();
     await new Promise((resolve) => host.close(resolve));
   });
 
   async function workTree(repo: string, place: { remote?: string; lfsUrl?: string } = {}) {
     const user = await GitUser.create();
-    users.push(user);
     const { remote = await user.createRemote(repo), ...rest } = place;
     const path = await user.createWorkTree(repo, { remote, ...rest });
-    await writeFiles(path, new Map([['a.bin', bytesOf(repo, 3000)]]));
-    await user.commitAll(path, 'A file');
+    await user.commitFiles(path, new Map([['a.bin', bytesOf(repo, 3000)]]), 'A file');
     return { user, path };
   }
 

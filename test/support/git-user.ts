@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Files, writeFiles } from './payload.ts';
 import { type Ended, gitEnvironment, run } from './process.ts';
 
 /** The longest that one git command may take. */
@@ -10,6 +11,7 @@ const gitTimeoutMs = 120_000;
  * A person with git and git-lfs, with a separate home, configuration and credentials. Nobody answers git's questions.
  */
 export class GitUser {
+  static readonly #all = new Set<GitUser>();
   readonly home: string;
   readonly #env: Record<string, string>;
 
@@ -22,6 +24,7 @@ export class GitUser {
   static async create(access?: { url: string; token: string }): Promise<GitUser> {
     const home = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-home-'));
     const user = new GitUser(home);
+    GitUser.#all.add(user);
     await user.git(home, 'config', '--global', 'user.name', 'E2E');
     await user.git(home, 'config', '--global', 'user.email', 'e2e@example.invalid');
     await user.git(home, 'config', '--global', 'init.defaultBranch', 'main');
@@ -83,8 +86,20 @@ export class GitUser {
     await this.git(cwd, 'commit', '--quiet', '-m', message);
   }
 
+  /** Ends all that there are. */
+  static async closeAll(): Promise<void> {
+    for (const user of GitUser.#all) await user.close();
+  }
+
+  /** Writes files into a work tree and commits all. */
+  async commitFiles(cwd: string, files: Files, message: string): Promise<void> {
+    await writeFiles(cwd, files);
+    await this.commitAll(cwd, message);
+  }
+
   /** Deletes the home and everything in it. */
   async close(): Promise<void> {
+    GitUser.#all.delete(this);
     await rm(this.home, { recursive: true, force: true });
   }
 }

@@ -112,18 +112,13 @@ function everLater(): () => number {
   };
 }
 
-const opened: SilentServer[] = [];
 async function serve(fateOf: ConstructorParameters<typeof SilentServer>[0]) {
   const server = new SilentServer(fateOf);
-  opened.push(server);
   const url = await server.listen();
   return { server, url };
 }
 
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const server of opened.splice(0)) await server.close();
-});
+afterEach(() => void vi.useRealTimers());
 
 const realTimeout = setTimeout;
 

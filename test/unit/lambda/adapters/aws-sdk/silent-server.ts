@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from '../../../../support/serve.ts';
 
 /**
  * What becomes of a request. `part`: the head of an answer and half of its body arrive, and then nothing. `drip`: then a
@@ -23,16 +24,9 @@ export class SilentServer {
     this.#server.on('connection', (socket) => this.#connections.push(socket));
   }
 
-  /** @returns its URL. */
+  /** Until the test is over. @returns its URL. */
   async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeAllConnections();
-    await closed;
+    return `http://127.0.0.1:${await listen(this.#server)}`;
   }
 
   /** Connections that the client keeps open. */

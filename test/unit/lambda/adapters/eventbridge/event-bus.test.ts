@@ -1,16 +1,10 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createEventBridge } from '../../../../../lambda/adapters/eventbridge/event-bus.ts';
-
-const closers: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closers.splice(0)) close();
-});
+import { serve } from '../../../../support/serve.ts';
 
 async function bus(answer: object) {
   const asked: { target: string | undefined; authorization: string | undefined; body: unknown }[] = [];
-  const server = createServer(async (request, response) => {
+  const endpoint = await serve(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { authorization, 'x-amz-target': target } = request.headers;
@@ -18,12 +12,6 @@ async function bus(answer: object) {
     response.setHeader('content-type', 'application/x-amz-json-1.1');
     response.end(JSON.stringify(answer));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const credentials = { accessKeyId: 'AKIA', secretAccessKey: 'secret' };
   return { asked, eventBus: createEventBridge({ region: 'eu-central-1', endpoint, credentials }) };
 }

@@ -1,10 +1,10 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { createHostClient } from '../../../../../lambda/adapters/git-hosts/host-client.ts';
 import type { GitHostKind } from '../../../../../lambda/domain/git-host.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { GitHostUnavailableError } from '../../../../../lambda/ports/git-hosts.ts';
+import { close, listen, serve } from '../../../../support/serve.ts';
 
 const nowMs = 1_800_000_000_000;
 const token = 'github_pat_0123456789';
@@ -13,30 +13,11 @@ const person = { id: 1234, login: 'ada', name: 'Ada', email: null };
 type Answer = { status?: number; headers?: Record<string, string>; body?: unknown };
 
 describe('what a git host says of a person', () => {
-  const closers: (() => Promise<void>)[] = [];
-  const close = async () => {
-    for (const each of closers.splice(0)) await each();
-  };
   let requests: { path: string; headers: Record<string, unknown> }[] = [];
-  afterEach(() => close());
-
-  async function listen(listener: RequestListener): Promise<string> {
-    const server = createServer(listener);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    closers.push(
-      () =>
-        new Promise((resolve) => {
-          server.closeAllConnections();
-          server.close(() => resolve());
-        }),
-    );
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  }
-
   /** Asks a host of a kind that answers these paths. */
   async function ask(kind: GitHostKind, answers: Record<string, Answer>, name = 'acme/game') {
     requests = [];
-    const url = await listen(({ url: path = '', headers }, response) => {
+    const url = await serve(({ url: path = '', headers }, response) => {
       requests.push({ path, headers });
       const { status = 200, headers: more = {}, body = {} } = answers[path] ?? { status: 404 };
       response.writeHead(status, more).end(typeof body === 'string' ? body : JSON.stringify(body));
@@ -250,7 +231,7 @@ describe('what a git host says of a person', () => {
       },
     ],
   ])('is unknown if it answers %s, and the error tells no address and no token', async (_how, listener) => {
-    const url = await listen(listener);
+    const url = await serve(listener);
     const client = createHostClient({ nowMs: () => nowMs }, { timeoutMs: 300 });
     const asking = client.ask({
       host: { id: 'forge', kind: 'github', url },
@@ -266,8 +247,9 @@ describe('what a git host says of a person', () => {
   });
 
   it('is unknown if nothing is there', async () => {
-    const url = await listen(() => undefined);
-    await close();
+    const server = createServer();
+    const url = `http://127.0.0.1:${await listen(server)}`;
+    await close(server);
     const client = createHostClient({ nowMs: () => nowMs });
     await expect(
       client.ask({ host: { id: 'forge', kind: 'gitea', url }, name: 'acme/game', token, isKnown: false }),
@@ -276,7 +258,7 @@ describe('what a git host says of a person', () => {
 
   it('is asked about sixteen tokens at a time, four of them known, and about more once those are answered', async () => {
     const held: (() => void)[] = [];
-    const url = await listen((request, response) => {
+    const url = await serve((request, response) => {
       const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
       held.push(() => response.end(JSON.stringify(body)));
     });
@@ -304,7 +286,7 @@ describe('what a git host says of a person', () => {
   it('lets a token wait for a slot, and a known one first', async () => {
     const held: (() => void)[] = [];
     const order: string[] = [];
-    const url = await listen((request, response) => {
+    const url = await serve((request, response) => {
       const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
       const by = request.headers.authorization ?? '';
       if (by !== `Bearer ${token}`) order.push(by);
@@ -327,7 +309,7 @@ describe('what a git host says of a person', () => {
   it('never sees the password that the process knows as its own', async () => {
     const never = 'a password of our own';
     const client = createHostClient({ nowMs: () => nowMs }, { neverSha256: sha256Hex(never) });
-    const url = await listen((_request, response) => response.end('{}'));
+    const url = await serve((_request, response) => response.end('{}'));
     const host = { id: 'forge', kind: 'gitea', url } as const;
     const asked = requests.length;
     expect(await client.ask({ host, name: 'acme/game', token: never, isKnown: false })).toEqual(
@@ -351,7 +333,7 @@ describe('what a git host says of a person', () => {
 
   it('is asked about one more token for each that was answered', async () => {
     const held: (() => void)[] = [];
-    const url = await listen((request, response) => {
+    const url = await serve((request, response) => {
       const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
       const answer = () => response.end(JSON.stringify(body));
       if (request.headers.authorization === 'Bearer first') answer();

@@ -1,24 +1,10 @@
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { fetchKeys } from '../../../../../lambda/adapters/oidc/fetch-keys.ts';
 import { IssuerUnavailableError } from '../../../../../lambda/ports/identities.ts';
+import { close, listen, serve } from '../../../../support/serve.ts';
 
 describe('the keys of an issuer', () => {
-  let close = async () => {};
-  afterEach(() => close());
-
-  async function serve(listener: RequestListener): Promise<string> {
-    const server = createServer(listener);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    close = () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      });
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  }
-
   it('are what it answers', async () => {
     const uri = await serve((_request, response) => response.end('{"keys":[]}'));
     expect(Buffer.from(await fetchKeys(uri)).toString()).toBe('{"keys":[]}');
@@ -40,9 +26,10 @@ describe('the keys of an issuer', () => {
   });
 
   it('are not had from nowhere, nor after a few seconds of silence', async () => {
-    const uri = await serve(() => undefined);
+    const server = createServer(() => undefined);
+    const uri = `http://127.0.0.1:${await listen(server)}/`;
     await expect(fetchKeys(uri)).rejects.toThrow(IssuerUnavailableError);
-    await close();
+    await close(server);
     await expect(fetchKeys(uri)).rejects.toThrow(IssuerUnavailableError);
   });
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   ArchiveClient,
   type ArchiveLimits,
@@ -21,11 +21,6 @@ import {
   xml,
 } from './scripted-store.ts';
 
-const ends: (() => Promise<void> | void)[] = [];
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end();
-});
-
 const keys = { accessKeyId: 'key', secretAccessKey: 'secret' };
 
 async function storeOf(
@@ -33,7 +28,6 @@ async function storeOf(
   { limits = {}, credentials }: { limits?: Partial<ArchiveLimits> } & Partial<ArchiveSettings> = {},
 ) {
   const server = new ScriptedStore(script);
-  ends.push(() => server.close());
   const client = new ArchiveClient(
     {
       bucket: 'objects',
@@ -46,7 +40,7 @@ async function storeOf(
     },
     limits,
   );
-  ends.push(() => client.destroy());
+  onTestFinished(() => client.destroy());
   return { server, store: new S3ArchiveStore({ client }) };
 }
 
@@ -121,7 +115,7 @@ describe('a store that does not serve', () => {
     const sockets: Socket[] = [];
     const onSocket = (opened: unknown) => sockets.push((opened as { socket: Socket }).socket);
     subscribe('net.client.socket', onSocket);
-    ends.push(() => void unsubscribe('net.client.socket', onSocket));
+    onTestFinished(() => void unsubscribe('net.client.socket', onSocket));
     await calls.copyPart(store);
     expect(server.openConnections).toBe(1);
     await expect.poll(() => sockets.map(({ timeout }) => timeout)).toEqual([4_000]);

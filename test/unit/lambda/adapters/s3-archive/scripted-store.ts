@@ -1,5 +1,6 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
+import { listen } from '../../../../support/serve.ts';
 
 export interface ScriptedRequest {
   readonly method: string;
@@ -32,20 +33,13 @@ export class ScriptedStore {
     this.#server.on('connection', (socket) => this.connections.add(socket));
   }
 
-  /** @returns its URL. */
+  /** Until the test is over. @returns its URL. */
   async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${await listen(this.#server)}`;
   }
 
   get openConnections(): number {
     return [...this.connections].filter(({ destroyed }) => !destroyed).length;
-  }
-
-  async close(): Promise<void> {
-    const closed = new Promise((resolve) => this.#server.close(resolve));
-    this.#server.closeAllConnections();
-    await closed;
   }
 }
 

@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
@@ -11,6 +9,7 @@ import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.
 import type { PathScanInput } from '../../../../../lambda/ports/path-scan.ts';
 import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
 import { truthOf } from '../../../../support/round-listing.ts';
+import { serve } from '../../../../support/serve.ts';
 import { exchangeOf, type TokenFault, TokenStore, type TokenStoreOptions } from './token-store.ts';
 
 const credentials = async () => ({ accessKeyId: 'key', secretAccessKey: 'secret' });
@@ -105,19 +104,12 @@ describe('a listing that continues by tokens in any script', () => {
     const objects = keys.map((key) => ({ key, sizeBytes: 10 }));
     const shape = { tokenStart: '', emptyPages: 0, order: 'trailing', isUrlEncoded: true } as const;
     const store = new TokenStore({ objects, pageKeysMax: 1000, fault: undefined, ...shape });
-    const server = createServer((request, response) => {
+    const endpoint = await serve((request, response) => {
       const { searchParams } = new URL(request.url ?? '/', 'http://store');
       response.writeHead(200, { 'content-type': 'application/xml' }).end(store.answer(searchParams));
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    try {
-      const outcome = await scanOf({ endpoint }).scan({ prefix: '', strategy: { kind: 'sequential' } });
-      expect(outcome).toMatchObject({ kind: 'done', objectCount: 1300, storedBytes: 13_000 });
-    } finally {
-      server.closeAllConnections();
-      server.close();
-    }
+    const outcome = await scanOf({ endpoint }).scan({ prefix: '', strategy: { kind: 'sequential' } });
+    expect(outcome).toMatchObject({ kind: 'done', objectCount: 1300, storedBytes: 13_000 });
   });
 });
 

@@ -1,17 +1,7 @@
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
-import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
+import { describe, expect, it } from 'vitest';
 import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
-
-const opened: { server?: Server; client?: BucketClient } = {};
-afterEach(async () => {
-  opened.client?.destroy();
-  opened.server?.closeAllConnections();
-  opened.server?.close();
-});
+import { bucketAt, serve } from '../../../../support/serve.ts';
 
 interface Asked {
   readonly method: string;
@@ -23,7 +13,7 @@ interface Asked {
 /** A store that answers like this: a status and a body. undefined: it never answers. */
 async function open(answer: (asked: Asked) => readonly [number, string] | undefined) {
   const asked: Asked[] = [];
-  const server = createServer(async (message, response) => {
+  const url = await serve(async (message, response) => {
     let body = '';
     for await (const piece of message) body += piece;
     const { method = '', url: path = '', headers } = message;
@@ -32,18 +22,7 @@ async function open(answer: (asked: Asked) => readonly [number, string] | undefi
     const answered = answer(request);
     if (answered) response.writeHead(answered[0]).end(answered[1]);
   });
-  opened.server = server;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const client = new BucketClient({
-    bucket: 'b',
-    region: 'us-east-1',
-    endpoint: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    forcePathStyle: true,
-    credentials: async () => ({ accessKeyId: 'key', secretAccessKey: 'secret' }),
-  });
-  opened.client = client;
-  const store = new S3ObjectStore({ client, clock: { nowMs: Date.now } });
+  const store = new S3ObjectStore({ client: bucketAt(url, { bucket: 'b' }), clock: { nowMs: Date.now } });
   /** Key → why it may not be gone. */
   const deleting = async (keys: readonly string[], withinMs = 10_000) => {
     const failed = await store.delete(keys, { deadlineMs: Date.now() + withinMs });

@@ -1,39 +1,16 @@
-import { once } from 'node:events';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, test } from 'vitest';
-import { BucketClient, type S3Settings } from '../../../../../lambda/adapters/s3/client.ts';
+import { createServer, type ServerResponse } from 'node:http';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { S3Settings } from '../../../../../lambda/adapters/s3/client.ts';
 import { StoreRefusedError } from '../../../../../lambda/adapters/s3/errors.ts';
 import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
 import { S3TextFiles } from '../../../../../lambda/adapters/s3/text-files.ts';
 import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
-import { StoreFixture } from '../../../../support/store-fixture.ts';
-
-const bucket = 'objects';
-const credentials = { accessKeyId: 'local', secretAccessKey: 'local-secret' };
-const opened: { client?: BucketClient; server?: Server; fixture?: StoreFixture } = {};
-
-afterEach(async () => {
-  opened.client?.destroy();
-  opened.server?.closeAllConnections();
-  opened.server?.close();
-  await opened.fixture?.stop();
-  for (const name of ['client', 'server', 'fixture'] as const) delete opened[name];
-});
+import { bucketAt, close, listen, serve as serveWith } from '../../../../support/serve.ts';
+import { credentials, StoreFixture } from '../../../../support/store-fixture.ts';
 
 function adapters(endpoint: string, overrides: Partial<S3Settings> = {}) {
-  const client = new BucketClient({
-    bucket,
-    region: 'us-east-1',
-    endpoint,
-    forcePathStyle: true,
-    credentials: async () => credentials,
-    // No pauses.
-    random: () => 0,
-    ...overrides,
-  });
-  opened.client = client;
+  const client = bucketAt(endpoint, { credentials: async () => credentials, ...overrides });
   return {
     store: new S3ObjectStore({ client, clock: { nowMs: () => Date.now() } }),
     listing: new ScanListing({ client }),
@@ -44,14 +21,11 @@ function adapters(endpoint: string, overrides: Partial<S3Settings> = {}) {
 /** A server that answers every request with `answer`, and counts the requests. */
 async function serve(answer: (response: ServerResponse) => void) {
   const seen = { requests: 0 };
-  const server = createServer((_message, response) => {
+  const url = await serveWith((_message, response) => {
     seen.requests += 1;
     answer(response);
   });
-  opened.server = server;
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { seen, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return { seen, url };
 }
 
 const soon = () => ({ deadlineMs: Date.now() + 10_000 });
@@ -94,9 +68,10 @@ async function thrownBy(promise: Promise<unknown>): Promise<Error> {
 
 describe.each(ways)('$way', ({ ask, attempts }) => {
   test('reports an unreachable store as unavailable, with the cause', async () => {
-    const { url } = await serve(() => {});
-    opened.server?.close();
-    const error = await thrownBy(ask(adapters(url)));
+    const server = createServer();
+    const port = await listen(server);
+    await close(server);
+    const error = await thrownBy(ask(adapters(`http://127.0.0.1:${port}`)));
     expect(error).toBeInstanceOf(StoreUnavailableError);
     expect(error.cause).toMatchObject({ code: 'ECONNREFUSED' });
   });
@@ -122,8 +97,8 @@ describe.each(ways)('$way', ({ ask, attempts }) => {
   });
 
   test('reports a refusal as such: wrong secret, wrong key, no credentials', async () => {
-    opened.fixture = await StoreFixture.start();
-    const { url } = opened.fixture;
+    const fixture = await StoreFixture.start();
+    onTestFinished(() => fixture.stop());
     const wrong = [
       { credentials: async () => ({ ...credentials, secretAccessKey: 'other' }) },
       { credentials: async () => ({ ...credentials, accessKeyId: 'other' }) },
@@ -134,8 +109,7 @@ describe.each(ways)('$way', ({ ask, attempts }) => {
       },
     ];
     for (const change of wrong) {
-      const error = await thrownBy(ask(adapters(url, change)));
-      opened.client?.destroy();
+      const error = await thrownBy(ask(adapters(fixture.url, change)));
       expect(error).toBeInstanceOf(StoreRefusedError);
       expect(error.cause).toBeInstanceOf(Error);
     }

@@ -2,11 +2,11 @@ import { execFile, execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo, Server as TcpServer } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { describeWith } from '../../../../support/describe-with.ts';
+import { listen } from '../../../../support/serve.ts';
 import { useTempFolders } from '../../../../support/temp-folder.ts';
 
 const exchangeFile = new URL('../../../../../lambda/adapters/s3/exchange.ts', import.meta.url);
@@ -45,7 +45,6 @@ describeWith({ title: 'over TLS', found: opensslVersion(), missing: 'It needs op
     execFileSync('openssl', ['req', '-x509', ...key, ...subject], { stdio: 'pipe' });
     const server = createServer({ key: await readFile(keyFile), cert: await readFile(certFile) }, listener);
     const port = await listen(server);
-    onTestFinished(() => server.closeAllConnections());
     const trusting = { NODE_EXTRA_CA_CERTS: certFile };
     const ask = async (env: NodeJS.ProcessEnv, ...origins: string[]) => {
       const args = ['--import', 'tsx', '--input-type=module', '--eval', client, JSON.stringify(origins)];
@@ -69,11 +68,3 @@ describeWith({ title: 'over TLS', found: opensslVersion(), missing: 'It needs op
     expect(names).toEqual(['localhost', 'localhost']);
   });
 });
-
-async function listen(server: TcpServer): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
-    server.close();
-  });
-  return (server.address() as AddressInfo).port;
-}

@@ -1,43 +1,30 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
-import { afterEach, expect, it, vi } from 'vitest';
+import { createServer, type RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
+import { afterEach, expect, it, onTestFinished, vi } from 'vitest';
 import { TextReader } from '../../../../../lambda/adapters/s3/answers.ts';
 import {
   type AnswerHead,
   HttpExchange,
   type SignedRequest,
 } from '../../../../../lambda/adapters/s3/exchange.ts';
+import { close, listen } from '../../../../support/serve.ts';
 import { RawStore } from './raw-store.ts';
 
-const opened: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const close of opened.splice(0)) await close();
-});
+afterEach(() => void vi.useRealTimers());
 
 const limits = { connectMs: 5_000, answerMs: 5_000 };
 
 /** Node's own server, with what it noted. */
-async function serve(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
-  host = '127.0.0.1',
-) {
-  const server: Server = createServer({ keepAliveTimeout: 60_000 }, answer);
+async function serve(answer: RequestListener, host?: string) {
+  const server = createServer({ keepAliveTimeout: 60_000 }, answer);
   const sockets: Socket[] = [];
   server.on('connection', (socket) => sockets.push(socket));
-  server.listen(0, host);
-  await once(server, 'listening');
-  opened.push(async () => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { port: (server.address() as AddressInfo).port, sockets };
+  return { port: await listen(server, host), sockets, server };
 }
 
 function exchangeOf({ socketsMax = 4 } = {}) {
   const exchange = new HttpExchange({ socketsMax });
-  opened.push(async () => exchange.destroy());
+  onTestFinished(() => exchange.destroy());
   const get = (
     origin: string,
     input: Partial<SignedRequest> & { stop?: AbortSignal; answerMs?: number } = {},
@@ -163,8 +150,8 @@ it('ends the connection of a request that is stopped', async () => {
 });
 
 it('says that nobody listens', async () => {
-  const { port, sockets } = await serve(() => {});
-  for (const close of opened.splice(0)) await close();
+  const { port, sockets, server } = await serve(() => {});
+  await close(server);
   await expect(exchangeOf().get(local(port))).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   expect(sockets).toEqual([]);
 });
@@ -174,7 +161,6 @@ it('does not use a connection again that the store closes', async () => {
     socket.write(`HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1\r\n\r\n${index}`),
   );
   const origin = await store.listen();
-  opened.push(() => store.close());
   const { get } = exchangeOf();
   expect([await get(origin), await get(origin)]).toEqual(['200 0', '200 1']);
   expect(store.connections).toBe(2);
@@ -185,7 +171,7 @@ it('does not use a connection again that the store closes', async () => {
 it.each(['Date', 'performance'] as const)(
   'uses no connection again that was idle for long, by %s',
   async (clock) => {
-    const { port, sockets } = await serve((_request, response) => response.end('x'), '127.0.0.1');
+    const { port, sockets } = await serve((_request, response) => response.end('x'));
     const { get } = exchangeOf();
     vi.useFakeTimers({ toFake: [clock] });
     for (const idleMs of [0, 3_900, 3_900]) {

@@ -1,30 +1,16 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import { BucketClient, type S3Settings } from '../../../../../lambda/adapters/s3/client.ts';
+import { describe, expect, it } from 'vitest';
+import type { S3Settings } from '../../../../../lambda/adapters/s3/client.ts';
 import { objectLimits } from '../../../../../lambda/adapters/s3/object-limits.ts';
 import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
 import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { bucketAt } from '../../../../support/serve.ts';
 import { answerOf, type Conduct, onePage, RawStore } from './raw-store.ts';
-
-const opened: { store?: RawStore; client?: BucketClient } = {};
-afterEach(async () => {
-  opened.client?.destroy();
-  await opened.store?.close();
-});
 
 /** A store that behaves like this, and the adapters on it, which retry without pauses. */
 async function open(conduct: Conduct, overrides: Partial<S3Settings> = {}) {
   const raw = new RawStore(conduct);
-  const client = new BucketClient({
-    bucket: 'objects',
-    region: 'us-east-1',
-    endpoint: await raw.listen(),
-    forcePathStyle: true,
-    credentials: async () => ({ accessKeyId: 'key', secretAccessKey: 'secret' }),
-    random: () => 0,
-    ...overrides,
-  });
-  Object.assign(opened, { store: raw, client });
+  const client = bucketAt(await raw.listen(), overrides);
   const store = new S3ObjectStore({ client, clock: { nowMs: Date.now } });
   const listing = new ScanListing({ client });
   return { raw, store, listing };
@@ -118,7 +104,6 @@ describe.each(reads)('$way', ({ way, ask }) => {
       );
       await expect(asked).rejects.toMatchObject({ cause: { bucketRegion: 'eu-west-1' } });
       expect(to.raw.requests).toHaveLength(1);
-      await opened.store?.close();
     }
   });
 
@@ -148,7 +133,6 @@ describe('head and folders, which somebody waits for', () => {
       expect(String(error)).toContain('TimeoutError');
       expect(performance.now() - startMs).toBeGreaterThan(4 * answerMs - 20);
       expect(to.raw.requests).toHaveLength(4);
-      await opened.store?.close();
     }
   });
 
@@ -166,7 +150,6 @@ describe('head and folders, which somebody waits for', () => {
     for (const length of ['', '9007199254740993']) {
       const to = await open((socket) => socket.write(answerOf(200, '', { 'Content-Length': length })));
       await expect(to.store.head('k')).rejects.toThrow(StoreUnavailableError);
-      await opened.store?.close();
     }
     const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
     const to = await open((socket) => socket.write(chunked));
@@ -187,7 +170,6 @@ describe('a body that is not what it says', () => {
     for (const { ask } of reads.filter(({ way }) => way !== 'head')) {
       const to = await open((socket) => socket.end(answer));
       await expect(ask(to)).rejects.toThrow();
-      await opened.store?.close();
     }
   });
 
@@ -253,7 +235,6 @@ describe('a page with a deadline', () => {
       await expect(page).rejects.toThrow('did not serve LIST within the deadline');
       const sent = to.raw.requests.length;
       expect(sent).toBe(1);
-      await opened.store?.close();
     }
   });
 

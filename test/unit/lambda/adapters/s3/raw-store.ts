@@ -1,5 +1,5 @@
-import type { AddressInfo } from 'node:net';
 import { createServer, type Server, type Socket } from 'node:net';
+import { listen } from '../../../../support/serve.ts';
 
 /** What a store does with one request: it writes bytes, waits, cuts. `connection` counts from 0. */
 export type Conduct = (socket: Socket, request: { head: string; index: number; connection: number }) => void;
@@ -12,16 +12,13 @@ export class RawStore {
   /** The head of each request. */
   readonly requests: string[] = [];
   connections = 0;
-  readonly #sockets = new Set<Socket>();
   readonly #server: Server;
 
   constructor(conduct: Conduct) {
     this.#server = createServer((socket) => {
       const connection = this.connections;
       this.connections += 1;
-      this.#sockets.add(socket);
       socket.on('error', () => {});
-      socket.on('close', () => this.#sockets.delete(socket));
       let text = '';
       socket.on('data', (piece) => {
         text += piece.toString();
@@ -35,15 +32,9 @@ export class RawStore {
     });
   }
 
-  /** @returns its URL. */
+  /** Until the test is over. @returns its URL. */
   async listen(): Promise<string> {
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve));
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
-  }
-
-  async close(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    await new Promise((resolve) => this.#server.close(resolve));
+    return `http://127.0.0.1:${await listen(this.#server)}`;
   }
 }
 

@@ -1,23 +1,19 @@
-import { afterEach, expect, it } from 'vitest';
-import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
+import { expect, it, onTestFinished } from 'vitest';
 import { S3TextFiles } from '../../../../../lambda/adapters/s3/text-files.ts';
+import { bucketAt } from '../../../../support/serve.ts';
 import { bucket, credentials, StoreFixture } from '../../../../support/store-fixture.ts';
 
-let fixture: StoreFixture | undefined;
-let client: BucketClient | undefined;
-
-afterEach(async () => {
-  client?.destroy();
-  await fixture?.stop();
-});
+async function open() {
+  const fixture = await StoreFixture.start();
+  onTestFinished(() => fixture.stop());
+  const client = bucketAt(fixture.url, { credentials: async () => credentials });
+  return { fixture, files: new S3TextFiles({ client }) };
+}
 
 it.each(['', '{}', '[{"name":"bücher/ä 📦.psd"}]', 'x'.repeat(1024 * 1024)])(
   'puts a text as it is, and in the place of another: %.30s',
   async (text) => {
-    fixture = await StoreFixture.start();
-    const place = { bucket, region: 'us-east-1', endpoint: fixture.url, forcePathStyle: true };
-    client = new BucketClient({ ...place, credentials: async () => credentials });
-    const files = new S3TextFiles({ client });
+    const { fixture, files } = await open();
     const key = '_exports/acme/019a/work/request.json';
     for (const each of ['another', text]) await files.put(key, Buffer.from(each));
     const stored = await fixture.send({ method: 'GET', path: `/${bucket}/${key}` });
@@ -27,10 +23,7 @@ it.each(['', '{}', '[{"name":"bücher/ä 📦.psd"}]', 'x'.repeat(1024 * 1024)])
 );
 
 it('reads all bytes of what was put, and nothing where nothing is', async () => {
-  fixture = await StoreFixture.start();
-  const place = { bucket, region: 'us-east-1', endpoint: fixture.url, forcePathStyle: true };
-  client = new BucketClient({ ...place, credentials: async () => credentials });
-  const files = new S3TextFiles({ client });
+  const { files } = await open();
   const text = 'candidate 1\n'.repeat(100_000);
   await files.put('_gc/acme/w/f/candidates-0.txt', Buffer.from(text));
   const read = await files.get('_gc/acme/w/f/candidates-0.txt');

@@ -1,11 +1,8 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
 import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
 import { S3UrlSigner } from '../../../../../lambda/adapters/s3/url-signer.ts';
 import { storeCredentials } from '../../../../../lambda/adapters/secrets/store-credentials.ts';
+import { bucketAt, serve } from '../../../../support/serve.ts';
 import { fakeSecrets, notFound } from './fake-secrets.ts';
 
 const minuteMs = 60_000;
@@ -15,32 +12,25 @@ const keyIdIn = (text: string) => /Credential=([^/%]+)/.exec(text)?.[1];
 
 /** The access keys by which the store's requests were signed. */
 const signedBy: (string | undefined)[] = [];
-const server = createServer((request, response) => {
-  signedBy.push(keyIdIn(request.headers.authorization ?? ''));
-  response.writeHead(200, { 'content-length': '7' }).end();
-});
 
-beforeEach(async () => {
+beforeEach(() => {
   // Only the age of the credentials is by a fake clock. Sockets and timers stay real.
   vi.useFakeTimers({ toFake: ['Date'] });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  signedBy.length = 0;
   fake = fakeSecrets('{"accessKeyId":"first","secretAccessKey":"secret"}');
 });
-afterEach(async () => {
-  vi.useRealTimers();
-  signedBy.length = 0;
-  server.closeAllConnections();
-  await new Promise((resolve) => server.close(resolve));
-});
+afterEach(() => void vi.useRealTimers());
 
 /** The store as a function uses it: several clients that share one provider. */
-function open() {
-  const region = 'us-east-1';
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+async function open() {
+  const endpoint = await serve((request, response) => {
+    signedBy.push(keyIdIn(request.headers.authorization ?? ''));
+    response.writeHead(200, { 'content-length': '7' }).end();
+  });
   const credentials = storeCredentials({ client: fake.client, secretArn: 'arn', nowMs: Date.now });
-  const place = { bucket: 'objects', region, endpoint, forcePathStyle: true, credentials };
-  const openStore = () => new S3ObjectStore({ client: new BucketClient(place), clock: { nowMs: Date.now } });
+  const place = { bucket: 'objects', region: 'us-east-1', endpoint, forcePathStyle: true, credentials };
+  const openStore = () =>
+    new S3ObjectStore({ client: bucketAt(endpoint, { credentials }), clock: { nowMs: Date.now } });
   const signer = new S3UrlSigner(place);
   const sign = () => signer.signDownload({ key: 'k', signedAtMs: Date.now(), lifetimeMs: minuteMs });
   return { store: openStore(), secondStore: openStore(), sign };
@@ -48,7 +38,7 @@ function open() {
 
 describe('the credentials of an external store', () => {
   it('are read once for many requests and signatures, of all clients', async () => {
-    const { store, secondStore, sign } = open();
+    const { store, secondStore, sign } = await open();
     for (let turn = 0; turn < 10; turn += 1) {
       vi.advanceTimersByTime(29_000);
       await store.head('k');
@@ -60,14 +50,14 @@ describe('the credentials of an external store', () => {
   });
 
   it('are read once if all ask at the same time', async () => {
-    const { store, secondStore, sign } = open();
+    const { store, secondStore, sign } = await open();
     await Promise.all([store, secondStore, store, secondStore].map((through) => through.head('k')));
     await Promise.all([sign(), sign()]);
     expect(reads()).toBe(1);
   });
 
   it('are read again after five minutes, so that rotated ones are used', async () => {
-    const { store, secondStore, sign } = open();
+    const { store, secondStore, sign } = await open();
     await store.head('k');
     fake.set('{"accessKeyId":"second","secretAccessKey":"secret"}');
     vi.advanceTimersByTime(5 * minuteMs - 1000);
@@ -83,7 +73,7 @@ describe('the credentials of an external store', () => {
   });
 
   it('are not remembered as missing: after a failure, the next request reads the secret again', async () => {
-    const { store } = open();
+    const { store } = await open();
     fake.secrets.answer = () => notFound;
     await expect(store.head('k')).rejects.toMatchObject({
       name: 'StoreRefusedError',
@@ -97,9 +87,8 @@ describe('the credentials of an external store', () => {
     'must be complete: %j',
     async (text) => {
       fake.set(text);
-      const { message } = (await open()
-        .store.head('k')
-        .catch((error: unknown) => error)) as Error;
+      const { store } = await open();
+      const { message } = (await store.head('k').catch((error: unknown) => error)) as Error;
       expect(message).toContain('{"accessKeyId": …, "secretAccessKey": …}');
       expect(message).not.toContain('hunter2');
     },

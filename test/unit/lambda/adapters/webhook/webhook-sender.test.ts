@@ -2,14 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import type { IncomingMessage, RequestListener } from 'node:http';
 import { createServer, request as httpsRequest } from 'node:https';
-import { type AddressInfo, createServer as createTcpServer, type Server } from 'node:net';
+import { createServer as createTcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   createWebhookSender,
   type SenderOptions,
 } from '../../../../../lambda/adapters/webhook/webhook-sender.ts';
+import { close, listen } from '../../../../support/serve.ts';
 
 const name = 'hooks.example.com';
 const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-webhook-'));
@@ -17,32 +18,11 @@ let pair: { key: Buffer; cert: Buffer };
 beforeAll(() => {
   const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
   const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`];
-  const openssl = [
-    'req',
-    '-x509',
-    '-newkey',
-    'ec',
-    '-pkeyopt',
-    'ec_paramgen_curve:prime256v1',
-    '-nodes',
-    '-days',
-    '2',
-  ];
-  execFileSync('openssl', [...openssl, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
+  const made = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ');
+  execFileSync('openssl', [...made, '-keyout', key, '-out', cert, ...subject], { stdio: 'ignore' });
   pair = { key: readFileSync(key), cert: readFileSync(cert) };
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-const closers: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closers.splice(0)) close();
-});
-
-async function listen(server: Server): Promise<number> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(() => server.close());
-  return (server.address() as AddressInfo).port;
-}
 
 /** A receiver on this machine that has the certificate of the name. */
 async function receiver(answer: RequestListener) {
@@ -54,7 +34,6 @@ async function receiver(answer: RequestListener) {
     asked.push({ method, url, headers, body: Buffer.concat(chunks).toString() });
     await answer(request, response);
   });
-  closers.push(() => server.closeAllConnections());
   return { asked, port: await listen(server) };
 }
 
@@ -152,8 +131,7 @@ describe('a webhook', () => {
     expect(await sender(gone).post()).toEqual({ kind: 'failed', failure: 'not-reachable' });
     const closed = createTcpServer();
     const port = await listen(closed);
-    await new Promise((resolve) => closed.close(resolve));
-    closers.length = 0;
+    await close(closed);
     expect(await sender(port).post()).toEqual({ kind: 'failed', failure: 'not-reachable' });
   });
 });

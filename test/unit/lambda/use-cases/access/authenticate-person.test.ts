@@ -2,12 +2,12 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { MappedRepo } from '../../../../../lambda/domain/git-host.ts';
 import { KnownPeople } from '../../../../../lambda/domain/known-people.ts';
 import { GitHostUnavailableError, type HostAnswer } from '../../../../../lambda/ports/git-hosts.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import {
   authenticatePerson,
   isForHosts,
 } from '../../../../../lambda/use-cases/access/authenticate-person.ts';
 import type { Deps } from '../../../../../lambda/use-cases/deps.ts';
+import { newTenant } from '../../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { type LoggedEntry, recordingLog } from '../../../../support/recording-log.ts';
 
@@ -16,6 +16,7 @@ const token = 'ghp_0123456789';
 const github = { id: 'github', kind: 'github', url: 'https://api.github.com' } as const;
 const minute = 60_000;
 const grant = { person: { id: 'github:1234', login: 'ada' }, access: 'write' } as const;
+const mapping = { repo: 'game', host: 'github', name: 'acme/Game', hostedId: null };
 const yes: HostAnswer = { kind: 'granted', grant, hostedId: '77' };
 
 describe('a person', () => {
@@ -29,14 +30,7 @@ describe('a person', () => {
   const map = (more: Partial<MappedRepo> = {}) =>
     deps.mappedRepos.put({
       tenant: 'acme',
-      mark: {
-        repo: 'game',
-        host: 'github',
-        name: 'acme/Game',
-        hostedId: null,
-        sinceMs: clock.nowMs(),
-        ...more,
-      },
+      mark: { ...mapping, sinceMs: clock.nowMs(), ...more },
     });
 
   beforeEach(async () => {
@@ -53,8 +47,7 @@ describe('a person', () => {
       },
     };
     deps = memoryDeps({ clock, log, hostClient, gitHosts: [github] });
-    const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
-    await deps.ledger.createTenant({ ...account, tenant: 'acme' });
+    await deps.ledger.createTenant(newTenant('acme'));
     await map();
   });
 
@@ -229,17 +222,6 @@ describe('a person', () => {
     expect(await login()).toMatchObject({ kind: 'granted' });
   });
 
-  it('stays let in while the host is down, and no longer than they are known', async () => {
-    await login();
-    answer = () => {
-      throw new GitHostUnavailableError('It is down.');
-    };
-    clock.advance(5 * minute - 1);
-    expect(await login()).toMatchObject({ kind: 'granted' });
-    clock.advance(1);
-    expect(await login()).toMatchObject({ kind: 'unavailable' });
-  });
-
   it('has the number of their repository noted, and one with another number is refused', async () => {
     await login();
     expect((await deps.mappedRepos.find(path))?.hostedId).toBe('77');
@@ -253,14 +235,6 @@ describe('a person', () => {
     expect((await deps.mappedRepos.find(path))?.hostedId).toBe('78');
   });
 
-  it('is held to the number that was given with the mapping', async () => {
-    clock.advance(1);
-    await map({ hostedId: '5' });
-    expect(await login()).toEqual({ kind: 'refused' });
-    answer = () => ({ ...yes, hostedId: '5' });
-    expect(await login('ghp_another-one')).toMatchObject({ kind: 'granted' });
-  });
-
   it('is not let in by an answer to what the repo was mapped to before', async () => {
     answer = () => {
       void map({ name: 'acme/other', sinceMs: clock.nowMs() + 1 });
@@ -269,20 +243,6 @@ describe('a person', () => {
     expect(await login()).toEqual({ kind: 'refused' });
     expect(entries.at(-1)?.fields).toMatchObject({ reason: 'the repo was mapped anew meanwhile' });
     expect((await deps.mappedRepos.find(path))?.hostedId).toBeNull();
-  });
-
-  it('is let in although that cannot be kept in the table', async () => {
-    deps = {
-      ...deps,
-      keptGrants: {
-        find: async () => undefined,
-        keep: () => Promise.reject(new LedgerUnavailableError('down')),
-      },
-    };
-    expect(await login()).toMatchObject({ kind: 'granted' });
-    expect(await login()).toMatchObject({ kind: 'granted' });
-    expect(asked).toHaveLength(1);
-    expect(entries.map(({ message }) => message)).toEqual(['person let in', 'grant not kept']);
   });
 
   it('is no reason for an error of ours to be kept', async () => {

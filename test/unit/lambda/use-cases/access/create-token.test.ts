@@ -11,7 +11,6 @@ import { MemoryTokenStore } from '../../../../support/memory/stores.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
 const grant: TokenGrant = { tenant: 'acme', scope: 'write', label: 'ci' };
-const day = 24 * 60 * 60_000;
 
 let clock: ManualClock;
 let tokens: MemoryTokenStore;
@@ -56,17 +55,6 @@ describe('a new token', () => {
     await expect(createToken(deps, grant)).rejects.toThrow('Two tokens have the same id.');
     tokens.find = async () => tokenRecord('another', { tenant: 'acme' });
     await expect(createToken(deps, grant)).rejects.toThrow('Two tokens have the same id.');
-  });
-
-  it('is there once if the answer of the table was lost', async () => {
-    const put = tokens.put.bind(tokens);
-    // The client sends the write again.
-    tokens.put = async (record) => {
-      await put(record);
-      return put(record);
-    };
-    const { record } = await createToken(deps, grant);
-    expect(await tokens.list('acme')).toEqual([record]);
   });
 });
 
@@ -134,17 +122,6 @@ describe('a request for a token, repeated with its key,', () => {
     expect(await once({ scope: 'manage' })).toEqual({ kind: 'key-reused' });
   });
 
-  it('marks the key once', async () => {
-    let finished = 0;
-    const finish = deps.requestKeys.finish.bind(deps.requestKeys);
-    deps.requestKeys.finish = async (id) => {
-      finished += 1;
-      await finish(id);
-    };
-    for (let time = 0; time < 3; time += 1) await once();
-    expect(finished).toBe(1);
-  });
-
   it.each([
     ['another key', {}, { requestKey: 'twice' }],
     ['another tenant', { tenant: 'other' }, {}],
@@ -155,12 +132,5 @@ describe('a request for a token, repeated with its key,', () => {
     const [first, second] = [tokenOf(await once()), tokenOf(await once(more, by))];
     expect(second).toMatch(/^lfsq_/);
     expect(second).not.toBe(first);
-  });
-
-  it('is another request after a day', async () => {
-    const first = await once();
-    clock.advance(day);
-    const second = await once();
-    expect(first.kind === 'created' && second.kind === 'created' && first.token !== second.token).toBe(true);
   });
 });

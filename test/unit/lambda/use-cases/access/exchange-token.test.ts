@@ -4,7 +4,7 @@ import { tokenIdOf } from '../../../../../lambda/domain/token.ts';
 import { AuditUnavailableError, LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import { authenticateToken } from '../../../../../lambda/use-cases/access/authenticate.ts';
 import { exchangeToken } from '../../../../../lambda/use-cases/access/exchange-token.ts';
-import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { newTenant } from '../../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import {
@@ -58,27 +58,12 @@ describe('an identity', () => {
       clock: new ManualClock(),
     });
     claims = { sub: 'repo:acme/game', repository_id: '7', ref: 'refs/heads/main' };
-    for (const name of [tenant, 'other'])
-      await stores.ledger.createTenant({
-        tenant: name,
-        plan: null,
-        limitBytes: null,
-        createdAtMs: 1,
-        counted: null,
-        dueAtMs: 1,
-      });
+    for (const name of [tenant, 'other']) await stores.ledger.createTenant(newTenant(name));
     await stores.exchangeRules.put(rule());
   });
 
   it.each(['absent', 'other', 'deleted', tenant])('is refused after the same time: %s', async (of) => {
-    await stores.ledger.createTenant({
-      tenant: 'deleted',
-      plan: null,
-      limitBytes: null,
-      createdAtMs: 1,
-      counted: null,
-      dueAtMs: 1,
-    });
+    await stores.ledger.createTenant(newTenant('deleted'));
     await stores.ledger.closeTenant({ tenant: 'deleted', closedAtMs: 5 });
     claims = { repository_id: '8' };
     // The rules of a tenant take longer than those of none.
@@ -238,15 +223,5 @@ describe('an identity', () => {
     };
     await expect(exchange()).rejects.toThrow(AuditUnavailableError);
     expect(await stores.tokens.list(tenant)).toEqual([]);
-  });
-
-  it('gets none after its tenant was deleted, whose rules go', async () => {
-    const record = await stores.ledger.readTenant(tenant);
-    if (!record) throw new Error('no tenant');
-    await deleteTenant(deps(), { tenant: record, dryRun: true });
-    expect(await stores.exchangeRules.list(tenant)).toHaveLength(1);
-    await deleteTenant(deps(), { tenant: record, dryRun: false });
-    expect(await stores.exchangeRules.list(tenant)).toEqual([]);
-    expect(await exchange()).toMatchObject({ kind: 'rejected' });
   });
 });

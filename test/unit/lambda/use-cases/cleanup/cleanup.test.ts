@@ -207,57 +207,6 @@ describe('a run', () => {
     await world.expectExact();
   });
 
-  it('spares what is named between the choice of candidates and its delete', async () => {
-    const world = await CleanupWorld.with([0, 1, 2]);
-    await world.opened();
-    await world.run([0]);
-    const putDeletion = world.ledger.putDeletion.bind(world.ledger);
-    world.ledger.putDeletion = async (input) => {
-      // Before the mark: no deletion tells this batch that the object is about to go.
-      const verdicts = await world.push(repo, { [oidAt(1)]: 2 });
-      expect(verdicts).toEqual(new Map([[oidAt(1), { kind: 'stored' }]]));
-      await putDeletion(input);
-    };
-    await world.consume();
-    expect(await world.stored()).toEqual([0, 1]);
-    expect((await world.cleanup()).progress.deleted).toEqual({ objectCount: 1, bytes: 3 });
-    await world.expectExact();
-  });
-
-  it('leaves what a live reservation claims, and a batch hears of what went beside it', async () => {
-    const world = await CleanupWorld.with([0, 1, 2]);
-    await world.opened();
-    await world.run([0]);
-    const { ledger } = world;
-    const noteSeen = ledger.noteSeen.bind(ledger);
-    const putDeletion = ledger.putDeletion.bind(ledger);
-    const putReservation = ledger.putReservation.bind(ledger);
-    let end = () => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    let answer: ReturnType<typeof world.push> | undefined;
-    ledger.putDeletion = async (input) => {
-      const claims = new Map([[oidAt(2), 3]]);
-      // Of a batch that has not noted yet what it names.
-      const held = reservation('r', { repo, state: 'issued', claims, deadAtMs: world.nowMs + hour });
-      await putReservation({ tenant, reservation: held });
-      // Another batch asks the store before anything goes. What it writes lands after the deletion has ended.
-      ledger.putReservation = async (put) => {
-        if (put.reservation.state === 'pending') await ended;
-        return putReservation(put);
-      };
-      ledger.noteSeen = (note) => ended.then(() => noteSeen(note));
-      answer = world.push(repo, { [oidAt(1)]: 2 });
-      await new Promise(setImmediate);
-      await putDeletion(input);
-    };
-    await world.consume();
-    expect(await world.stored()).toEqual([0, 2]);
-    end();
-    expect(await answer).toBe('retry');
-  });
-
   it('deletes nothing after it was cancelled, though it was to be deleted', async () => {
     const world = await CleanupWorld.with([0, 1, 2]);
     await world.opened();
@@ -284,51 +233,10 @@ describe('a run', () => {
     expect(await world.watch()).toBeUndefined();
   });
 
-  it('ends when its repo is deleted', async () => {
-    const world = await CleanupWorld.with([0, 1]);
-    await world.opened();
-    await world.run([0]);
-    await deleteRepo(world.deps, { ...path, dryRun: false });
-    await world.consume();
-    expect(await world.stored()).toEqual([]);
-    expect(await world.cleanup()).toMatchObject({ state: 'cancelled', dueAtMs: null });
-    expect(await world.watch()).toBeUndefined();
-  });
-
   it('is not there before it was opened', async () => {
     const world = await CleanupWorld.with([0]);
     expect(await readCleanup(world.deps, path)).toBeUndefined();
     expect(await cancelCleanup(world.deps, path)).toBeUndefined();
-  });
-});
-
-describe('a large clean-up that an older version opened', () => {
-  it('deletes a few at a time, and waits for the records of what is gone', async () => {
-    const world = new CleanupWorld();
-    const many = Array.from({ length: 3_000 }, (_, index) => sha256Hex(`many ${index}`));
-    for (const oid of many) world.objects.put(`${tenant}/${repo}/${oid}`, 1, undefined, world.nowMs - day);
-    await world.create();
-    const openWatch = world.ledger.openWatch.bind(world.ledger);
-    world.ledger.openWatch = ({ watch: { hasPrefixes: _, ...watch }, ...input }) =>
-      openWatch({ ...input, watch });
-    await world.opened();
-    await world.run([]);
-    let mostNamed = 0;
-    const claimDeletion = world.ledger.claimDeletion.bind(world.ledger);
-    world.ledger.claimDeletion = async (input) => {
-      const named = (await world.deletions()).reduce((sum, { objects }) => sum + objects.size, 0);
-      mostNamed = Math.max(mostNamed, named);
-      return claimDeletion(input);
-    };
-    const beganMs = world.nowMs;
-    await world.consume();
-    expect(await world.cleanup()).toMatchObject({
-      state: 'done',
-      progress: { deleted: { objectCount: 3_000, bytes: 3_000 } },
-    });
-    expect(mostNamed).toBeLessThanOrEqual(2_000);
-    expect(world.nowMs - beganMs).toBeGreaterThan(30_000);
-    await world.expectExact();
   });
 });
 

@@ -11,7 +11,6 @@ import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { type Deletion, newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { sweepCandidates } from '../../../../../lambda/use-cases/cleanup/sweep-candidates.ts';
 import { wholeTenant } from '../../../../support/export-request.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
@@ -280,15 +279,6 @@ describe('the deleting of candidates', () => {
     const putCleanup = world.ledger.putCleanup.bind(world.ledger);
     world.ledger.putCleanup = async (input) => (input.cleanup.failure ? undefined : putCleanup(input));
     expect(await sweep()).toBe('waiting');
-  });
-
-  it('waits if the store does not answer', async () => {
-    await begin(1);
-    world.beforeDelete = () => {
-      throw new StoreUnavailableError('It is down.');
-    };
-    expect(await sweep()).toBe('waiting');
-    expect(await world.cleanup()).toMatchObject({ state: 'deleting', progress: { line: 0 } });
   });
 
   describe('that was begun before', () => {

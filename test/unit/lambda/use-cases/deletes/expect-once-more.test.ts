@@ -172,17 +172,6 @@ describe('deleted objects that a second PUT may bring back', () => {
     expect(world.reservations).toMatchObject([{ repo: 'app' }]);
   });
 
-  it('are found at the end of the day without a limit too', async () => {
-    world = new MemoryStack();
-    await world.create(null);
-    await uploadAndDelete(hour);
-    expect(world.reservations).toMatchObject([{ claims: new Map([[oidOf(1), 900]]) }]);
-    await world.pass(2 * hour);
-    world.put({ [`app/${oidOf(1)}`]: 900 });
-    await world.pass(23 * hour);
-    expect(await world.usage()).toEqual({ committedBytes: 900, storedBytes: 900 });
-  });
-
   describe('of a tenant with very many claims', () => {
     it('wait, and are gone as soon as nothing can store them again', async () => {
       world = new MemoryStack({ lateClaimsMax: 2500 });
@@ -259,28 +248,6 @@ describe('deleted objects that a second PUT may bring back', () => {
         expect(await world.deletions()).toMatchObject([{ state: 'deleting' }]);
       });
     });
-  });
-
-  it('cost the next delete nothing: what they leave is not read again', async () => {
-    await world.upload('app', { [oidOf(1)]: 10, [oidOf(2)]: 10, [oidOf(3)]: 10 });
-    world.nowMs += deathMs;
-    await world.consume();
-    const read: string[] = [];
-    const { reservationsOf } = world.ledger;
-    world.ledger.reservationsOf = async function* (input) {
-      for await (const page of reservationsOf.call(world.ledger, input)) {
-        read.push(...page.map(({ id }) => id));
-        yield page;
-      }
-    };
-    for (const index of [1, 2, 3]) {
-      await world.mark({ [oidOf(index)]: 10 });
-      await runDue();
-      world.nowMs += 3 * minute;
-      await runDue();
-    }
-    expect(world.reservations.map(({ id }) => id[0])).toEqual(['~', '~', '~']);
-    expect(read).toEqual([]);
   });
 
   it('leave the tenant admitted or refused at the end of their day, never deferred', async () => {

@@ -170,12 +170,16 @@ describe('going on with the clean-ups of a tenant', () => {
     expect(await world.stored()).toEqual([0]);
   });
 
-  it('cancels one whose repo is deleted, though its time is over too', async () => {
+  it.each([
+    ['while it runs', 0],
+    ['though its time is over too', 31 * 24 * hour],
+  ])('cancels one whose repo is deleted %s', async (_, afterMs) => {
     await world.run([0]);
     await deleteRepo(world.deps, { ...path, dryRun: false });
-    world.nowMs = (await world.cleanup()).watch.untilMs + 1;
+    world.nowMs += afterMs;
     await advance();
-    expect(await world.cleanup()).toMatchObject({ state: 'cancelled' });
+    expect(await world.cleanup()).toMatchObject({ state: 'cancelled', dueAtMs: null });
+    expect(await world.watch()).toBeUndefined();
   });
 
   it('leaves one to whoever else ends it', async () => {

@@ -13,30 +13,11 @@ const gitea: AdoptedRepo = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 
 const whole: AdoptedRepo = { tenant: 'acme', repo: 'art', path: '', names: 'ab/cd/rest' };
 
 describe('the path of an adopted repo', () => {
-  it.each(['', 'lfs/', 'Org/Repo.git/', 'a/b/c/', '_x/', 'a+b=c@d-e_f/', '.../', 'a../'])(
-    'may be "%s"',
-    (path) => {
-      expect(isAdoptedPath(path)).toBe(true);
-    },
-  );
-
-  it.each([
-    '/',
-    'lfs',
-    '/lfs/',
-    'a//b/',
-    './',
-    '../',
-    'a/../',
-    'a/./',
-    'ä/',
-    'a b/',
-    'a*/',
-    'a?/',
-    '$a/',
-    'a\n/',
-  ])('may not be "%s"', (path) => {
-    expect(isAdoptedPath(path)).toBe(false);
+  it('is empty, or folders of letters, digits and some others', () => {
+    const paths = ['', 'lfs/', 'Org/Repo.git/', 'a/b/c/', '_x/', 'a+b=c@d-e_f/', '.../', 'a../'];
+    const ends = ['/', 'lfs', '/lfs/', 'a//b/', './', '../', 'a/../', 'a/./'];
+    const others = ['ä/', 'a b/', 'a*/', 'a?/', '$a/', 'a\n/'];
+    expect([...paths, ...ends, ...others].filter(isAdoptedPath)).toEqual(paths);
   });
 
   it('has a greatest length, and its rule says so', () => {

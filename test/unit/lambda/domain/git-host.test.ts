@@ -1,117 +1,85 @@
 import { describe, expect, it } from 'vitest';
-import { gitHostIdPattern, isGitHostUrl, isHostedName } from '../../../../lambda/domain/git-host.ts';
+import {
+  type GitHostKind,
+  gitHostIdPattern,
+  isGitHostUrl,
+  isHostedName,
+} from '../../../../lambda/domain/git-host.ts';
 
 describe('the address of a git host', () => {
   it.each([
-    'https://api.github.com',
-    'https://github.example.com/api/v3',
-    'https://gitlab.com',
-    'https://git.example.com:8443/forge',
-    'https://127.0.0.1:3000',
-  ])('may be %s', (url) => {
-    expect(isGitHostUrl(url)).toBe(true);
+    ['a host', 'https://gitlab.com'],
+    ['a host with a port, or an address', 'https://git.example.com:8443/forge https://127.0.0.1:3000'],
+    ['a path', 'https://api.github.com https://github.example.com/api/v3'],
+  ])('may have %s: %s', (_what, urls) => {
+    for (const url of urls.split(' ')) expect([url, isGitHostUrl(url)]).toEqual([url, true]);
   });
 
   it.each([
-    'http://gitlab.com',
-    'https://gitlab.com/',
-    'https://gitlab.com/a//b',
-    'https://gitlab.com/../b',
-    'https://gitlab.com/.b',
-    'https://gitlab.com?x',
-    'https://gitlab.com#x',
-    'https://gitlab.com?x=https://gitlab.com',
-    'https://me@gitlab.com/https://gitlab.com',
-    'https://me@gitlab.com',
-    'https://me:pw@gitlab.com',
-    'https://git lab.com',
-    'https://',
-    'https://[',
-    'ftp://gitlab.com',
-    'gitlab.com',
-    'http://127.0.0.1:3000',
-    `https://${'x'.repeat(193)}`,
-  ])('may not be %s', (url) => {
-    expect(isGitHostUrl(url)).toBe(false);
+    ['another scheme', 'http://gitlab.com ftp://gitlab.com gitlab.com http://127.0.0.1:3000'],
+    ['a slash at its end', 'https://gitlab.com/'],
+    ['an odd path', 'https://gitlab.com/a//b https://gitlab.com/../b https://gitlab.com/.b'],
+    [
+      'a query or a fragment',
+      'https://gitlab.com?x https://gitlab.com#x https://gitlab.com?x=https://gitlab.com',
+    ],
+    ['a user', 'https://me@gitlab.com https://me:pw@gitlab.com https://me@gitlab.com/https://gitlab.com'],
+    ['no host', 'https:// https://['],
+  ])('may not have %s: %s', (_what, urls) => {
+    for (const url of urls.split(' ')) expect([url, isGitHostUrl(url)]).toEqual([url, false]);
   });
 
   it('may be of 200 characters, and of no more', () => {
     expect(isGitHostUrl(`https://${'x'.repeat(192)}`)).toBe(true);
     expect(isGitHostUrl(`https://${'x'.repeat(193)}`)).toBe(false);
+    expect(isGitHostUrl('https://git lab.com')).toBe(false);
   });
 
-  it.each(['http://127.0.0.1:3000', 'http://localhost:3000/git', 'http://[::1]:3000', 'https://gitlab.com'])(
-    'may be %s where this machine may be reached without TLS',
-    (url) => {
-      expect(isGitHostUrl(url, { allowsLoopback: true })).toBe(true);
-    },
-  );
-
-  it.each([
-    'http://127.0.0.1.example.com',
-    'http://10.0.0.1',
-    'http://localhost.example.com',
-    'ftp://127.0.0.1',
-  ])('may not be %s there', (url) => {
-    expect(isGitHostUrl(url, { allowsLoopback: true })).toBe(false);
+  it('may be of this machine without TLS, where that is allowed, and of no other', () => {
+    const allowed = [
+      'http://127.0.0.1:3000',
+      'http://localhost:3000/git',
+      'http://[::1]:3000',
+      'https://gitlab.com',
+    ];
+    const others = ['http://127.0.0.1.example.com', 'http://10.0.0.1', 'http://localhost.example.com'];
+    const taken = [...allowed, ...others, 'ftp://127.0.0.1'].filter((url) =>
+      isGitHostUrl(url, { allowsLoopback: true }),
+    );
+    expect(taken).toEqual(allowed);
   });
 });
 
-describe('the id of a git host', () => {
-  it.each(['a', '7', 'github', 'git-hub-2', 'x'.repeat(20)])('may be %s', (id) => {
-    expect(gitHostIdPattern.test(id)).toBe(true);
-  });
-
-  it.each(['', '-a', 'a-', 'GitHub', 'git_hub', 'git hub', 'github:1', 'x'.repeat(21), 'a\n'])(
-    'may not be %j',
-    (id) => {
-      expect(gitHostIdPattern.test(id)).toBe(false);
-    },
-  );
+it('the id of a git host is one to twenty lower-case letters, digits and hyphens between them', () => {
+  const ids = ['a', '7', 'github', 'git-hub-2', 'x'.repeat(20)];
+  const others = ['', '-a', 'a-', 'GitHub', 'git_hub', 'git hub', 'github:1', 'x'.repeat(21), 'a\n'];
+  expect([...ids, ...others].filter((id) => gitHostIdPattern.test(id))).toEqual(ids);
 });
 
 describe('the name of a repository of a host', () => {
-  it.each([
-    ['acme/game', 'github'],
-    ['acme_corp/.github', 'github'],
-    ['A-1/a..b', 'gitea'],
-    ['acme/game..', 'gitea'],
-    ['a/b', 'gitlab'],
-    ['group/sub.group/game_2', 'gitlab'],
-    [`${'g/'.repeat(21)}game`, 'gitlab'],
-  ] as const)('may be %s on %s', (name, kind) => {
-    expect(isHostedName(name, kind)).toBe(true);
+  const long = (last: number) => `${'x'.repeat(100)}/${'x'.repeat(100)}/${'x'.repeat(last)}`;
+
+  it.each<[GitHostKind, string[]]>([
+    ['github', ['acme/game', 'acme_corp/.github']],
+    ['gitea', ['A-1/a..b', 'acme/game..']],
+    ['gitlab', ['a/b', 'group/sub.group/game_2', `${'g/'.repeat(21)}game`, long(53)]],
+  ])('may on %s be %j', (kind, names) => {
+    for (const name of names) expect([name, isHostedName(name, kind)]).toEqual([name, true]);
   });
 
-  it.each([
-    ['game', 'github'],
-    ['acme/sub/game', 'github'],
-    ['acme/sub/game', 'gitea'],
-    [`${'g/'.repeat(22)}game`, 'gitlab'],
-    ['acme/..', 'github'],
-    ['../game', 'github'],
-    ['acme/.', 'gitea'],
-    ['acme/...', 'gitea'],
-    ['acme/../../user', 'gitlab'],
-    ['acme/', 'github'],
-    ['/game', 'github'],
-    ['acme//game', 'gitlab'],
-    ['acme/game.git', 'github'],
-    ['acme/game?x=1', 'github'],
-    ['acme/game#x', 'github'],
-    ['acme/ga me', 'github'],
-    ['acme/g%2e', 'github'],
-    ['acme\\game', 'github'],
-    ['acme/gäme', 'github'],
-    ['acme/game\n', 'github'],
-    [`acme/${'x'.repeat(101)}`, 'github'],
-    [`${'x'.repeat(100)}/${'x'.repeat(100)}/${'x'.repeat(54)}`, 'gitlab'],
-    ['', 'github'],
-  ] as const)('may not be %j on %s', (name, kind) => {
-    expect(isHostedName(name, kind)).toBe(false);
-  });
-
-  it('may have 255 characters', () => {
-    expect(isHostedName(`${'x'.repeat(100)}/${'x'.repeat(100)}/${'x'.repeat(53)}`, 'gitlab')).toBe(true);
+  it.each<[string, GitHostKind, string[]]>([
+    ['too few or too many segments', 'github', ['', 'game', 'acme/sub/game']],
+    ['more than two segments', 'gitea', ['acme/sub/game']],
+    ['more than 22 segments', 'gitlab', [`${'g/'.repeat(22)}game`]],
+    ['an empty segment', 'gitlab', ['acme//game', 'acme/', '/game']],
+    ['a segment of dots', 'gitea', ['acme/.', 'acme/..', 'acme/...', '../game']],
+    ['a way up', 'gitlab', ['acme/../../user']],
+    ['.git', 'github', ['acme/game.git']],
+    ['other characters', 'github', ['acme/game?x=1', 'acme/game#x', 'acme/ga me', 'acme/g%2e', 'acme\\game']],
+    ['letters of others, or a line break', 'github', ['acme/gäme', 'acme/game\n']],
+    ['a segment of more than 100 characters', 'github', [`acme/${'x'.repeat(101)}`]],
+    ['more than 255 characters', 'gitlab', [long(54)]],
+  ])('may not have %s on %s: %j', (_what, kind, names) => {
+    for (const name of names) expect([name, isHostedName(name, kind)]).toEqual([name, false]);
   });
 });

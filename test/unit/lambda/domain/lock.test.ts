@@ -15,32 +15,25 @@ import {
 const token = { tokenId: '5f0c1e2d3b4a5968', user: null, label: null };
 
 describe('the path of a lock', () => {
-  it.each(['a', 'art/hero.psd', 'ä b/😀.bin', '../odd', 'x'.repeat(lockPathCharactersMax)])(
-    'may be %j',
-    (path) => {
-      expect(isLockPath(path)).toBe(true);
-    },
-  );
+  it('is any text without control characters', () => {
+    const paths = ['a', 'art/hero.psd', 'ä b/😀.bin', '../odd', 'x'.repeat(lockPathCharactersMax)];
+    const controls = [
+      'a\nb',
+      'a\u001b[31m',
+      'a\u0000',
+      'a\u007f',
+      'a\u009b',
+      'a\u202eb',
+      'a\u2028b',
+      'a\u2066b',
+    ];
+    const others = ['', '\ud800', 'x'.repeat(lockPathCharactersMax + 1)];
+    expect([...paths, ...controls, ...others].filter(isLockPath)).toEqual(paths);
+  });
 
   it('has as many characters, however they are written', () => {
     expect(isLockPath('😀'.repeat(lockPathCharactersMax))).toBe(true);
     expect(isLockPath('😀'.repeat(lockPathCharactersMax + 1))).toBe(false);
-  });
-
-  it.each([
-    '',
-    'a\nb',
-    'a\u001b[31m',
-    'a\u0000',
-    'a\u007f',
-    'a\u009b',
-    '\ud800',
-    'a\u202eb',
-    'a\u2028b',
-    'a\u2066b',
-    'x'.repeat(lockPathCharactersMax + 1),
-  ])('may not be %j', (path) => {
-    expect(isLockPath(path)).toBe(false);
   });
 
   it('is in its id, and tells its lock from others', () => {

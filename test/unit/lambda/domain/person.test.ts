@@ -3,38 +3,24 @@ import { grantKeyOf, mayBeHostToken, nameOfPerson } from '../../../../lambda/dom
 
 describe('a password', () => {
   it.each([
-    'ghp_0123456789abcdefghij0123456789abcdef',
-    'github_pat_11ABCDEFG0_abcdef',
-    'glpat-0123456789abcdefghij',
-    '0123456789abcdef0123456789abcdef01234567',
-    'a'.repeat(42),
-    'a'.repeat(44),
-    'a.b.c-d_e',
-    'not-lfsq_ours',
-    '12345678',
-    'x'.repeat(512),
-  ])('may be a token for a host: %s', (text) => {
-    expect(mayBeHostToken(text)).toBe(true);
+    ['as hosts make them', ['ghp_0123456789abcdefghij0123456789abcdef', 'github_pat_11ABCDEFG0_abcdef']],
+    ['as others make them', ['glpat-0123456789abcdefghij', '0123456789abcdef0123456789abcdef01234567']],
+    ['almost as long as the admin token', ['a'.repeat(42), 'a'.repeat(44)]],
+    ['with dots, hyphens and underscores', ['a.b.c-d_e', 'not-lfsq_ours']],
+    ['of 8 to 512 characters', ['12345678', 'x'.repeat(512)]],
+  ])('may be a token for a host: %s', (_what, texts) => {
+    for (const text of texts) expect([text, mayBeHostToken(text)]).toEqual([text, true]);
   });
 
   it.each([
-    `lfsq_${'a'.repeat(43)}`,
-    'lfsq_short',
-    `lfsv_${'a'.repeat(30)}`,
-    // The value of a session, of a token or of the operator.
-    `0123456789abcdef.lfss_${'a'.repeat(40)}`,
-    `operator.lfss_${'a'.repeat(40)}`,
-    `bearer:lfsq_${'a'.repeat(40)}`,
-    // The admin token of a deployed stage.
-    `${'aB3'.repeat(14)}x`,
-    '1234567',
-    'with space here',
-    'line\nbreak-in-it',
-    'ünïcödé-token',
-    'x'.repeat(513),
-    '',
-  ])('is never sent to a host: %s', (text) => {
-    expect(mayBeHostToken(text)).toBe(false);
+    ['a token of ours', [`lfsq_${'a'.repeat(43)}`, 'lfsq_short', `lfsv_${'a'.repeat(30)}`]],
+    ['a session', [`0123456789abcdef.lfss_${'a'.repeat(40)}`, `operator.lfss_${'a'.repeat(40)}`]],
+    ['a token of ours in something else', [`bearer:lfsq_${'a'.repeat(40)}`]],
+    ['the admin token of a deployed stage', [`${'aB3'.repeat(14)}x`]],
+    ['too few or too many characters', ['', '1234567', 'x'.repeat(513)]],
+    ['other characters', ['with space here', 'line\nbreak-in-it', 'ünïcödé-token']],
+  ])('is never sent to a host: %s', (_what, texts) => {
+    for (const text of texts) expect([text, mayBeHostToken(text)]).toEqual([text, false]);
   });
 });
 

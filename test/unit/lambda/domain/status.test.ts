@@ -7,6 +7,7 @@ import {
   isOverByItself,
   overdueActMs,
   queuePart,
+  type StatusPart,
   schedulePart,
   scheduleSilentMs,
   storePart,
@@ -19,134 +20,126 @@ const hour = 60 * minute;
 const lost = { ok: false, why: 'LedgerUnavailableError: no' } as const;
 const found = <T>(value: T) => ({ ok: true, value }) as const;
 
-describe('the store', () => {
-  const place = { kind: 's3', bucket: 'objects', endpoint: null } as const;
+type Said = [title: string, part: StatusPart, state: 'fine' | 'act' | 'unknown', says: string, todo?: RegExp];
 
-  it('answers, in its time', () => {
-    expect(storePart({ ...place, answer: found({ latencyMs: 12.4 }) })).toEqual({
-      part: 'store',
-      state: 'fine',
-      says: 'The object store (objects) answers, in 12 ms.',
-      todo: null,
-    });
+/** What a part says, word for word, and of what is to be done these words: nothing where all is fine. */
+const saysIt = (name: string, rows: Said[]) =>
+  it.each(rows)(`${name} %s`, (_title, part, state, says, todo) => {
+    expect([part.part, part.state, part.says]).toEqual([name, state, says]);
+    if (todo) expect(part.todo).toMatch(todo);
+    else expect(part.todo).toBeNull();
   });
 
-  it('that does not is to be mended: the error says why, and the address where', () => {
-    const part = storePart({ ...place, endpoint: 'https://r2.example', answer: lost });
-    expect([part.part, part.state]).toEqual(['store', 'act']);
-    expect(part.says).toBe(
-      'The object store (objects at https://r2.example) does not serve requests: LedgerUnavailableError: no.',
-    );
-    expect(part.todo).toMatch(/lfs-quota doctor/);
-  });
-});
+const unread = 'The table could not be read: LedgerUnavailableError: no.';
 
-describe('the schedule', () => {
-  const ran = (silentMs: number, behindMs = silentMs) =>
-    schedulePart(found({ ranAtMs: nowMs - silentMs, handedUntilMs: nowMs - behindMs }), nowMs);
+const place = { kind: 's3', bucket: 'objects', endpoint: null } as const;
+const elsewhere = { ...place, endpoint: 'https://r2.example' };
+saysIt('store', [
+  [
+    'answers, in its time',
+    storePart({ ...place, answer: found({ latencyMs: 12.4 }) }),
+    'fine',
+    'The object store (objects) answers, in 12 ms.',
+  ],
+  [
+    'that does not is to be mended: the error says why, and the address where',
+    storePart({ ...elsewhere, answer: lost }),
+    'act',
+    'The object store (objects at https://r2.example) does not serve requests: LedgerUnavailableError: no.',
+    /lfs-quota doctor/,
+  ],
+]);
 
-  it('ran lately', () => {
-    expect(ran(40_000)).toEqual({
-      part: 'schedule',
-      state: 'fine',
-      says: 'The schedule ran 40 s ago.',
-      todo: null,
-    });
-    expect(ran(scheduleSilentMs).state).toBe('fine');
-    expect(schedulePart(found(null), nowMs)).toMatchObject({
-      part: 'schedule',
-      state: 'fine',
-      says: expect.stringMatching(/not run yet/),
-    });
-  });
+const ran = (silentMs: number, behindMs = silentMs) =>
+  schedulePart(found({ ranAtMs: nowMs - silentMs, handedUntilMs: nowMs - behindMs }), nowMs);
+saysIt('schedule', [
+  ['ran lately', ran(40_000), 'fine', 'The schedule ran 40 s ago.'],
+  ['ran as lately as it must', ran(scheduleSilentMs), 'fine', 'The schedule ran 60 min ago.'],
+  ['is behind no more than it may', ran(minute, scheduleSilentMs), 'fine', 'The schedule ran 60 s ago.'],
+  [
+    'is new',
+    schedulePart(found(null), nowMs),
+    'fine',
+    'The schedule has not run yet. It does within minutes of the first start.',
+  ],
+  ['has stopped', ran(scheduleSilentMs + 1), 'act', 'The schedule ran last 60 min ago.', /refresh/],
+  [
+    'falls behind',
+    ran(minute, 3 * hour),
+    'act',
+    'The schedule ran 60 s ago, and is 3 h behind.',
+    /protocol\.refreshTenantsMax/,
+  ],
+  ['is not known', schedulePart(lost, nowMs), 'unknown', unread, /DynamoDB/],
+]);
 
-  it('has stopped, or falls behind', () => {
-    expect(ran(scheduleSilentMs + 1)).toMatchObject({
-      part: 'schedule',
-      state: 'act',
-      says: 'The schedule ran last 60 min ago.',
-      todo: expect.stringMatching(/refresh/),
-    });
-    expect(ran(minute, scheduleSilentMs).state).toBe('fine');
-    expect(ran(minute, 3 * hour)).toMatchObject({
-      part: 'schedule',
-      state: 'act',
-      says: 'The schedule ran 60 s ago, and is 3 h behind.',
-      todo: expect.stringMatching(/protocol\.refreshTenantsMax/),
-    });
-    expect(schedulePart(lost, nowMs)).toMatchObject({
-      part: 'schedule',
-      state: 'unknown',
-      says: 'The table could not be read: LedgerUnavailableError: no.',
-      todo: expect.stringMatching(/DynamoDB/),
-    });
-  });
-});
+const late = (lateMs: number, count = 1, isCut = false) => {
+  const tenants = Array.from({ length: count }, (_, index) => ({
+    tenant: `t${index}`,
+    dueAtMs: nowMs - lateMs + index,
+  }));
+  return tenantsPart(found({ tenants, isCut }), nowMs);
+};
+saysIt('tenants', [
+  ['are not due for long', late(0, 0), 'fine', 'No tenant is due for more than an hour.'],
+  [
+    'may be due for hours',
+    late(3 * hour),
+    'fine',
+    '1 tenant is due for more than an hour. Longest: t0, for 3 h.',
+  ],
+  [
+    'may be due for half a day',
+    late(overdueActMs),
+    'fine',
+    '1 tenant is due for more than an hour. Longest: t0, for 12 h.',
+  ],
+  [
+    'are due for so long that something is to be done',
+    late(13 * hour, 2),
+    'act',
+    '2 tenants are due for more than an hour. Longest: t0, for 13 h.',
+    /lfs-quota reconcile t0/,
+  ],
+  [
+    'are more than are told',
+    late(72 * hour, 100, true),
+    'act',
+    'More than 100 tenants are due for more than an hour. Longest: t0, for 3 days.',
+    /./,
+  ],
+  ['are not known', tenantsPart(lost, nowMs), 'unknown', unread, /./],
+]);
 
-describe('tenants', () => {
-  const late = (lateMs: number, count = 1, isCut = false) =>
-    tenantsPart(
-      found({
-        tenants: Array.from({ length: count }, (_, index) => ({
-          tenant: `t${index}`,
-          dueAtMs: nowMs - lateMs + index,
-        })),
-        isCut,
-      }),
-      nowMs,
-    );
-
-  it('are not due for long', () => {
-    expect(late(0, 0)).toEqual({
-      part: 'tenants',
-      state: 'fine',
-      says: 'No tenant is due for more than an hour.',
-      todo: null,
-    });
-    expect(late(3 * hour)).toEqual({
-      part: 'tenants',
-      state: 'fine',
-      says: '1 tenant is due for more than an hour. Longest: t0, for 3 h.',
-      todo: null,
-    });
-    expect(late(overdueActMs).state).toBe('fine');
-  });
-
-  it('are due for so long that something is to be done', () => {
-    expect(late(13 * hour, 2)).toMatchObject({
-      part: 'tenants',
-      state: 'act',
-      says: '2 tenants are due for more than an hour. Longest: t0, for 13 h.',
-      todo: expect.stringMatching(/lfs-quota reconcile t0/),
-    });
-    expect(late(72 * hour, 100, true).says).toBe(
-      'More than 100 tenants are due for more than an hour. Longest: t0, for 3 days.',
-    );
-    expect(tenantsPart(lost, nowMs)).toMatchObject({
-      part: 'tenants',
-      state: 'unknown',
-      says: 'The table could not be read: LedgerUnavailableError: no.',
-    });
-  });
-});
+const level = { waiting: 3, running: 1, oldestAtMs: null, deadLetters: 0, deadLettersAt: 'https://dead' };
+const ofTable = { ...level, oldestAtMs: nowMs - 5 * minute, deadLetters: null, deadLettersAt: null };
+saysIt('recounts', [
+  [
+    'says how full it is',
+    queuePart('recounts', found(level), nowMs),
+    'fine',
+    'Recounts: 3 waiting, 1 under way, no dead letters.',
+  ],
+]);
+saysIt('webhooks', [
+  [
+    'tells how long the oldest waits',
+    queuePart('webhooks', found(ofTable), nowMs),
+    'fine',
+    'Webhooks: 3 waiting, the oldest for 5 min, 1 under way.',
+  ],
+]);
+saysIt('exports', [
+  [
+    'that does not answer is unknown',
+    queuePart('exports', { ok: false, why: 'Stopped!' }, nowMs),
+    'unknown',
+    'Steps of exports: the queue could not be looked at: Stopped!',
+    /sqs:GetQueueAttributes/,
+  ],
+]);
 
 describe('a queue', () => {
-  const level = { waiting: 3, running: 1, oldestAtMs: null, deadLetters: 0, deadLettersAt: 'https://dead' };
-
-  it('says how full it is', () => {
-    expect(queuePart('recounts', found(level), nowMs)).toEqual({
-      part: 'recounts',
-      state: 'fine',
-      says: 'Recounts: 3 waiting, 1 under way, no dead letters.',
-      todo: null,
-    });
-    const local = { ...level, oldestAtMs: nowMs - 5 * minute, deadLetters: null, deadLettersAt: null };
-    expect(queuePart('webhooks', found(local), nowMs)).toMatchObject({
-      state: 'fine',
-      says: 'Webhooks: 3 waiting, the oldest for 5 min, 1 under way.',
-    });
-  });
-
   it.each([
     ['recounts', /function reconcile,.*lfs-quota reconcile TENANT/],
     ['webhooks', /function sendWebhook, and mend it\. Then send them back \(Redriving\)\.$/],
@@ -177,52 +170,32 @@ describe('a queue', () => {
       "Tenants: acme. Find the cause in the log and fix it. Then run 'lfs-quota reconcile TENANT' for each: success removes its dead letter.",
     );
   });
-
-  it('that does not answer is unknown', () => {
-    expect(queuePart('exports', { ok: false, why: 'Stopped!' }, nowMs)).toMatchObject({
-      state: 'unknown',
-      says: 'Steps of exports: the queue could not be looked at: Stopped!',
-      todo: expect.stringMatching(/sqs:GetQueueAttributes/),
-    });
-  });
 });
 
+const failure: Failure = { kind: 'recount', tenant: 'a', atMs: 1, sinceMs: 1, tries: 2, why: 'store' };
+const exported: Failure = { ...failure, kind: 'export', exportId: 'e', why: 'export' };
+const open = [failure, { ...failure, tenant: 'b' }, exported].map((each) => ({ ...each, isOver: false }));
+const over = { ...failure, tenant: 'c', why: 'table', isOver: true } as const;
+saysIt('failures', [
+  ['are none', failuresPart(found([])), 'fine', 'Nothing failed.'],
+  ['were made up for', failuresPart(found([over])), 'fine', 'Nothing failed that was not made up for since.'],
+  [
+    'are counted by what failed, each reason with what to do, once',
+    failuresPart(found([...open, over])),
+    'act',
+    'Failed, and not made up for: 2 recounts and 1 export.',
+    /^The store did not answer: it is tried again, and ends by itself once the store does\. lfs-quota export list TENANT says why\. Start it again\.$/,
+  ],
+  [
+    'are not known',
+    failuresPart(lost),
+    'unknown',
+    'What failed last could not be read: LedgerUnavailableError: no.',
+    /DynamoDB/,
+  ],
+]);
+
 describe('failures', () => {
-  const failure: Failure = { kind: 'recount', tenant: 'a', atMs: 1, sinceMs: 1, tries: 2, why: 'store' };
-  const exported: Failure = { ...failure, kind: 'export', exportId: 'e', why: 'export' };
-
-  it('are none, or none that was not made up for', () => {
-    expect(failuresPart(found([]))).toEqual({
-      part: 'failures',
-      state: 'fine',
-      says: 'Nothing failed.',
-      todo: null,
-    });
-    expect(failuresPart(found([{ ...failure, isOver: true }]))).toMatchObject({
-      state: 'fine',
-      says: 'Nothing failed that was not made up for since.',
-    });
-  });
-
-  it('are counted by what failed, each reason with what to do, once', () => {
-    const open = [failure, { ...failure, tenant: 'b' }, exported].map((each) => ({ ...each, isOver: false }));
-    const part = failuresPart(found([...open, { ...failure, tenant: 'c', why: 'table', isOver: true }]));
-    expect(part).toMatchObject({
-      part: 'failures',
-      state: 'act',
-      says: 'Failed, and not made up for: 2 recounts and 1 export.',
-    });
-    expect(part.todo).toBe(
-      'The store did not answer: it is tried again, and ends by itself once the store does. lfs-quota export list TENANT says why. Start it again.',
-    );
-    expect(failuresPart(lost)).toMatchObject({
-      part: 'failures',
-      state: 'unknown',
-      says: 'What failed last could not be read: LedgerUnavailableError: no.',
-      todo: expect.stringMatching(/DynamoDB/),
-    });
-  });
-
   it('of one kind do not speak of the other', () => {
     const says = (each: Failure) => failuresPart(found([{ ...each, isOver: false }])).says;
     expect(says(failure)).toBe('Failed, and not made up for: 1 recount.');

@@ -23,16 +23,6 @@ function pages(index: KeyIndex<number>, request: Parameters<KeyIndex<number>['pa
   return { keys, folders, sizesMax };
 }
 
-describe('the order of keys', () => {
-  test('is the order of their UTF-8 bytes', () => {
-    fc.assert(
-      fc.property(odd, odd, (a, b) => {
-        expect(Math.sign(compareKeys(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
-      }),
-    );
-  });
-});
-
 describe('KeyIndex', () => {
   test('pages have every key of a prefix once, in order, for any page size', () => {
     fc.assert(

@@ -126,8 +126,8 @@ function month(texts: Texts): string {
 
 /** `protocol.shardRoundDays`. */
 const roundDays = defaultSettings.shardRoundMs / 86_400_000;
-/** LISTs a second: of one function, and of a partition of a bucket. AWS promises 5,500 reads, and 3,100 LISTs were published. */
-const rates = [100, 1000, 3500, 5500];
+/** LISTs a second: by default (`protocol.shardListsPerHour`), and of one function with 512 MB and with a whole core. */
+const rates = [100, 290, 1000];
 
 /** Counts of giants. */
 function scan(texts: Texts): string {

@@ -3,8 +3,6 @@ import { createDynamoDb } from './adapters/dynamodb/client.ts';
 import * as stores from './adapters/dynamodb/stores.ts';
 import { createEventBridge } from './adapters/eventbridge/event-bus.ts';
 import { createHostClient } from './adapters/git-hosts/host-client.ts';
-import { FunctionInvoker } from './adapters/lambda-scan/invoker.ts';
-import { createLambdaScan } from './adapters/lambda-scan/lambda-scan.ts';
 import { createIdentityVerifier } from './adapters/oidc/identity-verifier.ts';
 import { createPowertoolsLog } from './adapters/powertools/log.ts';
 import { createPowertoolsMetrics } from './adapters/powertools/metrics.ts';
@@ -51,7 +49,6 @@ import { isWebhookUrl } from './domain/webhook.ts';
 import type { EventBus } from './ports/event-bus.ts';
 import type { ExportQueue } from './ports/export-queue.ts';
 import { serviceName } from './ports/metrics.ts';
-import type { PathScan } from './ports/path-scan.ts';
 import { type GaugedQueue, gaugedQueues, type QueueGauge } from './ports/queue-gauges.ts';
 import { createPathScan } from './use-cases/scan/path-scan.ts';
 
@@ -228,15 +225,6 @@ function scanning(client: BucketClient) {
   return { listing, scan: createPathScan({ listing, clock, settings: settings() }) };
 }
 
-/** Has functions scan the shards of giants, if the stage has some for that. */
-function withWorkers(local: PathScan, from: Pick<ReturnType<typeof common>, 'log'>): PathScan {
-  const functionName = optional('LFS_QUOTA_SCAN_FUNCTION');
-  if (functionName === undefined) return local;
-  const workers = Number(required('LFS_QUOTA_SHARD_WORKERS'));
-  const invoker = new FunctionInvoker(functionName);
-  return createLambdaScan({ local, invoker, clock, invocations, settings: settings(), ...from }, { workers });
-}
-
 /** Whose identity tokens the stage takes. */
 const issuers = () => issuersFromJson(stageJson.identityIssuers);
 
@@ -374,11 +362,9 @@ export function managementDeps() {
 
 export function reconcileDeps() {
   const [client, tables] = [bucketClient(), table()];
-  const [shared, { listing, scan }] = [common(), scanning(client)];
   return {
-    ...shared,
-    listing,
-    scan: withWorkers(scan, shared),
+    ...common(),
+    ...scanning(client),
     store: objectStore(client),
     ledger: stores.ledger(tables),
     history: stores.history(tables),
@@ -394,10 +380,6 @@ export function reconcileDeps() {
     metrics: metrics(),
     redelivery: redelivery('LFS_QUOTA_QUEUE_URL'),
   };
-}
-
-export function scanShardDeps() {
-  return { ...common(), ...scanning(bucketClient()) };
 }
 
 export function refreshDeps() {

@@ -87,17 +87,10 @@ export const defaultRouteFunction = 'notFound';
 export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
 
 /**
- * Functions without a route: the queue's consumer, what it invokes to scan shards, the schedule's target, what sends to
- * webhooks and, if the
- * stage has them, the workers of exports and the store's consumer.
+ * Functions without a route: the queue's consumer, the schedule's target, what sends to webhooks and, if the stage has
+ * them, the workers of exports and the store's consumer.
  */
-type BackgroundFunction =
-  | 'reconcile'
-  | 'scanShard'
-  | 'refresh'
-  | 'sendWebhook'
-  | 'exportArchive'
-  | 'storeEvents';
+type BackgroundFunction = 'reconcile' | 'refresh' | 'sendWebhook' | 'exportArchive' | 'storeEvents';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
@@ -114,7 +107,6 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   management: 'management.ts',
   notFound: 'not-found.ts',
   reconcile: 'reconcile.ts',
-  scanShard: 'scan-shard.ts',
   refresh: 'refresh.ts',
   sendWebhook: 'send-webhook.ts',
   exportArchive: 'export-archive.ts',

@@ -6,7 +6,7 @@ import { tokenRecord } from '../../test/support/token-record.ts';
 export const tenant = 'acme';
 export const repo = 'app';
 export const token = `lfsq_${'b'.repeat(40)}`;
-const tableName = 'lfs-quota';
+export const tableName = 'lfs-quota';
 const dayMs = 86_400_000;
 const objectBytes = 1000;
 

@@ -24,6 +24,7 @@ const subjects: Readonly<Record<SubjectKind, string>> = {
   hint: 'this scan, hinted',
   probe: 'this scan, nothing known',
   sixteen: 'this scan, 16 at first',
+  shards: 'recount, by shards',
   sdk: 'AWS SDK, paginator',
 };
 
@@ -56,8 +57,8 @@ const tools: Readonly<Record<string, Tool>> = {
  * Counts a path of N keys by this project's scan, the SDK, and s5cmd and rclone if they are installed, against one list
  * server in its own process with a given time for each page. The ways take turns, and each count is checked.
  *
- * Options: `--keys=N,…` (4,000 to a million; up to 10⁹ with `--only=hint`), `--keys-max=N`, `--page-ms=MS,…` (0,100),
- * `--runs=N` (5) after the first, `--only=hint,probe,sixteen,sdk,s5cmd,rclone`.
+ * Options: `--keys=N,…` (1,000 to a million; up to 10⁹ with `--only=hint` or `shards`), `--keys-max=N`,
+ * `--page-ms=MS,…` (0,100), `--runs=N` (5) after the first, `--only=hint,probe,sixteen,shards,sdk,s5cmd,rclone`.
  */
 export async function benchScan(print: Print, options: readonly string[]): Promise<unknown> {
   const { values } = parseArgs({

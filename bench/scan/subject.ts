@@ -1,13 +1,23 @@
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { BucketClient } from '../../lambda/adapters/s3/client.ts';
+import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
 import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
 import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import { noMetrics } from '../../local/no-metrics.ts';
+import { MemoryStore } from '../../local/table/memory-store.ts';
+import { storesOn } from '../../local/table/stores-on.ts';
+import { LocalTable } from '../../local/table/table.ts';
+import { repo, resetTable, tableName, tenant } from '../functions/seed.ts';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
 
-/** Ways to count a path in a process of this project: its scan, with and without an estimate, and the SDK. */
-export type SubjectKind = 'hint' | 'probe' | 'sixteen' | 'sdk';
+/**
+ * Ways to count a path in a process of this project: its scan, with and without an estimate, the recounts of a giant, and
+ * the SDK.
+ */
+export type SubjectKind = 'hint' | 'probe' | 'sixteen' | 'shards' | 'sdk';
 
 /** What one count gave, and what it needed. */
 export interface Counted {
@@ -19,20 +29,58 @@ export interface Counted {
   readonly peakMb?: number;
 }
 
-const prefix = 'acme/app/';
+const prefix = `${tenant}/${repo}/`;
 const credentials = { accessKeyId: 'bench', secretAccessKey: 'bench-secret' };
 const [kind, endpoint = '', bucket = ''] = process.argv.slice(2) as [SubjectKind, string, string];
 const place = { region: 'us-east-1', endpoint, forcePathStyle: true };
 
-function createScan(): (objects: number) => Promise<Pick<Counted, 'objects' | 'bytes'>> {
-  const client = new BucketClient({ ...place, bucket, credentials: async () => credentials });
-  const listing = new ScanListing({ client });
+type CountOutcome = Pick<Counted, 'objects' | 'bytes'>;
+
+const bucketClient = () => new BucketClient({ ...place, bucket, credentials: async () => credentials });
+
+function createScan(): (objects: number) => Promise<CountOutcome> {
+  const listing = new ScanListing({ client: bucketClient() });
   const scan = createPathScan({ listing, clock: systemClock, settings: defaultSettings });
   return async (objects) => {
     const strategy = kind === 'probe' || kind === 'sixteen' ? { kind } : { kind: 'hint' as const, objects };
     const outcome = await scan.scan({ prefix, strategy });
     if (outcome.kind !== 'done') throw new Error('The scan did not finish.');
     return { objects: outcome.objectCount, bytes: outcome.storedBytes };
+  };
+}
+
+/** What the function reconcile has of its five minutes. */
+const runMs = 295_000;
+
+/** First counts of a giant by runs of the function reconcile, over a table in memory. */
+function createShards(): (objects: number) => Promise<CountOutcome> {
+  const client = bucketClient();
+  const listing = new ScanListing({ client });
+  // At no rate, so that the function alone decides how fast it is.
+  const settings = { ...defaultSettings, shardListsPerHour: 10_000_000 };
+  const nothing = async () => undefined;
+  return async (objects) => {
+    const table = { client: new LocalTable(new MemoryStore()), tableName };
+    const deps = {
+      ...storesOn(table),
+      listing,
+      scan: createPathScan({ listing, clock: systemClock, settings }),
+      store: new S3ObjectStore({ client, clock: systemClock }),
+      archives: { put: nothing, get: nothing },
+      clock: systemClock,
+      ids: { random: (length: number) => 'x'.repeat(length) },
+      log: { ...console, info: nothing },
+      metrics: noMetrics,
+      queue: { request: nothing, requestAll: nothing },
+      settings,
+    };
+    await resetTable(table.client, objects);
+    await deps.ledger.markDirty({ tenant, repo, dirtyToken: 'bench' });
+    const request = { tenant, reason: 'manual' as const, full: false };
+    do await runRecount(deps, { request, deadlineMs: systemClock.nowMs() + runMs });
+    while ((await deps.ledger.readRepo({ tenant, repo }))?.giant?.progress);
+    const { counted } = (await deps.ledger.readTenant(tenant)) ?? {};
+    return { objects: counted?.objectCount ?? 0, bytes: counted?.storedBytes ?? 0 };
   };
 }
 
@@ -52,7 +100,14 @@ function createSdk(): () => Promise<Pick<Counted, 'objects' | 'bytes'>> {
   };
 }
 
-const count = kind === 'sdk' ? createSdk() : createScan();
+const create = {
+  hint: createScan,
+  probe: createScan,
+  sixteen: createScan,
+  shards: createShards,
+  sdk: createSdk,
+};
+const count = create[kind]();
 
 const api = {
   count: async (objects: number): Promise<Counted> => {

@@ -104,8 +104,6 @@ export type PathScanOutcome =
   | { readonly kind: 'unfinished'; readonly requests: number; readonly rest: ScanRest };
 
 export interface PathScan {
-  /** Scans of shards that are worth while at a time. Omitted: as many as their caller likes in one process. */
-  readonly parallelScans?: number;
   /**
    * Counts every key that exists during the whole scan once. A key that is created or deleted meanwhile is counted
    * at most once.

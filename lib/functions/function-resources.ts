@@ -1,6 +1,5 @@
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
-import type { IFunction } from 'aws-cdk-lib/aws-lambda';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
 import { cleanupFolder } from '../../lambda/domain/cleanup/cleanup-keys.ts';
@@ -25,10 +24,6 @@ export interface FunctionResources {
   /** Undefined if the stage receives no events of its store. */
   readonly storeEventsQueue: StageQueue | undefined;
   readonly adminSecretArn: string;
-  /** What scans shards for reconciles. Undefined if the stage has no functions for that. */
-  readonly scanShard:
-    | { readonly function: Pick<IFunction, 'functionArn' | 'functionName'>; readonly workers: number }
-    | undefined;
   /** Repos whose objects lie where another server put them. */
   readonly adoptedRepos: readonly AdoptedRepo[];
   /** The account's event bus. Undefined if the stage publishes nothing. */
@@ -65,7 +60,6 @@ export function environmentFor(spec: FunctionSpec, resources: FunctionResources)
     ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
     ...gaugeVariables(spec, resources),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
-    ...(spec.invokes && resources.scanShard && workersOf(resources.scanShard)),
     ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
     ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
   };
@@ -90,10 +84,6 @@ function gaugeVariables(spec: FunctionSpec, resources: FunctionResources): Recor
   return urls.length === 0 ? {} : { LFS_QUOTA_GAUGED_QUEUES: JSON.stringify(Object.fromEntries(urls)) };
 }
 
-function workersOf({ function: { functionName }, workers }: NonNullable<FunctionResources['scanShard']>) {
-  return { LFS_QUOTA_SCAN_FUNCTION: functionName, LFS_QUOTA_SHARD_WORKERS: String(workers) };
-}
-
 function exportVariables({ queue, store, settings }: ExportResources) {
   return {
     LFS_QUOTA_EXPORT_QUEUE_URL: queue.queueUrl,
@@ -106,7 +96,7 @@ function exportVariables({ queue, store, settings }: ExportResources) {
 
 /** The policy statements of a function: exact actions on exact resources. */
 export function statementsFor(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
-  const { table, storage, recountQueue, storeEventsQueue, adminSecretArn, scanShard } = resources;
+  const { table, storage, recountQueue, storeEventsQueue, adminSecretArn } = resources;
   const secretArns = [
     ...(spec.secrets?.includes('admin token') ? [adminSecretArn] : []),
     ...(reachesStore(spec) && storage.credentialsSecretArn ? [storage.credentialsSecretArn] : []),
@@ -132,7 +122,6 @@ export function statementsFor(spec: FunctionSpec, resources: FunctionResources):
       ['events:PutEvents'],
       spec.publishesEvents && resources.eventBusArn ? [resources.eventBusArn] : [],
     ),
-    ...allow(['lambda:InvokeFunction'], spec.invokes && scanShard ? [scanShard.function.functionArn] : []),
   ];
 }
 

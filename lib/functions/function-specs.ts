@@ -32,8 +32,6 @@ export interface FunctionSpec {
   readonly webhookQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
   readonly secrets?: readonly 'admin token'[];
-  /** Functions that it invokes, if the stage has them, and waits for. */
-  readonly invokes?: readonly 'scanShard'[];
   /** Publishes warnings to the account's event bus, if the stage does. */
   readonly publishesEvents?: true;
   /** Has the packed files of the console beside its bundle. */
@@ -128,12 +126,6 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     bucket: ['ListBucket'],
     putsCleanup: 'candidates',
     recountQueue: ['send', 'receive', 'delay'],
-    invokes: ['scanShard'],
-  },
-  scanShard: {
-    description: 'Scans a shard of a giant repo for a reconcile. It only lists.',
-    timeoutSeconds: 300,
-    bucket: ['ListBucket'],
   },
   refresh: {
     description:

@@ -141,20 +141,18 @@ export class HandlerFunction extends Construct {
 
 interface FunctionsProps {
   readonly settings: StageSettings;
-  readonly resources: Omit<FunctionResources, 'scanShard'>;
+  readonly resources: FunctionResources;
 }
 
 type SwitchedSettings = Pick<StageSettings, 'storeEvents'> & {
   readonly exports: Pick<StageSettings['exports'], 'workers'>;
-  readonly reconcile: Pick<StageSettings['reconcile'], 'shardWorkers'>;
 };
 
 /** The functions that a stage has: all of the route table, except those that its settings switch off. */
-export function functionNamesOf({ storeEvents, reconcile, exports }: SwitchedSettings): FunctionName[] {
+export function functionNamesOf({ storeEvents, exports }: SwitchedSettings): FunctionName[] {
   const names = Object.keys(handlerFiles) as FunctionName[];
   const off = new Set<FunctionName>();
   if (!storeEvents) off.add('storeEvents');
-  if (reconcile.shardWorkers === 0) off.add('scanShard');
   if (exports.workers === 0) off.add('exportArchive');
   return names.filter((name) => !off.has(name));
 }
@@ -166,16 +164,7 @@ export class Functions extends Construct {
   constructor(scope: Construct, id: string, props: FunctionsProps) {
     super(scope, id);
     const names = functionNamesOf(props.settings);
-    const workers = props.settings.reconcile.shardWorkers;
-    // First, because another one's grant names it.
-    const scanner = names.includes('scanShard') ? this.#build('scanShard', props, undefined) : undefined;
-    const scanShard = scanner && { function: scanner.function, workers };
-    this.#byName = new Map(
-      names.map((name) => [
-        name,
-        name === 'scanShard' && scanner ? scanner : this.#build(name, props, scanShard),
-      ]),
-    );
+    this.#byName = new Map(names.map((name) => [name, this.#build(name, props)]));
   }
 
   get(name: FunctionName): HandlerFunction {
@@ -188,13 +177,8 @@ export class Functions extends Construct {
     return this.#byName;
   }
 
-  #build(
-    name: FunctionName,
-    { settings, resources: given }: FunctionsProps,
-    scanShard: FunctionResources['scanShard'],
-  ): HandlerFunction {
+  #build(name: FunctionName, { settings, resources }: FunctionsProps): HandlerFunction {
     const spec = functionSpecs[name];
-    const resources = { ...given, scanShard };
     return new HandlerFunction(this, name, {
       file: handlerFiles[name],
       description: spec.description,

@@ -77,7 +77,6 @@ const memoryOfFunctions = z
     management: memoryMb(512),
     notFound: memoryMb(128),
     reconcile: memoryMb(512),
-    scanShard: memoryMb(1_024),
     refresh: memoryMb(256),
     sendWebhook: memoryMb(256),
     exportArchive: memoryMb(2_048),
@@ -139,15 +138,6 @@ const reconcile = z
       .max(1_000)
       .default(5)
       .describe('Tenants recounted at a time. A new account may run 10 functions at once, all together.'),
-    shardWorkers: z
-      .int()
-      .min(0)
-      .max(256)
-      .default(4)
-      .describe(
-        'Functions that scan shards of giant repos for one reconcile, at a time. Only large shards, if more than four ' +
-          'are due. They count to what the account may run at once. 0: none.',
-      ),
     delaySeconds: z
       .int()
       .min(31)

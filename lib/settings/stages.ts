@@ -275,7 +275,7 @@ const stages: Readonly<Record<string, StageSettingsInput>> = {
   dev: {
     keepData: false,
     logRetentionDays: 7,
-    reconcile: { concurrency: 2, shardWorkers: 0 },
+    reconcile: { concurrency: 2 },
     exports: { workers: 2 },
   },
   prod: { objectStore: { kind: 'bucket', keepDeletedDays: 7 } },

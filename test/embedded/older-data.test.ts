@@ -9,7 +9,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { decodeShardRequest } from '../../lambda/events/shard-request.ts';
 import { create as createStoreEvents } from '../../lambda/handlers/store-events.ts';
 import type { ExportMessage } from '../../lambda/ports/export-queue.ts';
 import { listPages } from '../../lambda/ports/object-listing.ts';
@@ -46,7 +45,6 @@ interface Messages {
   readonly recounts: readonly RecountRequest[];
   readonly exports: readonly ExportMessage[];
   readonly webhooks: readonly WebhookMessage[];
-  readonly shardRequest?: object;
   readonly storeEvents?: readonly object[];
 }
 
@@ -328,7 +326,7 @@ describe('what 272d26e stored', { timeout }, () => {
   });
 
   it('has items of each other kind, and each is read', async () => {
-    const { deps, messages } = await deployOver('272d26e');
+    const { deps } = await deployOver('272d26e');
     const path = { tenant: 'acme', repo: 'game' };
     const days = { tenant: 'acme', from: '2026-11-01', to: '2026-11-30' };
     const tokens = await deps.tokens.list('acme');
@@ -357,7 +355,6 @@ describe('what 272d26e stored', { timeout }, () => {
     );
     const audited = { tenant: 'acme', fromMs: 0, untilMs: Date.now(), pageSize: 99 };
     expect((await deps.audit.list(audited)).entries.length).toBeGreaterThan(5);
-    expect(decodeShardRequest(messages.shardRequest)).toBeDefined();
   });
 
   it('is finished, and exact at rest', async () => {

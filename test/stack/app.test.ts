@@ -54,7 +54,6 @@ describe('the app', () => {
     const fromQueues = sources.map(({ Properties }) => Properties.ScalingConfig.MaximumConcurrency);
     // Recounts, exports and webhooks, of which SQS runs two at least, and the schedule.
     expect(fromQueues).toEqual([2, 2, 2]);
-    expect(Object.keys(Resources).filter((id) => id.includes('scanShard'))).toEqual([]);
   });
 
   it('keeps for a week what is deleted, in stage prod', () => {

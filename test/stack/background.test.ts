@@ -5,7 +5,7 @@ import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseStageSettings } from '../../lib/settings/stages.ts';
 import { templateOf } from './stack-template.ts';
 
-const background = ['reconcile', 'scanShard', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
+const background = ['reconcile', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
 const names = functionNamesOf(parseStageSettings('dev', {}));
 
 let template: Template;

@@ -30,7 +30,6 @@ function functionsOf(template: Template): Map<string, FunctionProperties> {
 const store = ['LFS_QUOTA_BUCKET', 'LFS_QUOTA_S3_REGION'];
 const table = 'LFS_QUOTA_TABLE';
 const queue = 'LFS_QUOTA_QUEUE_URL';
-const workers = ['LFS_QUOTA_SCAN_FUNCTION', 'LFS_QUOTA_SHARD_WORKERS'];
 const exports = ['KEEP_DAYS', 'PER_TENANT', 'QUEUE_URL', 'STORE', 'WORKERS'].map(
   (name) => `LFS_QUOTA_EXPORT_${name}`,
 );
@@ -49,8 +48,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   exchangeToken: [15, 512, [table]],
   management: [29, 512, [admin, ...store, queue, table, ...exports, webhooks, 'LFS_QUOTA_GAUGED_QUEUES']],
-  reconcile: [300, 512, [...store, queue, table, ...workers]],
-  scanShard: [300, 1_024, store],
+  reconcile: [300, 512, [...store, queue, table]],
   refresh: [300, 256, [queue, table, ...exports, 'LFS_QUOTA_EVENT_BUS', webhooks]],
   sendWebhook: [30, 256, [table, webhooks]],
   exportArchive: [300, 2_048, [...store, table, ...exports]],
@@ -75,13 +73,6 @@ describe('the functions', () => {
     expect(names.filter((name) => !usual.includes(name))).toEqual(['storeEvents']);
   });
 
-  it('include scanShard unless the stage has no workers', () => {
-    const without = functionsOf(templateOf({ reconcile: { shardWorkers: 0 } }));
-    expect([...without.keys()].sort()).toEqual(usual.filter((name) => name !== 'scanShard').sort());
-    const variables = Object.keys(without.get('reconcile')?.Environment.Variables ?? {});
-    expect(variables.filter((name) => workers.includes(name))).toEqual([]);
-  });
-
   it('include exportArchive unless the stage makes no exports', () => {
     const without = functionsOf(templateOf({ exports: { workers: 0 } }));
     expect([...without.keys()].sort()).toEqual(usual.filter((name) => name !== 'exportArchive').sort());
@@ -99,14 +90,6 @@ describe('the functions', () => {
         LFS_QUOTA_EXPORT_PER_TENANT: '9',
         LFS_QUOTA_EXPORT_KEEP_DAYS: '2',
       });
-  });
-
-  it('scan as many shards at a time as the stage says', () => {
-    const built = functionsOf(templateOf({ reconcile: { shardWorkers: 40 } })).get('reconcile');
-    expect(built?.Environment.Variables).toMatchObject({
-      LFS_QUOTA_SHARD_WORKERS: '40',
-      LFS_QUOTA_SCAN_FUNCTION: { Ref: expect.stringMatching(/^FunctionsscanShardFunction/) },
-    });
   });
 
   it.each(names)('%s has a handler file', (name) => {
@@ -131,7 +114,7 @@ describe('the functions', () => {
   });
 
   it('behind the API time out before API Gateway does', () => {
-    const background = ['reconcile', 'scanShard', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
+    const background = ['reconcile', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
   });

@@ -25,7 +25,6 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   queue: (action) => `sqs:${action} on ReconcileQueue`,
   events: (action) => `sqs:${action} on StoreEventsQueue`,
   'dead-letters': (name) => `sqs:GetQueueAttributes on ${name}DeadLetterQueue`,
-  invokes: (name) => `lambda:InvokeFunction on Functions${name}Function`,
   secrets: (name) => `secretsmanager:GetSecretValue on ${name === 'admin token' ? 'AdminTokenSecret' : name}`,
 };
 
@@ -72,12 +71,6 @@ describe('grants', () => {
     expect(Object.fromEntries(grantsOf(templateOf()))).toEqual(usual);
   });
 
-  it('without workers leave out scanShard, and who may invoke it', () => {
-    const without = grantsOf(templateOf({ reconcile: { shardWorkers: 0 } }));
-    expect(without.has('scanShard')).toBe(false);
-    expect([...without.values()].flat().filter((line) => line.includes('scanShard'))).toEqual([]);
-  });
-
   it('without exports leave out exportArchive, and all that is about archives but the index of unfinished ones', () => {
     const without = grantsOf(templateOf({ exports: { workers: 0 } }));
     expect(without.has('exportArchive')).toBe(false);
@@ -97,11 +90,9 @@ describe('grants', () => {
     expect([...without.values()].flat().filter((line) => line.startsWith('events:'))).toEqual([]);
   });
 
-  it('let only reconcile invoke another function', () => {
+  it('let no function invoke another', () => {
     const holders = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('lambda:')));
-    expect(holders.map(([name]) => name).filter((name) => !name.startsWith('Background'))).toEqual([
-      'reconcile',
-    ]);
+    expect(holders.map(([name]) => name)).toEqual([expect.stringMatching(/^BackgroundSchedulerRole/)]);
   });
 
   it('exist only for the functions and the schedule', () => {

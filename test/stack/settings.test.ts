@@ -32,6 +32,9 @@ describe('the settings of a stage', () => {
     [{ throttle: { otherRequestsPerSecond: 0 } }, 'throttle.otherBurst: must be 0 if'],
     [{ memoryMb: { lfsBatch: 64 } }, 'memoryMb.lfsBatch: Too small'],
     [{ memoryMb: { lfsbatch: 256 } }, 'memoryMb: Unrecognized key: "lfsbatch"'],
+    // Of earlier versions: nothing that was set is ignored.
+    [{ memoryMb: { scanShard: 1_024 } }, 'memoryMb: Unrecognized key: "scanShard"'],
+    [{ reconcile: { shardWorkers: 4 } }, 'reconcile: Unrecognized key: "shardWorkers"'],
     [{ corsOrigins: ['https://example.com/'] }, 'corsOrigins.0: is not an origin'],
     [{ corsOrigins: ['*'] }, 'corsOrigins.0: is not an origin'],
     [{ logRetentionDays: 31 }, 'logRetentionDays: Invalid option'],

@@ -95,7 +95,6 @@ export const fixtures: readonly StageFixture[] = [
     name: 'a stage with as little as possible',
     settings: {
       exports: { workers: 0 },
-      reconcile: { shardWorkers: 0 },
       warnings: { eventBus: false },
       identityIssuers: [],
     },

@@ -146,10 +146,6 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['lambda/domain', 'lambda/ports'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net'],
   },
-  'lambda/adapters/lambda-scan': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
-    packages: ['@aws-sdk/client-lambda', 'zod'],
-  },
   // What a person may do at their git host.
   'lambda/adapters/git-hosts': { imports: ['lambda/domain', 'lambda/ports'], packages: ['zod'] },
   'lambda/adapters/oidc': { imports: ['lambda/domain', 'lambda/ports'], packages: ['aws-jwt-verify'] },

@@ -5,7 +5,6 @@ import { sizeClassOf } from '../../domain/giant/shard-plan.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import type { Deps } from '../deps.ts';
 import { type CountGiantInput, countGiant, type GiantOutcome } from './count-giant.ts';
-import { shardsAtOnce } from './shard-scanner.ts';
 
 /** How far the rate of LIST requests for shards may be overdrawn when a reconcile begins. */
 const shardsOverdraftMs = 60_000;
@@ -62,12 +61,10 @@ export async function countGiants(
   const paidUntilMs = before.shardsListedUntilMs ?? 0;
   const mayList = !isAwaited && paidUntilMs <= snapshot.countedAtMs + shardsOverdraftMs;
   const outcomes: GiantOutcome[] = [];
-  // As much longer as several at a time are faster.
-  const speedup = Math.max(1, (deps.scan.parallelScans ?? shardsAtOnce) / shardsAtOnce);
   const { shardListsPerRun, shardListsPerMonth } = deps.settings;
   const earlier = listsOfMonth(before.shardLists, snapshot.countedAtMs);
   const leftOfMonth = Math.max(0, shardListsPerMonth - earlier.requests);
-  let left = mayList ? Math.min(Math.ceil(shardListsPerRun * speedup), leftOfMonth) : 0;
+  let left = mayList ? Math.min(shardListsPerRun, leftOfMonth) : 0;
   for (const record of giants) {
     const outcome = await countGiant(deps, {
       ...input,

@@ -10,7 +10,7 @@ import {
 } from '../../domain/giant/shard.ts';
 import { isToBeSplit, planShards } from '../../domain/giant/shard-plan.ts';
 import { isOid, repoPrefix } from '../../domain/names.ts';
-import { type KeyRange, keySpaceSize, widthOf } from '../../domain/scan/key-space.ts';
+import { type KeyRange, widthOf } from '../../domain/scan/key-space.ts';
 import type { Giant } from '../../domain/tenant.ts';
 import type { PathScanOutcome, ScanRest } from '../../ports/path-scan.ts';
 import type { Deps } from '../deps.ts';
@@ -20,8 +20,7 @@ import type { LedgerSnapshot } from './read-snapshot.ts';
 
 /** LIST requests at a time for one shard. With more, a shard is cut into more parts, and takes more requests in all. */
 const pagesAtOnce = 32;
-/** Unless the scan says otherwise. */
-export const shardsAtOnce = 4;
+const shardsAtOnce = 4;
 
 export interface ShardScannerInput {
   readonly tenant: string;
@@ -45,13 +44,11 @@ type Scanned = ShardScan | 'too large' | 'too many' | 'late';
 export class ShardScanner {
   readonly #deps: Pick<Deps, 'scan' | 'clock' | 'settings'>;
   readonly #input: ShardScannerInput;
-  readonly #atOnce: number;
   requests = 0;
 
   constructor(deps: Pick<Deps, 'scan' | 'clock' | 'settings'>, input: ShardScannerInput) {
     this.#deps = deps;
     this.#input = input;
-    this.#atOnce = deps.scan.parallelScans ?? shardsAtOnce;
   }
 
   /**
@@ -68,7 +65,7 @@ export class ShardScanner {
       const { prefixes } = planShards(this.#deps.settings, { shards, giant, nowMs, listsMax });
       if (prefixes.length === 0) return true;
       const objectsExpected = count.totals().objectCount;
-      const isDone = await mapLimited(prefixes, this.#atOnce, (prefix) =>
+      const isDone = await mapLimited(prefixes, shardsAtOnce, (prefix) =>
         this.#scanShard(count, { prefix, objectsExpected }),
       );
       if (isDone.includes(false)) return false;
@@ -86,7 +83,7 @@ export class ShardScanner {
     const lookFor = count.namesToLookFor(prefix, { claimed, countedAtMs: snapshot.countedAtMs });
     if (!isScanned(shard)) return this.#scanFirst(count, { prefix, lookFor });
     const parts = isToBeSplit(settings, shard) ? childrenOf(prefix) : [prefix];
-    const scans = await mapLimited(parts, this.#atOnce, (part) =>
+    const scans = await mapLimited(parts, shardsAtOnce, (part) =>
       this.#scanNames({ range: rangeOf(part), lookFor, objectsExpected }),
     );
     const found = scans.filter((scan) => typeof scan !== 'string');
@@ -133,7 +130,7 @@ export class ShardScanner {
     let outcome = await this.#list(begin, { lookFor, ...(isTooLarge && { requestsMax: 1 }) });
     if (outcome.kind === 'unfinished' && isTooLarge && clock.nowMs() < deadlineMs) {
       if (isTooLarge(outcome.rest)) return 'too large';
-      outcome = await this.#list(this.#restOf(outcome.rest, { range, begin }), { lookFor });
+      outcome = await this.#list(outcome.rest, { lookFor });
     }
     if (outcome.kind === 'unfinished') return 'late';
     const { storedBytes, objectCount, seen, recent } = outcome;
@@ -145,12 +142,6 @@ export class ShardScanner {
       scanEndedMs: clock.nowMs(),
       seen: new Set([...seen.keys(), ...[...recent].filter(isOid)]),
     };
-  }
-
-  /** What is left after the first page. Other functions can only begin a scan, and one more page does not matter. */
-  #restOf(rest: ScanRest, { range, begin }: { range: KeyRange; begin: ScanRest }): ScanRest {
-    if (this.#deps.scan.parallelScans === undefined) return rest;
-    return { ...begin, objectsExpected: Math.ceil(objectsIn(range, rest) * (keySpaceSize / widthOf(range))) };
   }
 
   async #list(

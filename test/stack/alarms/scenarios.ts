@@ -131,7 +131,6 @@ const gib = 1024 ** 3;
 const names = Object.keys(handlerFiles) as FunctionName[];
 const background: readonly FunctionName[] = [
   'reconcile',
-  'scanShard',
   'refresh',
   'sendWebhook',
   'exportArchive',
@@ -160,7 +159,6 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     // A tenant's downloads are used up, and it goes on trying.
     for (let request = 0; request < 20; request++) streams.answer(minute, 509);
     streams.invoke('storeEvents', minute);
-    streams.invoke('scanShard', minute);
     streams.invoke('exportArchive', minute);
     streams.invoke('sendWebhook', minute);
     streams.recount(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });

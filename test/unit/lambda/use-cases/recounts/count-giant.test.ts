@@ -346,33 +346,6 @@ describe('a repo that becomes a giant', () => {
     expect(asked.flatMap(({ lookFor = [] }) => [...lookFor])).toEqual([oidOf(3)]);
   });
 
-  it('begins the scan of a shard anew if another function may do it, and says how much to expect', async () => {
-    await begun(await asNew());
-    // Three quarters of the shard are listed, which is a sixteenth of all.
-    const rest = { ranges: [{ after: '7c', last: '8' }], objectCount: 15, requests: 1 };
-    const asked = scans((input) =>
-      input.requestsMax === 1 && input.resume?.ranges[0]?.after === '7'
-        ? { kind: 'unfinished', rest: rest as never }
-        : {},
-    );
-    Object.assign(stack.deps.scan, { parallelScans: 8 });
-    const claimed = oidOf(40).replace(/^../, '7a');
-    await count(awaiting(claimed));
-    const further = asked.filter(({ requestsMax }) => requestsMax === undefined);
-    expect(further).toMatchObject([
-      {
-        lookFor: new Set([claimed]),
-        resume: {
-          prefix: `${tenant}/${repo}/`,
-          ranges: [{ after: '7', last: '8' }],
-          objectsExpected: 16 * 20,
-          objectCount: 0,
-          requests: 0,
-        },
-      },
-    ]);
-  });
-
   it('has as many shards as keep all names that were seen', async () => {
     await begun(await asNew());
     const names = (size: number) => new Map(Array.from({ length: size }, (_, index) => [`${index}`, 1]));

@@ -76,18 +76,6 @@ describe('the LIST requests for shards', () => {
     expect(lists(await stack.countGiants(claimed))).toEqual([16 + 24, 24]);
   });
 
-  it('are as many more as scans at a time are worth while, and never fewer', async () => {
-    const stack = await giantStack({ shardListsPerRun: 4 });
-    stack.nowMs += week;
-    for (const [parallelScans, expected] of [
-      [8, 8],
-      [1, 4],
-    ] as const) {
-      Object.assign(stack.deps.scan, { parallelScans });
-      expect(lists(await stack.countGiants())).toEqual([expected]);
-    }
-  });
-
   describe('have a ceiling for the calendar month', () => {
     const november = Date.UTC(2027, 10, 20);
     /** All shards are due, and so many LISTs were made this month. */

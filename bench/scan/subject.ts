@@ -6,10 +6,9 @@ import { systemClock } from '../../lambda/adapters/system/clock.ts';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
-import { noMetrics } from '../../local/no-metrics.ts';
+import { noMetrics } from '../../local/lambda-context.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';
-import { storesOn } from '../../local/table/stores-on.ts';
-import { LocalTable } from '../../local/table/table.ts';
+import { LocalTable, storesOn } from '../../local/table/table.ts';
 import { repo, resetTable, tableName, tenant } from '../functions/seed.ts';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
 

@@ -1,85 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
-import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
-import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
-import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
-import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts';
-import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
-import { openDatabase } from '../../local/data/database.ts';
+import { describe } from 'vitest';
 import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable } from '../../local/table/table.ts';
-import { tenantCommit } from '../support/ledger-records.ts';
-import { ledgerContext, type OpenTable } from './ledger-context.ts';
+import { expressionLimit } from './expression-limit.contract.ts';
 import { tableContract } from './table.contract.ts';
-
-const expressionBytesMax = 4096;
-
-/** Not part of the contract: an engine may take a longer expression than AWS does. */
-function expressionLimit(table: OpenTable): void {
-  describe('an update expression', () => {
-    const { ledger, create, begin, commit } = ledgerContext(table);
-    const ids = (count: number) => Array.from({ length: count }, (_, index) => `note${index}`);
-
-    it('is refused if it is longer than DynamoDB allows', async () => {
-      const tenant = await create();
-      await begin(tenant);
-      await expect(commit(tenant, 1, { expiredNotes: ids(300) })).rejects.toThrow(LedgerUnavailableError);
-      const objects = { tenant, repo: 'app', deletionId: 'd', dueAtMs: 1, names: ids(300) };
-      await expect(ledger.unmark(objects)).rejects.toThrow(LedgerUnavailableError);
-      expect(await commit(tenant, 1)).toMatchObject({ kind: 'committed' });
-    });
-
-    it('fits for as many notes as one commit removes, with every other field of it', async () => {
-      const tenant = await create();
-      const note = { repo: 'app', bytes: 1, deadlineMs: 5 };
-      for (const noteId of ids(250)) await ledger.announceDelete({ tenant, noteId, note });
-      const begun = await begin(tenant);
-      if (begun.kind !== 'begun') throw new Error(begun.kind);
-      const expired = expiredNotes(defaultSettings, begun.before, 9e15);
-      expect((await commit(tenant, 1, { expiredNotes: expired })).kind).toBe('committed');
-      expect((await ledger.readTenant(tenant))?.notes.size).toBe(250 - expired.length);
-      const change = tenantChange(tenantCommit(tenant, 1, { expiredNotes: expired }));
-      expect(Buffer.byteLength(updateExpression(change))).toBeLessThan(expressionBytesMax);
-    });
-
-    it('fits for as many objects as one write takes out of a deletion', async () => {
-      const tenant = await create();
-      const names = ids(unmarkedObjectsMax).map((id) => id.padStart(64, '0'));
-      const objects = new Map(names.map((name) => [name, 1]));
-      const deletion = newDeletion({ id: 'd', repo: 'app', objects, dueAtMs: 9e15 });
-      await ledger.putDeletion({ tenant, deletion });
-      const key = { tenant, repo: 'app', deletionId: 'd' };
-      expect(await ledger.unmark({ ...key, dueAtMs: 9e15, names })).toBe('unmarked');
-      expect(Buffer.byteLength(updateExpression(unmarkChange(names)))).toBeLessThan(expressionBytesMax);
-    });
-  });
-}
 
 describe('ledger on the table in memory', () => {
   const table = () => ({
     client: new LocalTable(new MemoryStore(), { pageItemsMax: 7 }),
     tableName: 'lfs-quota',
   });
-  expressionLimit(table);
-  tableContract(table);
-});
-
-describe('ledger on LevelDB, as the embedded stack runs it', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-ledger-'));
-  afterAll(async () => {
-    await (await opened)?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  let opened: ReturnType<typeof openDatabase> | undefined;
-  const table = () => {
-    // Nothing is kept parsed: each read is one of the disk.
-    opened ??= openDatabase(join(folder, 'table'), { cacheBytesMax: 0, limits: { pageItemsMax: 7 } });
-    return opened;
-  };
   expressionLimit(table);
   tableContract(table);
 });

@@ -4,6 +4,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** Where half a minute or more goes, the longest first. */
 const longFiles: readonly string[] = [
   'test/simulation/simulation.test.ts',
+  'test/simulation/stories.test.ts',
   'test/embedded/blackbox.test.ts',
   'test/unit/lambda/use-cases/exports/kills.test.ts',
   'test/contract/object-store.long.test.ts',

@@ -54,9 +54,9 @@ const lines = Object.entries(examples).flatMap(([words, each]) =>
 
 /** Commands that do not ask the API for what they print: a store, a clone, or a shell. */
 const notOfTheApi: Readonly<Record<string, string>> = {
-  connect: 'test/unit/cli/connect.test.ts, with a clone',
+  connect: 'test/unit/cli/connect.long.test.ts, with a clone',
   du: 'test/unit/cli/du.test.ts, with a store',
-  doctor: 'test/unit/cli/doctor.test.ts, with a store',
+  doctor: 'test/unit/cli/doctor.long.test.ts, with a store',
   completion: 'test/unit/cli/completion.test.ts',
   'export local': 'test/embedded/export-local.test.ts, with a store',
   'gc run': 'test/e2e/gc.test.ts, with a clone',

@@ -1,5 +1,10 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { exportIdPattern } from '../../lambda/domain/export/export-id.ts';
+import { wrongRequested } from '../../lambda/domain/export/requested-objects.ts';
+import { isOid } from '../../lambda/domain/names.ts';
 import {
   type ExportBody,
   exportPageSchema,
@@ -8,16 +13,21 @@ import {
 import type { ApiClient } from '../api-client.ts';
 import { asCalled, type CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { downloadArchive } from '../export/download.ts';
-import { readObjectsFile } from '../export/objects-file.ts';
-import { checkOutput, filesFor } from '../export/output.ts';
-import { renderExport, renderExports, restoreText } from '../export/views.ts';
-import { exportPath, waitForExport } from '../export/wait-for-export.ts';
+import { checkOutput, downloadArchive, exportPath, filesFor, waitForExport } from '../export/download.ts';
+import { exportLocally, type LocalExport } from '../export/local.ts';
+import { extractNamed, renderExport, renderExports, restoreText } from '../export/views.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
-import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
+import {
+  type ApiOptions,
+  openClient,
+  parseRepo,
+  parseTenant,
+  withApiOptions,
+  withServiceOptions,
+} from '../options.ts';
 import { printAnswer } from '../print-answer.ts';
+import { formatObjects, shellWords } from '../render.ts';
 import { viewOf } from '../view.ts';
-import { registerExportLocal } from './export-local.ts';
 
 interface StartOptions extends ApiOptions {
   readonly repo?: string;
@@ -34,7 +44,7 @@ export function registerExport(program: Command, context: CliContext): void {
     .command('export')
     .description('make an archive of all objects of a tenant or repo, in the store');
   registerStart(group, context);
-  registerExportLocal(group, context);
+  registerLocal(group, context);
   withListOptions(group.command('list'))
     .description('list the exports of a tenant, the newest first')
     .argument('<tenant>', 'name of the tenant', parseTenant)
@@ -62,8 +72,11 @@ export function registerExport(program: Command, context: CliContext): void {
       const { output } = options;
       if (output !== undefined) checkOutput(output);
       const client = openClient(options, context);
-      const path = exportPath({ tenant, exportId });
-      const { body, text } = await client.send({ method: 'GET', path, shape: exportSchema });
+      const { body, text } = await client.send({
+        method: 'GET',
+        path: exportPath({ tenant, exportId }),
+        shape: exportSchema,
+      });
       if (output !== undefined) await downloadAll({ client, context }, { job: body, output, options });
       if (options.json) return context.out(`${text}\n`);
       context.out(output === undefined ? asShown(body, context) : restoreText(body));
@@ -168,4 +181,131 @@ function parseExportId(text: string): string {
   if (!exportIdPattern.test(text))
     throw new InvalidArgumentError('List the ids with `lfs-quota export list TENANT`.');
   return text;
+}
+
+interface LocalOptions {
+  readonly url?: string;
+  readonly token?: string;
+  readonly repo?: string;
+  readonly objects?: string;
+  readonly output: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+}
+
+/** `export local TENANT --output FILE`. */
+function registerLocal(group: Command, context: CliContext): void {
+  withServiceOptions(group.command('local'))
+    .description('make a tar on this disk, from the objects themselves; goes on after a break')
+    .argument('<tenant>', 'name of the tenant; the token must be one of it', parseTenant)
+    .option('--repo <repo>', 'only the objects of this repo', parseRepo)
+    .option('--objects <file>', 'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them')
+    .requiredOption('--output <file>', 'the archive; until it is complete, FILE.….partial lies beside it')
+    .option('--force', 'replace the file if it exists')
+    .option('--json', 'print what was made as JSON')
+    .action((tenant: string, options: LocalOptions) => exportLocal(tenant, options, context));
+}
+
+async function exportLocal(tenant: string, options: LocalOptions, context: CliContext): Promise<void> {
+  const { repo = null, output: file } = options;
+  const client = openClient(options, context, 'a token of the tenant');
+  const wanted = options.objects === undefined ? undefined : readWanted(options.objects);
+  checkPlace(file, { isForced: options.force === true });
+  const goOn = `What is complete is kept. Go on with \`${commandOf(tenant, options)}\`.`;
+  const wish = { tenant, repo, wanted };
+  const made = await exportLocally({ client, context }, { wish, file, goOn });
+  const hasNames = wanted?.some(({ name }) => name !== undefined) === true;
+  const { missing } = made;
+  const result = { tenant, repo, file: path.resolve(file), ...made };
+  context.out(options.json ? `${JSON.stringify(result)}\n` : localText(made, { file, hasNames }));
+  if (missing.length > 0)
+    context.err(`It lacks ${formatObjects(missing.length)} not stored now. Its manifest names them.\n`);
+}
+
+/** @throws {UsageError} */
+function readWanted(file: string): readonly NamedObject[] {
+  const { objects } = readObjectsFile(file);
+  const wrong = wrongRequested(objects);
+  if (wrong)
+    throw new UsageError(`${file}: the ${wrong.field} of ${objects[wrong.index]?.oid} ${wrong.message}.`);
+  return objects;
+}
+
+/** The command that goes on, without the token. */
+function commandOf(tenant: string, { url, repo, objects, output, force }: LocalOptions): string {
+  const words = [
+    ...(url === undefined ? [] : ['--url', url]),
+    ...(repo === undefined ? [] : ['--repo', repo]),
+    ...(objects === undefined ? [] : ['--objects', objects]),
+    ...['--output', output],
+    ...(force ? ['--force'] : []),
+  ];
+  return `lfs-quota ${shellWords(['export', 'local', tenant, ...words])}`;
+}
+
+function localText(
+  { objectCount, sizeBytes }: LocalExport,
+  { file, hasNames }: { file: string; hasNames: boolean },
+): string {
+  const made = `${file}: ${formatObjects(objectCount)}, ${formatBytes(sizeBytes)}.\n`;
+  const archive = shellWords([path.resolve(file)]);
+  if (hasNames) return `${made}${extractNamed}  tar -x -f ${archive}\n`;
+  return (
+    `${made}With it git-lfs needs no server:\n` +
+    '  GIT_LFS_SKIP_SMUDGE=1 git clone REPOSITORY work && cd work\n' +
+    `  tar -x -C .git -f ${archive}\n` +
+    '  git lfs checkout\n'
+  );
+}
+
+interface NamedObject {
+  readonly oid: string;
+  readonly name?: string;
+}
+
+/**
+ * Reads which objects to export: a line for each, `OID` or `OID NAME`, or as `git lfs ls-files --long` prints them,
+ * `OID * NAME`. Empty lines mean nothing.
+ *
+ * @returns each oid once, with its first name, and how many lines named one again.
+ * @throws {UsageError}
+ */
+function readObjectsFile(file: string): { objects: NamedObject[]; repeats: number } {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(
+      `The file ${file} cannot be read: ${error instanceof Error ? error.message : error}.`,
+    );
+  }
+  const objects = new Map<string, NamedObject>();
+  let repeats = 0;
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    if (line.trim() === '') continue;
+    const [, oid = '', name] = /^(\S+)(?: [*-])?(?: (.+))?$/.exec(line) ?? [];
+    if (!isOid(oid))
+      throw new UsageError(
+        `Line ${index + 1} of ${file} does not begin with an oid, 64 lower-case hex digits. ` +
+          '`git lfs ls-files --long` prints such lines.',
+      );
+    if (objects.has(oid)) repeats += 1;
+    else objects.set(oid, { oid, ...(name !== undefined && { name }) });
+  }
+  if (objects.size === 0) throw new UsageError(`The file ${file} names no object.`);
+  return { objects: [...objects.values()], repeats };
+}
+
+/** Looks, before anything is asked for, whether an archive can be put there. @throws {CliError} */
+function checkPlace(file: string, { isForced }: { isForced: boolean }): void {
+  const folder = path.dirname(file);
+  if (!existsSync(folder) || !statSync(folder).isDirectory())
+    throw new CliError(`There is no folder ${folder}.`, { hint: 'Make it, or name another file.' });
+  if (!existsSync(file)) return;
+  if (!statSync(file).isFile())
+    throw new CliError(`${file} is no file.`, { hint: 'Give --output the name of a file.' });
+  if (!isForced)
+    throw new CliError(`${file} exists already.`, {
+      hint: 'Name another file, or replace it with --force.',
+    });
 }

@@ -2,7 +2,7 @@ import { type CleanupBody, cleanupSchema } from '../../lambda/http/management/cl
 import type { ApiAnswer, ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { listenForInterrupt } from '../export/interrupt.ts';
+import { listenForInterrupt } from '../export/transfer.ts';
 import { WaitLine } from '../wait-line.ts';
 import { progressText } from './views.ts';
 

@@ -1,16 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { createHash, randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { planExport } from '../../../../lambda/domain/export/plan-export.ts';
-import { quickestSettings } from '../../../../lambda/domain/export/plan-settings.ts';
-import { s3Limits } from '../../../../lambda/domain/export/store-limits.ts';
-import { distinctObjects } from '../../../../lambda/domain/export/stored-object.ts';
-import { tarFormat } from '../../../../lambda/domain/export/tar-format.ts';
-import { readArchive } from '../../../support/export-archive.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
+import { untar } from '../../lambda/use-cases/exports/expect-archives.ts';
 import { cli } from '../harness.ts';
 import { type FakeObject, FakeService, fakeObject } from './fake-service.ts';
 
@@ -42,56 +37,59 @@ function store(...sizes: number[]): FakeObject[] {
   return made;
 }
 
-/** The archive that the planner gives for a worker that streams. */
-function planned(
-  objects: readonly (FakeObject & { name?: string })[],
-  more: { path?: string; missing?: { oid: string; sizeBytes: number | null }[] } = {},
-): Buffer {
-  const listed = objects.map(({ repo, oid, bytes, name }) => ({
-    oid,
-    sizeBytes: bytes.length,
-    etag: '"e"',
-    key: `acme/${repo}/${oid}`,
-    ...(name !== undefined && { name }),
-  }));
-  const plan = planExport(
-    {
-      objects: distinctObjects(listed).objects,
-      format: tarFormat({ modifiedAtMs: createdAtMs }),
-      subject: { path: more.path ?? 'acme', startedAtMs: createdAtMs, missing: more.missing ?? [] },
-    },
-    { ...quickestSettings(s3Limits), way: 'stream' },
-  );
-  const layout = plan.kind === 'planned' ? plan.volumes[0]?.layout : undefined;
-  if (!layout) throw new Error('No plan.');
-  return readArchive(
-    layout,
-    ({ oid }) => objects.find((object) => object.oid === oid)?.bytes ?? Buffer.alloc(0),
-  );
+/** What a whole archive has: its files but those that describe it, its manifest, and that its index is true. */
+function archive() {
+  const bytes = readFileSync(file);
+  const files = untar(bytes);
+  const manifest = JSON.parse(textOf(files, 'lfs/export/manifest-1.json'));
+  const index = textOf(files, 'lfs/export/index-1.txt').split('\n').slice(0, -1);
+  for (const line of index) {
+    const [oid, size, start] = line.split(/ +/);
+    const content = bytes.subarray(Number(start), Number(start) + Number(size));
+    expect(createHash('sha256').update(content).digest('hex')).toBe(oid);
+  }
+  expect(index).toEqual([...index].sort());
+  expect(manifest).toMatchObject({ objects: index.length, volume: 1, index: 'lfs/export/index-1.txt' });
+  files.delete('lfs/export/manifest-1.json');
+  files.delete('lfs/export/index-1.txt');
+  expect(files.size).toBe(index.length);
+  return { files, manifest };
 }
+
+/** That an archive has these objects alone. @returns its manifest. */
+function expectObjects(objects: readonly (FakeObject & { name?: string })[]) {
+  const { files, manifest } = archive();
+  const wanted = objects.map(({ oid, bytes, name }) => [name ?? nameOf(oid), bytes.toString('hex')]);
+  const found = [...files].map(([name, bytes]) => [name, Buffer.from(bytes).toString('hex')]);
+  expect(Object.fromEntries(found)).toEqual(Object.fromEntries(wanted));
+  return manifest;
+}
+
+const textOf = (files: ReadonlyMap<string, Uint8Array>, name: string) =>
+  Buffer.from(files.get(name) ?? '').toString();
+const nameOf = (oid: string) => `lfs/objects/${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid}`;
+/** The unfinished archive of the last call. */
+const partial = () => path.join(folder, left().find((name) => name.endsWith('.partial')) ?? '');
 
 /** A transfer that ends when so many of its bytes are in the archive. */
 function cut(object: FakeObject | undefined, cutAt: number) {
   const last = object?.bytes.subarray(cutAt - 32, cutAt) ?? Buffer.alloc(0);
-  return { cutAt, hasArrived: () => readFileSync(`${file}.partial`).includes(last) };
+  const arrived = () => left().filter((name) => name.includes('.arriving-'));
+  return {
+    cutAt,
+    hasArrived: () => arrived().some((name) => readFileSync(path.join(folder, name)).includes(last)),
+  };
 }
 
-const linesOf = (text: string) => text.split('\n').slice(1, -1);
-const doneLines = () => {
-  const done = `${file}.partial.done`;
-  return existsSync(done) ? linesOf(readFileSync(done, 'utf8')) : [];
-};
-
 const timesOf = (oid: string) => service.gets.filter((get) => get.oid === oid).length;
-const made = () => readFileSync(file);
 const left = () => readdirSync(folder).sort();
 
 describe('export local', () => {
-  it('makes the archive that the planner gives, and leaves nothing else', async () => {
+  it('makes an archive, and leaves nothing else', async () => {
     const objects = store(5, 0, 100_000, 512, 2_000_000, 513, 1, 2, 3, 4);
     const { code, out, err } = await run();
     expect({ code, err }).toEqual({ code: 0, err: expect.not.stringContaining('error') });
-    expect(made().equals(planned(objects))).toBe(true);
+    expectObjects(objects);
     expect(left()).toEqual(['all.tar']);
     const names = execFileSync('tar', ['-tf', file], { encoding: 'utf8' }).trimEnd().split('\n');
     expect(names).toHaveLength(12);
@@ -105,11 +103,11 @@ describe('export local', () => {
     if (!shared || !own) throw new Error('No objects.');
     service.objects.push({ ...shared, repo: 'game' });
     expect(await run()).toMatchObject({ code: 0 });
-    expect(made().equals(planned([shared, own]))).toBe(true);
+    expect(expectObjects([shared, own])).toMatchObject({ path: 'acme', missing: [] });
     expect(timesOf(shared.oid)).toBe(1);
     expect(await run(['--repo', 'game.git', '--force'])).toMatchObject({ code: 0 });
     const inGame = [{ ...shared, repo: 'game' }, own];
-    expect(made().equals(planned(inGame, { path: 'acme/game' }))).toBe(true);
+    expect(expectObjects(inGame)).toMatchObject({ path: 'acme/game' });
   });
 
   it('has the objects of a list, under their names, and names what is not stored', async () => {
@@ -120,7 +118,7 @@ describe('export local', () => {
     const { code, out, err } = await run(['--objects', list]);
     expect(code).toBe(0);
     const wanted = [{ ...(one as FakeObject), name: 'a/one.bin' }, two as FakeObject];
-    expect(made().equals(planned(wanted, { missing: [{ oid: absent, sizeBytes: null }] }))).toBe(true);
+    expect(expectObjects(wanted)).toMatchObject({ missing: [{ oid: absent, sizeBytes: null }] });
     expect(timesOf(other?.oid ?? '')).toBe(0);
     expect(out).toMatch(/never into \.git: .*\n {2}tar -x -f \S+\n$/);
     expect(err).toContain('It lacks 1 object not stored now');
@@ -144,18 +142,11 @@ describe('export local', () => {
   it('stopped with Ctrl-C goes on, and fetches nothing twice that was complete', async () => {
     const objects = store(...Array.from({ length: 30 }, (_, index) => 1000 + index));
     let interrupt = () => {};
-    const complete = new Set<string>();
-    service.onGet = (oid) => {
-      if (service.gets.length < 20) {
-        complete.add(oid);
-        return undefined;
-      }
-      const timer = setInterval(() => {
-        if (doneLines().length < complete.size) return;
-        clearInterval(timer);
-        interrupt();
-      }, 10);
-      return 'hang';
+    service.onGet = (oid, times) => {
+      if (service.gets.length < 20) return undefined;
+      // Others are still written.
+      if (times === 0) setTimeout(() => interrupt(), 300);
+      return oid === '' ? undefined : 'hang';
     };
     const onInterrupt = (listener: () => void) => {
       interrupt = listener;
@@ -166,68 +157,109 @@ describe('export local', () => {
     expect(stopped.err).toContain(
       `error: Stopped.\nWhat is complete is kept. Go on with \`lfs-quota export local acme --output ${file}\`.`,
     );
-    expect(left()).toEqual(['all.tar.partial', 'all.tar.partial.done', 'all.tar.partial.list']);
+    expect(left()).toEqual([expect.stringMatching(/^all\.tar\.[0-9a-f]{8}\.partial$/)]);
     service.onGet = () => undefined;
     service.gets.length = 0;
-    store(77);
+    const since = store(77);
     const again = await run([], { now: () => createdAtMs + 60_000 });
-    expect(again).toMatchObject({ code: 0 });
-    expect(again.err).toContain(
-      `Going on with the export of 2026-11-21T05:00:00.000Z: ${complete.size} of 30`,
-    );
-    expect(service.gets.filter(({ oid }) => complete.has(oid))).toEqual([]);
-    // As it was when it began: without what was pushed since.
-    expect(made().equals(planned(objects))).toBe(true);
+    expect(again).toMatchObject({
+      code: 0,
+      err: expect.stringContaining('Going on: 19 of 31 objects are there.'),
+    });
+    expect(service.gets).toHaveLength(12);
+    // What was pushed since is there too.
+    expectObjects([...objects, ...since]);
     expect(left()).toEqual(['all.tar']);
   });
 
-  it('goes on after any line of the file that says what is complete, and after a part of one', async () => {
+  /** An unfinished archive of eight objects, where a ninth has failed. */
+  async function unfinished() {
     const objects = store(...Array.from({ length: 9 }, (_, index) => 10 + index));
-    const oids = objects.map(({ oid }) => oid).sort();
-    // The last one alone fails, and only once the others are there.
-    const isLast = (oid: string) => oid === oids[4];
-    service.onGet = (oid) => (isLast(oid) ? { status: 500 } : undefined);
-    const done = `${file}.partial.done`;
-    const untilOthersAreDone = async () => {
-      for (let calls = 0; doneLines().length < 8; calls += 1) {
-        expect(calls).toBeLessThan(20);
-        const { code, err } = await run();
-        expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('The store answered 500.') });
-      }
-    };
-    await untilOthersAreDone();
-    const whole = readFileSync(done, 'utf8');
-    const cuts = [whole.length - 1, whole.length - 9, whole.length - 10, whole.indexOf('\n') + 3, 70, 3, 0];
-    const changed = [whole.replace(/^./, 'z'), `${whole}9 00000000\n-1 x\n0 zzzzzzzz\n1e0 x\n`];
-    for (const text of [...cuts.map((cut) => whole.slice(0, cut)), ...changed]) {
-      writeFileSync(done, text);
-      const isOfIt = text.startsWith(whole.slice(0, 65));
-      const kept = linesOf(text).filter((line) => isOfIt && linesOf(whole).includes(line));
-      service.gets.length = 0;
-      await run();
-      expect(doneLines()).toEqual(expect.arrayContaining(kept));
-      const again = service.gets.filter(({ oid }) =>
-        kept.includes(`${oids.indexOf(oid)} ${oid.slice(0, 8)}`),
-      );
-      expect(again).toEqual([]);
-      await untilOthersAreDone();
-      expect(doneLines().sort()).toEqual(linesOf(whole).sort());
-    }
-    service.onGet = () => undefined;
-    expect(await run()).toMatchObject({ code: 0 });
-    expect(made().equals(planned(objects))).toBe(true);
-  });
-
-  it('fetches all again if the archive is not as long as it was', async () => {
-    const objects = store(10, 20, 30);
-    service.onGet = (oid) => (oid === objects[1]?.oid ? { status: 500 } : undefined);
-    await run();
-    writeFileSync(`${file}.partial`, 'cut');
+    const lastOid = objects[8]?.oid;
+    service.onGet = (oid) => (oid === lastOid ? { status: 500 } : undefined);
+    expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining('The store answered 500.') });
     service.onGet = () => undefined;
     service.gets.length = 0;
+    return objects;
+  }
+
+  it.each([
+    ['whole', (bytes: Buffer) => bytes, 1],
+    ['cut within an object', (bytes: Buffer) => bytes.subarray(0, 3 * 1024 + 515), 6],
+    ['cut within a head', (bytes: Buffer) => bytes.subarray(0, 3 * 1024 + 100), 6],
+    ['cut between objects', (bytes: Buffer) => bytes.subarray(0, 3 * 1024), 6],
+    ['with a wrong byte', (bytes: Buffer) => bytes.fill('!', 4 * 1024 + 512, 4 * 1024 + 513), 5],
+    ['with zeros, as after a power cut', (bytes: Buffer) => bytes.fill(0, 2 * 1024), 7],
+    ['something else', () => Buffer.from('hello'), 9],
+    ['something else of a block', () => Buffer.alloc(2000, 'hello '), 9],
+    ['nothing', () => Buffer.alloc(0), 9],
+  ])(
+    'goes on where the unfinished archive is no more what it should be: %s',
+    async (_title, harm, fetched) => {
+      const objects = await unfinished();
+      writeFileSync(partial(), harm(readFileSync(partial())));
+      expect(await run()).toMatchObject({ code: 0 });
+      expect(service.gets).toHaveLength(fetched);
+      expectObjects(objects);
+      expect(left()).toEqual(['all.tar']);
+    },
+  );
+
+  it('goes on though the manifest was there already', async () => {
+    const objects = store(10, 20, 30);
     expect(await run()).toMatchObject({ code: 0 });
-    expect(service.gets).toHaveLength(3);
-    expect(made().equals(planned(objects))).toBe(true);
+    const whole = readFileSync(file);
+    service.onGet = () => ({ status: 500 });
+    await run(['--force']);
+    writeFileSync(partial(), whole.subarray(0, -600));
+    service.gets.length = 0;
+    expect(await run(['--force'])).toMatchObject({ code: 0 });
+    expect(service.gets).toEqual([]);
+    expectObjects(objects);
+    expect(readFileSync(file).equals(whole)).toBe(true);
+  });
+
+  it('goes on with names that need more than a plain head', async () => {
+    const objects = store(...Array.from({ length: 9 }, (_, index) => 10 + index));
+    const list = path.join(folder, 'list.txt');
+    const named = objects.map((object, index) => ({
+      ...object,
+      name: `${'deep/'.repeat(15 * index)}ö ${index}=.bin`,
+    }));
+    writeFileSync(list, named.map(({ oid, name }) => `${oid} ${name}\n`).join(''));
+    service.onGet = (oid) => (oid === objects[8]?.oid ? { status: 500 } : undefined);
+    expect(await run(['--objects', list])).toMatchObject({ code: 1 });
+    service.onGet = () => undefined;
+    service.gets.length = 0;
+    expect(await run(['--objects', list])).toMatchObject({ code: 0 });
+    expect(service.gets).toHaveLength(1);
+    const names = execFileSync('tar', ['--quoting-style=literal', '-tf', file], {
+      encoding: 'utf8',
+      env: { LC_ALL: 'C.UTF-8' },
+    }).split('\n');
+    expect(names).toEqual(expect.arrayContaining(named.map(({ name }) => name)));
+  });
+
+  it('of something else begins an archive of its own', async () => {
+    const objects = await unfinished();
+    expect(await run(['--repo', 'art'])).toMatchObject({ code: 0 });
+    expectObjects(objects.filter(({ repo }) => repo === 'art'));
+    expect(left()).toEqual(['all.tar', expect.stringMatching(/\.partial$/)]);
+    service.gets.length = 0;
+    expect(await run(['--force'])).toMatchObject({ code: 0 });
+    expect(service.gets).toHaveLength(1);
+    expectObjects(objects);
+  });
+
+  it('keeps what it has of objects that are deleted before it goes on', async () => {
+    const objects = await unfinished();
+    for (const { oid } of objects.slice(0, 2))
+      service.objects.splice(
+        service.objects.findIndex((each) => each.oid === oid),
+        1,
+      );
+    expect(await run()).toMatchObject({ code: 0 });
+    expectObjects(objects);
   });
 });
 
@@ -236,7 +268,7 @@ describe('a transfer', () => {
     const objects = store(1_000_000);
     service.onGet = (_oid, times) => (times < 2 ? cut(objects[0], 300_000 * (times + 1)) : undefined);
     expect(await run()).toMatchObject({ code: 0 });
-    expect(made().equals(planned(objects))).toBe(true);
+    expectObjects(objects);
     expect(service.gets.map(({ from }) => from)).toEqual([0, 300_000, 600_000]);
   });
 
@@ -245,14 +277,14 @@ describe('a transfer', () => {
     service.knowsRanges = false;
     service.onGet = (_oid, times) => (times === 0 ? cut(objects[0], 500_000) : undefined);
     expect(await run()).toMatchObject({ code: 0 });
-    expect(made().equals(planned(objects))).toBe(true);
+    expectObjects(objects);
   });
 
   it('whose URL has expired is asked for again', async () => {
     const objects = store(10, 20);
     service.onGet = (_oid, times) => (times === 0 ? { status: 403 } : undefined);
     expect(await run()).toMatchObject({ code: 0 });
-    expect(made().equals(planned(objects))).toBe(true);
+    expectObjects(objects);
     expect(service.batches).toBe(1 + 2 + 2);
   });
 
@@ -270,7 +302,7 @@ describe('a transfer', () => {
       if (service.batches === 2) nowMs += 5000;
     };
     expect(await run([], { now: () => nowMs })).toMatchObject({ code: 0 });
-    expect(made().equals(planned(objects))).toBe(true);
+    expectObjects(objects);
     expect(tries.every((batches) => batches > 2)).toBe(true);
   });
 
@@ -280,7 +312,7 @@ describe('a transfer', () => {
     const wrongBytes = { bytes: randomBytes(100) };
     service.onGet = (oid, times) => (oid === wrong?.oid && times === 0 ? wrongBytes : undefined);
     expect(await run()).toMatchObject({ code: 0 });
-    expect(made().equals(planned(objects))).toBe(true);
+    expectObjects(objects);
     service.onGet = (oid) => (oid === wrong?.oid ? wrongBytes : undefined);
     const { code, err } = await run(['--force']);
     expect(code).toBe(1);
@@ -291,14 +323,14 @@ describe('a transfer', () => {
     service.gets.length = 0;
     expect(await run(['--force'])).toMatchObject({ code: 0 });
     expect(service.gets.map(({ oid }) => oid)).toEqual([wrong?.oid]);
-    expect(made().equals(planned(objects))).toBe(true);
+    expectObjects(objects);
   });
 
   it('of more bytes than the object has is refused', async () => {
-    const [object] = store(100);
+    store(100);
     service.onGet = () => ({ bytes: randomBytes(200) });
     expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining('sent more than the object') });
-    expect(statSync(`${file}.partial`).size).toBe(planned([object as FakeObject]).length);
+    expect(statSync(partial()).size).toBe(0);
   });
 
   it('is tried again while the API asks to wait', async () => {
@@ -325,7 +357,7 @@ describe('an object that is gone meanwhile', () => {
     expect(err).toContain('It lacks 2 objects not stored now');
     const missing = lost.map(({ oid, bytes }) => ({ oid, sizeBytes: bytes.length }));
     const others = objects.filter((object) => !lost.includes(object));
-    expect(made().equals(planned(others, { missing }))).toBe(true);
+    expect(expectObjects(others).missing).toEqual(expect.arrayContaining(missing));
     expect(left()).toEqual(['all.tar']);
   });
 
@@ -405,37 +437,6 @@ describe('what cannot work', () => {
     expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining('There is no folder') });
     file = folder;
     expect(await run(['--force'])).toMatchObject({ code: 1, err: expect.stringContaining('is no file') });
-    file = path.join(folder, 'all.tar');
-    mkdirSync(`${file}.partial`);
-    store(1);
-    expect(await run()).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/cannot be written|is no file/),
-    });
-  });
-
-  it('an archive that is being made from something else, until it is begun anew', async () => {
-    const objects = store(10, 20);
-    service.onGet = () => ({ status: 500 });
-    await run();
-    service.onGet = () => undefined;
-    const other = await run(['--repo', 'art']);
-    expect(other).toMatchObject({ code: 1 });
-    expect(other.err).toContain('belongs to another export: one of all repos, not of the repo art.');
-    expect(await run(['--repo', 'art', '--fresh'])).toMatchObject({ code: 0 });
-    expect(made().equals(planned(objects.slice(0, 1), { path: 'acme/art' }))).toBe(true);
-  });
-
-  it.each([
-    ['{"format":"lfs-quota export local","version":2}\n', 'newer version'],
-    ['hello', 'is not as'],
-    ['{"format":"lfs-quota export local","version":1,"sha256":"00"}\n{}\n', 'is not as'],
-  ])('a list that says %j', async (text, message) => {
-    store(1);
-    writeFileSync(`${file}.partial.list`, text);
-    expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining(message) });
-    expect(readFileSync(`${file}.partial.list`, 'utf8')).toBe(text);
-    expect(await run(['--fresh'])).toMatchObject({ code: 0 });
   });
 
   it.each([{ oid: '../../x' }, { oid: 'F'.repeat(64) }, { repo: '..' }, { repo: 'a b' }])(
@@ -457,9 +458,25 @@ describe('what cannot work', () => {
     expect(service.gets).toEqual([]);
   });
 
+  it('a disk that does not take it', async () => {
+    store(10);
+    service.onGet = () => ({ status: 500 });
+    await run();
+    const name = partial();
+    rmSync(name);
+    mkdirSync(name);
+    const { code, err } = await run();
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /cannot be written \(EISDIR\)\.\nFree some space there, or name a file where you may write\. What/,
+    );
+  });
+
   it('two calls at the same time', async () => {
     store(10);
-    writeFileSync(`${file}.partial.lock`, JSON.stringify({ pid: process.ppid, host: hostname() }));
+    service.onGet = () => ({ status: 500 });
+    await run();
+    writeFileSync(`${partial()}.lock`, JSON.stringify({ pid: process.ppid, host: hostname() }));
     expect(await run()).toMatchObject({
       code: 1,
       err: expect.stringContaining(`is in use by process ${process.ppid}, which exports to it.`),

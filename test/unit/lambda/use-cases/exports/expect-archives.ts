@@ -6,7 +6,7 @@ import type { ExportStack } from '../../../../support/export-stack.ts';
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
 /** The files of a tar, by name. */
-function untar(tar: Uint8Array): Map<string, Uint8Array> {
+export function untar(tar: Uint8Array): Map<string, Uint8Array> {
   const files = new Map<string, Uint8Array>();
   const text = (at: number, length: number) =>
     Buffer.from(tar.subarray(at, at + length))

@@ -1,15 +1,13 @@
 import { createHash, type Hash } from 'node:crypto';
-import type { FileHandle } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { z } from 'zod';
-import type { Layout } from '../../lambda/domain/export/layout.ts';
 import type { StoredObject } from '../../lambda/domain/export/stored-object.ts';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
-import { TransferError, transferRest } from '../export/transfer.ts';
 import { printable } from '../printable.ts';
-import { ArchiveWriteError, startByteOf, writeAt } from './archive.ts';
+import { TransferError, transferRest } from './transfer.ts';
 
-/** Downloads objects as git-lfs does, to their places in an archive. */
+/** Downloads objects as git-lfs does. */
 
 /** Objects that are downloaded at a time. */
 const objectsAtOnce = 8;
@@ -55,8 +53,9 @@ type Offer =
   | { readonly kind: 'refused'; readonly message: string };
 
 /** What became of an object. */
-export type Fetched =
-  | { readonly kind: 'complete' }
+type Fetched =
+  /** Its file has all its bytes. */
+  | { readonly kind: 'complete'; readonly file: FileHandle }
   | { readonly kind: 'gone' }
   /** The store has it, but not with the bytes that its oid says, or does not give it. */
   | { readonly kind: 'broken'; readonly message: string };
@@ -66,7 +65,7 @@ type Attempt<T> =
   /** @property gotOn it brought something, so that the count of attempts begins anew. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly gotOn?: boolean };
 
-export interface BatchDeps {
+interface BatchDeps {
   readonly client: ApiClient;
   /** Ends all attempts. */
   readonly stop: AbortSignal;
@@ -74,53 +73,46 @@ export interface BatchDeps {
   readonly nowMs: () => number;
 }
 
-interface FetchDeps extends BatchDeps {
-  readonly archive: FileHandle;
+/** What becomes of objects that are downloaded. */
+interface Downloads {
+  readonly tenant: string;
+  readonly objects: readonly StoredObject[];
+  /** Where the object lies that a worker is at, until it is complete. */
+  readonly fileOf: (worker: number) => string;
   /** Called with bytes that were written; with fewer than none if they are of no use. */
   readonly onBytes: (bytes: number) => void;
-}
-
-/** An object of the list, by its index there. */
-interface Listed {
-  readonly index: number;
-  readonly object: StoredObject;
+  /** Called once for each object, and awaited. The file has its bytes alone. */
+  readonly onFetched: (object: StoredObject, fetched: Fetched) => Promise<void>;
 }
 
 /**
- * Downloads objects to their places in the archive, several at a time. One that is gone or broken does not hold up the
- * others.
+ * Downloads objects, several at a time. One that is gone or broken does not hold up the others.
  *
- * @param input.pending indices of the objects that are wanted. @param input.onFetched called once for each of them.
  * @throws what a download failed with, once those beside it have ended.
  */
-export async function fetchAll(
-  deps: FetchDeps,
-  input: {
-    tenant: string;
-    layout: Layout;
-    pending: readonly number[];
-    onFetched: (index: number, fetched: Fetched) => void;
-  },
-): Promise<void> {
-  const { layout, tenant, onFetched } = input;
+export async function downloadObjects(deps: BatchDeps, input: Downloads): Promise<void> {
   const failed = new AbortController();
   const stop = AbortSignal.any([deps.stop, failed.signal]);
   const offers = offersFor(deps, input);
-  const work = async () => {
-    for (;;) {
-      stop.throwIfAborted();
-      const next = await offers.next();
-      if (next.done) return;
-      const { index, object, offer } = next.value;
-      const arriving = new Arriving(
-        { ...deps, stop },
-        { tenant, object, startByte: startByteOf(layout, index) },
-      );
-      onFetched(index, await arriving.fetch(offer));
+  const work = async (worker: number) => {
+    let file: FileHandle | undefined;
+    try {
+      for (;;) {
+        stop.throwIfAborted();
+        const next = await offers.next();
+        if (next.done) return;
+        const { object, offer } = next.value;
+        file ??= await open(input.fileOf(worker), 'w+');
+        const { tenant, onBytes } = input;
+        const arriving = new Arriving({ ...deps, stop, onBytes, file }, { tenant, object });
+        await input.onFetched(object, await arriving.fetch(offer));
+      }
+    } finally {
+      await file?.close();
     }
   };
-  const workers = Array.from({ length: objectsAtOnce }, () =>
-    work().catch((error: unknown) => failed.abort(error)),
+  const workers = Array.from({ length: objectsAtOnce }, (_, worker) =>
+    work(worker).catch((error: unknown) => failed.abort(error)),
   );
   await Promise.all(workers);
   // The first one that failed is the cause; the others were stopped.
@@ -128,25 +120,22 @@ export async function fetchAll(
   failed.signal.throwIfAborted();
 }
 
-/** Asks for one batch after the other, repo by repo and in the order of the archive, when an object of it is wanted. */
+/** Asks for one batch after the other, repo by repo, when an object of it is wanted. */
 async function* offersFor(
   deps: BatchDeps,
-  { tenant, layout, pending }: { tenant: string; layout: Layout; pending: readonly number[] },
-): AsyncGenerator<Listed & { readonly offer: Offer }> {
-  const byRepo = new Map<string, Listed[]>();
-  for (const index of pending) {
-    const object = layout.objects[index];
-    if (!object) throw new RangeError(`The list has no object ${index}.`);
+  { tenant, objects: all }: Pick<Downloads, 'tenant' | 'objects'>,
+): AsyncGenerator<{ readonly object: StoredObject; readonly offer: Offer }> {
+  const byRepo = new Map<string, StoredObject[]>();
+  for (const object of all) {
     const others = byRepo.get(repoOf(object)) ?? [];
-    others.push({ index, object });
+    others.push(object);
     byRepo.set(repoOf(object), others);
   }
   for (const [repo, listed] of byRepo)
     for (let at = 0; at < listed.length; at += batchObjectsMax) {
-      const batch = listed.slice(at, at + batchObjectsMax);
-      const objects = batch.map(({ object }) => object);
+      const objects = listed.slice(at, at + batchObjectsMax);
       const offers = await askForDownloads(deps, { tenant, repo }, objects);
-      for (const one of batch) yield { ...one, offer: offers.get(one.object.oid) ?? { kind: 'gone' } };
+      for (const object of objects) yield { object, offer: offers.get(object.oid) ?? { kind: 'gone' } };
     }
 }
 
@@ -155,15 +144,25 @@ function repoOf({ key }: StoredObject): string {
   return key.split('/')[1] ?? '';
 }
 
+/** The disk did not take what arrived. */
+export class DiskError extends Error {
+  override readonly name = 'DiskError';
+}
+
+interface ArrivingDeps extends BatchDeps {
+  readonly file: FileHandle;
+  readonly onBytes: Downloads['onBytes'];
+}
+
 /** An object of which a part has arrived. */
 class Arriving {
-  readonly #deps: FetchDeps;
-  readonly #input: { tenant: string; object: StoredObject; startByte: number };
+  readonly #deps: ArrivingDeps;
+  readonly #input: { tenant: string; object: StoredObject };
   #hash: Hash = createHash('sha256');
   #bytes = 0;
   #wrongHashes = 0;
 
-  constructor(deps: FetchDeps, input: { tenant: string; object: StoredObject; startByte: number }) {
+  constructor(deps: ArrivingDeps, input: { tenant: string; object: StoredObject }) {
     this.#deps = deps;
     this.#input = input;
   }
@@ -171,7 +170,7 @@ class Arriving {
   /**
    * Downloads it, and checks its SHA-256. A transfer that breaks goes on where it was.
    *
-   * @throws what the last attempt failed with, if the store does not answer. @throws {ArchiveWriteError}
+   * @throws what the last attempt failed with, if the store does not answer. @throws {DiskError}
    */
   fetch(first: Offer): Promise<Fetched> {
     let offer: Offer | undefined = first;
@@ -208,7 +207,7 @@ class Arriving {
       if (this.#bytes < sizeBytes) throw new TransferError('The transfer broke off.');
     } catch (error) {
       stop.throwIfAborted();
-      if (error instanceof ArchiveWriteError) throw error;
+      if (error instanceof DiskError) throw error;
       return { kind: 'failed', error: transferError(error), gotOn: this.#bytes > before };
     }
     return this.#judge();
@@ -220,14 +219,20 @@ class Arriving {
       throw new TransferError('The store sent more than the object has.');
     }
     this.#hash.update(piece);
-    await writeAt(this.#deps.archive, piece, this.#input.startByte + this.#bytes);
+    try {
+      for (let done = 0; done < piece.length; )
+        done += (await this.#deps.file.write(piece, done, piece.length - done, this.#bytes + done))
+          .bytesWritten;
+    } catch (cause) {
+      throw new DiskError('What arrived could not be written.', { cause });
+    }
     this.#bytes += piece.length;
     this.#deps.onBytes(piece.length);
   }
 
   #judge(): Attempt<Fetched> {
     if (this.#hash.digest('hex') === this.#input.object.oid)
-      return { kind: 'done', value: { kind: 'complete' } };
+      return { kind: 'done', value: { kind: 'complete', file: this.#deps.file } };
     this.#restart();
     const message = 'Its bytes have another SHA-256.';
     // Bytes may change on the way, but not each time.

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type RepoBody, repoSchema } from '../lambda/http/management/repos/schemas.ts';
+import { type RepoBody, repoSchema } from '../lambda/api/contract/repos.ts';
 import type { CliContext } from './context.ts';
 import {
   type ApiOptions,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { type DeletePlanBody, deletePlanSchema } from '../lambda/api/contract/deletes.ts';
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import { type DeletePlanBody, deletePlanSchema } from '../lambda/http/management/deletes/schemas.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { CliError, UsageError } from './errors.ts';

@@ -1,5 +1,5 @@
+import type { RepoBody } from '../lambda/api/contract/repos.ts';
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import type { RepoBody } from '../lambda/http/management/repos/schemas.ts';
 import { formatAge, formatCount, formatObjects } from './render.ts';
 import { renderTable } from './table.ts';
 import type { View } from './view.ts';

@@ -1,6 +1,6 @@
+import type { RepoBody } from '../lambda/api/contract/repos.ts';
+import type { SubscriptionBody } from '../lambda/api/contract/tenants.ts';
 import { formatBytes, formatPercent } from '../lambda/domain/bytes.ts';
-import type { RepoBody } from '../lambda/http/management/repos/schemas.ts';
-import type { SubscriptionBody } from '../lambda/http/management/tenants/schemas.ts';
 import { forecastText } from './forecast-text.ts';
 import { printable } from './printable.ts';
 import { formatAge, formatCount, formatLimit, formatObjects, formatUntil } from './render.ts';

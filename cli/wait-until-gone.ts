@@ -1,5 +1,5 @@
+import { type DeletePlanBody, deletePlanSchema } from '../lambda/api/contract/deletes.ts';
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import { type DeletePlanBody, deletePlanSchema } from '../lambda/http/management/deletes/schemas.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { CliError } from './errors.ts';

@@ -1,4 +1,4 @@
-import { repoPageSchema, repoSchema } from '../lambda/http/management/repos/schemas.ts';
+import { repoPageSchema, repoSchema } from '../lambda/api/contract/repos.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
 

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
+import { type AuditEntryBody, auditPageSchema } from '../../lambda/api/contract/audit.ts';
 import { auditActions } from '../../lambda/domain/audit.ts';
-import { type AuditEntryBody, auditPageSchema } from '../../lambda/http/management/audit/schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import { managerToken, openClient, parseDay, parseTenant, requireDaysInOrder } from '../options.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type CountBody, countPageSchema, countSchema } from '../../lambda/http/management/counts/schemas.ts';
+import { type CountBody, countPageSchema, countSchema } from '../../lambda/api/contract/counts.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import { type DeletionBody, deletionPageSchema } from '../../lambda/api/contract/deletes.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type DeletionBody, deletionPageSchema } from '../../lambda/http/management/deletes/schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
 import { openClient, parseRepo, parseTenant } from '../options.ts';

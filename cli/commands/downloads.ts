@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
+import { type DownloadPageBody, downloadPageSchema } from '../../lambda/api/contract/downloads.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { type DownloadPageBody, downloadPageSchema } from '../../lambda/http/management/downloads/schemas.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withPageOptions } from '../list-pages.ts';
 import { openClient, parseDay, parseRepo, parseTenant, requireDaysInOrder } from '../options.ts';

@@ -1,15 +1,11 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type ExportBody, exportPageSchema, exportSchema } from '../../lambda/api/contract/exports.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { exportIdPattern } from '../../lambda/domain/export/export-id.ts';
 import { wrongRequested } from '../../lambda/domain/export/requested-objects.ts';
 import { isOid } from '../../lambda/domain/names.ts';
-import {
-  type ExportBody,
-  exportPageSchema,
-  exportSchema,
-} from '../../lambda/http/management/exports/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import { asCalled, type CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';

@@ -1,12 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { type Command, InvalidArgumentError } from 'commander';
+import { type CleanupBody, cleanupSchema, signedKeepSetSchema } from '../../lambda/api/contract/cleanups.ts';
 import { prefixBytes, prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
 import { sha256Hex } from '../../lambda/domain/hash.ts';
-import {
-  type CleanupBody,
-  cleanupSchema,
-  signedKeepSetSchema,
-} from '../../lambda/http/management/cleanups/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import { asCalled, type CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';

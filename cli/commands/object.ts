@@ -1,10 +1,6 @@
 import { type Command, Option } from 'commander';
+import { type ObjectBody, type ObjectPageBody, objectPageSchema } from '../../lambda/api/contract/objects.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import {
-  type ObjectBody,
-  type ObjectPageBody,
-  objectPageSchema,
-} from '../../lambda/http/management/objects/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { objectPageSchema } from '../../lambda/http/management/objects/schemas.ts';
-import { recountQueuedSchema, repoPageSchema } from '../../lambda/http/management/repos/schemas.ts';
+import { objectPageSchema } from '../../lambda/api/contract/objects.ts';
+import { recountQueuedSchema, repoPageSchema } from '../../lambda/api/contract/repos.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { driftOf, type RepoSums, renderDrift } from '../drift.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
+import type { RepoBody } from '../../lambda/api/contract/repos.ts';
 import { changeRepo, commandForRepo } from '../change-repo.ts';
 import type { CliContext } from '../context.ts';
 import type { ApiOptions } from '../options.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import type { RepoBody } from '../../lambda/api/contract/repos.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
 import { changeRepo, commandForRepo, findRepo } from '../change-repo.ts';
 import { confirmLimit, type LimitOptions, withLimitOptions } from '../confirm-limit.ts';
 import type { CliContext } from '../context.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
+import type { DeletePlanBody } from '../../lambda/api/contract/deletes.ts';
+import { type RepoBody, repoPageSchema, repoSchema } from '../../lambda/api/contract/repos.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import type { DeletePlanBody } from '../../lambda/http/management/deletes/schemas.ts';
-import { type RepoBody, repoPageSchema, repoSchema } from '../../lambda/http/management/repos/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import { changeRepo, commandForRepo, findRepo } from '../change-repo.ts';
 import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';

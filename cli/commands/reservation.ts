@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { formatBytes } from '../../lambda/domain/bytes.ts';
 import {
   cancelledSchema,
   type ReservationBody,
   reservationPageSchema,
-} from '../../lambda/http/management/reservations/schemas.ts';
+} from '../../lambda/api/contract/reservations.ts';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { ApiClient } from '../api-client.ts';
 import { requireYes } from '../confirm-delete.ts';
 import type { CliContext } from '../context.ts';

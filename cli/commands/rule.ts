@@ -3,7 +3,7 @@ import {
   type ExchangeRuleBody,
   exchangeRuleSchema,
   exchangeRulesSchema,
-} from '../../lambda/http/management/exchange/schemas.ts';
+} from '../../lambda/api/contract/exchange.ts';
 import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import {

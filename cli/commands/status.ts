@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type StatusBody, statusSchema } from '../../lambda/http/management/status/schemas.ts';
+import { type StatusBody, statusSchema } from '../../lambda/api/contract/status.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { type ApiOptions, openClient, withApiOptions } from '../options.ts';

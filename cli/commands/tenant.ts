@@ -1,11 +1,7 @@
 import { Argument, type Command } from 'commander';
+import { downloadPageSchema } from '../../lambda/api/contract/downloads.ts';
+import { type TenantBody, tenantPageSchema, tenantSchema } from '../../lambda/api/contract/tenants.ts';
 import { formatBytes, formatPercent } from '../../lambda/domain/bytes.ts';
-import { downloadPageSchema } from '../../lambda/http/management/downloads/schemas.ts';
-import {
-  type TenantBody,
-  tenantPageSchema,
-  tenantSchema,
-} from '../../lambda/http/management/tenants/schemas.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { Colour } from '../colour.ts';
 import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../confirm-delete.ts';

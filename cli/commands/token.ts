@@ -4,7 +4,7 @@ import {
   type TokenBody,
   tokenPageSchema,
   tokenSchema,
-} from '../../lambda/http/management/tokens/schemas.ts';
+} from '../../lambda/api/contract/tokens.ts';
 import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { type ListOptions, printList, withListOptions } from '../list-pages.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { subscriptionSchema } from '../../lambda/http/management/tenants/schemas.ts';
+import { subscriptionSchema } from '../../lambda/api/contract/tenants.ts';
 import { withoutColours } from '../colour.ts';
 import { type CliContext, canDrawBlocks, canRedraw } from '../context.ts';
 import { displayWidth } from '../display-width.ts';

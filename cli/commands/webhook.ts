@@ -4,7 +4,7 @@ import {
   type WebhookBody,
   webhookSchema,
   webhookTestSchema,
-} from '../../lambda/http/management/webhooks/schemas.ts';
+} from '../../lambda/api/contract/webhooks.ts';
 import { emptyShape } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { type ApiOptions, managerToken, openClient, parseTenant, withApiOptions } from '../options.ts';

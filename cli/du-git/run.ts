@@ -1,4 +1,4 @@
-import { objectPageSchema } from '../../lambda/http/management/objects/schemas.ts';
+import { objectPageSchema } from '../../lambda/api/contract/objects.ts';
 import { asCalled, type CliContext, canDrawBlocks } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { type LfsAddress, lfsAddressOf } from '../git/lfs-address.ts';

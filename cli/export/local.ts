@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
+import { objectPageSchema } from '../../lambda/api/contract/objects.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { ArchiveFormat } from '../../lambda/domain/export/archive-format.ts';
 import { formatFor } from '../../lambda/domain/export/formats.ts';
@@ -8,7 +9,6 @@ import { type ExportSubject, indexOf, manifestOf } from '../../lambda/domain/exp
 import { memberName } from '../../lambda/domain/export/member-name.ts';
 import { distinctObjects, type StoredObject } from '../../lambda/domain/export/stored-object.ts';
 import { objectKey } from '../../lambda/domain/names.ts';
-import { objectPageSchema } from '../../lambda/http/management/objects/schemas.ts';
 import { errorCode, syncFolder } from '../../local/system/durable-file.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';

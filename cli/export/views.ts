@@ -1,5 +1,5 @@
+import type { ExportBody } from '../../lambda/api/contract/exports.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import type { ExportBody } from '../../lambda/http/management/exports/schemas.ts';
 import { printable } from '../printable.ts';
 import {
   formatAge,

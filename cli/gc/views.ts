@@ -1,5 +1,5 @@
+import type { CleanupBody } from '../../lambda/api/contract/cleanups.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import type { CleanupBody } from '../../lambda/http/management/cleanups/schemas.ts';
 import { formatAge, formatObjects, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
 import type { View } from '../view.ts';

@@ -1,4 +1,4 @@
-import { type CleanupBody, cleanupSchema } from '../../lambda/http/management/cleanups/schemas.ts';
+import { type CleanupBody, cleanupSchema } from '../../lambda/api/contract/cleanups.ts';
 import type { ApiAnswer, ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
-import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
-import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
+import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import type { TokenBody } from '../../lambda/api/contract/tokens.ts';
 import type { Listed } from './api.ts';
 import { type Download, largestBy, lastDays, type Sum, sumsByDay } from './figures.ts';
 import { Card, Choice, CsvButton, Cut } from './parts.tsx';

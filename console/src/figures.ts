@@ -1,10 +1,10 @@
 import { formatCount } from '../../cli/render.ts';
-import type { CountBody } from '../../lambda/http/management/counts/schemas.ts';
-import type { DownloadPageBody } from '../../lambda/http/management/downloads/schemas.ts';
-import type { ObjectBody } from '../../lambda/http/management/objects/schemas.ts';
-import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
-import type { ReservationBody } from '../../lambda/http/management/reservations/schemas.ts';
-import type { SubscriptionBody, TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
+import type { CountBody } from '../../lambda/api/contract/counts.ts';
+import type { DownloadPageBody } from '../../lambda/api/contract/downloads.ts';
+import type { ObjectBody } from '../../lambda/api/contract/objects.ts';
+import type { RepoBody } from '../../lambda/api/contract/repos.ts';
+import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
+import type { SubscriptionBody, TenantBody } from '../../lambda/api/contract/tenants.ts';
 import { bytesText, dayText } from './text.ts';
 
 /** What a part that is not empty has at least, of the whole bar. */

@@ -1,8 +1,8 @@
 import type { Ref } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge, formatObjects, formatUntil } from '../../cli/render.ts';
-import type { DeletePlanBody, DeletionBody } from '../../lambda/http/management/deletes/schemas.ts';
-import type { ObjectBody } from '../../lambda/http/management/objects/schemas.ts';
+import type { DeletePlanBody, DeletionBody } from '../../lambda/api/contract/deletes.ts';
+import type { ObjectBody } from '../../lambda/api/contract/objects.ts';
 import { ask, askPages } from './api.ts';
 import { objectKeyOf, sortObjects } from './figures.ts';
 import { Card, Choice, CsvButton, Cut, Problem } from './parts.tsx';

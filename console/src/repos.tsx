@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
-import type { RepoBody } from '../../lambda/http/management/repos/schemas.ts';
-import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
+import type { RepoBody } from '../../lambda/api/contract/repos.ts';
+import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import { type Column, growthText, type Order, repoSumText, sortRepos } from './figures.ts';
 import { Card, CsvButton, Cut } from './parts.tsx';
 import { bytesText, percentText } from './text.ts';

@@ -1,8 +1,8 @@
 import { useRef, useState } from 'preact/hooks';
+import type { CountBody } from '../../lambda/api/contract/counts.ts';
 import type { HistoryBody } from '../../lambda/api/contract/history.ts';
-import type { CountBody } from '../../lambda/http/management/counts/schemas.ts';
-import type { ReservationBody } from '../../lambda/http/management/reservations/schemas.ts';
-import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
+import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
+import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import { ask, askPages, type Listed, usePoll } from './api.ts';
 import { type CountProgress, type Download, lastDays, progressOf } from './figures.ts';
 

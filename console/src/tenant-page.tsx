@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
 import { formatAge, formatObjects, formatUntil } from '../../cli/render.ts';
+import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
+import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
+import type { TokenBody } from '../../lambda/api/contract/tokens.ts';
 import { repoPattern } from '../../lambda/domain/names.ts';
-import type { ReservationBody } from '../../lambda/http/management/reservations/schemas.ts';
-import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
-import type { SubscriptionBody } from '../../lambda/http/management/tenants/schemas.ts';
-import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
 import { type Listed, useNow } from './api.ts';
 import { History } from './chart.tsx';
 import { Downloads } from './downloads.tsx';

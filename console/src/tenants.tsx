@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
-import type { StatusBody } from '../../lambda/http/management/status/schemas.ts';
-import type { TenantBody } from '../../lambda/http/management/tenants/schemas.ts';
+import type { StatusBody } from '../../lambda/api/contract/status.ts';
+import type { TenantBody } from '../../lambda/api/contract/tenants.ts';
 import { ask, askPages, type Listed, useNow, usePoll } from './api.ts';
 import { groupText, isInGroup, sortTenants, type TenantGroup, tenantGroups } from './figures.ts';
 import { Card, Choice, CsvButton, Cut, Problem } from './parts.tsx';

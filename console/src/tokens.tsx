@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../cli/render.ts';
-import type { SessionBody } from '../../lambda/http/management/sessions/schemas.ts';
-import type { TokenBody } from '../../lambda/http/management/tokens/schemas.ts';
+import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import type { TokenBody } from '../../lambda/api/contract/tokens.ts';
 import { ask, askPages, type Listed } from './api.ts';
 import { Card, Code, CsvButton, Cut, Problem } from './parts.tsx';
 import { notDone, scopeText, tokenName } from './text.ts';

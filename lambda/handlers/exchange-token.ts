@@ -1,9 +1,9 @@
+import { exchangeBody, exchangeBodyBytesMax } from '../api/contract/exchange.ts';
 import { baseUrl, json, pathTenant } from '../api/http.ts';
+import { exchangedTokenBody } from '../api/management/exchange.ts';
 import { jsonBody } from '../api/management/operations.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { exchangeDeps } from '../compose.ts';
-import { exchangedTokenBody } from '../http/management/exchange/bodies.ts';
-import { exchangeBody, exchangeBodyBytesMax } from '../http/management/exchange/requests.ts';
 import { IssuerUnavailableError } from '../ports/identities.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';

@@ -1,3 +1,4 @@
+import { subscriptionQuery } from '../api/contract/tenants.ts';
 import { ifChanged, json } from '../api/http.ts';
 import { firstIssue } from '../api/json.ts';
 import {
@@ -8,12 +9,11 @@ import {
   seesRepo,
 } from '../api/management/access.ts';
 import { refusalBodies } from '../api/management/history.ts';
+import { subscriptionBody } from '../api/management/tenants.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { subscriptionDeps } from '../compose.ts';
 import { dayMs, dayOf } from '../domain/calendar.ts';
 import { lastRefusalsOf } from '../domain/history.ts';
-import { subscriptionBody } from '../http/management/tenants/bodies.ts';
-import { subscriptionQuery } from '../http/management/tenants/requests.ts';
 import { deployed } from '../runtime/deployed.ts';
 import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTableAndScan } from '../runtime/warm-up.ts';

@@ -171,7 +171,14 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // What is said of each route. Clients load it too, so it loads nothing that serves.
   'lambda/api/contract': {
-    imports: ['lambda/domain', 'lambda/http/lfs', 'lambda/http/management', 'lambda/routes.ts'],
+    imports: [
+      'lambda/api',
+      'lambda/domain',
+      'lambda/domain/export',
+      'lambda/http/lfs',
+      'lambda/ports',
+      'lambda/routes.ts',
+    ],
     packages: ['zod'],
   },
   'lambda/api/management': {
@@ -179,28 +186,14 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/api',
       'lambda/api/contract',
       'lambda/domain',
+      'lambda/domain/export',
       'lambda/routes.ts',
       'lambda/use-cases/**',
     ],
     packages: ['aws-lambda', 'zod'],
   },
-  'lambda/http': { imports: ['lambda/api/contract', 'lambda/routes.ts'], packages: [] },
   'lambda/http/lfs': {
     imports: ['lambda/api', 'lambda/domain', 'lambda/ports', 'lambda/routes.ts', 'lambda/use-cases/**'],
-    packages: ['aws-lambda', 'zod'],
-  },
-  'lambda/http/management': {
-    imports: [
-      'lambda/api',
-      'lambda/api/contract',
-      'lambda/api/management',
-      'lambda/domain',
-      'lambda/domain/export',
-      'lambda/http',
-      'lambda/ports',
-      'lambda/routes.ts',
-      'lambda/use-cases/**',
-    ],
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/events': { imports: ['lambda/domain'], packages: ['zod'] },
@@ -238,7 +231,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.
   'console/src': {
-    imports: ['cli', 'lambda/api/contract', 'lambda/domain', 'lambda/http/management'],
+    imports: ['cli', 'lambda/api/contract', 'lambda/domain'],
     packages: ['preact'],
   },
   // What packs it.
@@ -296,7 +289,6 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/domain',
       'lambda/domain/export',
       'lambda/api/contract',
-      'lambda/http/management',
       'lambda/ports',
       'lambda/use-cases/scan',
       'local/system',

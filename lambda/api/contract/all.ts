@@ -1,45 +1,45 @@
-import { auditDocs } from '../../http/management/audit/docs.ts';
-import { cleanupDocs } from '../../http/management/cleanups/docs.ts';
-import { countDocs } from '../../http/management/counts/docs.ts';
-import { deleteDocs } from '../../http/management/deletes/docs.ts';
-import { downloadDocs } from '../../http/management/downloads/docs.ts';
-import { exchangeDocs } from '../../http/management/exchange/docs.ts';
-import { exportDocs } from '../../http/management/exports/docs.ts';
-import { objectDocs } from '../../http/management/objects/docs.ts';
-import { repoDocs } from '../../http/management/repos/docs.ts';
-import { reservationDocs } from '../../http/management/reservations/docs.ts';
-import { sessionDocs } from '../../http/management/sessions/docs.ts';
-import { statusDocs } from '../../http/management/status/docs.ts';
-import { tenantDocs } from '../../http/management/tenants/docs.ts';
-import { tokenDocs } from '../../http/management/tokens/docs.ts';
-import { webhookDocs } from '../../http/management/webhooks/docs.ts';
 import type { RouteKey } from '../../routes.ts';
+import { auditContract } from './audit.ts';
+import { cleanupContract } from './cleanups.ts';
 import type { RouteContract } from './contract.ts';
+import { countContract } from './counts.ts';
+import { deleteContract } from './deletes.ts';
+import { downloadContract } from './downloads.ts';
+import { exchangeContract } from './exchange.ts';
+import { exportContract } from './exports.ts';
 import { historyContract } from './history.ts';
 import { lfsOperations, lockOperationDocs } from './lfs.ts';
 import { lockContract } from './locks.ts';
+import { objectContract } from './objects.ts';
+import { repoContract } from './repos.ts';
+import { reservationContract } from './reservations.ts';
 import { serviceOperations } from './service.ts';
+import { sessionContract } from './sessions.ts';
+import { statusContract } from './status.ts';
+import { tenantContract } from './tenants.ts';
+import { tokenContract } from './tokens.ts';
+import { webhookContract } from './webhooks.ts';
 
 /** Every route with all that is said of it. The compiler lets none be missing. */
 export const contract = {
   ...serviceOperations,
   ...lfsOperations,
   ...lockOperationDocs,
-  ...sessionDocs,
-  ...statusDocs,
-  ...tenantDocs,
-  ...tokenDocs,
-  ...exchangeDocs,
-  ...repoDocs,
-  ...countDocs,
-  ...reservationDocs,
-  ...objectDocs,
-  ...downloadDocs,
+  ...sessionContract,
+  ...statusContract,
+  ...tenantContract,
+  ...tokenContract,
+  ...exchangeContract,
+  ...repoContract,
+  ...countContract,
+  ...reservationContract,
+  ...objectContract,
+  ...downloadContract,
   ...historyContract,
-  ...webhookDocs,
-  ...deleteDocs,
-  ...cleanupDocs,
-  ...exportDocs,
+  ...webhookContract,
+  ...deleteContract,
+  ...cleanupContract,
+  ...exportContract,
   ...lockContract,
-  ...auditDocs,
+  ...auditContract,
 } satisfies Readonly<Record<RouteKey, RouteContract>>;

@@ -158,7 +158,8 @@ type Perform = (
  */
 function operation(given: { route: string; contract: RouteContract; run: AnyRun }): Operation {
   const { contract } = given;
-  const check = checkOf(given.route, contract);
+  const ofTenant = given.route.includes('{tenant}');
+  const check = checkOf(contract, ofTenant);
   const { run, askedOf } = typeof given.run === 'function' ? { run: given.run } : given.run;
   const perform: Perform = contract.takesRequestKey ? withRequestKey(run) : run;
   return async (deps, event) => {
@@ -183,7 +184,7 @@ function operation(given: { route: string; contract: RouteContract; run: AnyRun 
     if ('dryRun' in query.data && query.data.dryRun === true) return change(new AuditTrail());
     return audited(deps, {
       action: {
-        tenant: pathTenant(event) ?? (body as { tenant?: string } | undefined)?.tenant ?? '',
+        tenant: (ofTenant ? pathTenant(event) : (body as { tenant?: string }).tenant) ?? '',
         requestId: event.requestContext.requestId,
         // The operator has no token.
         by: actorOf((access as Partial<Reader>).token),
@@ -198,8 +199,8 @@ function operation(given: { route: string; contract: RouteContract; run: AnyRun 
 }
 
 /** Access as the contract says it, and what besides is needed of the tenant and the stage. */
-function checkOf(route: string, { access, onlyOpen, needsExports }: RouteContract) {
-  const ofAdmin = route.includes('{tenant}') ? adminTenantAccess : adminAccess;
+function checkOf({ access, onlyOpen, needsExports }: RouteContract, ofTenant: boolean) {
+  const ofAdmin = ofTenant ? adminTenantAccess : adminAccess;
   const check = access === 'admin' ? ofAdmin : checks[access as keyof typeof checks];
   return async (
     deps: ManagementDeps,
@@ -216,7 +217,7 @@ function checkOf(route: string, { access, onlyOpen, needsExports }: RouteContrac
 }
 
 /** Whether the stage has workers for exports. */
-function makesExports({ exportSettings }: Pick<Deps, 'exportSettings'>): boolean {
+export function makesExports({ exportSettings }: Pick<Deps, 'exportSettings'>): boolean {
   return exportSettings.pace.workers > 0;
 }
 

@@ -2,6 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { downloadsKeptMs } from '../../../lambda/adapters/dynamodb/downloads.ts';
 import { sessionsMax } from '../../../lambda/adapters/dynamodb/token-store.ts';
+import { requestedObjectsMax } from '../../../lambda/api/contract/exports.ts';
+import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/tokens.ts';
 import { adoptedReposMax } from '../../../lambda/domain/adopted-repo.ts';
 import { auditKeptMs } from '../../../lambda/domain/audit.ts';
 import { prefixesMax } from '../../../lambda/domain/cleanup/prefixes.ts';
@@ -21,8 +23,6 @@ import {
   reposMax,
   tenantClaimsMax,
 } from '../../../lambda/domain/tenant.ts';
-import { requestedObjectsMax } from '../../../lambda/http/management/exports/requests.ts';
-import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/http/management/tokens/requests.ts';
 import { keyLifetimeMs } from '../../../lambda/use-cases/access/request-key.ts';
 import { startsPerDayMax } from '../../../lambda/use-cases/exports/start-export.ts';
 

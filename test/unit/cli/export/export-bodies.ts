@@ -1,4 +1,4 @@
-import type { ExportBody } from '../../../../lambda/http/management/exports/schemas.ts';
+import type { ExportBody } from '../../../../lambda/api/contract/exports.ts';
 
 const figures = {
   archiveBytes: 20 * 1024 ** 3,

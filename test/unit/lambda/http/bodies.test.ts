@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startExportBody } from '../../../../lambda/http/management/exports/requests.ts';
+import { startExportBody } from '../../../../lambda/api/contract/exports.ts';
 import { bodySchemas, jsonSchemaOf, partsOf, worstBodies } from '../../../support/worst-bodies.ts';
 
 /** Whether no text of any length matches: every repetition has an end. What is looked ahead at does not count. */

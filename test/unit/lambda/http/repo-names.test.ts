@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
 import { readLfsAddress } from '../../../../cli/git/lfs-address.ts';
 import { parseRepo } from '../../../../cli/options.ts';
+import { createRuleBody } from '../../../../lambda/api/contract/exchange.ts';
+import { startExportBody } from '../../../../lambda/api/contract/exports.ts';
 import { ofRepo } from '../../../../lambda/api/contract/fields.ts';
+import { createRepoBody } from '../../../../lambda/api/contract/repos.ts';
+import { createTokenBody } from '../../../../lambda/api/contract/tokens.ts';
 import { pathRepo } from '../../../../lambda/api/http.ts';
 import { isAdoptedRepo } from '../../../../lambda/domain/adopted-repo.ts';
-import { createRuleBody } from '../../../../lambda/http/management/exchange/requests.ts';
-import { startExportBody } from '../../../../lambda/http/management/exports/requests.ts';
-import { createRepoBody } from '../../../../lambda/http/management/repos/requests.ts';
-import { createTokenBody } from '../../../../lambda/http/management/tokens/requests.ts';
 import { httpEvent } from '../../../support/http-event.ts';
 
 const adopted = { tenant: 'acme', path: 'old/', names: 'oid' };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
+import { exportPageSchema, exportSchema } from '../../../../../lambda/api/contract/exports.ts';
 import { exportSettingsFor } from '../../../../../lambda/domain/export/export-settings.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
-import { exportPageSchema, exportSchema } from '../../../../../lambda/http/management/exports/schemas.ts';
 import type { Deps } from '../../../../../lambda/use-cases/deps.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken } from '../../../../support/memory/deps.ts';

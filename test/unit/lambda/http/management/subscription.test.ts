@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { shownReposMax, subscriptionBody } from '../../../../../lambda/api/management/tenants.ts';
 import type { RepoRecord, TenantRecord } from '../../../../../lambda/domain/tenant.ts';
 import { unknownRepo } from '../../../../../lambda/domain/tenant.ts';
-import { shownReposMax, subscriptionBody } from '../../../../../lambda/http/management/tenants/bodies.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 const tenant: TenantRecord = tenantRecord({});

@@ -1,0 +1,90 @@
+import * as z from 'zod';
+import { auditActions } from '../../domain/audit.ts';
+import type { Contract } from './contract.ts';
+import { cursorPattern, day, decodeCursor, nextCursor, pageOf, time } from './fields.ts';
+
+const auditQuery = pageOf(cursorPattern, decodeCursor).extend({
+  from: day('The first day, in UTC. Default: 400 days ago.'),
+  to: day('The last day, in UTC. Default: today.'),
+  action: z
+    .enum(auditActions, 'must be an action such as token.create')
+    .optional()
+    .meta({ description: 'Only this action.' }),
+});
+
+const fields = (description: string) => z.record(z.string(), z.unknown()).nullable().meta({ description });
+
+const auditEntrySchema = z
+  .object({
+    time,
+    requestId: z.string().meta({ description: 'Of the HTTP request. Log lines have it.' }),
+    by: z
+      .object({
+        kind: z.enum(['operator', 'token', 'identity']).meta({
+          description:
+            'operator: the admin token. identity: for whom a host vouches: a CI job, or a person with their token for it.',
+        }),
+        tokenId: z.string().nullable().meta({ description: 'Of a person their id, such as github:1234.' }),
+        name: z.string().nullable().meta({
+          description:
+            'User or label of the token, subject of the identity, or name of the person, as they were then.',
+        }),
+      })
+      .meta({ description: 'Who did it.' }),
+    action: z.string().meta({ examples: ['token.create'] }),
+    target: z
+      .record(z.string(), z.unknown())
+      .meta({ description: 'What it was done to, besides the tenant, such as a repo.' }),
+    asked: fields('Query and body of the request. Long values are cut.'),
+    outcome: z.enum(['begun', 'done', 'refused', 'failed']).meta({
+      description:
+        'begun: nothing tells what became of it. done. refused: nothing was changed. failed: something broke, and part of it ' +
+        'may have been done.',
+    }),
+    reason: z.string().nullable().meta({ description: 'The code of the problem with which it was refused.' }),
+    before: fields('What the action changed, as it was.'),
+    after: fields('… and as it became.'),
+  })
+  .meta({ id: 'AuditEntry' });
+
+export const auditPageSchema = z
+  .object({ entries: z.array(auditEntrySchema), nextCursor })
+  .meta({ id: 'AuditPage' });
+
+export type AuditEntryBody = z.output<typeof auditEntrySchema>;
+
+/** Who did what. */
+export const auditContract = {
+  'GET /v1/tenants/{tenant}/audit': {
+    id: 'listAudit',
+    summary: 'Who did what to a tenant, the newest first',
+    description:
+      'Kept for 400 days, also of a deleted tenant, for the operator. A page may be shorter than asked for, or empty, without ' +
+      'being the last.',
+    access: 'auditor',
+    query: auditQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: auditPageSchema,
+        example: {
+          entries: [
+            {
+              time: '2026-11-21T05:00:00.123Z',
+              requestId: 'Uz0dQi3sFiAEPvg=',
+              by: { kind: 'operator', tokenId: null, name: null },
+              action: 'tenant.update',
+              target: {},
+              asked: { limitBytes: 10_737_418_240 },
+              outcome: 'done',
+              reason: null,
+              before: { limitBytes: 5_368_709_120 },
+              after: { limitBytes: 10_737_418_240 },
+            },
+          ],
+          nextCursor: null,
+        },
+      },
+    },
+  },
+} as const satisfies Contract;

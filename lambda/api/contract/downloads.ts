@@ -1,0 +1,81 @@
+import * as z from 'zod';
+import type { Contract } from './contract.ts';
+import {
+  bytes,
+  cursorPattern,
+  day,
+  decodeDownloadCursor,
+  nextCursor,
+  ofRepo,
+  pageOf,
+  time,
+} from './fields.ts';
+
+const downloadQuery = pageOf(cursorPattern, decodeDownloadCursor)
+  .extend(ofRepo)
+  .extend({
+    from: day('The first day, in UTC. Default: the first of this month.'),
+    to: day('The last day, in UTC. Default: today.'),
+  });
+
+const objects = z.int();
+
+export const downloadPageSchema = z
+  .object({
+    month: z
+      .object({
+        month: z.string().meta({ examples: ['2026-11'] }),
+        bytes: z.int().meta({ description: 'Offered in this month (UTC) so far.' }),
+        objects,
+        limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
+        resetsAt: time.meta({ description: 'When the next month begins.' }),
+      })
+      .meta({ description: 'Of all repos and tokens.' }),
+    downloads: z.array(
+      z.object({
+        day: z.iso.date(),
+        repo: z.string(),
+        tokenId: z.string().meta({ description: 'Who was offered it. The token may be revoked since.' }),
+        bytes: z.int(),
+        objects,
+      }),
+    ),
+    nextCursor,
+  })
+  .meta({ id: 'DownloadPage' });
+
+export type DownloadPageBody = z.output<typeof downloadPageSchema>;
+
+/** What was offered for download. */
+export const downloadContract = {
+  'GET /v1/tenants/{tenant}/downloads': {
+    id: 'listDownloads',
+    summary: 'What was offered for download, by day, repo and token',
+    description:
+      'Counted when a batch is answered: offered, not transferred. What is asked for again counts again; a URL that is used ' +
+      'twice counts once; archives of exports do not count. Kept for 400 days. A page may be shorter than asked for, or ' +
+      'empty, without being the last.',
+    access: 'reader',
+    query: downloadQuery,
+    answers: {
+      200: {
+        description: 'One page, and this month.',
+        schema: downloadPageSchema,
+        example: {
+          month: {
+            month: '2026-11',
+            bytes: 48_000_000_000,
+            objects: 9_120,
+            limitBytes: 100_000_000_000,
+            resetsAt: '2026-12-01T00:00:00Z',
+          },
+          downloads: [
+            { day: '2026-11-21', repo: 'game', tokenId: '5f0c1e2d3b4a5968', bytes: 14_700_000, objects: 6 },
+          ],
+          nextCursor: null,
+        },
+      },
+    },
+    problems: ['repo-not-found'],
+  },
+} as const satisfies Contract;

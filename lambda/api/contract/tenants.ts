@@ -1,0 +1,243 @@
+import * as z from 'zod';
+import { tenantNameRule, tenantPattern } from '../../domain/names.ts';
+import type { Contract } from './contract.ts';
+import { bytes, deleting, flag, limit, nextCursor, pageQuery, text, time } from './fields.ts';
+import { forecastSchema, lastRefusal, lastRefusalsSchema } from './history.ts';
+import { repo, repoSchema } from './repos.ts';
+
+/** What the management API is asked: bodies and queries. A field that none of them names is refused. */
+
+const limitBytes = limit('Bytes that the tenant may store. null: unlimited.');
+
+const downloadLimitBytes = limit('Bytes that may be offered for download in a month (UTC). null: unlimited.');
+
+const reposMustExist = z.boolean().meta({
+  description: 'true: a repo has to be created before it takes a push. false: its first push makes it.',
+});
+
+const plan = text('The plan that the tenant is billed by. lfs-quota only stores it.');
+
+const createTenantBody = z
+  .strictObject({
+    tenant: z.string().regex(tenantPattern, `must be ${tenantNameRule}`),
+    limitBytes: limitBytes.optional(),
+    plan: plan.optional(),
+  })
+  .meta({ id: 'CreateTenant' });
+
+const updateTenantBody = z
+  .strictObject({
+    limitBytes: limitBytes.optional(),
+    downloadLimitBytes: downloadLimitBytes.optional(),
+    plan: plan.optional(),
+    reposMustExist: reposMustExist.optional(),
+  })
+  .refine(
+    (body) => Object.keys(body).length > 0,
+    'name limitBytes, downloadLimitBytes, plan or reposMustExist',
+  )
+  .meta({ id: 'UpdateTenant', minProperties: 1 });
+
+export const subscriptionQuery = z.strictObject({
+  refresh: flag().meta({
+    default: false,
+    description:
+      'Count anew instead of reading the cache. Only the operator and tokens with the scope manage can ask for it.',
+  }),
+});
+
+const usageSchema = z
+  .object({
+    storedBytes: bytes.meta({ description: 'Stored, as last counted.' }),
+    objectCount: z.int().min(0),
+    reservedBytes: bytes.meta({ description: 'What admitted uploads may still bring: an upper bound.' }),
+    reservedUntil: time.nullable().meta({
+      description:
+        'When the last of the uploads that were reserved at `countedAt` can no longer arrive. Those admitted since ' +
+        'end later. null: none was reserved.',
+    }),
+    committedBytes: bytes.meta({ description: 'The counter: what is stored or may still arrive.' }),
+    countedAt: time.meta({ description: 'When the numbers were counted.' }),
+    source: z
+      .enum(['cache', 'scan'])
+      .meta({ description: 'scan: counted for this answer. cache: counted before.' }),
+  })
+  .meta({ id: 'Usage' });
+
+/** What the operator decides about a tenant. */
+const account = {
+  tenant: z.string(),
+  plan: z.string().nullable(),
+  limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
+  downloadLimitBytes: bytes
+    .nullable()
+    .meta({ description: 'Of what is offered for download in a month. null: unlimited.' }),
+  reposMustExist: z
+    .boolean()
+    .meta({ description: 'Whether a repo has to be created before it takes a push.' }),
+};
+
+export const tenantSchema = z
+  .object({
+    ...account,
+    createdAt: time,
+    usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
+    deleting,
+  })
+  .meta({ id: 'Tenant' });
+
+export const tenantPageSchema = z
+  .object({ tenants: z.array(tenantSchema), nextCursor })
+  .meta({ id: 'TenantPage' });
+
+export const subscriptionSchema = z
+  .object({
+    ...account,
+    usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
+    forecast: forecastSchema,
+    lastRefusals: lastRefusalsSchema,
+    repos: z.array(repoSchema).meta({ description: 'By name. At most the 1,000 largest.' }),
+    reposTruncated: z
+      .literal(true)
+      .optional()
+      .meta({ description: 'Only if `repos` lacks some. `GET /v1/tenants/{tenant}/repos` lists all.' }),
+    refreshing: z.boolean().meta({ description: 'A recount is under way. Ask again in a moment.' }),
+    deleting,
+  })
+  .meta({ id: 'Subscription' });
+
+export type TenantBody = z.output<typeof tenantSchema>;
+
+export type SubscriptionBody = z.output<typeof subscriptionSchema>;
+
+const usage = {
+  storedBytes: 14_700_000,
+  objectCount: 6,
+  reservedBytes: 2_000_000,
+  reservedUntil: '2026-11-21T05:35:10Z',
+  committedBytes: 16_700_000,
+  countedAt: '2026-11-21T05:00:00Z',
+  source: 'cache',
+};
+
+const emptyUsage = {
+  ...usage,
+  storedBytes: 0,
+  objectCount: 0,
+  reservedBytes: 0,
+  reservedUntil: null,
+  committedBytes: 0,
+};
+
+const tenant = {
+  tenant: 'acme',
+  plan: 'team',
+  limitBytes: 10_737_418_240,
+  downloadLimitBytes: null,
+  reposMustExist: false,
+  createdAt: '2026-11-20T08:00:00Z',
+  usage,
+};
+
+/** Tenants and their usage. */
+export const tenantContract = {
+  'GET /v1/tenants/{tenant}/subscription': {
+    id: 'getSubscription',
+    summary: 'Limit and usage of a tenant',
+    description:
+      'Answered from the cache. A tenant that was never counted, or was counted more than 24 hours ago, is counted ' +
+      'first. If that takes more than 20 seconds, the answer is 202 with the last known usage. While nothing is ' +
+      'uploaded or deleted, a tenant is not counted again, so a `countedAt` of some hours ago is normal.',
+    access: 'reader',
+    query: subscriptionQuery,
+    answers: {
+      200: {
+        description: 'The usage with its age.',
+        headers: { ETag: 'Names the content.' },
+        schema: subscriptionSchema,
+        example: {
+          tenant: 'acme',
+          plan: 'team',
+          limitBytes: 10_737_418_240,
+          downloadLimitBytes: null,
+          reposMustExist: false,
+          usage,
+          forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: 70_200_000 },
+          lastRefusals: [lastRefusal],
+          repos: [repo],
+          refreshing: false,
+        },
+      },
+      304: { description: 'It is as `If-None-Match` names it: the `ETag` of an answer before.' },
+      202: {
+        description: 'The last known usage, or null. A recount is under way: ask again in a moment.',
+        schema: subscriptionSchema,
+        example: {
+          tenant: 'acme',
+          plan: null,
+          limitBytes: null,
+          downloadLimitBytes: null,
+          reposMustExist: false,
+          usage: null,
+          forecast: { fullOn: null, reason: 'unlimited', bytesPerDay: null },
+          lastRefusals: [],
+          repos: [],
+          refreshing: true,
+        },
+      },
+    },
+  },
+  'GET /v1/tenants': {
+    id: 'listTenants',
+    summary: 'All tenants, by name',
+    description: 'A page may be shorter than asked for without being the last.',
+    access: 'admin',
+    query: pageQuery,
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: tenantPageSchema,
+        example: { tenants: [tenant], nextCursor: null },
+      },
+    },
+  },
+  'POST /v1/tenants': {
+    id: 'createTenant',
+    summary: 'Create a tenant',
+    description:
+      'If objects lie below its path already, they are counted first, and uploads below a limit wait for that.',
+    access: 'admin',
+    action: 'tenant.create',
+    takesRequestKey: true,
+    body: {
+      schema: createTenantBody,
+      example: { tenant: 'acme', limitBytes: 10_737_418_240, plan: 'team' },
+    },
+    answers: {
+      201: {
+        description: 'The tenant.',
+        schema: tenantSchema,
+        example: { ...tenant, usage: emptyUsage },
+        headers: { Location: 'Path of the tenant.' },
+      },
+    },
+    problems: ['tenant-exists', 'tenant-name-taken', 'tenant-name-reserved'],
+  },
+  'GET /v1/tenants/{tenant}': {
+    id: 'getTenant',
+    summary: 'A tenant',
+    access: 'admin',
+    answers: { 200: { description: 'The tenant.', schema: tenantSchema, example: tenant } },
+  },
+  'PATCH /v1/tenants/{tenant}': {
+    id: 'updateTenant',
+    summary: 'Change the limit or the plan of a tenant',
+    description:
+      'A limit below what is stored deletes nothing. It refuses new uploads until there is room again.',
+    access: 'admin',
+    onlyOpen: true,
+    action: 'tenant.update',
+    body: { schema: updateTenantBody, example: { limitBytes: null } },
+    answers: { 200: { description: 'The tenant as it is now.', schema: tenantSchema, example: tenant } },
+  },
+} as const satisfies Contract;

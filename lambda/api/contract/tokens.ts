@@ -1,0 +1,156 @@
+import * as z from 'zod';
+import { repoPattern } from '../../domain/names.ts';
+import { listOf } from '../json.ts';
+import type { Contract } from './contract.ts';
+import { nextCursor, pageQuery, text, time } from './fields.ts';
+
+const lifetimeSecondsMin = 300;
+export const lifetimeSecondsMax = 365 * 24 * 60 * 60;
+const lifetimeRule = `must be a whole number of seconds from ${lifetimeSecondsMin} (5 minutes) to ${lifetimeSecondsMax} (365 days)`;
+
+/** The repos of a token are read with it on each request. */
+export const tokenReposMax = 50;
+
+const reposRule = `must name 1 to ${tokenReposMax} repos, none of them twice`;
+
+/** Repos that a token is for, as they are named in paths. */
+export const tokenRepos = listOf(z.string().regex(repoPattern, 'must be the name of a repo, without .git'), {
+  min: 1,
+  max: tokenReposMax,
+  rule: reposRule,
+})
+  .refine((repos) => new Set(repos).size === repos.length, reposRule)
+  .meta({ uniqueItems: true });
+
+export const createTokenBody = z
+  .strictObject({
+    scope: z.enum(['read', 'write', 'manage']).meta({
+      description:
+        'read: clone and pull. write: push too. manage: administer the tenant too, but for its limit: tokens, deletes, ' +
+        'recounts.',
+    }),
+    label: text('What the token is for.').optional(),
+    user: text('Whom it stands for, such as a name or a mail address. Locks are owned by it.').optional(),
+    repos: tokenRepos
+      .nullable()
+      .optional()
+      .meta({ description: 'The repos that it is for. null: all of the tenant.' }),
+    expiresInSeconds: z
+      .int(lifetimeRule)
+      .min(lifetimeSecondsMin, lifetimeRule)
+      .max(lifetimeSecondsMax, lifetimeRule)
+      .nullable()
+      .optional()
+      .meta({ description: 'How long it is valid. null: until it is revoked.' }),
+  })
+  .refine((body) => body.scope !== 'manage' || !body.repos, {
+    path: ['repos'],
+    message: 'cannot be set with the scope manage, which is for the whole tenant',
+  })
+  .meta({
+    id: 'CreateToken',
+    not: {
+      properties: { scope: { const: 'manage' }, repos: { type: 'array' } },
+      required: ['scope', 'repos'],
+    },
+  });
+
+export const tokenSchema = z
+  .object({
+    tokenId: z.string().meta({ description: 'Names the token in lists. It is no secret.' }),
+    scope: z.enum(['read', 'write', 'manage']),
+    label: z.string().nullable(),
+    user: z.string().nullable().meta({ description: 'Whom it stands for. null: nobody said.' }),
+    repos: z.array(z.string()).nullable().meta({ description: 'The repos that it is for. null: all.' }),
+    createdAt: time,
+    expiresAt: time.nullable().meta({
+      description: 'It is worth nothing from then on, and listed for a day more. null: never.',
+    }),
+    lastUsedAt: time.nullable().meta({ description: 'When it was last used, to the hour. null: not yet.' }),
+  })
+  .meta({ id: 'Token' });
+
+export const tokenPageSchema = z
+  .object({ tokens: z.array(tokenSchema), nextCursor })
+  .meta({ id: 'TokenPage' });
+
+export const newTokenSchema = tokenSchema
+  .extend({
+    tenant: z.string(),
+    token: z.string().meta({ description: 'The secret. It is answered this once and stored nowhere.' }),
+  })
+  .meta({ id: 'NewToken' });
+
+export type TokenBody = z.output<typeof tokenSchema>;
+
+const token = {
+  tokenId: '5f0c1e2d3b4a5968',
+  scope: 'write',
+  label: 'build machine',
+  user: 'ci@acme.example',
+  repos: null,
+  createdAt: '2026-11-21T05:00:00Z',
+  expiresAt: '2027-02-19T05:00:00Z',
+  lastUsedAt: null,
+};
+
+/** Access tokens. */
+export const tokenContract = {
+  'GET /v1/tenants/{tenant}/tokens': {
+    id: 'listTokens',
+    summary: 'The tokens of a tenant, by the time of their creation',
+    description:
+      'A page may be shorter than asked for without being the last: what expired long ago is not shown.',
+    access: 'manager',
+    query: pageQuery,
+    answers: {
+      200: {
+        description: 'One page, without the secrets.',
+        schema: tokenPageSchema,
+        example: { tokens: [token], nextCursor: null },
+      },
+    },
+  },
+  'POST /v1/tenants/{tenant}/tokens': {
+    id: 'createToken',
+    summary: 'Create a token',
+    access: 'manager',
+    onlyOpen: true,
+    action: 'token.create',
+    takesRequestKey: true,
+    body: {
+      schema: createTokenBody,
+      example: {
+        scope: 'write',
+        label: 'build machine',
+        user: 'ci@acme.example',
+        expiresInSeconds: 7_776_000,
+      },
+    },
+    answers: {
+      201: {
+        description: 'The token with its secret, which is answered this once.',
+        schema: newTokenSchema,
+        example: { ...token, tenant: 'acme', token: 'lfsq_…' },
+        headers: { Location: 'Path of the token.' },
+      },
+    },
+    problems: ['token-revoked'],
+  },
+  'GET /v1/tenants/{tenant}/tokens/{tokenId}': {
+    id: 'getToken',
+    summary: 'A token, without its secret',
+    access: 'manager',
+    answers: { 200: { description: 'The token.', schema: tokenSchema, example: token } },
+    problems: ['token-not-found'],
+  },
+  'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': {
+    id: 'revokeToken',
+    summary: 'Revoke a token immediately',
+    description: 'URLs that were signed for it stay valid until they expire, after 30 minutes at most.',
+    access: 'manager',
+    action: 'token.revoke',
+    answers: { 204: { description: 'The token is revoked.' } },
+    problems: ['token-not-found'],
+  },
+} as const satisfies Contract;

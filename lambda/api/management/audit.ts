@@ -1,0 +1,39 @@
+import { type AuditEntry, auditKeptMs } from '../../domain/audit.ts';
+import { dayAfterMs } from '../../domain/calendar.ts';
+import { type AuditEntryBody, auditContract } from '../contract/audit.ts';
+import { encodeCursor, pageSizeDefault } from '../contract/fields.ts';
+import { json } from '../http.ts';
+import { tenantNotFound } from '../problems.ts';
+import { operations } from './operations.ts';
+
+export const auditOperations = operations(auditContract, {
+  /**
+   * The newest first, a page at a time. Of other actions than are asked for nothing is shown, so a page may be short. What is
+   * older than it is kept for is left out, wherever nothing removes it.
+   */
+  'GET /v1/tenants/{tenant}/audit': async (deps, { name: tenant, isKnown, query }) => {
+    const { from, to, action, limit = pageSizeDefault, cursor } = query;
+    const nowMs = deps.clock.nowMs();
+    const keptSinceMs = nowMs - auditKeptMs;
+    const { entries, next } = await deps.audit.list({
+      tenant,
+      fromMs: from === undefined ? keptSinceMs : Math.max(Date.parse(from), keptSinceMs),
+      untilMs: dayAfterMs(to === undefined ? nowMs : Date.parse(to)),
+      pageSize: limit,
+      ...(cursor !== undefined && { before: cursor }),
+    });
+    // A tenant that was never there may have been asked for.
+    if (!isKnown && entries.length === 0) return tenantNotFound();
+    const seen = entries.filter((entry) => action === undefined || entry.action === action);
+    return json(200, {
+      entries: seen.map(auditEntryBody),
+      nextCursor: next === null ? null : encodeCursor(next),
+    });
+  },
+});
+
+function auditEntryBody({ tenant: _, atMs, ...entry }: AuditEntry): AuditEntryBody {
+  // To the millisecond: what happened in one second has an order.
+  const body = { time: new Date(atMs).toISOString(), ...entry };
+  return body as AuditEntryBody;
+}

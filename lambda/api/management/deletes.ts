@@ -1,0 +1,110 @@
+import { openDeletionsMax } from '../../domain/deletion.ts';
+import {
+  type DeletePlan,
+  deleteRepo,
+  deleteTenant,
+  markObject,
+} from '../../use-cases/deletes/delete-objects.ts';
+import { listDeletions, type ShownDeletion } from '../../use-cases/deletes/list-deletions.ts';
+import { cancelExportsOf } from '../../use-cases/exports/cancel-export.ts';
+import { type DeletePlanBody, type DeletionBody, deleteContract } from '../contract/deletes.ts';
+import { encodeDeletionCursor, iso, pageSizeDefault } from '../contract/fields.ts';
+import { json, pathOid, pathRepo } from '../http.ts';
+import { problem, repoNotFound } from '../problems.ts';
+import { refuseBeyondRepos } from './access.ts';
+import { type ManagementDeps, makesExports, operations } from './operations.ts';
+
+export const deleteOperations = operations(deleteContract, {
+  /** Repo by repo, a page at a time. */
+  'GET /v1/tenants/{tenant}/deletions': async (
+    deps,
+    { tenant: { tenant }, token, query: { limit = pageSizeDefault, cursor, repo } },
+  ) => {
+    const refusal = refuseBeyondRepos({ token }, repo);
+    if (refusal) return refusal;
+    const { deletions, next } = await listDeletions(deps, {
+      tenant,
+      pageSize: limit,
+      ...(repo !== undefined && { repo }),
+      ...(cursor && { after: cursor }),
+    });
+    return json(200, {
+      deletions: deletions.map(deletionBody),
+      nextCursor: next && encodeDeletionCursor(next),
+    });
+  },
+
+  'DELETE /v1/tenants/{tenant}': async (deps, { tenant, query: { dryRun = false }, trail }) => {
+    const [adopted] = deps.adoptedRepos.of(tenant.tenant);
+    if (adopted)
+      return problem(
+        'tenant-has-adopted',
+        `The objects of ${tenant.tenant}/${adopted.repo} lie where another server put them. Take it out of the ` +
+          'setting adoptedRepos first: then they stay. If they are to go too, delete that repo by its name before.',
+      );
+    const { plan: tariff, limitBytes, downloadLimitBytes } = tenant;
+    trail.was({ plan: tariff, limitBytes, downloadLimitBytes });
+    const plan = await deleteTenant(deps, { tenant, dryRun });
+    trail.became(numbersOf(plan));
+    if (!dryRun) await cancelExports(deps, tenant);
+    return json(dryRun ? 200 : 202, deletePlanBody({ tenant: tenant.tenant }, plan));
+  },
+
+  'DELETE /v1/tenants/{tenant}/repos/{repo}': async (
+    deps,
+    { tenant: { tenant, repoLimits }, query: { dryRun = false }, event, trail },
+  ) => {
+    const repo = pathRepo(event);
+    const path = repo === undefined ? undefined : { tenant, repo };
+    const hasLimit = repo !== undefined && repoLimits.has(repo);
+    const plan = path && (await deleteRepo(deps, { ...path, dryRun, hasLimit }));
+    if (!plan) return repoNotFound(tenant);
+    trail.became(numbersOf(plan));
+    if (!dryRun) await cancelExports(deps, path);
+    return json(dryRun ? 200 : 202, deletePlanBody(path, plan));
+  },
+
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/objects/{oid}': async (
+    deps,
+    { tenant: { tenant }, query: { dryRun = false }, event, trail },
+  ) => {
+    const [repo, oid] = [pathRepo(event), pathOid(event)];
+    const path = repo === undefined || oid === undefined ? undefined : { tenant, repo, oid };
+    const plan = path && (await markObject(deps, { ...path, dryRun }));
+    if (plan === 'full')
+      return problem(
+        'deletions-full',
+        `${openDeletionsMax.toLocaleString('en-US')} deletions of the tenant ${tenant} wait already. Retry when the first ` +
+          'objects are deleted, an hour after they were marked. To delete more at once, run a clean-up or delete the repo.',
+        { 'retry-after': '600' },
+      );
+    if (!plan)
+      return problem('object-not-found', `The tenant ${tenant} stores no such object in such a repo.`);
+    trail.became(numbersOf(plan));
+    return json(dryRun ? 200 : 202, deletePlanBody(path, plan));
+  },
+});
+
+/** What the delete takes away, and when. */
+function numbersOf({ objectCount, bytes, dueAtMs }: DeletePlan) {
+  return { objectCount, bytes, dueAt: iso(dueAtMs) };
+}
+
+/** After the delete was accepted. If this fails, the delete is asked for again, and this with it. */
+async function cancelExports(deps: ManagementDeps, path: { tenant: string; repo?: string }): Promise<void> {
+  const { tenant, repo } = path;
+  if (makesExports(deps)) await cancelExportsOf(deps, { tenant, ...(repo !== undefined && { repo }) });
+}
+
+/** What the delete of a whole tenant, one of its repos, or one object frees. */
+function deletePlanBody(
+  path: { tenant: string; repo?: string; oid?: string },
+  plan: DeletePlan,
+): DeletePlanBody {
+  const { objectCount, bytes, dueAtMs, waitsFor } = plan;
+  return { ...path, objectCount, bytes, dueAt: iso(dueAtMs), ...(waitsFor && { waitsFor }) };
+}
+
+function deletionBody({ dueAtMs, ...deletion }: ShownDeletion): DeletionBody {
+  return { ...deletion, dueAt: iso(dueAtMs) };
+}

@@ -1,0 +1,37 @@
+import { dayOf, monthOf, nextMonthMs } from '../../domain/calendar.ts';
+import { listDownloadDays } from '../../use-cases/downloads/list-days.ts';
+import { monthlyOffer } from '../../use-cases/downloads/meter-offer.ts';
+import { type DownloadPageBody, downloadContract } from '../contract/downloads.ts';
+import { encodeDownloadCursor, iso, pageSizeDefault } from '../contract/fields.ts';
+import { json } from '../http.ts';
+import { listedRepos } from './access.ts';
+import { operations } from './operations.ts';
+
+export const downloadOperations = operations(downloadContract, {
+  /** By day, repo and token, a page at a time. */
+  'GET /v1/tenants/{tenant}/downloads': async (
+    deps,
+    { tenant: { tenant, downloadLimitBytes }, token, query },
+  ) => {
+    const nowMs = deps.clock.nowMs();
+    const { from = `${monthOf(nowMs)}-01`, to = dayOf(nowMs), limit = pageSizeDefault, cursor, repo } = query;
+    const of = listedRepos({ token }, repo);
+    if ('refusal' in of) return of.refusal;
+    const after = cursor !== undefined && { after: cursor };
+    const [sum, page] = await Promise.all([
+      monthlyOffer(deps, { tenant, atMs: nowMs }),
+      listDownloadDays(deps, { tenant, from, to, repos: of.repos, pageSize: limit, ...after }),
+    ]);
+    const body: DownloadPageBody = {
+      month: {
+        month: monthOf(nowMs),
+        ...sum,
+        limitBytes: downloadLimitBytes,
+        resetsAt: iso(nextMonthMs(nowMs)),
+      },
+      downloads: [...page.days],
+      nextCursor: page.next && encodeDownloadCursor(page.next),
+    };
+    return json(200, body);
+  },
+});

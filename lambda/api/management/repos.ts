@@ -1,0 +1,434 @@
+import type * as z from 'zod';
+import { formatBytes } from '../../domain/bytes.ts';
+import { dayOf, monthOf, nextMonthMs } from '../../domain/calendar.ts';
+import { isHostedName, type MappedRepo, mappedReposMax } from '../../domain/git-host.ts';
+import { compareKeys } from '../../domain/key-order.ts';
+import { type PublicRead, publicReposMax } from '../../domain/public-read.ts';
+import { isInForce } from '../../domain/repo-mark.ts';
+import { pointBefore } from '../../domain/stored-points.ts';
+import {
+  isThere,
+  type RepoPath,
+  type RepoRecord,
+  repoLimitsMax,
+  reposMax,
+  type TenantRecord,
+  unknownRepo,
+} from '../../domain/tenant.ts';
+import type { AuditTrail } from '../../use-cases/audited.ts';
+import type { Deps } from '../../use-cases/deps.ts';
+import { mapLimited } from '../../use-cases/map-limited.ts';
+import { type PreparedMark, prepareMark } from '../../use-cases/repos/change-mark.ts';
+import { createRepo } from '../../use-cases/repos/create-repo.ts';
+import { findRepo } from '../../use-cases/repos/find-repo.ts';
+import { limitRepo } from '../../use-cases/repos/limit-repo.ts';
+import { uploadingRepos } from '../../use-cases/uploading-repos.ts';
+import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
+import { type RepoBody, repoContract, type updateRepoBody } from '../contract/repos.ts';
+import { json, pathRepo, type Response, receivedAtMs } from '../http.ts';
+import { problem, repoNotFound, tenantNotFound } from '../problems.ts';
+import { type Reader, seesRepo } from './access.ts';
+import { type ManagementDeps, operations } from './operations.ts';
+
+export const repoOperations = operations(repoContract, {
+  /**
+   * By name, a page at a time. An empty repo is not shown: a page may be shorter than asked for without being the
+   * last.
+   */
+  'GET /v1/tenants/{tenant}/repos': async (deps, { tenant, token, query }) => {
+    const [{ repos, uploading, nextCursor }, publicReads, mappedRepos] = await Promise.all([
+      readRepoPage(deps, { tenant: tenant.tenant, token, ...query }),
+      deps.publicReads.list(tenant.tenant),
+      deps.mappedRepos.list(tenant.tenant),
+    ]);
+    const today = dayOf(deps.clock.nowMs());
+    const shown = reposBody(repos, { ...tenant, today, publicReads, mappedRepos });
+    const known = new Set(shown.map(({ repo }) => repo));
+    const more = uploading.filter((repo) => !known.has(repo)).map((repo) => uploadingBody(repo, tenant));
+    return json(200, {
+      repos: [...shown, ...more].sort((a, b) => compareKeys(a.repo, b.repo)),
+      nextCursor,
+    });
+  },
+
+  /** A repo that a push made is there, too. */
+  'POST /v1/tenants/{tenant}/repos': async (deps, { tenant, body, event, trail }) => {
+    const name = `${tenant.tenant}/${body.repo}`;
+    const outcome = await createRepo(deps, { tenant, beganMs: receivedAtMs(event), ...body });
+    switch (outcome.kind) {
+      case 'created': {
+        trail.became(body);
+        const location = `/v1/tenants/${tenant.tenant}/repos/${body.repo}`;
+        return json(201, repoBody(outcome.record, outcome), { location });
+      }
+      case 'exists':
+        return problem('repo-exists', `The repo ${name} exists already.`);
+      case 'closed':
+        return repoClosed(name);
+      case 'full':
+        return problem(
+          'repos-full',
+          `The tenant ${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. Delete some: two days later their places are free.`,
+        );
+      case 'too-many':
+        return limitsFull(tenant);
+      case 'absent':
+        return tenantNotFound();
+    }
+  },
+
+  'GET /v1/tenants/{tenant}/repos/{repo}': async (deps, { tenant, token, event }) => {
+    const repo = pathRepo(event);
+    const path =
+      repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
+    if (!path) return repoNotFound(tenant.tenant);
+    const body = await shownRepo(deps, { tenant, ...(await readDecided(deps, path)) });
+    if (body) return json(200, body);
+    const [uploading] = await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
+    return uploading === undefined
+      ? repoNotFound(tenant.tenant)
+      : json(200, uploadingBody(uploading, tenant));
+  },
+
+  /** Sets or lifts the limit of a repo; makes it public, or private again; maps it to a git host, or no longer. */
+  'PATCH /v1/tenants/{tenant}/repos/{repo}': async (
+    deps,
+    { tenant, isAdmin, body: { limitBytes, publicRead, gitHost }, event, trail },
+  ) => {
+    const repo = pathRepo(event);
+    if (repo === undefined) return repoNotFound(tenant.tenant);
+    const aboveCeiling = isAdmin || !publicRead ? undefined : wrongCeiling(deps, { tenant, publicRead });
+    if (aboveCeiling !== undefined) return problem('scope-too-small', aboveCeiling);
+    // All that may be refused comes before the first write: what is answered by a refusal has changed nothing.
+    const marks: (() => Promise<void>)[] = [];
+    for (const prepared of [
+      publicRead !== undefined && (await preparePublicRead(deps, { tenant, repo, publicRead, trail })),
+      gitHost !== undefined && (await prepareGitHost(deps, { tenant, repo, gitHost, trail })),
+    ]) {
+      if (!prepared) continue;
+      if ('refusal' in prepared) return prepared.refusal;
+      marks.push(prepared.write);
+    }
+    const limited =
+      limitBytes === undefined
+        ? { tenant }
+        : await updateLimit(deps, { tenant, beganMs: receivedAtMs(event), repo, limitBytes, trail });
+    if ('refusal' in limited) return limited.refusal;
+    for (const write of marks) await write();
+    const path = { tenant: tenant.tenant, repo };
+    const decided = await readDecided(deps, path);
+    const { record = unknownRepo(repo) } = decided;
+    const shown = await shownRepo(deps, { ...decided, tenant: limited.tenant, record });
+    return json(200, shown ?? repoBody(record, limited));
+  },
+
+  /** Queues a full recount. */
+  'POST /v1/tenants/{tenant}/reconcile': async (deps, { tenant: { tenant } }) => {
+    await deps.queue.request({ tenant, reason: 'manual', full: true });
+    return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });
+  },
+});
+
+/** Why somebody who manages a tenant can't set this ceiling. A tenant without a download limit is no way around it. */
+function wrongCeiling(
+  { settings }: Pick<ManagementDeps, 'settings'>,
+  { tenant, publicRead }: { tenant: TenantRecord; publicRead: Pick<PublicRead, 'monthlyLimitBytes'> },
+): string | undefined {
+  if (publicRead.monthlyLimitBytes === null)
+    return 'Public downloads without a limit take the admin token. Give monthlyLimitBytes as a number.';
+  const { publicMonthBytesMax } = settings;
+  const downloadLimitBytes = tenant.downloadLimitBytes ?? Number.POSITIVE_INFINITY;
+  const most = Math.min(downloadLimitBytes, publicMonthBytesMax);
+  if (publicRead.monthlyLimitBytes <= most) return undefined;
+  const whose = most === downloadLimitBytes ? `the download limit of ${tenant.tenant}` : 'the maximum here';
+  return `Public downloads above ${whose}, ${formatBytes(most)} a month, take the admin token.`;
+}
+
+/** What is noted of a change of a mark, and said if there is no room for it. */
+interface MarkWords<M> {
+  readonly field: 'publicRead' | 'gitHost';
+  readonly shown: (mark: M) => object;
+  readonly full: () => Response;
+}
+
+/** A mark that may be written, or why not. */
+type MarkChange = { readonly write: () => Promise<void> } | { readonly refusal: Response };
+
+function markChange<M>(
+  prepared: PreparedMark<M>,
+  input: { tenant: TenantRecord; repo: string; trail: AuditTrail },
+  { field, shown, full }: MarkWords<M>,
+): MarkChange {
+  const { tenant, repo, trail } = input;
+  const noted = (mark: M | undefined) => ({ [field]: mark ? shown(mark) : null });
+  switch (prepared.kind) {
+    case 'ready': {
+      const write = async () => {
+        await prepared.write();
+        trail.was(noted(prepared.before));
+        trail.became(noted(prepared.after));
+      };
+      return { write };
+    }
+    case 'no-repo':
+      return { refusal: repoNotFound(tenant.tenant) };
+    case 'repo-closed':
+      return { refusal: repoClosed(`${tenant.tenant}/${repo}`) };
+    case 'full':
+      return { refusal: full() };
+  }
+}
+
+async function preparePublicRead(
+  deps: ManagementDeps,
+  input: {
+    tenant: TenantRecord;
+    repo: string;
+    publicRead: Pick<PublicRead, 'monthlyLimitBytes'> | null;
+    trail: AuditTrail;
+  },
+): Promise<MarkChange> {
+  const { tenant, repo, publicRead: to } = input;
+  const kind = { marks: deps.publicReads, marksMax: publicReposMax };
+  return markChange(await prepareMark(deps, kind, { tenant, repo, to }), input, {
+    field: 'publicRead',
+    shown: publicReadBody,
+    full: () =>
+      problem(
+        'public-repos-full',
+        `The tenant ${tenant.tenant} has ${publicReposMax} public repos. Make one of them private first.`,
+      ),
+  });
+}
+
+async function prepareGitHost(
+  deps: ManagementDeps,
+  input: {
+    tenant: TenantRecord;
+    repo: string;
+    gitHost: Exclude<z.output<typeof updateRepoBody>['gitHost'], undefined>;
+    trail: AuditTrail;
+  },
+): Promise<MarkChange> {
+  const { tenant, repo, gitHost } = input;
+  const host = deps.gitHosts.find(({ id }) => id === gitHost?.host);
+  if (gitHost && !host) {
+    const known = deps.gitHosts.map(({ id }) => id).join(', ');
+    const detail = known
+      ? `must be one of this stage: ${known}.`
+      : 'this stage has no git host. Whoever runs it sets them (gitHosts).';
+    return { refusal: problem('invalid-body', `gitHost.host: ${detail}`) };
+  }
+  if (gitHost && host && !isHostedName(gitHost.repo, host.kind)) {
+    const detail =
+      'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or an address.';
+    return { refusal: problem('invalid-body', detail) };
+  }
+  const to = gitHost && { host: gitHost.host, name: gitHost.repo, hostedId: gitHost.repoId ?? null };
+  const kind = { marks: deps.mappedRepos, marksMax: mappedReposMax };
+  return markChange(await prepareMark(deps, kind, { tenant, repo, to }), input, {
+    field: 'gitHost',
+    shown: mappedBody,
+    full: () =>
+      problem(
+        'mapped-repos-full',
+        `The tenant ${tenant.tenant} has ${mappedReposMax} mapped repos. End the mapping of one first.`,
+      ),
+  });
+}
+
+async function updateLimit(
+  deps: ManagementDeps,
+  input: {
+    tenant: TenantRecord;
+    beganMs: number;
+    repo: string;
+    limitBytes: number | null;
+    trail: AuditTrail;
+  },
+): Promise<{ tenant: TenantRecord } | { refusal: Response }> {
+  const { tenant, beganMs, repo, limitBytes, trail } = input;
+  if (!(await findRepo(deps, { tenant, repo }))) return { refusal: repoNotFound(tenant.tenant) };
+  const outcome = await limitRepo(deps, { tenant, beganMs, repo, limitBytes });
+  switch (outcome.kind) {
+    case 'limited':
+      trail.was({ limitBytes: outcome.before.repoLimits.get(repo)?.limitBytes ?? null });
+      trail.became({ limitBytes });
+      return outcome;
+    case 'too-many':
+      return { refusal: limitsFull(tenant) };
+    case 'absent':
+      return { refusal: tenantNotFound() };
+  }
+}
+
+/** What is known of a repo, and what was decided of it. */
+interface Decided {
+  readonly record: RepoRecord | undefined;
+  readonly publicRead: PublicRead | undefined;
+  readonly mapped: MappedRepo | undefined;
+}
+
+async function readDecided(
+  deps: Pick<ManagementDeps, 'ledger' | 'publicReads' | 'mappedRepos'>,
+  path: RepoPath,
+): Promise<Decided> {
+  const [record, publicRead, mapped] = await Promise.all([
+    deps.ledger.readRepo(path),
+    deps.publicReads.find(path),
+    deps.mappedRepos.find(path),
+  ]);
+  return { record, publicRead, mapped };
+}
+
+/** A repo with what anybody was offered of it, if it is public. undefined: it is not shown. */
+async function shownRepo(
+  deps: Pick<ManagementDeps, 'downloads' | 'clock'>,
+  input: { tenant: TenantRecord } & Decided,
+): Promise<RepoBody | undefined> {
+  const { tenant, record, publicRead, mapped } = input;
+  const name = publicRead?.repo ?? mapped?.repo;
+  const records = record ? [record] : name === undefined ? [] : [unknownRepo(name)];
+  const nowMs = deps.clock.nowMs();
+  const [body] = reposBody(records, {
+    ...tenant,
+    today: dayOf(nowMs),
+    publicReads: publicRead ? [publicRead] : [],
+    mappedRepos: mapped ? [mapped] : [],
+  });
+  if (!body?.publicRead) return body;
+  const month = monthOf(nowMs);
+  const sum = await deps.downloads.publicMonth({ tenant: tenant.tenant, repo: body.repo, month });
+  const offered = { month, ...sum, resetsAt: iso(nextMonthMs(nowMs)) };
+  return { ...body, publicRead: { ...body.publicRead, month: offered } };
+}
+
+function repoClosed(name: string): Response {
+  return problem('repo-closed', `The repo ${name} is being deleted. Its name is free once it is empty.`);
+}
+
+function limitsFull({ tenant }: TenantRecord): Response {
+  const detail = `${repoLimitsMax} repos of ${tenant} have a limit of their own, and no more may.`;
+  return problem('limits-full', detail);
+}
+
+const readsAtOnce = 8;
+
+/**
+ * A page of a tenant's repos by name, as the ledger has them, and where the next begins. null: it was the last. For a
+ * token with repos those are read one by one: a cursor names the last item that was read, and must name no other repo.
+ * `uploading` has repos that the ledger has no item of yet.
+ */
+export async function readRepoPage(
+  deps: Pick<Deps, 'ledger' | 'clock'>,
+  input: Pick<Reader, 'token'> & {
+    tenant: string;
+    limit?: number | undefined;
+    cursor?: string | undefined;
+  },
+): Promise<{ repos: readonly RepoRecord[]; uploading: readonly string[]; nextCursor: string | null }> {
+  const { ledger } = deps;
+  const { tenant, token, limit = pageSizeDefault, cursor } = input;
+  if (token?.repos) {
+    const left = token.repos.filter((repo) => cursor === undefined || repo > cursor).sort(compareKeys);
+    const names = left.slice(0, limit);
+    const read = await mapLimited(names, readsAtOnce, (repo) => ledger.readRepo({ tenant, repo }));
+    const last = left.length > limit ? names.at(-1) : undefined;
+    const unknown = names.filter((_, index) => read[index] === undefined);
+    return {
+      repos: read.filter((record) => record !== undefined),
+      uploading: await uploadingRepos(deps, { tenant, repos: unknown }),
+      nextCursor: last === undefined ? null : encodeCursor(last),
+    };
+  }
+  const after = cursor !== undefined && { after: cursor };
+  const repos = await ledger.listRepos({ tenant, pageSize: limit, ...after });
+  const last = repos.length === limit ? repos.at(-1) : undefined;
+  const uploading = await uploadingRepos(deps, { tenant, after: cursor, until: last?.repo });
+  return { repos, uploading, nextCursor: last ? encodeCursor(last.repo) : null };
+}
+
+type TenantOfRepos = Pick<TenantRecord, 'counted' | 'fullCountedAtMs' | 'repoLimits'>;
+type RepoContext = TenantOfRepos & {
+  /** Such as `2026-11-21`. */
+  readonly today: string;
+  readonly publicReads: readonly PublicRead[];
+  /** Omitted: what is mapped is not shown. */
+  readonly mappedRepos?: readonly MappedRepo[];
+};
+
+/**
+ * The repos that are shown: those that are there, have a limit, are public or mapped, and those that are being deleted until
+ * they are open again.
+ */
+export function reposBody(
+  repos: readonly RepoRecord[],
+  { today, publicReads, mappedRepos = [], ...tenant }: RepoContext,
+): RepoBody[] {
+  const mappedByName = new Map(mappedRepos.map((mapped) => [mapped.repo, mapped]));
+  const publicByName = new Map(publicReads.map((publicRead) => [publicRead.repo, publicRead]));
+  return repos.flatMap((record) => {
+    const found = publicByName.get(record.repo);
+    const publicRead = found && isInForce(found, record) ? found : undefined;
+    const hosted = mappedByName.get(record.repo);
+    const mapped = hosted && isInForce(hosted, record) ? hosted : undefined;
+    const isShown =
+      record.closedAtMs !== null ||
+      publicRead ||
+      mapped ||
+      isThere(record) ||
+      tenant.repoLimits.has(record.repo);
+    return isShown ? repoBody(record, { today, tenant, publicRead, mapped }) : [];
+  });
+}
+
+/** One of them. @param context.publicRead undefined: it is not public. @param context.mapped undefined: it is not mapped. */
+function repoBody(
+  record: RepoRecord,
+  context: {
+    tenant: TenantOfRepos;
+    /** Omitted: it was created just now, or there is no such repo any more. */
+    today?: string;
+    publicRead?: PublicRead | undefined;
+    mapped?: MappedRepo | undefined;
+  },
+): RepoBody {
+  const { tenant, today, publicRead, mapped } = context;
+  const { repo, storedBytes, objectCount, closedAtMs } = record;
+  const countedAtMs = countedAtOf(record, tenant);
+  const isCounted = countedAtMs !== null;
+  const before = today !== undefined && record.epoch > 0 ? pointBefore(record, today) : undefined;
+  return {
+    repo,
+    limitBytes: tenant.repoLimits.get(repo)?.limitBytes ?? null,
+    storedBytes: isCounted ? storedBytes : null,
+    objectCount: isCounted ? objectCount : null,
+    countedAt: isCounted ? iso(countedAtMs) : null,
+    ...(before && { before }),
+    ...deletingMark(closedAtMs),
+    ...(publicRead && { publicRead: publicReadBody(publicRead) }),
+    ...(mapped && { gitHost: mappedBody(mapped) }),
+  };
+}
+
+/** A repo that was just pushed to: no recount has seen anything in it yet. */
+function uploadingBody(repo: string, tenant: TenantOfRepos): RepoBody {
+  return { ...repoBody(unknownRepo(repo), { tenant }), uploading: true };
+}
+
+/** null: unknown, which is not zero. */
+function countedAtOf(record: RepoRecord, { counted, fullCountedAtMs }: TenantOfRepos): number | null {
+  if (record.epoch > 0) return Math.max(record.countedAtMs, fullCountedAtMs);
+  // It was created, and no count of the tenant found anything in it.
+  return record.createdAtMs === undefined || record.dirtyToken !== null
+    ? null
+    : (counted?.countedAtMs ?? null);
+}
+
+function mappedBody({ host, name, hostedId, sinceMs }: MappedRepo): NonNullable<RepoBody['gitHost']> {
+  return { host, repo: name, repoId: hostedId, since: iso(sinceMs) };
+}
+
+function publicReadBody({ monthlyLimitBytes, sinceMs }: PublicRead): NonNullable<RepoBody['publicRead']> {
+  return { monthlyLimitBytes, since: iso(sinceMs) };
+}

@@ -1,0 +1,44 @@
+import type { SessionRecord } from '../../domain/session.ts';
+import { beginSession, endSession, type Holder } from '../../use-cases/access/session.ts';
+import { iso } from '../contract/fields.ts';
+import { type SessionBody, sessionContract } from '../contract/sessions.ts';
+import { json } from '../http.ts';
+import { noteUse, setSessionCookie } from './access.ts';
+import { operations } from './operations.ts';
+
+export const sessionOperations = operations(sessionContract, {
+  'GET /v1/session': async (_deps, holder) => json(200, sessionBody(holder)),
+
+  /** The one answer that holds a session. It changes nothing of a tenant, so it is in no audit, but in the log. */
+  'POST /v1/session': async (deps, { token, event }) => {
+    const [{ value, session }] = await Promise.all([beginSession(deps, { token }), noteUse(deps, { token })]);
+    deps.log.info('session begun', {
+      tenant: token?.tenant ?? null,
+      tokenId: token?.tokenId ?? null,
+      sessionId: session.sessionId,
+    });
+    const maxAgeMs = session.expiresAtMs - session.createdAtMs;
+    const cookies = [setSessionCookie(event, { value, maxAgeMs })];
+    return { ...json(201, sessionBody({ token, session })), cookies };
+  },
+
+  'DELETE /v1/session': async (deps, { session, event }) => {
+    await endSession(deps, { session });
+    return { statusCode: 204, cookies: [setSessionCookie(event, { value: '', maxAgeMs: 0 })] };
+  },
+});
+
+/** @param input.session undefined: a token is presented. */
+function sessionBody({ token, session }: Holder & { session?: SessionRecord | undefined }): SessionBody {
+  const expiresAtMs = session?.expiresAtMs ?? token?.expiresAtMs ?? null;
+  return {
+    kind: token ? 'tenant' : 'operator',
+    tenant: token?.tenant ?? null,
+    tokenId: token?.tokenId ?? null,
+    scope: token?.scope ?? null,
+    label: token?.label ?? null,
+    user: token?.user ?? null,
+    repos: token?.repos ? [...token.repos] : null,
+    expiresAt: expiresAtMs === null ? null : iso(expiresAtMs),
+  };
+}

@@ -1,0 +1,42 @@
+import { readStatus, type StageStatus } from '../../use-cases/status/read-status.ts';
+import { iso } from '../contract/fields.ts';
+import { type StatusBody, statusContract } from '../contract/status.ts';
+import { json } from '../http.ts';
+import { operations } from './operations.ts';
+
+export const statusOperations = operations(statusContract, {
+  /** What does not answer is shown as such: the answer is 200 all the same. */
+  'GET /v1/status': async (deps) => json(200, statusBody(await readStatus(deps))),
+});
+
+function statusBody(status: StageStatus): StatusBody {
+  const { parts, store, schedule, overdue } = status;
+  const isoOrNull = (ms: number | null) => (ms === null ? null : iso(ms));
+  return {
+    checkedAt: iso(status.checkedAtMs),
+    state: parts.every(({ state }) => state === 'fine') ? 'fine' : 'act',
+    parts: [...parts],
+    store: {
+      kind: store.kind,
+      bucket: store.bucket,
+      endpoint: store.endpoint,
+      latencyMs: store.latencyMs === null ? null : Math.max(0, Math.round(store.latencyMs)),
+    },
+    schedule: schedule && {
+      ranAt: isoOrNull(schedule.ranAtMs),
+      handedUntil: isoOrNull(schedule.handedUntilMs),
+    },
+    overdue: overdue && {
+      tenants: overdue.tenants.map(({ tenant, dueAtMs }) => ({ tenant, dueAt: iso(dueAtMs) })),
+      more: overdue.isCut,
+    },
+    queues: status.queues.map(({ oldestAtMs, ...level }) => ({ ...level, oldestAt: isoOrNull(oldestAtMs) })),
+    failures:
+      status.failures?.map(({ atMs, sinceMs, isOver, appliedEpoch: _, ...failure }) => ({
+        ...failure,
+        failedAt: iso(atMs),
+        since: iso(sinceMs),
+        over: isOver,
+      })) ?? null,
+  };
+}

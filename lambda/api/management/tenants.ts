@@ -1,0 +1,144 @@
+import type { Forecast } from '../../domain/forecast.ts';
+import type { PublicRead } from '../../domain/public-read.ts';
+import { isGone, type TenantRecord } from '../../domain/tenant.ts';
+import { createTenant, createTenantOnce } from '../../use-cases/access/create-tenant.ts';
+import { updateTenant } from '../../use-cases/access/update-tenant.ts';
+import type { Subscription } from '../../use-cases/recounts/get-subscription.ts';
+import { noteLimit } from '../../use-cases/warnings/note-level.ts';
+import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
+import { type SubscriptionBody, type TenantBody, tenantContract } from '../contract/tenants.ts';
+import { json, receivedAtMs } from '../http.ts';
+import { problem, tenantNotFound } from '../problems.ts';
+import { forecastBody } from './history.ts';
+import { operations, requestKeyReused } from './operations.ts';
+import { reposBody } from './repos.ts';
+
+export const tenantOperations = operations(tenantContract, {
+  /**
+   * By name, a page at a time. Only the names of deleted tenants are kept, and they are not shown: a page may be
+   * shorter than asked for without being the last.
+   */
+  'GET /v1/tenants': async (deps, { query: { limit = pageSizeDefault, cursor } }) => {
+    const tenants = await deps.ledger.listTenants({
+      pageSize: limit,
+      ...(cursor && { after: cursor }),
+    });
+    const last = tenants.length === limit ? tenants.at(-1) : undefined;
+    const nextCursor = last ? encodeCursor(last.tenant) : null;
+    return json(200, { tenants: tenants.filter((tenant) => !isGone(tenant)).map(tenantBody), nextCursor });
+  },
+
+  'POST /v1/tenants': async (deps, { body, requestKey, trail }) => {
+    const { tenant, limitBytes = null, plan = null } = body;
+    const account = { tenant, limitBytes, plan };
+    const outcome =
+      requestKey === undefined
+        ? await createTenant(deps, account)
+        : await createTenantOnce(deps, { account, requestKey });
+    switch (outcome.kind) {
+      case 'created':
+        trail.became({ plan, limitBytes });
+        return json(201, tenantBody(outcome.tenant), { location: `/v1/tenants/${tenant}` });
+      case 'exists':
+        return problem('tenant-exists', `The tenant ${tenant} exists already.`);
+      case 'deleted':
+        return problem(
+          'tenant-name-taken',
+          `The name of the deleted tenant ${tenant} stays taken, so that nothing of it can reach another.`,
+        );
+      case 'reserved':
+        return problem(
+          'tenant-name-reserved',
+          `No tenant can be called ${tenant}: the bucket has objects of an adopted repo below ${tenant}/.`,
+        );
+      case 'key-reused':
+        return requestKeyReused();
+    }
+  },
+
+  'GET /v1/tenants/{tenant}': async (_deps, { tenant }) => json(200, tenantBody(tenant)),
+
+  'PATCH /v1/tenants/{tenant}': async (deps, { tenant: read, body, event, trail }) => {
+    const { limitBytes, downloadLimitBytes, plan, reposMustExist } = body;
+    const outcome = await updateTenant(deps, {
+      tenant: read,
+      beganMs: receivedAtMs(event),
+      change: {
+        ...(limitBytes !== undefined && { limitBytes }),
+        ...(downloadLimitBytes !== undefined && { downloadLimitBytes }),
+        ...(plan !== undefined && { plan }),
+        ...(reposMustExist !== undefined && { reposMustExist }),
+      },
+    });
+    if (outcome.kind === 'absent') return tenantNotFound();
+    const changed = Object.keys(body) as (keyof typeof body)[];
+    const of = (record: TenantRecord) => Object.fromEntries(changed.map((name) => [name, record[name]]));
+    trail.was(of(outcome.before));
+    trail.became(of(outcome.tenant));
+    if (outcome.tenant.limitBytes !== outcome.before.limitBytes) await noteLimit(deps, outcome.tenant);
+    return json(200, tenantBody(outcome.tenant));
+  },
+});
+
+/** Repos of one answer. */
+export const shownReposMax = 1000;
+
+/** null: never counted, which is not zero. */
+function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['usage'] {
+  if (tenant.counted === null) return null;
+  const { storedBytes, objectCount, countedAtMs } = tenant.counted;
+  const reservedBytes = Math.max(0, tenant.committedBytes - storedBytes);
+  return {
+    storedBytes,
+    objectCount,
+    // What may still arrive, as an upper bound.
+    reservedBytes,
+    reservedUntil: reservedBytes > 0 && tenant.reservedUntilMs !== null ? iso(tenant.reservedUntilMs) : null,
+    committedBytes: tenant.committedBytes,
+    countedAt: iso(countedAtMs),
+    source,
+  };
+}
+
+function tenantBody(tenant: TenantRecord): TenantBody {
+  return {
+    tenant: tenant.tenant,
+    plan: tenant.plan,
+    limitBytes: tenant.limitBytes,
+    downloadLimitBytes: tenant.downloadLimitBytes,
+    reposMustExist: tenant.reposMustExist,
+    createdAt: iso(tenant.createdAtMs),
+    usage: usageBody(tenant, 'cache'),
+    ...deletingMark(tenant.closedAtMs),
+  };
+}
+
+/** All of them, or the largest in the order of names: more might not fit into what Lambda returns. */
+function largestRepos(repos: SubscriptionBody['repos']): Pick<SubscriptionBody, 'repos' | 'reposTruncated'> {
+  if (repos.length <= shownReposMax) return { repos };
+  const bySize = [...repos].sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0));
+  const largest = new Set(bySize.slice(0, shownReposMax));
+  return { repos: repos.filter((repo) => largest.has(repo)), reposTruncated: true };
+}
+
+export function subscriptionBody(
+  subscription: Subscription & { readonly publicReads: readonly PublicRead[] },
+  more: { forecast: Forecast; lastRefusals: SubscriptionBody['lastRefusals']; today: string },
+): SubscriptionBody {
+  const { tenant, repos, publicReads, source, refreshing } = subscription;
+  const { forecast, lastRefusals, today } = more;
+  const shown = reposBody(repos, { ...tenant, today, publicReads });
+  return {
+    tenant: tenant.tenant,
+    plan: tenant.plan,
+    limitBytes: tenant.limitBytes,
+    downloadLimitBytes: tenant.downloadLimitBytes,
+    reposMustExist: tenant.reposMustExist,
+    usage: usageBody(tenant, source),
+    forecast: forecastBody(forecast),
+    lastRefusals,
+    ...largestRepos(shown),
+    refreshing,
+    ...deletingMark(tenant.closedAtMs),
+  };
+}

@@ -1,3 +1,0 @@
-import { decodeCursor, objectCursorPattern, ofRepo, pageOf } from '../../../api/contract/fields.ts';
-
-export const objectQuery = pageOf(objectCursorPattern, decodeCursor).extend(ofRepo);

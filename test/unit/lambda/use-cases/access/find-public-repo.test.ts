@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import { findPublicRepo } from '../../../../../lambda/use-cases/access/find-public-repo.ts';
+import { newTenant } from '../../../../support/ledger-records.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';
 import { MemoryPublicReads } from '../../../../support/memory/stores.ts';
 
@@ -8,8 +9,7 @@ const publicRead = { repo: 'game', monthlyLimitBytes: 100, sinceMs: 10 };
 
 async function setUp() {
   const [ledger, publicReads] = [new MemoryLedger(), new MemoryPublicReads()];
-  const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
-  await ledger.createTenant({ ...account, tenant: 'acme' });
+  await ledger.createTenant(newTenant('acme'));
   await ledger.markDirty({ ...path, dirtyToken: 't' });
   const reads = [
     vi.spyOn(publicReads, 'find'),

@@ -158,10 +158,4 @@ describe('what anybody is offered', () => {
     });
     expect(await sums()).toMatchObject({ repo: { bytes: 60_000 }, tenant: { bytes: 60_000 } });
   });
-
-  it('counts less for what is not there than it was asked for', async () => {
-    const { offer, sums } = setUp();
-    await offer({ [large]: 60_000, [absent]: 10 });
-    expect(await sums()).toMatchObject({ repo: { bytes: 60_000 + least, objects: 1 } });
-  });
 });

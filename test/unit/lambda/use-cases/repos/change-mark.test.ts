@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { findPublicRepo } from '../../../../../lambda/use-cases/access/find-public-repo.ts';
 import { prepareMark } from '../../../../../lambda/use-cases/repos/change-mark.ts';
+import { newTenant } from '../../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { setRepoLimit } from '../../../../support/over-settings.ts';
@@ -14,8 +15,7 @@ async function setUp() {
   const [objects, clock] = [new MemoryObjectStore(), new ManualClock()];
   objects.put(objectKey, 10);
   const deps = memoryDeps({ objects, clock });
-  const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
-  await deps.ledger.createTenant({ ...account, tenant: 'acme' });
+  await deps.ledger.createTenant(newTenant('acme'));
   const tenant = async () => (await deps.ledger.readTenant('acme')) ?? tenantRecord();
   const kind = { marks: deps.publicReads, marksMax };
   /** @param monthlyLimitBytes of what is made public. null: it is ended. */

@@ -311,24 +311,6 @@ describe('a scan ends', () => {
     await expect(scan({})).rejects.toThrow('no answer yet');
   });
 
-  it('with the error of the store, and without further requests, if a page fails for good', async () => {
-    const listing = new RoundListing(objects);
-    const failing = {
-      listPage: async (request: ListPageRequest) => {
-        const page = await listing.listPage(request);
-        if (listing.requests.length >= 3) throw new StoreUnavailableError('broken');
-        return page;
-      },
-    };
-    const scan = scanOver(failing).scan({
-      prefix,
-      strategy: { kind: 'hint', objects: 4000 },
-      concurrency: 2,
-    });
-    await expect(listing.serve(scan)).rejects.toThrow('broken');
-    expect(listing.requests.length).toBeLessThanOrEqual(4);
-  });
-
   it('with the error of the page callback, so that a scan that nobody needs can be stopped', async () => {
     const listing = new RoundListing(objects);
     const onPage = async () => {

@@ -71,8 +71,6 @@ describe('a recount', () => {
     expect(await note('noted')).toBe(80);
     expect(await note('unknown')).toBe(80);
     expect(await note('older')).toBe(0);
-    expect(await note('noted', { counted: null })).toBe(0);
-    expect(await note('noted', { closedAtMs: 5 })).toBe(0);
   });
 
   it('whose warning fails does not fail, and the next one makes up for it', async () => {

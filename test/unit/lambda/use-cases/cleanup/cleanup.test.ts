@@ -44,12 +44,6 @@ describe('opening a clean-up', () => {
     expect(await openCleanup(world.deps, path)).toEqual({ kind: 'no-repo' });
   });
 
-  it('takes a repo that was never counted, if something is stored', async () => {
-    const world = await CleanupWorld.with([0]);
-    world.objects.put(`${tenant}/new/${oidAt(3)}`, 4);
-    expect(await openCleanup(world.deps, { tenant, repo: 'new' })).toMatchObject({ kind: 'open' });
-  });
-
   it('waits until the last one has ended', async () => {
     const world = await CleanupWorld.with([0]);
     await world.open();

@@ -40,7 +40,8 @@ describe('opening a clean-up', () => {
     expect(await openCleanup({ ...world.deps, listing }, path)).toMatchObject({ kind: 'open' });
     expect(asked).toEqual([]);
     world.objects.put(`${tenant}/new/${oidAt(3)}`, 4);
-    await openCleanup({ ...world.deps, listing }, { tenant, repo: 'new' });
+    const opened = await openCleanup({ ...world.deps, listing }, { tenant, repo: 'new' });
+    expect(opened).toMatchObject({ kind: 'open' });
     expect(asked).toEqual([{ prefix: `${tenant}/new/`, maxKeys: 1 }]);
   });
 

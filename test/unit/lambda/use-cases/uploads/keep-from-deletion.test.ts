@@ -97,21 +97,15 @@ describe.each([
     expect(await keep(['a'])).toBe('deleting');
   });
 
-  it('takes no more out with one write than fits into it', async () => {
-    await put('d1', many, 'marked');
-    const unmark = vi.spyOn(world.ledger, 'unmark');
-    expect(await keep(many)).toBe('kept');
-    const counts = unmark.mock.calls.map(([{ names }]) => names.length);
-    expect(counts).toEqual([unmarkedObjectsMax, unmarkedObjectsMax, 1]);
-    expect(await left()).toEqual([[]]);
-  });
-
-  it('takes out with one write what just fits into it', async () => {
-    const names = many.slice(0, unmarkedObjectsMax);
+  it.each([
+    ['no more', many, [unmarkedObjectsMax, unmarkedObjectsMax, 1]],
+    ['all that just fits', many.slice(0, unmarkedObjectsMax), [unmarkedObjectsMax]],
+  ])('takes %s out with one write', async (_, names, expected) => {
     await put('d1', names, 'marked');
     const unmark = vi.spyOn(world.ledger, 'unmark');
     expect(await keep(names)).toBe('kept');
-    expect(unmark).toHaveBeenCalledTimes(1);
+    expect(unmark.mock.calls.map(([input]) => input.names.length)).toEqual(expected);
+    expect(await left()).toEqual([[]]);
   });
 
   it('stops and waits if a deleter claims it in between', async () => {

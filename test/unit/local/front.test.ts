@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../lambda/adapters/system/clock.ts';
-import type { HttpFunction } from '../../../lambda/routes.ts';
+import { defaultRouteFunction, type HttpFunction, routes } from '../../../lambda/routes.ts';
 import { type HttpFront, type HttpFunctions, openHttpFront } from '../../../local/front.ts';
 import { Turns } from '../../../local/turns.ts';
 import { recordingLog } from '../../support/recording-log.ts';
@@ -30,18 +30,10 @@ async function setUp(
       return answer(event, context);
     };
   };
-  const functions: HttpFunctions = {
-    console: named('console'),
-    health: named('health'),
-    openapi: named('openapi'),
-    lfsBatch: named('lfsBatch'),
-    lfsVerify: named('lfsVerify'),
-    lfsLocks: named('lfsLocks'),
-    getSubscription: named('getSubscription'),
-    exchangeToken: named('exchangeToken'),
-    management: named('management'),
-    notFound: named('notFound'),
-  };
+  const names = new Set<HttpFunction>([...routes.map((route) => route.function), defaultRouteFunction]);
+  const functions = Object.fromEntries(
+    [...names].map((name) => [name, named(name)]),
+  ) as unknown as HttpFunctions;
   const { log, entries } = recordingLog();
   const ready = Promise.resolve(functions);
   const turns = new Turns();

@@ -9,90 +9,72 @@ afterEach(() => void vi.useRealTimers());
 const small = { bodyBytes: 500 };
 const large = { bodyBytes: 100_000 };
 
-/** A request that runs until it is told to end. */
-function running(turns: Turns, request: { bodyBytes: number }) {
-  let end = () => {};
-  const over = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  return { end: () => end(), ended: turns.during(request, () => over) };
-}
-
-/** Notes a name once a promise resolved. */
-function noting(notes: string[]) {
-  return (name: string, promise: Promise<unknown>) =>
-    promise.then(() => {
-      notes.push(name);
+/** Requests that run until they are told to end, and work that pauses. What is over is noted by its name. */
+function setUp() {
+  const turns = new Turns();
+  const notes: string[] = [];
+  const note = (name: string, promise: Promise<unknown>) => promise.then(() => void notes.push(name));
+  const running = (request: { bodyBytes: number }, name?: string) => {
+    let release = () => {};
+    const over = new Promise<void>((resolve) => {
+      release = resolve;
     });
+    const ended = turns.during(request, () => over);
+    const noted = name === undefined ? ended : note(name, ended);
+    return async () => {
+      release();
+      await noted;
+    };
+  };
+  const pausing = (name: string, request: { bodyBytes: number }) =>
+    note(
+      name,
+      turns.during(request, () => turns.pause()),
+    );
+  return { turns, notes, note, running, pausing };
 }
 
 describe('the work for a large request', () => {
   it('pauses until no small request is running', async () => {
-    const turns = new Turns();
-    const notes: string[] = [];
-    const note = noting(notes);
-    const [first, second] = [running(turns, small), running(turns, small)];
-    const paused = note(
-      'large',
-      turns.during(large, () => turns.pause()),
-    );
+    const { notes, running, pausing } = setUp();
+    const [endFirst, endSecond] = [running(small, 'first'), running(small, 'second')];
+    const paused = pausing('large', large);
     await nextTurn();
-    first.end();
-    await note('first', first.ended);
-    second.end();
-    await note('second', second.ended);
+    await endFirst();
+    await endSecond();
     await paused;
     expect(notes).toEqual(['first', 'second', 'large']);
   });
 
   it('goes on after some milliseconds, however many small ones there are', async () => {
-    const turns = new Turns();
-    const notes: string[] = [];
-    const note = noting(notes);
-    const endless = running(turns, small);
-    const paused = note(
-      'large',
-      turns.during(large, () => turns.pause()),
-    );
+    const { notes, running, pausing } = setUp();
+    const end = running(small);
+    const paused = pausing('large', large);
     await nextTurn();
     await nextTurn();
     expect(notes).toEqual([]);
     vi.advanceTimersByTime(20);
     await paused;
-    endless.end();
-    await endless.ended;
+    await end();
   });
 
   it('pauses for one turn if there is no other', async () => {
-    const turns = new Turns();
-    const notes: string[] = [];
-    const other = running(turns, large);
-    const paused = noting(notes)(
-      'large',
-      turns.during(large, () => turns.pause()),
-    );
+    const { notes, running, pausing } = setUp();
+    const end = running(large);
+    const paused = pausing('large', large);
     for (let task = 0; task < 50; task += 1) await undefined;
     expect(notes).toEqual([]);
     await paused;
-    other.end();
-    await other.ended;
+    await end();
   });
 
   it('goes on in one turn each, so that a small request that comes meanwhile is served between them', async () => {
-    const turns = new Turns();
-    const notes: string[] = [];
-    const note = noting(notes);
-    const before = running(turns, small);
-    const paused = ['a', 'b'].map((name) =>
-      note(
-        name,
-        turns.during(large, () => turns.pause()),
-      ),
-    );
+    const { turns, notes, note, running, pausing } = setUp();
+    const end = running(small);
+    const paused = ['a', 'b'].map((name) => pausing(name, large));
     await nextTurn();
     await nextTurn();
-    before.end();
-    await before.ended;
+    await end();
     // Comes as soon as the first of them goes on.
     const between = note(
       'small',
@@ -105,49 +87,37 @@ describe('the work for a large request', () => {
 
 describe('work that no request waits for', () => {
   it('pauses as that of a large one', async () => {
-    const turns = new Turns();
-    const notes: string[] = [];
-    const note = noting(notes);
-    const request = running(turns, small);
+    const { turns, notes, note, running } = setUp();
+    const end = running(small, 'small');
     const paused = note('background', turns.pause());
     await nextTurn();
-    request.end();
-    await note('small', request.ended);
+    await end();
     await paused;
     expect(notes).toEqual(['small', 'background']);
   });
 
   it('pauses too if a small request began it, once that has its answer', async () => {
-    const turns = new Turns();
-    const notes: string[] = [];
-    const note = noting(notes);
+    const { turns, notes, note, running } = setUp();
     let background: Promise<void> | undefined;
-    const other = running(turns, small);
+    const end = running(small, 'other');
     await turns.during(small, async () => {
       background = nextTurn().then(() => note('background', turns.pause()));
     });
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
-    other.end();
-    await note('other', other.ended);
+    await end();
     await background;
     expect(notes).toEqual(['other', 'background']);
   });
 });
 
 it('the work for a small request never pauses', async () => {
-  const turns = new Turns();
-  const notes: string[] = [];
-  const note = noting(notes);
-  const other = running(turns, small);
+  const { notes, note, running, pausing } = setUp();
+  const end = running(small);
   const turn = note('turn', nextTurn());
-  await note(
-    'small',
-    turns.during(small, () => turns.pause()),
-  );
+  await pausing('small', small);
   await turn;
   expect(notes).toEqual(['small', 'turn']);
-  other.end();
-  await other.ended;
+  await end();
 });
 
 describe('a series of short pieces', () => {

@@ -9,6 +9,8 @@ import { RecountPump } from '../../../../local/background/recount-pump.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
 
+const { failuresMax } = defaultQueueTiming;
+
 /** What outlives a pump. */
 class Kept implements KeptRecounts {
   readonly messages = new Map<string, QueueMessage>();
@@ -67,7 +69,14 @@ async function setUp(
   const deliveries: Delivery[] = [];
   const running = { most: 0, tenants: [] as string[], doubled: false };
   const script: ('fail' | 'throw')[] = [];
-  await queue.deliverTo(async (event: SQSEvent) => {
+  const failNext = (count: number) => {
+    for (let run = 0; run < count; run += 1) script.push('fail');
+  };
+  const events: SQSEvent[] = [];
+  const contexts: { getRemainingTimeInMillis: () => number }[] = [];
+  await queue.deliverTo(async (event: SQSEvent, context) => {
+    events.push(event);
+    contexts.push(context);
     const [record] = event.Records;
     if (record === undefined) throw new Error('An event without a record.');
     const { tenant, full } = JSON.parse(record.body);
@@ -82,7 +91,7 @@ async function setUp(
     return { batchItemFailures: fate === 'fail' ? [{ itemIdentifier: record.messageId }] : [] };
   });
   const request = (tenant: string, full = false) => queue.request({ tenant, reason: 'verify', full });
-  return { time, queue, kept, deliveries, running, script, request, entries };
+  return { time, queue, kept, deliveries, running, script, failNext, request, entries, events, contexts };
 }
 
 describe('when a recount is due', () => {
@@ -218,14 +227,12 @@ describe('a recount that fails', () => {
   });
 
   it('becomes a dead letter and is logged after the last try; the next trigger starts again', async () => {
-    const { time, deliveries, script, request, kept, entries } = await setUp();
-    script.push(...Array.from({ length: defaultQueueTiming.failuresMax }, () => 'fail' as const));
+    const { time, deliveries, failNext, request, kept, entries } = await setUp();
+    failNext(failuresMax);
     await request('acme');
     await time.advance(600_000);
-    expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax);
-    expect([...kept.dead.values()]).toMatchObject([
-      { tenant: 'acme', failures: defaultQueueTiming.failuresMax },
-    ]);
+    expect(deliveries).toHaveLength(failuresMax);
+    expect([...kept.dead.values()]).toMatchObject([{ tenant: 'acme', failures: failuresMax }]);
     expect(kept.messages.size).toBe(0);
     expect(entries).toContainEqual(
       expect.objectContaining({
@@ -235,24 +242,26 @@ describe('a recount that fails', () => {
     );
     await request('acme');
     await time.advance(60_000);
-    expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax + 1);
+    expect(deliveries).toHaveLength(failuresMax + 1);
   });
 
   it('loses no trigger that came while the last try ran', async () => {
-    const { time, deliveries, script, request, entries } = await setUp({ runMs: 1_000 });
-    script.push(...Array.from({ length: defaultQueueTiming.failuresMax }, () => 'fail' as const));
+    const { time, deliveries, failNext, request, entries } = await setUp({ runMs: 1_000 });
+    failNext(failuresMax);
     await request('acme');
-    while (deliveries.length < defaultQueueTiming.failuresMax) await time.advance(500);
+    while (deliveries.length < failuresMax) await time.advance(500);
     await request('acme');
     await time.advance(60_000);
     expect(entries.at(-1)).toMatchObject({ message: 'recount failed too often: moved to the dead letters' });
-    expect(deliveries).toHaveLength(defaultQueueTiming.failuresMax + 1);
+    expect(deliveries).toHaveLength(failuresMax + 1);
   });
 
   it('because the disk is full comes again until there is space, however long that takes', async () => {
     const disk = { isFull: true };
-    const { time, deliveries, script, request, kept } = await setUp({ isDiskFull: () => disk.isFull });
-    script.push(...Array.from({ length: 40 }, () => 'fail' as const));
+    const { time, deliveries, script, failNext, request, kept } = await setUp({
+      isDiskFull: () => disk.isFull,
+    });
+    failNext(40);
     await request('acme', true);
     await time.advance(40 * 15_000);
     expect(deliveries.length).toBeGreaterThan(30);
@@ -265,9 +274,8 @@ describe('a recount that fails', () => {
   });
 
   it('comes again if its dead letter cannot be written', async () => {
-    const { time, deliveries, script, request, kept } = await setUp();
-    const { failuresMax } = defaultQueueTiming;
-    script.push(...Array.from({ length: failuresMax }, () => 'fail' as const));
+    const { time, deliveries, failNext, request, kept } = await setUp();
+    failNext(failuresMax);
     kept.failsDead = true;
     await request('acme');
     await time.advance(600_000);
@@ -357,44 +365,27 @@ describe('the cause of a recount', () => {
 });
 
 it('delivers a record as SQS does', async () => {
-  const time = new FakeTime();
-  const { log } = recordingLog();
-  const invocations = createInvocations();
-  const queue = new RecountPump({
-    kept: new Kept(),
-    clock: time.clock,
-    timers: time,
-    log,
-    invocations,
-  });
-  const events: SQSEvent[] = [];
-  let remainingMs = 0;
-  await queue.deliverTo(async (event, context) => {
-    remainingMs = context.getRemainingTimeInMillis();
-    events.push(event);
-  });
-  await queue.request({ tenant: 'acme', reason: 'upload', full: false });
+  const { time, request, events, contexts } = await setUp();
+  await request('acme');
   await time.advance(10_000);
   expect(events).toMatchObject([
     {
       Records: [
         {
-          body: '{"tenant":"acme","reason":"upload","full":false}',
+          body: '{"tenant":"acme","reason":"verify","full":false}',
           attributes: { MessageGroupId: 'acme', ApproximateReceiveCount: '1' },
           eventSource: 'aws:sqs',
         },
       ],
     },
   ]);
-  expect(remainingMs).toBeGreaterThan(60_000);
+  expect(contexts[0]?.getRemainingTimeInMillis()).toBeGreaterThan(60_000);
 });
 
 describe('a dead letter', () => {
-  const { failuresMax } = defaultQueueTiming;
-
   it('is in the gauge with its tenant, over a restart, until a recount of that tenant succeeds', async () => {
-    const { time, queue, script, request, kept } = await setUp();
-    script.push(...Array.from({ length: failuresMax }, () => 'fail' as const));
+    const { time, queue, failNext, request, kept } = await setUp();
+    failNext(failuresMax);
     await request('acme');
     await time.advance(600_000);
     const dead = { deadLetters: 1, deadLettersAt: 'acme' };

@@ -154,17 +154,23 @@ describe('what is not done', () => {
     expect(kept.tenants).toEqual([]);
   });
 
-  it('is kept if it still runs when the stack stops waiting for it', async () => {
+  /** A run of one message that ends as the test says. */
+  async function running() {
     const { time, pump, kept } = world();
-    let end = () => {};
+    let end = (_failed: readonly string[] = []) => {};
     await pump.deliverTo(
       () =>
         new Promise((resolve) => {
-          end = () => resolve({ batchItemFailures: [] });
+          end = (failed = []) =>
+            resolve({ batchItemFailures: failed.map((itemIdentifier) => ({ itemIdentifier })) });
         }),
     );
     await pump.send([messageOf('a')]);
-    const closing = pump.close(5000);
+    return { time, kept, closing: pump.close(5000), end: (...failed: string[]) => end(failed) };
+  }
+
+  it('is kept if it still runs when the stack stops waiting for it', async () => {
+    const { time, kept, closing, end } = await running();
     await time.advance(5000);
     await closing;
     expect(kept.tenants).toEqual(['a']);
@@ -176,17 +182,8 @@ describe('what is not done', () => {
   });
 
   it('is kept if it fails while the stack waits for it', async () => {
-    const { time, pump, kept } = world();
-    let fail = () => {};
-    await pump.deliverTo(
-      () =>
-        new Promise((resolve) => {
-          fail = () => resolve({ batchItemFailures: [{ itemIdentifier: 'm' }] });
-        }),
-    );
-    await pump.send([messageOf('a')]);
-    const closing = pump.close(5000);
-    fail();
+    const { time, kept, closing, end } = await running();
+    end('m');
     await time.advance(0);
     await closing;
     expect(await kept.load()).toMatchObject([{ message: { tenant: 'a' }, failures: 1 }]);

@@ -1,5 +1,6 @@
 import type { TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import type { NewTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
+import { RepoReservations } from '../../lambda/domain/repo-reservations.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
 
 /** A tenant to be created: without a limit, not counted, and due never. */
@@ -20,6 +21,16 @@ export function reservation(id: string, more: Partial<Reservation> = {}): Reserv
     lookAtMs: null,
     ...more,
   };
+}
+
+/** The reservations r0, r1, … of a repo. Each is issued, claims `a` of 10 bytes, and dies after 100 hours. */
+export function repoReservations(...given: readonly Partial<Reservation>[]): RepoReservations {
+  const all = new RepoReservations();
+  const deadAtMs = 100 * 3_600_000;
+  const usual = { state: 'issued', claims: new Map([['a', 10]]), createdAtMs: 0, deadAtMs } as const;
+  for (const [index, more] of given.entries())
+    all.add(reservation(`r${index}`, { ...usual, expiresAtMs: deadAtMs - 1, ...more }));
+  return all;
 }
 
 /** A commit of a reconcile that found one object of 3 bytes, and changes nothing else. */

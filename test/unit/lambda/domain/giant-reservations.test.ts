@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { RepoReservations, type RepoScan } from '../../../../lambda/domain/repo-reservations.ts';
+import type { RepoReservations, RepoScan } from '../../../../lambda/domain/repo-reservations.ts';
 import type { Reservation } from '../../../../lambda/domain/reservation.ts';
+import { repoReservations } from '../../../support/ledger-records.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;
@@ -11,24 +12,9 @@ const [a, b, c] = [oid('a'), oid('b'), oid('c')];
 /** What a sum of late reservations claims: it has no oids. */
 const sum = '*sum';
 
-/** Reservations r0, r1, … of a giant. Unless said otherwise each is issued, claims `a`, and dies at `deadAtMs`. */
-function reservationsOf(...given: readonly Partial<Reservation>[]): RepoReservations {
-  const all = new RepoReservations();
-  given.forEach((more, index) => {
-    all.add({
-      id: `r${index}`,
-      repo: 'app',
-      state: 'issued',
-      claims: new Map([[a, 10]]),
-      createdAtMs: 0,
-      expiresAtMs: deadAtMs - 1,
-      deadAtMs,
-      lookAtMs: null,
-      ...more,
-    });
-  });
-  return all;
-}
+/** Reservations of a giant. Unless said otherwise each claims `a`. */
+const reservationsOf = (...given: readonly Partial<Reservation>[]) =>
+  repoReservations(...given.map((more) => ({ claims: new Map([[a, 10]]), ...more })));
 
 const claims = (...oids: string[]) => ({ claims: new Map(oids.map((each) => [each, 10])) });
 

@@ -11,6 +11,7 @@ import { RepoReservations } from '../../../../lambda/domain/repo-reservations.ts
 import type { Reservation } from '../../../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 import type { RepoRecord, TenantRecord } from '../../../../lambda/domain/tenant.ts';
+import { reservation } from '../../../support/ledger-records.ts';
 import { tenantRecord } from '../../../support/tenant-record.ts';
 
 const settings = { ...defaultSettings, clockSkewMs: 7 };
@@ -39,6 +40,9 @@ const tenantWith = (more: Partial<TenantRecord> = {}) =>
 
 const note = (deadlineMs: number, of = 'app') => ({ repo: of, bytes: 1, deadlineMs });
 
+const issued = (id: string, more: Partial<Reservation> = {}) =>
+  reservation(id, { state: 'issued', createdAtMs: 0, expiresAtMs: nowMs, deadAtMs: nowMs + hour, ...more });
+
 /** repo → its reservations, of one object each. */
 function reservationsIn(
   given: Readonly<Record<string, readonly (Partial<Reservation> & { bytes?: number })[]>>,
@@ -46,19 +50,8 @@ function reservationsIn(
   return new Map(
     Object.entries(given).map(([name, list]) => {
       const all = new RepoReservations();
-      list.forEach(({ bytes = 10, ...more }, index) => {
-        all.add({
-          id: `${name}${index}`,
-          repo: name,
-          state: 'issued',
-          claims: new Map([[`${name}${index}`, bytes]]),
-          createdAtMs: 0,
-          expiresAtMs: nowMs,
-          deadAtMs: nowMs + hour,
-          lookAtMs: null,
-          ...more,
-        });
-      });
+      for (const [index, { bytes = 10, ...more }] of list.entries())
+        all.add(issued(`${name}${index}`, { claims: new Map([[`${name}${index}`, bytes]]), ...more }));
       return [name, all];
     }),
   );
@@ -221,17 +214,8 @@ describe('a recount', () => {
 it('tells who has more claims than one may have that have not arrived, in all repos together, limit or not', () => {
   const one = (repo: string, count: number, madeBy: string) => {
     const reservations = new RepoReservations();
-    reservations.add({
-      id: `${repo}${madeBy}`,
-      repo,
-      state: 'issued',
-      claims: new Map(Array.from({ length: count }, (_, index) => [`${madeBy}${index}`, 0])),
-      createdAtMs: 0,
-      expiresAtMs: nowMs,
-      deadAtMs: nowMs + hour,
-      lookAtMs: null,
-      madeBy,
-    });
+    const claims = new Map(Array.from({ length: count }, (_, index) => [`${madeBy}${index}`, 0]));
+    reservations.add(issued(`${repo}${madeBy}`, { repo, claims, madeBy }));
     return reservations;
   };
   const loadOf = (reservations: Map<string, RepoReservations>, limitBytes: number | null) =>

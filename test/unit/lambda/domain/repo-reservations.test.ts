@@ -1,28 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { RepoReservations } from '../../../../lambda/domain/repo-reservations.ts';
-import type { Reservation } from '../../../../lambda/domain/reservation.ts';
+import type { RepoReservations } from '../../../../lambda/domain/repo-reservations.ts';
+import { repoReservations as reservationsOf } from '../../../support/ledger-records.ts';
 
 const hour = 3_600_000;
 const deadAtMs = 100 * hour;
 const none: ReadonlySet<string> = new Set();
-
-function reservationsOf(...given: readonly Partial<Reservation>[]): RepoReservations {
-  const all = new RepoReservations();
-  given.forEach((more, index) => {
-    all.add({
-      id: `r${index}`,
-      repo: 'app',
-      state: 'issued',
-      claims: new Map([['a', 10]]),
-      createdAtMs: 0,
-      expiresAtMs: deadAtMs - 1,
-      deadAtMs,
-      lookAtMs: null,
-      ...more,
-    });
-  });
-  return all;
-}
 
 const scanOf = (...seen: string[]) => ({ storedBytes: 0, objectCount: 0, seen: new Set(seen) });
 const claims = (given: Record<string, number>) => ({ claims: new Map(Object.entries(given)) });
@@ -61,22 +43,9 @@ describe('a scan covers', () => {
   });
 
   it('at most 5,000, the live ones first', () => {
-    const all = new RepoReservations();
-    const more = (from: number, count: number, dead: number) => {
-      for (let index = from; index < from + count; index += 1)
-        all.add({
-          id: `r${index}`,
-          repo: 'app',
-          state: 'issued',
-          claims: new Map(),
-          createdAtMs: 0,
-          expiresAtMs: 0,
-          deadAtMs: dead,
-          lookAtMs: null,
-        });
-    };
-    more(0, 4000, 1);
-    more(4000, 3000, 9);
+    const many = (count: number, dead: number) =>
+      Array.from({ length: count }, () => ({ claims: new Map(), deadAtMs: dead }));
+    const all = reservationsOf(...many(4000, 1), ...many(3000, 9));
     const covered = all.coveredBy(scanOf(), 5);
     expect(covered.size).toBe(5000);
     expect([...covered].slice(0, 3000).every((id) => Number(id.slice(1)) >= 4000)).toBe(true);
@@ -324,7 +293,6 @@ describe('objects that were being deleted until a time', () => {
       {
         kind: 'late',
         reservationId: 'r0',
-
         deadAtMs,
         unseen: new Map([['b', 2]]),
         lookAtMs: deadAtMs + 24 * hour,

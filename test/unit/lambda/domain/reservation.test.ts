@@ -5,11 +5,11 @@ import {
   isDead,
   lateAfterDelete,
   lateForMs,
-  type Reservation,
   reservationIdOf,
   sumClaims,
 } from '../../../../lambda/domain/reservation.ts';
 import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+import { reservation } from '../../../support/ledger-records.ts';
 
 const settings = {
   ...defaultSettings,
@@ -35,16 +35,7 @@ describe('a reservation', () => {
   });
 
   it('is abandoned if it is pending for longer than its batch can run', () => {
-    const pending: Reservation = {
-      id: 'r',
-      repo: 'app',
-      state: 'pending',
-      claims: new Map(),
-      createdAtMs: 1000,
-      expiresAtMs: 9e9,
-      deadAtMs: 9e9,
-      lookAtMs: null,
-    };
+    const pending = reservation('r');
     expect([1500, 1501].map((nowMs) => isAbandoned(settings, pending, nowMs))).toEqual([false, true]);
     expect(isAbandoned(settings, { ...pending, state: 'issued' }, 9999)).toBe(false);
   });

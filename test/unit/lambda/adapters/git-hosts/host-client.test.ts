@@ -256,16 +256,34 @@ describe('what a git host says of a person', () => {
     ).rejects.toThrow(/does not answer as it should: ECONNREFUSED/);
   });
 
-  it('is asked about sixteen tokens at a time, four of them known, and about more once those are answered', async () => {
+  /** A GitHub that answers when it is told to, and a client that lets a token wait for a slot. */
+  async function heldHost(waitMs: number, isHeld = (_by: string) => true) {
     const held: (() => void)[] = [];
+    const order: string[] = [];
     const url = await serve((request, response) => {
       const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
-      held.push(() => response.end(JSON.stringify(body)));
+      const by = (request.headers.authorization ?? '').replace('Bearer ', '');
+      const answer = () => void response.end(JSON.stringify(body));
+      if (!isHeld(by)) return answer();
+      order.push(by);
+      held.push(answer);
     });
-    const client = createHostClient({ nowMs: () => nowMs }, { waitMs: 20 });
-    const host = { id: 'forge', kind: 'github', url } as const;
-    const askAs = (isKnown: boolean, of: { id: string } = host) =>
-      client.ask({ host: { ...host, ...of }, name: 'acme/game', token, isKnown });
+    const client = createHostClient({ nowMs: () => nowMs }, { waitMs });
+    const ask = (isKnown: boolean, { by = token, id = 'forge' } = {}) =>
+      client.ask({ host: { id, kind: 'github', url }, name: 'acme/game', token: by, isKnown });
+    /** Answers so many requests, once they are there. */
+    const release = async (count: number) => {
+      while (held.length < count) await new Promise((resolve) => setTimeout(resolve, 5));
+      for (const answer of held.splice(0, count)) answer();
+    };
+    return { ask, release, order };
+  }
+  const expectGranted = async (asked: readonly ReturnType<Awaited<ReturnType<typeof heldHost>>['ask']>[]) => {
+    for (const answer of await Promise.all(asked)) expect(answer.kind).toBe('granted');
+  };
+
+  it('is asked about sixteen tokens at a time, four of them known, and about more once those are answered', async () => {
+    const { ask: askAs, release } = await heldHost(20);
     const guesses = Array.from({ length: 12 }, () => askAs(false));
     // As any token that the host doesn't let in.
     expect(await askAs(false)).toEqual(refused('too-many-new'));
@@ -273,37 +291,21 @@ describe('what a git host says of a person', () => {
     expect(await askAs(true)).toEqual(limited(2_000));
     // Another host is not full.
     const other = askAs(false, { id: 'other' });
-    while (held.length < 34) await new Promise((resolve) => setTimeout(resolve, 5));
-    for (const release of held.splice(0)) release();
-    for (const answer of await Promise.all([...guesses, ...known, other]))
-      expect(answer.kind).toBe('granted');
+    await release(34);
+    await expectGranted([...guesses, ...known, other]);
     const again = askAs(false);
-    while (held.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
-    for (const release of held) release();
-    expect((await again).kind).toBe('granted');
+    await release(2);
+    await expectGranted([again]);
   });
 
   it('lets a token wait for a slot, and a known one first', async () => {
-    const held: (() => void)[] = [];
-    const order: string[] = [];
-    const url = await serve((request, response) => {
-      const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
-      const by = request.headers.authorization ?? '';
-      if (by !== `Bearer ${token}`) order.push(by);
-      held.push(() => response.end(JSON.stringify(body)));
-    });
-    const client = createHostClient({ nowMs: () => nowMs }, { waitMs: 60_000 });
-    const host = { id: 'forge', kind: 'github', url } as const;
-    const askWith = (by: string, isKnown: boolean) =>
-      client.ask({ host, name: 'acme/game', token: by, isKnown });
-    const asking = Array.from({ length: 16 }, () => askWith(token, true));
-    asking.push(askWith('guess', false), askWith('known', true));
-    while (held.length < 32) await new Promise((resolve) => setTimeout(resolve, 5));
-    for (const release of held.splice(0, 32)) release();
-    while (held.length < 4) await new Promise((resolve) => setTimeout(resolve, 5));
-    for (const release of held) release();
-    for (const answer of await Promise.all(asking)) expect(answer.kind).toBe('granted');
-    expect(order.slice(0, 2)).toEqual(['Bearer known', 'Bearer known']);
+    const { ask: askAs, release, order } = await heldHost(60_000);
+    const asking = Array.from({ length: 16 }, () => askAs(true));
+    asking.push(askAs(false, { by: 'guess' }), askAs(true, { by: 'known' }));
+    await release(32);
+    await release(4);
+    await expectGranted(asking);
+    expect(order.slice(32, 34)).toEqual(['known', 'known']);
   });
 
   it('never sees the password that the process knows as its own', async () => {
@@ -332,23 +334,13 @@ describe('what a git host says of a person', () => {
   });
 
   it('is asked about one more token for each that was answered', async () => {
-    const held: (() => void)[] = [];
-    const url = await serve((request, response) => {
-      const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
-      const answer = () => response.end(JSON.stringify(body));
-      if (request.headers.authorization === 'Bearer first') answer();
-      else held.push(answer);
-    });
-    const client = createHostClient({ nowMs: () => nowMs }, { waitMs: 20 });
-    const host = { id: 'forge', kind: 'github', url } as const;
-    const askWith = (by: string) => client.ask({ host, name: 'acme/game', token: by, isKnown: true });
-    const asking = Array.from({ length: 15 }, () => askWith(token));
-    expect((await askWith('first')).kind).toBe('granted');
-    asking.push(askWith(token));
-    expect(await askWith(token)).toEqual(limited(2_000));
-    while (held.length < 32) await new Promise((resolve) => setTimeout(resolve, 5));
-    for (const answer of held) answer();
-    for (const answer of await Promise.all(asking)) expect(answer.kind).toBe('granted');
+    const { ask: askAs, release } = await heldHost(20, (by) => by !== 'first');
+    const asking = Array.from({ length: 15 }, () => askAs(true));
+    await expectGranted([askAs(true, { by: 'first' })]);
+    asking.push(askAs(true));
+    expect(await askAs(true)).toEqual(limited(2_000));
+    await release(32);
+    await expectGranted(asking);
   });
 });
 

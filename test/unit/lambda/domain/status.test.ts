@@ -20,11 +20,18 @@ const hour = 60 * minute;
 const lost = { ok: false, why: 'LedgerUnavailableError: no' } as const;
 const found = <T>(value: T) => ({ ok: true, value }) as const;
 
-type Said = [title: string, part: StatusPart, state: 'fine' | 'act' | 'unknown', says: string, todo?: RegExp];
+type Said = [
+  title: string,
+  part: () => StatusPart,
+  state: 'fine' | 'act' | 'unknown',
+  says: string,
+  todo?: RegExp,
+];
 
 /** What a part says, word for word, and of what is to be done these words: nothing where all is fine. */
 const saysIt = (name: string, rows: Said[]) =>
-  it.each(rows)(`${name} %s`, (_title, part, state, says, todo) => {
+  it.each(rows)(`${name} %s`, (_title, told, state, says, todo) => {
+    const part = told();
     expect([part.part, part.state, part.says]).toEqual([name, state, says]);
     if (todo) expect(part.todo).toMatch(todo);
     else expect(part.todo).toBeNull();
@@ -37,13 +44,13 @@ const elsewhere = { ...place, endpoint: 'https://r2.example' };
 saysIt('store', [
   [
     'answers, in its time',
-    storePart({ ...place, answer: found({ latencyMs: 12.4 }) }),
+    () => storePart({ ...place, answer: found({ latencyMs: 12.4 }) }),
     'fine',
     'The object store (objects) answers, in 12 ms.',
   ],
   [
     'that does not is to be mended: the error says why, and the address where',
-    storePart({ ...elsewhere, answer: lost }),
+    () => storePart({ ...elsewhere, answer: lost }),
     'act',
     'The object store (objects at https://r2.example) does not serve requests: LedgerUnavailableError: no.',
     /lfs-quota doctor/,
@@ -53,24 +60,29 @@ saysIt('store', [
 const ran = (silentMs: number, behindMs = silentMs) =>
   schedulePart(found({ ranAtMs: nowMs - silentMs, handedUntilMs: nowMs - behindMs }), nowMs);
 saysIt('schedule', [
-  ['ran lately', ran(40_000), 'fine', 'The schedule ran 40 s ago.'],
-  ['ran as lately as it must', ran(scheduleSilentMs), 'fine', 'The schedule ran 60 min ago.'],
-  ['is behind no more than it may', ran(minute, scheduleSilentMs), 'fine', 'The schedule ran 60 s ago.'],
+  ['ran lately', () => ran(40_000), 'fine', 'The schedule ran 40 s ago.'],
+  ['ran as lately as it must', () => ran(scheduleSilentMs), 'fine', 'The schedule ran 60 min ago.'],
+  [
+    'is behind no more than it may',
+    () => ran(minute, scheduleSilentMs),
+    'fine',
+    'The schedule ran 60 s ago.',
+  ],
   [
     'is new',
-    schedulePart(found(null), nowMs),
+    () => schedulePart(found(null), nowMs),
     'fine',
     'The schedule has not run yet. It does within minutes of the first start.',
   ],
-  ['has stopped', ran(scheduleSilentMs + 1), 'act', 'The schedule ran last 60 min ago.', /refresh/],
+  ['has stopped', () => ran(scheduleSilentMs + 1), 'act', 'The schedule ran last 60 min ago.', /refresh/],
   [
     'falls behind',
-    ran(minute, 3 * hour),
+    () => ran(minute, 3 * hour),
     'act',
     'The schedule ran 60 s ago, and is 3 h behind.',
     /protocol\.refreshTenantsMax/,
   ],
-  ['is not known', schedulePart(lost, nowMs), 'unknown', unread, /DynamoDB/],
+  ['is not known', () => schedulePart(lost, nowMs), 'unknown', unread, /DynamoDB/],
 ]);
 
 const late = (lateMs: number, count = 1, isCut = false) => {
@@ -81,34 +93,34 @@ const late = (lateMs: number, count = 1, isCut = false) => {
   return tenantsPart(found({ tenants, isCut }), nowMs);
 };
 saysIt('tenants', [
-  ['are not due for long', late(0, 0), 'fine', 'No tenant is due for more than an hour.'],
+  ['are not due for long', () => late(0, 0), 'fine', 'No tenant is due for more than an hour.'],
   [
     'may be due for hours',
-    late(3 * hour),
+    () => late(3 * hour),
     'fine',
     '1 tenant is due for more than an hour. Longest: t0, for 3 h.',
   ],
   [
     'may be due for half a day',
-    late(overdueActMs),
+    () => late(overdueActMs),
     'fine',
     '1 tenant is due for more than an hour. Longest: t0, for 12 h.',
   ],
   [
     'are due for so long that something is to be done',
-    late(13 * hour, 2),
+    () => late(13 * hour, 2),
     'act',
     '2 tenants are due for more than an hour. Longest: t0, for 13 h.',
     /lfs-quota reconcile t0/,
   ],
   [
     'are more than are told',
-    late(72 * hour, 100, true),
+    () => late(72 * hour, 100, true),
     'act',
     'More than 100 tenants are due for more than an hour. Longest: t0, for 3 days.',
     /./,
   ],
-  ['are not known', tenantsPart(lost, nowMs), 'unknown', unread, /./],
+  ['are not known', () => tenantsPart(lost, nowMs), 'unknown', unread, /./],
 ]);
 
 const level = { waiting: 3, running: 1, oldestAtMs: null, deadLetters: 0, deadLettersAt: 'https://dead' };
@@ -116,7 +128,7 @@ const ofTable = { ...level, oldestAtMs: nowMs - 5 * minute, deadLetters: null, d
 saysIt('recounts', [
   [
     'says how full it is',
-    queuePart('recounts', found(level), nowMs),
+    () => queuePart('recounts', found(level), nowMs),
     'fine',
     'Recounts: 3 waiting, 1 under way, no dead letters.',
   ],
@@ -124,7 +136,7 @@ saysIt('recounts', [
 saysIt('webhooks', [
   [
     'tells how long the oldest waits',
-    queuePart('webhooks', found(ofTable), nowMs),
+    () => queuePart('webhooks', found(ofTable), nowMs),
     'fine',
     'Webhooks: 3 waiting, the oldest for 5 min, 1 under way.',
   ],
@@ -132,7 +144,7 @@ saysIt('webhooks', [
 saysIt('exports', [
   [
     'that does not answer is unknown',
-    queuePart('exports', { ok: false, why: 'Stopped!' }, nowMs),
+    () => queuePart('exports', { ok: false, why: 'Stopped!' }, nowMs),
     'unknown',
     'Steps of exports: the queue could not be looked at: Stopped!',
     /sqs:GetQueueAttributes/,
@@ -177,18 +189,23 @@ const exported: Failure = { ...failure, kind: 'export', exportId: 'e', why: 'exp
 const open = [failure, { ...failure, tenant: 'b' }, exported].map((each) => ({ ...each, isOver: false }));
 const over = { ...failure, tenant: 'c', why: 'table', isOver: true } as const;
 saysIt('failures', [
-  ['are none', failuresPart(found([])), 'fine', 'Nothing failed.'],
-  ['were made up for', failuresPart(found([over])), 'fine', 'Nothing failed that was not made up for since.'],
+  ['are none', () => failuresPart(found([])), 'fine', 'Nothing failed.'],
+  [
+    'were made up for',
+    () => failuresPart(found([over])),
+    'fine',
+    'Nothing failed that was not made up for since.',
+  ],
   [
     'are counted by what failed, each reason with what to do, once',
-    failuresPart(found([...open, over])),
+    () => failuresPart(found([...open, over])),
     'act',
     'Failed, and not made up for: 2 recounts and 1 export.',
     /^The store did not answer: it is tried again, and ends by itself once the store does\. lfs-quota export list TENANT says why\. Start it again\.$/,
   ],
   [
     'are not known',
-    failuresPart(lost),
+    () => failuresPart(lost),
     'unknown',
     'What failed last could not be read: LedgerUnavailableError: no.',
     /DynamoDB/,

@@ -39,7 +39,7 @@ export default defineConfig({
           ...onNode,
           name: 'unit',
           include: ['test/{unit,contract}/**/*.test.ts'],
-          exclude: ['**/*.long.test.ts', '**/exports/kills.test.ts'],
+          exclude: ['**/*.long.test.ts'],
           isolate: false,
         },
       },
@@ -48,7 +48,7 @@ export default defineConfig({
         test: {
           ...onNode,
           name: 'long',
-          include: ['test/simulation/**/*.test.ts', '**/*.long.test.ts', '**/exports/kills.test.ts'],
+          include: ['test/simulation/**/*.test.ts', 'test/{unit,contract}/**/*.long.test.ts'],
         },
       },
       { test: { ...onNode, name: 'embedded', include: ['test/embedded/**/*.test.ts'] } },

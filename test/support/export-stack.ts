@@ -56,9 +56,11 @@ export class ExportStack {
   calls = 0;
   kills = 0;
   #exportId: string;
+  readonly #options: ExportStackOptions;
 
   constructor(options: ExportStackOptions = {}) {
     const { kind = 's3', seed = 1, tellsCrc32 = true, partsMax = 10_000, pageSize = 7 } = options;
+    this.#options = options;
     this.#exportId = options.exportId ?? exportPath.exportId;
     this.random = new Random(seed);
     const given = exportSettingsFor(kind, { workers: 2 });
@@ -98,6 +100,27 @@ export class ExportStack {
       clock: this.clock,
     });
     this.archives.after = () => this.#live();
+  }
+
+  /** A world of its own that is as this one is now. */
+  copy(): ExportStack {
+    const copy = new ExportStack({ ...this.#options, exportId: this.#exportId });
+    copy.archives.takeFrom(this.archives);
+    for (const after of this.jobs.table.store.all())
+      copy.jobs.table.store.write({ key: keyOf(after), before: undefined, after });
+    copy.messages.push(...this.messages);
+    copy.clock.advance(this.clock.nowMs() - copy.clock.nowMs());
+    return copy;
+  }
+
+  /** All from which the export goes on, as text. Times, and how much was done, are left out: no step depends on them. */
+  async world(): Promise<string> {
+    const { state, round, doneUnits, isTidy, failure, planned, progress, leaseUntilMs } = await this.job();
+    const isNothingMade = progress.uploadedBytes === 0 && progress.copiedBytes === 0;
+    const isLeased = leaseUntilMs > this.clock.nowMs();
+    const job = { state, round, doneUnits, isTidy, failure, planned, isNothingMade, isLeased };
+    const messages = this.messages.map((message) => JSON.stringify(message)).sort();
+    return JSON.stringify({ job, messages, inventory: this.archives.inventory() });
   }
 
   /** Stores an object under its true oid. @returns the oid. */

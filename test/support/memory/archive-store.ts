@@ -63,6 +63,23 @@ export class MemoryArchiveStore implements ArchiveStore {
     return this.#uploads.all().map(({ key, uploadId, parts }) => ({ key, uploadId, parts: parts.size }));
   }
 
+  /** Has what another one has, from now on by itself. */
+  takeFrom(other: MemoryArchiveStore): void {
+    for (const [key, { etag, bytes }] of other.#bytes)
+      if (other.objects.versionOf(key)?.etag === etag) this.#store(key, bytes, etag);
+    this.#uploads.takeFrom(other.#uploads);
+  }
+
+  /** All that it has, as text: keys and ETags of objects, and of the parts of uploads. */
+  inventory(): string[] {
+    const objects = [...this.#bytes].map(([key, { etag }]) => `${key} ${etag}`);
+    const uploads = this.#uploads.all().map(({ key, parts }) => {
+      const held = [...parts.values()].sort((a, b) => a.number - b.number);
+      return `${key}: ${held.map(({ number, etag }) => `${number} ${etag}`).join(', ')}`;
+    });
+    return [...objects.sort(), ...uploads];
+  }
+
   async put(key: string, bytes: Uint8Array): Promise<void> {
     await this.#call('put', () => this.#store(key, bytes, etagOf([bytes])));
   }

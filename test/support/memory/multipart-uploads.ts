@@ -32,6 +32,13 @@ export class MemoryUploads {
     return { key, uploadId };
   }
 
+  /** Has what other ones have, from now on by itself. */
+  takeFrom(other: MemoryUploads): void {
+    this.#created = other.#created;
+    for (const [uploadId, held] of other.#uploads)
+      this.#uploads.set(uploadId, { ...held, parts: new Map(held.parts) });
+  }
+
   /** In the order of their keys, then of their creation. */
   all(): HeldUpload[] {
     return [...this.#uploads.values()].sort((a, b) => (a.key === b.key ? 0 : a.key < b.key ? -1 : 1));

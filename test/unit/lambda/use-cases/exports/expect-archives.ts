@@ -74,15 +74,3 @@ export async function expectObjects(stack: ExportStack, stored: ReadonlyMap<stri
   expect(stack.archives.openUploads).toEqual([]);
   return [...archives.values()].map(sha256);
 }
-
-/** Runs to the end. The kill that is set goes over all steps, not only the first. */
-export async function killedRun(stack: ExportStack): Promise<void> {
-  for (let steps = 0; stack.messages.length > 0; steps += 1) {
-    if (steps > 1000) throw new Error('The export does not end.');
-    const { callsToLive, kills } = stack;
-    const before = stack.calls;
-    await stack.deliver();
-    if (stack.kills === kills && Number.isFinite(callsToLive) && stack.kills === 0)
-      stack.callsToLive = callsToLive - (stack.calls - before);
-  }
-}

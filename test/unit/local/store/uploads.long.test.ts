@@ -13,8 +13,6 @@ import { startStore } from '../../../../local/store/start-store.ts';
 import { syncFolder } from '../../../../local/system/durable-file.ts';
 import { bucket, credentials, StoreFixture, signHeaders } from '../../../support/store-fixture.ts';
 
-// Another file of this process may have loaded the module that is spied on here.
-vi.hoisted(() => vi.resetModules());
 vi.mock('../../../../local/system/durable-file.ts', { spy: true });
 
 let store: StoreFixture;

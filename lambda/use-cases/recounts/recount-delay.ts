@@ -10,7 +10,7 @@ import type { Deps } from '../deps.ts';
  */
 export function recountDelayMs(
   deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
-  input: { tenant: TenantRecord; urgency: Urgency | 'first' },
+  input: { tenant: TenantRecord; urgency: Urgency },
 ): number {
   const waitMs = recountWaitMs(deps.settings, { ...input, nowMs: deps.clock.nowMs() });
   if (waitMs > 0) {

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
-import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { getSubscription } from '../../../../../lambda/use-cases/recounts/get-subscription.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
@@ -151,16 +150,6 @@ describe('a recount from the queue', () => {
     expect(await world.keys()).toEqual([`art/${oidOf(2)}`]);
     expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
     expect(await epochs()).toBe(1);
-  });
-
-  it('may overdraw the budget by a day if it is the first of its tenant', async () => {
-    const other = new MemoryStack(tight);
-    other.put({ [`game/${oidOf(1)}`]: 10 });
-    await createTenant(other.deps, { tenant, plan: null, limitBytes: 100 });
-    const listedUntilMs = other.nowMs + day;
-    await other.ledger.setLease({ tenant, epoch: 0, leaseUntilMs: 0, listedUntilMs });
-    expect(await other.consume({ full: true })).toBe('done');
-    expect((await other.record()).counted).toMatchObject({ storedBytes: 10 });
   });
 });
 

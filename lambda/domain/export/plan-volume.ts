@@ -4,9 +4,8 @@ import { freeParts } from './free-parts.ts';
 import { gridOrder } from './grid-order.ts';
 import { gridParts } from './grid-parts.ts';
 import { Layout, type LayoutInput } from './layout.ts';
-import type { Part } from './part.ts';
+import { type Part, uploadPart } from './part.ts';
 import { type PlanSettings, shardBytesOf } from './plan-settings.ts';
-import { streamParts } from './stream-parts.ts';
 
 /**
  * A range of the archive that becomes a temporary object by an upload of its own. That object is then copied, whole, as
@@ -62,6 +61,12 @@ function arrange(input: LayoutInput, settings: PlanSettings): { layout: Layout; 
       return { layout, cut: (range) => gridParts(layout, range, cellBytes) };
     }
   }
+}
+
+/** Cuts a range of an archive into parts of one size, the last smaller, all of them uploaded. */
+function* streamParts(range: ByteRange, partBytes: number): Generator<Part> {
+  for (let startByte = range.startByte; startByte < range.endByte; startByte += partBytes)
+    yield uploadPart({ startByte, endByte: Math.min(startByte + partBytes, range.endByte) });
 }
 
 /** Cuts an archive every shard's size. A range inside one object is copied at once, any other becomes a shard. */

@@ -53,7 +53,7 @@ const emptyReceives = 5 * 3 * monthMinutes;
 
 /** What is billed whether it's used or not. `test/stack/cost.test.ts` counts it in the template. */
 export const standing = {
-  alarms: 40,
+  alarms: 36,
   alarmsOfStoreEvents: 3,
   /** Of recounts, exports and webhooks. */
   polledQueues: 3,

@@ -247,10 +247,6 @@ export function consoleDeps() {
   return { files: createConsoleFiles() };
 }
 
-export function openapiDeps() {
-  return { publicUrl: publicUrl() };
-}
-
 export function batchDeps() {
   const [tables, place] = [table(), bucketPlace()];
   const client = bucketClient(place);
@@ -328,6 +324,7 @@ export function managementDeps() {
   const client = bucketClient(place);
   return {
     ...common(),
+    publicUrl: publicUrl(),
     // Somebody waits, and no scan is under way that would have to begin again.
     listing: adopting().listing(new ScanListing({ client, retry: { attemptsMax: 4 } })),
     adoptedRepos: adopting().repos,

@@ -7,7 +7,7 @@ export const routes = [
   { method: 'GET', path: '/', function: 'console' },
   { method: 'GET', path: '/assets/{file}', function: 'console' },
   { method: 'GET', path: '/health', function: 'health' },
-  { method: 'GET', path: '/openapi.json', function: 'openapi' },
+  { method: 'GET', path: '/openapi.json', function: 'management' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/batch', function: 'lfsBatch' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/verify', function: 'lfsVerify' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks', function: 'lfsLocks' },
@@ -98,7 +98,6 @@ export type FunctionName = HttpFunction | BackgroundFunction;
 export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   console: 'console.ts',
   health: 'health.ts',
-  openapi: 'openapi.ts',
   lfsBatch: 'lfs-batch.ts',
   lfsVerify: 'lfs-verify.ts',
   lfsLocks: 'lfs-locks.ts',

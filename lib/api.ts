@@ -119,7 +119,7 @@ export class Api extends Construct {
     const limitOf = (name: HttpFunction) => (lfsFunctions.has(name) ? lfs : open);
     resource.routeSettings = Object.fromEntries([
       ...routes
-        .filter((route) => lfsFunctions.has(route.function) || openFunctions.has(route.function))
+        .filter((route) => lfsFunctions.has(route.function) || isOpen(route))
         .map((route) => [`${route.method} ${route.path}`, limitOf(route.function)]),
       ['$default', open],
     ]);
@@ -168,7 +168,8 @@ const throttledPattern = FilterPattern.all(
 /** Take part in every push and fetch. */
 const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsLocks']);
 /** Answer without a token. */
-const openFunctions: ReadonlySet<HttpFunction> = new Set(['console', 'health', 'openapi', 'exchangeToken']);
+const openFunctions: ReadonlySet<HttpFunction> = new Set(['console', 'health', 'exchangeToken']);
+const isOpen = (route: Route) => openFunctions.has(route.function) || route.path === '/openapi.json';
 
 /** One integration per function, however many routes lead to it. */
 function integrationsOf(

@@ -32,7 +32,6 @@ import { create as createLfsLocks } from '../lambda/handlers/lfs-locks.ts';
 import { create as createLfsVerify } from '../lambda/handlers/lfs-verify.ts';
 import { create as createManagement } from '../lambda/handlers/management.ts';
 import { create as createNotFound } from '../lambda/handlers/not-found.ts';
-import { create as createOpenApi } from '../lambda/handlers/openapi.ts';
 import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
@@ -215,7 +214,6 @@ export function createFunctions(deps: Deps, webhookRedelivery: Redelivery = rede
     http: {
       console: createConsole({ files: builtConsoleFiles() }),
       health: createHealth(),
-      openapi: createOpenApi(),
       lfsBatch: createLfsBatch(deps),
       lfsVerify: createLfsVerify(deps),
       lfsLocks: createLfsLocks(deps),

@@ -1,3 +1,5 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { baseUrl, json } from '../api/http.ts';
 import { auditOperations } from '../api/management/audit.ts';
 import { cleanupOperations } from '../api/management/cleanups.ts';
 import { countOperations } from '../api/management/counts.ts';
@@ -16,6 +18,7 @@ import { statusOperations } from '../api/management/status.ts';
 import { tenantOperations } from '../api/management/tenants.ts';
 import { tokenOperations } from '../api/management/tokens.ts';
 import { webhookOperations } from '../api/management/webhooks.ts';
+import { openApiDocument } from '../api/openapi.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { managementDeps } from '../compose.ts';
 import type { RouteKey } from '../routes.ts';
@@ -24,8 +27,15 @@ import { guard, type HttpHandler } from '../runtime/guard.ts';
 import { warmUpTable } from '../runtime/warm-up.ts';
 import type { Deps } from '../use-cases/deps.ts';
 
+/** The description of the API, for programs. It is for everybody, so nothing is checked. */
+const describeApi = async (
+  { publicUrl }: { readonly publicUrl?: string | undefined },
+  event: APIGatewayProxyEventV2,
+) => json(200, openApiDocument(baseUrl(event, publicUrl)), { 'cache-control': 'public, max-age=300' });
+
 /** The type makes the compiler check that each route has its operation. */
 const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
+  'GET /openapi.json': describeApi,
   ...sessionOperations,
   ...statusOperations,
   ...tenantOperations,
@@ -47,7 +57,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
 
 const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));
 
-/** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
+/** The operator's API, and its description. One function for all of it: it is asked rarely, and never in a hurry. */
 export function create(deps: ManagementDeps & Pick<Deps, 'invocations'>): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
     const operation = byRouteKey.get(event.routeKey);

@@ -58,11 +58,6 @@ const recount = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
 export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   console: { description: 'Answers the files of the console.', timeoutSeconds: 5, servesConsole: true },
   health: { description: 'Answers health checks.', timeoutSeconds: 5 },
-  openapi: {
-    description: 'Answers the description of the API, /openapi.json.',
-    timeoutSeconds: 10,
-    answersLinks: true,
-  },
   notFound: { description: 'Answers requests that match no route.', timeoutSeconds: 5 },
   lfsBatch: {
     description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',
@@ -117,6 +112,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     webhookQueue: ['send', 'gauge'],
     storeEventsQueue: ['gauge'],
     secrets: ['admin token'],
+    answersLinks: true,
   },
   reconcile: {
     description: 'Recounts a tenant by listing the store, deletes what is due, and cleans up.',

@@ -68,7 +68,6 @@ const memoryOfFunctions = z
   .strictObject({
     console: memoryMb(256),
     health: memoryMb(128),
-    openapi: memoryMb(256),
     lfsBatch: memoryMb(1_024),
     lfsVerify: memoryMb(512),
     lfsLocks: memoryMb(512),

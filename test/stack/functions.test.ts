@@ -40,7 +40,6 @@ const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 const expected: Record<FunctionName, [number, number, string[]]> = {
   console: [5, 256, []],
   health: [5, 128, []],
-  openapi: [10, 256, []],
   notFound: [5, 128, []],
   lfsBatch: [25, 1_024, [...store, queue, table]],
   lfsVerify: [25, 512, [...store, queue, table]],

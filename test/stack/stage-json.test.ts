@@ -73,7 +73,7 @@ describe('the settings that become code', () => {
         const output = built.outputFiles.find(({ path }) => basename(path) === file.replace('.ts', '.js'));
         return output?.text.includes(`it has ${name}`) ? [handler] : [];
       });
-    const bare = ['console', 'health', 'notFound', 'openapi'];
+    const bare = ['console', 'health', 'notFound'];
     const composed = fileOf.map(([name]) => name).filter((name) => !bare.includes(name));
     expect(functionsWith('stageJson.protocol')).toEqual(composed);
     // What sends keys to the store, or hears of keys.

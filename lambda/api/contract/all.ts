@@ -8,12 +8,12 @@ import { downloadContract } from './downloads.ts';
 import { exchangeContract } from './exchange.ts';
 import { exportContract } from './exports.ts';
 import { historyContract } from './history.ts';
-import { lfsOperations, lockOperationDocs } from './lfs.ts';
+import { lfsContract, lfsLockContract } from './lfs.ts';
 import { lockContract } from './locks.ts';
 import { objectContract } from './objects.ts';
 import { repoContract } from './repos.ts';
 import { reservationContract } from './reservations.ts';
-import { serviceOperations } from './service.ts';
+import { serviceContract } from './service.ts';
 import { sessionContract } from './sessions.ts';
 import { statusContract } from './status.ts';
 import { tenantContract } from './tenants.ts';
@@ -22,9 +22,9 @@ import { webhookContract } from './webhooks.ts';
 
 /** Every route with all that is said of it. The compiler lets none be missing. */
 export const contract = {
-  ...serviceOperations,
-  ...lfsOperations,
-  ...lockOperationDocs,
+  ...serviceContract,
+  ...lfsContract,
+  ...lfsLockContract,
   ...sessionContract,
   ...statusContract,
   ...tenantContract,

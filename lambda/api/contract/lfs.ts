@@ -14,8 +14,7 @@ import {
   verifyRequestSchema,
   verifyResponseSchema,
 } from '../../http/lfs/schemas.ts';
-import type { RouteKey } from '../../routes.ts';
-import type { RouteContract } from './contract.ts';
+import type { Contract } from './contract.ts';
 
 const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
 
@@ -31,7 +30,7 @@ const lfsErrors = {
 };
 
 /** The LFS API: what git-lfs calls. */
-export const lfsOperations: Readonly<Record<RouteKey<'lfsBatch' | 'lfsVerify'>, RouteContract>> = {
+export const lfsContract = {
   'POST /{tenant}/{repo}/info/lfs/objects/batch': {
     id: 'batch',
     summary: 'Ask for uploads or downloads',
@@ -99,7 +98,7 @@ export const lfsOperations: Readonly<Record<RouteKey<'lfsBatch' | 'lfsVerify'>, 
       ...lfsErrors,
     },
   },
-};
+} as const satisfies Contract;
 
 const lock = {
   id: '78b7c57560b3ee3abcbb78fa4ffdd8f1b5b6aef1Kq3vT0xYb9Za',
@@ -122,7 +121,7 @@ const bodyErrors = {
 const repeatedLogin = 'A token was rejected several times within a minute.';
 
 /** File locks, as git-lfs takes, lists and releases them. */
-export const lockOperationDocs: Readonly<Record<RouteKey<'lfsLocks'>, RouteContract>> = {
+export const lfsLockContract = {
   'POST /{tenant}/{repo}/info/lfs/locks': {
     id: 'lock',
     summary: 'Lock a file',
@@ -195,4 +194,4 @@ export const lockOperationDocs: Readonly<Record<RouteKey<'lfsLocks'>, RouteContr
       404: 'There is no such lock any more; no such tenant or repo; or this token is of another tenant.',
     },
   },
-};
+} as const satisfies Contract;

@@ -63,6 +63,8 @@ export type ManagementDeps = Pick<
 > & {
   /** It only asks for exports: others make them. */
   readonly archives: Pick<Deps['archives'], 'put'>;
+  /** Where the API is reached, if something stands before it. */
+  readonly publicUrl?: string | undefined;
 };
 
 /** One route of the management API: checks access, decodes, runs what its subject has for it, answers. */

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { create as health } from '../../../../lambda/handlers/health.ts';
 import { create as notFound } from '../../../../lambda/handlers/not-found.ts';
-import { create as openapi } from '../../../../lambda/handlers/openapi.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 
 describe('an answer that needs nothing', () => {
   it.each([
     ['/health', health()],
-    ['/openapi.json', openapi()],
     ['/nowhere', notFound()],
   ])('of %s has the header for TLS alone', async (path, handler) => {
     const answered = async (proto: string) => {

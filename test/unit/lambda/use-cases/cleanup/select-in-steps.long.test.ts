@@ -5,6 +5,9 @@ import { newExportJob } from '../../../../../lambda/domain/export/export-job.ts'
 import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
+import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { advanceCleanups } from '../../../../../lambda/use-cases/cleanup/advance-cleanups.ts';
+import { cancelCleanup } from '../../../../../lambda/use-cases/cleanup/cancel-cleanup.ts';
 import type { CleanupDeps } from '../../../../../lambda/use-cases/cleanup/cleanup-deps.ts';
 import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { selectCandidates } from '../../../../../lambda/use-cases/cleanup/select-candidates.ts';
@@ -171,6 +174,18 @@ describe('the choice of candidates in steps', () => {
     };
     await expect(step(broken)).rejects.toThrow('A mistake');
     expect(await charged()).toBe(16 * minute);
+  });
+
+  it('that is cancelled leaves no files', async () => {
+    await step(slowly(second));
+    expect((await written()).length).toBeGreaterThan(0);
+    await cancelCleanup(world.deps, path);
+    await advanceCleanups(world.deps, {
+      tenant,
+      repos: await allPages(world.ledger.repos(tenant)),
+      untilMs: 9e15,
+    });
+    expect(await world.files()).toEqual([]);
   });
 
   it('deletes nothing that an export is to have which was opened between its steps', async () => {

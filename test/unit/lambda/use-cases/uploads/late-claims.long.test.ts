@@ -102,6 +102,18 @@ it('people whose uploads broke off may go on while all of it would fit, and up t
   expect(await push('ben', 'game', { [oidOf(3)]: 101 })).toBe('upload');
 });
 
+it('batches at once bring no more than one after the other', async () => {
+  expect(await push('mallory', 'mine', { [oidOf(1)]: 500 })).toBe('upload');
+  await laterDead();
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => push('mallory', 'mine', { [oidOf(2 + index)]: 100 })),
+  );
+  expect(answers.filter((answer) => answer === 'upload')).toHaveLength(5);
+  expect(answers.filter((answer) => answer === 'late')).toHaveLength(5);
+  await laterDead();
+  expect((await world.usage()).committedBytes).toBe(0);
+});
+
 it('batches at once for the same object do not vouch for each other', async () => {
   expect(await push('mallory', 'mine', { [oidOf(1)]: 1000 })).toBe('upload');
   await laterDead();

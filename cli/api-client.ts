@@ -1,22 +1,86 @@
 import { z } from 'zod';
+import { contract } from '../lambda/api/contract/all.ts';
+import type { RouteContract } from '../lambda/api/contract/contract.ts';
 import { parseJson } from '../lambda/domain/json.ts';
-import { refusalError, unreachableError } from './api-errors.ts';
-import type { BusyLine } from './busy-line.ts';
-import { CliError } from './errors.ts';
+import { CliError, refusalError, unreachableError } from './errors.ts';
+import type { BusyLine } from './progress.ts';
 
-/** The gateway ends a request after 30 s; what takes longer never answers. */
-const requestTimeoutMs = 35_000;
+/** Routes of the management API, by the ids that the contract gives them: method, path and schemas come from there. */
+
+type Contract = typeof contract;
+type Key = Extract<keyof Contract, `${string} /v1/${string}`>;
+
+/** As clients name a route: `getTenant`. */
+export type RouteId = Contract[Key]['id'];
+type KeyOf<Id extends RouteId> = { [K in Key]: Id extends Contract[K]['id'] ? K : never }[Key];
+type EntryOf<Id extends RouteId> = Contract[KeyOf<Id>];
+
+type Output<Answer> = Answer extends { readonly schema: infer S extends z.ZodType } ? z.output<S> : undefined;
+/** What a route answers. undefined: no body. */
+export type BodyOf<Id extends RouteId> = Output<
+  EntryOf<Id>['answers'][Extract<keyof EntryOf<Id>['answers'], Success>]
+>;
+type Success = 200 | 201 | 202 | 204;
+
+type ParamsIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | ParamsIn<Rest> : never;
+/** The variable parts of a route's path. */
+export type ParamsOf<Id extends RouteId> = ParamsIn<KeyOf<Id>>;
+
+/** Routes that answer a page of a list. */
+export type PageId = {
+  [Id in RouteId]: BodyOf<Id> extends { readonly nextCursor: string | null } ? Id : never;
+}[RouteId];
+
+type QueryNames<Entry> = Entry extends { readonly query: infer S extends z.ZodType }
+  ? keyof z.input<S>
+  : never;
+type Sent<Entry> = Entry extends { readonly body: { readonly schema: infer S extends z.ZodType } }
+  ? z.input<S>
+  : undefined;
+
+/** What a route is asked. */
+export interface Asking<Id extends RouteId> {
+  /** Already checked: a `..` would lead to another route. */
+  readonly params?: Readonly<Record<ParamsOf<Id>, string>>;
+  readonly query?: Readonly<Partial<Record<QueryNames<EntryOf<Id>>, string | number | boolean | undefined>>>;
+  readonly body?: Sent<EntryOf<Id>>;
+}
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-export interface ApiRequest<Body> {
-  readonly method: Method;
-  /** Path and query below the base URL, its variable parts already encoded. */
-  readonly path: string;
-  readonly body?: unknown;
-  /** What the answer must look like; more fields are let through. */
-  readonly shape: z.ZodType<Body>;
+const routes = new Map(
+  Object.entries<RouteContract>(contract).map(([key, { id, answers }]) => {
+    const [method, path = ''] = key.split(' ') as [Method, string];
+    return [id, { method, path, answers }];
+  }),
+);
+
+/** The request for a route: method, path with its query, and what is sent. */
+export function requestOf<Id extends RouteId>(id: Id, { params, query, body }: Asking<Id>) {
+  const { method, path } = routeOf(id);
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query ?? {}))
+    if (value !== undefined) search.set(name, String(value));
+  const values: Readonly<Record<string, string>> = params ?? {};
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
+  return { method, path: search.size === 0 ? filled : `${filled}?${search}`, body };
 }
+
+/** An answer with this status, if it is one of the route; more fields are let through. */
+export function answerOf<Id extends RouteId>(id: Id, status: number, body: unknown) {
+  const { answers } = routeOf(id);
+  const shape = (answers[status] ?? Object.values(answers)[0])?.schema ?? z.undefined();
+  return shape.safeParse(body) as z.ZodSafeParseResult<BodyOf<Id>>;
+}
+
+function routeOf(id: RouteId) {
+  const route = routes.get(id);
+  if (!route) throw new Error(`There is no route ${id}.`);
+  return route;
+}
+
+/** The gateway ends a request after 30 s; what takes longer never answers. */
+const requestTimeoutMs = 35_000;
 
 export interface ApiAnswer<Body> {
   readonly status: number;
@@ -24,9 +88,6 @@ export interface ApiAnswer<Body> {
   /** The body as it came, for `--json`. */
   readonly text: string;
 }
-
-/** 204: no body. */
-export const emptyShape = z.undefined();
 
 /** The management API over HTTP. */
 export class ApiClient {
@@ -44,38 +105,27 @@ export class ApiClient {
     this.busy = options.busy;
   }
 
-  /**
-   * A resource, or undefined when it does not exist.
-   *
-   * @param resource.method DELETE for a dry run.
-   * @throws {CliError}
-   */
-  async find<Body>(resource: {
-    method?: Method;
-    path: string;
-    shape: z.ZodType<Body>;
-  }): Promise<Body | undefined> {
-    const { method = 'GET', path, shape } = resource;
-    const request = { method, path, shape };
-    const exchanged = await this.#exchange(request);
-    if (exchanged.status === 404 && isProblem(exchanged.text)) return undefined;
-    return this.#read(request, exchanged).body;
-  }
-
   /** @throws {CliError} when the server did not answer, refused, or answered something else. */
-  async send<Body>(request: ApiRequest<Body>): Promise<ApiAnswer<Body>> {
-    return this.#read(request, await this.#exchange(request));
+  async ask<Id extends RouteId>(id: Id, asking: Asking<Id> = {}): Promise<ApiAnswer<BodyOf<Id>>> {
+    return this.#read(id, asking, await this.#exchange(requestOf(id, asking)));
   }
 
-  #read<Body>(
-    request: ApiRequest<Body>,
+  /** The same, or undefined for what does not exist. @throws {CliError} */
+  async find<Id extends RouteId>(id: Id, asking: Asking<Id>): Promise<BodyOf<Id> | undefined> {
+    const exchanged = await this.#exchange(requestOf(id, asking));
+    if (exchanged.status === 404 && isProblem(exchanged.text)) return undefined;
+    return this.#read(id, asking, exchanged).body;
+  }
+
+  #read<Id extends RouteId>(
+    id: Id,
+    asking: Asking<Id>,
     { status, text }: { status: number; text: string },
-  ): ApiAnswer<Body> {
+  ): ApiAnswer<BodyOf<Id>> {
     const body = parseJson(text);
-    if (status < 200 || status > 299) {
-      throw refusalError({ status, body, request, baseUrl: this.baseUrl });
-    }
-    const parsed = request.shape.safeParse(body);
+    if (status < 200 || status > 299)
+      throw refusalError({ status, body, request: requestOf(id, asking), baseUrl: this.baseUrl });
+    const parsed = answerOf(id, status, body);
     if (!parsed.success) {
       throw new CliError(`${this.baseUrl} answered ${status} with a body that is not lfs-quota's.`, {
         hint: 'Check that --url or LFS_QUOTA_URL names the lfs-quota API, and that both are of one version.',

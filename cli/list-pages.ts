@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
-import type { z } from 'zod';
 import { parseJson } from '../lambda/domain/json.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient, Asking, BodyOf, PageId, ParamsOf } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { type ApiOptions, parseUpTo, withServiceOptions } from './options.ts';
 import { formatCount } from './render.ts';
@@ -30,17 +29,13 @@ export function withPageOptions(command: Command): Command {
     .option('--page-size <n>', 'items per request, 1 to 1000', parseUpTo(pageSizeMax));
 }
 
-interface Paged {
-  readonly nextCursor: string | null;
-}
-
-interface ListInput<Page> {
-  readonly path: string;
+interface ListInput<Id extends PageId> {
+  readonly route: Id;
+  readonly params: Readonly<Record<ParamsOf<Id>, string>>;
   /** Parameters of every page's query. */
-  readonly filter?: Readonly<Record<string, string>>;
-  readonly shape: z.ZodType<Page>;
+  readonly query?: Asking<Id>['query'];
   /** The field of a page that has its items. */
-  readonly items: keyof Page & string;
+  readonly items: keyof BodyOf<Id> & string;
   readonly options: ListOptions;
 }
 
@@ -51,10 +46,10 @@ interface ListPage<Page> {
 }
 
 /** Reads a list of the API page by page: all of it, or as many items as `--limit` says. @throws {CliError} */
-export async function* eachPage<Page extends Paged>(
+export async function* eachPage<Id extends PageId>(
   client: ApiClient,
-  { path, filter, shape, items, options }: ListInput<Page>,
-): AsyncGenerator<ListPage<Page>> {
+  { route, params, query, items, options }: ListInput<Id>,
+): AsyncGenerator<ListPage<BodyOf<Id>>> {
   let cursor: string | null = options.cursor ?? null;
   let left = options.limit ?? Number.POSITIVE_INFINITY;
   let count = 0;
@@ -63,18 +58,16 @@ export async function* eachPage<Page extends Paged>(
   );
   try {
     do {
-      const query = new URLSearchParams(filter);
-      if (cursor !== null) query.set('cursor', cursor);
       const pageSize = options.pageSize ?? (options.limit === undefined ? undefined : pageSizeMax);
-      if (pageSize !== undefined) query.set('limit', String(Math.min(pageSize, left)));
-      const request = { method: 'GET' as const, path: query.size === 0 ? path : `${path}?${query}`, shape };
-      const { body, text } = await client.send(request);
+      const limit = pageSize === undefined ? undefined : Math.min(pageSize, left);
+      const page = { ...query, cursor: cursor ?? undefined, limit };
+      const { body, text } = await client.ask(route, { params, query: page } as Asking<Id>);
       const raw = rawOf(text);
       const found = raw[items];
       const length = Array.isArray(found) ? found.length : 0;
       left -= length;
       count += length;
-      cursor = body.nextCursor;
+      cursor = (body as { nextCursor: string | null }).nextCursor;
       yield { body, raw };
     } while (cursor !== null && left > 0);
   } finally {
@@ -92,22 +85,22 @@ function rawOf(text: string): Readonly<Record<string, unknown>> {
  *
  * @param list.render what is printed for a person, newline at its end.
  */
-export async function printList<Page extends Paged>(
+export async function printList<Id extends PageId>(
   context: CliContext,
   client: ApiClient,
-  list: ListInput<Page> & { readonly render: (pages: readonly Page[]) => string },
+  list: ListInput<Id> & { readonly render: (pages: readonly BodyOf<Id>[]) => string },
 ): Promise<void> {
   if (list.options.json) return printJsonList(context, client, list);
-  const pages: Page[] = [];
+  const pages: BodyOf<Id>[] = [];
   for await (const { body } of eachPage(client, list)) pages.push(body);
   context.out(list.render(pages));
 }
 
 /** Page by page, because it may be longer than what one wants to hold. What broke off is no JSON. */
-async function printJsonList<Page extends Paged>(
+async function printJsonList<Id extends PageId>(
   context: CliContext,
   client: ApiClient,
-  list: ListInput<Page>,
+  list: ListInput<Id>,
 ): Promise<void> {
   const rest: Record<string, unknown> = {};
   let before = `{"${list.items}":[`;

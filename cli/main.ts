@@ -1,9 +1,21 @@
 import { readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import { askAtTerminal } from './prompt.ts';
-import { runCli } from './run.ts';
+import { runCli } from './program.ts';
+
+/** Asks on standard error, so that the question never gets into piped output. Ctrl-C and Ctrl-D answer ''. */
+export async function askAtTerminal(question: string): Promise<string> {
+  const dialog = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    const ended = new Promise<string>((resolve) => dialog.once('close', () => resolve('')));
+    // When the dialog is closed, some versions of Node reject the question and others never settle it.
+    return await Promise.race([dialog.question(question).catch(() => ''), ended]);
+  } finally {
+    dialog.close();
+  }
+}
 
 /** The entry point of the command line. bin/lfs-quota.js starts it, from here or from the bundle in dist/. */
 

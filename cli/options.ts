@@ -4,10 +4,9 @@ import { isDay } from '../lambda/domain/calendar.ts';
 import { isOid, isTenantName, repoNamed, tenantNameRule } from '../lambda/domain/names.ts';
 import { tokenIdOf } from '../lambda/domain/token.ts';
 import { ApiClient } from './api-client.ts';
-import { adminTokenPlace } from './api-errors.ts';
-import { BusyLine } from './busy-line.ts';
 import type { CliContext } from './context.ts';
-import { UsageError } from './errors.ts';
+import { adminTokenPlace, UsageError } from './errors.ts';
+import { BusyLine } from './progress.ts';
 
 const defaultUrl = 'http://127.0.0.1:8787';
 
@@ -114,7 +113,10 @@ export function parseUpTo(max: number = Number.MAX_SAFE_INTEGER): (text: string)
 }
 
 /** The repos of an option that is repeated. */
-export const eachRepo = (text: string, before: readonly string[] = []) => [...before, parseRepo(text)];
+export const eachRepo = (text: string, before: string[] | undefined): string[] => [
+  ...(before ?? []),
+  parseRepo(text),
+];
 
 /** The id of an LFS object. */
 export function parseOid(text: string): string {
@@ -146,10 +148,13 @@ export function parseDay(text: string): string {
   return text;
 }
 
-/** @throws {UsageError} if the first day is after the last one, of which nothing could be shown. */
-export function requireDaysInOrder({ from, to }: { from?: string; to?: string }): void {
+type Days = { readonly from?: string | undefined; readonly to?: string | undefined };
+
+/** @returns the days alone. @throws {UsageError} if the first is after the last one, of which nothing could be shown. */
+export function requireDaysInOrder({ from, to }: Days): Days {
   if (from !== undefined && to !== undefined && from > to)
     throw new UsageError(`--from ${from} is after --to ${to}. Swap them.`);
+  return { from, to };
 }
 
 const secondsOf = { m: 60, h: 3600, d: 86_400 } as const;

@@ -1,31 +1,56 @@
-import { Command } from 'commander';
-import { registerAudit } from './commands/audit.ts';
+import { Command, CommanderError } from 'commander';
+import type { Register } from './command.ts';
+import { auditCommand } from './commands/audit.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { registerConnect } from './commands/connect.ts';
-import { registerCount } from './commands/count.ts';
-import { registerDeletion } from './commands/deletion.ts';
+import { countCommands } from './commands/count.ts';
 import { registerDoctor } from './commands/doctor.ts';
-import { registerDownloads } from './commands/downloads.ts';
+import { downloadsCommand } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
-import { registerExport } from './commands/export.ts';
-import { registerGc } from './commands/gc.ts';
-import { registerHistory } from './commands/history.ts';
-import { registerLock } from './commands/lock.ts';
-import { registerObject } from './commands/object.ts';
-import { registerReconcile } from './commands/reconcile.ts';
-import { registerRepo } from './commands/repo.ts';
-import { registerReservation } from './commands/reservation.ts';
-import { registerRule } from './commands/rule.ts';
-import { registerStatus } from './commands/status.ts';
-import { registerTenant } from './commands/tenant.ts';
-import { registerToken } from './commands/token.ts';
-import { registerUsage } from './commands/usage.ts';
-import { registerWebhook } from './commands/webhook.ts';
+import { exportCommands } from './commands/export.ts';
+import { gcCommands } from './commands/gc.ts';
+import { historyCommand } from './commands/history.ts';
+import { lockCommands } from './commands/lock.ts';
+import { deletionCommands, objectCommands } from './commands/object.ts';
+import { reconcileCommand } from './commands/reconcile.ts';
+import { repoCommands } from './commands/repo.ts';
+import { reservationCommands } from './commands/reservation.ts';
+import { ruleCommands } from './commands/rule.ts';
+import { statusCommand } from './commands/status.ts';
+import { tenantCommands } from './commands/tenant.ts';
+import { tokenCommands } from './commands/token.ts';
+import { usageCommand } from './commands/usage.ts';
+import { webhookCommands } from './commands/webhook.ts';
 import type { CliContext } from './context.ts';
-import { commandsOf } from './help/command-table.ts';
-import { examples } from './help/examples.ts';
-import { commandHelp, mainHelp } from './help/help-text.ts';
-import { terminalWidth } from './view.ts';
+import { CliError, exitCodes, UsageError } from './errors.ts';
+import { commandHelp, commandsOf, examples, mainHelp } from './help.ts';
+import { painter, terminalWidth } from './terminal.ts';
+
+/** In the order of the help. */
+const commands: readonly Register[] = [
+  statusCommand,
+  tenantCommands,
+  tokenCommands,
+  ruleCommands,
+  registerConnect,
+  auditCommand,
+  downloadsCommand,
+  repoCommands,
+  objectCommands,
+  deletionCommands,
+  usageCommand,
+  historyCommand,
+  webhookCommands,
+  reservationCommands,
+  lockCommands,
+  reconcileCommand,
+  countCommands,
+  exportCommands,
+  gcCommands,
+  registerDu,
+  registerDoctor,
+  registerCompletion,
+];
 
 /** Of a help text that goes to a file. */
 const helpWidthDefault = 80;
@@ -46,28 +71,7 @@ export function buildProgram(context: CliContext): Command {
     })
     .showHelpAfterError('Add --help to see how the command is used.')
     .exitOverride();
-  registerStatus(program, context);
-  registerTenant(program, context);
-  registerToken(program, context);
-  registerRule(program, context);
-  registerConnect(program, context);
-  registerAudit(program, context);
-  registerDownloads(program, context);
-  registerRepo(program, context);
-  registerObject(program, context);
-  registerDeletion(program, context);
-  registerUsage(program, context);
-  registerHistory(program, context);
-  registerWebhook(program, context);
-  registerReservation(program, context);
-  registerLock(program, context);
-  registerReconcile(program, context);
-  registerCount(program, context);
-  registerExport(program, context);
-  registerGc(program, context);
-  registerDu(program, context);
-  registerDoctor(program, context);
-  registerCompletion(program, context);
+  for (const register of commands) register(program, context);
   addHelp(program, context);
   return program;
 }
@@ -79,7 +83,7 @@ function addHelp(program: Command, context: CliContext): void {
 }
 
 /** Hints are written with `lfs-quota …` for a command. A person is shown the command as they have to type it. */
-export function asCalled(text: string, { program }: CliContext): string {
+function asCalled(text: string, { program }: CliContext): string {
   return text.replaceAll('`lfs-quota ', () => `\`${program} `);
 }
 
@@ -87,3 +91,36 @@ export function asCalled(text: string, { program }: CliContext): string {
 function asTyped(text: string, { program }: CliContext): string {
   return text.replaceAll(/^( +(?:source <\()?)lfs-quota /gm, (_, before) => `${before}${program} `);
 }
+
+/**
+ * Runs one command line.
+ *
+ * @param args without the interpreter and the script.
+ * @returns the exit code, as docs/command-line.md has them.
+ */
+export async function runCli(args: readonly string[], context: CliContext): Promise<number> {
+  const program = buildProgram(context);
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exitCodes.done.code;
+  } catch (error) {
+    return report(error, context);
+  }
+}
+
+function report(error: unknown, context: CliContext): number {
+  // Commander has printed these already. Help that was asked for is no error.
+  if (error instanceof CommanderError)
+    return error.exitCode === 0 ? exitCodes.done.code : exitCodes.usage.code;
+  if (error instanceof UsageError) {
+    context.err(asCalled(`${mark(context)} ${error.message}\n`, context));
+    return exitCodes.usage.code;
+  }
+  if (error instanceof CliError) {
+    context.err(asCalled(`${mark(context)} ${error.message}\n${error.hint}\n`, context));
+    return exitCodes[error.failure].code;
+  }
+  throw error;
+}
+
+const mark = ({ env, errIsTerminal }: CliContext) => painter(env, errIsTerminal)('red', 'error:');

@@ -1,3 +1,4 @@
+import type { ForecastBody } from '../lambda/api/contract/history.ts';
 import { formatBytes } from '../lambda/domain/bytes.ts';
 
 /** Words for a terminal: ages, sizes, counts, dollars, commands. */
@@ -64,4 +65,21 @@ export function shellWords(words: readonly string[]): string {
   return words
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
     .join(' ');
+}
+
+const reasons: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
+  unlimited: 'never: there is no limit',
+  'not-counted': 'not known: not counted yet',
+  'too-few-days': 'not known: too few days are known',
+  'not-growing': 'not in sight: it does not grow',
+  'beyond-two-years': 'in more than two years',
+};
+
+/** When a tenant is full, as the server says it. */
+export function forecastText({ fullOn, reason, bytesPerDay }: ForecastBody): string {
+  const growth =
+    bytesPerDay === null || bytesPerDay <= 0 ? '' : `, growing by ${formatBytes(bytesPerDay)} a day`;
+  if (fullOn === null)
+    return reason === null ? 'not known' : reasons[reason] + (reason === 'beyond-two-years' ? growth : '');
+  return `on ${fullOn}${growth}`;
 }

@@ -1,6 +1,4 @@
-import type { Colour, Paint } from './colour.ts';
-import { displayWidth, shortened, wrapped } from './display-width.ts';
-import { printable } from './printable.ts';
+import { type Colour, displayWidth, type Paint, printable, shortened, wrapped } from './terminal.ts';
 
 /**
  * Tables that fit the terminal. One that is too wide is made narrower in this order, and no row ever wraps:

@@ -1,6 +1,6 @@
-import { repoPageSchema, repoSchema } from '../lambda/api/contract/repos.ts';
 import type { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
+import { pageSizeMax } from './list-pages.ts';
 
 /** A typo in a repo's name makes a token or rule that opens nothing. */
 export async function warnIfAbsent(
@@ -8,9 +8,8 @@ export async function warnIfAbsent(
   context: CliContext,
   { tenant, repo }: { tenant: string; repo: string },
 ): Promise<void> {
-  const path = `/v1/tenants/${tenant}/repos`;
-  if (await client.find({ path: `${path}/${repo}`, shape: repoSchema })) return;
-  const { body } = await client.send({ method: 'GET', path: `${path}?limit=1000`, shape: repoPageSchema });
+  if (await client.find('getRepo', { params: { tenant, repo } })) return;
+  const { body } = await client.ask('listRepos', { params: { tenant }, query: { limit: pageSizeMax } });
   const similar = body.repos.find((other) => plainName(other.repo) === plainName(repo));
   context.err(
     `There's no repo "${repo}" yet${similar ? ` (did you mean "${similar.repo}"?)` : ''}. The first push creates it.\n`,

@@ -1,48 +1,33 @@
-import { type Command, Option } from 'commander';
-import { type AuditEntryBody, auditPageSchema } from '../../lambda/api/contract/audit.ts';
 import { auditActions } from '../../lambda/domain/audit.ts';
-import type { CliContext } from '../context.ts';
-import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
-import { managerToken, openClient, parseDay, parseTenant, requireDaysInOrder } from '../options.ts';
+import type { BodyOf } from '../api-client.ts';
+import { choice, listCommand, option, tenantOperand } from '../command.ts';
+import { managerToken, parseDay, requireDaysInOrder } from '../options.ts';
 import { renderTable } from '../table.ts';
-import { type View, viewOf } from '../view.ts';
+import type { View } from '../terminal.ts';
 
-interface AuditOptions extends ListOptions {
-  readonly from?: string;
-  readonly to?: string;
-  readonly action?: string;
-}
+type AuditEntryBody = BodyOf<'listAudit'>['entries'][number];
 
 /** `audit`. */
-export function registerAudit(program: Command, context: CliContext): void {
-  withListOptions(program.command('audit'))
-    .description('show who did what to a tenant, the newest first; with --json all fields')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .option('--from <day>', 'the first day in UTC, such as 2026-11-21 (default: 400 days ago)', parseDay)
-    .option('--to <day>', 'the last day in UTC (default: today)', parseDay)
-    .addOption(new Option('--action <action>', 'only this action').choices([...auditActions]))
-    .action(async (tenant: string, options: AuditOptions) => {
-      const { from, to, action } = options;
-      requireDaysInOrder(options);
-      await printList(context, openClient(options, context, managerToken), {
-        path: `/v1/tenants/${tenant}/audit`,
-        filter: {
-          ...(from !== undefined && { from }),
-          ...(to !== undefined && { to }),
-          ...(action !== undefined && { action }),
-        },
-        shape: auditPageSchema,
-        items: 'entries',
-        options,
-        render: (pages) => {
-          const entries = pages.flatMap((page) => page.entries);
-          return entries.length === 0
-            ? 'Nothing was done in this time.\n'
-            : renderAudit(entries, viewOf(context));
-        },
-      });
-    });
-}
+export const auditCommand = listCommand({
+  name: 'audit',
+  description: 'show who did what to a tenant, the newest first; with --json all fields',
+  route: 'listAudit',
+  operands: { tenant: tenantOperand },
+  options: {
+    from: option(
+      '--from <day>',
+      'the first day in UTC, such as 2026-11-21 (default: 400 days ago)',
+      parseDay,
+    ),
+    to: option('--to <day>', 'the last day in UTC (default: today)', parseDay),
+    action: choice('--action <action>', 'only this action', auditActions),
+  },
+  wanted: managerToken,
+  items: 'entries',
+  query: ({ options: { from, to, action } }) => ({ ...requireDaysInOrder({ from, to }), action }),
+  none: 'Nothing was done in this time.\n',
+  print: renderAudit,
+});
 
 function renderAudit(entries: readonly AuditEntryBody[], view: View): string {
   const rows = entries.map((entry) => [

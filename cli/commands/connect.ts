@@ -2,18 +2,18 @@ import { hostname, userInfo } from 'node:os';
 import path from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { newTokenSchema, type TokenBody, tokenSchema } from '../../lambda/api/contract/tokens.ts';
 import { tokenIdOf } from '../../lambda/domain/token.ts';
-import { ApiClient, emptyShape } from '../api-client.ts';
-import { refusalError } from '../api-errors.ts';
+import { ApiClient, answerOf, type BodyOf, requestOf } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
-import { CliError } from '../errors.ts';
+import { CliError, refusalError } from '../errors.ts';
 import { hasCredentialHelper, keepCredential, keptCredential } from '../git/credential.ts';
 import { gitSetting, gitText } from '../git/git.ts';
 import { ownLfsUrl } from '../git/lfs-address.ts';
 import { openClient, parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
-import { printable } from '../printable.ts';
 import { formatUntil } from '../render.ts';
+import { printable } from '../terminal.ts';
+
+type TokenBody = BodyOf<'getToken'>;
 
 interface ConnectOptions {
   readonly url?: string;
@@ -176,11 +176,9 @@ async function chooseToken(
   const known = kept && (await findToken(client, tenant, kept.password));
   if (kept && known && isUsable(known, repo, options))
     return { token: kept.password, isKept: true, made: known };
-  const path = `/v1/tenants/${tenant}/tokens`;
   const owner = user ?? (await findToken(client, tenant, client.token))?.user;
-  const { status, body } = await client.exchange({
-    method: 'POST',
-    path,
+  const request = requestOf('createToken', {
+    params: { tenant },
     body: {
       scope: readOnly ? 'read' : 'write',
       repos: [repo],
@@ -188,9 +186,9 @@ async function chooseToken(
       ...(typeof owner === 'string' && { user: owner }),
       expiresInSeconds: expires === undefined ? lifetimeSeconds : expires.seconds,
     },
-    mediaType: 'application/json',
   });
-  const made = newTokenSchema.safeParse(body);
+  const { status, body } = await client.exchange({ ...request, mediaType: 'application/json' });
+  const made = answerOf('createToken', status, body);
   if (status === 201 && made.success) {
     const isOfConnect = known?.label === label() && known.repos?.join() === repo;
     const replaces = isOfConnect ? known.tokenId : undefined;
@@ -198,19 +196,17 @@ async function chooseToken(
   }
   // A token that only clones or pushes: the user has no other.
   if (status === 403) return { token: client.token, isKept: false, made: undefined };
-  throw refusalError({ status, body, request: { method: 'POST', path }, baseUrl: client.baseUrl });
+  throw refusalError({ status, body, request, baseUrl: client.baseUrl });
 }
 
 const label = () => `${userInfo().username} on ${hostname()}`.slice(0, labelMax);
 
 /** What the service knows of a token. undefined: nothing, or the client's token can't see it. */
 async function findToken(client: ApiClient, tenant: string, token: string): Promise<TokenBody | undefined> {
-  const { status, body } = await client.exchange({
-    method: 'GET',
-    path: `/v1/tenants/${tenant}/tokens/${tokenIdOf(token)}`,
-    mediaType: 'application/json',
-  });
-  const found = tokenSchema.safeParse(body);
+  const params = { tenant, tokenId: tokenIdOf(token) };
+  const request = requestOf('getToken', { params });
+  const { status, body } = await client.exchange({ ...request, mediaType: 'application/json' });
+  const found = answerOf('getToken', status, body);
   return status === 200 && found.success ? found.data : undefined;
 }
 
@@ -231,8 +227,7 @@ async function revoke(
   client: ApiClient,
   { tenant, tokenId }: { tenant: string; tokenId: string },
 ): Promise<void> {
-  const path = `/v1/tenants/${tenant}/tokens/${tokenId}`;
-  await client.send({ method: 'DELETE', path, shape: emptyShape }).catch(() => undefined);
+  await client.ask('revokeToken', { params: { tenant, tokenId } }).catch(() => undefined);
 }
 
 async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<void> {

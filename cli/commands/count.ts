@@ -1,61 +1,48 @@
-import type { Command } from 'commander';
-import { type CountBody, countPageSchema, countSchema } from '../../lambda/api/contract/counts.ts';
-import type { CliContext } from '../context.ts';
-import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
-import { type ApiOptions, openClient, parseRepo, parseTenant, withApiOptions } from '../options.ts';
-import { printAnswer } from '../print-answer.ts';
+import type { BodyOf } from '../api-client.ts';
+import { group, listCommand, ofRepo, routeCommand, tenantOperand } from '../command.ts';
 import { formatAge, formatCount, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
-import { type View, viewOf } from '../view.ts';
+import type { View } from '../terminal.ts';
 
-/** What each command asks for, and what it prints then. */
-const changes = {
-  pause: {
+type CountBody = BodyOf<'changeCount'>;
+
+/** What each command asks for. */
+const changes = [
+  {
+    name: 'pause',
     state: 'paused',
     description: 'scan no shard of it until it is resumed; pushes and deletes go on',
   },
-  resume: { state: 'running', description: 'go on with its count' },
-  cancel: {
+  { name: 'resume', state: 'running', description: 'go on with its count' },
+  {
+    name: 'cancel',
     state: 'cancelled',
     description: 'give up the recount that is under way; what was counted stays',
   },
-} as const;
+] as const;
 
-/** `count list|pause|resume|cancel`: giant repos, which are counted by shards. */
-export function registerCount(program: Command, context: CliContext): void {
-  const group = program.command('count').description('show and steer how repos of many objects are counted');
-  withListOptions(group.command('list'))
-    .description('list the repos that are counted by shards, and how far they are')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .action(async (tenant: string, options: ListOptions) => {
-      await printList(context, openClient(options, context), {
-        path: `/v1/tenants/${tenant}/counts`,
-        shape: countPageSchema,
-        items: 'counts',
-        options,
-        render: (pages) => {
-          const counts = pages.flatMap((page) => page.counts);
-          return counts.length === 0
-            ? 'No repo is so large that it is counted by shards.\n'
-            : renderCounts(counts, viewOf(context));
-        },
-      });
-    });
-  for (const [name, { state, description }] of Object.entries(changes))
-    withApiOptions(group.command(name))
-      .description(description)
-      .argument('<tenant>', 'name of the tenant', parseTenant)
-      .argument('<repo>', 'name of the repo', parseRepo)
-      .action(async (tenant: string, repo: string, options: ApiOptions) => {
-        await printAnswer(context, options, {
-          method: 'PATCH',
-          path: `/v1/tenants/${tenant}/repos/${repo}/count`,
-          body: { state },
-          shape: countSchema,
-          render: (body) => renderCounts([body], viewOf(context)),
-        });
-      });
-}
+/** `count list|pause|resume|cancel`. */
+export const countCommands = group('count', 'show and steer how repos of many objects are counted', [
+  listCommand({
+    name: 'list',
+    description: 'list the repos that are counted by shards, and how far they are',
+    route: 'listCounts',
+    operands: { tenant: tenantOperand },
+    items: 'counts',
+    none: 'No repo is so large that it is counted by shards.\n',
+    print: renderCounts,
+  }),
+  ...changes.map(({ name, state, description }) =>
+    routeCommand({
+      name,
+      description,
+      route: 'changeCount',
+      operands: ofRepo,
+      body: () => ({ state }),
+      print: (body, { view }) => renderCounts([body], view),
+    }),
+  ),
+]);
 
 function renderCounts(counts: readonly CountBody[], view: View): string {
   const { nowMs } = view;

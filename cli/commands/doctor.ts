@@ -3,7 +3,6 @@ import { access, constants, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
 import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { BusyLine } from '../busy-line.ts';
 import type { CliContext } from '../context.ts';
 import type { Outcome } from '../doctor/check.ts';
 import type { ProbeTarget } from '../doctor/probe.ts';
@@ -11,7 +10,8 @@ import type { StoreProfile } from '../doctor/profile.ts';
 import type { CheckResult, Examination } from '../doctor/run-checks.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { parseBytes, parseS3Url } from '../options.ts';
-import { printable } from '../printable.ts';
+import { BusyLine } from '../progress.ts';
+import { printable } from '../terminal.ts';
 
 interface DoctorOptions {
   readonly endpoint?: string;

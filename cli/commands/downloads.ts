@@ -1,55 +1,47 @@
-import { type Command, Option } from 'commander';
-import { type DownloadPageBody, downloadPageSchema } from '../../lambda/api/contract/downloads.ts';
+import { Option } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import type { CliContext } from '../context.ts';
-import { type ListOptions, printList, withPageOptions } from '../list-pages.ts';
-import { openClient, parseDay, parseRepo, parseTenant, requireDaysInOrder } from '../options.ts';
+import type { BodyOf } from '../api-client.ts';
+import { actionCommand, given, option, tenantOperand } from '../command.ts';
+import { printList, withPageOptions } from '../list-pages.ts';
+import { parseDay, parseRepo, requireDaysInOrder } from '../options.ts';
 import { formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
-import { type View, viewOf } from '../view.ts';
+import { type View, viewOf } from '../terminal.ts';
 
+type DownloadPageBody = BodyOf<'listDownloads'>;
 type Row = DownloadPageBody['downloads'][number];
 const groups = { day: 'day', repo: 'repo', token: 'tokenId' } as const;
 type Group = keyof typeof groups;
 
-interface DownloadsOptions extends ListOptions {
-  readonly from?: string;
-  readonly to?: string;
-  readonly repo?: string;
-  readonly by: Group;
-}
-
-/** `downloads`. */
-export function registerDownloads(program: Command, context: CliContext): void {
-  withPageOptions(program.command('downloads'))
-    .description('show what was offered for download; with --json by day, repo and token')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .option(
+/** `downloads`: all pages, because sums of some would be wrong. */
+export const downloadsCommand = actionCommand({
+  name: 'downloads',
+  description: 'show what was offered for download; with --json by day, repo and token',
+  base: withPageOptions,
+  operands: { tenant: tenantOperand },
+  options: {
+    from: option(
       '--from <day>',
       'the first day in UTC, such as 2026-11-21 (default: the first of this month)',
       parseDay,
-    )
-    .option('--to <day>', 'the last day in UTC (default: today)', parseDay)
-    .option('--repo <repo>', 'only of this repo', parseRepo)
-    .addOption(new Option('--by <what>', 'a line for each').choices(Object.keys(groups)).default('day'))
-    .action(async (tenant: string, options: DownloadsOptions) => {
-      const { from, to, repo } = options;
-      requireDaysInOrder(options);
-      const client = openClient(options, context, 'a token of the tenant, or the admin token');
-      await printList(context, client, {
-        path: `/v1/tenants/${tenant}/downloads`,
-        filter: {
-          ...(from !== undefined && { from }),
-          ...(to !== undefined && { to }),
-          ...(repo !== undefined && { repo }),
-        },
-        shape: downloadPageSchema,
-        items: 'downloads',
-        options,
-        render: (pages) => renderDownloads(pages, { by: options.by, view: viewOf(context) }),
-      });
-    });
-}
+    ),
+    to: option('--to <day>', 'the last day in UTC (default: today)', parseDay),
+    repo: option('--repo <repo>', 'only of this repo', parseRepo),
+    by: given<Group>(
+      new Option('--by <what>', 'a line for each').choices(Object.keys(groups)).default('day'),
+    ),
+  },
+  wanted: 'a token of the tenant, or the admin token',
+  run: (client, { context, operands: params, options }) =>
+    printList(context, client, {
+      route: 'listDownloads',
+      params,
+      query: { ...requireDaysInOrder(options), repo: options.repo },
+      items: 'downloads',
+      options,
+      render: (pages) => renderDownloads(pages, { by: options.by, view: viewOf(context) }),
+    }),
+});
 
 function renderDownloads(
   pages: readonly DownloadPageBody[],

@@ -2,12 +2,11 @@ import type { Command } from 'commander';
 import { type CliContext, canRedraw } from '../context.ts';
 import type { DuCount } from '../du/count.ts';
 import { type DuOptions, flagOf, requestPrice, savingOf, targetOf, withDuOptions } from '../du/options.ts';
-import { ProgressLine } from '../du/progress-line.ts';
-import { dollarsOf, formatReport, jsonReport } from '../du/report.ts';
+import { dollarsOf, formatReport, jsonReport, ProgressLine } from '../du/report.ts';
 import { type DuGitOptions, duGit } from '../du-git/run.ts';
 import { UsageError } from '../errors.ts';
 import { parseRepo, parseTenant } from '../options.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../terminal.ts';
 
 interface GitModeOptions extends DuGitOptions {
   readonly git?: boolean;

@@ -1,95 +1,109 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type ExportBody, exportPageSchema, exportSchema } from '../../lambda/api/contract/exports.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { exportIdPattern } from '../../lambda/domain/export/export-id.ts';
 import { wrongRequested } from '../../lambda/domain/export/requested-objects.ts';
 import { isOid } from '../../lambda/domain/names.ts';
-import type { ApiClient } from '../api-client.ts';
+import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
+import {
+  actionCommand,
+  choice,
+  flag,
+  given,
+  group,
+  listCommand,
+  operand,
+  option,
+  routeCommand,
+  tenantOperand,
+} from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { checkOutput, downloadArchive, exportPath, filesFor, waitForExport } from '../export/download.ts';
+import { checkOutput, downloadArchive, filesFor, waitForExport } from '../export/download.ts';
 import { exportLocally, type LocalExport } from '../export/local.ts';
 import { extractNamed, renderExport, renderExports, restoreText } from '../export/views.ts';
-import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
-import {
-  type ApiOptions,
-  openClient,
-  parseRepo,
-  parseTenant,
-  withApiOptions,
-  withServiceOptions,
-} from '../options.ts';
-import { printAnswer } from '../print-answer.ts';
+import { openClient, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import { formatObjects, shellWords } from '../render.ts';
-import { viewOf } from '../view.ts';
+import { viewOf } from '../terminal.ts';
 
-interface StartOptions extends ApiOptions {
-  readonly repo?: string;
-  readonly format?: 'tar' | 'zip';
-  readonly objects?: string;
-  readonly dryRun?: boolean;
-  readonly wait: boolean;
-  readonly output?: string;
-}
+type ExportBody = BodyOf<'getExport'>;
 
-/** `export start|list|show|delete`: all objects of a tenant or repo as one archive. */
-export function registerExport(program: Command, context: CliContext): void {
-  const group = program
-    .command('export')
-    .description('make an archive of all objects of a tenant or repo, in the store');
-  registerStart(group, context);
-  registerLocal(group, context);
-  withListOptions(group.command('list'))
-    .description('list the exports of a tenant, the newest first')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .action(async (tenant: string, options: ListOptions) => {
-      await printList(context, openClient(options, context), {
-        path: `/v1/tenants/${tenant}/exports`,
-        shape: exportPageSchema,
-        items: 'exports',
-        options,
-        render: (pages) => {
-          const exports = pages.flatMap((page) => page.exports);
-          return exports.length === 0 ? 'No exports.\n' : renderExports(exports, viewOf(context));
-        },
-      });
-    });
-  withApiOptions(group.command('show'))
-    .description('show an export, with URLs of its archives, or download them')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<export>', 'id of the export', parseExportId)
-    .option(
-      '--output <file>',
-      'download the archive to this file, or into this folder; goes on after a break',
-    )
-    .action(async (tenant: string, exportId: string, options: ApiOptions & { output?: string }) => {
-      const { output } = options;
-      if (output !== undefined) checkOutput(output);
-      const client = openClient(options, context);
-      const { body, text } = await client.send({
-        method: 'GET',
-        path: exportPath({ tenant, exportId }),
-        shape: exportSchema,
-      });
-      if (output !== undefined) await downloadAll({ client, context }, { job: body, output, options });
-      if (options.json) return context.out(`${text}\n`);
-      context.out(output === undefined ? asShown(body, context) : restoreText(body));
-    });
-  withApiOptions(group.command('delete'))
-    .description('cancel an export, or remove its archive')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<export>', 'id of the export', parseExportId)
-    .action(async (tenant: string, exportId: string, options: ApiOptions) => {
-      await printAnswer(context, options, {
-        method: 'DELETE',
-        path: exportPath({ tenant, exportId }),
-        shape: exportSchema,
-        render: (body) => `The export ${exportId} is ${deleted[body.state] ?? body.state}.\n`,
-      });
-    });
-}
+const ofExport = {
+  tenant: tenantOperand,
+  exportId: operand('<export>', 'id of the export', parseExportId),
+};
+
+const startCommand = actionCommand({
+  name: 'start',
+  description: 'make an archive, and wait until it is there',
+  operands: { tenant: tenantOperand },
+  options: {
+    repo: option('--repo <repo>', 'only the objects of this repo', parseRepo),
+    format: choice('--format <format>', 'default: tar', ['tar', 'zip']),
+    objects: option(
+      '--objects <file>',
+      'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them',
+    ),
+    dryRun: flag('--dry-run', 'only tell what it would take'),
+    wait: given<boolean>(new Option('--no-wait', 'do not wait')),
+    output: option('--output <file>', 'download the archive to this file, or into this folder'),
+  },
+  run: async (client, { operands: params, options, context }) => {
+    const { output, json: isQuiet = false } = options;
+    if (output !== undefined && (!options.wait || options.dryRun))
+      throw new UsageError('--output needs an archive: leave out --no-wait and --dry-run.');
+    if (output !== undefined) checkOutput(output);
+    const started = await client.ask('startExport', { params, body: wishOf(options, context) });
+    if (!options.wait) return context.out(isQuiet ? `${started.text}\n` : begunText(started.body, context));
+    const answer = await waitForExport({ client, context }, { job: started.body, isQuiet });
+    throwIfFailed(answer.body);
+    await show({ client, context }, { answer, output, isQuiet });
+  },
+});
+
+/** `export start|local|list|show|delete`: all objects of a tenant or repo as one archive. */
+export const exportCommands = group(
+  'export',
+  'make an archive of all objects of a tenant or repo, in the store',
+  [
+    startCommand,
+    registerLocal,
+    listCommand({
+      name: 'list',
+      description: 'list the exports of a tenant, the newest first',
+      route: 'listExports',
+      operands: { tenant: tenantOperand },
+      items: 'exports',
+      none: 'No exports.\n',
+      print: renderExports,
+    }),
+    actionCommand({
+      name: 'show',
+      description: 'show an export, with URLs of its archives, or download them',
+      operands: ofExport,
+      options: {
+        output: option(
+          '--output <file>',
+          'download the archive to this file, or into this folder; goes on after a break',
+        ),
+      },
+      run: async (client, { operands: params, options, context }) => {
+        const { output, json: isQuiet = false } = options;
+        if (output !== undefined) checkOutput(output);
+        const answer = await client.ask('getExport', { params });
+        await show({ client, context }, { answer, output, isQuiet });
+      },
+    }),
+    routeCommand({
+      name: 'delete',
+      description: 'cancel an export, or remove its archive',
+      route: 'deleteExport',
+      operands: ofExport,
+      print: ({ exportId, state }) => `The export ${exportId} is ${deleted[state] ?? state}.\n`,
+    }),
+  ],
+);
 
 /** What a delete did, where the state alone does not say it. */
 const deleted: Partial<Record<ExportBody['state'], string>> = {
@@ -97,63 +111,41 @@ const deleted: Partial<Record<ExportBody['state'], string>> = {
   expired: 'over, and its archive is removed',
 };
 
-function registerStart(group: Command, context: CliContext): void {
-  withApiOptions(group.command('start'))
-    .description('make an archive, and wait until it is there')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .option('--repo <repo>', 'only the objects of this repo', parseRepo)
-    .addOption(new Option('--format <format>', 'default: tar').choices(['tar', 'zip']))
-    .option('--objects <file>', 'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them')
-    .option('--dry-run', 'only tell what it would take')
-    .option('--no-wait', 'do not wait')
-    .option('--output <file>', 'download the archive to this file, or into this folder')
-    .action(async (tenant: string, options: StartOptions) => {
-      const { output } = options;
-      if (output !== undefined && (!options.wait || options.dryRun))
-        throw new UsageError('--output needs an archive: leave out --no-wait and --dry-run.');
-      if (output !== undefined) checkOutput(output);
-      const client = openClient(options, context);
-      const started = await client.send({
-        method: 'POST',
-        path: `/v1/tenants/${tenant}/exports`,
-        body: wishOf(options, context),
-        shape: exportSchema,
-      });
-      if (!options.wait) {
-        context.out(options.json ? `${started.text}\n` : begunText(started.body, context));
-        return;
-      }
-      const isQuiet = options.json === true;
-      const { body, text } = await waitForExport({ client, context }, { job: started.body, isQuiet });
-      throwIfFailed(body);
-      if (output !== undefined) await downloadAll({ client, context }, { job: body, output, options });
-      if (options.json) return context.out(`${text}\n`);
-      context.out(output === undefined ? asShown(body, context) : restoreText(body));
-    });
+/** Downloads an export, if that was asked for, and prints what it is. */
+async function show(
+  by: { client: ApiClient; context: CliContext },
+  shown: { answer: ApiAnswer<ExportBody>; output: string | undefined; isQuiet: boolean },
+): Promise<void> {
+  const { answer, output, isQuiet } = shown;
+  const { body: job, text } = answer;
+  if (output !== undefined) await downloadAll(by, { job, output, isQuiet });
+  if (isQuiet) by.context.out(`${text}\n`);
+  else by.context.out(output === undefined ? asShown(job, by.context) : restoreText(job));
 }
 
-function wishOf(options: StartOptions, context: CliContext) {
+interface WishOptions {
+  readonly repo: string | undefined;
+  readonly format: 'tar' | 'zip' | undefined;
+  readonly dryRun: boolean | undefined;
+  readonly objects: string | undefined;
+}
+
+function wishOf(options: WishOptions, context: CliContext) {
   const { repo, format, dryRun, objects: file } = options;
   const { objects, repeats = 0 } = file === undefined ? {} : readObjectsFile(file);
   if (repeats > 0)
     context.err(`${repeats} lines name an object again. It will be there once, under its first name.\n`);
-  return {
-    ...(repo !== undefined && { repo }),
-    ...(format !== undefined && { format }),
-    ...(dryRun && { dryRun }),
-    ...(objects && { objects }),
-  };
+  return { repo, format, dryRun, objects };
 }
 
 async function downloadAll(
   by: { client: ApiClient; context: CliContext },
-  { job, output, options }: { job: ExportBody; output: string; options: ApiOptions },
+  { job, output, isQuiet }: { job: ExportBody; output: string; isQuiet: boolean },
 ): Promise<void> {
   if (job.state !== 'done')
     throw new CliError(`There is no archive to download: the export is ${job.state}.`, {
       hint: `See how far it is with \`lfs-quota export show ${job.tenant} ${job.exportId}\`.`,
     });
-  const isQuiet = options.json === true;
   for (const { file, index } of filesFor(output, job))
     await downloadArchive(by, { job, index, file, isQuiet });
 }

@@ -1,94 +1,96 @@
 import { writeFileSync } from 'node:fs';
-import { type Command, InvalidArgumentError } from 'commander';
-import { type CleanupBody, cleanupSchema, signedKeepSetSchema } from '../../lambda/api/contract/cleanups.ts';
+import { InvalidArgumentError, Option } from 'commander';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { prefixBytes, prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
 import { sha256Hex } from '../../lambda/domain/hash.ts';
-import type { ApiClient } from '../api-client.ts';
+import type { ApiAnswer, ApiClient, BodyOf, ParamsOf } from '../api-client.ts';
+import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { checkClone } from '../gc/check-clone.ts';
-import { scanClone } from '../gc/scan-clone.ts';
-import { failedText, renderCleanup } from '../gc/views.ts';
-import { waitForRun } from '../gc/wait-for-run.ts';
-import {
-  type ApiOptions,
-  managerToken,
-  openClient,
-  parseRepo,
-  parseTenant,
-  withApiOptions,
-} from '../options.ts';
-import { printAnswer } from '../print-answer.ts';
-import { formatCount, formatObjects, formatUntil } from '../render.ts';
-import { viewOf } from '../view.ts';
-import { WaitLine } from '../wait-line.ts';
+import { listenForInterrupt } from '../export/transfer.ts';
+import { checkClone, scanClone } from '../gc/clone.ts';
+import { managerToken } from '../options.ts';
+import { WaitLine } from '../progress.ts';
+import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../terminal.ts';
 
-interface RunOptions extends ApiOptions {
-  readonly clone: string;
-  readonly remote?: readonly string[];
-  readonly delete?: boolean;
-  readonly force?: boolean;
-  readonly olderThan?: number;
-  readonly list?: string;
-  readonly wait: boolean;
-}
+type CleanupBody = BodyOf<'getCleanup'>;
 
 /** Of a keep-set, or a list of candidates. */
 const transferMs = 10 * 60_000;
 
-const pathOf = (tenant: string, repo: string) => `/v1/tenants/${tenant}/repos/${repo}/cleanup`;
+const shown = (body: CleanupBody, context: CliContext): string =>
+  asCalled(renderCleanup(body, viewOf(context)), context);
+
+/** Of a command about the clean-up of a repo. */
+const ofCleanup = {
+  operands: ofRepo,
+  wanted: managerToken,
+  print: (body: CleanupBody, { context }: { context: CliContext }) => shown(body, context),
+};
 
 /** `gc open|run|status|cancel`: deletes what no commit of a repo needs any more. */
-export function registerGc(program: Command, context: CliContext): void {
-  const group = program
-    .command('gc')
-    .description('delete the objects of a repo that no commit needs any more');
-  const add = (name: string) =>
-    withApiOptions(group.command(name))
-      .argument('<tenant>', 'name of the tenant', parseTenant)
-      .argument('<repo>', 'name of the repo', parseRepo);
-  add('open')
-    .description('begin: from now on pushes note what they name; `gc run` may follow a day later')
-    .action((tenant: string, repo: string, options: ApiOptions) =>
-      show(context, options, { method: 'POST', path: pathOf(tenant, repo), body: {} }),
-    );
-  add('status')
-    .description('show where it stands, and what was found')
-    .action((tenant: string, repo: string, options: ApiOptions) =>
-      show(context, options, { method: 'GET', path: pathOf(tenant, repo) }),
-    );
-  add('cancel')
-    .description('end it; what is not deleted yet stays')
-    .action((tenant: string, repo: string, options: ApiOptions) =>
-      show(context, options, { method: 'DELETE', path: pathOf(tenant, repo) }),
-    );
-  add('run')
-    .description('scan a full clone, and show what no commit needs; with --delete, delete it')
-    .option('--clone <dir>', 'a full clone of the repo, best of all made by `git clone --mirror`', '.')
-    .option(
-      '--remote <name>',
-      'a remote whose refs the clone must have; may be repeated (default: origin)',
-      collect,
-    )
-    .option('--delete', 'delete it; without this, it is only shown')
-    .option('--force', 'delete it, though it is more than half of the bytes')
-    .option('--older-than <days>', 'keep what was stored in as many days (default: 7)', parseDays)
-    .option('--list <file>', 'write what was found into this file: a line each, oid and bytes')
-    .option('--no-wait', 'do not wait for its end')
-    .action((tenant: string, repo: string, options: RunOptions) => run(context, options, { tenant, repo }));
-}
-
-async function show(
-  context: CliContext,
-  options: ApiOptions,
-  request: { method: 'GET' | 'POST' | 'DELETE'; path: string; body?: unknown },
-): Promise<void> {
-  await printAnswer(context, options, {
-    ...request,
+export const gcCommands = group('gc', 'delete the objects of a repo that no commit needs any more', [
+  routeCommand({
+    ...ofCleanup,
+    name: 'open',
+    description: 'begin: from now on pushes note what they name; `gc run` may follow a day later',
+    route: 'openCleanup',
+    body: () => ({}),
+  }),
+  routeCommand({
+    ...ofCleanup,
+    name: 'status',
+    description: 'show where it stands, and what was found',
+    route: 'getCleanup',
+  }),
+  routeCommand({
+    ...ofCleanup,
+    name: 'cancel',
+    description: 'end it; what is not deleted yet stays',
+    route: 'cancelCleanup',
+  }),
+  actionCommand({
+    name: 'run',
+    description: 'scan a full clone, and show what no commit needs; with --delete, delete it',
+    operands: ofRepo,
+    options: {
+      clone: given<string>(
+        new Option(
+          '--clone <dir>',
+          'a full clone of the repo, best of all made by `git clone --mirror`',
+        ).default('.'),
+      ),
+      remote: option(
+        '--remote <name>',
+        'a remote whose refs the clone must have; may be repeated (default: origin)',
+        collect,
+      ),
+      delete: flag('--delete', 'delete it; without this, it is only shown'),
+      force: flag('--force', 'delete it, though it is more than half of the bytes'),
+      olderThan: option(
+        '--older-than <days>',
+        'keep what was stored in as many days (default: 7)',
+        parseDays,
+      ),
+      list: option('--list <file>', 'write what was found into this file: a line each, oid and bytes'),
+      wait: given<boolean>(new Option('--no-wait', 'do not wait for its end')),
+    },
     wanted: managerToken,
-    shape: cleanupSchema,
-    render: (body) => shown(body, context),
-  });
+    run,
+  }),
+]);
+
+interface RunOptions {
+  readonly clone: string;
+  readonly remote: readonly string[] | undefined;
+  readonly delete: boolean | undefined;
+  readonly force: boolean | undefined;
+  readonly olderThan: number | undefined;
+  readonly list: string | undefined;
+  readonly wait: boolean;
+  readonly json?: boolean;
 }
 
 interface RepoOfTenant {
@@ -96,28 +98,31 @@ interface RepoOfTenant {
   readonly repo: string;
 }
 
-async function run(context: CliContext, options: RunOptions, repo: RepoOfTenant): Promise<void> {
-  const path = pathOf(repo.tenant, repo.repo);
-  const client = openClient(options, context, managerToken);
+async function run(
+  client: ApiClient,
+  {
+    operands: params,
+    options,
+    context,
+  }: { operands: RepoOfTenant; options: RunOptions; context: CliContext },
+): Promise<void> {
   const isQuiet = options.json === true;
-  await checkReady(client, context, repo);
+  await checkReady(client, context, params);
   const keepSet = await readKeepSet(client, context, options);
   await client.busy.during(
     () => 'sending what the clone needs',
-    () => sendKeepSet(client, { path, ...keepSet }),
+    () => sendKeepSet(client, { params, ...keepSet }),
   );
-  const started = await client.send({
-    method: 'POST',
-    path: `${path}/run`,
+  const started = await client.ask('runCleanup', {
+    params,
     body: {
       keepSet: keepSet.named,
       dryRun: options.delete !== true,
       force: options.force === true,
-      ...(options.olderThan !== undefined && { minAgeDays: options.olderThan }),
+      minAgeDays: options.olderThan,
     },
-    shape: cleanupSchema,
   });
-  const { body, text } = options.wait ? await waitForRun({ client, context }, { path, isQuiet }) : started;
+  const { body, text } = options.wait ? await waitForRun({ client, context }, { params, isQuiet }) : started;
   const { list } = options;
   if (list !== undefined)
     await client.busy.during(
@@ -130,12 +135,9 @@ async function run(context: CliContext, options: RunOptions, repo: RepoOfTenant)
   // It has ended otherwise: by its time, or by somebody else's `gc cancel`.
   if (body.state === 'expired' || body.state === 'cancelled')
     throw new CliError(`${failedText(body)}: the clean-up is ${body.state}.`, {
-      hint: `Open another, and run it a day later: \`lfs-quota gc open ${repo.tenant} ${repo.repo}\``,
+      hint: `Open another, and run it a day later: \`lfs-quota gc open ${params.tenant} ${params.repo}\``,
     });
 }
-
-const shown = (body: CleanupBody, context: CliContext): string =>
-  asCalled(renderCleanup(body, viewOf(context)), context);
 
 /** Asked before the refs of the remote: those must not be older than the service allows. */
 async function checkReady(
@@ -143,7 +145,7 @@ async function checkReady(
   context: CliContext,
   { tenant, repo }: RepoOfTenant,
 ): Promise<void> {
-  const cleanup = await client.find({ path: pathOf(tenant, repo), shape: cleanupSchema });
+  const cleanup = await client.find('getCleanup', { params: { tenant, repo } });
   const isOpen = cleanup && ['watching', 'selecting', 'deleting'].includes(cleanup.state);
   if (!isOpen)
     throw new CliError('No clean-up is open.', {
@@ -188,14 +190,9 @@ async function readKeepSet(client: ApiClient, context: CliContext, options: RunO
 
 async function sendKeepSet(
   client: ApiClient,
-  { path, bytes, named }: KeepSet & { path: string },
+  { params, bytes, named }: KeepSet & { params: RepoOfTenant },
 ): Promise<void> {
-  const { body } = await client.send({
-    method: 'POST',
-    path: `${path}/keep-set`,
-    body: named,
-    shape: signedKeepSetSchema,
-  });
+  const { body } = await client.ask('signKeepSet', { params, body: named });
   const answer = await fetchOrFail(body.url, { method: 'PUT', headers: body.headers, body: bytes });
   await answer.arrayBuffer();
 }
@@ -234,10 +231,152 @@ async function fetchOrFail(url: string, request: RequestInit): Promise<Response>
   }
 }
 
-const collect = (text: string, before: readonly string[] = []) => [...before, text];
+function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
 
 function parseDays(text: string): number {
   const [, days] = /^(\d{1,4})d?$/.exec(text) ?? [];
   if (days === undefined) throw new InvalidArgumentError('Give a number of days, such as 30.');
   return Number(days);
+}
+
+const pollMs = 2_000;
+/** Polls in a row that fail: a run may take hours, and a connection breaks now and then. */
+const failedPollsMax = 5;
+
+/**
+ * Waits until a run has ended, and shows how far it is.
+ *
+ * @param wait.isQuiet show nothing.
+ * @throws {CliError} on Ctrl-C, or when the API does not answer.
+ */
+async function waitForRun(
+  { client, context }: { client: ApiClient; context: CliContext },
+  wait: { params: Readonly<Record<ParamsOf<'getCleanup'>, string>>; isQuiet: boolean },
+): Promise<ApiAnswer<CleanupBody>> {
+  const line = new WaitLine(context, wait);
+  const interrupt = listenForInterrupt(context);
+  try {
+    for (let failures = 0; ; ) {
+      try {
+        const answer = await client.ask('getCleanup', { params: wait.params });
+        failures = 0;
+        const { state } = answer.body;
+        if (state !== 'selecting' && state !== 'deleting') {
+          return answer;
+        }
+        line.show(line.inPlace ? progressText(answer.body) : state);
+      } catch (error) {
+        failures += 1;
+        if (!(error instanceof CliError) || failures >= failedPollsMax) throw error;
+      }
+      await interrupt.sleep(pollMs);
+      if (interrupt.signal.aborted) {
+        throw new CliError('Stopped waiting. The clean-up goes on without this command.', {
+          failure: 'interrupted',
+          hint: 'See how far it is with `lfs-quota gc status`, or end it with `lfs-quota gc cancel`.',
+        });
+      }
+    }
+  } finally {
+    line.clear();
+    interrupt.release();
+  }
+}
+
+type Sum = CleanupBody['deleted'];
+
+type Recent = NonNullable<NonNullable<CleanupBody['found']>['reserved']>;
+
+const timeOf = (isoDate: string) => `${isoDate.slice(11, 16)} UTC`;
+const sumText = ({ objectCount, bytes }: Sum) => `${formatObjects(objectCount)}, ${formatBytes(bytes)}`;
+
+/** A clean-up for a person: where it stands, what was found, and what to do next. */
+export function renderCleanup(body: CleanupBody, view: View): string {
+  const { nowMs } = view;
+  return [stateLine(body, nowMs), ...foundLines(body, view), ...nextLines(body, nowMs)].join('');
+}
+
+function stateLine({ tenant, repo, state, openedAt, endedAt }: CleanupBody, nowMs: number): string {
+  const since =
+    endedAt === null ? `opened ${formatAge(openedAt, nowMs)}` : `ended ${formatAge(endedAt, nowMs)}`;
+  return `${tenant}/${repo}: ${state}, ${since}\n`;
+}
+
+function foundLines({ found, run, state, deleted }: CleanupBody, view: View): string[] {
+  if (!found) return [];
+  const rows = [
+    ['stored', sumText(found.stored)],
+    ['needed by a commit', sumText(found.kept)],
+    ['named by a push since', sumText(found.inUse)],
+    ...(found.reserved ? [['uploaded recently', sumText(found.reserved)]] : []),
+    [`younger than ${run?.minAgeDays ?? 0} days`, sumText(found.young)],
+    [run?.dryRun ? 'would be deleted' : 'to be deleted', sumText(found.candidates)],
+    ...(run?.dryRun === false && (state !== 'watching' || deleted.objectCount > 0)
+      ? [['deleted', sumText(deleted)]]
+      : []),
+  ];
+  const largest = found.largest.map(({ oid, sizeBytes }) => [oid, formatBytes(sizeBytes)]);
+  return [
+    renderTable(['found', ''], rows, view),
+    ...(largest.length > 0
+      ? ['\n', renderTable(['largest', { name: 'size', right: true }], largest, view)]
+      : []),
+  ];
+}
+
+function nextLines(
+  { failure, deleted, state, mayRun, snapshotFrom, run, found, ...path }: CleanupBody,
+  nowMs: number,
+) {
+  if (failure) return [`${failedText({ deleted })}: ${failure.message}\n`];
+  const command = `lfs-quota gc run ${path.tenant} ${path.repo} --clone DIR`;
+  switch (state) {
+    case 'watching':
+      if (!mayRun)
+        return [`Pushes note what they name. Run it ${formatUntil(snapshotFrom, nowMs)}: ${command}\n`];
+      if (!run || !found) return [`Run it: ${command}\n`];
+      if (found.candidates.objectCount === 0)
+        return [
+          nothingText(found, { nowMs, command, cancel: `lfs-quota gc cancel ${path.tenant} ${path.repo}` }),
+        ];
+      return [
+        `Nothing was deleted. To delete: ${command} --delete${found.isMoreThanHalf ? ' --force' : ''}\n`,
+      ];
+    case 'selecting':
+    case 'deleting':
+      return [`It goes on by itself: lfs-quota gc status ${path.tenant} ${path.repo}\n`];
+    case 'done':
+      return found?.reserved
+        ? [keptText(found.reserved, `lfs-quota gc open ${path.tenant} ${path.repo}`)]
+        : [];
+    default:
+      return [];
+  }
+}
+
+/** A run that fails may have deleted some. */
+function failedText({ deleted }: Pick<CleanupBody, 'deleted'>): string {
+  return deleted.objectCount === 0 ? 'Nothing was deleted' : 'It stopped before everything was deleted';
+}
+
+/** A run that deletes ends the watch, so objects that it had to leave need a new one. */
+function keptText({ objectCount, until }: Recent, open: string): string {
+  return `${formatObjects(objectCount)} can be uploaded again until ${timeOf(until)}. To delete the rest later: ${open}\n`;
+}
+
+/** What was just uploaded is a candidate once its upload URLs have expired. */
+function nothingText(
+  { reserved }: NonNullable<CleanupBody['found']>,
+  { nowMs, command, cancel }: { nowMs: number; command: string; cancel: string },
+): string {
+  if (!reserved) return `Nothing to delete. To finish: ${cancel}\n`;
+  return `Nothing to delete yet: ${formatObjects(reserved.objectCount)} can be uploaded again until ${timeOf(reserved.until)}. Run it again ${formatUntil(reserved.until, nowMs)}: ${command}\n`;
+}
+
+/** One line, while somebody waits. */
+function progressText({ state, found, deleted }: CleanupBody): string {
+  if (state !== 'deleting' || !found) return 'the repo is listed';
+  return `deleting: ${sumText(deleted)} of ${sumText(found.candidates)}`;
 }

@@ -1,60 +1,49 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import { type HistoryBody, historySchema } from '../../lambda/api/contract/history.ts';
+import { InvalidArgumentError } from 'commander';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { dayAfter, dayOf } from '../../lambda/domain/calendar.ts';
 import { historyDaysMax } from '../../lambda/domain/history.ts';
-import { type CliContext, canDrawBlocks } from '../context.ts';
+import type { BodyOf } from '../api-client.ts';
+import { flag, option, routeCommand, tenantOperand } from '../command.ts';
+import { canDrawBlocks } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { forecastText } from '../forecast-text.ts';
-import { historyChart } from '../history-chart.ts';
-import {
-  type ApiOptions,
-  openClient,
-  parseDay,
-  parseTenant,
-  requireDaysInOrder,
-  withApiOptions,
-} from '../options.ts';
-import { formatAge, formatCount, formatLimit } from '../render.ts';
+import { parseDay, requireDaysInOrder } from '../options.ts';
+import { forecastText, formatAge, formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
-import { type View, viewOf } from '../view.ts';
+import type { View } from '../terminal.ts';
 
-interface HistoryOptions extends ApiOptions {
-  readonly from?: string;
-  readonly to?: string;
-  readonly days?: number;
-  readonly table?: boolean;
-}
+type HistoryBody = BodyOf<'getHistory'>;
 
 /** `history TENANT`: what was stored on each day, and when the tenant is full. */
-export function registerHistory(program: Command, context: CliContext): void {
-  withApiOptions(program.command('history'))
-    .description('show what a tenant stored on each day, and when it will be full')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .option('--days <count>', `so many days (default: 30, at most ${historyDaysMax})`, parseDays)
-    .option('--from <day>', 'the first day in UTC, such as 2026-11-21', parseDay)
-    .option('--to <day>', 'the last day in UTC (default: today)', parseDay)
-    .option('--table', 'a line for each day instead of the chart')
-    .action(async (tenant: string, options: HistoryOptions) => {
-      const days = daysOf(options, context.nowMs());
-      const client = openClient(options, context, 'a token of the tenant, or the admin token');
-      const query = new URLSearchParams({ ...days }).toString();
-      const path = `/v1/tenants/${tenant}/history${query === '' ? '' : `?${query}`}`;
-      const answer = await client.send({ method: 'GET', path, shape: historySchema });
-      if (options.json) return context.out(`${answer.text}\n`);
-      const { body } = answer;
-      if (body.days.length === 0) return context.out('Nothing is known of these days.\n');
-      const refused = renderRefusals(body, viewOf(context));
-      context.out(
-        options.table
-          ? `${renderDays(body, viewOf(context))}${refused}`
-          : `${historyChart(body, { drawBlocks: canDrawBlocks(context.env), width: viewOf(context).width })}\n${renderFigures(body)}${refused}`,
-      );
-    });
+export const historyCommand = routeCommand({
+  name: 'history',
+  description: 'show what a tenant stored on each day, and when it will be full',
+  route: 'getHistory',
+  operands: { tenant: tenantOperand },
+  options: {
+    days: option('--days <count>', `so many days (default: 30, at most ${historyDaysMax})`, parseDays),
+    from: option('--from <day>', 'the first day in UTC, such as 2026-11-21', parseDay),
+    to: option('--to <day>', 'the last day in UTC (default: today)', parseDay),
+    table: flag('--table', 'a line for each day instead of the chart'),
+  },
+  wanted: 'a token of the tenant, or the admin token',
+  query: ({ options, context }) => daysOf(options, context.nowMs()),
+  print: (body, { options, context, view }) => {
+    if (body.days.length === 0) return 'Nothing is known of these days.\n';
+    const refused = renderRefusals(body, view);
+    if (options.table) return `${renderDays(body, view)}${refused}`;
+    const chart = historyChart(body, { drawBlocks: canDrawBlocks(context.env), width: view.width });
+    return `${chart}\n${renderFigures(body)}${refused}`;
+  },
+});
+
+interface DayOptions {
+  readonly from: string | undefined;
+  readonly to: string | undefined;
+  readonly days: number | undefined;
 }
 
 /** The first and the last day, if it is not the service that chooses them. */
-function daysOf(options: HistoryOptions, nowMs: number): { from?: string; to?: string } {
+function daysOf(options: DayOptions, nowMs: number): { from?: string; to?: string } {
   requireDaysInOrder(options);
   const { from, to, days } = options;
   if (from && to && days) throw new UsageError('Give two of --from, --to and --days: they say all.');
@@ -121,4 +110,70 @@ function renderDays({ days }: HistoryBody, view: View): string {
   ]);
   const numbers = ['stored', 'highest', 'objects', 'refused', 'offered'];
   return renderTable(['day', ...numbers.map((name) => ({ name, right: true }))], rows, view);
+}
+
+type Day = HistoryBody['days'][number];
+
+const chartRows = 8;
+/** Days beyond this share their columns. */
+const columnsMax = 60;
+const columnsLeast = 10;
+/** `1023.99 GiB |` and ` limit`. */
+const besideColumns = 19;
+/** By eighths of a cell. */
+const blocks = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+const asciiBlocks = [' ', ' ', ' ', ' ', '#', '#', '#', '#', '#'];
+
+/**
+ * The most that was stored on each day, as columns. The limit is at the top if the highest column reaches half of it;
+ * else the chart is as high as that.
+ */
+function historyChart(
+  { days, limitBytes }: { days: readonly Day[]; limitBytes: number | null },
+  { drawBlocks, width: room }: { readonly drawBlocks: boolean; readonly width?: number | undefined },
+): string {
+  const columns = columnsOf(days, columnsIn(room));
+  const highest = Math.max(...columns);
+  const hasLimit = limitBytes !== null && limitBytes > 0 && highest * 2 >= limitBytes;
+  const top = Math.max(hasLimit ? limitBytes : 0, highest, 1);
+  const labels = [formatBytes(top), ...Array.from({ length: chartRows - 2 }, () => ''), formatBytes(0)];
+  const width = Math.max(...labels.map((label) => label.length));
+  const lines = labels.map((label, index) => {
+    const cells = columns.map((bytes) => cellOf(bytes / top, { row: chartRows - 1 - index, drawBlocks }));
+    const isLimit = index === 0 && hasLimit && top === limitBytes;
+    return `${label.padStart(width)} |${cells.join('')}${isLimit ? ' limit' : ''}`.trimEnd();
+  });
+  return `${[...lines, daysBelow({ days, columns: columns.length, width })].join('\n')}\n`;
+}
+
+/** How many fit beside what names the rows. */
+const columnsIn = (room: number | undefined) =>
+  Math.max(columnsLeast, Math.min(columnsMax, (room ?? Number.POSITIVE_INFINITY) - besideColumns));
+
+/** One for each day, or for each few: the highest of them. */
+function columnsOf(days: readonly Day[], countMax: number): number[] {
+  const daysEach = Math.ceil(days.length / countMax);
+  const count = Math.ceil(days.length / daysEach);
+  return Array.from({ length: count }, (_, index) =>
+    Math.max(...days.slice(index * daysEach, (index + 1) * daysEach).map((day) => day.maxStoredBytes)),
+  );
+}
+
+/** What of a column is seen in a row. Even the smallest amount shows in the lowest. */
+function cellOf(share: number, { row, drawBlocks }: { row: number; drawBlocks: boolean }): string {
+  const eighths = Math.round(share * chartRows * 8) - row * 8;
+  const least = row === 0 && share > 0 ? 1 : 0;
+  const marks = drawBlocks ? blocks : asciiBlocks;
+  const filled = Math.min(8, Math.max(least, eighths));
+  return marks[drawBlocks || filled === 0 ? filled : Math.max(row === 0 ? 4 : 0, filled)] ?? ' ';
+}
+
+/** The first day below the first column, and the last below the last, if there is room for both. */
+function daysBelow(input: { days: readonly Day[]; columns: number; width: number }): string {
+  const { days, columns, width } = input;
+  const [first = '', last = ''] = [days[0]?.day, days.at(-1)?.day];
+  const between = columns - first.length - last.length;
+  const text =
+    between > 0 ? first + ' '.repeat(between) + last : last === first ? first : `${first} to ${last}`;
+  return `${' '.repeat(width + 2)}${text}`;
 }

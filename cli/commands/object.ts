@@ -1,69 +1,110 @@
-import { type Command, Option } from 'commander';
-import { type ObjectBody, type ObjectPageBody, objectPageSchema } from '../../lambda/api/contract/objects.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import type { ApiClient } from '../api-client.ts';
-import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
+import type { ApiClient, BodyOf } from '../api-client.ts';
+import {
+  actionCommand,
+  flag,
+  group,
+  listCommand,
+  ofRepo,
+  operand,
+  option,
+  tenantOperand,
+} from '../command.ts';
+import { type DeletePlanBody, deleteOptions, formatFreed, runDelete, saysYes } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
-import { FirstItems } from '../extreme-items.ts';
-import { eachPage, type ListOptions, pageSizeMax, printList, withListOptions } from '../list-pages.ts';
-import { openClient, parseOid, parseRepo, parseTenant, parseUpTo } from '../options.ts';
+import { CliError } from '../errors.ts';
+import { eachPage, pageSizeMax, printList, withListOptions } from '../list-pages.ts';
+import { parseOid, parseRepo, parseUpTo } from '../options.ts';
+import { WaitLine } from '../progress.ts';
 import { formatAge, formatObjects, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
-import { type View, viewOf } from '../view.ts';
-import { waitUntilGone } from '../wait-until-gone.ts';
+import { type View, viewOf } from '../terminal.ts';
 
-interface ObjectListOptions extends ListOptions {
-  readonly repo?: string;
-  readonly largest?: number;
-  readonly oldest?: number;
-}
+type ObjectPageBody = BodyOf<'listObjects'>;
+type ObjectBody = ObjectPageBody['objects'][number];
 
 /** Of `--largest` and `--oldest`. */
 const extremesMax = 10_000;
-
-interface ObjectDeleteOptions extends DeleteOptions {
-  readonly wait?: boolean;
-}
-
 /** `1023.99 GiB`. */
 const sizeCharacters = 11;
 
 /** `object list|delete`. */
-export function registerObject(program: Command, context: CliContext): void {
-  const group = program.command('object').description('list what is stored, and delete single objects');
-  registerList(group, context);
-  registerDelete(group, context);
-}
-
-function registerList(group: Command, context: CliContext): void {
-  withListOptions(group.command('list'))
-    .description('list what a tenant stores, by repo and oid')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .option('--repo <repo>', 'only those of this repo', parseRepo)
-    .addOption(
-      new Option('--largest <n>', `only the n largest, at most ${extremesMax}`)
-        .argParser(parseUpTo(extremesMax))
-        .conflicts(['limit', 'cursor']),
-    )
-    .addOption(
-      new Option('--oldest <n>', `only the n that were stored first, at most ${extremesMax}`)
-        .argParser(parseUpTo(extremesMax))
-        .conflicts(['largest', 'limit', 'cursor']),
-    )
-    .action(async (tenant: string, options: ObjectListOptions) => {
-      const client = openClient(options, context);
+export const objectCommands = group('object', 'list what is stored, and delete single objects', [
+  actionCommand({
+    name: 'list',
+    description: 'list what a tenant stores, by repo and oid',
+    base: withListOptions,
+    operands: { tenant: tenantOperand },
+    options: {
+      repo: option('--repo <repo>', 'only those of this repo', parseRepo),
+      largest: option(
+        '--largest <n>',
+        `only the n largest, at most ${extremesMax}`,
+        parseUpTo(extremesMax),
+        (made) => made.conflicts(['limit', 'cursor']),
+      ),
+      oldest: option(
+        '--oldest <n>',
+        `only the n that were stored first, at most ${extremesMax}`,
+        parseUpTo(extremesMax),
+        (made) => made.conflicts(['largest', 'limit', 'cursor']),
+      ),
+    },
+    run: async (client, { operands: params, options, context }) => {
       const list = {
-        path: `/v1/tenants/${tenant}/objects`,
-        ...(options.repo !== undefined && { filter: { repo: options.repo } }),
-        shape: objectPageSchema,
-        items: 'objects' as const,
+        route: 'listObjects',
+        params,
+        query: { repo: options.repo },
+        items: 'objects',
         options: { ...options, pageSize: options.pageSize ?? pageSizeMax },
-      };
+      } as const;
       const first = extremesOf(options);
       if (first) await printExtremes(context, { pages: eachPage(client, list), first, isJson: options.json });
       else if (options.json) await printList(context, client, { ...list, render: () => '' });
       else await printObjects(context, client, eachPage(client, list));
-    });
+    },
+  }),
+  actionCommand({
+    name: 'delete',
+    description: 'delete objects of a repo after a grace time; a push before then keeps them',
+    operands: {
+      ...ofRepo,
+      oids: operand('<oid...>', 'SHA-256 of an object, as `git lfs ls-files --long` shows it', collectOids),
+    },
+    options: {
+      ...deleteOptions,
+      wait: flag('--wait', 'wait until they are gone, and show what is left'),
+    },
+    run: async (client, { operands: { oids, ...place }, options, context }) => {
+      const where = `${place.tenant}/${place.repo}`;
+      const deleted = await runDelete(context, {
+        client,
+        options,
+        route: 'deleteObject',
+        params: oids.map((oid) => ({ ...place, oid })),
+        question: `Delete ${oids.length === 1 ? 'it' : 'them'}? [y/N] `,
+        isYes: saysYes,
+        summary: (plans) => dueText(plans, { where, nowMs: context.nowMs() }),
+      });
+      if (deleted === undefined || !options.wait) return;
+      const objects = deleted.map((plan, index) => ({ ...place, oid: oids[index] ?? '', plan }));
+      await waitUntilGone({ client, context }, { where, objects, isQuiet: options.json === true });
+    },
+  }),
+]);
+
+function dueText(
+  plans: readonly DeletePlanBody[],
+  { where, nowMs }: { where: string; nowMs: number },
+): string {
+  const dueAt = plans.map((plan) => plan.dueAt).reduce((last, at) => (at > last ? at : last), '');
+  const isHeld = plans.some((plan) => plan.waitsFor === 'uploads');
+  const reason = isHeld ? ', when upload URLs that could bring it back have expired' : '';
+  const them = plans.length === 1 ? 'it' : 'them';
+  return (
+    `${where}: ${formatFreed(plans)}.\n` +
+    `The deletion is due ${formatUntil(dueAt, nowMs)}${reason}. To keep ${them}, push ${them} again before then.\n`
+  );
 }
 
 type Pages = AsyncIterable<{ readonly body: ObjectPageBody }>;
@@ -110,8 +151,13 @@ function totalText({ objectCount, bytes }: { objectCount: number; bytes: number 
   return `Total: ${formatObjects(objectCount)}, ${formatBytes(bytes)}.\n`;
 }
 
+interface Extremes {
+  readonly largest: number | undefined;
+  readonly oldest: number | undefined;
+}
+
 /** Those that come first. undefined: all are listed. */
-function extremesOf({ largest, oldest }: ObjectListOptions): FirstItems<ObjectBody> | undefined {
+function extremesOf({ largest, oldest }: Extremes): FirstItems<ObjectBody> | undefined {
   if (largest !== undefined) return new FirstItems(largest, (a, b) => b.sizeBytes - a.sizeBytes);
   // ISO dates of one form compare as text. What has none comes last.
   const compare = (a: ObjectBody, b: ObjectBody) => ((a.storedAt ?? '~') < (b.storedAt ?? '~') ? -1 : 1);
@@ -142,50 +188,145 @@ function objectLines(objects: readonly ObjectBody[], view: View): string {
   return renderTable(['oid', 'size', { name: 'repo', least: 16 }], rows, { ...view, hasHeading: false });
 }
 
-function registerDelete(group: Command, context: CliContext): void {
-  withDeleteOptions(group.command('delete'))
-    .description('delete objects of a repo after a grace time; a push before then keeps them')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<repo>', 'name of the repo', parseRepo)
-    .argument('<oid...>', 'SHA-256 of an object, as `git lfs ls-files --long` shows it', collectOids)
-    .option('--wait', 'wait until they are gone, and show what is left')
-    .action(async (tenant: string, repo: string, oids: readonly string[], options: ObjectDeleteOptions) => {
-      const client = openClient(options, context);
-      const paths = oids.map((oid) => `/v1/tenants/${tenant}/repos/${repo}/objects/${oid}`);
-      const them = oids.length === 1 ? 'it' : 'them';
-      const deleted = await runDelete(context, {
-        client,
-        options,
-        question: `Delete ${them}? [y/N] `,
-        isYes: saysYes,
-        paths,
-        summary: (plans) => {
-          const dueAt =
-            plans
-              .map((plan) => plan.dueAt)
-              .sort()
-              .at(-1) ?? '';
-          const isHeld = plans.some((plan) => plan.waitsFor === 'uploads');
-          const reason = isHeld ? ', when upload URLs that could bring it back have expired' : '';
-          return (
-            `${tenant}/${repo}: ${formatFreed(plans)}.\n` +
-            `The deletion is due ${formatUntil(dueAt, context.nowMs())}${reason}. To keep ${them}, push ${them} again before then.\n`
-          );
-        },
-      });
-      if (deleted === undefined || !options.wait) return;
-      const objects = deleted.map((plan, index) => ({
-        oid: oids[index] ?? '',
-        path: paths[index] ?? '',
-        plan,
-      }));
-      const where = `${tenant}/${repo}`;
-      await waitUntilGone({ client, context }, { where, objects, isQuiet: options.json === true });
-    });
-}
-
 /** The oids in the order of the command line, without repeats. */
 function collectOids(text: string, before: readonly string[] = []): readonly string[] {
   const oid = parseOid(text);
   return before.includes(oid) ? before : [...before, oid];
+}
+
+/** Keeps the first `countMax` of many items in an order, without holding them all. */
+class FirstItems<T> {
+  readonly #countMax: number;
+  readonly #compare: (a: T, b: T) => number;
+  #items: T[] = [];
+
+  constructor(countMax: number, compare: (a: T, b: T) => number) {
+    this.#countMax = countMax;
+    this.#compare = compare;
+  }
+
+  add(item: T): void {
+    this.#items.push(item);
+    // Sorted now and then: each item costs as little as it would if all were sorted at the end.
+    if (this.#items.length >= 2 * this.#countMax + 100) this.#items = this.sorted();
+  }
+
+  /** In order. */
+  sorted(): T[] {
+    return this.#items.sort(this.#compare).slice(0, this.#countMax);
+  }
+}
+
+const redrawMs = 1000;
+/** How often it is asked whether an object is still there, and marked: before it is due, */
+const lookMs = 60_000;
+/** and from then on. */
+const dueLookMs = 10_000;
+
+/** An object that is marked for deletion. */
+interface MarkedObject {
+  readonly oid: string;
+  readonly tenant: string;
+  readonly repo: string;
+  readonly plan: DeletePlanBody;
+}
+
+/** What the last look at it found. */
+interface Going extends MarkedObject {
+  /** It was due later than by the look before. */
+  readonly isLater: boolean;
+}
+
+/**
+ * Waits until marked objects are gone, and shows how many are left.
+ *
+ * @throws {CliError} if some were pushed again meanwhile, which keeps them. The others are gone.
+ */
+async function waitUntilGone(
+  { client, context }: { client: ApiClient; context: CliContext },
+  wait: { where: string; objects: readonly MarkedObject[]; isQuiet: boolean },
+): Promise<void> {
+  const { where, objects } = wait;
+  const line = new WaitLine(context, wait);
+  const kept: string[] = [];
+  let left: readonly Going[] = objects.map((object) => ({ ...object, isLater: false }));
+  let lookedMs = context.nowMs();
+  while (left.length > 0) {
+    const nowMs = context.nowMs();
+    const isDue = left.some(({ plan }) => Date.parse(plan.dueAt) <= nowMs);
+    if (nowMs - lookedMs >= (isDue ? dueLookMs : lookMs)) {
+      lookedMs = nowMs;
+      const still: Going[] = [];
+      for (const object of left) {
+        const found = await lookAt(client, object);
+        if (found === 'kept') kept.push(object.oid);
+        else if (found !== 'gone') still.push(found);
+      }
+      left = still;
+      continue;
+    }
+    line.show(leftText(left, { nowMs, inPlace: line.inPlace }));
+    await context.sleep(redrawMs);
+  }
+  const goneCount = objects.length - kept.length;
+  line.end(`${where}: ${formatObjects(goneCount)} deleted.`);
+  if (kept.length === 0) return;
+  throw new CliError(`Pushed again meanwhile, and so kept: ${kept.join(' ')}`, {
+    hint: 'To delete it all the same, repeat the delete, and let nobody push it before it is due.',
+  });
+}
+
+/**
+ * An object that was pushed again is not marked any more, so with every look it would be due a grace time later. One
+ * that is marked keeps its time, but for once: if an upload holds it when it is due, it gets a new one.
+ */
+async function lookAt(client: ApiClient, object: Going): Promise<Going | 'gone' | 'kept'> {
+  const { tenant, repo, oid } = object;
+  // A dry run says whether the object is there, and when it is due.
+  const plan = await client.find('deleteObject', { params: { tenant, repo, oid }, query: { dryRun: true } });
+  if (plan === undefined) return 'gone';
+  const isLater = Date.parse(plan.dueAt) > Date.parse(object.plan.dueAt);
+  return isLater && object.isLater ? 'kept' : { ...object, plan, isLater };
+}
+
+function leftText(left: readonly Going[], { nowMs, inPlace }: { nowMs: number; inPlace: boolean }): string {
+  const bytes = left.reduce((sum, { plan }) => sum + (plan.bytes ?? 0), 0);
+  const size = `${formatObjects(left.length)} left, ${formatBytes(bytes)}`;
+  const dueAt = left.map(({ plan }) => plan.dueAt).reduce((last, at) => (at > last ? at : last));
+  if (Date.parse(dueAt) <= nowMs) return `${size}; gone with the next run of the schedule`;
+  return `${size}, due ${inPlace ? formatUntil(dueAt, nowMs) : `at ${dueAt}`}`;
+}
+
+/** `deletion list TENANT`. */
+export const deletionCommands = group(
+  'deletion',
+  'show which objects are marked for deletion; a push that names one keeps it',
+  [
+    listCommand({
+      name: 'list',
+      description: 'list the objects that are marked for deletion, repo by repo, and when they go',
+      route: 'listDeletions',
+      operands: { tenant: tenantOperand },
+      options: { repo: option('--repo <repo>', 'only those of this repo', parseRepo) },
+      items: 'deletions',
+      query: ({ options }) => ({ repo: options.repo }),
+      none: 'No deletions: no object is marked.\n',
+      print: renderDeletions,
+    }),
+  ],
+);
+
+function renderDeletions(deletions: BodyOf<'listDeletions'>['deletions'], view: View): string {
+  const rows = deletions.map(({ oid, sizeBytes, state, dueAt, repo }) => [
+    oid,
+    formatBytes(sizeBytes),
+    state === 'deleting' ? 'going now' : formatUntil(dueAt, view.nowMs),
+    repo,
+  ]);
+  let bytes = 0;
+  for (const { sizeBytes } of deletions) bytes += sizeBytes;
+  return (
+    renderTable(['oid', { name: 'size', right: true }, 'goes', { name: 'repo', least: 16 }], rows, view) +
+    `Total: ${formatObjects(deletions.length)}, ${formatBytes(bytes)}. To keep one, push it again before it goes.\n`
+  );
 }

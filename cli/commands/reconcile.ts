@@ -1,31 +1,30 @@
-import type { Command } from 'commander';
-import { objectPageSchema } from '../../lambda/api/contract/objects.ts';
-import { recountQueuedSchema, repoPageSchema } from '../../lambda/api/contract/repos.ts';
-import type { ApiClient } from '../api-client.ts';
+import { formatBytes } from '../../lambda/domain/bytes.ts';
+import type { ApiClient, BodyOf } from '../api-client.ts';
+import { actionCommand, flag, tenantOperand } from '../command.ts';
 import type { CliContext } from '../context.ts';
-import { driftOf, type RepoSums, renderDrift } from '../drift.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
-import { type ApiOptions, openClient, parseTenant, withApiOptions } from '../options.ts';
-import { viewOf } from '../view.ts';
+import { formatAge, formatCount, formatObjects } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { type View, viewOf } from '../terminal.ts';
+
+type RepoBody = BodyOf<'getRepo'>;
 
 /** `reconcile TENANT`: asks for a recount of everything that the tenant stores, or shows what it would find. */
-export function registerReconcile(program: Command, context: CliContext): void {
-  withApiOptions(program.command('reconcile'))
-    .description('recount everything that a tenant stores, in the background')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .option('--dry-run', 'list the store, and show how far the counts are from it; change nothing')
-    .action(async (tenant: string, options: ApiOptions & { dryRun?: boolean }) => {
-      const client = openClient(options, context);
-      if (options.dryRun) return showDrift(client, { context, tenant, isJson: options.json === true });
-      const answer = await client.send({
-        method: 'POST',
-        path: `/v1/tenants/${tenant}/reconcile`,
-        shape: recountQueuedSchema,
-      });
-      if (options.json) return context.out(`${answer.text}\n`);
-      context.out(`The recount is queued. See when it was done: ${context.program} usage ${tenant}\n`);
-    });
-}
+export const reconcileCommand = actionCommand({
+  name: 'reconcile',
+  description: 'recount everything that a tenant stores, in the background',
+  operands: { tenant: tenantOperand },
+  options: {
+    dryRun: flag('--dry-run', 'list the store, and show how far the counts are from it; change nothing'),
+  },
+  run: async (client, { operands: params, options, context }) => {
+    const { tenant } = params;
+    if (options.dryRun) return showDrift(client, { context, tenant, isJson: options.json === true });
+    const { text } = await client.ask('requestRecount', { params });
+    const queued = `The recount is queued. See when it was done: ${context.program} usage ${tenant}`;
+    context.out(`${options.json ? text : queued}\n`);
+  },
+});
 
 /** Both are read by routes that change nothing. What is counted is read first, so that a count meanwhile looks like drift. */
 async function showDrift(
@@ -33,14 +32,9 @@ async function showDrift(
   { context, tenant, isJson }: { context: CliContext; tenant: string; isJson: boolean },
 ): Promise<void> {
   const options = { pageSize: pageSizeMax };
-  const counted = [];
-  const repoPath = `/v1/tenants/${tenant}/repos`;
-  for await (const { body } of eachPage(client, {
-    path: repoPath,
-    shape: repoPageSchema,
-    items: 'repos',
-    options,
-  }))
+  const params = { tenant };
+  const counted: RepoBody[] = [];
+  for await (const { body } of eachPage(client, { route: 'listRepos', params, items: 'repos', options }))
     counted.push(...body.repos);
   const stored = new Map<string, RepoSums>();
   const add = (repo: string, objectCount: number, sizeBytes: number) => {
@@ -50,10 +44,9 @@ async function showDrift(
       storedBytes: sums.storedBytes + sizeBytes,
     });
   };
-  const objectPath = `/v1/tenants/${tenant}/objects`;
   for await (const { body } of eachPage(client, {
-    path: objectPath,
-    shape: objectPageSchema,
+    route: 'listObjects',
+    params,
     items: 'objects',
     options,
   })) {
@@ -62,4 +55,79 @@ async function showDrift(
   }
   const drift = driftOf({ counted, stored });
   context.out(isJson ? `${JSON.stringify({ tenant, repos: drift })}\n` : renderDrift(drift, viewOf(context)));
+}
+
+/** What the store lists of a repo. */
+interface RepoSums {
+  readonly objectCount: number;
+  readonly storedBytes: number;
+}
+
+/** A repo as it was counted, and as the store lists it. */
+interface RepoDrift {
+  readonly repo: string;
+  /** null: never counted. */
+  readonly counted: (RepoSums & { readonly countedAt: string }) | null;
+  readonly stored: RepoSums;
+}
+
+/** Every repo that was counted or is stored, by name. */
+function driftOf(input: {
+  counted: readonly RepoBody[];
+  stored: ReadonlyMap<string, RepoSums>;
+}): RepoDrift[] {
+  const byName = new Map(input.counted.map((body) => [body.repo, body]));
+  return [...new Set([...byName.keys(), ...input.stored.keys()])].sort().map((repo) => ({
+    repo,
+    counted: countedIn(byName.get(repo)),
+    stored: input.stored.get(repo) ?? { objectCount: 0, storedBytes: 0 },
+  }));
+}
+
+function countedIn(body: RepoBody | undefined): RepoDrift['counted'] {
+  if (!body || body.storedBytes === null || body.objectCount === null || body.countedAt === null) return null;
+  const { storedBytes, objectCount, countedAt } = body;
+  return { storedBytes, objectCount, countedAt };
+}
+
+function differs({ counted, stored }: RepoDrift): boolean {
+  return (
+    (counted?.storedBytes ?? 0) !== stored.storedBytes || (counted?.objectCount ?? 0) !== stored.objectCount
+  );
+}
+
+/** The repos whose count is not what the store lists, and a line for all. */
+function renderDrift(drift: readonly RepoDrift[], view: View): string {
+  const wrong = drift.filter(differs);
+  const total = drift.reduce((sum, { stored }) => sum + stored.storedBytes, 0);
+  const objects = drift.reduce((sum, { stored }) => sum + stored.objectCount, 0);
+  const all = `The store has ${formatObjects(objects)}, ${formatBytes(total)}.`;
+  if (wrong.length === 0) return `${all} That is what was counted.\n`;
+  const rows = wrong.map((row) => {
+    const { repo, counted, stored } = row;
+    return [
+      repo === '' ? '(no repo)' : repo,
+      counted ? formatBytes(counted.storedBytes) : '-',
+      formatBytes(stored.storedBytes),
+      signed(stored.storedBytes - (counted?.storedBytes ?? 0), formatBytes),
+      signed(stored.objectCount - (counted?.objectCount ?? 0), formatCount),
+      counted ? formatAge(counted.countedAt, view.nowMs) : 'never',
+    ];
+  });
+  const columns = [
+    { name: 'repo', least: 16, stays: true },
+    { name: 'counted as', right: true },
+    { name: 'stored', right: true },
+    { name: 'drift', right: true, stays: true },
+    { name: 'objects', right: true },
+    'counted',
+  ];
+  return (
+    renderTable(columns, rows, view) +
+    `${all} Nothing was changed. What was pushed or deleted since a repo was counted is no mistake.\n`
+  );
+}
+
+function signed(value: number, format: (value: number) => string): string {
+  return value === 0 ? '0' : `${value > 0 ? '+' : '-'}${format(Math.abs(value))}`;
 }

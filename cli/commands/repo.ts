@@ -1,160 +1,213 @@
-import type { Command } from 'commander';
-import type { DeletePlanBody } from '../../lambda/api/contract/deletes.ts';
-import { type RepoBody, repoPageSchema, repoSchema } from '../../lambda/api/contract/repos.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import type { ApiClient } from '../api-client.ts';
-import { changeRepo, commandForRepo, findRepo } from '../change-repo.ts';
-import { type DeleteOptions, formatFreed, runDelete, saysYes, withDeleteOptions } from '../confirm-delete.ts';
-import { confirmLimit, type LimitOptions, withLimitOptions } from '../confirm-limit.ts';
-import type { CliContext } from '../context.ts';
-import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
+import type { ApiClient, BodyOf } from '../api-client.ts';
 import {
-  type ApiOptions,
-  openClient,
-  parseLimit,
-  parseRepo,
-  parseTenant,
-  withApiOptions,
-} from '../options.ts';
-import { printAnswer } from '../print-answer.ts';
-import { formatObjects, formatUntil } from '../render.ts';
-import { viewOf } from '../view.ts';
-import { renderRepos } from '../views.ts';
-import { WaitLine } from '../wait-line.ts';
-import { registerRepoHost } from './repo-host.ts';
-import { registerRepoPublic } from './repo-public.ts';
+  actionCommand,
+  flag,
+  group,
+  listCommand,
+  ofRepo,
+  operand,
+  option,
+  required,
+  routeCommand,
+  tenantOperand,
+} from '../command.ts';
+import {
+  confirmLimit,
+  type DeletePlanBody,
+  deleteOptions,
+  formatFreed,
+  limitOptions,
+  runDelete,
+  saysYes,
+} from '../confirm.ts';
+import type { CliContext } from '../context.ts';
+import { managerToken, parseLimit, parseLimitOption } from '../options.ts';
+import { WaitLine } from '../progress.ts';
+import { formatAge, formatCount, formatLimit, formatObjects, formatUntil } from '../render.ts';
+import { type Column, renderTable } from '../table.ts';
+import type { View } from '../terminal.ts';
 
-const pollMs = 2000;
+type RepoBody = BodyOf<'getRepo'>;
+
+interface Place {
+  readonly tenant: string;
+  readonly repo: string;
+}
+
+const nameOf = ({ tenant, repo }: Place) => `${tenant}/${repo}`;
+const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], view);
+/** Of a command that changes one. */
+const change = { route: 'updateRepo', operands: ofRepo, wanted: managerToken } as const;
 
 /** `repo create|list|show|limit|public|private|host|unhost|delete`. */
-export function registerRepo(program: Command, context: CliContext): void {
-  const group = program
-    .command('repo')
-    .description(
-      "create, list, limit and delete a tenant's repos, make them public, and map them to git hosts",
-    );
-  registerCreate(group, context);
-  registerList(group, context);
-  registerShow(group, context);
-  registerLimit(group, context);
-  registerRepoPublic(group, context);
-  registerRepoHost(group, context);
-  registerDelete(group, context);
+export const repoCommands = group(
+  'repo',
+  "create, list, limit and delete a tenant's repos, make them public, and map them to git hosts",
+  [
+    routeCommand({
+      name: 'create',
+      description: 'create a repo: needed only if a push may not do it, or to limit it before its first push',
+      route: 'createRepo',
+      operands: ofRepo,
+      options: { limit: option('--limit <size>', 'its own limit, such as 10GiB', parseLimit) },
+      body: ({ operands: { repo }, options }) => ({ repo, limitBytes: options.limit }),
+      print,
+    }),
+    listCommand({
+      name: 'list',
+      description: "list a tenant's repos, the largest first; with --json by name",
+      route: 'listRepos',
+      operands: { tenant: tenantOperand },
+      items: 'repos',
+      none: 'No repos: nothing is stored.\n',
+      print: renderRepos,
+    }),
+    routeCommand({ name: 'show', description: 'show one repo', route: 'getRepo', operands: ofRepo, print }),
+    routeCommand({
+      ...change,
+      name: 'limit',
+      description: "change a repo's own storage limit, in addition to its tenant's",
+      operands: {
+        ...ofRepo,
+        size: operand('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit),
+      },
+      options: limitOptions,
+      before: (client, { operands: { size: bytes, ...params }, options, context }) =>
+        confirmLimit(context, options, {
+          bytes,
+          readUsed: async () => (await client.find('getRepo', { params }))?.storedBytes ?? null,
+          warning: (used, limit, excess) =>
+            `${nameOf(params)} stores ${used}, more than the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
+        }),
+      body: ({ operands }) => ({ limitBytes: operands.size }),
+      print,
+    }),
+    routeCommand({
+      ...change,
+      name: 'public',
+      description: 'let anyone download from a repo, without a token',
+      options: {
+        ...limitOptions,
+        limit: required(
+          option(
+            '--limit <size>',
+            'what anybody may be offered in a month, all together, such as 100GiB; or unlimited',
+            parseLimitOption,
+          ),
+        ),
+      },
+      before: (client, { operands: params, options, context }) =>
+        confirmLimit(context, options, {
+          bytes: options.limit.bytes,
+          readUsed: async () => (await client.find('getRepo', { params }))?.publicRead?.month?.bytes ?? null,
+          warning: (used, limit) =>
+            `${nameOf(params)} used ${used} of public downloads this month, more than the new limit of ${limit}. Public downloads fail until next month.`,
+        }),
+      body: ({ options }) => ({ publicRead: { monthlyLimitBytes: options.limit.bytes } }),
+      print: (body, { operands }) => publicText(nameOf(operands), body),
+    }),
+    routeCommand({
+      ...change,
+      name: 'private',
+      description: 'let only those download from a repo who have a token',
+      body: () => ({ publicRead: null }),
+      print: (body, { operands }) => publicText(nameOf(operands), body),
+    }),
+    routeCommand({
+      ...change,
+      name: 'host',
+      description: 'let people of a git host use a repo, with their own tokens for that host',
+      operands: {
+        ...ofRepo,
+        host: operand('<host>', 'the id of a git host of the stage, such as github'),
+        name: operand('<name>', 'full name of the repository there, such as acme/game'),
+      },
+      options: {
+        repoId: option(
+          '--repo-id <number>',
+          'its number there; without it, it is learned from the first person who comes',
+        ),
+      },
+      body: ({ operands: { host, name: repo }, options: { repoId } }) => ({
+        gitHost: { host, repo, repoId },
+      }),
+      print: (body, { operands }) => mappedText(nameOf(operands), body),
+    }),
+    routeCommand({
+      ...change,
+      name: 'unhost',
+      description: 'let only those use a repo who have a token of the tenant',
+      body: () => ({ gitHost: null }),
+      print: (body, { operands }) => mappedText(nameOf(operands), body),
+    }),
+    actionCommand({
+      name: 'delete',
+      description: 'delete a repo and all of its objects',
+      operands: ofRepo,
+      options: {
+        ...deleteOptions,
+        wait: flag('--wait', 'wait until the repo is empty, and show what is left'),
+      },
+      run: async (client, { operands: params, options, context }) => {
+        const deleted = await runDelete(context, {
+          client,
+          options,
+          route: 'deleteRepo',
+          params: [params],
+          question: 'Delete it? [y/N] ',
+          isYes: saysYes,
+          summary: (plans) =>
+            `${nameOf(params)}: ${formatFreed(plans)}.\n` +
+            `Pushes and pulls fail until it is empty.\n${heldText(plans[0], context.nowMs())}`,
+        });
+        if (deleted === undefined) return;
+        const isQuiet = options.json === true;
+        if (options.wait) await waitUntilEmpty({ client, context }, { params, isQuiet, plan: deleted[0] });
+        else if (!isQuiet)
+          context.out(
+            `Its objects are being deleted. See what is left: ${context.program} repo list ${params.tenant}\n`,
+          );
+      },
+    }),
+  ],
+);
+
+function publicText(path: string, { publicRead }: RepoBody): string {
+  if (!publicRead)
+    return `${path} is private. URLs that were given out before stay valid for up to 30 minutes.\n`;
+  const { monthlyLimitBytes, month } = publicRead;
+  const ceiling =
+    monthlyLimitBytes === null ? 'without a limit' : `up to ${formatLimit(monthlyLimitBytes)} a month`;
+  const offered = month && month.bytes > 0 ? ` In ${month.month} so far: ${formatBytes(month.bytes)}.` : '';
+  return `${path} is public: anybody can download from it, ${ceiling}.${offered}\n`;
 }
 
-function registerList(group: Command, context: CliContext): void {
-  withListOptions(group.command('list'))
-    .description("list a tenant's repos, the largest first; with --json by name")
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .action(async (tenant: string, options: ListOptions) => {
-      await printList(context, openClient(options, context), {
-        path: `/v1/tenants/${tenant}/repos`,
-        shape: repoPageSchema,
-        items: 'repos',
-        options,
-        render: (pages) => {
-          const repos = pages.flatMap((page) => page.repos);
-          return repos.length === 0 ? 'No repos: nothing is stored.\n' : renderRepos(repos, viewOf(context));
-        },
-      });
-    });
-}
-
-function registerCreate(group: Command, context: CliContext): void {
-  withApiOptions(group.command('create'))
-    .description('create a repo: needed only if a push may not do it, or to limit it before its first push')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<repo>', 'name of the repo', parseRepo)
-    .option('--limit <size>', 'its own limit, such as 10GiB', parseLimit)
-    .action(async (tenant: string, repo: string, options: ApiOptions & { limit?: number | null }) => {
-      await printAnswer(context, options, {
-        method: 'POST',
-        path: `/v1/tenants/${tenant}/repos`,
-        body: { repo, ...(options.limit !== undefined && { limitBytes: options.limit }) },
-        shape: repoSchema,
-        render: (body) => renderRepos([body], viewOf(context)),
-      });
-    });
-}
-
-function registerShow(group: Command, context: CliContext): void {
-  commandForRepo(group, 'show', 'show one repo').action(
-    async (tenant: string, repo: string, options: ApiOptions) => {
-      await printAnswer(context, options, {
-        method: 'GET',
-        path: `/v1/tenants/${tenant}/repos/${repo}`,
-        shape: repoSchema,
-        render: (body) => renderRepos([body], viewOf(context)),
-      });
-    },
+function mappedText(path: string, { gitHost }: RepoBody): string {
+  if (!gitHost) return `${path} is mapped to no git host. Only tokens of the tenant are good for it.\n`;
+  const number = gitHost.repoId === null ? '' : ` (number ${gitHost.repoId})`;
+  return (
+    `${path} is mapped to ${gitHost.repo}${number} on ${gitHost.host}: who may pull there can pull here with their ` +
+    'own token for it, and who may push, push.\n'
   );
 }
 
-function registerLimit(group: Command, context: CliContext): void {
-  withLimitOptions(
-    commandForRepo(group, 'limit', "change a repo's own storage limit, in addition to its tenant's"),
-  )
-    .argument('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit)
-    .action(async (tenant: string, repo: string, limitBytes: number | null, options: LimitOptions) => {
-      await confirmLimit(context, options, {
-        bytes: limitBytes,
-        readUsed: async () => (await findRepo(context, { tenant, repo, options }))?.storedBytes ?? null,
-        warning: (used, limit, excess) =>
-          `${tenant}/${repo} stores ${used}, more than the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
-      });
-      await changeRepo(context, {
-        tenant,
-        repo,
-        options,
-        change: { limitBytes },
-        shown: (_path, body) => renderRepos([body], viewOf(context)),
-      });
-    });
-}
-
-function registerDelete(group: Command, context: CliContext): void {
-  withDeleteOptions(group.command('delete'))
-    .description('delete a repo and all of its objects')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<repo>', 'name of the repo', parseRepo)
-    .option('--wait', 'wait until the repo is empty, and show what is left')
-    .action(async (tenant: string, repo: string, options: DeleteOptions & { wait?: boolean }) => {
-      const client = openClient(options, context);
-      const deleted = await runDelete(context, {
-        client,
-        options,
-        question: 'Delete it? [y/N] ',
-        isYes: saysYes,
-        paths: [`/v1/tenants/${tenant}/repos/${repo}`],
-        summary: (plans) =>
-          `${tenant}/${repo}: ${formatFreed(plans)}.\n` +
-          `Pushes and pulls fail until it is empty.\n${heldText(plans[0], context.nowMs())}`,
-      });
-      if (deleted === undefined) return;
-      if (options.wait)
-        await waitUntilEmpty({ client, context }, { tenant, repo, options, plan: deleted[0] });
-      else if (!options.json)
-        context.out(
-          `Its objects are being deleted. See what is left: ${context.program} repo list ${tenant}\n`,
-        );
-    });
-}
+const pollMs = 2000;
 
 async function waitUntilEmpty(
   { client, context }: { client: ApiClient; context: CliContext },
-  wait: { tenant: string; repo: string; options: ApiOptions; plan: DeletePlanBody | undefined },
+  wait: { params: Place; isQuiet: boolean; plan: DeletePlanBody | undefined },
 ): Promise<void> {
-  const { tenant, repo, options } = wait;
-  const line = new WaitLine(context, { isQuiet: options.json === true });
+  const { params, plan } = wait;
+  const line = new WaitLine(context, wait);
   for (;;) {
-    const path = `/v1/tenants/${tenant}/repos/${repo}`;
-    const left = await client.find({ path, shape: repoSchema });
-    if (left?.deleting !== true || isEmpty(left, wait.plan?.dueAt ?? '')) break;
+    const left = await client.find('getRepo', { params });
+    if (left?.deleting !== true || isEmpty(left, plan?.dueAt ?? '')) break;
     const now = { nowMs: context.nowMs(), inPlace: line.inPlace };
-    line.show(`${leftText(left)}${waitText(wait.plan, now)}`);
+    line.show(`${leftText(left)}${waitText(plan, now)}`);
     await context.sleep(pollMs);
   }
-  line.end(`${tenant}/${repo} is empty. Its name can be used again in a minute or two.`);
+  line.end(`${nameOf(params)} is empty. Its name can be used again in a minute or two.`);
 }
 
 function leftText(left: RepoBody): string {
@@ -184,4 +237,49 @@ function heldText(plan: DeletePlanBody | undefined, nowMs: number): string {
 /** Whether a count after the deletion found nothing. ISO dates of one form compare as text. */
 function isEmpty(repo: RepoBody, deletedAt: string): boolean {
   return repo.objectCount === 0 && repo.countedAt !== null && repo.countedAt >= deletedAt;
+}
+
+/** A table of repos, the largest first. */
+export function renderRepos(repos: readonly RepoBody[], view: View): string {
+  // Most tenants limit none.
+  const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
+  const isAnyPublic = repos.some(({ publicRead }) => publicRead !== undefined);
+  const isAnyMapped = repos.some(({ gitHost }) => gitHost !== undefined);
+  const rows = [...repos]
+    .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
+    .map((body) => [
+      shownName(body),
+      body.storedBytes === null ? '-' : formatBytes(body.storedBytes),
+      ...(hasLimits ? [body.limitBytes === null ? '-' : formatBytes(body.limitBytes)] : []),
+      body.objectCount === null ? '-' : formatCount(body.objectCount),
+      body.countedAt === null
+        ? body.uploading
+          ? 'uploading'
+          : 'never'
+        : formatAge(body.countedAt, view.nowMs),
+      ...(isAnyPublic ? [publicCell(body)] : []),
+      ...(isAnyMapped ? [body.gitHost ? `${body.gitHost.host} ${body.gitHost.repo}` : '-'] : []),
+    ]);
+  const columns: Column[] = [
+    { name: 'repo', least: 16 },
+    { name: 'stored', right: true },
+    ...(hasLimits ? [{ name: 'limit', right: true }] : []),
+    { name: 'objects', right: true },
+    { name: 'counted' },
+    ...(isAnyPublic ? [{ name: 'public' }] : []),
+    ...(isAnyMapped ? [{ name: 'git host', least: 16 }] : []),
+  ];
+  return renderTable(columns, rows, view);
+}
+
+function publicCell({ publicRead }: RepoBody): string {
+  if (!publicRead) return '-';
+  const { monthlyLimitBytes } = publicRead;
+  return monthlyLimitBytes === null ? 'unlimited' : `${formatBytes(monthlyLimitBytes)} a month`;
+}
+
+function shownName({ repo, deleting }: RepoBody): string {
+  // Keys directly below the tenant belong to no repo.
+  const name = repo === '' ? '(no repo)' : repo;
+  return deleting ? `${name} (being deleted)` : name;
 }

@@ -1,119 +1,82 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import {
-  type ExchangeRuleBody,
-  exchangeRuleSchema,
-  exchangeRulesSchema,
-} from '../../lambda/api/contract/exchange.ts';
-import { emptyShape } from '../api-client.ts';
-import type { CliContext } from '../context.ts';
-import {
-  type ApiOptions,
-  eachRepo,
-  managerToken,
-  openClient,
-  parseLifetime,
-  parseTenant,
-  withApiOptions,
-} from '../options.ts';
-import { printAnswer } from '../print-answer.ts';
-import { printable } from '../printable.ts';
+import { InvalidArgumentError } from 'commander';
+import type { BodyOf } from '../api-client.ts';
+import { choice, group, operand, option, required, routeCommand, tenantOperand } from '../command.ts';
+import { eachRepo, managerToken, parseLifetime } from '../options.ts';
 import { renderTable } from '../table.ts';
-import { type View, viewOf } from '../view.ts';
+import { printable, type View } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
 
-type Match = Readonly<Record<string, readonly string[]>>;
-
-interface CreateOptions extends ApiOptions {
-  readonly issuer: string;
-  readonly match: Match;
-  readonly scope: string;
-  readonly repo?: readonly string[];
-  /** Seconds. */
-  readonly expires?: number;
-}
+type Match = Record<string, string[]>;
 
 /** `rule create|list|delete`. */
-export function registerRule(program: Command, context: CliContext): void {
-  const group = program
-    .command('rule')
-    .description('which CI jobs get tokens for their identity (docs/tokens.md)');
-  registerCreate(group, context);
-  registerList(group, context);
-  registerDelete(group, context);
-}
-
-function registerCreate(group: Command, context: CliContext): void {
-  withApiOptions(group.command('create'))
-    .description('let CI jobs exchange their identity for a token')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .requiredOption('--issuer <url>', "who vouches for them: the claim 'iss', such as https://gitlab.com")
-    .addOption(
-      new Option('--match <claim=value>', 'a claim that they must have; may be repeated, also for one claim')
-        .argParser(eachMatch)
-        .makeOptionMandatory(),
-    )
-    .addOption(
-      new Option('--scope <scope>', 'read: clone and pull; write: also push')
-        .choices(['read', 'write'])
-        .makeOptionMandatory(),
-    )
-    .option('--repo <repo>', 'only for this repo; may be repeated (default: all of the tenant)', eachRepo)
-    .option(
-      '--expires <time>',
-      'how long their tokens are valid, such as 30m or 2h (default: 1h)',
-      parseLifetime,
-    )
-    .action(async (tenant: string, options: CreateOptions) => {
-      const { issuer, match, scope, repo: repos, expires: ttlSeconds } = options;
-      await printAnswer(context, options, {
-        wanted: managerToken,
-        method: 'POST',
-        path: `/v1/tenants/${tenant}/exchange-rules`,
-        body: { issuer, match, scope, repos, ttlSeconds },
-        shape: exchangeRuleSchema,
-        render: (body) => renderRules([body], viewOf(context)),
-      });
+export const ruleCommands = group('rule', 'which CI jobs get tokens for their identity (docs/tokens.md)', [
+  routeCommand({
+    name: 'create',
+    description: 'let CI jobs exchange their identity for a token',
+    route: 'createExchangeRule',
+    operands: { tenant: tenantOperand },
+    options: {
+      issuer: required(
+        option('--issuer <url>', "who vouches for them: the claim 'iss', such as https://gitlab.com"),
+      ),
+      match: required(
+        option(
+          '--match <claim=value>',
+          'a claim that they must have; may be repeated, also for one claim',
+          eachMatch,
+        ),
+      ),
+      scope: required(choice('--scope <scope>', 'read: clone and pull; write: also push', ['read', 'write'])),
+      repo: option(
+        '--repo <repo>',
+        'only for this repo; may be repeated (default: all of the tenant)',
+        eachRepo,
+      ),
+      expires: option(
+        '--expires <time>',
+        'how long their tokens are valid, such as 30m or 2h (default: 1h)',
+        parseLifetime,
+      ),
+    },
+    wanted: managerToken,
+    body: ({ options: { issuer, match, scope, repo: repos, expires: ttlSeconds } }) => ({
+      issuer,
+      match,
+      scope,
+      repos,
+      ttlSeconds,
+    }),
+    print: (body, { view }) => renderRules([body], view),
+    after: async (client, { operands: { tenant }, options, context }) => {
       if (options.json) return;
-      const client = openClient(options, context, managerToken);
-      for (const repo of repos ?? []) await warnIfAbsent(client, context, { tenant, repo });
-    });
-}
+      for (const repo of options.repo ?? []) await warnIfAbsent(client, context, { tenant, repo });
+    },
+  }),
+  routeCommand({
+    name: 'list',
+    description: "list a tenant's rules",
+    route: 'listExchangeRules',
+    operands: { tenant: tenantOperand },
+    wanted: managerToken,
+    print: ({ rules, issuers }, { view }) =>
+      rules.length > 0
+        ? renderRules(rules, view)
+        : `No rules: no CI job gets a token. Issuers of this stage: ${issuers.join(', ') || 'none'}.\n`,
+  }),
+  routeCommand({
+    name: 'delete',
+    description: 'let these jobs get no more tokens; those that they have end by themselves',
+    route: 'deleteExchangeRule',
+    operands: {
+      tenant: tenantOperand,
+      ruleId: operand('<rule-id>', 'id of the rule, as `rule list` shows it', parseRuleId),
+    },
+    wanted: managerToken,
+    print: (_, { operands }) => `Deleted ${operands.ruleId}.\n`,
+  }),
+]);
 
-function registerList(group: Command, context: CliContext): void {
-  withApiOptions(group.command('list'))
-    .description("list a tenant's rules")
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .action(async (tenant: string, options: ApiOptions) => {
-      const answer = await openClient(options, context, managerToken).send({
-        method: 'GET',
-        path: `/v1/tenants/${tenant}/exchange-rules`,
-        shape: exchangeRulesSchema,
-      });
-      if (options.json) return context.out(`${answer.text}\n`);
-      const { rules, issuers } = answer.body;
-      if (rules.length > 0) return context.out(renderRules(rules, viewOf(context)));
-      context.out(
-        `No rules: no CI job gets a token. Issuers of this stage: ${issuers.join(', ') || 'none'}.\n`,
-      );
-    });
-}
-
-function registerDelete(group: Command, context: CliContext): void {
-  withApiOptions(group.command('delete'))
-    .description('let these jobs get no more tokens; those that they have end by themselves')
-    .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<rule-id>', 'id of the rule, as `rule list` shows it', parseRuleId)
-    .action(async (tenant: string, ruleId: string, options: ApiOptions) => {
-      await openClient(options, context, managerToken).send({
-        method: 'DELETE',
-        path: `/v1/tenants/${tenant}/exchange-rules/${ruleId}`,
-        shape: emptyShape,
-      });
-      context.out(options.json ? `${JSON.stringify({ tenant, ruleId })}\n` : `Deleted ${ruleId}.\n`);
-    });
-}
-
-function renderRules(rules: readonly ExchangeRuleBody[], view: View): string {
+function renderRules(rules: readonly BodyOf<'createExchangeRule'>[], view: View): string {
   const rows = rules.map(({ ruleId, issuer, match, scope, repos, ttlSeconds }) => [
     ruleId,
     scope,
@@ -138,10 +101,10 @@ function renderRules(rules: readonly ExchangeRuleBody[], view: View): string {
   return [renderTable(columns, rows, view), ...warnings].join('');
 }
 
-function eachMatch(text: string, before: Match = {}): Match {
+function eachMatch(text: string, before: Match | undefined): Match {
   const [, claim = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   if (value === '') throw new InvalidArgumentError('Give CLAIM=VALUE, such as repository_id=123456789.');
-  return { ...before, [claim]: [...(before[claim] ?? []), value] };
+  return { ...before, [claim]: [...(before?.[claim] ?? []), value] };
 }
 
 function parseRuleId(text: string): string {

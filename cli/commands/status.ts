@@ -1,29 +1,28 @@
-import type { Command } from 'commander';
-import { type StatusBody, statusSchema } from '../../lambda/api/contract/status.ts';
-import type { CliContext } from '../context.ts';
+import type { BodyOf } from '../api-client.ts';
+import { routeCommand } from '../command.ts';
 import { CliError } from '../errors.ts';
-import { type ApiOptions, openClient, withApiOptions } from '../options.ts';
 import { formatAge, formatCount } from '../render.ts';
 import { renderTable } from '../table.ts';
-import { type View, viewOf } from '../view.ts';
+import type { View } from '../terminal.ts';
+
+type StatusBody = BodyOf<'readStatus'>;
 
 /** `status`: what failed; store, queues and schedule at a glance. */
-export function registerStatus(program: Command, context: CliContext): void {
-  withApiOptions(program.command('status'))
-    .description(
-      'show what failed, the store, the queues and the schedule; exits with 1 if something is to be done',
-    )
-    .action(async (options: ApiOptions) => {
-      const client = openClient(options, context);
-      const { body, text } = await client.send({ method: 'GET', path: '/v1/status', shape: statusSchema });
-      context.out(options.json ? `${text}\n` : renderStatus(body, viewOf(context)));
-      const open = body.parts.filter(({ state }) => state !== 'fine');
-      if (open.length > 0)
-        throw new CliError(`Something is to be done: ${open.map(({ part }) => part).join(', ')}.`, {
-          hint: 'What that is stands above, with `todo` in --json.',
-        });
-    });
-}
+export const statusCommand = routeCommand({
+  name: 'status',
+  description:
+    'show what failed, the store, the queues and the schedule; exits with 1 if something is to be done',
+  route: 'readStatus',
+  operands: {},
+  print: (body, { view }) => renderStatus(body, view),
+  after: async (_, { body }) => {
+    const open = body.parts.filter(({ state }) => state !== 'fine');
+    if (open.length > 0)
+      throw new CliError(`Something is to be done: ${open.map(({ part }) => part).join(', ')}.`, {
+        hint: 'What that is stands above, with `todo` in --json.',
+      });
+  },
+});
 
 function renderStatus({ parts, failures }: StatusBody, view: View): string {
   const rows = parts.map(({ part, state, says }) => [part, state === 'fine' ? 'fine' : `${state}!`, says]);

@@ -1,137 +1,25 @@
-import { Argument, type Command } from 'commander';
-import { downloadPageSchema } from '../../lambda/api/contract/downloads.ts';
-import { type TenantBody, tenantPageSchema, tenantSchema } from '../../lambda/api/contract/tenants.ts';
 import { formatBytes, formatPercent } from '../../lambda/domain/bytes.ts';
-import type { ApiClient } from '../api-client.ts';
-import type { Colour } from '../colour.ts';
-import { type DeleteOptions, formatFreed, runDelete, withDeleteOptions } from '../confirm-delete.ts';
-import { confirmLimit, type LimitOptions, withLimitOptions } from '../confirm-limit.ts';
-import type { CliContext } from '../context.ts';
-import { type ListOptions, printList, withListOptions } from '../list-pages.ts';
+import type { ApiClient, BodyOf } from '../api-client.ts';
 import {
-  type ApiOptions,
-  openClient,
-  parseLimit,
-  parseLimitOption,
-  parseTenant,
-  withApiOptions,
-} from '../options.ts';
-import { printAnswer } from '../print-answer.ts';
-import { printable } from '../printable.ts';
+  actionCommand,
+  choiceOperand,
+  group,
+  listCommand,
+  operand,
+  option,
+  routeCommand,
+  tenantNameOperand,
+} from '../command.ts';
+import { confirmLimit, deleteOptions, formatFreed, limitOptions, runDelete } from '../confirm.ts';
+import { parseLimit, parseLimitOption } from '../options.ts';
 import { formatAge, formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
-import { type View, viewOf } from '../view.ts';
+import { type Colour, printable, type View } from '../terminal.ts';
 
-/** `tenant create|list|show|limit|download-limit|plan|new-repos|delete`. */
-export function registerTenant(program: Command, context: CliContext): void {
-  const group = program.command('tenant').description('create, list, change and delete tenants');
-  registerCreate(group, context);
-  registerList(group, context);
-  registerShow(group, context);
-  for (const limit of limitCommands) registerLimit(group, context, limit);
-  registerPlan(group, context);
-  registerNewRepos(group, context);
-  registerDelete(group, context);
-}
+type TenantBody = BodyOf<'getTenant'>;
 
-function registerCreate(group: Command, context: CliContext): void {
-  withApiOptions(group.command('create'))
-    .description('create a tenant')
-    .argument('<name>', 'name of the tenant', parseTenant)
-    .option('--limit <size>', 'storage limit, such as 1GiB (default: unlimited)', parseLimitOption)
-    .option('--plan <plan>', 'name of its plan')
-    .action(
-      async (tenant: string, options: ApiOptions & { limit?: { bytes: number | null }; plan?: string }) => {
-        await printAnswer(context, options, {
-          method: 'POST',
-          path: '/v1/tenants',
-          body: {
-            tenant,
-            ...(options.limit === undefined ? {} : { limitBytes: options.limit.bytes }),
-            ...(options.plan === undefined ? {} : { plan: options.plan }),
-          },
-          shape: tenantSchema,
-          render: (body) => renderTenant(body, context.nowMs()),
-        });
-        if (!options.json)
-          context.out(
-            `\nNext, create a token for git: ${context.program} token create ${tenant} --scope write\n`,
-          );
-      },
-    );
-}
-
-function registerList(group: Command, context: CliContext): void {
-  withListOptions(group.command('list'))
-    .description('list all tenants, the fullest first; with --json by name')
-    .action(async (options: ListOptions) => {
-      await printList(context, openClient(options, context), {
-        path: '/v1/tenants',
-        shape: tenantPageSchema,
-        items: 'tenants',
-        options,
-        render: (pages) => {
-          const tenants = pages.flatMap((page) => page.tenants);
-          return tenants.length === 0
-            ? `No tenants yet. Create one: ${context.program} tenant create NAME --limit 1GiB\n`
-            : renderTenants(tenants.sort(byFill), viewOf(context));
-        },
-      });
-    });
-}
-
-function registerShow(group: Command, context: CliContext): void {
-  withApiOptions(group.command('show'))
-    .description('show one tenant')
-    .argument('<name>', 'name of the tenant', parseTenant)
-    .action(async (tenant: string, options: ApiOptions) => {
-      await printAnswer(context, options, {
-        method: 'GET',
-        path: `/v1/tenants/${tenant}`,
-        shape: tenantSchema,
-        render: (body) => renderTenant(body, context.nowMs()),
-      });
-    });
-}
-
-/** Changes a tenant, and prints what it is then. */
-async function changeTenant(
-  context: CliContext,
-  { tenant, options, change }: { tenant: string; options: ApiOptions; change: object },
-): Promise<void> {
-  await printAnswer(context, options, {
-    method: 'PATCH',
-    path: `/v1/tenants/${tenant}`,
-    body: change,
-    shape: tenantSchema,
-    render: (body) => renderTenant(body, context.nowMs()),
-  });
-}
-
-function registerPlan(group: Command, context: CliContext): void {
-  withApiOptions(group.command('plan'))
-    .description('change the plan that a tenant is billed by; it is only kept')
-    .argument('<name>', 'name of the tenant', parseTenant)
-    .argument('<plan>', 'name of the plan')
-    .action((tenant: string, plan: string, options: ApiOptions) =>
-      changeTenant(context, { tenant, options, change: { plan } }),
-    );
-}
-
-function registerNewRepos(group: Command, context: CliContext): void {
-  withApiOptions(group.command('new-repos'))
-    .description('say how a tenant gets a new repo')
-    .argument('<name>', 'name of the tenant', parseTenant)
-    .addArgument(
-      new Argument(
-        '<how>',
-        'pushed: the first push makes it; created: it takes a push once it was created',
-      ).choices(['pushed', 'created']),
-    )
-    .action((tenant: string, how: string, options: ApiOptions) =>
-      changeTenant(context, { tenant, options, change: { reposMustExist: how === 'created' } }),
-    );
-}
+const ofTenant = { tenant: tenantNameOperand };
+const print = (body: TenantBody, { view }: { view: View }) => renderTenant(body, view.nowMs);
 
 interface LimitCommand {
   readonly name: string;
@@ -139,7 +27,7 @@ interface LimitCommand {
   readonly example: string;
   readonly field: 'limitBytes' | 'downloadLimitBytes';
   /** What counts against it now. null: not known yet. */
-  readonly readUsed: (client: ApiClient, tenant: string) => Promise<number | null>;
+  readonly readUsed: (client: ApiClient, params: { tenant: string }) => Promise<number | null>;
   readonly warning: (tenant: string, used: string, limit: string, excess: string) => string;
 }
 
@@ -149,14 +37,8 @@ const limitCommands: readonly LimitCommand[] = [
     description: "change a tenant's storage limit",
     example: '10GiB',
     field: 'limitBytes',
-    readUsed: async (client, tenant) => {
-      const { body } = await client.send({
-        method: 'GET',
-        path: `/v1/tenants/${tenant}`,
-        shape: tenantSchema,
-      });
-      return body.usage?.storedBytes ?? null;
-    },
+    readUsed: async (client, params) =>
+      (await client.ask('getTenant', { params })).body.usage?.storedBytes ?? null,
     warning: (tenant, used, limit, excess) =>
       `${tenant} stores ${used}, more than the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
   },
@@ -165,42 +47,110 @@ const limitCommands: readonly LimitCommand[] = [
     description: 'change how much a tenant may be offered for download in a month',
     example: '1TiB',
     field: 'downloadLimitBytes',
-    readUsed: async (client, tenant) => {
-      const path = `/v1/tenants/${tenant}/downloads?limit=1`;
-      const { body } = await client.send({ method: 'GET', path, shape: downloadPageSchema });
-      return body.month.bytes;
-    },
+    readUsed: async (client, params) =>
+      (await client.ask('listDownloads', { params, query: { limit: 1 } })).body.month.bytes,
     warning: (tenant, used, limit) =>
       `${tenant} used ${used} of downloads this month, more than the new limit of ${limit}. Downloads fail until next month.`,
   },
 ];
 
-function registerLimit(group: Command, context: CliContext, limit: LimitCommand): void {
-  withLimitOptions(withApiOptions(group.command(limit.name)))
-    .description(limit.description)
-    .argument('<name>', 'name of the tenant', parseTenant)
-    .argument('<size>', `the new limit, such as ${limit.example}, or unlimited`, parseLimit)
-    .action(async (tenant: string, bytes: number | null, options: LimitOptions) => {
-      await confirmLimit(context, options, {
-        bytes,
-        readUsed: () => limit.readUsed(openClient(options, context), tenant),
-        warning: (...sizes) => limit.warning(tenant, ...sizes),
-      });
-      await changeTenant(context, { tenant, options, change: { [limit.field]: bytes } });
-    });
-}
-
-function registerDelete(group: Command, context: CliContext): void {
-  withDeleteOptions(group.command('delete'))
-    .description('delete a tenant and all of its repos permanently')
-    .argument('<name>', 'name of the tenant', parseTenant)
-    .action(async (tenant: string, options: DeleteOptions) => {
+/** `tenant create|list|show|limit|download-limit|plan|new-repos|delete`. */
+export const tenantCommands = group('tenant', 'create, list, change and delete tenants', [
+  routeCommand({
+    name: 'create',
+    description: 'create a tenant',
+    route: 'createTenant',
+    operands: ofTenant,
+    options: {
+      limit: option('--limit <size>', 'storage limit, such as 1GiB (default: unlimited)', parseLimitOption),
+      plan: option('--plan <plan>', 'name of its plan'),
+    },
+    body: ({ operands: { tenant }, options: { limit, plan } }) => ({
+      tenant,
+      limitBytes: limit?.bytes,
+      plan,
+    }),
+    print,
+    after: async (_, { operands: { tenant }, options, context }) => {
+      if (options.json) return;
+      context.out(
+        `\nNext, create a token for git: ${context.program} token create ${tenant} --scope write\n`,
+      );
+    },
+  }),
+  listCommand({
+    name: 'list',
+    description: 'list all tenants, the fullest first; with --json by name',
+    route: 'listTenants',
+    operands: {},
+    items: 'tenants',
+    none: ({ context }) => `No tenants yet. Create one: ${context.program} tenant create NAME --limit 1GiB\n`,
+    print: (tenants, view) => renderTenants(tenants.sort(byFill), view),
+  }),
+  routeCommand({
+    name: 'show',
+    description: 'show one tenant',
+    route: 'getTenant',
+    operands: ofTenant,
+    print,
+  }),
+  ...limitCommands.map(({ name, description, example, field, readUsed, warning }) =>
+    routeCommand({
+      name,
+      description,
+      route: 'updateTenant',
+      operands: {
+        ...ofTenant,
+        size: operand('<size>', `the new limit, such as ${example}, or unlimited`, parseLimit),
+      },
+      options: limitOptions,
+      before: (client, { operands: { tenant, size: bytes }, options, context }) =>
+        confirmLimit(context, options, {
+          bytes,
+          readUsed: () => readUsed(client, { tenant }),
+          warning: (...sizes) => warning(tenant, ...sizes),
+        }),
+      body: ({ operands }) => ({ [field]: operands.size }),
+      print,
+    }),
+  ),
+  routeCommand({
+    name: 'plan',
+    description: 'change the plan that a tenant is billed by; it is only kept',
+    route: 'updateTenant',
+    operands: { ...ofTenant, plan: operand('<plan>', 'name of the plan') },
+    body: ({ operands: { plan } }) => ({ plan }),
+    print,
+  }),
+  routeCommand({
+    name: 'new-repos',
+    description: 'say how a tenant gets a new repo',
+    route: 'updateTenant',
+    operands: {
+      ...ofTenant,
+      how: choiceOperand(
+        '<how>',
+        'pushed: the first push makes it; created: it takes a push once it was created',
+        ['pushed', 'created'],
+      ),
+    },
+    body: ({ operands: { how } }) => ({ reposMustExist: how === 'created' }),
+    print,
+  }),
+  actionCommand({
+    name: 'delete',
+    description: 'delete a tenant and all of its repos permanently',
+    operands: ofTenant,
+    options: deleteOptions,
+    run: async (client, { operands: params, options, context }) => {
+      const { tenant } = params;
       const deleted = await runDelete(context, {
-        client: openClient(options, context),
+        client,
         options,
+        route: 'deleteTenant',
+        params: [params],
         question: `To delete it permanently, type ${tenant}: `,
         isYes: (answer) => answer === tenant,
-        paths: [`/v1/tenants/${tenant}`],
         summary: (plans) =>
           `${tenant}: ${formatFreed(plans)}.\n` +
           'Its tokens are revoked, its repos are closed, and their objects are deleted. Its name stays taken.\n',
@@ -210,8 +160,9 @@ function registerDelete(group: Command, context: CliContext): void {
         `Its objects are being deleted. See what is left: ${context.program} tenant show ${tenant}\n` +
           'When nothing is left, the tenant is not found any more.\n',
       );
-    });
-}
+    },
+  }),
+]);
 
 function renderTenant(body: TenantBody, nowMs: number): string {
   const lines = [

@@ -1,15 +1,13 @@
-import { objectPageSchema } from '../../lambda/api/contract/objects.ts';
 import { asCalled, type CliContext, canDrawBlocks } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { type LfsAddress, lfsAddressOf } from '../git/lfs-address.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
 import { openClient } from '../options.ts';
+import { WaitLine } from '../progress.ts';
 import { formatCount } from '../render.ts';
-import { viewOf } from '../view.ts';
-import { WaitLine } from '../wait-line.ts';
+import { viewOf } from '../terminal.ts';
 import { formatReport, jsonReport } from './report.ts';
-import { pathsOfObjects } from './stored-paths.ts';
-import { usageByPath } from './usage-by-path.ts';
+import { pathsOfObjects, usageByPath } from './usage.ts';
 
 export interface DuGitOptions {
   /** Folder of the clone. */
@@ -60,9 +58,9 @@ async function addressOf(clone: string, options: DuGitOptions): Promise<LfsAddre
 async function storedOf({ baseUrl, tenant, repo }: LfsAddress, options: DuGitOptions, context: CliContext) {
   const service = baseUrl === '' ? options : { ...options, url: baseUrl };
   const pages = eachPage(openClient(service, context, 'the admin token, or one of the tenant'), {
-    path: `/v1/tenants/${tenant}/objects`,
-    filter: { repo },
-    shape: objectPageSchema,
+    route: 'listObjects',
+    params: { tenant },
+    query: { repo },
     items: 'objects',
     options: { pageSize: pageSizeMax },
   });

@@ -4,7 +4,7 @@ import { formatObjects } from '../render.ts';
 import { CheckpointFile, ReplacedFileError } from './checkpoint.ts';
 import { countBelow, countOf, type DuCount, type DuProgress, type DuTarget } from './count.ts';
 import type { Saving } from './options.ts';
-import type { ProgressLine } from './progress-line.ts';
+import type { ProgressLine } from './report.ts';
 import { explainStoreError } from './store-errors.ts';
 
 /** The line is redrawn so often, although no page arrives. */

@@ -1,8 +1,7 @@
 import { MalformedAnswerError, StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
 import { StoreRefusedError } from '../../lambda/adapters/s3/errors.ts';
 import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
-import { CliError } from '../errors.ts';
-import type { Failure } from '../exit-codes.ts';
+import { CliError, type Failure } from '../errors.ts';
 
 interface Target {
   readonly bucket: string;

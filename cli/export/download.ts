@@ -1,14 +1,13 @@
 import { existsSync, statSync } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import path from 'node:path';
-import { type ExportBody, exportSchema } from '../../lambda/api/contract/exports.ts';
+import type { ExportBody } from '../../lambda/api/contract/exports.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { ApiAnswer, ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { Rate } from '../rate.ts';
+import { Rate, WaitLine } from '../progress.ts';
 import { formatDuration } from '../render.ts';
-import { WaitLine } from '../wait-line.ts';
 import {
   type Interrupt,
   listenForInterrupt,
@@ -20,9 +19,6 @@ import {
 const pollMs = 2000;
 /** Polls in a row that fail: an export may take hours, and a connection breaks now and then. */
 const failedPollsMax = 5;
-
-export const exportPath = ({ tenant, exportId }: Pick<ExportBody, 'tenant' | 'exportId'>) =>
-  `/v1/tenants/${tenant}/exports/${exportId}`;
 
 const isOpen = ({ state }: Pick<ExportBody, 'state'>) =>
   state === 'planning' || state === 'hashing' || state === 'copying';
@@ -65,7 +61,7 @@ export async function waitForExport(
 
 async function poll(client: ApiClient, job: ExportBody): Promise<ApiAnswer<ExportBody> | CliError> {
   try {
-    return await client.send({ method: 'GET', path: exportPath(job), shape: exportSchema });
+    return await client.ask('getExport', { params: job });
   } catch (error) {
     if (error instanceof CliError) return error;
     throw error;
@@ -207,7 +203,7 @@ async function fetchAll(
     if (failures >= attemptsMax) throw outcome;
     if (failures > 1) await interrupt.sleep(pauseMs * 2 ** (failures - 2));
     interrupt.signal.throwIfAborted();
-    const { body } = await client.send({ method: 'GET', path: exportPath(job), shape: exportSchema });
+    const { body } = await client.ask('getExport', { params: job });
     archive = archiveOf(body, index);
   }
 }

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { StoredObject } from '../../lambda/domain/export/stored-object.ts';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
-import { printable } from '../printable.ts';
+import { printable } from '../terminal.ts';
 import { TransferError, transferRest } from './transfer.ts';
 
 /** Downloads objects as git-lfs does. */

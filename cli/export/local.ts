@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { objectPageSchema } from '../../lambda/api/contract/objects.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { ArchiveFormat } from '../../lambda/domain/export/archive-format.ts';
 import { formatFor } from '../../lambda/domain/export/formats.ts';
@@ -15,8 +14,8 @@ import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { lockFile } from '../file-lock.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
+import { WaitLine } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
-import { WaitLine } from '../wait-line.ts';
 import { checkMayDownload, DiskError, downloadObjects } from './lfs-download.ts';
 import { type Interrupt, listenForInterrupt, TransferError, TransferProgress } from './transfer.ts';
 
@@ -147,9 +146,9 @@ async function listObjects(
   const names = wanted && new Map(wanted.map(({ oid, name }) => [oid, name]));
   const listed: StoredObject[] = [];
   const pages = eachPage(client, {
-    path: `/v1/tenants/${tenant}/objects`,
-    ...(repo !== null && { filter: { repo } }),
-    shape: objectPageSchema,
+    route: 'listObjects',
+    params: { tenant },
+    query: { repo: repo ?? undefined },
     items: 'objects',
     options: { pageSize: pageSizeMax },
   });

@@ -1,8 +1,8 @@
 import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { CliContext } from '../context.ts';
-import { Rate } from '../rate.ts';
+import type { WaitLine } from '../progress.ts';
+import { Rate } from '../progress.ts';
 import { formatDuration } from '../render.ts';
-import type { WaitLine } from '../wait-line.ts';
 
 /** An attempt that gets nothing for so long is given up. */
 const idleMs = 60_000;

@@ -1,6 +1,5 @@
 import type { ExportBody } from '../../lambda/api/contract/exports.ts';
 import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { printable } from '../printable.ts';
 import {
   formatAge,
   formatCount,
@@ -11,7 +10,8 @@ import {
   shellWords,
 } from '../render.ts';
 import { renderTable } from '../table.ts';
-import type { View } from '../view.ts';
+import type { View } from '../terminal.ts';
+import { printable } from '../terminal.ts';
 
 /** A table of exports, the newest first. */
 export function renderExports(exports: readonly ExportBody[], view: View): string {

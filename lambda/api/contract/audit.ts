@@ -47,7 +47,7 @@ const auditEntrySchema = z
   })
   .meta({ id: 'AuditEntry' });
 
-export const auditPageSchema = z
+const auditPageSchema = z
   .object({ entries: z.array(auditEntrySchema), nextCursor })
   .meta({ id: 'AuditPage' });
 

@@ -50,7 +50,7 @@ const cleanupRunBody = z
 
 const sum = z.object({ objectCount: z.int().min(0), bytes });
 
-export const cleanupSchema = z
+const cleanupSchema = z
   .object({
     tenant: z.string(),
     repo: z.string(),
@@ -104,7 +104,7 @@ export const cleanupSchema = z
   })
   .meta({ id: 'Cleanup' });
 
-export const signedKeepSetSchema = z
+const signedKeepSetSchema = z
   .object({
     url: z.string().meta({ description: 'PUT the file there, with these headers.' }),
     headers: z.record(z.string(), z.string()),

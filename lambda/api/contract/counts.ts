@@ -11,7 +11,7 @@ const steerCountBody = z
   })
   .meta({ id: 'SteerCount' });
 
-export const countSchema = z
+const countSchema = z
   .object({
     repo: z.string(),
     kind: z.enum(['first', 'recount', 'rolling']).meta({
@@ -39,9 +39,7 @@ export const countSchema = z
   })
   .meta({ id: 'Count' });
 
-export const countPageSchema = z
-  .object({ counts: z.array(countSchema), nextCursor })
-  .meta({ id: 'CountPage' });
+const countPageSchema = z.object({ counts: z.array(countSchema), nextCursor }).meta({ id: 'CountPage' });
 
 export type CountBody = z.infer<typeof countSchema>;
 

@@ -23,7 +23,7 @@ const deleteQuery = z.strictObject(
 
 const deletionQuery = pageOf(deletionCursorPattern, decodeDeletionCursor).extend(ofRepo);
 
-export const deletePlanSchema = z
+const deletePlanSchema = z
   .object({
     tenant: z.string(),
     repo: z.string().optional(),
@@ -58,7 +58,7 @@ const deletionSchema = z
   })
   .meta({ id: 'Deletion' });
 
-export const deletionPageSchema = z
+const deletionPageSchema = z
   .object({ deletions: z.array(deletionSchema), nextCursor })
   .meta({ id: 'DeletionPage' });
 

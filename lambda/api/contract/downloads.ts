@@ -20,7 +20,7 @@ const downloadQuery = pageOf(cursorPattern, decodeDownloadCursor)
 
 const objects = z.int();
 
-export const downloadPageSchema = z
+const downloadPageSchema = z
   .object({
     month: z
       .object({

@@ -67,7 +67,7 @@ export const createRuleBody = z
   })
   .meta({ id: 'CreateExchangeRule' });
 
-export const exchangeRuleSchema = z
+const exchangeRuleSchema = z
   .object({
     ruleId: z.string(),
     issuer: z.string(),
@@ -83,7 +83,7 @@ export const exchangeRuleSchema = z
   })
   .meta({ id: 'ExchangeRule' });
 
-export const exchangeRulesSchema = z
+const exchangeRulesSchema = z
   .object({
     rules: z.array(exchangeRuleSchema),
     issuers: z.array(z.string()).meta({ description: 'Whose identity tokens this stage takes.' }),

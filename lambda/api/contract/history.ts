@@ -36,7 +36,7 @@ export const lastRefusalsSchema = z.array(lastRefusalSchema).meta({
     "Refused pushes of the last 24 hours, up to 5, the newest first. A user's retries in one repo are one push.",
 });
 
-export const historySchema = z
+const historySchema = z
   .object({
     tenant: z.string(),
     limitBytes: bytes.nullable().meta({ description: 'Now. null: unlimited.' }),

@@ -14,11 +14,11 @@ const fileLockSchema = z
   })
   .meta({ id: 'FileLock' });
 
-export const fileLockPageSchema = z
+const fileLockPageSchema = z
   .object({ locks: z.array(fileLockSchema), nextCursor })
   .meta({ id: 'FileLockPage' });
 
-export const releasedLocksSchema = z
+const releasedLocksSchema = z
   .object({
     tenant: z.string(),
     repo: z.string(),

@@ -5,7 +5,7 @@ import { bytes, decodeCursor, nextCursor, objectCursorPattern, ofRepo, pageOf, t
 
 const objectQuery = pageOf(objectCursorPattern, decodeCursor).extend(ofRepo);
 
-export const objectPageSchema = z
+const objectPageSchema = z
   .object({
     objects: z.array(
       z.object({
@@ -29,7 +29,7 @@ export const objectPageSchema = z
   })
   .meta({ id: 'ObjectPage' });
 
-export type ObjectPageBody = z.output<typeof objectPageSchema>;
+type ObjectPageBody = z.output<typeof objectPageSchema>;
 
 export type ObjectBody = ObjectPageBody['objects'][number];
 

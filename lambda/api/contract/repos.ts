@@ -123,11 +123,11 @@ export const repoSchema = z
   })
   .meta({ id: 'Repo' });
 
-export const repoPageSchema = z.object({ repos: z.array(repoSchema), nextCursor }).meta({ id: 'RepoPage' });
+const repoPageSchema = z.object({ repos: z.array(repoSchema), nextCursor }).meta({ id: 'RepoPage' });
 
 export type RepoBody = z.output<typeof repoSchema>;
 
-export const recountQueuedSchema = z
+const recountQueuedSchema = z
   .object({ tenant: z.string(), queued: z.literal(true) })
   .meta({ id: 'RecountQueued' });
 

@@ -68,11 +68,11 @@ const reservationSchema = z
   })
   .meta({ id: 'Reservation' });
 
-export const reservationPageSchema = z
+const reservationPageSchema = z
   .object({ reservations: z.array(reservationSchema), nextCursor })
   .meta({ id: 'ReservationPage' });
 
-export const cancelledSchema = z
+const cancelledSchema = z
   .object({
     tenant: z.string(),
     cancelledCount: z.int().min(0).meta({ description: 'Cancelled reservations.' }),

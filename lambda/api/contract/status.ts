@@ -29,7 +29,7 @@ const failureSchema = z.object({
   }),
 });
 
-export const statusSchema = z
+const statusSchema = z
   .object({
     checkedAt: time.meta({ description: 'All of it was asked for then.' }),
     state: z.enum(['fine', 'act']).meta({ description: 'fine: each part is.' }),

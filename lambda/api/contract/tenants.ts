@@ -77,7 +77,7 @@ const account = {
     .meta({ description: 'Whether a repo has to be created before it takes a push.' }),
 };
 
-export const tenantSchema = z
+const tenantSchema = z
   .object({
     ...account,
     createdAt: time,
@@ -86,11 +86,9 @@ export const tenantSchema = z
   })
   .meta({ id: 'Tenant' });
 
-export const tenantPageSchema = z
-  .object({ tenants: z.array(tenantSchema), nextCursor })
-  .meta({ id: 'TenantPage' });
+const tenantPageSchema = z.object({ tenants: z.array(tenantSchema), nextCursor }).meta({ id: 'TenantPage' });
 
-export const subscriptionSchema = z
+const subscriptionSchema = z
   .object({
     ...account,
     usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),

@@ -55,7 +55,7 @@ export const createTokenBody = z
     },
   });
 
-export const tokenSchema = z
+const tokenSchema = z
   .object({
     tokenId: z.string().meta({ description: 'Names the token in lists. It is no secret.' }),
     scope: z.enum(['read', 'write', 'manage']),
@@ -70,11 +70,9 @@ export const tokenSchema = z
   })
   .meta({ id: 'Token' });
 
-export const tokenPageSchema = z
-  .object({ tokens: z.array(tokenSchema), nextCursor })
-  .meta({ id: 'TokenPage' });
+const tokenPageSchema = z.object({ tokens: z.array(tokenSchema), nextCursor }).meta({ id: 'TokenPage' });
 
-export const newTokenSchema = tokenSchema
+const newTokenSchema = tokenSchema
   .extend({
     tenant: z.string(),
     token: z.string().meta({ description: 'The secret. It is answered this once and stored nowhere.' }),

@@ -36,7 +36,7 @@ const lastSchema = z
   })
   .meta({ id: 'WebhookAttempt' });
 
-export const webhookSchema = z
+const webhookSchema = z
   .object({
     url: z.string(),
     createdAt: time,
@@ -47,7 +47,7 @@ export const webhookSchema = z
   })
   .meta({ id: 'Webhook' });
 
-export const setWebhookSchema = webhookSchema
+const setWebhookSchema = webhookSchema
   .extend({
     secret: z
       .string()
@@ -56,9 +56,7 @@ export const setWebhookSchema = webhookSchema
   })
   .meta({ id: 'WebhookWithSecret' });
 
-export const webhookTestSchema = z
-  .object({ tenant: z.string(), eventId: z.string() })
-  .meta({ id: 'WebhookTest' });
+const webhookTestSchema = z.object({ tenant: z.string(), eventId: z.string() }).meta({ id: 'WebhookTest' });
 
 export type WebhookBody = z.output<typeof webhookSchema>;
 

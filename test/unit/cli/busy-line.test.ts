@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { BusyLine } from '../../../cli/busy-line.ts';
 import type { CliContext } from '../../../cli/context.ts';
-import { WaitLine } from '../../../cli/wait-line.ts';
+import { BusyLine, WaitLine } from '../../../cli/progress.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { painter } from '../../../cli/colour.ts';
+import { painter } from '../../../cli/terminal.ts';
 import { cli, startServer, type TestServer } from './harness.ts';
 
 describe('colours', () => {

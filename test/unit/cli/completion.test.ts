@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { offeredCommands } from '../../../cli/completion/model.ts';
-import { commandsOf } from '../../../cli/help/command-table.ts';
+import { offeredCommands } from '../../../cli/commands/completion.ts';
+import { commandsOf } from '../../../cli/help.ts';
 import { cli, programForTest } from './harness.ts';
 
 let folder: string;

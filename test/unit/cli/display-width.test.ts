@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cellsOf, displayWidth, shortened, wrapped } from '../../../cli/display-width.ts';
+import { cellsOf, displayWidth, shortened, wrapped } from '../../../cli/terminal.ts';
 
 describe('the cells of a text', () => {
   it.each([

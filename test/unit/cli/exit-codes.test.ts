@@ -1,7 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { problemHints, unreachableError } from '../../../cli/api-errors.ts';
-import { CliError } from '../../../cli/errors.ts';
-import { exitCodes } from '../../../cli/exit-codes.ts';
+import { CliError, exitCodes, problemHints, unreachableError } from '../../../cli/errors.ts';
 import { problemTypes } from '../../../lambda/api/contract/problems.ts';
 import { type Answer, cli, startServer, type TestServer } from './harness.ts';
 

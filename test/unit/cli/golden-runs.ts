@@ -1,4 +1,4 @@
-import { examples } from '../../../cli/help/examples.ts';
+import { examples } from '../../../cli/help.ts';
 import type { ProblemCode } from '../../../lambda/api/contract/problems.ts';
 import { dayAfter } from '../../../lambda/domain/calendar.ts';
 import { copying, done } from './export/export-bodies.ts';

@@ -2,8 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CliContext } from '../../../cli/context.ts';
-import { buildProgram } from '../../../cli/program.ts';
-import { runCli } from '../../../cli/run.ts';
+import { buildProgram, runCli } from '../../../cli/program.ts';
 
 /** What a test server was asked. */
 export interface Asked {

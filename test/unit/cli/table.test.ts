@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { displayWidth } from '../../../cli/display-width.ts';
-import { printable } from '../../../cli/printable.ts';
 import { type Column, renderTable } from '../../../cli/table.ts';
+import { displayWidth, printable } from '../../../cli/terminal.ts';
 
 const columns: Column[] = [
   { name: 'repo', least: 8 },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { commandsOf } from '../../../cli/help/command-table.ts';
+import { commandsOf } from '../../../cli/help.ts';
 import { programForTest } from '../cli/harness.ts';
 import { commandLinePage } from './command-line-page.ts';
 import { codeBlockLines, codeSpans, readPages } from './pages.ts';

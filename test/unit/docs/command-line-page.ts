@@ -1,7 +1,6 @@
 import { type Argument, Command, type Option } from 'commander';
-import { exitCodes } from '../../../cli/exit-codes.ts';
-import { type CalledCommand, commandsOf } from '../../../cli/help/command-table.ts';
-import { examples } from '../../../cli/help/examples.ts';
+import { exitCodes } from '../../../cli/errors.ts';
+import { type CalledCommand, commandsOf, examples } from '../../../cli/help.ts';
 import { withServiceOptions } from '../../../cli/options.ts';
 
 /** The page with its generated parts as the commands have them now. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pathsAt, pathTree, tellingPaths } from '../../../../cli/du-git/path-tree.ts';
+import { pathsAt, pathTree, tellingPaths } from '../../../../cli/du-git/report.ts';
 
 const file = (path: string, bytes: number, currentBytes = bytes) => ({
   path,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { treemap } from '../../../../cli/du-git/treemap.ts';
+import { treemap } from '../../../../cli/du-git/report.ts';
 
 const item = (label: string, weight: number) => ({ label, note: `${weight} B`, weight });
 const map = (items: ReturnType<typeof item>[], width = 24, height = 8, drawLines = true) =>

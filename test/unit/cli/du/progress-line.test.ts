@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ProgressLine } from '../../../../cli/du/progress-line.ts';
+import { ProgressLine } from '../../../../cli/du/report.ts';
 
 interface Input {
   readonly env?: Record<string, string>;

@@ -4,8 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { checkClone } from '../../../../cli/gc/check-clone.ts';
-import { scanClone } from '../../../../cli/gc/scan-clone.ts';
+import { checkClone, scanClone } from '../../../../cli/gc/clone.ts';
 
 const oidOf = (name: string) => createHash('sha256').update(name).digest('hex');
 const pointer = (name: string) =>

@@ -1,3 +1,20 @@
+import type { Command } from 'commander';
+import { exitCodeLines } from './errors.ts';
+
+/** A command that does something, with the words that call it: `tenant create`. */
+export interface CalledCommand {
+  readonly words: string;
+  readonly command: Command;
+}
+
+/** All commands of the command line but `help`, in their order. Groups do nothing, and are left out. */
+export function commandsOf(program: Command, before: readonly string[] = []): CalledCommand[] {
+  return program.commands.flatMap((command) => {
+    const words = [...before, command.name()];
+    return command.commands.length > 0 ? commandsOf(command, words) : [{ words: words.join(' '), command }];
+  });
+}
+
 /** A command line that works as it stands, and what it is good for if that is not plain. */
 export type Example = readonly [line: string, what?: string];
 
@@ -158,3 +175,29 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota completion fish | source', 'in ~/.config/fish/config.fish'],
   ],
 };
+
+/** What follows the options in the help of a command. */
+export function commandHelp(examples: readonly Example[]): string {
+  const lines = examples.flatMap(([line, what]) => [
+    ...(what === undefined ? [] : [`  # ${what}`]),
+    `  ${line}`,
+  ]);
+  return `\n${examples.length === 1 ? 'Example' : 'Examples'}:\n${lines.join('\n')}`;
+}
+
+/** What follows the commands in the help of all. */
+export function mainHelp(program: string): string {
+  return `
+Help and examples of a command:
+  ${program} tenant create --help
+
+Environment:
+  LFS_QUOTA_URL    address of the API; default: http://127.0.0.1:8787
+  LFS_QUOTA_TOKEN  the token, which no process list shows there
+  NO_COLOR         no colours; FORCE_COLOR: also where there is no terminal
+
+Exit codes:
+${exitCodeLines()
+  .map((line) => `  ${line}`)
+  .join('\n')}`;
+}

@@ -1,3 +1,39 @@
+import type { CliContext } from './context.ts';
+
+const codes = { bold: [1, 22], red: [31, 39], yellow: [33, 39] } as const;
+
+export type Colour = keyof typeof codes;
+export type Paint = (colour: Colour, text: string) => string;
+
+/**
+ * Colours, for a terminal that has them: `NO_COLOR` takes them away, and `FORCE_COLOR` gives them to a file too
+ * (no-color.org, force-color.org).
+ */
+export function painter(env: CliContext['env'], isTerminal: boolean): Paint {
+  if (!hasColours(env, isTerminal)) return (_, text) => text;
+  return (colour, text) => `\u001b[${codes[colour][0]}m${text}\u001b[${codes[colour][1]}m`;
+}
+
+const painted = new RegExp(`${String.fromCharCode(27)}\\[\\d+m`, 'g');
+
+/** A text as it was before it was painted. */
+export const withoutColours = (text: string) => text.replace(painted, '');
+
+function hasColours(env: CliContext['env'], isTerminal: boolean): boolean {
+  if (env['NO_COLOR']) return false;
+  const forced = env['FORCE_COLOR'];
+  if (forced) return forced !== '0' && forced !== 'false';
+  return isTerminal && env['TERM'] !== 'dumb';
+}
+
+/**
+ * Text of other origin without what could break the line, control the terminal, or show letters in another order than
+ * they have.
+ */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd');
+}
+
 /** How many cells of a terminal a text takes. */
 
 const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
@@ -66,4 +102,36 @@ export function wrapped(text: string, width: number): string[] {
     line = word;
   }
   return [...lines, line];
+}
+
+/** What a text for a person depends on besides what it says. */
+export interface View {
+  readonly nowMs: number;
+  /** Cells of a line; undefined without a terminal: nothing is shortened there. */
+  readonly width: number | undefined;
+  readonly paint: Paint;
+}
+
+/** Of a terminal that does not tell its own. */
+const columnsDefault = 80;
+
+/** @param stream where the text goes. */
+export function viewOf(context: CliContext, stream: 'out' | 'err' = 'out'): View {
+  const { env } = context;
+  const isTerminal = stream === 'out' ? context.isTerminal : context.errIsTerminal;
+  return {
+    nowMs: context.nowMs(),
+    width: terminalWidth(context, stream),
+    paint: painter(env, isTerminal),
+  };
+}
+
+/** Cells of a line; undefined without a terminal. */
+export function terminalWidth(
+  context: Pick<CliContext, 'isTerminal' | 'columns' | 'errIsTerminal' | 'errColumns' | 'env'>,
+  stream: 'out' | 'err',
+): number | undefined {
+  const { isTerminal, columns } =
+    stream === 'out' ? context : { isTerminal: context.errIsTerminal, columns: context.errColumns };
+  return isTerminal ? columns?.() || Number(context.env['COLUMNS']) || columnsDefault : undefined;
 }

@@ -1,29 +1,29 @@
-import type { Command } from 'commander';
-import { type DeletePlanBody, deletePlanSchema } from '../lambda/api/contract/deletes.ts';
 import { formatBytes } from '../lambda/domain/bytes.ts';
-import type { ApiClient } from './api-client.ts';
+import type { ApiClient, Asking, BodyOf, ParamsOf } from './api-client.ts';
+import { flag } from './command.ts';
 import type { CliContext } from './context.ts';
 import { CliError, UsageError } from './errors.ts';
-import { type ApiOptions, withApiOptions } from './options.ts';
 import { formatObjects } from './render.ts';
 
-export interface DeleteOptions extends ApiOptions {
-  readonly yes?: boolean;
-  readonly dryRun?: boolean;
-}
+type DeleteRoute = 'deleteTenant' | 'deleteRepo' | 'deleteObject';
+export type DeletePlanBody = BodyOf<DeleteRoute>;
 
-/** Adds the options that all delete commands share. */
-export function withDeleteOptions(command: Command): Command {
-  return withApiOptions(command)
-    .option('--dry-run', 'show what would be deleted, and delete nothing')
-    .option('-y, --yes', 'do not ask for confirmation; required without a terminal');
-}
+/** Options that all delete commands share. */
+export const deleteOptions = {
+  dryRun: flag('--dry-run', 'show what would be deleted, and delete nothing'),
+  yes: flag('-y, --yes', 'do not ask for confirmation; required without a terminal'),
+};
 
-export interface DeleteDialog {
+interface DeleteDialog<Id extends DeleteRoute> {
   readonly client: ApiClient;
-  readonly options: DeleteOptions;
-  /** One request for each: its path below the base URL. */
-  readonly paths: readonly string[];
+  readonly options: {
+    readonly dryRun?: boolean | undefined;
+    readonly yes?: boolean | undefined;
+    readonly json?: boolean;
+  };
+  readonly route: Id;
+  /** One request for each. */
+  readonly params: readonly Readonly<Record<ParamsOf<Id>, string>>[];
   /** Lines that say what is deleted and what follows from it. */
   readonly summary: (plans: readonly DeletePlanBody[]) => string;
   readonly question: string;
@@ -38,14 +38,14 @@ export interface DeleteDialog {
  * @throws {UsageError} when confirmation is needed and there is no terminal; nothing was sent.
  * @throws {CliError} when the person does not confirm, or the server refuses.
  */
-export async function runDelete(
+export async function runDelete<Id extends DeleteRoute>(
   context: CliContext,
-  dialog: DeleteDialog,
+  dialog: DeleteDialog<Id>,
 ): Promise<readonly DeletePlanBody[] | undefined> {
   const { options, summary } = dialog;
   const { ask } = context;
   if (options.dryRun) {
-    const { plans, text } = await sendAll(dialog, '?dryRun=true');
+    const { plans, text } = await sendAll(dialog, true);
     context.out(options.json ? text : summary(plans));
     return undefined;
   }
@@ -55,10 +55,10 @@ export async function runDelete(
         'There is no terminal to ask for confirmation. Add --yes to delete, or --dry-run to see what would be deleted.',
       );
     }
-    context.err(summary((await sendAll(dialog, '?dryRun=true')).plans));
+    context.err(summary((await sendAll(dialog, true)).plans));
     if (!dialog.isYes((await ask(dialog.question)).trim())) throw notConfirmed();
   }
-  const { plans, text } = await sendAll(dialog, '');
+  const { plans, text } = await sendAll(dialog);
   if (options.json) context.out(text);
   else if (options.yes) context.out(summary(plans));
   return plans;
@@ -83,16 +83,15 @@ export function notConfirmed(message = 'Nothing was deleted.'): CliError {
   return new CliError(message, { hint: 'It was not confirmed. To go on without a question, add --yes.' });
 }
 
-async function sendAll(dialog: DeleteDialog, query: string) {
+async function sendAll<Id extends DeleteRoute>(dialog: DeleteDialog<Id>, dryRun?: boolean) {
   const plans: DeletePlanBody[] = [];
   let text = '';
-  const { client, paths } = dialog;
-  const end = client.busy.begin(() => `asked for ${plans.length} of ${paths.length}`);
+  const { client, route, params: all } = dialog;
+  const end = client.busy.begin(() => `asked for ${plans.length} of ${all.length}`);
   try {
-    for (const path of paths) {
-      const request = { method: 'DELETE' as const, path: `${path}${query}`, shape: deletePlanSchema };
-      const answer = await client.send(request);
-      plans.push(answer.body);
+    for (const params of all) {
+      const answer = await client.ask(route, { params, query: { dryRun } } as Asking<Id>);
+      plans.push(answer.body as DeletePlanBody);
       text += `${answer.text}\n`;
     }
   } finally {
@@ -115,4 +114,40 @@ export function formatFreed(plans: readonly DeletePlanBody[]): string {
 /** Whether the answer to a question that ends in `[y/N]` is yes. */
 export function saysYes(answer: string): boolean {
   return /^y(es)?$/i.test(answer);
+}
+
+/** The option of every command that sets a limit. */
+export const limitOptions = {
+  yes: flag('-y, --yes', "don't ask before a limit below current usage; required without a terminal"),
+};
+
+/**
+ * Asks before a limit that stops uploads or downloads immediately: one below current usage. A slip of the hand, such as
+ * a wrong unit, must not stop a tenant.
+ *
+ * @param input.bytes the new limit. null: unlimited.
+ * @param input.readUsed what counts against it now, or null if that's unknown. Only called if it matters.
+ * @param input.warning what happens next, with the bytes that are too many.
+ * @throws {UsageError} without a terminal. Nothing was sent.
+ * @throws {CliError} if the answer isn't yes.
+ */
+export async function confirmLimit(
+  context: CliContext,
+  options: { readonly yes?: boolean | undefined },
+  input: {
+    bytes: number | null;
+    readUsed: () => Promise<number | null>;
+    warning: (used: string, limit: string, excess: string) => string;
+  },
+): Promise<void> {
+  const { bytes, readUsed, warning } = input;
+  if (bytes === null || options.yes) return;
+  const usedBytes = (await readUsed()) ?? 0;
+  if (usedBytes <= bytes) return;
+  const text = warning(formatBytes(usedBytes), formatBytes(bytes), formatBytes(usedBytes - bytes));
+  await requireYes(context, {
+    question: `${text} Continue? [y/N] `,
+    withoutTerminal: `${text} To continue, pass --yes.`,
+    otherwise: 'Nothing changed.',
+  });
 }

@@ -1,0 +1,237 @@
+import { Argument, type Command, Option } from 'commander';
+import type { ApiClient, Asking, BodyOf, PageId, ParamsOf, RouteId } from './api-client.ts';
+import type { CliContext } from './context.ts';
+import { type ListOptions, printList, withListOptions } from './list-pages.ts';
+import { openClient, parseRepo, parseTenant, withApiOptions } from './options.ts';
+import { type View, viewOf } from './terminal.ts';
+
+/** Commands as rows: their words, what they are given, and what of it goes to which route. */
+
+/** Adds a command, or a group of them, to what has it. */
+export type Register = (parent: Command, context: CliContext) => void;
+
+export const group =
+  (name: string, description: string, rows: readonly Register[]): Register =>
+  (parent, context) => {
+    const made = parent.command(name).description(description);
+    for (const register of rows) register(made, context);
+  };
+
+interface Operand<T = string> {
+  /** `<tenant>`, as the help shows it. */
+  readonly name: string;
+  readonly description: string;
+  /** @param before what an earlier one of several gave. */
+  parse?(text: string, before: T | undefined): T;
+  readonly choices?: readonly string[];
+}
+
+interface GivenOption<T> {
+  readonly option: Option;
+  /** For the compiler alone. */
+  readonly value?: T;
+}
+
+type Operands = Readonly<Record<string, Operand<unknown>>>;
+type Options = Readonly<Record<string, GivenOption<unknown>>>;
+
+type Parse<T> = (text: string, before: T | undefined) => T;
+
+export function operand(name: string, description: string): Operand;
+export function operand<T>(name: string, description: string, parse: Parse<T>): Operand<T>;
+export function operand<T>(name: string, description: string, parse?: Parse<T>): Operand<T> {
+  return { name, description, ...(parse && { parse }) };
+}
+
+export const choiceOperand = (name: string, description: string, choices: readonly string[]): Operand => ({
+  name,
+  description,
+  choices,
+});
+
+export const tenantOperand = operand('<tenant>', 'name of the tenant', parseTenant);
+export const tenantNameOperand = operand('<name>', 'name of the tenant', parseTenant);
+const repoOperand = operand('<repo>', 'name of the repo', parseRepo);
+
+/** @param change what commander is to know of it besides. */
+export function option(flags: string, description: string): GivenOption<string | undefined>;
+export function option<T>(
+  flags: string,
+  description: string,
+  parse: Parse<T>,
+  change?: (option: Option) => Option,
+): GivenOption<T | undefined>;
+export function option<T>(
+  flags: string,
+  description: string,
+  parse?: Parse<T>,
+  change: (option: Option) => Option = (same) => same,
+): GivenOption<T | undefined> {
+  const made = new Option(flags, description);
+  return { option: change(parse ? made.argParser(parse) : made) };
+}
+
+/** One that takes no value. */
+export const flag = (flags: string, description: string): GivenOption<boolean | undefined> => ({
+  option: new Option(flags, description),
+});
+
+export const choice = <const T extends string>(
+  flags: string,
+  description: string,
+  choices: readonly T[],
+): GivenOption<T | undefined> => ({ option: new Option(flags, description).choices(choices) });
+
+/** One of commander's that always has a value. */
+export const given = <T>(made: Option): GivenOption<T> => ({ option: made });
+
+/** One that must be given. */
+export function required<T>({ option: made }: GivenOption<T | undefined>): GivenOption<T> {
+  return { option: made.makeOptionMandatory() };
+}
+
+/** A tenant's repo. */
+export const ofRepo = { tenant: tenantOperand, repo: repoOperand };
+
+type ValuesOf<O extends Operands> = { readonly [K in keyof O]: O[K] extends Operand<infer T> ? T : never };
+type OptionsOf<P extends Options> = {
+  readonly [K in keyof P]: P[K] extends GivenOption<infer T> ? T : never;
+};
+
+/** What a command was given. */
+interface Given<O extends Operands, P extends Options> {
+  readonly operands: ValuesOf<O>;
+  readonly options: OptionsOf<P> & ListOptions;
+  readonly context: CliContext;
+}
+
+/** What the help says of a command. */
+interface Row<O extends Operands, P extends Options> {
+  readonly name: string;
+  readonly description: string;
+  /** In their order. Those of the route's path have the names that they have there. */
+  readonly operands?: O;
+  readonly options?: P;
+  /** Adds the options that alike commands share. */
+  readonly base?: (command: Command) => Command;
+  /** The token that it needs, for a person. Without it, which one depends on what is asked. */
+  readonly wanted?: string;
+}
+
+interface Action<O extends Operands, P extends Options> extends Row<O, P> {
+  readonly run: (client: ApiClient, given: Given<O, P>) => Promise<void>;
+}
+
+interface RouteCommand<Id extends RouteId, O extends Operands, P extends Options> extends Row<O, P> {
+  readonly route: Id;
+  /** Before it is asked, such as a question to the person. */
+  readonly before?: (client: ApiClient, given: Given<O, P>) => Promise<void>;
+  readonly query?: (given: Given<O, P>) => Asking<Id>['query'];
+  readonly body?: (given: Given<O, P>) => Asking<Id>['body'];
+  /** The answer for a person, newline at its end. With `--json` it is printed as it came. */
+  readonly print: (body: BodyOf<Id>, given: Given<O, P> & { readonly view: View }) => string;
+  /** After that, for a person or with `--json`. */
+  readonly after?: (client: ApiClient, given: Given<O, P> & { readonly body: BodyOf<Id> }) => Promise<void>;
+}
+
+type HasParams<Id extends RouteId> = Readonly<Record<ParamsOf<Id>, Operand>>;
+
+/** A command that asks the API in its own way. */
+export function actionCommand<
+  O extends Operands = Record<never, never>,
+  P extends Options = Record<never, never>,
+>(row: Action<O, P>): Register {
+  const { name, base = withApiOptions, wanted, run } = row;
+  return (parent, context) => {
+    add(base(parent.command(name)), row).action(async (...args: unknown[]) => {
+      const given: Given<O, P> = { ...givenOf(row, args), context };
+      await run(openClient(given.options, context, wanted), given);
+    });
+  };
+}
+
+/** A command that is one request. */
+export function routeCommand<
+  Id extends RouteId,
+  O extends Operands & HasParams<Id>,
+  P extends Options = Record<never, never>,
+>(row: RouteCommand<Id, O, P>): Register {
+  const { route, before, query, body, print, after } = row;
+  const run = async (client: ApiClient, given: Given<O, P>) => {
+    const { context, operands, options } = given;
+    await before?.(client, given);
+    const asking = { params: operands, query: query?.(given), body: body?.(given) };
+    const answer = await client.ask(route, asking as Asking<Id>);
+    if (!options.json) context.out(print(answer.body, { ...given, view: viewOf(context) }));
+    // What is answered without a body is told by what was asked.
+    else context.out(answer.text === '' ? `${JSON.stringify(operands)}\n` : `${answer.text}\n`);
+    await after?.(client, { ...given, body: answer.body });
+  };
+  return actionCommand({ ...row, run });
+}
+
+interface ListCommand<
+  Id extends PageId,
+  Key extends keyof BodyOf<Id> & string,
+  O extends Operands,
+  P extends Options,
+> extends Row<O, P> {
+  readonly route: Id;
+  /** The field of a page that has its items. */
+  readonly items: Key;
+  readonly query?: (given: Given<O, P>) => Asking<Id>['query'];
+  /** What is printed of no items. */
+  readonly none: string | ((given: Given<O, P>) => string);
+  readonly print: (items: BodyOf<Id>[Key], view: View) => string;
+  /** Of a page, unless somebody says so. */
+  readonly pageSize?: number;
+}
+
+/** A command that shows all pages of a list. */
+export function listCommand<
+  Id extends PageId,
+  Key extends keyof BodyOf<Id> & string,
+  O extends Operands & HasParams<Id>,
+  P extends Options = Record<never, never>,
+>(row: ListCommand<Id, Key, O, P>): Register {
+  const { route, items, query, none, print, pageSize } = row;
+  const run = (client: ApiClient, given: Given<O, P>) => {
+    const { context, operands, options } = given;
+    return printList(context, client, {
+      route,
+      params: operands as Readonly<Record<ParamsOf<Id>, string>>,
+      query: query?.(given),
+      items,
+      options: { ...(pageSize !== undefined && { pageSize }), ...options },
+      render: (pages: readonly BodyOf<Id>[]) => {
+        const all = pages.flatMap((page) => page[items] as readonly unknown[]);
+        if (all.length === 0) return typeof none === 'string' ? none : none(given);
+        return print(all as BodyOf<Id>[Key], viewOf(context));
+      },
+    });
+  };
+  return actionCommand({ ...row, base: withListOptions, run });
+}
+
+function add(
+  command: Command,
+  { description, operands = {}, options = {} }: Row<Operands, Options>,
+): Command {
+  command.description(description);
+  for (const { name, description: what, parse, choices } of Object.values(operands)) {
+    const argument = new Argument(name, what);
+    if (parse) argument.argParser(parse);
+    command.addArgument(choices ? argument.choices([...choices]) : argument);
+  }
+  for (const { option: made } of Object.values(options)) command.addOption(made);
+  return command;
+}
+
+/** What commander passes to an action: operands, options, the command. */
+function givenOf<O extends Operands, P extends Options>({ operands }: Row<O, P>, args: readonly unknown[]) {
+  const names = Object.keys(operands ?? {});
+  return {
+    operands: Object.fromEntries(names.map((name, index) => [name, args[index]])) as ValuesOf<O>,
+    options: args[names.length] as OptionsOf<P> & ListOptions,
+  };
+}

@@ -1,0 +1,136 @@
+import { type CliContext, canRedraw } from './context.ts';
+import { shortened, terminalWidth } from './terminal.ts';
+
+const clear = '\r\u001b[K';
+/** The line that is seen at the moment: there is room for one. */
+const seen = new WeakMap<CliContext, WaitLine>();
+
+/**
+ * One line on standard error that says what a command waits for. On a terminal it is redrawn in place. Elsewhere each
+ * new text is a line of its own, so a text should not count down there.
+ */
+export class WaitLine {
+  /** On a terminal. */
+  readonly inPlace: boolean;
+  readonly #context: CliContext;
+  readonly #isQuiet: boolean;
+  #shown = '';
+
+  /** @param options.isQuiet show nothing where it could not be redrawn, and print no result. */
+  constructor(context: CliContext, options: { isQuiet: boolean }) {
+    this.inPlace = canRedraw(context, 'err');
+    this.#context = context;
+    this.#isQuiet = options.isQuiet;
+  }
+
+  show(text: string): void {
+    if (text === this.#shown || (this.#isQuiet && !this.inPlace)) return;
+    // The last column is kept free: some terminals wrap at it, and then the line could not be redrawn.
+    const width = (terminalWidth(this.#context, 'err') ?? Number.POSITIVE_INFINITY) - 1;
+    seen.set(this.#context, this);
+    this.#context.err(this.inPlace ? `${clear}${shortened(text, width)}` : `${text}\n`);
+    this.#shown = text;
+  }
+
+  /** Takes it away, before anything else is printed. */
+  clear(): void {
+    if (this.inPlace && this.#shown !== '') this.#context.err(clear);
+    this.#shown = '';
+    if (seen.get(this.#context) === this) seen.delete(this.#context);
+  }
+
+  /** Whether no other line is seen. */
+  get isFree(): boolean {
+    const line = seen.get(this.#context);
+    return line === undefined || line === this;
+  }
+
+  /** @param text what came of it, for standard output. */
+  end(text: string): void {
+    this.clear();
+    if (!this.#isQuiet) this.#context.out(`${text}\n`);
+  }
+}
+
+/** What takes no longer says nothing. */
+const quietMs = 1000;
+const redrawMs = 250;
+
+/**
+ * Says on standard error, if that is a terminal, what a command waits for once that takes over a second. Without a
+ * terminal it says nothing: nobody looks.
+ */
+export class BusyLine {
+  readonly #context: CliContext;
+  readonly #line: WaitLine;
+  /** Of what is under way, the outermost first: that one is shown. */
+  readonly #texts: (() => string)[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #beganMs = 0;
+
+  constructor(context: CliContext) {
+    this.#context = context;
+    this.#line = new WaitLine(context, { isQuiet: true });
+  }
+
+  /** @param text what is under way, at the moment. @returns what says that it has ended. */
+  begin(text: () => string): () => void {
+    if (!this.#line.inPlace) return () => undefined;
+    if (this.#texts.length === 0) this.#beganMs = this.#context.nowMs();
+    this.#texts.push(text);
+    this.#timer ??= setInterval(() => this.#draw(), redrawMs).unref();
+    return () => this.#end(text);
+  }
+
+  /** The same around some work. */
+  async during<T>(text: () => string, work: () => Promise<T>): Promise<T> {
+    const end = this.begin(text);
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  }
+
+  /** Before something is printed meanwhile. The line comes again. */
+  hide(): void {
+    this.#line.clear();
+  }
+
+  #draw(): void {
+    const [text] = this.#texts;
+    const waitedMs = this.#context.nowMs() - this.#beganMs;
+    if (text === undefined || waitedMs < quietMs || !this.#line.isFree) return;
+    this.#line.show(`${text()} (${Math.floor(waitedMs / 1000)} s)`);
+  }
+
+  #end(text: () => string): void {
+    this.#texts.splice(this.#texts.lastIndexOf(text), 1);
+    if (this.#texts.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#line.clear();
+  }
+}
+
+/** Rates are those of about this long, so that they follow what happens. */
+const windowMs = 20_000;
+
+/** How fast something is done, of late. */
+export class Rate {
+  readonly #samples: { readonly ms: number; readonly done: number }[] = [];
+
+  /** @param sample.done all that was done so far. If it is less than before, it begins anew. */
+  note(sample: { ms: number; done: number }): void {
+    if (sample.done < (this.#samples.at(-1)?.done ?? 0)) this.#samples.length = 0;
+    this.#samples.push(sample);
+    while ((this.#samples[1]?.ms ?? Number.POSITIVE_INFINITY) <= sample.ms - windowMs) this.#samples.shift();
+  }
+
+  /** What is done in a second; undefined as long as nothing can be told. */
+  get perSecond(): number | undefined {
+    const [oldest, newest] = [this.#samples[0], this.#samples.at(-1)];
+    if (!oldest || !newest || newest.ms <= oldest.ms) return undefined;
+    return ((newest.done - oldest.done) * 1000) / (newest.ms - oldest.ms);
+  }
+}

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { metricUnits } from '../../lambda/ports/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseStageSettings } from '../../lib/settings/stages.ts';
-import { templateOf } from './stack-template.ts';
+import { arnOf, givesUpTo, templateOf } from './stack-template.ts';
 
 const background = ['reconcile', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
 const names = functionNamesOf(parseStageSettings('dev', {}));
@@ -22,12 +22,7 @@ describe('the recount queue', () => {
       DelaySeconds: 35,
       DeduplicationScope: 'messageGroup',
       FifoThroughputLimit: 'perMessageGroupId',
-      RedrivePolicy: {
-        maxReceiveCount: 20,
-        deadLetterTargetArn: {
-          'Fn::GetAtt': [Match.stringLikeRegexp('^ReconcileQueueDeadLetterQueue'), 'Arn'],
-        },
-      },
+      RedrivePolicy: givesUpTo('ReconcileQueueDeadLetterQueue'),
     });
     template.allResourcesProperties('AWS::SQS::Queue', {
       SqsManagedSseEnabled: true,
@@ -69,12 +64,7 @@ describe('the queue of exports', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
       FifoQueue: Match.absent(),
       VisibilityTimeout: 360,
-      RedrivePolicy: {
-        maxReceiveCount: 20,
-        deadLetterTargetArn: {
-          'Fn::GetAtt': [Match.stringLikeRegexp('^ExportWorkDeadLetterQueue'), 'Arn'],
-        },
-      },
+      RedrivePolicy: givesUpTo('ExportWorkDeadLetterQueue'),
     });
   });
 
@@ -83,7 +73,7 @@ describe('the queue of exports', () => {
       BatchSize: 1,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
       ScalingConfig: { MaximumConcurrency: workers },
-      EventSourceArn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^ExportWorkQueue'), 'Arn'] },
+      EventSourceArn: arnOf('ExportWorkQueue'),
     });
   });
 
@@ -110,7 +100,7 @@ describe('the schedule', () => {
       ScheduleExpression: 'rate(1 minute)',
       State: 'ENABLED',
       Target: {
-        Arn: { 'Fn::GetAtt': [Match.stringLikeRegexp('^FunctionsrefreshFunction'), 'Arn'] },
+        Arn: arnOf('FunctionsrefreshFunction'),
         RetryPolicy: { MaximumRetryAttempts: 0 },
       },
     });

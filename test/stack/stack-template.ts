@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { Template } from 'aws-cdk-lib/assertions';
+import { Match, Template } from 'aws-cdk-lib/assertions';
 import { afterAll, expect } from 'vitest';
 import { addStack } from '../../lib/app.ts';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
@@ -56,3 +56,9 @@ export function useFolder(): { folder: string; write: (name: string, content: un
   };
   return { folder, write };
 }
+
+/** The ARN of a resource whose logical id begins so. */
+export const arnOf = (id: string) => ({ 'Fn::GetAtt': [Match.stringLikeRegexp(`^${id}`), 'Arn'] });
+
+/** That a queue gives up a message after 20 deliveries, and leaves it to a queue whose logical id begins so. */
+export const givesUpTo = (id: string) => ({ maxReceiveCount: 20, deadLetterTargetArn: arnOf(id) });

@@ -1,8 +1,8 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { expectRefused, externalStore, templateOf } from './stack-template.ts';
+import { arnOf, expectRefused, externalStore, givesUpTo, templateOf } from './stack-template.ts';
 
-const queueArn = { 'Fn::GetAtt': [Match.stringLikeRegexp('^StoreEventsQueue'), 'Arn'] };
+const queueArn = arnOf('StoreEventsQueue');
 
 describe('events of the store', () => {
   let template: Template;
@@ -76,12 +76,7 @@ describe('events of the store', () => {
       FifoQueue: Match.absent(),
       SqsManagedSseEnabled: true,
       VisibilityTimeout: 6 * 60 + 20,
-      RedrivePolicy: {
-        maxReceiveCount: 20,
-        deadLetterTargetArn: {
-          'Fn::GetAtt': [Match.stringLikeRegexp('^StoreEventsDeadLetterQueue'), 'Arn'],
-        },
-      },
+      RedrivePolicy: givesUpTo('StoreEventsDeadLetterQueue'),
     });
   });
 

@@ -5,23 +5,23 @@ import { defineConfig } from 'vitest/config';
  * for each of thousands of mistakes.
  */
 const suites: Readonly<Record<string, readonly string[]>> = {
-  domain: ['test/unit/lambda/domain/*.test.ts'],
+  domain: ['test/unit/lambda/{domain,rules}/*.test.ts'],
   giant: ['test/unit/lambda/domain/giant/*.test.ts'],
   plans: ['test/unit/lambda/domain/export/*.test.ts'],
   cleanup: ['test/unit/lambda/{domain,use-cases}/cleanup/*.test.ts'],
-  scan: ['test/unit/lambda/{domain,use-cases}/scan/*.test.ts'],
+  scan: ['test/unit/lambda/scan/{,rules/}*.test.ts'],
   exports: ['test/unit/lambda/use-cases/exports/*.test.ts'],
   deletes: ['test/unit/lambda/use-cases/deletes/*.test.ts'],
   recounts: ['test/unit/lambda/use-cases/{,recounts/}*.test.ts'],
   uploads: ['test/unit/lambda/use-cases/{,uploads/}*.test.ts'],
   access: ['test/unit/lambda/use-cases/access/*.test.ts'],
   tenants: ['test/unit/lambda/use-cases/{downloads,history,locks,repos,status,warnings}/*.test.ts'],
-  adopted: ['test/unit/lambda/adapters/adopted/*.test.ts'],
+  adopted: ['test/unit/lambda/store/{adopted*,rules/*}.test.ts'],
   'git-hosts': ['test/unit/lambda/adapters/git-hosts/*.test.ts'],
   'use-cases': ['test/unit/lambda/use-cases/{,deletes/,recounts/,uploads/}*.test.ts'],
   // How requests are made of clauses and pages: by their own tests, without a table.
   requests: [
-    'test/unit/lambda/adapters/dynamodb/{expressions,pages,reads,requests,until-written,writes,other-reads}.test.ts',
+    'test/unit/lambda/{table/{expressions,requests},adapters/dynamodb/{reads,writes,other-reads}}.test.ts',
   ],
   table: ['test/unit/lambda/adapters/dynamodb/*.test.ts', 'test/contract/ledger.test.ts'],
 };

@@ -21,9 +21,10 @@ stryker_version=9.6.1
 stryker_home="$cache/stryker-$stryker_version"
 work=.cache/mutation
 tools="$work/tools-$stryker_version"
-folders=(lambda/domain lambda/use-cases lambda/adapters/dynamodb lambda/adapters/adopted lambda/adapters/git-hosts)
+folders=(lambda/domain lambda/use-cases lambda/adapters/dynamodb lambda/adapters/git-hosts)
+folders+=(lambda/rules lambda/scan lambda/store/rules lambda/store/adopted.ts lambda/store/adopted-listing.ts lambda/table)
 # What has no unit tests of its own is left to the tests of the API.
-left_out='^lambda/use-cases/(deps|list-tenant)\.ts'
+left_out='^lambda/(scan/(entries|listing)|table/(client|table))\.ts'
 
 install_stryker() {
   [ -e "$stryker_home/node_modules/.package-lock.json" ] && return
@@ -76,11 +77,11 @@ layer() {
 # layer_of FILE: whose tests must notice a mistake in it.
 layer_of() {
   case "$1" in
-    lambda/domain/scan/* | lambda/use-cases/scan/*) echo scan ;;
+    lambda/scan/*) echo scan ;;
     lambda/domain/giant/*) echo giant ;;
     lambda/domain/export/*) echo plans ;;
     lambda/domain/cleanup/* | lambda/use-cases/cleanup/*) echo cleanup ;;
-    lambda/domain/*) echo domain ;;
+    lambda/domain/* | lambda/rules/*) echo domain ;;
     lambda/use-cases/access/*) echo access ;;
     lambda/use-cases/downloads/* | lambda/use-cases/history/* | lambda/use-cases/locks/*) echo tenants ;;
     lambda/use-cases/repos/* | lambda/use-cases/status/* | lambda/use-cases/warnings/*) echo tenants ;;
@@ -89,10 +90,9 @@ layer_of() {
     lambda/use-cases/recounts/*) echo recounts ;;
     lambda/use-cases/uploads/*) echo uploads ;;
     lambda/use-cases/*) echo use-cases ;;
-    lambda/adapters/dynamodb/expressions.ts | lambda/adapters/dynamodb/pages.ts) echo requests ;;
-    lambda/adapters/dynamodb/requests.ts | lambda/adapters/dynamodb/until-written.ts) echo requests ;;
+    lambda/table/*) echo requests ;;
     lambda/adapters/dynamodb/*) echo table ;;
-    lambda/adapters/adopted/*) echo adopted ;;
+    lambda/store/*) echo adopted ;;
     lambda/adapters/git-hosts/*) echo git-hosts ;;
     *) die "$1 is in none of these folders: ${folders[*]}" ;;
   esac

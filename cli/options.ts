@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseSize } from '../lambda/domain/bytes.ts';
-import { isDay } from '../lambda/domain/calendar.ts';
-import { isOid, isTenantName, repoNamed, tenantNameRule } from '../lambda/domain/names.ts';
 import { tokenIdOf } from '../lambda/domain/token.ts';
+import { isOid, isTenantName, repoNamed, tenantNameRule } from '../lambda/rules/names.ts';
+import { isDay, parseSize } from '../lambda/rules/text.ts';
 import { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { adminTokenPlace, UsageError } from './errors.ts';

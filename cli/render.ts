@@ -1,5 +1,5 @@
 import type { ForecastBody } from '../lambda/api/contract/history.ts';
-import { formatBytes } from '../lambda/domain/bytes.ts';
+import { formatBytes } from '../lambda/rules/text.ts';
 
 /** Words for a terminal: ages, sizes, counts, dollars, commands. */
 

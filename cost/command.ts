@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { defaultSettings } from '../lambda/domain/settings.ts';
+import { defaultSettings } from '../lambda/rules/settings.ts';
 import { defaultWorkload, monthOf, sumOf, type Workload } from './month.ts';
 import { type Cost, giantOf, pricesAsOf, type StoreName, services, totalOf } from './operations.ts';
 

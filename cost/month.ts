@@ -1,5 +1,5 @@
-import { defaultSettings } from '../lambda/domain/settings.ts';
 import { uploadsToVerify } from '../lambda/domain/verified-uploads.ts';
+import { defaultSettings } from '../lambda/rules/settings.ts';
 import {
   batchIn,
   type Cost,

@@ -1,6 +1,6 @@
-import { listsToAsk } from '../lambda/domain/ask-by-listing.ts';
-import { defaultSettings } from '../lambda/domain/settings.ts';
 import type { FunctionName } from '../lambda/routes.ts';
+import { defaultSettings } from '../lambda/rules/settings.ts';
+import { listsToAsk } from '../lambda/scan/rules/known-objects.ts';
 import { parseStageSettings } from '../lib/settings/stages.ts';
 
 /**

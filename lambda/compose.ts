@@ -1,37 +1,29 @@
-import { createAdopting } from './adapters/adopted/adopting.ts';
-import { createDynamoDb } from './adapters/dynamodb/client.ts';
-import * as stores from './adapters/dynamodb/stores.ts';
-import { createEventBridge } from './adapters/eventbridge/event-bus.ts';
 import { createHostClient } from './adapters/git-hosts/host-client.ts';
 import { createIdentityVerifier } from './adapters/oidc/identity-verifier.ts';
-import { createPowertoolsLog } from './adapters/powertools/log.ts';
-import { createPowertoolsMetrics } from './adapters/powertools/metrics.ts';
-import { BucketClient, type S3Settings } from './adapters/s3/client.ts';
-import { S3ObjectStore } from './adapters/s3/object-store.ts';
-import { S3TextFiles } from './adapters/s3/text-files.ts';
-import { S3UrlSigner } from './adapters/s3/url-signer.ts';
 import { ArchiveClient } from './adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from './adapters/s3-archive/archive-store.ts';
-import { ScanListing } from './adapters/s3-scan/listing.ts';
 import { createStoreProbe } from './adapters/s3-scan/store-probe.ts';
-import { createAdminSecret } from './adapters/secrets/admin-secret.ts';
-import { createSecretsClient } from './adapters/secrets/client.ts';
-import { storeCredentials } from './adapters/secrets/store-credentials.ts';
-import { createSqsClient, quickLimits } from './adapters/sqs/client.ts';
-import { createSqsExportQueue } from './adapters/sqs/export-queue.ts';
-import { createSqsQueueGauge } from './adapters/sqs/queue-gauge.ts';
-import { createSqsRecountQueue } from './adapters/sqs/recount-queue.ts';
-import { createSqsRedelivery } from './adapters/sqs/redelivery.ts';
-import { createSqsWebhookQueue } from './adapters/sqs/webhook-queue.ts';
-import { systemClock } from './adapters/system/clock.ts';
-import { createConsoleFiles } from './adapters/system/console-files.ts';
-import { systemIds } from './adapters/system/ids.ts';
-import { createInvocationLog } from './adapters/system/invocation-log.ts';
-import { createInvocations } from './adapters/system/invocations.ts';
-import { roleCredentials } from './adapters/system/role-credentials.ts';
 import { createWebhookSender } from './adapters/webhook/webhook-sender.ts';
-import { adoptedReposFromJson } from './domain/adopted-json.ts';
-import { ListingPace } from './domain/ask-by-listing.ts';
+import { createEventBridge } from './aws/event-bus.ts';
+import { createPowertoolsLog, createPowertoolsMetrics } from './aws/powertools.ts';
+import { createAdminSecret, createSecretsClient, storeCredentials } from './aws/secrets.ts';
+import {
+  createSqsClient,
+  createSqsExportQueue,
+  createSqsQueueGauge,
+  createSqsRecountQueue,
+  createSqsRedelivery,
+  createSqsWebhookQueue,
+  quickLimits,
+} from './aws/sqs.ts';
+import {
+  createConsoleFiles,
+  createInvocationLog,
+  createInvocations,
+  roleCredentials,
+  systemClock,
+  systemIds,
+} from './aws/system.ts';
 import {
   type ExportSettings,
   type ExportStoreKind,
@@ -40,17 +32,25 @@ import {
 } from './domain/export/export-settings.ts';
 import { gitHostsFromJson } from './domain/git-hosts-json.ts';
 import { issuersFromJson } from './domain/issuers-json.ts';
-import { parseJson } from './domain/json.ts';
-import { KnownObjects } from './domain/known-objects.ts';
 import { KnownPeople } from './domain/known-people.ts';
 import { RefusalTally } from './domain/refusal-tally.ts';
-import { settingsFromJson } from './domain/settings-json.ts';
 import { isWebhookUrl } from './domain/webhook.ts';
 import type { EventBus } from './ports/event-bus.ts';
 import type { ExportQueue } from './ports/export-queue.ts';
-import { serviceName } from './ports/metrics.ts';
 import { type GaugedQueue, gaugedQueues, type QueueGauge } from './ports/queue-gauges.ts';
-import { createPathScan } from './use-cases/scan/path-scan.ts';
+import { settingsFromJson } from './rules/settings.ts';
+import { serviceName } from './rules/system.ts';
+import { parseJson } from './rules/text.ts';
+import { ScanListing } from './scan/listing.ts';
+import { createPathScan } from './scan/path-scan.ts';
+import { KnownObjects, ListingPace } from './scan/rules/known-objects.ts';
+import { createAdopting } from './store/adopted.ts';
+import { BucketClient, type S3Settings } from './store/client.ts';
+import { S3ObjectStore, S3TextFiles } from './store/object-store.ts';
+import { adoptedReposFromJson } from './store/rules/adopted-repos.ts';
+import { S3UrlSigner } from './store/signing.ts';
+import * as stores from './stores.ts';
+import { createDynamoDb } from './table/client.ts';
 
 /**
  * Composes each deployed function's dependencies from its environment, once per container. Each function gets only

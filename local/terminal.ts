@@ -1,8 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { redact } from '../lambda/adapters/system/redact.ts';
-import { adoptedReposFromJson } from '../lambda/domain/adopted-json.ts';
-import type { AdoptedRepo } from '../lambda/domain/adopted-repo.ts';
+import { redact } from '../lambda/aws/system.ts';
 import {
   type GitHost,
   gitHostIdPattern,
@@ -11,9 +9,9 @@ import {
   isGitHostUrl,
 } from '../lambda/domain/git-host.ts';
 import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/domain/identity-issuer.ts';
-import type { Invocation } from '../lambda/domain/invocation.ts';
-import type { Settings } from '../lambda/domain/settings.ts';
-import type { Log } from '../lambda/ports/log.ts';
+import type { Settings } from '../lambda/rules/settings.ts';
+import type { Invocation, Log } from '../lambda/rules/system.ts';
+import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';
 import { StartupError } from './system/durable-file.ts';
 
 interface TerminalLogOptions {

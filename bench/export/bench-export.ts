@@ -7,7 +7,7 @@ import { formatNumber, formatTable } from '../../cost/command.ts';
 import { ArchiveClient } from '../../lambda/adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from '../../lambda/adapters/s3-archive/archive-store.ts';
 import { type ExportStoreKind, exportStoreKinds } from '../../lambda/domain/export/export-settings.ts';
-import { mapLimited } from '../../lambda/use-cases/map-limited.ts';
+import { mapLimited } from '../../lambda/rules/async.ts';
 import { challenge } from '../../test/support/object-sets.ts';
 import { Random } from '../../test/support/random.ts';
 import { bundle, Child } from '../processes.ts';

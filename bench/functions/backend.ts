@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
-import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
+import { AwsServiceError } from '../../lambda/aws/sdk.ts';
 import { listenOnLoopback } from '../../local/system/loopback-server.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable } from '../../local/table/table.ts';

@@ -1,6 +1,6 @@
 import { dueKey, kindKey, parseTenant, repoKey, tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
-import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
 import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
+import type { TableClient } from '../../lambda/table/table.ts';
 import { tokenRecord } from '../../test/support/token-record.ts';
 
 export const tenant = 'acme';

@@ -1,11 +1,9 @@
 import { join } from 'node:path';
-import { BucketClient } from '../../lambda/adapters/s3/client.ts';
-import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
-import { systemClock } from '../../lambda/adapters/system/clock.ts';
-import { systemIds } from '../../lambda/adapters/system/ids.ts';
-import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
-import type { Log } from '../../lambda/ports/log.ts';
+import { createInvocations, systemClock, systemIds } from '../../lambda/aws/system.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
+import type { Log } from '../../lambda/rules/system.ts';
+import { BucketClient } from '../../lambda/store/client.ts';
+import { S3ObjectStore } from '../../lambda/store/object-store.ts';
 import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
 import { createToken } from '../../lambda/use-cases/access/create-token.ts';
 import { newMessage, reportsFailure, toSqsEvent } from '../../local/background/pump.ts';

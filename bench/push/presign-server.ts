@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
-import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
+import { S3UrlSigner } from '../../lambda/store/signing.ts';
 import { listenOnLoopback } from '../../local/system/loopback-server.ts';
 import type { Child } from '../processes.ts';
 import { serve } from '../serve.ts';

@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { exportIdPattern } from '../../lambda/domain/export/export-id.ts';
 import { wrongRequested } from '../../lambda/domain/export/requested-objects.ts';
-import { isOid } from '../../lambda/domain/names.ts';
+import { isOid } from '../../lambda/rules/names.ts';
+import { formatBytes } from '../../lambda/rules/text.ts';
 import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
 import {
   actionCommand,

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
-import { formatBytes } from '../../lambda/domain/bytes.ts';
 import { prefixBytes, prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
-import { sha256Hex } from '../../lambda/domain/hash.ts';
+import { sha256Hex } from '../../lambda/rules/hash.ts';
+import { formatBytes } from '../../lambda/rules/text.ts';
 import type { ApiAnswer, ApiClient, BodyOf, ParamsOf } from '../api-client.ts';
 import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';

@@ -1,7 +1,6 @@
 import { InvalidArgumentError } from 'commander';
-import { formatBytes } from '../../lambda/domain/bytes.ts';
-import { dayAfter, dayOf } from '../../lambda/domain/calendar.ts';
 import { historyDaysMax } from '../../lambda/domain/history.ts';
+import { dayAfter, dayOf, formatBytes } from '../../lambda/rules/text.ts';
 import type { BodyOf } from '../api-client.ts';
 import { flag, option, routeCommand, tenantOperand } from '../command.ts';
 import { canDrawBlocks } from '../context.ts';

@@ -1,4 +1,4 @@
-import { formatBytes, formatPercent } from '../../lambda/domain/bytes.ts';
+import { formatBytes, formatPercent } from '../../lambda/rules/text.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import {
   actionCommand,

@@ -1,5 +1,5 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
-import { compareKeys } from '../../lambda/domain/key-order.ts';
+import { compareKeys } from '../../lambda/rules/names.ts';
 import { type Check, check, fail, skipped, warning } from './check.ts';
 import { forEachAtOnce, type ListedKey, type Probe } from './probe.ts';
 

@@ -7,9 +7,9 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
-import { escapePath } from '../../lambda/adapters/s3/sigv4.ts';
-import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { formatBytes } from '../../lambda/rules/text.ts';
+import { StoreAnswerError } from '../../lambda/store/exchange.ts';
+import { escapePath } from '../../lambda/store/signing.ts';
 import { type Check, check, type Finding, fail, skipped, warning } from './check.ts';
 import { describeOutcome, isAccepted, type Probe, type RawOutcome } from './probe.ts';
 

@@ -10,20 +10,20 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { S3Client, type ServiceOutputTypes } from '@aws-sdk/client-s3';
-import { requestHandler } from '../../lambda/adapters/aws-sdk/client-options.ts';
-import { BucketClient } from '../../lambda/adapters/s3/client.ts';
-import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
-import { isNetworkError } from '../../lambda/adapters/s3/retry.ts';
-import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
 import { storeErrorOf } from '../../lambda/adapters/s3-archive/sdk-errors.ts';
-import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
-import { systemClock } from '../../lambda/adapters/system/clock.ts';
-import type { DelimitedPage, ListPageRequest } from '../../lambda/ports/object-listing.ts';
+import { requestHandler } from '../../lambda/aws/sdk.ts';
+import { systemClock } from '../../lambda/aws/system.ts';
+import { ScanListing } from '../../lambda/scan/listing.ts';
+import { BucketClient, isNetworkError } from '../../lambda/store/client.ts';
+import { S3ObjectStore } from '../../lambda/store/object-store.ts';
 import {
+  type DelimitedPage,
+  type ListPageRequest,
   type SignedRequest,
   type StoredObject,
   StoreUnavailableError,
-} from '../../lambda/ports/object-store.ts';
+} from '../../lambda/store/rules/store.ts';
+import { S3UrlSigner } from '../../lambda/store/signing.ts';
 import type { StoreFacts } from './profile.ts';
 
 /** The deletion of one object, or of an upload's parts, ends by then, retries included. */

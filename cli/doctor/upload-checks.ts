@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { escapePath } from '../../lambda/adapters/s3/sigv4.ts';
-import { systemClock } from '../../lambda/adapters/system/clock.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { systemClock } from '../../lambda/aws/system.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { escapePath } from '../../lambda/store/signing.ts';
 import { explainStoreError } from '../du/store-errors.ts';
 import { CliError } from '../errors.ts';
 import { type Check, check, type Finding, fail, warning } from './check.ts';

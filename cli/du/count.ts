@@ -1,10 +1,14 @@
-import { BucketClient } from '../../lambda/adapters/s3/client.ts';
-import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
-import { systemClock } from '../../lambda/adapters/system/clock.ts';
-import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
-import type { CountedPart, PathScanInput, ScanRest } from '../../lambda/ports/path-scan.ts';
-import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import { systemClock } from '../../lambda/aws/system.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { ScanListing } from '../../lambda/scan/listing.ts';
+import { createPathScan } from '../../lambda/scan/path-scan.ts';
+import type {
+  CountedPart,
+  PathScanInput,
+  ScanRest,
+  ScanStrategy,
+} from '../../lambda/scan/rules/scan-plan.ts';
+import { BucketClient } from '../../lambda/store/client.ts';
 import { defaultCredentials } from '../default-credentials.ts';
 import type { Checkpoint, ScanIdentity } from './checkpoint.ts';
 import { type FolderResult, FolderSums, foldersOfPart } from './folders.ts';

@@ -1,6 +1,6 @@
-import { compareKeys } from '../../lambda/domain/key-order.ts';
-import type { KeyRange } from '../../lambda/domain/scan/key-space.ts';
-import type { CountedPart } from '../../lambda/ports/path-scan.ts';
+import { compareKeys } from '../../lambda/rules/names.ts';
+import type { KeyRange } from '../../lambda/scan/rules/key-space.ts';
+import type { CountedPart } from '../../lambda/scan/rules/scan-plan.ts';
 
 /** Sums of folders that are kept while more may be found in them, before those that are complete are looked for. */
 const openFoldersMax = 65_536;

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
+import type { ScanStrategy } from '../../lambda/scan/rules/scan-plan.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { parseS3Url, parseUpTo, readBaseUrl } from '../options.ts';

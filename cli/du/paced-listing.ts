@@ -1,8 +1,11 @@
 import { setMaxListeners } from 'node:events';
-import { pause } from '../../lambda/adapters/s3/pause.ts';
-import { isThrottling, Retries } from '../../lambda/adapters/s3/retry.ts';
-import type { ListedPage, ListPageRequest, ObjectListing } from '../../lambda/ports/object-listing.ts';
-import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
+import { isThrottling, pause, Retries } from '../../lambda/store/client.ts';
+import {
+  type ListedPage,
+  type ListPageRequest,
+  type ObjectListing,
+  StoreUnavailableError,
+} from '../../lambda/store/rules/store.ts';
 
 /** LISTs a second that a scan begins with, if its ceiling allows. They double each second until the store objects. */
 const rateAtFirst = 1_000;

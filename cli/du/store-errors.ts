@@ -1,6 +1,6 @@
-import { MalformedAnswerError, StoreAnswerError } from '../../lambda/adapters/s3/answers.ts';
-import { StoreRefusedError } from '../../lambda/adapters/s3/errors.ts';
-import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../../lambda/store/exchange.ts';
+import { StoreRefusedError } from '../../lambda/store/object-store.ts';
+import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
 import { CliError, type Failure } from '../errors.ts';
 
 interface Target {

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import { formatBytes } from '../../lambda/domain/bytes.ts';
 import type { ArchiveFormat } from '../../lambda/domain/export/archive-format.ts';
 import { formatFor } from '../../lambda/domain/export/formats.ts';
 import { type ExportSubject, indexOf, manifestOf } from '../../lambda/domain/export/manifest.ts';
 import { memberName } from '../../lambda/domain/export/member-name.ts';
 import { distinctObjects, type StoredObject } from '../../lambda/domain/export/stored-object.ts';
-import { objectKey } from '../../lambda/domain/names.ts';
+import { objectKey } from '../../lambda/rules/names.ts';
+import { formatBytes } from '../../lambda/rules/text.ts';
 import { errorCode, syncFolder } from '../../local/system/durable-file.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';

@@ -1,7 +1,6 @@
-import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { formatBytes } from '../../lambda/rules/text.ts';
 import type { CliContext } from '../context.ts';
-import type { WaitLine } from '../progress.ts';
-import { Rate } from '../progress.ts';
+import { Rate, type WaitLine } from '../progress.ts';
 import { formatDuration } from '../render.ts';
 
 /** An attempt that gets nothing for so long is given up. */

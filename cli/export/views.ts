@@ -1,5 +1,5 @@
 import type { ExportBody } from '../../lambda/api/contract/exports.ts';
-import { formatBytes } from '../../lambda/domain/bytes.ts';
+import { formatBytes } from '../../lambda/rules/text.ts';
 import {
   formatAge,
   formatCount,
@@ -10,8 +10,7 @@ import {
   shellWords,
 } from '../render.ts';
 import { renderTable } from '../table.ts';
-import type { View } from '../terminal.ts';
-import { printable } from '../terminal.ts';
+import { printable, type View } from '../terminal.ts';
 
 /** A table of exports, the newest first. */
 export function renderExports(exports: readonly ExportBody[], view: View): string {

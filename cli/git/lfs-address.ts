@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { isTenantName, repoNamed } from '../../lambda/domain/names.ts';
+import { isTenantName, repoNamed } from '../../lambda/rules/names.ts';
 import { CliError } from '../errors.ts';
 import { gitSetting, gitText } from './git.ts';
 

@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
-import { isTenantName } from '../../lambda/domain/names.ts';
+import { isTenantName } from '../../lambda/rules/names.ts';
 import { ask, onSignedOut } from './api.ts';
 import { Mark, Problem } from './parts.tsx';
 import { TenantPage } from './tenant-page.tsx';

@@ -4,7 +4,7 @@ import type { ReservationBody } from '../../lambda/api/contract/reservations.ts'
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import type { TokenBody } from '../../lambda/api/contract/tokens.ts';
-import { repoPattern } from '../../lambda/domain/names.ts';
+import { repoPattern } from '../../lambda/rules/names.ts';
 import { type Listed, useNow } from './api.ts';
 import { History } from './chart.tsx';
 import { Downloads } from './downloads.tsx';

@@ -1,7 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { PackedBodies, PackedConsole, PackedFile } from '../ports/console-files.ts';
-import type { Response } from './http.ts';
-import { header } from './http.ts';
+import type { PackedBodies, PackedConsole, PackedFile } from '../rules/system.ts';
+import { header, type Response } from './http.ts';
 import { problem } from './problems.ts';
 
 /** Nothing but what this origin serves runs in the page, and no other page can frame it. */

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
-import { sha256Hex } from '../domain/hash.ts';
-import { isOid, isTenantName, repoNamed } from '../domain/names.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import { isOid, isTenantName, repoNamed } from '../rules/names.ts';
 
 /** What handlers need of an API Gateway HTTP API event (payload 2.0), decoded once. */
 

@@ -1,10 +1,10 @@
 import * as z from 'zod';
 import { exportIdPattern } from '../domain/export/export-id.ts';
 import { lockIdPattern } from '../domain/lock.ts';
-import { oidPattern, repoPattern, tenantPattern } from '../domain/names.ts';
 import { lfsErrorSchema } from '../http/lfs/schemas.ts';
 import { verifyTokenHeader } from '../http/lfs/verify-token.ts';
 import { type RouteKey, routes } from '../routes.ts';
+import { oidPattern, repoPattern, tenantPattern } from '../rules/names.ts';
 import { contract } from './contract/all.ts';
 import { type AccessKind, type AnswerContract, problemsOf, type RouteContract } from './contract/contract.ts';
 import { noQuery } from './contract/fields.ts';

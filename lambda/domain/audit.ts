@@ -1,4 +1,4 @@
-import { redactText } from './redact-text.ts';
+import { redactText } from '../rules/text.ts';
 
 /** What is written down of actions of operators and tenants: who did what, and what changed. */
 

@@ -1,7 +1,7 @@
+import { isOid } from '../rules/names.ts';
+import type { Settings } from '../rules/settings.ts';
 import { countOf } from './cleanup/prefixes.ts';
 import { isRelied, type Sweep } from './cleanup/watch.ts';
-import { isOid } from './names.ts';
-import type { Settings } from './settings.ts';
 import type { RepoRecord } from './tenant.ts';
 
 /**

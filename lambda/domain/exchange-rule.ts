@@ -1,5 +1,5 @@
+import { compareKeys } from '../rules/names.ts';
 import { type IdentityIssuer, pinningClaims } from './identity-issuer.ts';
-import { compareKeys } from './key-order.ts';
 
 /** Which identities of an issuer get a token of a tenant, and which token. Without a rule nobody gets one. */
 export interface ExchangeRule {

@@ -1,5 +1,5 @@
-import { compareKeys } from './key-order.ts';
-import { pageKeysMax } from './scan/page-size.ts';
+import { compareKeys } from '../rules/names.ts';
+import { pageKeysMax } from '../scan/rules/key-space.ts';
 
 /**
  * When to list a tenant's path flat, instead of each repo on its own. A listing of a repo costs at least one request. A

@@ -1,4 +1,4 @@
-import { dayAfter } from './calendar.ts';
+import { dayAfter } from '../rules/text.ts';
 import type { UsageDay } from './history.ts';
 
 /** A forecast looks at so many days, the current one included. */

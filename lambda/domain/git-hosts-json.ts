@@ -1,5 +1,5 @@
+import { parseJson } from '../rules/text.ts';
 import { type GitHost, gitHostIdPattern, gitHostKinds, isGitHostUrl } from './git-host.ts';
-import { parseJson } from './json.ts';
 
 /**
  * The git hosts of a stage from JSON. Without it: none.

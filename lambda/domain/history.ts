@@ -1,4 +1,4 @@
-import { dayAfter } from './calendar.ts';
+import { dayAfter } from '../rules/text.ts';
 
 /** Days are kept for so long, the current one included. */
 export const historyDaysMax = 400;

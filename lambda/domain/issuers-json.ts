@@ -1,5 +1,5 @@
+import { parseJson } from '../rules/text.ts';
 import { type IdentityIssuer, type IssuerKind, issuerKinds, publicIssuers } from './identity-issuer.ts';
-import { parseJson } from './json.ts';
 
 /**
  * The issuers of a stage from JSON. Without it: those that everybody can use.

@@ -1,6 +1,6 @@
-import { sha256Hex } from './hash.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import { isPlainText } from '../rules/text.ts';
 import { nameOfPerson, type Person } from './person.ts';
-import { isPlainText } from './plain-text.ts';
 
 /** File locks: who says that nobody else is to change a file, of one repo, on all of its branches. */
 

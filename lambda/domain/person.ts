@@ -1,4 +1,4 @@
-import { sha256Hex } from './hash.ts';
+import { sha256Hex } from '../rules/hash.ts';
 
 /** Somebody whom a git host vouches for. */
 export interface Person {

@@ -1,3 +1,4 @@
+import type { Settings } from '../rules/settings.ts';
 import {
   addCount,
   type ClaimSums,
@@ -7,7 +8,6 @@ import {
   type RepoReservations,
   type RepoScan,
 } from './repo-reservations.ts';
-import type { Settings } from './settings.ts';
 import { crowdedClaims, type LateLoad, lateMakersMax, type RepoRecord, type TenantRecord } from './tenant.ts';
 
 /** Repo → its reservations. */

@@ -1,5 +1,5 @@
-import { sha256Hex } from './hash.ts';
-import type { Settings } from './settings.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import type { Settings } from '../rules/settings.ts';
 import type { TenantRecord } from './tenant.ts';
 
 /** Why a recount is requested. */

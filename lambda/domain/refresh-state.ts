@@ -1,5 +1,5 @@
+import type { Settings } from '../rules/settings.ts';
 import { mayBeginAtMs, queuedUrgencyOf } from './recount-policy.ts';
-import type { Settings } from './settings.ts';
 import type { TenantRecord } from './tenant.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { dayOf } from './calendar.ts';
+import { dayOf } from '../rules/text.ts';
 
 /** So many refusals of a tenant are written one by one before it has to wait. */
 const writesAtFirst = 10;

@@ -1,4 +1,4 @@
-import { isOid } from './names.ts';
+import { isOid } from '../rules/names.ts';
 import { isDead, type LateRemainder, lateUntilMs, nextLookMs, type Reservation } from './reservation.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { sha256Hex } from './hash.ts';
-import type { Settings } from './settings.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import type { Settings } from '../rules/settings.ts';
 
 /**
  * What one batch request promised: claims whose upload URLs are about to be handed out (*pending*) or have been

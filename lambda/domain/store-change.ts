@@ -1,6 +1,6 @@
-import { isRepoName, isTenantName } from './names.ts';
+import { isRepoName, isTenantName } from '../rules/names.ts';
+import type { Settings } from '../rules/settings.ts';
 import type { Reservation } from './reservation.ts';
-import type { Settings } from './settings.ts';
 
 /** A change of one object that the store reported. Each is reported at least once, in any order. */
 export type StoreChange = ObjectPlace & {

@@ -1,4 +1,4 @@
-import { dayAfter, dayOf, daysBetween } from './calendar.ts';
+import { dayAfter, dayOf, daysBetween } from '../rules/text.ts';
 
 /** What a repo stored at the end of a day (UTC). */
 export interface StoredPoint {

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { sha256Hex } from './hash.ts';
+import { sha256Hex } from '../rules/hash.ts';
 import type { Person } from './person.ts';
 
 /** What a token may do: `read` pulls, `write` pushes too, `manage` administers its own tenant too. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { isCorrelationId } from '../domain/invocation.ts';
-import { parseJson } from '../domain/json.ts';
-import { isTenantName } from '../domain/names.ts';
+import { isTenantName } from '../rules/names.ts';
+import { isCorrelationId } from '../rules/system.ts';
+import { parseJson } from '../rules/text.ts';
 
 /** A message of the queue of exports. */
 const exportMessage = z.object({

@@ -1,9 +1,9 @@
 import { answerConsole } from '../api/console.ts';
 import { overTls } from '../api/http.ts';
+import { deployed } from '../aws/deployed.ts';
+import type { HttpHandler } from '../aws/function.ts';
 import { consoleDeps } from '../compose.ts';
-import type { ConsoleFiles } from '../ports/console-files.ts';
-import { deployed } from '../runtime/deployed.ts';
-import type { HttpHandler } from '../runtime/guard.ts';
+import type { ConsoleFiles } from '../rules/system.ts';
 
 /** GET /, GET /assets/{file}: the console. It knows no tenant: the page asks the API, as whoever has signed in. */
 export function create({ files }: { readonly files: ConsoleFiles }): HttpHandler {

@@ -3,13 +3,12 @@ import { baseUrl, json, pathTenant } from '../api/http.ts';
 import { exchangedTokenBody } from '../api/management/exchange.ts';
 import { jsonBody } from '../api/management/operations.ts';
 import { problem, respondProblem } from '../api/problems.ts';
+import { deployed } from '../aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { exchangeDeps } from '../compose.ts';
+import type { Deps } from '../deps.ts';
 import { IssuerUnavailableError } from '../ports/identities.ts';
-import { deployed } from '../runtime/deployed.ts';
-import { guard, type HttpHandler } from '../runtime/guard.ts';
-import { warmUpTable } from '../runtime/warm-up.ts';
 import { type ExchangeOutcome, exchangeToken } from '../use-cases/access/exchange-token.ts';
-import type { Deps } from '../use-cases/deps.ts';
 
 type ExchangeDeps = Pick<
   Deps,

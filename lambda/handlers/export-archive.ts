@@ -1,10 +1,10 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { deployed } from '../aws/deployed.ts';
+import { delayRedelivery } from '../aws/function.ts';
 import { exportDeps } from '../compose.ts';
+import type { Deps } from '../deps.ts';
 import { decodeExportMessage } from '../events/export-message.ts';
 import type { Redelivery } from '../ports/recount-queue.ts';
-import { delayRedelivery } from '../runtime/delay-redelivery.ts';
-import { deployed } from '../runtime/deployed.ts';
-import type { Deps } from '../use-cases/deps.ts';
 import { ExportBusyError } from '../use-cases/exports/lease.ts';
 import { runExportStep, type StepDeps } from '../use-cases/exports/run-step.ts';
 

@@ -11,15 +11,13 @@ import {
 import { refusalBodies } from '../api/management/history.ts';
 import { subscriptionBody } from '../api/management/tenants.ts';
 import { problem, respondProblem } from '../api/problems.ts';
+import { deployed } from '../aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { subscriptionDeps } from '../compose.ts';
-import { dayMs, dayOf } from '../domain/calendar.ts';
+import type { Deps } from '../deps.ts';
 import { lastRefusalsOf } from '../domain/history.ts';
-import { deployed } from '../runtime/deployed.ts';
-import { guard, type HttpHandler } from '../runtime/guard.ts';
-import { warmUpTableAndScan } from '../runtime/warm-up.ts';
-import { withMetrics } from '../runtime/with-metrics.ts';
-import { allPages } from '../use-cases/all-pages.ts';
-import type { Deps } from '../use-cases/deps.ts';
+import { allPages } from '../rules/async.ts';
+import { dayMs, dayOf } from '../rules/text.ts';
 import { forecastFrom, forecastNow } from '../use-cases/history/read-history.ts';
 import { getSubscription, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
 

@@ -1,5 +1,5 @@
 import { json, overTls } from '../api/http.ts';
-import type { HttpHandler } from '../runtime/guard.ts';
+import type { HttpHandler } from '../aws/function.ts';
 
 /** GET /health: that this API answers. It touches nothing, so it costs nothing to ask often. */
 export function create(): HttpHandler {

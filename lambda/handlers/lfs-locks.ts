@@ -1,12 +1,11 @@
 import type { Response } from '../api/http.ts';
+import { deployed } from '../aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { locksDeps } from '../compose.ts';
 import { lfsAccess } from '../http/lfs/access.ts';
 import { type LockDeps, lockOperations } from '../http/lfs/locks/operations.ts';
 import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
 import { lfsError, respondLfsError } from '../http/lfs/respond.ts';
-import { deployed } from '../runtime/deployed.ts';
-import { guard, type HttpHandler } from '../runtime/guard.ts';
-import { warmUpTable } from '../runtime/warm-up.ts';
 
 const byRouteKey: ReadonlyMap<string, (typeof lockOperations)[keyof typeof lockOperations]> = new Map(
   Object.entries(lockOperations),

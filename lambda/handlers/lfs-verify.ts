@@ -1,14 +1,13 @@
 import { pathRepo, pathTenant } from '../api/http.ts';
+import { deployed } from '../aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { verifyDeps } from '../compose.ts';
-import { parseJson } from '../domain/json.ts';
+import type { Deps } from '../deps.ts';
 import { lfsBody } from '../http/lfs/body.ts';
 import { lfs, lfsError, lfsNotFound, lfsUnauthorized, respondLfsError } from '../http/lfs/respond.ts';
 import { verifyRequestSchema } from '../http/lfs/schemas.ts';
 import { verifyToken } from '../http/lfs/verify-token.ts';
-import { deployed } from '../runtime/deployed.ts';
-import { guard, type HttpHandler } from '../runtime/guard.ts';
-import { warmUpTable } from '../runtime/warm-up.ts';
-import type { Deps } from '../use-cases/deps.ts';
+import { parseJson } from '../rules/text.ts';
 import { verifyUpload } from '../use-cases/uploads/verify-upload.ts';
 
 /**

@@ -20,12 +20,11 @@ import { tokenOperations } from '../api/management/tokens.ts';
 import { webhookOperations } from '../api/management/webhooks.ts';
 import { openApiDocument } from '../api/openapi.ts';
 import { problem, respondProblem } from '../api/problems.ts';
+import { deployed } from '../aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { managementDeps } from '../compose.ts';
+import type { Deps } from '../deps.ts';
 import type { RouteKey } from '../routes.ts';
-import { deployed } from '../runtime/deployed.ts';
-import { guard, type HttpHandler } from '../runtime/guard.ts';
-import { warmUpTable } from '../runtime/warm-up.ts';
-import type { Deps } from '../use-cases/deps.ts';
 
 /** The description of the API, for programs. It is for everybody, so nothing is checked. */
 const describeApi = async (

@@ -2,10 +2,10 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { overTls, type Response } from '../api/http.ts';
 import { problem } from '../api/problems.ts';
 import { methodsOf } from '../api/route-match.ts';
-import { isTenantName, repoNamed } from '../domain/names.ts';
+import type { HttpHandler } from '../aws/function.ts';
 import { lfsError } from '../http/lfs/respond.ts';
 import { routes } from '../routes.ts';
-import type { HttpHandler } from '../runtime/guard.ts';
+import { isTenantName, repoNamed } from '../rules/names.ts';
 
 /** The `$default` route: a path that is no route, or a method that its route does not have. */
 export function create(): HttpHandler {

@@ -1,13 +1,17 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { deployed } from '../aws/deployed.ts';
+import {
+  delayRedelivery,
+  redeliveryDelayMs,
+  unreadableDelayMs,
+  warmUpScan,
+  withMetrics,
+} from '../aws/function.ts';
 import { reconcileDeps } from '../compose.ts';
+import type { Deps } from '../deps.ts';
 import { decodeRecountMessage } from '../events/recount-message.ts';
 import type { Redelivery } from '../ports/recount-queue.ts';
-import { delayRedelivery, redeliveryDelayMs, unreadableDelayMs } from '../runtime/delay-redelivery.ts';
-import { deployed } from '../runtime/deployed.ts';
-import { warmUpScan } from '../runtime/warm-up.ts';
-import { withMetrics } from '../runtime/with-metrics.ts';
 import type { CleanupDeps } from '../use-cases/cleanup/cleanup-deps.ts';
-import type { Deps } from '../use-cases/deps.ts';
 import type { ReconcileDeps } from '../use-cases/recounts/reconcile.ts';
 import { runRecount } from '../use-cases/recounts/run-recount.ts';
 import { noteFailedRecount, whyOf } from '../use-cases/status/note-failure.ts';

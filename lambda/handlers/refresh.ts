@@ -1,8 +1,7 @@
+import { deployed } from '../aws/deployed.ts';
+import { withInvocation, withMetrics } from '../aws/function.ts';
 import { refreshDeps } from '../compose.ts';
-import { deployed } from '../runtime/deployed.ts';
-import { withInvocation } from '../runtime/with-invocation.ts';
-import { withMetrics } from '../runtime/with-metrics.ts';
-import type { Deps } from '../use-cases/deps.ts';
+import type { Deps } from '../deps.ts';
 import { wakeExports } from '../use-cases/exports/wake-exports.ts';
 import { refresh } from '../use-cases/recounts/refresh.ts';
 import { handOverWarnings } from '../use-cases/warnings/hand-over-warnings.ts';

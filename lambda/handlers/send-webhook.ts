@@ -1,10 +1,10 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { deployed } from '../aws/deployed.ts';
+import { delayRedelivery } from '../aws/function.ts';
 import { webhookDeps } from '../compose.ts';
+import type { Deps } from '../deps.ts';
 import { decodeWebhookMessage } from '../events/webhook-message.ts';
 import type { Redelivery } from '../ports/recount-queue.ts';
-import { delayRedelivery } from '../runtime/delay-redelivery.ts';
-import { deployed } from '../runtime/deployed.ts';
-import type { Deps } from '../use-cases/deps.ts';
 import { deliverToWebhook } from '../use-cases/warnings/deliver-to-webhook.ts';
 
 /** When the table does not answer. */

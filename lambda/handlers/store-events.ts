@@ -1,11 +1,11 @@
 import type { SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import { deployed } from '../aws/deployed.ts';
+import { withInvocation } from '../aws/function.ts';
 import { storeEventsDeps } from '../compose.ts';
+import type { Deps } from '../deps.ts';
 import type { StoreChange } from '../domain/store-change.ts';
 import { decodeStoreEvents } from '../events/store-event.ts';
-import { deployed } from '../runtime/deployed.ts';
-import { withInvocation } from '../runtime/with-invocation.ts';
-import type { Deps } from '../use-cases/deps.ts';
-import { mapLimited } from '../use-cases/map-limited.ts';
+import { mapLimited } from '../rules/async.ts';
 import { recordStoreEvents } from '../use-cases/recounts/record-store-events.ts';
 
 /** What a batch of messages reports about one tenant. */

@@ -1,3 +1,4 @@
+import type { Deps } from '../deps.ts';
 import {
   type AuditActor,
   type AuditEntry,
@@ -7,8 +8,7 @@ import {
   auditText,
 } from '../domain/audit.ts';
 import type { Caller } from '../domain/token.ts';
-import { AuditUnavailableError, LedgerUnavailableError } from '../ports/ledger-errors.ts';
-import type { Deps } from './deps.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../rules/system.ts';
 
 type AuditDeps = Pick<Deps, 'audit' | 'clock' | 'log'>;
 

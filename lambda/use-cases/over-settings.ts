@@ -1,6 +1,6 @@
+import type { Deps } from '../deps.ts';
 import type { TenantRecord } from '../domain/tenant.ts';
-import { LedgerUnavailableError } from '../ports/ledger-errors.ts';
-import type { Deps } from './deps.ts';
+import { LedgerUnavailableError } from '../rules/system.ts';
 
 /**
  * Changes the settings of a tenant, over those that were read for this request. If somebody has changed them in between,

@@ -1,6 +1,6 @@
+import type { Deps } from '../deps.ts';
 import { isDead, type Reservation } from '../domain/reservation.ts';
-import type { Deps } from './deps.ts';
-import { mapLimited } from './map-limited.ts';
+import { mapLimited } from '../rules/async.ts';
 
 /** One query, however many uploads are in progress: a repo that isn't found by it is shown once it's counted. */
 const reservationsRead = 100;

@@ -1,5 +1,5 @@
-import { byDueIndex, byKindIndex } from '../../lambda/adapters/dynamodb/table.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
+import { byDueIndex, byKindIndex } from '../../lambda/table/table.ts';
 
 /**
  * What a function is for, how long it may run and what it may touch. Its grants and its environment variables

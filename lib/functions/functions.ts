@@ -10,11 +10,11 @@ import {
 } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { adoptedReposToJson } from '../../lambda/domain/adopted-json.ts';
 import { gitHostsToJson } from '../../lambda/domain/git-hosts-json.ts';
 import { issuersToJson } from '../../lambda/domain/issuers-json.ts';
-import { settingsToJson } from '../../lambda/domain/settings-json.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
+import { settingsToJson } from '../../lambda/rules/settings.ts';
+import { adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';

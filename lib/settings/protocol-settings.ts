@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
+import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -198,7 +198,7 @@ const people = {
   ),
 };
 
-/** The constants of the protocol that a stage may change. lambda/domain/settings.ts has all of them. */
+/** The constants of the protocol that a stage may change. lambda/rules/settings.ts has all of them. */
 export const protocolSettings = z
   .strictObject({ ...uploads, ...recounts, ...waiting, ...deletes, ...people })
   .prefault({})

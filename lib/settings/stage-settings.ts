@@ -1,10 +1,14 @@
 import { z } from 'zod';
-import { adoptedPathRule, adoptedReposMax, isAdoptedPath } from '../../lambda/domain/adopted-repo.ts';
 import { gitHostIdPattern, gitHostKinds, gitHostsMax, isGitHostUrl } from '../../lambda/domain/git-host.ts';
 import { issuerKinds, publicIssuers } from '../../lambda/domain/identity-issuer.ts';
-import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/domain/names.ts';
-import { nameLayouts } from '../../lambda/domain/stored-names.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
+import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/rules/names.ts';
+import {
+  adoptedPathRule,
+  adoptedReposMax,
+  isAdoptedPath,
+  nameLayouts,
+} from '../../lambda/store/rules/adopted-repos.ts';
 import { protocolSettings } from './protocol-settings.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */

@@ -3,10 +3,10 @@ import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { ExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { urgencyOf } from '../../lambda/domain/recount-policy.ts';
 import type { ExportMessage, ExportQueue } from '../../lambda/ports/export-queue.ts';
-import type { Log } from '../../lambda/ports/log.ts';
 import type { GaugedQueue, QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
+import type { Log } from '../../lambda/rules/system.ts';
 import { lambdaContext } from '../lambda-context.ts';
 import { settledWithin, type Timers } from './schedule.ts';
 

@@ -1,8 +1,7 @@
-import { pagesOf } from '../../lambda/adapters/dynamodb/pages.ts';
-import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
-import { isCorrelationId } from '../../lambda/domain/invocation.ts';
 import { isRecountReason } from '../../lambda/domain/recount-policy.ts';
 import type { WebhookMessage } from '../../lambda/ports/webhooks.ts';
+import { isCorrelationId } from '../../lambda/rules/system.ts';
+import { pagesOf, type Table } from '../../lambda/table/requests.ts';
 import { type Delivery, newMessage, type QueueMessage } from './pump.ts';
 
 /**

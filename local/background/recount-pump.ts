@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSEvent } from 'aws-lambda';
-import { causeOf } from '../../lambda/domain/invocation.ts';
-import type { Clock } from '../../lambda/ports/clock.ts';
-import type { Invocations } from '../../lambda/ports/invocations.ts';
-import type { Log } from '../../lambda/ports/log.ts';
 import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';
 import type { RecountQueue, RecountRequest } from '../../lambda/ports/recount-queue.ts';
+import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/rules/system.ts';
 import { lambdaContext } from '../lambda-context.ts';
 import {
   afterFailure,

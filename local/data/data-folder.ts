@@ -3,8 +3,8 @@ import { chmod, link, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promis
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod';
-import { parseJson } from '../../lambda/domain/json.ts';
-import type { Ids } from '../../lambda/ports/ids.ts';
+import type { Ids } from '../../lambda/rules/system.ts';
+import { parseJson } from '../../lambda/rules/text.ts';
 import type { StoreCredentials } from '../store/signed-request.ts';
 import {
   diskFullAdvice,

@@ -2,7 +2,7 @@ import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ClassicLevel } from 'classic-level';
-import { parseJson } from '../../lambda/domain/json.ts';
+import { parseJson } from '../../lambda/rules/text.ts';
 import { isKept, queuePartitions, readRecount } from '../background/queue-items.ts';
 import { readIfThere, syncFolder, unfinishedSuffix } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';

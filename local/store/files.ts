@@ -15,7 +15,7 @@ import {
 import { type FileHandle, mkdir, open, rm, unlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { parseJson } from '../../lambda/domain/json.ts';
+import { parseJson } from '../../lambda/rules/text.ts';
 import { syncFolder, writeDurably } from '../system/durable-file.ts';
 import { KeyIndex } from './listing.ts';
 import { S3Error } from './protocol.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { compareKeys } from '../../lambda/domain/key-order.ts';
+import { compareKeys } from '../../lambda/rules/names.ts';
 import type { Extent, MultipartRecord, ObjectRecord, PartPlace, UploadPlace } from './files.ts';
 import { pageEntriesMax, readCount, readEncoding } from './listing.ts';
 import { checkTag, noSuchKey, type Operation, type OperationInput } from './objects.ts';

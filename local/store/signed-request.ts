@@ -2,8 +2,8 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { escapeUriPath, HttpRequest } from '@smithy/core/protocols';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { NodeSha256 } from '../../lambda/domain/hash.ts';
-import type { Settings } from '../../lambda/domain/settings.ts';
+import { NodeSha256 } from '../../lambda/rules/hash.ts';
+import type { Settings } from '../../lambda/rules/settings.ts';
 import { notImplemented, S3Error } from './protocol.ts';
 
 /** Longest key, in bytes of UTF-8. */

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import path from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { isDiskFull, syncFolder } from '../system/durable-file.ts';
 import { closeServer, limitConnections, listenOnLoopback } from '../system/loopback-server.ts';
 import { MultipartFiles, ObjectFiles } from './files.ts';

@@ -1,4 +1,4 @@
-import { compareKeys } from '../../lambda/domain/key-order.ts';
+import { compareKeys } from '../../lambda/rules/names.ts';
 
 /**
  * DynamoDB's condition and update expressions, as far as the adapters write them.

@@ -1,4 +1,4 @@
-import { byDueIndex, byKindIndex, expiryAttribute, keyNames } from '../../lambda/adapters/dynamodb/table.ts';
+import { byDueIndex, byKindIndex, expiryAttribute, keyNames } from '../../lambda/table/table.ts';
 import { type Item, orderOf } from './expression.ts';
 
 export interface Key {

@@ -1,4 +1,4 @@
-import { compareKeys } from '../../lambda/domain/key-order.ts';
+import { compareKeys } from '../../lambda/rules/names.ts';
 import type { Item } from './expression.ts';
 import { byExpiry, type Index, indexes, type Key, primary, type Range } from './items.ts';
 

@@ -1,4 +1,4 @@
-import { compareKeys } from '../../lambda/domain/key-order.ts';
+import { compareKeys } from '../../lambda/rules/names.ts';
 import type { Item } from './expression.ts';
 import { type Change, type ItemStore, type Key, type Page, primary, type Range } from './items.ts';
 import {

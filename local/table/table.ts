@@ -1,8 +1,13 @@
-import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
-import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
-import * as stores from '../../lambda/adapters/dynamodb/stores.ts';
-import { byDueIndex, expiryAttribute, keyNames } from '../../lambda/adapters/dynamodb/table.ts';
-import type { Operations, TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
+import { AwsServiceError } from '../../lambda/aws/sdk.ts';
+import * as stores from '../../lambda/stores.ts';
+import type { Table } from '../../lambda/table/requests.ts';
+import {
+  byDueIndex,
+  expiryAttribute,
+  keyNames,
+  type Operations,
+  type TableClient,
+} from '../../lambda/table/table.ts';
 import {
   type Condition,
   checkUpdate,

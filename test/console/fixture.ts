@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Settings } from '../../lambda/domain/settings.ts';
+import type { Settings } from '../../lambda/rules/settings.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { Api, type TestTenant } from '../blackbox/api.ts';
 import { objectOf, push } from '../blackbox/lfs.ts';

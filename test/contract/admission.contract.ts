@@ -1,9 +1,8 @@
 import { expect, it } from 'vitest';
 import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
-import { systemClock } from '../../lambda/adapters/system/clock.ts';
-import { systemIds } from '../../lambda/adapters/system/ids.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
+import { systemClock, systemIds } from '../../lambda/aws/system.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
 import { reconcile } from '../../lambda/use-cases/recounts/reconcile.ts';
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import type { AdmitUploadOutcome } from '../../lambda/use-cases/uploads/batch-attempt.ts';

@@ -1,6 +1,5 @@
-import { createAdopting } from '../../lambda/adapters/adopted/adopting.ts';
-import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
-import type { NameLayout } from '../../lambda/domain/stored-names.ts';
+import { createAdopting } from '../../lambda/store/adopted.ts';
+import type { AdoptedRepo, NameLayout } from '../../lambda/store/rules/adopted-repos.ts';
 import type { ArchiveStoreTarget } from './archive-store.contract.ts';
 import { type KeyNames, type ObjectStoreTarget, sha256Hex } from './object-store-context.ts';
 

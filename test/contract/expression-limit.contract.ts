@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
-import { updateExpression } from '../../lambda/adapters/dynamodb/expressions.ts';
 import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts';
 import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
+import { updateExpression } from '../../lambda/table/expressions.ts';
 import { tenantCommit } from '../support/ledger-records.ts';
 import { ledgerContext, type OpenTable } from './ledger-context.ts';
 

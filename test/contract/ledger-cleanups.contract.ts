@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { type Cleanup, newCleanup, tidiedCleanup } from '../../lambda/domain/cleanup/cleanup.ts';
 import type { Watch } from '../../lambda/domain/cleanup/watch.ts';
-import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../lambda/rules/async.ts';
 import { counted, ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
 
 const watchOf = (id: string, openedAtMs: number): Watch => ({ id, openedAtMs, untilMs: openedAtMs + 1000 });

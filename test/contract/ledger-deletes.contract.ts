@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { prefixText } from '../../lambda/domain/cleanup/prefixes.ts';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
-import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../lambda/rules/async.ts';
 import { counted, ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
 
 const objects = new Map([

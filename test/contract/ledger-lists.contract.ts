@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { newDeletion } from '../../lambda/domain/deletion.ts';
-import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../lambda/rules/async.ts';
 import { walk } from '../support/walk.ts';
 import { ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
 

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { S3Client } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
-import { hasKeys, listPages, type ObjectListing } from '../../lambda/ports/object-listing.ts';
-import type { ObjectStore, UrlSigner } from '../../lambda/ports/object-store.ts';
+import {
+  hasKeys,
+  listPages,
+  type ObjectListing,
+  type ObjectStore,
+  type UrlSigner,
+} from '../../lambda/store/rules/store.ts';
 
 /** One object store under test, through the adapters that the product uses. */
 export interface ObjectStoreTarget {

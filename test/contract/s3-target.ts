@@ -1,8 +1,8 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { BucketClient } from '../../lambda/adapters/s3/client.ts';
-import { S3ObjectStore } from '../../lambda/adapters/s3/object-store.ts';
-import { S3UrlSigner } from '../../lambda/adapters/s3/url-signer.ts';
-import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
+import { ScanListing } from '../../lambda/scan/listing.ts';
+import { BucketClient } from '../../lambda/store/client.ts';
+import { S3ObjectStore } from '../../lambda/store/object-store.ts';
+import { S3UrlSigner } from '../../lambda/store/signing.ts';
 import type { ObjectStoreTarget } from './object-store-context.ts';
 
 /** Opens a bucket of a store that speaks S3's protocol, with the product's adapters. */

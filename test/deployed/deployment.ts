@@ -15,7 +15,7 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import { z } from 'zod';
 import { tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
-import { byDueIndex } from '../../lambda/adapters/dynamodb/table.ts';
+import { byDueIndex } from '../../lambda/table/table.ts';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 import { run } from '../support/process.ts';
 import { CloudWatchLogs } from './cloudwatch-logs.ts';

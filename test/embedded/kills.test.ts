@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
-import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../lambda/rules/async.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { Random } from '../support/random.ts';
 import { useTempFolders } from '../support/temp-folder.ts';

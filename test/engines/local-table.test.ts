@@ -1,9 +1,8 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
-import type { Fields } from '../../lambda/adapters/dynamodb/expressions.ts';
-import { byDueIndex, byKindIndex } from '../../lambda/adapters/dynamodb/table.ts';
-import type { Operations, TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
+import { AwsServiceError } from '../../lambda/aws/sdk.ts';
+import type { Fields } from '../../lambda/table/expressions.ts';
+import { byDueIndex, byKindIndex, type Operations, type TableClient } from '../../lambda/table/table.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable } from '../../local/table/table.ts';

@@ -1,16 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, expect, it } from 'vitest';
-import { AdoptedListing } from '../../lambda/adapters/adopted/listing.ts';
-import { BucketClient } from '../../lambda/adapters/s3/client.ts';
-import { ScanListing } from '../../lambda/adapters/s3-scan/listing.ts';
-import { systemClock } from '../../lambda/adapters/system/clock.ts';
-import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
-import { AdoptedRepos } from '../../lambda/domain/adopted-repos.ts';
-import type { ScanStrategy } from '../../lambda/domain/scan/strategy.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
-import { nameLayouts, storedNameOf } from '../../lambda/domain/stored-names.ts';
-import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import { systemClock } from '../../lambda/aws/system.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { ScanListing } from '../../lambda/scan/listing.ts';
+import { createPathScan } from '../../lambda/scan/path-scan.ts';
+import type { ScanStrategy } from '../../lambda/scan/rules/scan-plan.ts';
+import { AdoptedListing } from '../../lambda/store/adopted-listing.ts';
+import { BucketClient } from '../../lambda/store/client.ts';
+import {
+  type AdoptedRepo,
+  AdoptedRepos,
+  nameLayouts,
+  storedNameOf,
+} from '../../lambda/store/rules/adopted-repos.ts';
 import { describeOn } from './engine.ts';
 import { engineCredentials, versitygw } from './s3.ts';
 

@@ -1,7 +1,7 @@
 import type { Downloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { keepSetKey } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
-import { sha256Hex } from '../../lambda/domain/hash.ts';
+import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { cancelCleanup } from '../../lambda/use-cases/cleanup/cancel-cleanup.ts';
 import { openCleanup } from '../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { startRun } from '../../lambda/use-cases/cleanup/start-run.ts';

@@ -1,6 +1,6 @@
-import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
-import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
-import { StoreUnavailableError } from '../../lambda/ports/object-store.ts';
+import { AwsServiceError } from '../../lambda/aws/sdk.ts';
+import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
+import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
 import type { Mishap, Mishaps, PortCall } from './mishaps.ts';

@@ -1,8 +1,8 @@
 import { isUnderWay, snapshotFromMs } from '../../lambda/domain/cleanup/cleanup.ts';
 import { keepSetKey } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
-import { sha256Hex } from '../../lambda/domain/hash.ts';
 import { lateForMs } from '../../lambda/domain/reservation.ts';
+import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
 import { openCleanup } from '../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { startRun } from '../../lambda/use-cases/cleanup/start-run.ts';

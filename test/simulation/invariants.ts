@@ -1,7 +1,7 @@
 import { type ExportJob, isOpen } from '../../lambda/domain/export/export-job.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
 import { lateMakersMax, type TenantRecord } from '../../lambda/domain/tenant.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { sumBelow, type Truth } from './truth.ts';
 
 /** An invariant was broken. The message begins with its number in docs/ledger.md, and says by how much. */

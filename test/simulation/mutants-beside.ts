@@ -1,6 +1,6 @@
 import type { Downloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { sumClaims } from '../../lambda/domain/reservation.ts';
-import { LedgerUnavailableError } from '../../lambda/ports/ledger-errors.ts';
+import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
 import { meterOffer } from '../../lambda/use-cases/downloads/meter-offer.ts';
 import { findDownloads, offerFound } from '../../lambda/use-cases/downloads/offer-download.ts';
 import { replacing } from './replacing.ts';

@@ -1,7 +1,6 @@
 import type { TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
-import type { Reservation } from '../../lambda/domain/reservation.ts';
-import { isDead } from '../../lambda/domain/reservation.ts';
-import type { PathScan, PathScanOutcome } from '../../lambda/ports/path-scan.ts';
+import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
+import type { PathScan, PathScanOutcome } from '../../lambda/scan/rules/scan-plan.ts';
 import { replacing } from './replacing.ts';
 import {
   deletedInOutage,

@@ -1,4 +1,4 @@
-import type { TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
+import type { TableClient } from '../../lambda/table/table.ts';
 import { deleteRepo, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
 import { emptyClosedRepos } from '../../lambda/use-cases/deletes/empty-repos.ts';
 import { runDeletions } from '../../lambda/use-cases/deletes/run-deletions.ts';

@@ -1,4 +1,3 @@
-import type { Adopting } from '../../lambda/adapters/adopted/adopting.ts';
 import { cleanupMethods } from '../../lambda/adapters/dynamodb/cleanups.ts';
 import { deletionMethods } from '../../lambda/adapters/dynamodb/deletions.ts';
 import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
@@ -8,24 +7,26 @@ import { reconcileMethods } from '../../lambda/adapters/dynamodb/reconciles.ts';
 import { refreshMethods } from '../../lambda/adapters/dynamodb/refresh-state.ts';
 import { repoMethods } from '../../lambda/adapters/dynamodb/repos.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
-import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
 import { reservationMethods } from '../../lambda/adapters/dynamodb/reservations.ts';
 import { shardMethods } from '../../lambda/adapters/dynamodb/shards.ts';
 import { tenantMethods } from '../../lambda/adapters/dynamodb/tenants.ts';
-import { createInvocations } from '../../lambda/adapters/system/invocations.ts';
-import { ListingPace } from '../../lambda/domain/ask-by-listing.ts';
-import type { KnownObjects } from '../../lambda/domain/known-objects.ts';
+import { createInvocations } from '../../lambda/aws/system.ts';
+import type { Deps } from '../../lambda/deps.ts';
 import { RefusalTally } from '../../lambda/domain/refusal-tally.ts';
-import type { Settings } from '../../lambda/domain/settings.ts';
 import type { ArchiveStore } from '../../lambda/ports/archive-store.ts';
-import type { Clock } from '../../lambda/ports/clock.ts';
-import type { Log } from '../../lambda/ports/log.ts';
-import type { Metrics } from '../../lambda/ports/metrics.ts';
-import type { ObjectListing } from '../../lambda/ports/object-listing.ts';
-import { type ObjectStore, StoreUnavailableError, type UrlSigner } from '../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
-import type { Deps } from '../../lambda/use-cases/deps.ts';
-import { createPathScan } from '../../lambda/use-cases/scan/path-scan.ts';
+import type { Settings } from '../../lambda/rules/settings.ts';
+import type { Clock, Log, Metrics } from '../../lambda/rules/system.ts';
+import { createPathScan } from '../../lambda/scan/path-scan.ts';
+import { type KnownObjects, ListingPace } from '../../lambda/scan/rules/known-objects.ts';
+import type { Adopting } from '../../lambda/store/adopted.ts';
+import {
+  type ObjectListing,
+  type ObjectStore,
+  StoreUnavailableError,
+  type UrlSigner,
+} from '../../lambda/store/rules/store.ts';
+import type { Table } from '../../lambda/table/requests.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';

@@ -1,5 +1,5 @@
 import { deadAtMs, isDead, lateUntilMs, type Reservation } from '../../lambda/domain/reservation.ts';
-import type { Settings } from '../../lambda/domain/settings.ts';
+import type { Settings } from '../../lambda/rules/settings.ts';
 
 /** Whoever looks last may have a clock that is ahead. */
 const lookMarginMs = 60_000;

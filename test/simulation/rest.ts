@@ -1,7 +1,7 @@
-import { dayOf } from '../../lambda/domain/calendar.ts';
 import { isUnderWay } from '../../lambda/domain/cleanup/cleanup.ts';
 import { shardsInForce } from '../../lambda/domain/giant/shard.ts';
-import { allPages } from '../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../lambda/rules/async.ts';
+import { dayOf } from '../../lambda/rules/text.ts';
 import { Violation } from './invariants.ts';
 import type { TenantWorld } from './tenant-world.ts';
 

@@ -1,6 +1,6 @@
-import { deduplicationId } from '../../lambda/adapters/sqs/deduplication-id.ts';
+import { redeliveryDelayMs } from '../../lambda/aws/function.ts';
+import { deduplicationId } from '../../lambda/aws/sqs.ts';
 import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
-import { redeliveryDelayMs } from '../../lambda/runtime/delay-redelivery.ts';
 import { Violation } from './invariants.ts';
 import type { QueueWorld, SimQueue } from './queues.ts';
 

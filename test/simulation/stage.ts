@@ -1,6 +1,5 @@
-import type { AdoptedRepo } from '../../lambda/domain/adopted-repo.ts';
-import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
-import { nameLayouts } from '../../lambda/domain/stored-names.ts';
+import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
+import { type AdoptedRepo, nameLayouts } from '../../lambda/store/rules/adopted-repos.ts';
 import { Random } from '../support/random.ts';
 import { repoName, tenantName } from './names.ts';
 

@@ -1,7 +1,7 @@
-import { AwsServiceError } from '../../lambda/adapters/aws-sdk/service-error.ts';
 import { parseReservation, tenantOfPartition } from '../../lambda/adapters/dynamodb/items.ts';
-import type { Table } from '../../lambda/adapters/dynamodb/requests.ts';
-import type { Operations, TableClient } from '../../lambda/adapters/dynamodb/table-client.ts';
+import { AwsServiceError } from '../../lambda/aws/sdk.ts';
+import type { Table } from '../../lambda/table/requests.ts';
+import type { Operations, TableClient } from '../../lambda/table/table.ts';
 import type { Item } from '../../local/table/expression.ts';
 import { entryOf, type Index, indexes, keyOf, type Page, type Range } from '../../local/table/items.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';

@@ -1,6 +1,6 @@
 import { onceMoreIdStart, type Reservation } from '../../lambda/domain/reservation.ts';
-import { defaultSettings, type Settings } from '../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../lambda/domain/tenant.ts';
+import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
 import { AroundChanges } from './around.ts';

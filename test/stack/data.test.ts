@@ -1,7 +1,7 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { tableDefinition } from '../../lambda/adapters/dynamodb/table.ts';
-import { isTenantName } from '../../lambda/domain/names.ts';
+import { isTenantName } from '../../lambda/rules/names.ts';
+import { tableDefinition } from '../../lambda/table/table.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
 

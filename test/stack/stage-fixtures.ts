@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { adoptedPathCharactersMax } from '../../lambda/domain/adopted-repo.ts';
+import { adoptedPathCharactersMax } from '../../lambda/store/rules/adopted-repos.ts';
 import { everySetting, type StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 
 /** Settings of stages that stand for all: what holds for their templates holds for those of any stage. */

@@ -1,10 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHash } from 'node:crypto';
-import type { ExportJob, ExportRequest } from '../../lambda/domain/export/export-job.ts';
-import { newExportJob } from '../../lambda/domain/export/export-job.ts';
+import type { Deps } from '../../lambda/deps.ts';
+import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/domain/export/export-job.ts';
 import { type ExportSettings, exportSettingsFor } from '../../lambda/domain/export/export-settings.ts';
 import type { ExportMessage } from '../../lambda/ports/export-queue.ts';
-import type { Deps } from '../../lambda/use-cases/deps.ts';
 import { ExportBusyError } from '../../lambda/use-cases/exports/lease.ts';
 import { runExportStep } from '../../lambda/use-cases/exports/run-step.ts';
 import type { Item } from '../../local/table/expression.ts';

@@ -1,4 +1,4 @@
-import type { Log } from '../../lambda/ports/log.ts';
+import type { Log } from '../../lambda/rules/system.ts';
 
 export interface LoggedEntry {
   readonly level: 'info' | 'warn' | 'error';

@@ -1,5 +1,5 @@
-import { sha256Hex } from '../../lambda/domain/hash.ts';
 import { type TokenRecord, tokenIdOf } from '../../lambda/domain/token.ts';
+import { sha256Hex } from '../../lambda/rules/hash.ts';
 
 /** The record of a token that may push, for all repos of its tenant and for ever, unless `more` says otherwise. */
 export function tokenRecord(

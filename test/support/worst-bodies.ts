@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { contract } from '../../lambda/api/contract/all.ts';
 import { bodyBytesMaxDefault, type RouteContract } from '../../lambda/api/contract/contract.ts';
-import { defaultSettings } from '../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -3,252 +3,118 @@ import { type Import, importedBy, imports, importsIn, reachedFrom, sources } fro
 
 interface Entry {
   readonly imports: readonly string[];
-  /** What it may import by `import type` alone. */
-  readonly types?: readonly string[];
   readonly packages: readonly string[];
 }
-
-/** A store of the table has one implementation, so its type is what that has. Rules and use cases load none of it. */
-const stores = ['lambda/adapters/dynamodb'];
 
 /**
  * The architecture, as a table that is enforced: which folder may import which, type imports included, and which
  * packages it may use. docs/architecture.md says why.
  *
- * A file belongs to the longest entry that begins its path. Within its own entry a file may import freely. A name
- * stands for that entry alone, or with `/**` for everything below it. Among the packages, `node:*` stands for all
- * modules of Node, and `*` for any package.
+ * A file belongs to the longest entry that begins its path; the rules of all subjects are the entry `rules`. Within its
+ * own entry a file may import freely. A name stands for that entry alone, or with `/**` for everything below it. Among
+ * the packages, `node:*` stands for all modules of Node, and `*` for any package.
  */
 const architecture: Readonly<Record<string, Entry>> = {
-  // Pure rules: no I/O, no clock. `node:crypto` is there to hash.
-  'lambda/domain': { imports: [], packages: ['node:crypto'] },
-  // The plan of an archive. zlib hashes what the archive has of its own.
-  'lambda/domain/export': { imports: ['lambda/domain'], packages: ['node:zlib'] },
-  // What a use case needs from outside, as types.
-  'lambda/ports': { imports: ['lambda/domain'], packages: [] },
-  // Helpers that every use case may call, and the one list of dependencies.
-  'lambda/use-cases': {
-    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports'],
-    types: stores,
-    packages: [],
-  },
-  'lambda/use-cases/scan': { imports: ['lambda/domain', 'lambda/ports'], packages: [] },
-  'lambda/use-cases/access': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
-    types: stores,
-    packages: [],
-  },
-  'lambda/use-cases/downloads': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
-    types: stores,
-    packages: [],
-  },
-  'lambda/use-cases/history': {
-    imports: ['lambda/domain', 'lambda/use-cases'],
-    types: stores,
-    packages: [],
-  },
-  'lambda/use-cases/warnings': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases'],
-    packages: [],
-  },
-  'lambda/use-cases/locks': { imports: ['lambda/domain', 'lambda/use-cases'], types: stores, packages: [] },
-  // The subjects build on each other in this order: deletes, clean-ups, recounts, uploads.
-  'lambda/use-cases/deletes': {
-    imports: [
-      'lambda/domain',
-      'lambda/domain/export',
-      'lambda/ports',
-      'lambda/use-cases',
-      'lambda/use-cases/access',
-      'lambda/use-cases/exports',
+  // The rules of each subject: no I/O, no clock, not even types of what has some. `node:crypto` and zlib hash.
+  rules: { imports: [], packages: ['node:crypto', 'node:zlib'] },
+  // The subjects: what does I/O by these rules, and the use cases.
+  'lambda/adapters': {
+    imports: ['lambda/aws', 'lambda/store', 'lambda/table', 'rules'],
+    packages: [
+      '@aws-sdk/client-s3',
+      'aws-jwt-verify',
+      'node:dns/promises',
+      'node:http',
+      'node:https',
+      'node:net',
+      'zod',
     ],
-    types: stores,
-    packages: [],
   },
-  'lambda/use-cases/repos': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/recounts'],
-    types: stores,
-    packages: [],
-  },
-  'lambda/use-cases/cleanup': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/use-cases', 'lambda/use-cases/deletes'],
-    packages: [],
-  },
-  'lambda/use-cases/recounts': {
-    imports: [
-      'lambda/domain',
-      'lambda/ports',
-      'lambda/use-cases',
-      'lambda/use-cases/cleanup',
-      'lambda/use-cases/deletes',
-      'lambda/use-cases/history',
-      'lambda/use-cases/warnings',
+  'lambda/aws': {
+    imports: ['lambda/adapters', 'lambda/api', 'rules'],
+    packages: [
+      '@aws-lambda-powertools/logger',
+      '@aws-lambda-powertools/metrics',
+      '@aws-sdk/client-eventbridge',
+      '@aws-sdk/client-secrets-manager',
+      '@aws-sdk/client-sqs',
+      '@smithy/core',
+      '@smithy/types',
+      'aws-lambda',
+      'node:async_hooks',
+      'node:crypto',
+      'node:fs/promises',
+      'node:timers/promises',
+      'zod',
     ],
-    types: stores,
-    packages: [],
   },
-  'lambda/use-cases/uploads': {
-    imports: [
-      'lambda/domain',
-      'lambda/ports',
-      'lambda/use-cases',
-      'lambda/use-cases/history',
-      'lambda/use-cases/recounts',
-    ],
-    types: stores,
-    packages: [],
-  },
-  'lambda/use-cases/exports': {
-    imports: [
-      'lambda/domain',
-      'lambda/domain/export',
-      'lambda/ports',
-      'lambda/use-cases',
-      'lambda/use-cases/access',
-    ],
-    packages: [],
-  },
-  // Adapters do not know each other, but for the scan, which sends its requests through `s3`, for archives, which say
-  // as it does what an error means, and for what the clients of AWS's services share.
-  'lambda/adapters/aws-sdk': { imports: ['lambda/domain'], packages: ['@smithy/core', '@smithy/types'] },
-  'lambda/adapters/system': {
-    imports: ['lambda/domain', 'lambda/ports'],
-    packages: ['node:async_hooks', 'node:crypto', 'node:fs/promises', 'node:timers/promises'],
-  },
-  'lambda/adapters/dynamodb': {
-    imports: ['lambda/domain', 'lambda/domain/export', 'lambda/ports', 'lambda/adapters/aws-sdk'],
-    packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb', 'zod'],
-  },
-  // Stands before the store wherever keys are sent to it.
-  'lambda/adapters/adopted': { imports: ['lambda/domain', 'lambda/ports'], packages: [] },
-  'lambda/adapters/s3': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
+  'lambda/events': { imports: ['rules'], packages: ['zod'] },
+  'lambda/scan': { imports: ['lambda/deps.ts', 'lambda/store', 'rules'], packages: [] },
+  'lambda/store': {
+    imports: ['lambda/aws', 'rules'],
     packages: ['node:crypto', 'node:events', 'node:http', 'node:https', 'node:net'],
   },
-  'lambda/adapters/s3-scan': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/s3'],
+  'lambda/table': {
+    imports: ['lambda/adapters', 'lambda/aws', 'rules'],
+    packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb'],
+  },
+  'lambda/use-cases': {
+    imports: ['lambda/adapters', 'lambda/deps.ts', 'lambda/scan', 'rules'],
     packages: [],
   },
-  'lambda/adapters/s3-archive': {
-    imports: ['lambda/ports', 'lambda/adapters/aws-sdk', 'lambda/adapters/s3'],
-    packages: ['@aws-sdk/client-s3'],
-  },
-  'lambda/adapters/sqs': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
-    packages: ['@aws-sdk/client-sqs', 'node:crypto'],
-  },
-  'lambda/adapters/eventbridge': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
-    packages: ['@aws-sdk/client-eventbridge'],
-  },
-  'lambda/adapters/webhook': {
-    imports: ['lambda/domain', 'lambda/ports'],
-    packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net'],
-  },
-  // What a person may do at their git host.
-  'lambda/adapters/git-hosts': { imports: ['lambda/domain', 'lambda/ports'], packages: ['zod'] },
-  'lambda/adapters/oidc': { imports: ['lambda/domain', 'lambda/ports'], packages: ['aws-jwt-verify'] },
-  'lambda/adapters/secrets': {
-    imports: ['lambda/domain', 'lambda/ports', 'lambda/adapters/aws-sdk'],
-    packages: ['@aws-sdk/client-secrets-manager', 'zod'],
-  },
-  'lambda/adapters/powertools': {
-    imports: ['lambda/ports', 'lambda/adapters/system'],
-    packages: ['@aws-lambda-powertools/logger', '@aws-lambda-powertools/metrics'],
-  },
-  // Wire formats: HTTP for clients, and the messages that AWS delivers. The two APIs do not know each other.
+  // Every store of the table; and all that use cases can depend on, as types.
+  'lambda/stores.ts': { imports: ['lambda/adapters'], packages: [] },
+  'lambda/deps.ts': { imports: ['lambda/adapters', 'rules'], packages: [] },
+  // Wire formats: HTTP for clients.
   'lambda/api': {
-    imports: [
-      'lambda/api/contract',
-      'lambda/domain',
-      'lambda/domain/export',
-      'lambda/http/lfs',
-      'lambda/ports',
-      'lambda/routes.ts',
-    ],
+    imports: ['lambda/api/contract', 'lambda/http/lfs', 'lambda/routes.ts', 'rules'],
     packages: ['aws-lambda', 'zod'],
   },
   // What is said of each route. Clients load it too, so it loads nothing that serves.
   'lambda/api/contract': {
-    imports: [
-      'lambda/api',
-      'lambda/domain',
-      'lambda/domain/export',
-      'lambda/http/lfs',
-      'lambda/ports',
-      'lambda/routes.ts',
-    ],
+    imports: ['lambda/api', 'lambda/http/lfs', 'lambda/routes.ts', 'rules'],
     packages: ['zod'],
   },
   'lambda/api/management': {
     imports: [
       'lambda/api',
       'lambda/api/contract',
-      'lambda/domain',
-      'lambda/domain/export',
+      'lambda/deps.ts',
       'lambda/routes.ts',
-      'lambda/use-cases/**',
+      'lambda/use-cases',
+      'rules',
     ],
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/http/lfs': {
-    imports: ['lambda/api', 'lambda/domain', 'lambda/ports', 'lambda/routes.ts', 'lambda/use-cases/**'],
+    imports: ['lambda/api', 'lambda/deps.ts', 'lambda/routes.ts', 'lambda/use-cases', 'rules'],
     packages: ['aws-lambda', 'zod'],
   },
-  'lambda/events': { imports: ['lambda/domain'], packages: ['zod'] },
-  // The edges of a function: what wraps a handler, whatever it does.
-  'lambda/runtime': {
-    imports: ['lambda/api', 'lambda/ports'],
-    types: stores,
-    packages: ['aws-lambda', 'node:timers/promises'],
-  },
   'lambda/routes.ts': { imports: [], packages: [] },
-  // The one place that knows which adapter stands behind which port.
+  // The one place that knows what stands behind each dependency on AWS.
   'lambda/compose.ts': {
     imports: [
-      'lambda/adapters/**',
-      'lambda/domain',
-      'lambda/domain/export',
-      'lambda/ports',
-      'lambda/use-cases/scan',
+      'lambda/adapters',
+      'lambda/aws',
+      'lambda/scan',
+      'lambda/store',
+      'lambda/stores.ts',
+      'lambda/table',
+      'rules',
     ],
     packages: [],
   },
-  'lambda/handlers': {
-    imports: [
-      'lambda/compose.ts',
-      'lambda/domain',
-      'lambda/events',
-      'lambda/api/**',
-      'lambda/http/**',
-      'lambda/ports',
-      'lambda/routes.ts',
-      'lambda/runtime',
-      'lambda/use-cases/**',
-    ],
-    packages: ['aws-lambda'],
-  },
+  'lambda/handlers': { imports: ['lambda/**', 'rules'], packages: ['aws-lambda'] },
   // The page. It runs in a browser, so it takes from the rest what is text alone, and the shapes of answers.
-  'console/src': {
-    imports: ['cli', 'lambda/api/contract', 'lambda/domain'],
-    packages: ['preact'],
-  },
+  'console/src': { imports: ['cli', 'lambda/api/contract', 'rules'], packages: ['preact'] },
   // What packs it.
   'console/build': {
-    imports: ['lambda/ports'],
+    imports: ['rules'],
     packages: ['esbuild', 'node:crypto', 'node:fs', 'node:url', 'node:zlib'],
   },
   // lib names handlers by path, so that a deployment bundles them; it imports none.
   lib: {
-    imports: [
-      'cli/doctor/profile.ts',
-      'lambda/adapters/dynamodb',
-      'lambda/domain',
-      'lambda/domain/export',
-      'lambda/ports',
-      'lambda/routes.ts',
-    ],
+    imports: ['cli/doctor/profile.ts', 'lambda/routes.ts', 'lambda/table', 'rules'],
     packages: [
       '@aws-sdk/credential-provider-env',
       'aws-cdk-lib',
@@ -260,57 +126,60 @@ const architecture: Readonly<Record<string, Entry>> = {
     ],
   },
   bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
-  // The embedded stack runs the handlers that are deployed, over its own ports.
+  // The embedded stack runs the handlers that are deployed, with what this process has in place of AWS.
   local: {
-    imports: ['console/build', 'lambda/**', 'local/store', 'local/system', 'local/table'],
+    imports: ['console/build', 'lambda/**', 'local/store', 'local/system', 'local/table', 'rules'],
     packages: ['*'],
   },
   // DynamoDB's table in this process.
-  'local/table': {
-    imports: ['lambda/adapters/aws-sdk', 'lambda/adapters/dynamodb', 'lambda/domain'],
-    packages: [],
-  },
+  'local/table': { imports: ['lambda/aws', 'lambda/stores.ts', 'lambda/table', 'rules'], packages: [] },
   // Loopback servers, durable files, processes, and errors for the person who starts it.
   'local/system': { imports: [], packages: ['node:*'] },
   // The store that it brings along is a server of its own, and speaks S3 to the rest.
   'local/store': {
-    imports: ['lambda/domain', 'local/system'],
+    imports: ['local/system', 'rules'],
     packages: ['@smithy/core', '@smithy/signature-v4', 'node:*'],
   },
-  // `doctor` asks a store for parts and copies by the SDK itself, and reads its errors as `s3-archive` does.
+  // It scans and examines stores itself. `doctor` asks a store for parts and copies by the SDK itself.
   cli: {
     imports: [
       'cli/doctor/profile.ts',
-      'lambda/adapters/aws-sdk',
-      'lambda/adapters/s3',
-      'lambda/adapters/s3-archive',
-      'lambda/adapters/s3-scan',
-      'lambda/adapters/system',
-      'lambda/domain',
-      'lambda/domain/export',
+      'lambda/adapters',
       'lambda/api/contract',
-      'lambda/ports',
-      'lambda/use-cases/scan',
+      'lambda/aws',
+      'lambda/scan',
+      'lambda/store',
       'local/system',
+      'rules',
     ],
     packages: ['@aws-sdk/client-s3', 'commander', 'esbuild', 'node:*', 'zod'],
   },
   // What `doctor` writes about a store, and the settings of a stage read.
   'cli/doctor/profile.ts': { imports: [], packages: ['zod'] },
-  cost: { imports: ['lambda/domain', 'lambda/routes.ts', 'lib'], packages: ['node:util'] },
+  cost: { imports: ['lambda/routes.ts', 'lib', 'rules'], packages: ['node:util'] },
   bench: {
-    imports: ['cost', 'lambda/**', 'local', 'local/system', 'local/table', 'test/support'],
+    imports: ['cost', 'lambda/**', 'local', 'local/system', 'local/table', 'rules', 'test/support'],
     packages: ['*'],
   },
   // Each lane of tests stands alone. What several lanes need is in test/support.
-  'test/support': { imports: ['lambda/**', 'local', 'local/store', 'local/table'], packages: ['*'] },
+  'test/support': { imports: ['lambda/**', 'local', 'local/store', 'local/table', 'rules'], packages: ['*'] },
   'test/unit': {
-    imports: ['bench', 'cli/**', 'console/**', 'cost', 'lambda/**', 'lib/**', 'local/**', 'test/support'],
+    imports: [
+      'bench',
+      'cli/**',
+      'console/**',
+      'cost',
+      'lambda/**',
+      'lib/**',
+      'local/**',
+      'rules',
+      'test/support',
+    ],
     packages: ['*'],
   },
   // What every implementation of a port must do. Run here on what needs nothing but Node.
   'test/contract': {
-    imports: ['lambda/**', 'local', 'local/store', 'local/table', 'test/support'],
+    imports: ['lambda/**', 'local', 'local/store', 'local/table', 'rules', 'test/support'],
     packages: ['*'],
   },
   // What the API answers. It sees URLs alone, so the embedded and the deployed stack both run it.
@@ -319,30 +188,31 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['fast-check', 'node:*', 'vitest', 'zod'],
   },
   // The page in a browser.
-  'test/console': { imports: ['lambda/domain', 'local', 'test/blackbox', 'test/support'], packages: ['*'] },
+  'test/console': { imports: ['local', 'rules', 'test/blackbox', 'test/support'], packages: ['*'] },
   'test/simulation': {
-    imports: ['lambda/**', 'local/table', 'test/support'],
+    imports: ['lambda/**', 'local/table', 'rules', 'test/support'],
     packages: ['fast-check', 'node:*', 'vitest'],
   },
   'test/embedded': {
-    imports: ['lambda/**', 'local', 'local/store', 'test/blackbox', 'test/support'],
+    imports: ['lambda/**', 'local', 'local/store', 'rules', 'test/blackbox', 'test/support'],
     packages: ['*'],
   },
   // The code of older commits, which wrote them.
   'test/fixtures': { imports: [], packages: ['node:*'] },
-  'test/stack': { imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib'], packages: ['*'] },
+  'test/stack': { imports: ['cli/doctor/profile.ts', 'cost', 'lambda/**', 'lib', 'rules'], packages: ['*'] },
   'test/engines': {
-    imports: ['cli', 'lambda/**', 'local', 'local/table', 'test/contract', 'test/support'],
+    imports: ['cli', 'lambda/**', 'local', 'local/table', 'rules', 'test/contract', 'test/support'],
     packages: ['*'],
   },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
-  'test/e2e': { imports: ['lambda/domain/**', 'test/support'], packages: ['*'] },
+  'test/e2e': { imports: ['rules', 'test/support'], packages: ['*'] },
   'test/deployed': {
     imports: [
-      'lambda/adapters/dynamodb',
-      'lambda/domain',
+      'lambda/adapters',
       'lambda/routes.ts',
+      'lambda/table',
       'lib',
+      'rules',
       'test/blackbox',
       'test/support',
     ],
@@ -354,7 +224,11 @@ const architecture: Readonly<Record<string, Entry>> = {
 
 const isOf = (file: string, entry: string) => file === entry || file.startsWith(`${entry}/`);
 
+/** Pure functions and types: those of a subject, and those that all share. */
+const isRule = (file: string) => /^lambda\/(domain|ports|(?:[\w-]+\/)?rules)\//.test(file);
+
 function entryOf(file: string): string {
+  if (isRule(file)) return 'rules';
   const entries = Object.keys(architecture).filter((entry) => isOf(file, entry));
   return entries.reduce((longest, entry) => (entry.length > longest.length ? entry : longest), '');
 }
@@ -376,10 +250,9 @@ function coversPackage(name: string, used: string): boolean {
   return name === '*' || name === used || (name === 'node:*' && used.startsWith('node:'));
 }
 
-function mayImport({ from, to, isType }: Pick<Import, 'from' | 'to' | 'isType'>): boolean {
+function mayImport({ from, to }: Pick<Import, 'from' | 'to'>): boolean {
   const [own, target] = [entryOf(from), entryOf(to)];
-  const { imports: allowed = [], types = [] } = architecture[own] ?? {};
-  return own === target || [...allowed, ...(isType ? types : [])].some((name) => covers(name, target));
+  return own === target || (architecture[own]?.imports ?? []).some((name) => covers(name, target));
 }
 
 function mayUse(from: string, specifier: string): boolean {
@@ -390,7 +263,7 @@ function mayUse(from: string, specifier: string): boolean {
 const arrows = (found: readonly { from: string; to: string }[]) =>
   found.map(({ from, to }) => `${from} → ${to}`);
 
-const locks = '../../adapters/dynamodb/locks.ts';
+const locks = '../locks.ts';
 
 describe('the architecture', () => {
   it('reads the imports of every file', () => {
@@ -398,7 +271,7 @@ describe('the architecture', () => {
     expect(imports.length).toBeGreaterThan(1500);
     // Type imports too, and those over several lines.
     expect(imports).toContainEqual(
-      expect.objectContaining({ from: 'lambda/use-cases/deps.ts', to: 'lambda/ports/metrics.ts' }),
+      expect.objectContaining({ from: 'lambda/deps.ts', to: 'lambda/rules/system.ts' }),
     );
     expect(importedBy('lambda/use-cases/uploads/admit-upload.ts')).toContain(
       'lambda/use-cases/uploads/batch-attempt.ts',
@@ -418,25 +291,16 @@ describe('the architecture', () => {
   });
 
   it.each([
-    [`import type { Locks } from '${locks}';`, true],
+    ["import { bytesText } from '../../rules/text.ts';", true],
+    ["import type { Reservation } from '../../ledger/rules/reservation.ts';", true],
     [`import { createDynamoDbLocks } from '${locks}';`, false],
-    [`import { type Locks, createDynamoDbLocks } from '${locks}';`, false],
-    [`import { type Locks } from '${locks}';`, false],
+    [`import type { Locks } from '${locks}';`, false],
     [`import '${locks}';`, false],
     [`export { createDynamoDbLocks } from '${locks}';`, false],
     [`const { createDynamoDbLocks } = await import('${locks}');`, false],
-    [`import type { S3ObjectStore } from '../../adapters/s3/object-store.ts';`, false],
-  ])('lets a use case take types of the stores, and nothing that runs: %s', (text, isAllowed) => {
-    const found = importsIn('lambda/use-cases/locks/take-lock.ts', text);
+  ])('lets rules import rules alone, not even types of what does I/O: %s', (text, isAllowed) => {
+    const found = importsIn('lambda/extras/rules/lock.ts', text);
     expect(found.map(mayImport)).toEqual([isAllowed]);
-  });
-
-  it('loads no adapter into rules and use cases, whatever their entries name', () => {
-    const pure = Object.entries(architecture).filter(([entry]) =>
-      /^lambda\/(domain|ports|use-cases)\b/.test(entry),
-    );
-    const names = pure.flatMap(([entry, { imports: allowed }]) => allowed.map((to) => ({ from: entry, to })));
-    expect(arrows(names.filter(({ to }) => to.startsWith('lambda/adapters')))).toEqual([]);
   });
 
   it('lets a folder use only the packages that its entry names', () => {
@@ -453,17 +317,15 @@ describe('the architecture', () => {
   });
 
   it('names nothing that is not needed', () => {
-    const unneeded = Object.entries(architecture).flatMap(
-      ([entry, { imports: allowed, types = [], packages }]) => {
-        const own = imports.filter(({ from }) => entryOf(from) === entry);
-        const targets = own.map(({ to }) => entryOf(to));
-        const used = own.filter(({ isRelative }) => !isRelative).map(({ to }) => packageOf(to));
-        return [
-          ...[...allowed, ...types].filter((name) => !targets.some((target) => covers(name, target))),
-          ...packages.filter((name) => !used.some((each) => coversPackage(name, each))),
-        ].map((name) => `${entry}: ${name}`);
-      },
-    );
+    const unneeded = Object.entries(architecture).flatMap(([entry, { imports: allowed, packages }]) => {
+      const own = imports.filter(({ from }) => entryOf(from) === entry);
+      const targets = own.map(({ to }) => entryOf(to));
+      const used = own.filter(({ isRelative }) => !isRelative).map(({ to }) => packageOf(to));
+      return [
+        ...allowed.filter((name) => !targets.some((target) => covers(name, target))),
+        ...packages.filter((name) => !used.some((each) => coversPackage(name, each))),
+      ].map((name) => `${entry}: ${name}`);
+    });
     expect(unneeded).toEqual([]);
   });
 
@@ -478,11 +340,15 @@ describe('the architecture', () => {
     expect(unreached).toEqual([]);
   });
 
-  it('reads time, chance and the environment in adapters alone', () => {
+  it('reads time, chance and the environment at its edges alone', () => {
+    const edges =
+      /^lambda\/(adapters|api|aws|http|handlers|store|table)\/|^lambda\/(compose|scan\/listing)\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
-    const pure = [...sources].filter(([file]) => /^lambda\/(domain|ports|use-cases)\//.test(file));
-    const found = pure.filter(([, text]) => ambient.test(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
+    const inner = [...sources].filter(
+      ([file]) => isOf(file, 'lambda') && (isRule(file) || !edges.test(file)),
+    );
+    const found = inner.filter(([, text]) => ambient.test(text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')));
     expect(found.map(([file]) => file)).toEqual([]);
   });
 

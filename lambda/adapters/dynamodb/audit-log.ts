@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { type AuditEntry, auditActions, auditIdOf, auditKeptMs } from '../../domain/audit.ts';
-import { absent, exists } from './expressions.ts';
-import { firstItems } from './pages.ts';
-import { methodsOn, putItem, type Table } from './requests.ts';
-import { expiryAttribute, keyNames } from './table.ts';
+import { absent, exists } from '../../table/expressions.ts';
+import { firstItems, methodsOn, putItem, type Table } from '../../table/requests.ts';
+import { expiryAttribute, keyNames } from '../../table/table.ts';
 
 const fields = z.record(z.string(), z.json());
 

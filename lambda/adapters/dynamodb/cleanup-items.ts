@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Cleanup } from '../../domain/cleanup/cleanup.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
-import type { Fields } from './expressions.ts';
+import type { Fields } from '../../table/expressions.ts';
 import { dueKey, inKey, watchField } from './items.ts';
 
 /** Clean-ups as items, and what batches note for them. */

@@ -1,6 +1,18 @@
 import type { Cleanup } from '../../domain/cleanup/cleanup.ts';
 import type { SeenNote, Watch } from '../../domain/cleanup/watch.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
+import { absent, removing, setting } from '../../table/expressions.ts';
+import {
+  batchGet,
+  deleteItem,
+  getItem,
+  methodsOn,
+  pagesOf,
+  putItem,
+  type Table,
+  updateItem,
+} from '../../table/requests.ts';
+import { expiryAttribute, keyNames } from '../../table/table.ts';
 import {
   cleanupFields,
   cleanupKey,
@@ -11,12 +23,8 @@ import {
   seenPartition,
   seenTime,
 } from './cleanup-items.ts';
-import { absent, removing, setting } from './expressions.ts';
 import { parseRepo, repoKey } from './items.ts';
-import { pagesOf } from './pages.ts';
 import { neverScanned } from './repos.ts';
-import { batchGet, deleteItem, getItem, methodsOn, putItem, type Table, updateItem } from './requests.ts';
-import { expiryAttribute, keyNames } from './table.ts';
 
 const hour = 60 * 60 * 1000;
 /** What batches noted is kept for so long after the watch's time: the table may remove it then. */

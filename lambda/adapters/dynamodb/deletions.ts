@@ -17,21 +17,23 @@ import {
   removing,
   removingKeys,
   setting,
-} from './expressions.ts';
-import { deletionKey, dueKey, ofRepo, parseDeletion, parseTenant, removalField, tenantKey } from './items.ts';
-import { itemsBelow, keysAfter, onePage } from './pages.ts';
+} from '../../table/expressions.ts';
 import {
   batchGet,
   deleteItem,
   getItem,
+  itemsBelow,
+  keysAfter,
   keysPerBatchMax,
   methodsOn,
   moveToKey,
+  onePage,
   putItem,
   type Table,
   updateItem,
-} from './requests.ts';
-import { byDueIndex } from './table.ts';
+} from '../../table/requests.ts';
+import { byDueIndex } from '../../table/table.ts';
+import { deletionKey, dueKey, ofRepo, parseDeletion, parseTenant, removalField, tenantKey } from './items.ts';
 
 export interface DeletionPage {
   readonly deletions: readonly Deletion[];

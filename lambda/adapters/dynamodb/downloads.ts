@@ -1,10 +1,9 @@
 import * as z from 'zod';
-import { dayOf, monthOf } from '../../domain/calendar.ts';
-import { adding, all, type Fields, setting } from './expressions.ts';
-import { firstItems } from './pages.ts';
+import { dayOf, monthOf } from '../../rules/text.ts';
+import { adding, all, type Fields, setting } from '../../table/expressions.ts';
+import { batchGet, firstItems, getItem, methodsOn, type Table, updateItem } from '../../table/requests.ts';
+import { expiryAttribute, keyNames } from '../../table/table.ts';
 import { publicPartition } from './public-reads.ts';
-import { batchGet, getItem, methodsOn, type Table, updateItem } from './requests.ts';
-import { expiryAttribute, keyNames } from './table.ts';
 
 /** How much was offered for download. */
 export interface DownloadSum {

@@ -1,8 +1,7 @@
 import type { DueTenant } from '../../domain/refresh-state.ts';
+import { pagesOf, type Table } from '../../table/requests.ts';
+import { byDueIndex, dueShards } from '../../table/table.ts';
 import { tenantOfPartition } from './items.ts';
-import { pagesOf } from './pages.ts';
-import type { Table } from './requests.ts';
-import { byDueIndex, dueShards } from './table.ts';
 
 /** Pages read of one partition of the index: one tenant may fill many with its dead reservations. */
 const pagesMax = 20;

@@ -1,9 +1,8 @@
 import * as z from 'zod';
 import { type ExchangeRule, exchangeRulesMax } from '../../domain/exchange-rule.ts';
-import { absent, exists } from './expressions.ts';
-import { firstItems } from './pages.ts';
-import { deleteItem, methodsOn, putItem, type Table } from './requests.ts';
-import { keyNames } from './table.ts';
+import { absent, exists } from '../../table/expressions.ts';
+import { deleteItem, firstItems, methodsOn, putItem, type Table } from '../../table/requests.ts';
+import { keyNames } from '../../table/table.ts';
 
 const ruleItem = z.object({
   id: z.string(),

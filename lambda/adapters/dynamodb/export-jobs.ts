@@ -1,4 +1,16 @@
 import type { ExportJob, ExportPath } from '../../domain/export/export-job.ts';
+import { absent } from '../../table/expressions.ts';
+import {
+  firstItems,
+  getItem,
+  methodsOn,
+  newWriteId,
+  pagesOf,
+  putItem,
+  type Table,
+  untilWritten,
+} from '../../table/requests.ts';
+import { byKindIndex, keyNames } from '../../table/table.ts';
 import {
   dueKind,
   dueText,
@@ -10,11 +22,6 @@ import {
   parseExport,
 } from './export-items.ts';
 import { leavePlace, takePlace } from './export-places.ts';
-import { absent } from './expressions.ts';
-import { firstItems, pagesOf } from './pages.ts';
-import { getItem, methodsOn, putItem, type Table } from './requests.ts';
-import { byKindIndex, keyNames } from './table.ts';
-import { newWriteId, untilWritten } from './until-written.ts';
 
 interface ExportJobPage {
   /** The newest first. */

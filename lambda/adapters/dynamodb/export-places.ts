@@ -1,9 +1,16 @@
 import * as z from 'zod';
 import type { ExportPath } from '../../domain/export/export-job.ts';
+import { absent } from '../../table/expressions.ts';
+import {
+  batchGet,
+  deleteItem,
+  getItem,
+  newWriteId,
+  putItem,
+  type Table,
+  untilWritten,
+} from '../../table/requests.ts';
 import { exportKey, exportPartition, parseExport } from './export-items.ts';
-import { absent } from './expressions.ts';
-import { batchGet, deleteItem, getItem, putItem, type Table } from './requests.ts';
-import { newWriteId, untilWritten } from './until-written.ts';
 
 /**
  * Who holds the places of a tenant: one item, so that a write takes a place or finds it taken. It tells no ends: a place

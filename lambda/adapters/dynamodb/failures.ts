@@ -1,7 +1,6 @@
 import * as z from 'zod';
 import { type Failure, failureReasons, withFailureNoted } from '../../domain/failure.ts';
-import { getItem, methodsOn, putItem, type Table } from './requests.ts';
-import { untilWritten } from './until-written.ts';
+import { getItem, methodsOn, putItem, type Table, untilWritten } from '../../table/requests.ts';
 
 const failuresKey = { pk: 'FAILURES', sk: 'FAILURES' } as const;
 

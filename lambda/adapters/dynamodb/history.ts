@@ -1,12 +1,11 @@
 import * as z from 'zod';
-import { dayMs, dayOf } from '../../domain/calendar.ts';
-import { sha256Hex } from '../../domain/hash.ts';
 import { type HistoryDay, historyDaysMax, type LastRefusal, lastRefusalsMax } from '../../domain/history.ts';
 import type { Counted } from '../../domain/tenant.ts';
-import { adding, all, setting } from './expressions.ts';
-import { firstItems } from './pages.ts';
-import { deleteItem, methodsOn, type Table, updateItem } from './requests.ts';
-import { expiryAttribute, keyNames } from './table.ts';
+import { sha256Hex } from '../../rules/hash.ts';
+import { dayMs, dayOf } from '../../rules/text.ts';
+import { adding, all, setting } from '../../table/expressions.ts';
+import { deleteItem, firstItems, methodsOn, type Table, updateItem } from '../../table/requests.ts';
+import { expiryAttribute, keyNames } from '../../table/table.ts';
 
 const dayItem = z.object({
   sk: z.string(),

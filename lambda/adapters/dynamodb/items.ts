@@ -1,12 +1,11 @@
 import * as z from 'zod';
 import type { Deletion, DeletionKey, Removal, RemovedObject } from '../../domain/deletion.ts';
 import type { Shard } from '../../domain/giant/shard.ts';
-import { sha256Hex } from '../../domain/hash.ts';
 import type { Reservation, ReservationKey } from '../../domain/reservation.ts';
 import type { StoredPoint } from '../../domain/stored-points.ts';
 import type { LateLoad, RepoLimit, RepoPath, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
-import { refuseNewerFormat } from './format.ts';
-import { byDueIndex, byKindIndex, dueShards } from './table.ts';
+import { sha256Hex } from '../../rules/hash.ts';
+import { byDueIndex, byKindIndex, dueShards, refuseNewerFormat } from '../../table/table.ts';
 
 /** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
 

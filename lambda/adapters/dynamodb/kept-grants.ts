@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { PersonGrant } from '../../domain/person.ts';
-import { getItem, putItem, type Table } from './requests.ts';
-import { expiryAttribute } from './table.ts';
+import { getItem, putItem, type Table } from '../../table/requests.ts';
+import { expiryAttribute } from '../../table/table.ts';
 
 const grantItem = z.object({
   personId: z.string(),

@@ -1,9 +1,9 @@
+import type { Table } from '../../table/requests.ts';
 import { cleanupMethods } from './cleanups.ts';
 import { deletionMethods } from './deletions.ts';
 import { reconcileMethods } from './reconciles.ts';
 import { refreshMethods } from './refresh-state.ts';
 import { repoMethods } from './repos.ts';
-import type { Table } from './requests.ts';
 import { reservationMethods } from './reservations.ts';
 import { shardMethods } from './shards.ts';
 import { tenantMethods } from './tenants.ts';

@@ -1,12 +1,17 @@
 import * as z from 'zod';
 import { type FileLock, hashOfLockId, lockHashOf, lockSliceOf, locksPerSliceMax } from '../../domain/lock.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
-import { absent, all } from './expressions.ts';
-import { firstItems } from './pages.ts';
-import { deleteItem, getItem, methodsOn, putItem, type Table } from './requests.ts';
-import { keyNames } from './table.ts';
-import type { Query } from './table-client.ts';
-import { untilWritten } from './until-written.ts';
+import { absent, all } from '../../table/expressions.ts';
+import {
+  deleteItem,
+  firstItems,
+  getItem,
+  methodsOn,
+  putItem,
+  type Table,
+  untilWritten,
+} from '../../table/requests.ts';
+import { keyNames, type Query } from '../../table/table.ts';
 
 const lockItem = z.object({
   id: z.string(),

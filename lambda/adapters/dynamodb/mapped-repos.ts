@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { type MappedRepo, mappedReposMax } from '../../domain/git-host.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
+import type { Table } from '../../table/requests.ts';
 import { DynamoDbRepoMarks, type RepoMarks } from './repo-marks.ts';
-import type { Table } from './requests.ts';
 
 /** Which repos are mapped. */
 export type MappedRepos = RepoMarks<MappedRepo> & Pick<DynamoDbMappedRepos, 'pin'>;

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type PublicRead, publicReposMax } from '../../domain/public-read.ts';
+import type { Table } from '../../table/requests.ts';
 import { DynamoDbRepoMarks, type RepoMarks } from './repo-marks.ts';
-import type { Table } from './requests.ts';
 
 /** What strangers read, and are metered by: of no matter to whoever has a token. */
 export const publicPartition = (tenant: string) => `PUBLIC#${tenant}`;

@@ -9,8 +9,9 @@ import {
   removing,
   removingKeys,
   setting,
-} from './expressions.ts';
-import { formatValues, inKnownFormat } from './format.ts';
+} from '../../table/expressions.ts';
+import { getItem, methodsOn, type Table, updateItem } from '../../table/requests.ts';
+import { formatValues, inKnownFormat } from '../../table/table.ts';
 import {
   counterField,
   lateField,
@@ -21,7 +22,6 @@ import {
   tenantDueKey,
   tenantKey,
 } from './items.ts';
-import { getItem, methodsOn, type Table, updateItem } from './requests.ts';
 import { readTenant } from './tenants.ts';
 
 /** What a scan found of a repo. Committing it clears the dirty token. */

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { RefreshState } from '../../domain/refresh-state.ts';
-import { absent, exists } from './expressions.ts';
-import { getItem, methodsOn, putItem, type Table } from './requests.ts';
+import { absent, exists } from '../../table/expressions.ts';
+import { getItem, methodsOn, putItem, type Table } from '../../table/requests.ts';
 
 const refreshKey = { pk: 'SCHEDULE', sk: 'SCHEDULE' } as const;
 

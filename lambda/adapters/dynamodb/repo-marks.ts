@@ -1,11 +1,9 @@
 import * as z from 'zod';
 import type { RepoMark } from '../../domain/repo-mark.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
-import { absent } from './expressions.ts';
-import { firstItems } from './pages.ts';
-import { getItem, putItem, type Table } from './requests.ts';
-import { expiryAttribute, keyNames } from './table.ts';
-import { untilWritten } from './until-written.ts';
+import { absent } from '../../table/expressions.ts';
+import { firstItems, getItem, putItem, type Table, untilWritten } from '../../table/requests.ts';
+import { expiryAttribute, keyNames } from '../../table/table.ts';
 
 /** After it has ended, an item stays for so long: no write lands later. */
 const endedKeptMs = 24 * 60 * 60_000;

@@ -1,9 +1,17 @@
 import { isChangeUnknown, type RepoPath, type RepoRecord, removalTokenStart } from '../../domain/tenant.ts';
-import { all, type Fields, removing, setting } from './expressions.ts';
+import { all, type Fields, removing, setting } from '../../table/expressions.ts';
+import {
+  deleteItem,
+  firstItems,
+  getItem,
+  itemsBelow,
+  keysAfter,
+  methodsOn,
+  type Table,
+  updateItem,
+} from '../../table/requests.ts';
+import { byDueIndex } from '../../table/table.ts';
 import { dueKey, parseRepo, repoKey } from './items.ts';
-import { firstItems, itemsBelow, keysAfter } from './pages.ts';
-import { deleteItem, getItem, methodsOn, type Table, updateItem } from './requests.ts';
-import { byDueIndex } from './table.ts';
 
 /**
  * Repo items, but for what a scan found: reconciles.ts commits that. One that is not known yet is created when something is

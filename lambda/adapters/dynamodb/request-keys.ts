@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { absent, exists, setting } from './expressions.ts';
-import { getItem, methodsOn, putItem, type Table, updateItem } from './requests.ts';
-import { expiryAttribute } from './table.ts';
+import { absent, exists, setting } from '../../table/expressions.ts';
+import { getItem, methodsOn, putItem, type Table, updateItem } from '../../table/requests.ts';
+import { expiryAttribute } from '../../table/table.ts';
 
 const requestKeyItem = z.object({
   id: z.string(),

@@ -1,10 +1,21 @@
 import { onceMoreIdStart, type Reservation, type ReservationKey } from '../../domain/reservation.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
-import { absent, exists, setting } from './expressions.ts';
+import { absent, exists, setting } from '../../table/expressions.ts';
+import {
+  deleteItem,
+  getItem,
+  itemsBelow,
+  keysAfter,
+  methodsOn,
+  moveToKey,
+  onePage,
+  pagesOf,
+  putItem,
+  type Table,
+  updateItem,
+} from '../../table/requests.ts';
+import { byDueIndex } from '../../table/table.ts';
 import { dueKey, ofRepo, parseReservation, reservationKey } from './items.ts';
-import { itemsBelow, keysAfter, onePage, pagesOf } from './pages.ts';
-import { deleteItem, getItem, methodsOn, moveToKey, putItem, type Table, updateItem } from './requests.ts';
-import { byDueIndex } from './table.ts';
 
 export interface ReservationPage {
   readonly reservations: readonly Reservation[];

@@ -1,11 +1,10 @@
 import type { Shard } from '../../domain/giant/shard.ts';
 import type { CountProgress, RepoPath } from '../../domain/tenant.ts';
-import { adding, all, atVersion, exists, removing, setting } from './expressions.ts';
+import { adding, all, atVersion, exists, removing, setting } from '../../table/expressions.ts';
+import { deleteItem, getItem, methodsOn, pagesOf, type Table, updateItem } from '../../table/requests.ts';
+import { keyNames } from '../../table/table.ts';
 import { parseRepo, parseShard, repoKey, shardFields, shardKey, shardPartition } from './items.ts';
-import { pagesOf } from './pages.ts';
 import { neverScanned } from './repos.ts';
-import { deleteItem, getItem, methodsOn, type Table, updateItem } from './requests.ts';
-import { keyNames } from './table.ts';
 
 /** Shards of giant repos. Only a reconcile writes them, and only over what it has read. */
 export function shardMethods(table: Table) {

@@ -1,5 +1,4 @@
 import { type Counted, type RepoPath, type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
-import { dueTenants } from './due-tenants.ts';
 import {
   absent,
   adding,
@@ -10,8 +9,18 @@ import {
   exists,
   removing,
   setting,
-} from './expressions.ts';
-import { formatValues, inKnownFormat, knownFormat } from './format.ts';
+} from '../../table/expressions.ts';
+import {
+  batchGet,
+  getItem,
+  methodsOn,
+  onePage,
+  putItem,
+  type Table,
+  updateItem,
+} from '../../table/requests.ts';
+import { byKindIndex, formatValues, inKnownFormat, knownFormat } from '../../table/table.ts';
+import { dueTenants } from './due-tenants.ts';
 import {
   counterField,
   kindKey,
@@ -21,9 +30,6 @@ import {
   tenantKey,
   tenantOfPartition,
 } from './items.ts';
-import { onePage } from './pages.ts';
-import { batchGet, getItem, methodsOn, putItem, type Table, updateItem } from './requests.ts';
-import { byKindIndex } from './table.ts';
 
 export interface NewTenant {
   readonly tenant: string;

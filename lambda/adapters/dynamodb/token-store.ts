@@ -1,12 +1,21 @@
 import * as z from 'zod';
 import type { SessionKey, SessionRecord } from '../../domain/session.ts';
 import { shownAfterExpiryMs, type TokenRecord } from '../../domain/token.ts';
+import { absent, all, exists, setting } from '../../table/expressions.ts';
+import {
+  batchGet,
+  deleteItem,
+  firstItems,
+  getItem,
+  methodsOn,
+  pagesOf,
+  putItem,
+  type Table,
+  updateItem,
+} from '../../table/requests.ts';
+import { byKindIndex, expiryAttribute, keyNames } from '../../table/table.ts';
 import { ruleKey } from './exchange-rules.ts';
-import { absent, all, exists, setting } from './expressions.ts';
 import { kindKey } from './items.ts';
-import { firstItems, pagesOf } from './pages.ts';
-import { batchGet, deleteItem, getItem, methodsOn, putItem, type Table, updateItem } from './requests.ts';
-import { byKindIndex, expiryAttribute, keyNames } from './table.ts';
 
 /** Absent in the item: null. */
 const nullable = <T>(type: z.ZodType<T>) => type.nullish().transform((value) => value ?? null);

@@ -5,11 +5,17 @@ import {
   type WarningLevel,
   warningLevels,
 } from '../../domain/warning.ts';
-import { adding, all, removing, setting } from './expressions.ts';
-import { firstItems } from './pages.ts';
-import { deleteItem, getItem, methodsOn, type Table, updateItem } from './requests.ts';
-import { byKindIndex } from './table.ts';
-import { untilWritten } from './until-written.ts';
+import { adding, all, removing, setting } from '../../table/expressions.ts';
+import {
+  deleteItem,
+  firstItems,
+  getItem,
+  methodsOn,
+  type Table,
+  untilWritten,
+  updateItem,
+} from '../../table/requests.ts';
+import { byKindIndex } from '../../table/table.ts';
 
 const levelSchema = z.union([z.literal(0), ...warningLevels.map((level) => z.literal(level))]);
 

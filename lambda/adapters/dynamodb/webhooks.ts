@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { type Webhook, type WebhookAttempt, webhookFailures } from '../../domain/webhook.ts';
-import { all, exists, setting } from './expressions.ts';
-import { deleteItem, getItem, type Table, updateItem } from './requests.ts';
-import { expiryAttribute } from './table.ts';
+import { all, exists, setting } from '../../table/expressions.ts';
+import { deleteItem, getItem, type Table, updateItem } from '../../table/requests.ts';
+import { expiryAttribute } from '../../table/table.ts';
 
 const webhookItem = z.object({
   url: z.string(),

@@ -1,7 +1,7 @@
 import type { GitHost } from '../../domain/git-host.ts';
-import { sha256Hex } from '../../domain/hash.ts';
 import { sameDigest } from '../../domain/token.ts';
 import type { HostAnswer, HostClient } from '../../ports/git-hosts.ts';
+import { sha256Hex } from '../../rules/hash.ts';
 import type { HostFindings } from './answers.ts';
 import { type Asking, answerMs } from './get-json.ts';
 import { askGitHubLike } from './github-like.ts';

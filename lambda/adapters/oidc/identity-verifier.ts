@@ -12,8 +12,8 @@ import {
 } from 'aws-jwt-verify/error';
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import type { IdentityIssuer } from '../../domain/identity-issuer.ts';
-import { parseJson } from '../../domain/json.ts';
 import type { IdentityVerifier } from '../../ports/identities.ts';
+import { parseJson } from '../../rules/text.ts';
 import { fetchKeys } from './fetch-keys.ts';
 
 /** Clocks of issuers and ours may differ by so much. */

@@ -1,4 +1,4 @@
-import { MalformedAnswerError } from '../s3/answers.ts';
+import { MalformedAnswerError } from '../../store/exchange.ts';
 
 /** What an answer must have. @throws {MalformedAnswerError} if it has not. */
 export function required<T>(value: T | undefined, name: string): T {

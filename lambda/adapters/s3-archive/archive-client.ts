@@ -1,10 +1,8 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import { StoreUnavailableError } from '../../ports/object-store.ts';
-import { requestHandler } from '../aws-sdk/client-options.ts';
-import type { S3Settings } from '../s3/client.ts';
-import { translateStoreError } from '../s3/errors.ts';
-import { pause } from '../s3/pause.ts';
-import { Retries } from '../s3/retry.ts';
+import { requestHandler } from '../../aws/sdk.ts';
+import { pause, Retries, type S3Settings } from '../../store/client.ts';
+import { translateStoreError } from '../../store/object-store.ts';
+import { StoreUnavailableError } from '../../store/rules/store.ts';
 import { storeErrorOf } from './sdk-errors.ts';
 
 /** A bucket, and how to reach it. */

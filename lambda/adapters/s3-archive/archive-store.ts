@@ -10,7 +10,7 @@ import {
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
 import type { ArchiveStore, MultipartUpload, SourceObject, UploadedPart } from '../../ports/archive-store.ts';
-import { escapePath } from '../s3/sigv4.ts';
+import { escapePath } from '../../store/signing.ts';
 import { crc32Of, rangeText, readBodyInto, required } from './answer-parts.ts';
 import type { ArchiveClient } from './archive-client.ts';
 import { keyPages, partPages, uploadPages } from './pages.ts';

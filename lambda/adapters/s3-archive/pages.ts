@@ -1,6 +1,6 @@
 import { ListMultipartUploadsCommand, ListObjectsV2Command, ListPartsCommand } from '@aws-sdk/client-s3';
 import type { MultipartUpload, UploadedPart } from '../../ports/archive-store.ts';
-import { MalformedAnswerError } from '../s3/answers.ts';
+import { MalformedAnswerError } from '../../store/exchange.ts';
 import { required } from './answer-parts.ts';
 import type { ArchiveClient } from './archive-client.ts';
 import { ofUpload } from './sdk-errors.ts';

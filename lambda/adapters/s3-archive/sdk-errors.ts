@@ -1,5 +1,5 @@
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
-import { MalformedAnswerError, StoreAnswerError } from '../s3/answers.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../../store/exchange.ts';
 
 /** What the SDK adds to its errors, if it can. */
 interface SdkError extends Error {

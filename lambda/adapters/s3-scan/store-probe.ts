@@ -1,6 +1,6 @@
-import type { Clock } from '../../ports/clock.ts';
-import type { ObjectListing } from '../../ports/object-listing.ts';
 import type { StoreProbe } from '../../ports/store-probe.ts';
+import type { Clock } from '../../rules/system.ts';
+import type { ObjectListing } from '../../store/rules/store.ts';
 
 /** No tenant has this name, so there is nothing to be listed. */
 const prefix = 'v1/';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { prefixBytes, prefixesMax } from '../../domain/cleanup/prefixes.ts';
-import { oidPattern } from '../../domain/names.ts';
+import { oidPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import { bytes, time } from './fields.ts';
 import { oid } from './objects.ts';

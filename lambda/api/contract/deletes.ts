@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { oidPattern } from '../../domain/names.ts';
+import { oidPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import {
   bytes,

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { wrongRequested } from '../../domain/export/requested-objects.ts';
-import { oidPattern } from '../../domain/names.ts';
+import { oidPattern } from '../../rules/names.ts';
 import { listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
 import { bytes, decodeCursor, exportCursorPattern, nextCursor, pageOf, repoName, time } from './fields.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { repoNamed, repoPattern } from '../../domain/names.ts';
-import { isPlainText } from '../../domain/plain-text.ts';
+import { repoNamed, repoPattern } from '../../rules/names.ts';
+import { isPlainText } from '../../rules/text.ts';
 
 /**
  * Fields that several requests and answers of the management API have. Handlers answer by the schemas of their

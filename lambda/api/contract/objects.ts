@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { oidPattern, repoPattern } from '../../domain/names.ts';
+import { oidPattern, repoPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import { bytes, decodeCursor, nextCursor, objectCursorPattern, ofRepo, pageOf, time } from './fields.ts';
 

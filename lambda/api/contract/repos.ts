@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { gitHostIdPattern, hostedNameCharactersMax } from '../../domain/git-host.ts';
-import { repoPattern } from '../../domain/names.ts';
+import { repoPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import { bytes, deleting, limit, nextCursor, pageQuery, time } from './fields.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { tenantNameRule, tenantPattern } from '../../domain/names.ts';
+import { tenantNameRule, tenantPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import { bytes, deleting, flag, limit, nextCursor, pageQuery, text, time } from './fields.ts';
 import { forecastSchema, lastRefusal, lastRefusalsSchema } from './history.ts';

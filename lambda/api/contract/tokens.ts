@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { repoPattern } from '../../domain/names.ts';
+import { repoPattern } from '../../rules/names.ts';
 import { listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
 import { nextCursor, pageQuery, text, time } from './fields.ts';

@@ -1,5 +1,5 @@
 import { type AuditEntry, auditKeptMs } from '../../domain/audit.ts';
-import { dayAfterMs } from '../../domain/calendar.ts';
+import { dayAfterMs } from '../../rules/text.ts';
 import { type AuditEntryBody, auditContract } from '../contract/audit.ts';
 import { encodeCursor, pageSizeDefault } from '../contract/fields.ts';
 import { json } from '../http.ts';

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   type Cleanup,
   isTooMuch,
@@ -10,7 +11,6 @@ import { cancelCleanup } from '../../use-cases/cleanup/cancel-cleanup.ts';
 import { openCleanup } from '../../use-cases/cleanup/open-cleanup.ts';
 import { readCleanup } from '../../use-cases/cleanup/read-cleanup.ts';
 import { type NotReady, signKeepSet, startRun } from '../../use-cases/cleanup/start-run.ts';
-import type { Deps } from '../../use-cases/deps.ts';
 import { type CleanupBody, cleanupContract, day, minAgeDaysDefault } from '../contract/cleanups.ts';
 import { iso } from '../contract/fields.ts';
 import { json, pathRepo, type Response } from '../http.ts';

@@ -1,4 +1,4 @@
-import { dayOf, monthOf, nextMonthMs } from '../../domain/calendar.ts';
+import { dayOf, monthOf, nextMonthMs } from '../../rules/text.ts';
 import { listDownloadDays } from '../../use-cases/downloads/list-days.ts';
 import { monthlyOffer } from '../../use-cases/downloads/meter-offer.ts';
 import { type DownloadPageBody, downloadContract } from '../contract/downloads.ts';

@@ -1,7 +1,7 @@
 import { type ExchangeRule, exchangeRulesMax, wrongRule } from '../../domain/exchange-rule.ts';
-import { sha256Hex } from '../../domain/hash.ts';
 import type { IdentityIssuer } from '../../domain/identity-issuer.ts';
 import type { TokenRecord } from '../../domain/token.ts';
+import { sha256Hex } from '../../rules/hash.ts';
 import {
   type ExchangedTokenBody,
   type ExchangeRuleBody,

@@ -1,4 +1,4 @@
-import { tenantPrefix } from '../../domain/names.ts';
+import { tenantPrefix } from '../../rules/names.ts';
 import { listStoredObjects } from '../../use-cases/downloads/list-stored-objects.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { objectContract } from '../contract/objects.ts';

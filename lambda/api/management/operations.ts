@@ -1,12 +1,11 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import type { Deps } from '../../deps.ts';
 import type { AuditAction } from '../../domain/audit.ts';
-import { formatBytes } from '../../domain/bytes.ts';
-import { hasPrototypeField, parseJson } from '../../domain/json.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { RouteKey } from '../../routes.ts';
+import { formatBytes, hasPrototypeField, parseJson } from '../../rules/text.ts';
 import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../use-cases/audited.ts';
-import type { Deps } from '../../use-cases/deps.ts';
 import { bodyBytesMaxDefault, type Contract, type RouteContract } from '../contract/contract.ts';
 import { noQuery } from '../contract/fields.ts';
 import type { Problem } from '../contract/problems.ts';

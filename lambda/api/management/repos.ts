@@ -1,8 +1,6 @@
 import type * as z from 'zod';
-import { formatBytes } from '../../domain/bytes.ts';
-import { dayOf, monthOf, nextMonthMs } from '../../domain/calendar.ts';
+import type { Deps } from '../../deps.ts';
 import { isHostedName, type MappedRepo, mappedReposMax } from '../../domain/git-host.ts';
-import { compareKeys } from '../../domain/key-order.ts';
 import { type PublicRead, publicReposMax } from '../../domain/public-read.ts';
 import { isInForce } from '../../domain/repo-mark.ts';
 import { pointBefore } from '../../domain/stored-points.ts';
@@ -15,9 +13,10 @@ import {
   type TenantRecord,
   unknownRepo,
 } from '../../domain/tenant.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { compareKeys } from '../../rules/names.ts';
+import { dayOf, formatBytes, monthOf, nextMonthMs } from '../../rules/text.ts';
 import type { AuditTrail } from '../../use-cases/audited.ts';
-import type { Deps } from '../../use-cases/deps.ts';
-import { mapLimited } from '../../use-cases/map-limited.ts';
 import { type PreparedMark, prepareMark } from '../../use-cases/repos/change-mark.ts';
 import { createRepo } from '../../use-cases/repos/create-repo.ts';
 import { findRepo } from '../../use-cases/repos/find-repo.ts';

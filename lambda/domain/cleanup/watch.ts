@@ -1,4 +1,4 @@
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../../rules/settings.ts';
 
 /** While a repo has an open watch, each upload batch notes which objects it names: docs/gc.md. */
 export interface Watch {

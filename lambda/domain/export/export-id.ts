@@ -1,4 +1,4 @@
-import { sha256Hex } from '../hash.ts';
+import { sha256Hex } from '../../rules/hash.ts';
 
 /** What an export's id looks like: in hex the milliseconds of its beginning, and 48 random bits. Ids sort by time. */
 export const exportIdPattern = /^[0-9a-f]{24}$/;

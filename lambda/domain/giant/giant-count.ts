@@ -1,5 +1,5 @@
+import type { Settings } from '../../rules/settings.ts';
 import type { Removal } from '../deletion.ts';
-import type { Settings } from '../settings.ts';
 import {
   childrenOf,
   countedNamesMax,

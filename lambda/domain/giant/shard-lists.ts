@@ -1,4 +1,4 @@
-import { monthOf } from '../calendar.ts';
+import { monthOf } from '../../rules/text.ts';
 
 /** How many LIST requests a tenant's shards have taken in a month. */
 export interface ShardLists {

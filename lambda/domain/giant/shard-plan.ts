@@ -1,5 +1,5 @@
-import { pageKeysMax } from '../scan/page-size.ts';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../../rules/settings.ts';
+import { pageKeysMax } from '../../scan/rules/key-space.ts';
 import type { Giant, RepoRecord } from '../tenant.ts';
 import { isScanned, type Shard, shardDigitsMax } from './shard.ts';
 

@@ -1,5 +1,5 @@
-import { compareKeys } from '../key-order.ts';
-import type { KeyRange } from '../scan/key-space.ts';
+import { compareKeys } from '../../rules/names.ts';
+import type { KeyRange } from '../../scan/rules/key-space.ts';
 
 /**
  * A part of a giant repo: the names that begin with some hex digits. Names that are no hashes lie in between, so every

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Response } from '../../api/http.ts';
-import { credential, header, pathRepo, pathTenant } from '../../api/http.ts';
+import { credential, header, pathRepo, pathTenant, type Response } from '../../api/http.ts';
+import type { Deps } from '../../deps.ts';
 import type { Watch } from '../../domain/cleanup/watch.ts';
 import type { PersonGrant } from '../../domain/person.ts';
 import { isThere, type RepoPath, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
@@ -12,7 +12,6 @@ import {
   type PersonDeps,
 } from '../../use-cases/access/authenticate-person.ts';
 import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
-import type { Deps } from '../../use-cases/deps.ts';
 import type { RejectedLogins } from './rejected-logins.ts';
 import { lfsForbidden, lfsHostUnavailable, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './respond.ts';
 

@@ -1,8 +1,7 @@
 import { firstIssue } from '../../api/json.ts';
-import { formatBytes, isByteCount } from '../../domain/bytes.ts';
-import { parseJson } from '../../domain/json.ts';
-import { isOid } from '../../domain/names.ts';
-import type { Settings } from '../../domain/settings.ts';
+import { isOid } from '../../rules/names.ts';
+import type { Settings } from '../../rules/settings.ts';
+import { formatBytes, isByteCount, parseJson } from '../../rules/text.ts';
 import { batchRequestSchema, type WireObject } from './schemas.ts';
 
 export interface BatchRequest {

@@ -1,5 +1,5 @@
 import type { Response } from '../../api/http.ts';
-import type { SignedRequest } from '../../ports/object-store.ts';
+import type { SignedRequest } from '../../store/rules/store.ts';
 import type { DownloadVerdict } from '../../use-cases/downloads/offer-download.ts';
 import type { UploadVerdict } from '../../use-cases/uploads/batch-attempt.ts';
 import { overLimitMessage } from './over-limit-message.ts';

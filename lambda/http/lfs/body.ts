@@ -1,8 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Response } from '../../api/http.ts';
-import { accepts, bodyText, hasContentType, lfsMediaType } from '../../api/http.ts';
-import { formatBytes } from '../../domain/bytes.ts';
-import type { Settings } from '../../domain/settings.ts';
+import { accepts, bodyText, hasContentType, lfsMediaType, type Response } from '../../api/http.ts';
+import type { Settings } from '../../rules/settings.ts';
+import { formatBytes } from '../../rules/text.ts';
 import { lfsError } from './respond.ts';
 
 /** The answer to a client that does not take the media type of the LFS API. undefined: it does. */

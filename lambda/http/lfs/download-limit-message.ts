@@ -1,5 +1,4 @@
-import { formatBytes } from '../../domain/bytes.ts';
-import { dayOf } from '../../domain/calendar.ts';
+import { dayOf, formatBytes } from '../../rules/text.ts';
 
 /** What git-lfs prints, once, when a month's downloads are used up. */
 export function downloadLimitMessage(refusal: {

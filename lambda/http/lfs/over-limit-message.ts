@@ -1,5 +1,5 @@
-import { formatBytes } from '../../domain/bytes.ts';
 import { crowdedClaims } from '../../domain/tenant.ts';
+import { formatBytes } from '../../rules/text.ts';
 import type { Refusal } from '../../use-cases/uploads/refusal.ts';
 
 /** Digits of an oid that tell it from all others of a repo. */

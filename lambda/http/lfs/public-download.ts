@@ -1,9 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Response } from '../../api/http.ts';
-import { baseUrl, pathRepo, pathTenant } from '../../api/http.ts';
+import { baseUrl, pathRepo, pathTenant, type Response } from '../../api/http.ts';
+import type { Deps } from '../../deps.ts';
 import { publicTokenId } from '../../domain/public-read.ts';
 import { findPublicRepo } from '../../use-cases/access/find-public-repo.ts';
-import type { Deps } from '../../use-cases/deps.ts';
 import { offerPublicly } from '../../use-cases/downloads/offer-publicly.ts';
 import { decodeBatch } from './batch-request.ts';
 import { batchAnswer, downloadAnswers } from './batch-response.ts';

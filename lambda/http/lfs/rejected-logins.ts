@@ -1,5 +1,5 @@
-import { sha256Hex } from '../../domain/hash.ts';
-import type { Clock } from '../../ports/clock.ts';
+import { sha256Hex } from '../../rules/hash.ts';
+import type { Clock } from '../../rules/system.ts';
 
 const windowMs = 60_000;
 /** A person who mistypes asks again with another token. A helper repeats the same one. */

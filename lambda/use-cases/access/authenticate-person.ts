@@ -1,10 +1,10 @@
+import type { Deps } from '../../deps.ts';
 import type { MappedRepo } from '../../domain/git-host.ts';
 import type { PersonVerdict } from '../../domain/known-people.ts';
 import { grantKeyOf, mayBeHostToken, type PersonGrant } from '../../domain/person.ts';
 import { isInForce } from '../../domain/repo-mark.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
 import { GitHostUnavailableError } from '../../ports/git-hosts.ts';
-import type { Deps } from '../deps.ts';
 
 /** A refusal is remembered for so long: whoever is let in at the host waits no longer. */
 const refusalKeptMs = 15_000;

@@ -1,6 +1,6 @@
-import { sha256Hex } from '../../domain/hash.ts';
+import type { Deps } from '../../deps.ts';
 import { isForRepo, sameDigest, type TokenRecord, tokenIdOf } from '../../domain/token.ts';
-import type { Deps } from '../deps.ts';
+import { sha256Hex } from '../../rules/hash.ts';
 
 export type TokenAccess =
   | { readonly kind: 'granted'; readonly token: TokenRecord }

@@ -1,8 +1,8 @@
-import { tenantPrefix } from '../../domain/names.ts';
+import type { Deps } from '../../deps.ts';
 import { dueAfterFullMs } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import { hasKeys } from '../../ports/object-listing.ts';
-import type { Deps } from '../deps.ts';
+import { tenantPrefix } from '../../rules/names.ts';
+import { hasKeys } from '../../store/rules/store.ts';
 import { claimRequest } from './request-key.ts';
 
 type CreateTenantDeps = Pick<Deps, 'ledger' | 'listing' | 'adoptedRepos' | 'queue' | 'clock' | 'settings'>;

@@ -1,6 +1,6 @@
-import { sha256Hex } from '../../domain/hash.ts';
+import type { Deps } from '../../deps.ts';
 import { derivedToken, type TokenRecord, type TokenScope, tokenIdOf } from '../../domain/token.ts';
-import type { Deps } from '../deps.ts';
+import { sha256Hex } from '../../rules/hash.ts';
 import { claimRequest } from './request-key.ts';
 
 /** Random base62 characters of a token: 238 bits. */

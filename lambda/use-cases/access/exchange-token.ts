@@ -1,9 +1,9 @@
+import type { Deps } from '../../deps.ts';
 import { bestRule } from '../../domain/exchange-rule.ts';
-import { sha256Hex } from '../../domain/hash.ts';
-import { plainText } from '../../domain/plain-text.ts';
 import type { TokenRecord } from '../../domain/token.ts';
+import { sha256Hex } from '../../rules/hash.ts';
+import { plainText } from '../../rules/text.ts';
 import { audited } from '../audited.ts';
-import type { Deps } from '../deps.ts';
 import { isExpired } from './authenticate.ts';
 import { type CreateTokenOnceOutcome, claimToken } from './create-token.ts';
 

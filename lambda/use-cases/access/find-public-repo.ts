@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import type { PublicRead } from '../../domain/public-read.ts';
 import { isInForce } from '../../domain/repo-mark.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * A repo, if anybody may download from it. For any other name one item is read, whether or not there is such a tenant or

@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import { type TokenRecord, tokenUseStepMs } from '../../domain/token.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * Writes that a token was used, at most once an hour. Whoever uses it waits for that beside other reads, and it never

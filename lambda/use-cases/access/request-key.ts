@@ -1,6 +1,6 @@
 import type { RequestKeyRecord } from '../../adapters/dynamodb/request-keys.ts';
-import { sha256Hex } from '../../domain/hash.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../../deps.ts';
+import { sha256Hex } from '../../rules/hash.ts';
 
 /** How long a key is remembered. Clients repeat within minutes. */
 export const keyLifetimeMs = 24 * 60 * 60_000;

@@ -1,7 +1,7 @@
-import { sha256Hex } from '../../domain/hash.ts';
+import type { Deps } from '../../deps.ts';
 import { operatorParent, parseSession, type SessionRecord, sessionLifetimeMs } from '../../domain/session.ts';
 import { sameDigest, type TokenRecord, tokenIdOf } from '../../domain/token.ts';
-import type { Deps } from '../deps.ts';
+import { sha256Hex } from '../../rules/hash.ts';
 import { isExpired } from './authenticate.ts';
 
 /** Random base62 characters of a session: 238 bits. */

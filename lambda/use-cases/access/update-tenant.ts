@@ -1,6 +1,6 @@
 import type { Input } from '../../adapters/dynamodb/ledger.ts';
+import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 import { overSettings } from '../over-settings.ts';
 
 type SettingsChange = Omit<Input<'updateTenant'>, 'tenant' | 'settingsVersion'>;

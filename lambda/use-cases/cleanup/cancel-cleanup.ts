@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { type Cleanup, endedCleanup, isUnderWay } from '../../domain/cleanup/cleanup.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 import { putCleanup } from './put-cleanup.ts';
 
 /** Others write the record at most once for each thousand objects. */

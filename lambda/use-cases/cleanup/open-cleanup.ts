@@ -1,8 +1,8 @@
+import type { Deps } from '../../deps.ts';
 import { type Cleanup, isUnderWay, newCleanup } from '../../domain/cleanup/cleanup.ts';
-import { repoPrefix } from '../../domain/names.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
-import { hasKeys } from '../../ports/object-listing.ts';
-import type { Deps } from '../deps.ts';
+import { repoPrefix } from '../../rules/names.ts';
+import { hasKeys } from '../../store/rules/store.ts';
 import { putCleanup } from './put-cleanup.ts';
 
 export type OpenCleanupOutcome =

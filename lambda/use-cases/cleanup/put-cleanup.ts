@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import type { Cleanup } from '../../domain/cleanup/cleanup.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * Writes a clean-up over the one that was read.

@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import { type Cleanup, endedCleanup, isUnderWay } from '../../domain/cleanup/cleanup.ts';
 import { isNoting } from '../../domain/cleanup/watch.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * The clean-up of a repo, or the last one that it had.

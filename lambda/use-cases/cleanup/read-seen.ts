@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import { PrefixSet, TooManyPrefixesError } from '../../domain/cleanup/prefixes.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * What batches have named in a watch.

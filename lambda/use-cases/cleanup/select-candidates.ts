@@ -14,12 +14,16 @@ import {
 } from '../../domain/cleanup/cleanup.ts';
 import { candidatesKey, keepSetKey } from '../../domain/cleanup/cleanup-keys.ts';
 import { PrefixSet, prefixBytes } from '../../domain/cleanup/prefixes.ts';
-import { sha256Hex } from '../../domain/hash.ts';
-import { isOid, repoPrefix } from '../../domain/names.ts';
 import { candidateListsMax, chargedUntilMs, mayListCandidatesAtMs } from '../../domain/recount-policy.ts';
 import { isDead } from '../../domain/reservation.ts';
-import { type ListedPage, type ListPageRequest, nextPage } from '../../ports/object-listing.ts';
-import { StoreUnavailableError } from '../../ports/object-store.ts';
+import { sha256Hex } from '../../rules/hash.ts';
+import { isOid, repoPrefix } from '../../rules/names.ts';
+import {
+  type ListedPage,
+  type ListPageRequest,
+  nextPage,
+  StoreUnavailableError,
+} from '../../store/rules/store.ts';
 import type { CleanupDeps } from './cleanup-deps.ts';
 import { putCleanup } from './put-cleanup.ts';
 import { readSeen } from './read-seen.ts';

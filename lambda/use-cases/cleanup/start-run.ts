@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   type Cleanup,
   type CleanupRun,
@@ -8,8 +9,7 @@ import {
 import { keepSetKey } from '../../domain/cleanup/cleanup-keys.ts';
 import { prefixBytes } from '../../domain/cleanup/prefixes.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
-import type { SignedRequest } from '../../ports/object-store.ts';
-import type { Deps } from '../deps.ts';
+import type { SignedRequest } from '../../store/rules/store.ts';
 import { putCleanup } from './put-cleanup.ts';
 import { readCleanup } from './read-cleanup.ts';
 

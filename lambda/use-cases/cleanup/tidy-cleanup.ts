@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import { type Cleanup, type Selection, tidiedCleanup } from '../../domain/cleanup/cleanup.ts';
 import { candidatesKey, keepSetKey } from '../../domain/cleanup/cleanup-keys.ts';
 import { deleteRunMs } from '../../domain/deletion.ts';
-import type { Deps } from '../deps.ts';
 import { putCleanup } from './put-cleanup.ts';
 
 function candidatesKeys(path: { tenant: string; watchId: string }, { folder, files }: Selection): string[] {

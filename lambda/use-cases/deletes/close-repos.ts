@@ -1,8 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import { allPages } from '../all-pages.ts';
-import type { Deps } from '../deps.ts';
-import { listTenant } from '../list-tenant.ts';
-import { mapLimited } from '../map-limited.ts';
+import { allPages, mapLimited } from '../../rules/async.ts';
+import { listTenant } from '../../scan/find-stored.ts';
 
 const closesAtOnce = 16;
 

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   type Deletion,
   isVoid,
@@ -5,11 +6,10 @@ import {
   openDeletionsMax,
   singleDeletionId,
 } from '../../domain/deletion.ts';
-import { objectKey, repoPrefix } from '../../domain/names.ts';
 import type { Counted, TenantRecord } from '../../domain/tenant.ts';
-import { hasKeys } from '../../ports/object-listing.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { objectKey, repoPrefix } from '../../rules/names.ts';
+import { hasKeys } from '../../store/rules/store.ts';
 import { uploadingRepos } from '../uploading-repos.ts';
 import { heldUntilMs } from './held-until.ts';
 

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   type Deletion,
   deletionObjectsMax,
@@ -5,10 +6,9 @@ import {
   keptUntilMs,
   newDeletion,
 } from '../../domain/deletion.ts';
-import type { Settings } from '../../domain/settings.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
-import { allPages } from '../all-pages.ts';
-import type { Deps } from '../deps.ts';
+import { allPages } from '../../rules/async.ts';
+import type { Settings } from '../../rules/settings.ts';
 import { heldUntilMs } from './held-until.ts';
 import { listInDeletions } from './list-repo.ts';
 import { removeLocks } from './remove-locks.ts';

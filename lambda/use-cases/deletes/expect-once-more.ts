@@ -1,13 +1,13 @@
-import { deletionPrefix, isOid } from '../../domain/names.ts';
+import type { Deps } from '../../deps.ts';
 import {
   lateAfterDelete,
   onceMoreIdStart,
   type Reservation,
   storedAgainUntilMs,
 } from '../../domain/reservation.ts';
-import { StoreUnavailableError } from '../../ports/object-store.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { deletionPrefix, isOid } from '../../rules/names.ts';
+import { StoreUnavailableError } from '../../store/rules/store.ts';
 
 const headsAtOnce = 16;
 

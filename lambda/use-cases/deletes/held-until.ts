@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import { isDead, lateUntilMs } from '../../domain/reservation.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * When the last live reservation of a repo is dead. Until then its URLs may bring back what it claims, so that is not

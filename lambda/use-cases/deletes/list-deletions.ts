@@ -1,8 +1,8 @@
 import type { DeletionPage } from '../../adapters/dynamodb/deletions.ts';
 import type { Input } from '../../adapters/dynamodb/ledger.ts';
+import type { Deps } from '../../deps.ts';
 import { type Deletion, isVoid } from '../../domain/deletion.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
 
 const reposAtOnce = 8;
 

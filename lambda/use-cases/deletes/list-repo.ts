@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import { deletionObjectsMax } from '../../domain/deletion.ts';
-import { deletionPrefix, repoPrefix, tenantPrefix } from '../../domain/names.ts';
-import { listFolderPages, listPages } from '../../ports/object-listing.ts';
-import type { Deps } from '../deps.ts';
+import { deletionPrefix, repoPrefix, tenantPrefix } from '../../rules/names.ts';
+import { listFolderPages, listPages } from '../../store/rules/store.ts';
 
 /** UTF-8 bytes of the names in one deletion. With the sizes they fit into an item of 400 KB. */
 const nameBytesMax = 200_000;

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import { prefixText } from '../../domain/cleanup/prefixes.ts';
 import {
   type Deletion,
@@ -8,13 +9,11 @@ import {
   type Removal,
   type RemovedObject,
 } from '../../domain/deletion.ts';
-import { deletionPrefix } from '../../domain/names.ts';
 import { type Reservation, sumClaims } from '../../domain/reservation.ts';
 import { dirtyTokenOf } from '../../domain/tenant.ts';
-import { StoreUnavailableError } from '../../ports/object-store.ts';
-import { allPages } from '../all-pages.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { allPages, mapLimited } from '../../rules/async.ts';
+import { deletionPrefix } from '../../rules/names.ts';
+import { StoreUnavailableError } from '../../store/rules/store.ts';
 import { expectedOnceMore, findYoung } from './expect-once-more.ts';
 import { readHolds } from './held-until.ts';
 import { namedSince, noNames } from './named-since.ts';

@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import { emptiedName } from '../../domain/deletion.ts';
 import type { RepoPath } from '../../domain/tenant.ts';
-import { LedgerUnavailableError } from '../../ports/ledger-errors.ts';
-import type { Deps } from '../deps.ts';
+import { LedgerUnavailableError } from '../../rules/system.ts';
 
 /**
  * Which of the objects that the store does not have were deleted by clean-ups, and when. If the ledger does not answer, none:

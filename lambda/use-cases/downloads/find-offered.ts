@@ -1,6 +1,6 @@
-import { repoPrefix } from '../../domain/names.ts';
-import type { Deps } from '../deps.ts';
-import { type FindStoredDeps, findStored, type Question, remembering } from '../find-stored.ts';
+import type { Deps } from '../../deps.ts';
+import { repoPrefix } from '../../rules/names.ts';
+import { type FindStoredDeps, findStored, type Question, remembering } from '../../scan/find-stored.ts';
 
 export type FindOfferedDeps = FindStoredDeps & Pick<Deps, 'knownObjects'>;
 

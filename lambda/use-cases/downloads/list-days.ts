@@ -1,7 +1,7 @@
 import type { DownloadDay, DownloadPlace, Downloads } from '../../adapters/dynamodb/downloads.ts';
-import { dayAfterMs, dayOf } from '../../domain/calendar.ts';
-import { compareKeys } from '../../domain/key-order.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../../deps.ts';
+import { compareKeys } from '../../rules/names.ts';
+import { dayAfterMs, dayOf } from '../../rules/text.ts';
 
 type DayInput = Parameters<Downloads['days']>[0];
 

@@ -1,6 +1,6 @@
-import { isOid, isRepoName, repoPrefix, tenantPrefix } from '../../domain/names.ts';
-import { nextPage } from '../../ports/object-listing.ts';
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../../deps.ts';
+import { isOid, isRepoName, repoPrefix, tenantPrefix } from '../../rules/names.ts';
+import { nextPage } from '../../store/rules/store.ts';
 
 interface StoredObject {
   readonly repo: string;

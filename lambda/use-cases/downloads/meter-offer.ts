@@ -1,7 +1,7 @@
 import type { DownloadOffer, DownloadSum } from '../../adapters/dynamodb/downloads.ts';
-import { monthOf } from '../../domain/calendar.ts';
+import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
+import { monthOf } from '../../rules/text.ts';
 
 /** Random characters of an offer's `writeId`. */
 export const writeIdCharacters = 8;

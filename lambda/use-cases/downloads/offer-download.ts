@@ -1,8 +1,8 @@
-import { nextMonthMs } from '../../domain/calendar.ts';
-import { objectKey } from '../../domain/names.ts';
+import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { SignedRequest } from '../../ports/object-store.ts';
-import type { Deps } from '../deps.ts';
+import { objectKey } from '../../rules/names.ts';
+import { nextMonthMs } from '../../rules/text.ts';
+import type { SignedRequest } from '../../store/rules/store.ts';
 import { findGone } from './find-gone.ts';
 import { type FindOfferedDeps, findOffered } from './find-offered.ts';
 import { meterOffer, monthlyOffer } from './meter-offer.ts';

@@ -1,5 +1,5 @@
 import type { PublicOffer } from '../../adapters/dynamodb/downloads.ts';
-import { monthOf, nextMonthMs } from '../../domain/calendar.ts';
+import type { Deps } from '../../deps.ts';
 import {
   type PublicRead,
   publicBytesOf,
@@ -7,7 +7,7 @@ import {
   publicTokenId,
 } from '../../domain/public-read.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
+import { monthOf, nextMonthMs } from '../../rules/text.ts';
 import { writeIdCharacters } from './meter-offer.ts';
 import {
   type FoundDownloads,

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   type ExportJob,
   type ExportPath,
@@ -10,7 +11,6 @@ import {
 } from '../../domain/export/export-job.ts';
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
-import type { Deps } from '../deps.ts';
 import { noteFailure } from '../status/note-failure.ts';
 import { finishArchives } from './finish-archives.ts';
 import { ExportLease, LeaseLostError } from './lease.ts';

@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import type { ExportPath } from '../../domain/export/export-job.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * Asks for the next step of an export. If the queue does not take that, it is logged: the schedule looks for exports that

@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../../deps.ts';
 
 /** Aborts all uploads whose keys begin with a prefix. */
 export async function abortUploads({ archives }: Pick<Deps, 'archives'>, prefix: string): Promise<void> {

@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { type ExportJob, type ExportPath, endedJob, isOpen } from '../../domain/export/export-job.ts';
 import { olderCrc32sPath } from '../../domain/export/export-keys.ts';
-import type { Deps } from '../deps.ts';
 import { advanceOrLog } from './advance-or-log.ts';
 import { allExports } from './list-exports.ts';
 

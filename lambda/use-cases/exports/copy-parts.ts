@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import type { ArchiveFormat } from '../../domain/export/archive-format.ts';
 import type { ExportPath } from '../../domain/export/export-job.ts';
 import { shardKey, shardsPrefix } from '../../domain/export/export-keys.ts';
@@ -9,7 +10,6 @@ import {
   type UploadedPart,
   UploadGoneError,
 } from '../../ports/archive-store.ts';
-import type { Deps } from '../deps.ts';
 import { type PartWork, runParts, type WantedPart } from './run-parts.ts';
 
 type ShardPart = Extract<OrderedPart, { kind: 'shard' }>;

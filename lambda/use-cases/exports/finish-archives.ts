@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import { type ExportJob, type ExportVolume, plannedAnew } from '../../domain/export/export-job.ts';
 import { type UploadedPart, UploadGoneError } from '../../ports/archive-store.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
 import type { ExportLease } from './lease.ts';
 
 /** Parts that a store tells in one answer. */

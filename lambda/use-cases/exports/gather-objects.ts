@@ -1,9 +1,9 @@
+import type { Deps } from '../../deps.ts';
 import type { ExportFailure, ExportJob } from '../../domain/export/export-job.ts';
 import { listKey, requestKey } from '../../domain/export/export-keys.ts';
 import { decodeObjectList, encodeObjectList } from '../../domain/export/object-list.ts';
 import { decodeRequested } from '../../domain/export/requested-objects.ts';
 import { distinctObjects, type StoredObject } from '../../domain/export/stored-object.ts';
-import type { Deps } from '../deps.ts';
 import { decodeJson, encodeJson } from './json-file.ts';
 import type { ExportLease } from './lease.ts';
 import { listObjects } from './list-objects.ts';

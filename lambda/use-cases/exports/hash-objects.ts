@@ -1,10 +1,10 @@
+import type { Deps } from '../../deps.ts';
 import { crc32After } from '../../domain/export/crc32.ts';
 import type { ExportPath } from '../../domain/export/export-job.ts';
 import { scratchKey } from '../../domain/export/export-keys.ts';
 import type { HashOrder } from '../../domain/export/work-order.ts';
 import type { MultipartUpload } from '../../ports/archive-store.ts';
-import type { Deps } from '../deps.ts';
-import { forEachLimited } from '../map-limited.ts';
+import { forEachLimited } from '../../rules/async.ts';
 
 const objectsAtOnce = 32;
 const readsAtOnce = 8;

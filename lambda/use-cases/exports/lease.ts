@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import { type ExportJob, type ExportPath, isOpen } from '../../domain/export/export-job.ts';
-import type { Deps } from '../deps.ts';
 
 /** How long a function that died keeps others from planning or finishing. */
 const leaseMs = 60_000;

@@ -1,9 +1,9 @@
+import type { Deps } from '../../deps.ts';
 import type { StoredObject } from '../../domain/export/stored-object.ts';
-import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../../domain/names.ts';
-import { type ListedPage, listPages, nextPage } from '../../ports/object-listing.ts';
-import type { Deps } from '../deps.ts';
-import { listTenant } from '../list-tenant.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../../rules/names.ts';
+import { listTenant } from '../../scan/find-stored.ts';
+import { type ListedPage, listPages, nextPage } from '../../store/rules/store.ts';
 
 const reposAtOnce = 4;
 const headsAtOnce = 32;

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   type ExportFailure,
   type ExportJob,
@@ -13,7 +14,6 @@ import { figuresOf, type PlanFigures, pricesOf } from '../../domain/export/plan-
 import type { VolumePlan } from '../../domain/export/plan-volume.ts';
 import type { StoredObject } from '../../domain/export/stored-object.ts';
 import { secondsOf } from '../../domain/export/units.ts';
-import type { Deps } from '../deps.ts';
 import type { Gathered } from './gather-objects.ts';
 import type { ExportLease } from './lease.ts';
 import { writeCopyOrders } from './write-orders.ts';

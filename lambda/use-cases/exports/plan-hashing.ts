@@ -1,8 +1,8 @@
+import type { Deps } from '../../deps.ts';
 import { type ExportJob, inNextRound, noProgress } from '../../domain/export/export-job.ts';
 import { exportPrefix, hashesKey, listKey } from '../../domain/export/export-keys.ts';
 import { SourceGoneError } from '../../ports/archive-store.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
 import { abortUploads } from './below.ts';
 import { readGathered } from './gather-objects.ts';
 import { decodeJson } from './json-file.ts';

@@ -1,9 +1,9 @@
+import type { Deps } from '../../deps.ts';
 import type { ArchiveFormat } from '../../domain/export/archive-format.ts';
 import { sizeOf } from '../../domain/export/byte-range.ts';
 import type { LeafPart, Piece } from '../../domain/export/work-order.ts';
 import type { MultipartUpload, SourceObject, UploadedPart } from '../../ports/archive-store.ts';
-import type { Deps } from '../deps.ts';
-import { forEachLimited } from '../map-limited.ts';
+import { forEachLimited } from '../../rules/async.ts';
 import { ReadTurns } from './read-turns.ts';
 
 /** Copies at a time: the store does the work. */

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import { newExportId } from '../../domain/export/export-id.ts';
 import {
   type ExportAsker,
@@ -7,10 +8,9 @@ import {
 } from '../../domain/export/export-job.ts';
 import { requestKey as requestObjectKey } from '../../domain/export/export-keys.ts';
 import { encodeRequested, type RequestedObject } from '../../domain/export/requested-objects.ts';
-import { repoPrefix } from '../../domain/names.ts';
-import { hasKeys } from '../../ports/object-listing.ts';
+import { repoPrefix } from '../../rules/names.ts';
+import { hasKeys } from '../../store/rules/store.ts';
 import { claimRequest, requestIdOf } from '../access/request-key.ts';
-import type { Deps } from '../deps.ts';
 import { advanceOrLog, forgetOrLog } from './advance-or-log.ts';
 import { cancelExport } from './cancel-export.ts';
 import { placeHolders } from './list-exports.ts';

@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { type ExportJob, type ExportPath, isOpen } from '../../domain/export/export-job.ts';
 import { exportPrefix, olderCrc32sPath, workPrefix } from '../../domain/export/export-keys.ts';
-import type { Deps } from '../deps.ts';
 import { abortUploads, deleteBelow } from './below.ts';
 
 export type TidyDeps = Pick<Deps, 'archives' | 'exportJobs' | 'clock'>;

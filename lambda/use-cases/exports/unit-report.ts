@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   addProgress,
   type ExportJob,
@@ -8,7 +9,6 @@ import {
   withUnitDone,
 } from '../../domain/export/export-job.ts';
 import type { ExportStep } from '../../ports/export-queue.ts';
-import type { Deps } from '../deps.ts';
 
 export type UnitStep = Extract<ExportStep, { kind: 'unit' }>;
 

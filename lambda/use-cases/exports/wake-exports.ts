@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../../deps.ts';
 import { advanceOrLog } from './advance-or-log.ts';
 
 /** Exports of one run of the schedule. The others are still due in the next. */

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import type { ExportJob } from '../../domain/export/export-job.ts';
 import { archiveKey, madeKey, unitKey } from '../../domain/export/export-keys.ts';
 import type { VolumePlan } from '../../domain/export/plan-volume.ts';
@@ -11,8 +12,7 @@ import {
   type OrderedVolume,
   orderedPart,
 } from '../../domain/export/work-order.ts';
-import type { Deps } from '../deps.ts';
-import { forEachLimited } from '../map-limited.ts';
+import { forEachLimited } from '../../rules/async.ts';
 import { encodeJson } from './json-file.ts';
 import type { ExportLease } from './lease.ts';
 

@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../../deps.ts';
 
 /** Days that one request removes. */
 const daysAtOnce = 100;

@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * Notes what a reconcile has committed as the value of the day. It is written though nothing may have changed: so a write

@@ -1,7 +1,7 @@
-import { dayOf } from '../../domain/calendar.ts';
+import type { Deps } from '../../deps.ts';
 import type { LastRefusal } from '../../domain/history.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
+import { dayOf } from '../../rules/text.ts';
 
 type RefusalDeps = Pick<Deps, 'history' | 'warnings' | 'refusalTally' | 'clock' | 'log'>;
 interface Refused {

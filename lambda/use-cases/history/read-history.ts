@@ -1,5 +1,5 @@
 import type { DownloadMonth, DownloadSum } from '../../adapters/dynamodb/downloads.ts';
-import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../../domain/calendar.ts';
+import type { Deps } from '../../deps.ts';
 import { type Forecast, forecastDays, forecastOf } from '../../domain/forecast.ts';
 import {
   type HistoryDay,
@@ -10,7 +10,7 @@ import {
   usageDays,
 } from '../../domain/history.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
+import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../../rules/text.ts';
 
 /** An idle tenant is recounted once in this time, so a day that is carried was noted no longer before. */
 const carriedDaysMax = 40;

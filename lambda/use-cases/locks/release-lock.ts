@@ -1,8 +1,8 @@
 import type { ReleaseOutcome } from '../../adapters/dynamodb/locks.ts';
+import type { Deps } from '../../deps.ts';
 import { lockIdPattern, lockOwnerOf, ownerOfLock } from '../../domain/lock.ts';
 import type { Caller } from '../../domain/token.ts';
 import { actorOf, audited } from '../audited.ts';
-import type { Deps } from '../deps.ts';
 
 type ReleaseDeps = Pick<Deps, 'locks' | 'audit' | 'clock' | 'log'>;
 

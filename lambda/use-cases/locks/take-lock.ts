@@ -1,7 +1,7 @@
 import type { TakeOutcome } from '../../adapters/dynamodb/locks.ts';
+import type { Deps } from '../../deps.ts';
 import { type FileLock, lockHashOf, lockIdRandomLength, lockOwnerOf } from '../../domain/lock.ts';
 import type { Caller } from '../../domain/token.ts';
-import type { Deps } from '../deps.ts';
 
 /** A repo can have locks before its first push. Made-up names must not fill the table: a tenant with so many needs a push first. */
 export const locksBeforePushMax = 1000;

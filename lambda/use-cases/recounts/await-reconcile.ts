@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 
 const firstPollMs = 100;
 /** Pauses grow up to this, so that a few hundred batches that wait do not keep the tenant's item from its writers. */

@@ -1,9 +1,9 @@
 import type { RepoCommit } from '../../adapters/dynamodb/reconciles.ts';
+import type { Deps } from '../../deps.ts';
 import type { RepoScan } from '../../domain/repo-reservations.ts';
 import { pointsAfter } from '../../domain/stored-points.ts';
 import type { Giant, RepoRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
 import type { GiantOutcome } from './count-giant.ts';
 import type { Lease } from './lease.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';

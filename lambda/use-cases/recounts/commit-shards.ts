@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
 import type { GiantOutcome } from './count-giant.ts';
 import { type Lease, renewOrThrow } from './lease.ts';
 

@@ -1,8 +1,8 @@
 import type { LimitCommit } from '../../adapters/dynamodb/reconciles.ts';
+import type { Deps } from '../../deps.ts';
 import { expiredNotes, isUnchanged, type Recomputed } from '../../domain/reconciliation.ts';
 import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from '../../domain/recount-policy.ts';
 import { overtakenEpochOf, type TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 import type { GiantOutcome } from './count-giant.ts';
 import type { GiantsOutcome } from './count-giants.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';

@@ -1,14 +1,13 @@
+import type { Deps } from '../../deps.ts';
 import type { Deletion } from '../../domain/deletion.ts';
 import { type EndedRun, GiantCount } from '../../domain/giant/giant-count.ts';
 import { childrenOf, type Shard, shardsInForce, unscannedShard } from '../../domain/giant/shard.ts';
 import { planShards } from '../../domain/giant/shard-plan.ts';
-import { objectKey } from '../../domain/names.ts';
 import { RepoReservations, type RepoScan } from '../../domain/repo-reservations.ts';
 import { deletedByMs, sumClaims } from '../../domain/reservation.ts';
 import { type CountProgress, type Giant, isChangeUnknown, type RepoRecord } from '../../domain/tenant.ts';
-import { allPages } from '../all-pages.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { allPages, mapLimited } from '../../rules/async.ts';
+import { objectKey } from '../../rules/names.ts';
 import { type Lease, renewOrThrow, SupersededError } from './lease.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 import { ShardScanner } from './shard-scanner.ts';

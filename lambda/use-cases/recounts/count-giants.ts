@@ -1,9 +1,9 @@
-import { nextMonthMs } from '../../domain/calendar.ts';
+import type { Deps } from '../../deps.ts';
 import { chargedForShards, type ShardCharge } from '../../domain/giant/shard-charge.ts';
 import { listsOfMonth } from '../../domain/giant/shard-lists.ts';
 import { sizeClassOf } from '../../domain/giant/shard-plan.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
+import { nextMonthMs } from '../../rules/text.ts';
 import { type CountGiantInput, countGiant, type GiantOutcome } from './count-giant.ts';
 
 /** How far the rate of LIST requests for shards may be overdrawn when a reconcile begins. */

@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { RepoReservations, type RepoScan } from '../../domain/repo-reservations.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
 /**

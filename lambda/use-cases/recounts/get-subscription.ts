@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import type { RepoRecord, TenantRecord } from '../../domain/tenant.ts';
-import { allPages } from '../all-pages.ts';
-import type { Deps } from '../deps.ts';
+import { allPages } from '../../rules/async.ts';
 import type { ReconcileDeps } from './reconcile.ts';
 import { recountNow } from './recount-now.ts';
 

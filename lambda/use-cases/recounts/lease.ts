@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import { chargedForShards } from '../../domain/giant/shard-charge.ts';
 import { chargedUntilMs } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * A reconcile's lease. While it lasts, no other reconcile of the tenant begins. It also counts the LIST requests

@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 import { noteCount } from '../history/note-count.ts';
 import { noteLevel } from '../warnings/note-level.ts';
 

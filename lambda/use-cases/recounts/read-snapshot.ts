@@ -1,8 +1,8 @@
+import type { Deps } from '../../deps.ts';
 import { RepoReservations } from '../../domain/repo-reservations.ts';
 import { isAbandoned, type Reservation } from '../../domain/reservation.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
 import type { Lease } from './lease.ts';
 
 const voidsAtOnce = 8;

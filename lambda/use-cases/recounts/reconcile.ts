@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   type ReservationsByRepo,
   recompute,
@@ -6,8 +7,7 @@ import {
 } from '../../domain/reconciliation.ts';
 import type { Promised, RepoScan } from '../../domain/repo-reservations.ts';
 import { overtakenEpochOf, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
-import { allPages } from '../all-pages.ts';
-import type { Deps } from '../deps.ts';
+import { allPages } from '../../rules/async.ts';
 import { commitRepos } from './commit-repos.ts';
 import { commitShards, tidyShards } from './commit-shards.ts';
 import { commitTenant } from './commit-tenant.ts';

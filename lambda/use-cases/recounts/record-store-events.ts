@@ -1,8 +1,8 @@
-import { sha256Hex } from '../../domain/hash.ts';
+import type { Deps } from '../../deps.ts';
 import { isDead, type Reservation } from '../../domain/reservation.ts';
 import { changeNote, type StoreChange } from '../../domain/store-change.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { sha256Hex } from '../../rules/hash.ts';
 
 export type StoreEventsOutcome =
   /** There is no such tenant, or it is being deleted and will be counted anyway. */

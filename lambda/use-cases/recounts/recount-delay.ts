@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { recountWaitMs, type Urgency } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * How long the policy (`lambda/domain/recount-policy.ts`) defers a recount. A recount that is deferred is measured

@@ -1,6 +1,6 @@
-import { pageKeysMax } from '../../domain/scan/page-size.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import { StoreUnavailableError } from '../../ports/object-store.ts';
+import { pageKeysMax } from '../../scan/rules/key-space.ts';
+import { StoreUnavailableError } from '../../store/rules/store.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, type ReconcileInput, type ReconcileOutcome, reconcile } from './reconcile.ts';
 import { recountDelayMs } from './recount-delay.ts';

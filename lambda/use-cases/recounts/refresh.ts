@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   beginRun,
   type DueTenant,
@@ -7,9 +8,8 @@ import {
   type RefreshState,
   settledMs,
 } from '../../domain/refresh-state.ts';
-import { NewerFormatError } from '../../ports/ledger-errors.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { NewerFormatError } from '../../rules/system.ts';
 
 type RefreshDeps = Pick<Deps, 'ledger' | 'queue' | 'clock' | 'metrics' | 'settings'>;
 

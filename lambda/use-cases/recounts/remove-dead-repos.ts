@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { isDisposable, type RepoRecord, type TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
 /** Items that one reconcile removes, at most. */

@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import type { Recomputed } from '../../domain/reconciliation.ts';
 import type { RepoScan } from '../../domain/repo-reservations.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
 /** Measures and logs a reconcile that was committed. */

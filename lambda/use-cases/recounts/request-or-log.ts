@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import type { RecountRequest } from '../../ports/recount-queue.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * Requests a recount that no answer has promised. If the queue does not take the request, that is logged, and what was

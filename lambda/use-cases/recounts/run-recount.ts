@@ -1,15 +1,15 @@
+import type { Deps } from '../../deps.ts';
 import { deleteRunMs } from '../../domain/deletion.ts';
 import { queuedUrgencyOf, recountWaitMs, urgencyOf } from '../../domain/recount-policy.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import type { RecountRequest } from '../../ports/recount-queue.ts';
-import { allPages } from '../all-pages.ts';
+import { allPages } from '../../rules/async.ts';
 import { advanceCleanups } from '../cleanup/advance-cleanups.ts';
 import type { CleanupDeps } from '../cleanup/cleanup-deps.ts';
 import { closeReposOfClosedTenant } from '../deletes/close-repos.ts';
 import { emptyClosedRepos } from '../deletes/empty-repos.ts';
 import { removeLocks } from '../deletes/remove-locks.ts';
 import { runDeletions } from '../deletes/run-deletions.ts';
-import type { Deps } from '../deps.ts';
 import { forgetHistory } from '../history/forget-history.ts';
 import { awaitOtherReconcile } from './await-reconcile.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';

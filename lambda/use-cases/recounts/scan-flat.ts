@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import {
   endOf,
   type FlatPlan,
@@ -5,13 +6,10 @@ import {
   flatRangesAtOnce,
   repoOfKey,
 } from '../../domain/flat-listing.ts';
-import { compareKeys } from '../../domain/key-order.ts';
-import { tenantPrefix } from '../../domain/names.ts';
 import type { RepoScan } from '../../domain/repo-reservations.ts';
-import type { ListedPage } from '../../ports/object-listing.ts';
-import { StoreUnavailableError } from '../../ports/object-store.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { compareKeys, tenantPrefix } from '../../rules/names.ts';
+import { type ListedPage, StoreUnavailableError } from '../../store/rules/store.ts';
 
 export interface ScanFlatInput {
   readonly tenant: string;

@@ -1,12 +1,12 @@
+import type { Deps } from '../../deps.ts';
 import { type FlatPlan, planFlat } from '../../domain/flat-listing.ts';
-import { repoPrefix } from '../../domain/names.ts';
 import type { RepoScan } from '../../domain/repo-reservations.ts';
-import { pageKeysMax } from '../../domain/scan/page-size.ts';
 import { type RepoRecord, unknownRepo } from '../../domain/tenant.ts';
-import type { PathScanInput, PathScanOutcome } from '../../ports/path-scan.ts';
-import type { Deps } from '../deps.ts';
-import { listTenant, type TenantListing } from '../list-tenant.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { repoPrefix } from '../../rules/names.ts';
+import { listTenant, type TenantListing } from '../../scan/find-stored.ts';
+import { pageKeysMax } from '../../scan/rules/key-space.ts';
+import type { PathScanInput, PathScanOutcome } from '../../scan/rules/scan-plan.ts';
 import { type Lease, renewOrThrow, SupersededError } from './lease.ts';
 import { scanFlat } from './scan-flat.ts';
 

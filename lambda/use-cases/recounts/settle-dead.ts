@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import { countedRepos } from '../../domain/reconciliation.ts';
 import type { RepoScan, Settlement } from '../../domain/repo-reservations.ts';
-import type { Deps } from '../deps.ts';
-import { forEachLimited } from '../map-limited.ts';
+import { forEachLimited } from '../../rules/async.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 
 const settledAtOnce = 8;

@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import type { GiantCount } from '../../domain/giant/giant-count.ts';
 import {
   childrenOf,
@@ -9,12 +10,11 @@ import {
   shardDigitsMax,
 } from '../../domain/giant/shard.ts';
 import { isToBeSplit, planShards } from '../../domain/giant/shard-plan.ts';
-import { isOid, repoPrefix } from '../../domain/names.ts';
-import { type KeyRange, widthOf } from '../../domain/scan/key-space.ts';
 import type { Giant } from '../../domain/tenant.ts';
-import type { PathScanOutcome, ScanRest } from '../../ports/path-scan.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { isOid, repoPrefix } from '../../rules/names.ts';
+import { type KeyRange, widthOf } from '../../scan/rules/key-space.ts';
+import type { PathScanOutcome, ScanRest } from '../../scan/rules/scan-plan.ts';
 import { type Lease, renewOrThrow } from './lease.ts';
 import type { LedgerSnapshot } from './read-snapshot.ts';
 

@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import type { RepoRecord } from '../../domain/tenant.ts';
-import { LedgerUnavailableError } from '../../ports/ledger-errors.ts';
-import type { Deps } from '../deps.ts';
+import { LedgerUnavailableError } from '../../rules/system.ts';
 
 export type SteerCountOutcome =
   | { readonly kind: 'changed'; readonly before: RepoRecord; readonly record: RepoRecord }

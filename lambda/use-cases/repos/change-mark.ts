@@ -1,7 +1,7 @@
 import type { RepoMarks } from '../../adapters/dynamodb/repo-marks.ts';
+import type { Deps } from '../../deps.ts';
 import { isInForce, type RepoMark } from '../../domain/repo-mark.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 import { isFound } from './find-repo.ts';
 
 /** What a change of a mark comes to, before anything is written. */

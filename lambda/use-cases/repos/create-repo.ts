@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import { isThere, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 import { limitRepo } from './limit-repo.ts';
 
 export type CreateRepoOutcome =

@@ -1,7 +1,7 @@
-import { repoPrefix } from '../../domain/names.ts';
+import type { Deps } from '../../deps.ts';
 import { isThere, type RepoRecord, type TenantRecord, unknownRepo } from '../../domain/tenant.ts';
-import { hasKeys } from '../../ports/object-listing.ts';
-import type { Deps } from '../deps.ts';
+import { repoPrefix } from '../../rules/names.ts';
+import { hasKeys } from '../../store/rules/store.ts';
 
 /**
  * A repo that is there, has a limit, is being deleted, or has objects that no count has found yet. undefined: there is none.

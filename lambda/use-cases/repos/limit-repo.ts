@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import { repoLimitsMax, type TenantRecord } from '../../domain/tenant.ts';
-import type { Deps } from '../deps.ts';
 import { overSettings } from '../over-settings.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';
 

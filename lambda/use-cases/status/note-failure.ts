@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import type { Failure, FailureReason } from '../../domain/failure.ts';
-import { LedgerUnavailableError, NewerFormatError } from '../../ports/ledger-errors.ts';
-import { StoreUnavailableError } from '../../ports/object-store.ts';
-import type { Deps } from '../deps.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../rules/system.ts';
+import { StoreUnavailableError } from '../../store/rules/store.ts';
 
 /** Why a recount failed, in a word. */
 export function whyOf(error: unknown): FailureReason {

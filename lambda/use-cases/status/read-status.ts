@@ -1,6 +1,5 @@
-import { errorChain } from '../../domain/error-chain.ts';
+import type { Deps } from '../../deps.ts';
 import type { Failure } from '../../domain/failure.ts';
-import { redactText } from '../../domain/redact-text.ts';
 import {
   type Finding,
   failuresPart,
@@ -15,10 +14,10 @@ import {
   storePart,
   tenantsPart,
 } from '../../domain/status.ts';
-import { NewerFormatError } from '../../ports/ledger-errors.ts';
 import type { GaugedQueue, QueueLevel } from '../../ports/queue-gauges.ts';
 import type { StoreProbe } from '../../ports/store-probe.ts';
-import type { Deps } from '../deps.ts';
+import { NewerFormatError } from '../../rules/system.ts';
+import { errorChain, redactText } from '../../rules/text.ts';
 
 type StatusDeps = Pick<Deps, 'ledger' | 'failures' | 'queueGauges' | 'storeProbe' | 'clock'>;
 

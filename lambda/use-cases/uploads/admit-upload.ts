@@ -1,10 +1,10 @@
 import type { AddOutcome } from '../../adapters/dynamodb/tenants.ts';
-import { sha256Hex } from '../../domain/hash.ts';
-import { objectKey, repoPrefix } from '../../domain/names.ts';
+import type { Deps } from '../../deps.ts';
 import { sumClaims } from '../../domain/reservation.ts';
 import { claimsMaxOf, type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import { uploadsToVerify } from '../../domain/verified-uploads.ts';
-import type { Deps } from '../deps.ts';
+import { sha256Hex } from '../../rules/hash.ts';
+import { objectKey, repoPrefix } from '../../rules/names.ts';
 import { noteRefusal } from '../history/note-refusal.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';
 import {

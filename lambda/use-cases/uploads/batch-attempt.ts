@@ -1,3 +1,4 @@
+import type { Deps } from '../../deps.ts';
 import type { Watch } from '../../domain/cleanup/watch.ts';
 import {
   deadAtMs,
@@ -6,8 +7,7 @@ import {
   reservationIdOf,
 } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { SignedRequest } from '../../ports/object-store.ts';
-import type { Deps } from '../deps.ts';
+import type { SignedRequest } from '../../store/rules/store.ts';
 import type { Refusal } from './refusal.ts';
 
 /** A batch of uploads: what it depends on, what it asks for, its own reservation, and its answer. */

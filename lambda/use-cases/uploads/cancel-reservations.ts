@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { isDead, type Reservation } from '../../domain/reservation.ts';
-import type { Deps } from '../deps.ts';
-import { forEachLimited } from '../map-limited.ts';
+import { forEachLimited } from '../../rules/async.ts';
 
 /** Reservations that one request cancels, at most: as many as it can delete in time. */
 const cancelledMax = 1000;

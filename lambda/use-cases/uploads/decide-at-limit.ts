@@ -1,7 +1,7 @@
 import type { AddOutcome } from '../../adapters/dynamodb/tenants.ts';
 import { sumClaims } from '../../domain/reservation.ts';
 import { claimsMaxOf, type TenantRecord } from '../../domain/tenant.ts';
-import { findStored } from '../find-stored.ts';
+import { findStored } from '../../scan/find-stored.ts';
 import type { ReconcileBasis } from '../recounts/reconcile.ts';
 import { type RecountNowOutcome, recountNow } from '../recounts/recount-now.ts';
 import type { AdmitUploadDeps } from './batch-attempt.ts';

@@ -1,7 +1,7 @@
-import { repoPrefix } from '../../domain/names.ts';
+import type { Deps } from '../../deps.ts';
 import { sumClaims } from '../../domain/reservation.ts';
-import type { Deps } from '../deps.ts';
-import { type FindStoredDeps, findStored, remembering } from '../find-stored.ts';
+import { repoPrefix } from '../../rules/names.ts';
+import { type FindStoredDeps, findStored, remembering } from '../../scan/find-stored.ts';
 import type { AdmitUploadInput } from './batch-attempt.ts';
 import { fitsBeside, limitsOf } from './limit-state.ts';
 

@@ -1,7 +1,7 @@
+import type { Deps } from '../../deps.ts';
 import { PrefixSet } from '../../domain/cleanup/prefixes.ts';
 import { type Deletion, unmarkedObjectsMax } from '../../domain/deletion.ts';
-import { allPages } from '../all-pages.ts';
-import type { Deps } from '../deps.ts';
+import { allPages } from '../../rules/async.ts';
 
 /**
  * Takes the objects that a batch asks for out of marked deletions.

@@ -1,9 +1,9 @@
 import type { Input } from '../../adapters/dynamodb/ledger.ts';
 import type { ReservationPage } from '../../adapters/dynamodb/reservations.ts';
-import { compareKeys } from '../../domain/key-order.ts';
+import type { Deps } from '../../deps.ts';
 import { isDead, lateUntilMs, type Reservation, sumClaims } from '../../domain/reservation.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
+import { compareKeys } from '../../rules/names.ts';
 
 const reposAtOnce = 8;
 

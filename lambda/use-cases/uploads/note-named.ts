@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { prefixText } from '../../domain/cleanup/prefixes.ts';
 import { isNoting } from '../../domain/cleanup/watch.ts';
-import type { Deps } from '../deps.ts';
 import type { AdmitUploadInput, BatchAttempt } from './batch-attempt.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Deps } from '../deps.ts';
+import type { Deps } from '../../deps.ts';
 import type { AdmitUploadOutcome, UploadVerdict } from './batch-attempt.ts';
 
 /** Measures and logs the outcome of one batch of uploads. */

@@ -1,6 +1,6 @@
-import { objectKey } from '../../domain/names.ts';
+import type { Deps } from '../../deps.ts';
 import { isDead, reservationIdOf } from '../../domain/reservation.ts';
-import type { Deps } from '../deps.ts';
+import { objectKey } from '../../rules/names.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';
 
 export type VerifyOutcome =

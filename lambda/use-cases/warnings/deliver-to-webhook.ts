@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { nextDelayMs, secretsOf, type WebhookAttempt, webhookHeaders } from '../../domain/webhook.ts';
 import type { WebhookMessage } from '../../ports/webhooks.ts';
-import type { Deps } from '../deps.ts';
 
 export type DeliveryOutcome =
   /** Delivered, given up, or the tenant has no webhook. */

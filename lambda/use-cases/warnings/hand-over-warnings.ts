@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import { warningEvent } from '../../domain/warning.ts';
-import type { Deps } from '../deps.ts';
-import { mapLimited } from '../map-limited.ts';
+import { mapLimited } from '../../rules/async.ts';
 
 /** Tenants of one run of the schedule. The others still have their warnings in the next. */
 const tenantsMax = 100;

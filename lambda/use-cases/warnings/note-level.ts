@@ -1,6 +1,6 @@
+import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
 import { levelAfter, type WarningLevel } from '../../domain/warning.ts';
-import type { Deps } from '../deps.ts';
 
 type LevelDeps = Pick<Deps, 'warnings' | 'clock' | 'log'>;
 

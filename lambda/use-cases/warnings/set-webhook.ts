@@ -1,5 +1,5 @@
+import type { Deps } from '../../deps.ts';
 import { secretCharacters, type Webhook, webhookSecret } from '../../domain/webhook.ts';
-import type { Deps } from '../deps.ts';
 
 /**
  * Sets where a tenant's warnings go. A new one gets a secret; that of an old one changes only if it is asked for, and the

@@ -1,5 +1,5 @@
+import { redeliveryDelayMs } from '../../../lambda/aws/function.ts';
 import { type FunctionName, handlerFiles } from '../../../lambda/routes.ts';
-import { redeliveryDelayMs } from '../../../lambda/runtime/delay-redelivery.ts';
 import type { Sample } from './alarm-evaluation.ts';
 
 /** From this minute on alarms are evaluated, and faults begin a little later. Before it the stage runs as ever. */

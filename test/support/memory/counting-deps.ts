@@ -1,7 +1,7 @@
 import type { Ledger } from '../../../lambda/adapters/dynamodb/ledger.ts';
-import { defaultSettings, type Settings } from '../../../lambda/domain/settings.ts';
-import type { ObjectListing } from '../../../lambda/ports/object-listing.ts';
-import type { Deps } from '../../../lambda/use-cases/deps.ts';
+import type { Deps } from '../../../lambda/deps.ts';
+import { defaultSettings, type Settings } from '../../../lambda/rules/settings.ts';
+import type { ObjectListing } from '../../../lambda/store/rules/store.ts';
 import { Random } from '../random.ts';
 import { runToEnd, Scheduler } from '../scheduler.ts';
 import { memoryDeps } from './deps.ts';

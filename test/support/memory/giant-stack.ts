@@ -1,6 +1,6 @@
 import type { Shard } from '../../../lambda/domain/giant/shard.ts';
-import type { Settings } from '../../../lambda/domain/settings.ts';
-import { allPages } from '../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../lambda/rules/async.ts';
+import type { Settings } from '../../../lambda/rules/settings.ts';
 import { markObject } from '../../../lambda/use-cases/deletes/delete-objects.ts';
 import { countGiants } from '../../../lambda/use-cases/recounts/count-giants.ts';
 import type { Lease } from '../../../lambda/use-cases/recounts/lease.ts';

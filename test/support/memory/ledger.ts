@@ -5,10 +5,10 @@ import {
   tenantOfPartition,
 } from '../../../lambda/adapters/dynamodb/items.ts';
 import { createDynamoDbLedger } from '../../../lambda/adapters/dynamodb/ledger.ts';
-import { byDueIndex } from '../../../lambda/adapters/dynamodb/table.ts';
 import type { DueTenant } from '../../../lambda/domain/refresh-state.ts';
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
 import type { TenantRecord } from '../../../lambda/domain/tenant.ts';
+import { byDueIndex } from '../../../lambda/table/table.ts';
 import { stored } from '../../../local/table/items.ts';
 import { type StoreOptions, storeClass } from './stores.ts';
 

@@ -3,8 +3,10 @@ import type {
   ListedPage,
   ListPageRequest,
   ObjectListing,
-} from '../../../lambda/ports/object-listing.ts';
-import type { ObjectStore, StoredObject, StoreUnavailableError } from '../../../lambda/ports/object-store.ts';
+  ObjectStore,
+  StoredObject,
+  StoreUnavailableError,
+} from '../../../lambda/store/rules/store.ts';
 import { KeyIndex } from '../../../local/store/listing.ts';
 
 /**

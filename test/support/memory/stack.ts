@@ -1,14 +1,13 @@
 import type { Input, Ledger } from '../../../lambda/adapters/dynamodb/ledger.ts';
+import type { Deps } from '../../../lambda/deps.ts';
 import { type Deletion, newDeletion } from '../../../lambda/domain/deletion.ts';
-
 import type { Reservation } from '../../../lambda/domain/reservation.ts';
-import { defaultSettings, type Settings } from '../../../lambda/domain/settings.ts';
 import type { RepoRecord } from '../../../lambda/domain/tenant.ts';
-import { type ObjectStore, StoreUnavailableError } from '../../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../../lambda/ports/recount-queue.ts';
+import { allPages } from '../../../lambda/rules/async.ts';
+import { defaultSettings, type Settings } from '../../../lambda/rules/settings.ts';
+import { type ObjectStore, StoreUnavailableError } from '../../../lambda/store/rules/store.ts';
 import { createTenant } from '../../../lambda/use-cases/access/create-tenant.ts';
-import { allPages } from '../../../lambda/use-cases/all-pages.ts';
-import type { Deps } from '../../../lambda/use-cases/deps.ts';
 import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
 import { admitUpload } from '../../../lambda/use-cases/uploads/admit-upload.ts';
 import type { UploadVerdict } from '../../../lambda/use-cases/uploads/batch-attempt.ts';

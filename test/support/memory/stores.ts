@@ -8,12 +8,12 @@ import { createDynamoDbHistory } from '../../../lambda/adapters/dynamodb/history
 import { createDynamoDbLocks } from '../../../lambda/adapters/dynamodb/locks.ts';
 import { createDynamoDbPublicReads } from '../../../lambda/adapters/dynamodb/public-reads.ts';
 import { createDynamoDbRequestKeys } from '../../../lambda/adapters/dynamodb/request-keys.ts';
-import type { Table } from '../../../lambda/adapters/dynamodb/requests.ts';
 import { createDynamoDbTokenStore } from '../../../lambda/adapters/dynamodb/token-store.ts';
 import { createDynamoDbWarnings } from '../../../lambda/adapters/dynamodb/warnings.ts';
 import { createDynamoDbWebhooks } from '../../../lambda/adapters/dynamodb/webhooks.ts';
 import { type AuditEntry, auditIdOf } from '../../../lambda/domain/audit.ts';
 import type { ExportJob } from '../../../lambda/domain/export/export-job.ts';
+import type { Table } from '../../../lambda/table/requests.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
 import { type MemoryTable, memoryTable } from './table.ts';
 

@@ -1,4 +1,4 @@
-import type { Table } from '../../../lambda/adapters/dynamodb/requests.ts';
+import type { Table } from '../../../lambda/table/requests.ts';
 import type { Change } from '../../../local/table/items.ts';
 import { MemoryStore } from '../../../local/table/memory-store.ts';
 import { LocalTable, type TableLimits } from '../../../local/table/table.ts';

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { KeySet, ListServer, objectsIn } from '../../../bench/list-server/server.ts';
-import { BucketClient } from '../../../lambda/adapters/s3/client.ts';
-import { ScanListing } from '../../../lambda/adapters/s3-scan/listing.ts';
-import { systemClock } from '../../../lambda/adapters/system/clock.ts';
-import { defaultSettings } from '../../../lambda/domain/settings.ts';
-import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
+import { systemClock } from '../../../lambda/aws/system.ts';
+import { defaultSettings } from '../../../lambda/rules/settings.ts';
+import { ScanListing } from '../../../lambda/scan/listing.ts';
+import { createPathScan } from '../../../lambda/scan/path-scan.ts';
+import { BucketClient } from '../../../lambda/store/client.ts';
 import { Random } from '../../support/random.ts';
 
 const prefix = 'acme/app/';

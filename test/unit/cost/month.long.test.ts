@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { answer } from '../../../cost/command.ts';
 import { defaultWorkload, monthOf, sumOf, type Workload } from '../../../cost/month.ts';
 import { giantOf, listingOf, totalOf } from '../../../cost/operations.ts';
-import { createPathScan } from '../../../lambda/use-cases/scan/path-scan.ts';
+import { createPathScan } from '../../../lambda/scan/path-scan.ts';
 import { hashNames, RoundListing } from '../../support/round-listing.ts';
 
 const total = (more: Partial<Workload>, store: 's3' | 'r2' = 's3') =>

@@ -1,16 +1,21 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { assumedMs, batchIn, type Operation, operations } from '../../../cost/operations.ts';
-import type { Fields } from '../../../lambda/adapters/dynamodb/expressions.ts';
-import { byDueIndex, byKindIndex, dueShards } from '../../../lambda/adapters/dynamodb/table.ts';
-import type { Operations, TableClient } from '../../../lambda/adapters/dynamodb/table-client.ts';
-import { dayMs } from '../../../lambda/domain/calendar.ts';
-import { sha256Hex } from '../../../lambda/domain/hash.ts';
+import type { Deps } from '../../../lambda/deps.ts';
 import { create as createSubscription } from '../../../lambda/handlers/get-subscription.ts';
 import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
 import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
 import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
 import type { RecountRequest } from '../../../lambda/ports/recount-queue.ts';
-import type { Deps } from '../../../lambda/use-cases/deps.ts';
+import { sha256Hex } from '../../../lambda/rules/hash.ts';
+import { dayMs } from '../../../lambda/rules/text.ts';
+import type { Fields } from '../../../lambda/table/expressions.ts';
+import {
+  byDueIndex,
+  byKindIndex,
+  dueShards,
+  type Operations,
+  type TableClient,
+} from '../../../lambda/table/table.ts';
 import { recordStoreEvents } from '../../../lambda/use-cases/recounts/record-store-events.ts';
 import { refresh } from '../../../lambda/use-cases/recounts/refresh.ts';
 import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';

@@ -4,7 +4,6 @@ import { downloadsKeptMs } from '../../../lambda/adapters/dynamodb/downloads.ts'
 import { sessionsMax } from '../../../lambda/adapters/dynamodb/token-store.ts';
 import { requestedObjectsMax } from '../../../lambda/api/contract/exports.ts';
 import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/tokens.ts';
-import { adoptedReposMax } from '../../../lambda/domain/adopted-repo.ts';
 import { auditKeptMs } from '../../../lambda/domain/audit.ts';
 import { prefixesMax } from '../../../lambda/domain/cleanup/prefixes.ts';
 import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/domain/deletion.ts';
@@ -15,7 +14,6 @@ import { historyDaysMax } from '../../../lambda/domain/history.ts';
 import { lockPageMax, lockPathCharactersMax } from '../../../lambda/domain/lock.ts';
 import { publicReposMax } from '../../../lambda/domain/public-read.ts';
 import { sessionLifetimeMs } from '../../../lambda/domain/session.ts';
-import { defaultSettings } from '../../../lambda/domain/settings.ts';
 import {
   claimsBetweenMax,
   crowdedClaims,
@@ -23,6 +21,8 @@ import {
   reposMax,
   tenantClaimsMax,
 } from '../../../lambda/domain/tenant.ts';
+import { defaultSettings } from '../../../lambda/rules/settings.ts';
+import { adoptedReposMax } from '../../../lambda/store/rules/adopted-repos.ts';
 import { keyLifetimeMs } from '../../../lambda/use-cases/access/request-key.ts';
 import { startsPerDayMax } from '../../../lambda/use-cases/exports/start-export.ts';
 

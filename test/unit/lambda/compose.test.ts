@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { defaultSettings } from '../../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../../lambda/rules/settings.ts';
 
 /** What the bundler puts into a function of a stage with the defaults. */
 const defaults = {

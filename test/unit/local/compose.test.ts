@@ -1,12 +1,10 @@
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
-import { createDynamoDb } from '../../../lambda/adapters/dynamodb/client.ts';
-import { systemClock } from '../../../lambda/adapters/system/clock.ts';
-import { systemIds } from '../../../lambda/adapters/system/ids.ts';
-import { createInvocations } from '../../../lambda/adapters/system/invocations.ts';
-import { defaultSettings } from '../../../lambda/domain/settings.ts';
-import type { SignUploadInput } from '../../../lambda/ports/object-store.ts';
+import { createInvocations, systemClock, systemIds } from '../../../lambda/aws/system.ts';
+import { defaultSettings } from '../../../lambda/rules/settings.ts';
+import type { SignUploadInput } from '../../../lambda/store/rules/store.ts';
+import { createDynamoDb } from '../../../lambda/table/client.ts';
 import { composeEmbedded, pausingSigner } from '../../../local/compose.ts';
 import { listenOnLoopback } from '../../../local/system/loopback-server.ts';
 import { Turns } from '../../../local/turns.ts';

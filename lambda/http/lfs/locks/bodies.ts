@@ -1,5 +1,5 @@
 import { type FileLock, lockPageMax } from '../../../domain/lock.ts';
-import { plainText } from '../../../domain/plain-text.ts';
+import { plainText } from '../../../rules/text.ts';
 import type { WireLock } from './schemas.ts';
 
 /** A lock as clients read it: its time in whole seconds. */

@@ -8,8 +8,8 @@ import {
   foldersOfPart,
   type KeptFolders,
 } from '../../../../cli/du/folders.ts';
-import { compareKeys } from '../../../../lambda/domain/key-order.ts';
-import type { KeyRange } from '../../../../lambda/domain/scan/key-space.ts';
+import { compareKeys } from '../../../../lambda/rules/names.ts';
+import type { KeyRange } from '../../../../lambda/scan/rules/key-space.ts';
 
 interface Named {
   readonly name: string;

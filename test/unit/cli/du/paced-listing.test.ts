@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Pace, PacedListing } from '../../../../cli/du/paced-listing.ts';
-import { StoreAnswerError } from '../../../../lambda/adapters/s3/answers.ts';
-import { translateStoreError } from '../../../../lambda/adapters/s3/errors.ts';
-import type { ListedPage } from '../../../../lambda/ports/object-listing.ts';
+import { StoreAnswerError } from '../../../../lambda/store/exchange.ts';
+import { translateStoreError } from '../../../../lambda/store/object-store.ts';
+import type { ListedPage } from '../../../../lambda/store/rules/store.ts';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

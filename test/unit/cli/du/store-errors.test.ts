@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { explainStoreError } from '../../../../cli/du/store-errors.ts';
 import { CliError } from '../../../../cli/errors.ts';
-import { MalformedAnswerError, StoreAnswerError } from '../../../../lambda/adapters/s3/answers.ts';
-import { StoreRefusedError } from '../../../../lambda/adapters/s3/errors.ts';
-import { StoreUnavailableError } from '../../../../lambda/ports/object-store.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../../../../lambda/store/exchange.ts';
+import { StoreRefusedError } from '../../../../lambda/store/object-store.ts';
+import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 
 const target = { bucket: 'objects', endpoint: 'https://s3.example.com', region: 'us-east-1' };
 const refused = (status: number, code?: string) =>

@@ -8,7 +8,7 @@ import {
   oidsOf,
   type Removal,
 } from '../../../../lambda/domain/deletion.ts';
-import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 
 const settings = { ...defaultSettings, clockSkewMs: 7, batchTimeLimitMs: 100, listingTrustMs: 30 };
 const marked = newDeletion({ id: 'd', repo: 'app', objects: new Map([['a', 1]]), dueAtMs: 50 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type FlatPlan, planFlat, repoOfKey } from '../../../../lambda/domain/flat-listing.ts';
-import { compareKeys } from '../../../../lambda/domain/key-order.ts';
+import { compareKeys } from '../../../../lambda/rules/names.ts';
 
 const ranges = (plan: FlatPlan) => plan.ranges.map(({ after, until, requests }) => [after, until, requests]);
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayAfter } from '../../../../lambda/domain/calendar.ts';
 import { forecastDays, forecastOf } from '../../../../lambda/domain/forecast.ts';
+import { dayAfter } from '../../../../lambda/rules/text.ts';
 
 const today = '2026-11-21';
 /** The last one is today. */

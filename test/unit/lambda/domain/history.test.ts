@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayAfter, daysBetween } from '../../../../lambda/domain/calendar.ts';
 import { type HistoryDay, usageDays } from '../../../../lambda/domain/history.ts';
+import { dayAfter, daysBetween } from '../../../../lambda/rules/text.ts';
 
 const today = '2026-11-21';
 const noted = (day: string, storedBytes: number, more: Partial<HistoryDay> = {}): HistoryDay => ({

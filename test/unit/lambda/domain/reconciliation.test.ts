@@ -9,8 +9,8 @@ import {
 } from '../../../../lambda/domain/reconciliation.ts';
 import { RepoReservations } from '../../../../lambda/domain/repo-reservations.ts';
 import type { Reservation } from '../../../../lambda/domain/reservation.ts';
-import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 import type { RepoRecord, TenantRecord } from '../../../../lambda/domain/tenant.ts';
+import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { reservation } from '../../../support/ledger-records.ts';
 import { tenantRecord } from '../../../support/tenant-record.ts';
 

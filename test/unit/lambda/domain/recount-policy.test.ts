@@ -12,7 +12,7 @@ import {
   recountWaitMs,
   type Urgency,
 } from '../../../../lambda/domain/recount-policy.ts';
-import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

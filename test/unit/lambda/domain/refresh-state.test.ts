@@ -9,8 +9,8 @@ import {
   mayBeHandedAgain,
   noRefreshState,
 } from '../../../../lambda/domain/refresh-state.ts';
-import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../../../lambda/domain/tenant.ts';
+import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { Random } from '../../../support/random.ts';
 
 const second = 1000;

@@ -8,7 +8,7 @@ import {
   reservationIdOf,
   sumClaims,
 } from '../../../../lambda/domain/reservation.ts';
-import { defaultSettings } from '../../../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { reservation } from '../../../support/ledger-records.ts';
 
 const settings = {

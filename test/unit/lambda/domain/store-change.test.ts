@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { isDead } from '../../../../lambda/domain/reservation.ts';
-import { defaultSettings } from '../../../../lambda/domain/settings.ts';
 import { changeNote, placeOf } from '../../../../lambda/domain/store-change.ts';
+import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 
 describe('a key', () => {
   it.each([

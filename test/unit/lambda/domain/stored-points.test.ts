@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dayAfter, dayMs, dayOf, daysBetween } from '../../../../lambda/domain/calendar.ts';
 import {
   pointBefore,
   pointsAfter,
   type StoredPoint,
   storedPointsMax,
 } from '../../../../lambda/domain/stored-points.ts';
+import { dayAfter, dayMs, dayOf, daysBetween } from '../../../../lambda/rules/text.ts';
 
 const startMs = Date.parse('2026-11-21T00:00:00Z');
 const at = (days: number) => startMs + days * dayMs;

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { sha256Hex } from '../../../../lambda/domain/hash.ts';
 import { derivedToken, isForRepo, isListed, sameDigest, tokenIdOf } from '../../../../lambda/domain/token.ts';
+import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 
 it('the id of a token tells 64 bits of its hash, and no more', () => {
   expect(tokenIdOf('secret')).toMatch(/^[0-9a-f]{16}$/);

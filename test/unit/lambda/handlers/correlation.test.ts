@@ -1,20 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { createSqsRecountQueue } from '../../../../lambda/adapters/sqs/recount-queue.ts';
-import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
-import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
-import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
 import { json } from '../../../../lambda/api/http.ts';
 import { respondProblem } from '../../../../lambda/api/problems.ts';
+import { guard } from '../../../../lambda/aws/function.ts';
+import { createSqsRecountQueue } from '../../../../lambda/aws/sqs.ts';
+import { createInvocationLog, createInvocations, systemClock } from '../../../../lambda/aws/system.ts';
 import { create as createReconcile } from '../../../../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
-import type { Clock } from '../../../../lambda/ports/clock.ts';
-import { guard } from '../../../../lambda/runtime/guard.ts';
+import type { Clock } from '../../../../lambda/rules/system.ts';
 import { newMessage, toSqsEvent } from '../../../../local/background/pump.ts';
 import { noMetrics } from '../../../../local/lambda-context.ts';
 import { contextOf, requestOf, turns } from '../../../support/invocation.ts';
 import { MemoryStack } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
-import { fakeSqs, queueUrl } from '../adapters/sqs/fake-sqs.ts';
+import { fakeSqs, queueUrl } from '../aws/fake-sqs.ts';
 
 function setUp() {
   const invocations = createInvocations();

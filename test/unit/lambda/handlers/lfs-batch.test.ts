@@ -92,11 +92,12 @@ describe('a batch that cannot be decided yet', () => {
           .map((line) => `${file}: ${line.trim()}`),
       );
     expect(places.sort()).toEqual([
-      // Answers of the store, and of a git host, to us.
-      'lambda/adapters/aws-sdk/service-error.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
+      // Those of the store, and of a git host, are answers to us. Those of problems.ts are of the management API, which
+      // no client of git-lfs asks.
       'lambda/adapters/git-hosts/answers.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
-      'lambda/adapters/s3/retry.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
+      'lambda/aws/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
       'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
+      'lambda/store/client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
     ]);
   });
 });

@@ -1,13 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { Failures } from '../../../../lambda/adapters/dynamodb/failures.ts';
-import { systemClock } from '../../../../lambda/adapters/system/clock.ts';
-import { createInvocationLog } from '../../../../lambda/adapters/system/invocation-log.ts';
-import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
+import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/aws/function.ts';
+import { createInvocationLog, createInvocations, systemClock } from '../../../../lambda/aws/system.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
-import { LedgerUnavailableError } from '../../../../lambda/ports/ledger-errors.ts';
 import type { Redelivery } from '../../../../lambda/ports/recount-queue.ts';
-import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/runtime/delay-redelivery.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
 import { parseStageSettings } from '../../../../lib/settings/stages.ts';
 import { newMessage, toSqsEvent } from '../../../../local/background/pump.ts';
 import { lambdaContext, noMetrics } from '../../../../local/lambda-context.ts';

@@ -1,6 +1,6 @@
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
-import { createInvocations } from '../../../../lambda/adapters/system/invocations.ts';
+import { createInvocations } from '../../../../lambda/aws/system.ts';
 import { decodeWebhookMessage } from '../../../../lambda/events/webhook-message.ts';
 import { create } from '../../../../lambda/handlers/send-webhook.ts';
 import type { WebhookSender } from '../../../../lambda/ports/webhooks.ts';

@@ -40,7 +40,7 @@ it.each(readdirSync(folder).filter((handler) => handler !== withSdk))(
   async (handler) => {
     const imported = await importsOf(handler);
     expect(imported.filter((path) => !isBuiltin(path))).toEqual([]);
-    // From Node 22 on, an import of node:http loads it, as lambda/adapters/s3/exchange.ts says.
+    // From Node 22 on, an import of node:http loads it, as lambda/store/exchange.ts says.
     if (handler !== withFetch) expect(imported).not.toContain('node:http');
   },
 );

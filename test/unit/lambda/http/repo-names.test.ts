@@ -7,7 +7,7 @@ import { ofRepo } from '../../../../lambda/api/contract/fields.ts';
 import { createRepoBody } from '../../../../lambda/api/contract/repos.ts';
 import { createTokenBody } from '../../../../lambda/api/contract/tokens.ts';
 import { pathRepo } from '../../../../lambda/api/http.ts';
-import { isAdoptedRepo } from '../../../../lambda/domain/adopted-repo.ts';
+import { isAdoptedRepo } from '../../../../lambda/store/rules/adopted-repos.ts';
 import { httpEvent } from '../../../support/http-event.ts';
 
 const adopted = { tenant: 'acme', path: 'old/', names: 'oid' };

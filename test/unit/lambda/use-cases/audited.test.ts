@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { AuditUnavailableError, LedgerUnavailableError } from '../../../../lambda/ports/ledger-errors.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
 import { type AuditTrail, actorOf, audited } from '../../../../lambda/use-cases/audited.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
 import { MemoryAuditLog } from '../../../support/memory/stores.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { objectKey } from '../../../../lambda/domain/names.ts';
-import { defaultSettings } from '../../../../lambda/domain/settings.ts';
-import type { Metrics } from '../../../../lambda/ports/metrics.ts';
+import { objectKey } from '../../../../lambda/rules/names.ts';
+import { defaultSettings } from '../../../../lambda/rules/settings.ts';
+import type { Metrics } from '../../../../lambda/rules/system.ts';
 import { getSubscription } from '../../../../lambda/use-cases/recounts/get-subscription.ts';
 import { reconcile } from '../../../../lambda/use-cases/recounts/reconcile.ts';
 import { refresh } from '../../../../lambda/use-cases/recounts/refresh.ts';

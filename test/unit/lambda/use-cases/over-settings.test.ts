@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LedgerUnavailableError } from '../../../../lambda/ports/ledger-errors.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
 import { overSettings } from '../../../../lambda/use-cases/over-settings.ts';
 import { MemoryStack } from '../../../support/memory/stack.ts';
 import { tenantRecord } from '../../../support/tenant-record.ts';

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AwsServiceError } from '../../../../lambda/adapters/aws-sdk/service-error.ts';
-import { byDueIndex, byKindIndex } from '../../../../lambda/adapters/dynamodb/table.ts';
-import { StorageFullError } from '../../../../lambda/ports/storage-full.ts';
+import { AwsServiceError } from '../../../../lambda/aws/sdk.ts';
+import { StorageFullError } from '../../../../lambda/rules/system.ts';
+import { byDueIndex, byKindIndex } from '../../../../lambda/table/table.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import { LevelDisk, noSpace } from '../../../support/level-disk.ts';
 import { Random } from '../../../support/random.ts';

@@ -1,18 +1,22 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createDynamoDb } from '../../../../../lambda/adapters/dynamodb/client.ts';
 import { createDynamoDbTokenStore } from '../../../../../lambda/adapters/dynamodb/token-store.ts';
-import { BucketClient } from '../../../../../lambda/adapters/s3/client.ts';
-import { S3ObjectStore } from '../../../../../lambda/adapters/s3/object-store.ts';
-import { ScanListing } from '../../../../../lambda/adapters/s3-scan/listing.ts';
-import { createAdminSecret } from '../../../../../lambda/adapters/secrets/admin-secret.ts';
-import { createSecretsClient } from '../../../../../lambda/adapters/secrets/client.ts';
-import { storeCredentials } from '../../../../../lambda/adapters/secrets/store-credentials.ts';
-import { createSqsClient, quickLimits } from '../../../../../lambda/adapters/sqs/client.ts';
-import { createSqsRecountQueue } from '../../../../../lambda/adapters/sqs/recount-queue.ts';
-import { createSqsRedelivery } from '../../../../../lambda/adapters/sqs/redelivery.ts';
-import { systemClock } from '../../../../../lambda/adapters/system/clock.ts';
-import { createInvocations } from '../../../../../lambda/adapters/system/invocations.ts';
-import { SilentServer } from './silent-server.ts';
+import {
+  createAdminSecret,
+  createSecretsClient,
+  storeCredentials,
+} from '../../../../../lambda/aws/secrets.ts';
+import {
+  createSqsClient,
+  createSqsRecountQueue,
+  createSqsRedelivery,
+  quickLimits,
+} from '../../../../../lambda/aws/sqs.ts';
+import { createInvocations, systemClock } from '../../../../../lambda/aws/system.ts';
+import { ScanListing } from '../../../../../lambda/scan/listing.ts';
+import { BucketClient } from '../../../../../lambda/store/client.ts';
+import { S3ObjectStore } from '../../../../../lambda/store/object-store.ts';
+import { createDynamoDb } from '../../../../../lambda/table/client.ts';
+import { SilentServer } from '../../aws/silent-server.ts';
 
 const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
 const region = 'us-east-1';

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AwsServiceError } from '../../../../../lambda/adapters/aws-sdk/service-error.ts';
 import { createDynamoDbExportJobs } from '../../../../../lambda/adapters/dynamodb/export-jobs.ts';
+import { AwsServiceError } from '../../../../../lambda/aws/sdk.ts';
 import { type ExportJob, newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
 import { wholeTenant as request } from '../../../../support/export-request.ts';
-import { FakeTable } from './fake-table.ts';
+import { FakeTable } from '../../table/fake-table.ts';
 
 const client = new FakeTable();
 const jobs = createDynamoDbExportJobs({ client, tableName: 'table' });

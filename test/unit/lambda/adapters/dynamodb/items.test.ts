@@ -18,7 +18,7 @@ import {
   tenantKey,
   tenantOfPartition,
 } from '../../../../../lambda/adapters/dynamodb/items.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 
 const path = { tenant: 'acme', repo: 'app' };
 

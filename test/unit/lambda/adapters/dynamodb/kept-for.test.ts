@@ -10,7 +10,7 @@ import { createDynamoDbRequestKeys } from '../../../../../lambda/adapters/dynamo
 import { createDynamoDbTokenStore } from '../../../../../lambda/adapters/dynamodb/token-store.ts';
 import type { AuditEntry } from '../../../../../lambda/domain/audit.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
-import { FakeTable } from './fake-table.ts';
+import { FakeTable } from '../../table/fake-table.ts';
 
 const client = new FakeTable();
 const table = { client, tableName: 'ledger' };

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AwsServiceError } from '../../../../../lambda/adapters/aws-sdk/service-error.ts';
 import { createDynamoDbLocks } from '../../../../../lambda/adapters/dynamodb/locks.ts';
+import { AwsServiceError } from '../../../../../lambda/aws/sdk.ts';
 import { type FileLock, lockHashOf, locksPerSliceMax } from '../../../../../lambda/domain/lock.ts';
-import { FakeTable } from './fake-table.ts';
+import { FakeTable } from '../../table/fake-table.ts';
 
 const client = new FakeTable();
 const locks = createDynamoDbLocks({ client, tableName: 'table' });

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
 import { type Database, openDatabase } from '../../../../../local/data/database.ts';
 import { newTenant, reservation } from '../../../../support/ledger-records.ts';
 import { useTempFolders } from '../../../../support/temp-folder.ts';

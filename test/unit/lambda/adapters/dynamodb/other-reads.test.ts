@@ -10,8 +10,8 @@ import { createDynamoDbMappedRepos } from '../../../../../lambda/adapters/dynamo
 import { createDynamoDbTokenStore } from '../../../../../lambda/adapters/dynamodb/token-store.ts';
 import { createDynamoDbWarnings } from '../../../../../lambda/adapters/dynamodb/warnings.ts';
 import { exchangeRulesMax } from '../../../../../lambda/domain/exchange-rule.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
-import { FakeTable } from './fake-table.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import { FakeTable } from '../../table/fake-table.ts';
 
 const client = new FakeTable();
 const table = { client, tableName: 'ledger' };

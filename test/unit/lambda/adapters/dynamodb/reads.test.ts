@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { deletionKey, reservationKey } from '../../../../../lambda/adapters/dynamodb/items.ts';
 import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
-import { byDueIndex, byKindIndex } from '../../../../../lambda/adapters/dynamodb/table.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
-import { FakeTable } from './fake-table.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import { byDueIndex, byKindIndex } from '../../../../../lambda/table/table.ts';
+import { FakeTable } from '../../table/fake-table.ts';
 
 const tenant = 'acme';
 const path = { tenant, repo: 'app' };

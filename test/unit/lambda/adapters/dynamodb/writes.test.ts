@@ -3,7 +3,7 @@ import { createDynamoDbLedger, type Ledger } from '../../../../../lambda/adapter
 import { unscannedShard } from '../../../../../lambda/domain/giant/shard.ts';
 import { tenantCommit } from '../../../../support/ledger-records.ts';
 import { unlimitedRepo } from '../../../../support/tenant-record.ts';
-import { FakeTable } from './fake-table.ts';
+import { FakeTable } from '../../table/fake-table.ts';
 
 const tenant = 'acme';
 const table = new FakeTable();

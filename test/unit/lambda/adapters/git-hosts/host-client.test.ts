@@ -2,8 +2,8 @@ import { createServer, type RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { createHostClient } from '../../../../../lambda/adapters/git-hosts/host-client.ts';
 import type { GitHostKind } from '../../../../../lambda/domain/git-host.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { GitHostUnavailableError } from '../../../../../lambda/ports/git-hosts.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { close, listen, serve } from '../../../../support/serve.ts';
 
 const nowMs = 1_800_000_000_000;

@@ -9,7 +9,7 @@ import {
 } from '../../../../../lambda/adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from '../../../../../lambda/adapters/s3-archive/archive-store.ts';
 import { SourceGoneError, UploadGoneError } from '../../../../../lambda/ports/archive-store.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import {
   answer,
   type Conduct,

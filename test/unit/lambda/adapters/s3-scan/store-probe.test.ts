@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createStoreProbe } from '../../../../../lambda/adapters/s3-scan/store-probe.ts';
-import type { ListPageRequest } from '../../../../../lambda/ports/object-listing.ts';
+import type { ListPageRequest } from '../../../../../lambda/store/rules/store.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 
 it('the probe of the store is one LIST of at most one key, below a name that no tenant has, within 6 s', async () => {

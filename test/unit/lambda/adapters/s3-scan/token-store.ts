@@ -1,5 +1,5 @@
-import type { Exchange } from '../../../../../lambda/adapters/s3/exchange.ts';
-import { compareKeys } from '../../../../../lambda/domain/key-order.ts';
+import { compareKeys } from '../../../../../lambda/rules/names.ts';
+import type { Exchange } from '../../../../../lambda/store/exchange.ts';
 import type { ListedObject } from '../../../../support/round-listing.ts';
 import { renderPage, type XmlOrder } from './pages.ts';
 

@@ -7,7 +7,7 @@ import {
   prefixText,
   TooManyPrefixesError,
 } from '../../../../../lambda/domain/cleanup/prefixes.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 
 const oids = Array.from({ length: 1000 }, (_, index) => sha256Hex(`object ${index}`));
 const [first = '', second = ''] = oids;

@@ -6,8 +6,8 @@ import {
   shardDueAtMs,
   sizeClassOf,
 } from '../../../../../lambda/domain/giant/shard-plan.ts';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import type { RepoRecord } from '../../../../../lambda/domain/tenant.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { shardRecord } from '../../../../support/shard-record.ts';
 
 const settings = {

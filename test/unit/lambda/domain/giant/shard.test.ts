@@ -10,7 +10,7 @@ import {
   withDoubt,
   withoutUnclaimed,
 } from '../../../../../lambda/domain/giant/shard.ts';
-import { compareKeys } from '../../../../../lambda/domain/key-order.ts';
+import { compareKeys } from '../../../../../lambda/rules/names.ts';
 import { shardRecord } from '../../../../support/shard-record.ts';
 
 const shard = shardRecord;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import { decodeBatch } from '../../../../../lambda/http/lfs/batch-request.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 
 const decode = (body: unknown) => decodeBatch(defaultSettings, JSON.stringify(body));
 

@@ -4,8 +4,8 @@ import type { RouteContract } from '../../../../../lambda/api/contract/contract.
 import { auditActions } from '../../../../../lambda/domain/audit.ts';
 import { repoLimitsMax } from '../../../../../lambda/domain/tenant.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
 import type { RouteKey } from '../../../../../lambda/routes.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

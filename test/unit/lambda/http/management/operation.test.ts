@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createTokenBody } from '../../../../../lambda/api/contract/tokens.ts';
 import { jsonBody } from '../../../../../lambda/api/management/operations.ts';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 
 const read = (body: unknown) =>

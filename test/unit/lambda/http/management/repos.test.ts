@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { reposBody } from '../../../../../lambda/api/management/repos.ts';
-import type { Settings } from '../../../../../lambda/domain/settings.ts';
 import { type RepoRecord, unknownRepo } from '../../../../../lambda/domain/tenant.ts';
 import { create as createSubscription } from '../../../../../lambda/handlers/get-subscription.ts';
 import { create as createManagement } from '../../../../../lambda/handlers/management.ts';
+import type { Settings } from '../../../../../lambda/rules/settings.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';

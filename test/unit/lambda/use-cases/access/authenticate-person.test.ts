@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Deps } from '../../../../../lambda/deps.ts';
 import type { MappedRepo } from '../../../../../lambda/domain/git-host.ts';
 import { KnownPeople } from '../../../../../lambda/domain/known-people.ts';
 import { GitHostUnavailableError, type HostAnswer } from '../../../../../lambda/ports/git-hosts.ts';
@@ -6,7 +7,6 @@ import {
   authenticatePerson,
   isForHosts,
 } from '../../../../../lambda/use-cases/access/authenticate-person.ts';
-import type { Deps } from '../../../../../lambda/use-cases/deps.ts';
 import { newTenant } from '../../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { type LoggedEntry, recordingLog } from '../../../../support/recording-log.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
 import { tokenUseStepMs } from '../../../../../lambda/domain/token.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import {
   authenticateToken,
   findToken,

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AdoptedRepos } from '../../../../../lambda/domain/adopted-repos.ts';
 import { dueAfterFullMs } from '../../../../../lambda/domain/recount-policy.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
+import { AdoptedRepos } from '../../../../../lambda/store/rules/adopted-repos.ts';
 import { createTenant, createTenantOnce } from '../../../../../lambda/use-cases/access/create-tenant.ts';
 import { MemoryStack, minute } from '../../../../support/memory/stack.ts';
 

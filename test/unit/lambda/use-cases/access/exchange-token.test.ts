@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Claims, ExchangeRule } from '../../../../../lambda/domain/exchange-rule.ts';
 import { tokenIdOf } from '../../../../../lambda/domain/token.ts';
-import { AuditUnavailableError, LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
 import { authenticateToken } from '../../../../../lambda/use-cases/access/authenticate.ts';
 import { exchangeToken } from '../../../../../lambda/use-cases/access/exchange-token.ts';
 import { newTenant } from '../../../../support/ledger-records.ts';

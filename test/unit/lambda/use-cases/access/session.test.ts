@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { systemIds } from '../../../../../lambda/adapters/system/ids.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
+import { systemIds } from '../../../../../lambda/aws/system.ts';
 import { sessionLifetimeMs } from '../../../../../lambda/domain/session.ts';
 import type { TokenRecord } from '../../../../../lambda/domain/token.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { beginSession, endSession, findSession } from '../../../../../lambda/use-cases/access/session.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryTokenStore } from '../../../../support/memory/stores.ts';

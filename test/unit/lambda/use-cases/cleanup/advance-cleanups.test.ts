@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Cleanup } from '../../../../../lambda/domain/cleanup/cleanup.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { advanceCleanups } from '../../../../../lambda/use-cases/cleanup/advance-cleanups.ts';
 import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { startRun } from '../../../../../lambda/use-cases/cleanup/start-run.ts';

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import type { Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
+import type { Deps } from '../../../../../lambda/deps.ts';
 import { keptUntilMs } from '../../../../../lambda/domain/deletion.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
-import type { ObjectStore } from '../../../../../lambda/ports/object-store.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
+import type { ObjectStore } from '../../../../../lambda/store/rules/store.ts';
 import { usualBounds } from '../../../../../lambda/use-cases/cleanup/sweep-candidates.ts';
-import type { Deps } from '../../../../../lambda/use-cases/deps.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 import { Random } from '../../../../support/random.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { cancelCleanup } from '../../../../../lambda/use-cases/cleanup/cancel-cleanup.ts';
 import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { readCleanup } from '../../../../../lambda/use-cases/cleanup/read-cleanup.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ListPageRequest } from '../../../../../lambda/ports/object-listing.ts';
+import type { ListPageRequest } from '../../../../../lambda/store/rules/store.ts';
 import { cancelCleanup } from '../../../../../lambda/use-cases/cleanup/cancel-cleanup.ts';
 import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { readCleanup } from '../../../../../lambda/use-cases/cleanup/read-cleanup.ts';

@@ -3,10 +3,9 @@ import { decodeCandidates } from '../../../../../lambda/domain/cleanup/candidate
 import { newCleanup } from '../../../../../lambda/domain/cleanup/cleanup.ts';
 import { keepSetKey } from '../../../../../lambda/domain/cleanup/cleanup-keys.ts';
 import { prefixesOf } from '../../../../../lambda/domain/cleanup/prefixes.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
-import type { ListPageRequest } from '../../../../../lambda/ports/object-listing.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
+import { type ListPageRequest, StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import type { CleanupDeps } from '../../../../../lambda/use-cases/cleanup/cleanup-deps.ts';
 import { selectCandidates } from '../../../../../lambda/use-cases/cleanup/select-candidates.ts';
 import { GappyListing } from '../../../../support/gappy-listing.ts';

@@ -10,7 +10,7 @@ import { candidatesKey } from '../../../../../lambda/domain/cleanup/cleanup-keys
 import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { type Deletion, newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { newExportJob } from '../../../../../lambda/domain/export/export-job.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { sweepCandidates } from '../../../../../lambda/use-cases/cleanup/sweep-candidates.ts';
 import { wholeTenant } from '../../../../support/export-request.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isGone } from '../../../../../lambda/domain/tenant.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
 import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
 import { createToken } from '../../../../../lambda/use-cases/access/create-token.ts';
 import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';

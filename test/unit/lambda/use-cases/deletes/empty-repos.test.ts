@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { keptUntilMs } from '../../../../../lambda/domain/deletion.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { emptyClosedRepos } from '../../../../../lambda/use-cases/deletes/empty-repos.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';

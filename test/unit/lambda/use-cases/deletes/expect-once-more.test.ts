@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Ledger } from '../../../../../lambda/adapters/dynamodb/ledger.ts';
 import type { Deletion } from '../../../../../lambda/domain/deletion.ts';
 import { storedAgainUntilMs } from '../../../../../lambda/domain/reservation.ts';
-import { type StoredObject, StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { type StoredObject, StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { expectedOnceMore, findYoung } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
 import { runDeletion, runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';

@@ -1,6 +1,6 @@
 import { expect, it, vi } from 'vitest';
 import { changeNote } from '../../../../../lambda/domain/store-change.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
 import { heldUntilMs, readHolds } from '../../../../../lambda/use-cases/deletes/held-until.ts';
 import { runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';

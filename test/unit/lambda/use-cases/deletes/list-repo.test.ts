@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ObjectListing } from '../../../../../lambda/ports/object-listing.ts';
+import type { ObjectListing } from '../../../../../lambda/store/rules/store.ts';
 import { listInDeletions } from '../../../../../lambda/use-cases/deletes/list-repo.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 import { oidOf, tenant } from '../../../../support/memory/stack.ts';

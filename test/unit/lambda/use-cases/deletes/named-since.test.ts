@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { type Deletion, keptUntilMs } from '../../../../../lambda/domain/deletion.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { keepFromDeletion } from '../../../../../lambda/use-cases/uploads/keep-from-deletion.ts';
 import { reservation } from '../../../../support/ledger-records.ts';

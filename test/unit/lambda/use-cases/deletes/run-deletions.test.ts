@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ObjectStore, StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { type ObjectStore, StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { runDeletion, runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 

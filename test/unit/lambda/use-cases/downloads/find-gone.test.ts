@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
 import { deleteRepo } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { findGone } from '../../../../../lambda/use-cases/downloads/find-gone.ts';
 import { offerDownload } from '../../../../../lambda/use-cases/downloads/offer-download.ts';

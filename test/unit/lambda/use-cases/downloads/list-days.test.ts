@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { DownloadPlace } from '../../../../../lambda/adapters/dynamodb/downloads.ts';
-import { dayOf } from '../../../../../lambda/domain/calendar.ts';
+import { dayOf } from '../../../../../lambda/rules/text.ts';
 import { listDownloadDays } from '../../../../../lambda/use-cases/downloads/list-days.ts';
 import { MemoryDownloads } from '../../../../support/memory/stores.ts';
 

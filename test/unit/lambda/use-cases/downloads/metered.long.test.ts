@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Downloads } from '../../../../../lambda/adapters/dynamodb/downloads.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import {
   type OfferDownloadOutcome,
   offerDownload,

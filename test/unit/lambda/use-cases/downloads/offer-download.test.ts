@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Downloads } from '../../../../../lambda/adapters/dynamodb/downloads.ts';
 import { emptiedName } from '../../../../../lambda/domain/deletion.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
 import { offerDownload } from '../../../../../lambda/use-cases/downloads/offer-download.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

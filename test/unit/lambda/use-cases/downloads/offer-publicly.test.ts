@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { publicObjectBytesMin } from '../../../../../lambda/domain/public-read.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { offerPublicly } from '../../../../../lambda/use-cases/downloads/offer-publicly.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

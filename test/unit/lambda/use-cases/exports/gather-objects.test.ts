@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { ObjectListing } from '../../../../../lambda/ports/object-listing.ts';
+import type { ObjectListing } from '../../../../../lambda/store/rules/store.ts';
 import { gatherObjects } from '../../../../../lambda/use-cases/exports/gather-objects.ts';
 import { ExportLease } from '../../../../../lambda/use-cases/exports/lease.ts';
 import { ExportStack, exportPath } from '../../../../support/export-stack.ts';

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { ListPageRequest, ObjectListing } from '../../../../../lambda/ports/object-listing.ts';
+import type { ListPageRequest, ObjectListing } from '../../../../../lambda/store/rules/store.ts';
 import { listObjects } from '../../../../../lambda/use-cases/exports/list-objects.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import type { ExportJobs } from '../../../../../lambda/adapters/dynamodb/export-jobs.ts';
+import type { Deps } from '../../../../../lambda/deps.ts';
 import type { ExportRequest } from '../../../../../lambda/domain/export/export-job.ts';
 import type { ArchiveStore } from '../../../../../lambda/ports/archive-store.ts';
-import type { Deps } from '../../../../../lambda/use-cases/deps.ts';
 import { ExportBusyError } from '../../../../../lambda/use-cases/exports/lease.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
 import { ExportStack } from '../../../../support/export-stack.ts';

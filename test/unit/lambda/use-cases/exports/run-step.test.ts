@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import type { ExportMessage } from '../../../../../lambda/ports/export-queue.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { ExportBusyError } from '../../../../../lambda/use-cases/exports/lease.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
 import { ExportStack, type ExportStackOptions, exportPath } from '../../../../support/export-stack.ts';

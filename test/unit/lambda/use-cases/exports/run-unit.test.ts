@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ExportMessage } from '../../../../../lambda/ports/export-queue.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { advanceExport } from '../../../../../lambda/use-cases/exports/advance-export.ts';
 import { cancelExport } from '../../../../../lambda/use-cases/exports/cancel-export.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { History } from '../../../../../lambda/adapters/dynamodb/history.ts';
-import { dayOf } from '../../../../../lambda/domain/calendar.ts';
+import { dayOf } from '../../../../../lambda/rules/text.ts';
 import { noteCount } from '../../../../../lambda/use-cases/history/note-count.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';

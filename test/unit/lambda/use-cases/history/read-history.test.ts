@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayAfter } from '../../../../../lambda/domain/calendar.ts';
+import { dayAfter } from '../../../../../lambda/rules/text.ts';
 import {
   forecastFrom,
   forecastNow,

@@ -1,8 +1,8 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { Recomputed } from '../../../../../lambda/domain/reconciliation.ts';
 import { RepoReservations } from '../../../../../lambda/domain/repo-reservations.ts';
-import { defaultSettings, type Settings } from '../../../../../lambda/domain/settings.ts';
 import type { TenantRecord } from '../../../../../lambda/domain/tenant.ts';
+import { defaultSettings, type Settings } from '../../../../../lambda/rules/settings.ts';
 import { commitTenant } from '../../../../../lambda/use-cases/recounts/commit-tenant.ts';
 import type { GiantOutcome } from '../../../../../lambda/use-cases/recounts/count-giant.ts';
 import type { GiantsOutcome } from '../../../../../lambda/use-cases/recounts/count-giants.ts';

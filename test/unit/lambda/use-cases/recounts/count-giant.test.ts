@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Deletion, newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { countedNamesMax, unscannedShard } from '../../../../../lambda/domain/giant/shard.ts';
 import { unknownRepo } from '../../../../../lambda/domain/tenant.ts';
-import type { PathScanInput, PathScanOutcome } from '../../../../../lambda/ports/path-scan.ts';
+import type { PathScanInput, PathScanOutcome } from '../../../../../lambda/scan/rules/scan-plan.ts';
 import { type GiantStack, giantStack, lease, oidOf, repo } from '../../../../support/memory/giant-stack.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 

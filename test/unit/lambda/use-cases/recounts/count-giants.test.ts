@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { RepoRecord } from '../../../../../lambda/domain/tenant.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { selectGiants } from '../../../../../lambda/use-cases/recounts/count-giants.ts';
 import { type GiantStack, giantStack } from '../../../../support/memory/giant-stack.ts';
 import { minute } from '../../../../support/memory/stack.ts';

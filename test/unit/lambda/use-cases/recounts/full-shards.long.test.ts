@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { countedNamesMax } from '../../../../../lambda/domain/giant/shard.ts';
-import type { ScanRest } from '../../../../../lambda/ports/path-scan.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import type { ScanRest } from '../../../../../lambda/scan/rules/scan-plan.ts';
 import { type GiantStack, giantStack, repo } from '../../../../support/memory/giant-stack.ts';
 import { minute, tenant } from '../../../../support/memory/stack.ts';
 

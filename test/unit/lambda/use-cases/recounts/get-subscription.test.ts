@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { getSubscription } from '../../../../../lambda/use-cases/recounts/get-subscription.ts';
 import { MemoryStack, oidOf, tenant } from '../../../../support/memory/stack.ts';
 

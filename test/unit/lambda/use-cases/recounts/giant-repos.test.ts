@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
 import { lateForMs } from '../../../../../lambda/domain/reservation.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/ports/ledger-errors.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';

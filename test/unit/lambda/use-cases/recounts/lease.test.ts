@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { holdLease, type Lease } from '../../../../../lambda/use-cases/recounts/lease.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';

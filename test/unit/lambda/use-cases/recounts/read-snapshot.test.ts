@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Reservation } from '../../../../../lambda/domain/reservation.ts';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { readSnapshot } from '../../../../../lambda/use-cases/recounts/read-snapshot.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../../support/memory/ledger.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
 import { type ReconcileInput, reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { GiantStack, giantStack, oidOf, repo } from '../../../../support/memory/giant-stack.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import { floorBytes } from '../../../../../lambda/domain/tenant.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import type { StoreChange } from '../../../../../lambda/domain/store-change.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
+import { createPathScan } from '../../../../../lambda/scan/path-scan.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { recordStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
-import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
 import { giantStack } from '../../../../support/memory/giant-stack.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 

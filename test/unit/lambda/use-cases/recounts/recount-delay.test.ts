@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { getSubscription } from '../../../../../lambda/use-cases/recounts/get-subscription.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';

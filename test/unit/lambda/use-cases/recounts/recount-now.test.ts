@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { type RecountNowInput, recountNow } from '../../../../../lambda/use-cases/recounts/recount-now.ts';
 import { noMetrics } from '../../../../../local/lambda-context.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { defaultSettings, type Settings } from '../../../../../lambda/domain/settings.ts';
-import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger-errors.ts';
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
+import { defaultSettings, type Settings } from '../../../../../lambda/rules/settings.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/rules/system.ts';
 import { refresh } from '../../../../../lambda/use-cases/recounts/refresh.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { noMetrics } from '../../../../../local/lambda-context.ts';

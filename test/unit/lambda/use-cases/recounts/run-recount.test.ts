@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { keepSetKey } from '../../../../../lambda/domain/cleanup/cleanup-keys.ts';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { cancelCleanup } from '../../../../../lambda/use-cases/cleanup/cancel-cleanup.ts';
 import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
 import { startRun } from '../../../../../lambda/use-cases/cleanup/start-run.ts';

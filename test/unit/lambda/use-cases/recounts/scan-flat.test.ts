@@ -1,8 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { FlatPlan } from '../../../../../lambda/domain/flat-listing.ts';
-import type { ListedPage, ListPageRequest } from '../../../../../lambda/ports/object-listing.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import {
+  type ListedPage,
+  type ListPageRequest,
+  StoreUnavailableError,
+} from '../../../../../lambda/store/rules/store.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { type ScanFlatInput, scanFlat } from '../../../../../lambda/use-cases/recounts/scan-flat.ts';
 import { ManualClock } from '../../../../support/memory/deps.ts';

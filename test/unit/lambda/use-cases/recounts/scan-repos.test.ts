@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { RepoRecord } from '../../../../../lambda/domain/tenant.ts';
-import type { PathScanInput, PathScanOutcome } from '../../../../../lambda/ports/path-scan.ts';
+import { createPathScan } from '../../../../../lambda/scan/path-scan.ts';
+import type { PathScanInput, PathScanOutcome } from '../../../../../lambda/scan/rules/scan-plan.ts';
 import { type ScanReposInput, scanRepos } from '../../../../../lambda/use-cases/recounts/scan-repos.ts';
-import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';
 

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { defaultSettings } from '../../../../../lambda/domain/settings.ts';
 import { placeOf, type StoreChange } from '../../../../../lambda/domain/store-change.ts';
-import type { ObjectListing } from '../../../../../lambda/ports/object-listing.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
+import { createPathScan } from '../../../../../lambda/scan/path-scan.ts';
+import type { ObjectListing } from '../../../../../lambda/store/rules/store.ts';
 import { recordStoreEvents } from '../../../../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
-import { createPathScan } from '../../../../../lambda/use-cases/scan/path-scan.ts';
 import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 
 /** A change that does not come through the API, the delivery of an event, or the passing of time. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger-errors.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/rules/system.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import {
   noteFailedRecount,
   noteFailure,

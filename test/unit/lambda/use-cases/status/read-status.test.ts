@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { noRefreshState } from '../../../../../lambda/domain/refresh-state.ts';
-import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/ports/ledger-errors.ts';
-import { StoreUnavailableError } from '../../../../../lambda/ports/object-store.ts';
 import type { QueueGauge } from '../../../../../lambda/ports/queue-gauges.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../../../../../lambda/rules/system.ts';
+import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { noteFailedRecount } from '../../../../../lambda/use-cases/status/note-failure.ts';
 import { readStatus } from '../../../../../lambda/use-cases/status/read-status.ts';
 import { memoryDeps } from '../../../../support/memory/deps.ts';

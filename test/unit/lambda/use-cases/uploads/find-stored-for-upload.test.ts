@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
-import { KnownObjects } from '../../../../../lambda/domain/known-objects.ts';
+import { KnownObjects } from '../../../../../lambda/scan/rules/known-objects.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { findStoredForUpload } from '../../../../../lambda/use-cases/uploads/find-stored-for-upload.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { PrefixSet } from '../../../../../lambda/domain/cleanup/prefixes.ts';
-import { sha256Hex } from '../../../../../lambda/domain/hash.ts';
-import { allPages } from '../../../../../lambda/use-cases/all-pages.ts';
+import { allPages } from '../../../../../lambda/rules/async.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { newTenant } from '../../../../support/ledger-records.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';

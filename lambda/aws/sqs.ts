@@ -1,0 +1,234 @@
+import { hash } from 'node:crypto';
+import {
+  ChangeMessageVisibilityCommand,
+  GetQueueAttributesCommand,
+  SendMessageBatchCommand,
+  type SendMessageBatchCommandOutput,
+  SendMessageCommand,
+  SQSClient,
+  type SQSClientConfig,
+} from '@aws-sdk/client-sqs';
+import { recountCollapseMs, urgencyOf } from '../domain/recount-policy.ts';
+import type { ExportMessage, ExportQueue } from '../ports/export-queue.ts';
+import type { GaugedQueue, QueueGauge } from '../ports/queue-gauges.ts';
+import type { RecountQueue, RecountRequest, Redelivery } from '../ports/recount-queue.ts';
+import type { WebhookMessage, WebhookQueue } from '../ports/webhooks.ts';
+import { type Clock, causeOf, type Invocations } from '../rules/system.ts';
+import { type CallLimits, calling, clientOptions } from './sdk.ts';
+
+/** Of one request. What comes twice is a message more, unless the queue is FIFO: it drops what has the same id. */
+const sendLimits = { attemptsMax: 5, connectMs: 1000, answerMs: 3000 };
+
+/** For a run that failed at its deadline and has little time left, and for somebody who looks at a page. */
+export const quickLimits = { attemptsMax: 2, connectMs: 1000, answerMs: 2000 };
+
+/** @param config goes before what the environment says. */
+export function createSqsClient(limits: CallLimits = sendLimits, config: SQSClientConfig = {}): SQSClient {
+  // By default a queue is reached at the host of its URL, whatever stands in for SQS.
+  return new SQSClient({ ...clientOptions(limits), useQueueUrlAsEndpoint: false, ...config });
+}
+
+/** Messages that SQS accepts in one request, at most. */
+const sendBatchMax = 10;
+const sendAttemptsMax = 3;
+const sendPauseMs = 200;
+
+/** A queue, and what its client waits by. */
+interface Queue {
+  readonly client: SQSClient;
+  readonly queueUrl: string;
+  readonly clock: Pick<Clock, 'sleep'>;
+}
+
+/**
+ * Sends messages in one request, and those that were not taken again.
+ *
+ * @param messages at most {@link sendBatchMax}.
+ * @throws when the queue did not take some.
+ */
+async function sendBatch(
+  { client, queueUrl: QueueUrl, clock }: Queue,
+  messages: readonly { readonly MessageBody: string }[],
+): Promise<void> {
+  let left = messages.map((message, index) => ({ Id: String(index), ...message }));
+  let codes = '';
+  for (let attempt = 1; attempt <= sendAttemptsMax; attempt += 1) {
+    if (attempt > 1) await clock.sleep(sendPauseMs * attempt);
+    const command = new SendMessageBatchCommand({ QueueUrl, Entries: left });
+    const answer = await calling({ title: 'SQS', operation: 'SendMessageBatch' }, () => client.send(command));
+    const taken = new Map(answer.Successful?.map((each) => [each.Id, each]));
+    // Whether the answer says so or not: an entry in neither list was not taken.
+    left = left.filter(({ Id, MessageBody }) => !isTaken(taken.get(Id), MessageBody));
+    if (left.length === 0) return;
+    codes = failureCodes(answer);
+  }
+  throw new Error(`The queue rejected ${left.length} of ${messages.length} messages: ${codes}.`);
+}
+
+/**
+ * What SQS says about a message that it has taken: the MD5 of the body, a proof that the answer is to this message. The
+ * SDK compares it too, but only if the answer has it.
+ */
+function isTaken(answer: { readonly MD5OfMessageBody?: string | undefined } | undefined, body: string) {
+  return answer?.MD5OfMessageBody === hash('md5', body, 'hex');
+}
+
+/** Why SQS has not taken some messages: each code once. */
+function failureCodes({ Failed = [] }: SendMessageBatchCommandOutput): string {
+  return [...new Set(Failed.map(({ Code }) => String(Code)))].join(', ') || 'without a reason';
+}
+
+/** Requests of different kinds do not collapse. See `RecountQueue` in `lambda/ports/recount-queue.ts`. */
+function kindOf({ reason, full }: RecountRequest): string {
+  const source = reason === 'schedule' ? 'schedule' : urgencyOf(reason);
+  return `${full ? 'full' : 'due'}.${source}`;
+}
+
+/** Requests with the same id become one message: those of one tenant, of one kind, in one bucket of time. */
+export function deduplicationId(request: RecountRequest, nowMs: number): string {
+  return `${request.tenant}.${kindOf(request)}.${Math.floor(nowMs / recountCollapseMs)}`;
+}
+
+/** Ids that are remembered, at most. Beyond that, some are sent again, and the queue drops them. */
+const idsMax = 1000;
+
+/**
+ * The deduplication ids that this process has sent. The queue remembers an id for five minutes and drops what comes with
+ * it again, but bills for it. An id names a time of 30 seconds, so it is not asked for any later.
+ */
+export class SentIds {
+  readonly #ids = new Set<string>();
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  /** Only once the queue has accepted the message: one that was lost must be sent again. */
+  add(id: string): void {
+    if (this.#ids.size >= idsMax) this.#ids.clear();
+    this.#ids.add(id);
+  }
+}
+
+/** The recount queue on SQS FIFO. Each tenant is a message group, so its messages are handled one at a time. */
+export function createSqsRecountQueue(input: {
+  client: SQSClient;
+  queueUrl: string;
+  clock: Clock;
+  invocations: Invocations;
+}): RecountQueue {
+  const { client, queueUrl: QueueUrl, clock, invocations } = input;
+  const sentIds = new SentIds();
+
+  const message = (request: RecountRequest) => {
+    return {
+      // The correlation id is no part of the deduplication id: of requests that collapse, the first one's is kept.
+      MessageBody: JSON.stringify({ ...request, correlationId: causeOf(invocations.current()) }),
+      MessageGroupId: request.tenant,
+      MessageDeduplicationId: deduplicationId(request, clock.nowMs()),
+    };
+  };
+
+  return {
+    async request(request) {
+      const sent = message(request);
+      if (sentIds.has(sent.MessageDeduplicationId)) return;
+      const command = new SendMessageCommand({ QueueUrl, ...sent });
+      const answer = await calling({ title: 'SQS', operation: 'SendMessage' }, () => client.send(command));
+      if (!isTaken(answer, sent.MessageBody)) throw new Error('The queue did not confirm the message.');
+      sentIds.add(sent.MessageDeduplicationId);
+    },
+    async requestAll(requests) {
+      for (let begin = 0; begin < requests.length; begin += sendBatchMax)
+        await sendBatch(input, requests.slice(begin, begin + sendBatchMax).map(message));
+    },
+  };
+}
+
+/**
+ * Redelivery by SQS. A failed message stays hidden for the queue's visibility timeout, unless this changes the timeout
+ * of that delivery.
+ */
+export function createSqsRedelivery(input: { client: SQSClient; queueUrl: string }): Redelivery {
+  const { client, queueUrl: QueueUrl } = input;
+  return {
+    async delay({ receiptHandle: ReceiptHandle, delayMs }) {
+      const VisibilityTimeout = Math.ceil(delayMs / 1000);
+      const command = new ChangeMessageVisibilityCommand({ QueueUrl, ReceiptHandle, VisibilityTimeout });
+      await calling({ title: 'SQS', operation: 'ChangeMessageVisibility' }, () => client.send(command));
+    },
+  };
+}
+
+/** The queue of steps on a standard queue of SQS: steps may run at the same time, and come in any order. */
+export function createSqsExportQueue(input: Queue & { invocations: Invocations }): ExportQueue {
+  const { invocations, ...queue } = input;
+  const messageOf = (message: ExportMessage) => ({
+    MessageBody: JSON.stringify({ ...message, correlationId: causeOf(invocations.current()) }),
+  });
+  return {
+    async send(messages) {
+      const sent: Promise<void>[] = [];
+      // All at once: an export has 400 units at most, so these are 40 requests.
+      for (let begin = 0; begin < messages.length; begin += sendBatchMax)
+        sent.push(sendBatch(queue, messages.slice(begin, begin + sendBatchMax).map(messageOf)));
+      await Promise.all(sent);
+    },
+  };
+}
+
+/** The queue of what is to be sent to webhooks, on a standard queue of SQS. */
+export function createSqsWebhookQueue(input: Queue & { invocations: Invocations }): WebhookQueue {
+  const { invocations, ...queue } = input;
+  const messageOf = (message: WebhookMessage) => ({
+    MessageBody: JSON.stringify({ ...message, correlationId: causeOf(invocations.current()) }),
+  });
+  return {
+    async send(messages) {
+      for (let begin = 0; begin < messages.length; begin += sendBatchMax)
+        await sendBatch(queue, messages.slice(begin, begin + sendBatchMax).map(messageOf));
+    },
+  };
+}
+
+const names = [
+  'ApproximateNumberOfMessages',
+  'ApproximateNumberOfMessagesDelayed',
+  'ApproximateNumberOfMessagesNotVisible',
+] as const;
+
+/** SQS writes numbers as text. @throws {Error} if one is missing. */
+function countIn(attributes: Partial<Record<string, string>> | undefined, name: (typeof names)[number]) {
+  const text = attributes?.[name];
+  if (typeof text !== 'string' || !/^\d+$/.test(text))
+    throw new Error(`SQS answered GetQueueAttributes without ${name}.`);
+  return Number(text);
+}
+
+/**
+ * A queue of SQS and its dead letters. Messages that failed and wait for their next try are under way to SQS. It does not tell how
+ * long the oldest has waited: only CloudWatch does.
+ */
+export function createSqsQueueGauge(input: {
+  client: SQSClient;
+  queue: GaugedQueue;
+  queueUrl: string;
+  deadLetterUrl: string;
+}): QueueGauge {
+  const { client, queue, queueUrl, deadLetterUrl } = input;
+  const read = async (QueueUrl: string) => {
+    const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...names] });
+    const asked = { title: 'SQS', operation: 'GetQueueAttributes' };
+    const { Attributes } = await calling(asked, () => client.send(command));
+    const [visible, delayed, running] = names.map((name) => countIn(Attributes, name));
+    return { waiting: (visible ?? 0) + (delayed ?? 0), running: running ?? 0 };
+  };
+  return {
+    queue,
+    async read() {
+      const [level, dead] = await Promise.all([read(queueUrl), read(deadLetterUrl)]);
+      const deadLetters = dead.waiting + dead.running;
+      return { ...level, oldestAtMs: null, deadLetters, deadLettersAt: deadLetterUrl };
+    },
+  };
+}

@@ -1,5 +1,0 @@
-/** Randomness. */
-export interface Ids {
-  /** `length` random characters of base62, from a cryptographic source. */
-  random(length: number): string;
-}

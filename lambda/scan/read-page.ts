@@ -1,0 +1,217 @@
+import { compareKeys } from '../rules/names.ts';
+import { type ListedPage, StoreUnavailableError } from '../store/rules/store.ts';
+import type { ListedNames } from './rules/alphabet.ts';
+import type { OpenRange, PageTask } from './rules/uneven-ranges.ts';
+
+/** Of 64 digits, a name takes about 200 bytes. */
+const namesMax = 100_000;
+
+interface RecentNamesInput {
+  /** The prefix of all keys. A name is what follows it. */
+  readonly prefix: string;
+  readonly sinceMs: number;
+  /** Names that are kept, at most. */
+  readonly max?: number | undefined;
+}
+
+/** The names of the keys that were stored at a time or later, or of which the store does not say when. */
+export class RecentNames {
+  readonly #input: RecentNamesInput;
+  #names: Set<string> | 'too many';
+
+  /** @param before what an earlier part of the same scan found. */
+  constructor(input: RecentNamesInput, before: readonly string[] | 'too many' = []) {
+    this.#input = input;
+    this.#names = before === 'too many' ? before : new Set(before);
+    this.#limit();
+  }
+
+  /** @param keyCount how many of the page's keys to look at. */
+  add(page: ListedPage, keyCount: number): void {
+    const { prefix, sinceMs } = this.#input;
+    for (let index = 0; index < keyCount && this.#names !== 'too many'; index += 1) {
+      const storedAtMs = page.lastModifiedMsAt(index) ?? Number.POSITIVE_INFINITY;
+      if (storedAtMs < sinceMs) continue;
+      this.#names.add(page.keyAt(index).slice(prefix.length));
+      this.#limit();
+    }
+  }
+
+  get names(): ReadonlySet<string> | 'too many' {
+    return this.#names;
+  }
+
+  #limit(): void {
+    const { max = namesMax } = this.#input;
+    if (this.#names !== 'too many' && this.#names.size > max) this.#names = 'too many';
+  }
+}
+
+/** What a page tells about the range that it was requested for. */
+export interface RangePage {
+  /** Keys of the page that are in the range. */
+  readonly keyCount: number;
+  /** Bytes of those keys. */
+  readonly sizeBytes: number;
+  /** The part of the range that is still to be listed. undefined: none. */
+  readonly rest: OpenRange | undefined;
+  /** The folder, with its slash, that contains all keys of the page. Empty: there is no such folder. */
+  readonly folder?: string;
+  /** The names of the page that are in the range, if the store lists in order. */
+  readonly names?: ListedNames;
+}
+
+/**
+ * Counts the keys of a page that are in its range. A request has a beginning but no end, so the page may go beyond it.
+ *
+ * @param context.prefix the prefix of all keys. A name is what follows it.
+ * @throws {StoreUnavailableError} if the store does not list in order, from where it was asked to.
+ */
+export function readPage(task: PageTask, page: ListedPage, context: { prefix: string }): RangePage {
+  const { after, last } = task.range;
+  const { keyCount } = page;
+  const { prefix } = context;
+  if (keyCount === 0) {
+    if (!page.isTruncated) return { keyCount, sizeBytes: 0, rest: undefined };
+    const continuationToken = page.nextContinuationToken;
+    if (continuationToken === undefined) throw noTokenError();
+    return { keyCount, sizeBytes: 0, rest: { ...task.range, continuationToken } };
+  }
+  const firstName = nameOf(page, 0, prefix);
+  const lastName = nameOf(page, keyCount - 1, prefix);
+  checkOrder({ after, firstName, lastName });
+  if (last !== null && compareKeys(lastName, last) > 0) {
+    const inRange = countUpTo(page, prefix + last);
+    let sizeBytes = 0;
+    for (let index = 0; index < inRange; index += 1) sizeBytes += page.sizeAt(index);
+    return {
+      keyCount: inRange,
+      sizeBytes,
+      rest: undefined,
+      names: namesOf(page, { prefix, count: inRange }),
+    };
+  }
+  const isDone = !page.isTruncated || lastName === last;
+  // Without the continuation token: the last key marks where to go on.
+  const { continuationToken: _, ...range } = task.range;
+  const rest = isDone ? undefined : { ...range, after: lastName };
+  const names = namesOf(page, { prefix, count: keyCount });
+  return { keyCount, sizeBytes: page.totalBytes, rest, folder: commonFolder(firstName, lastName), names };
+}
+
+/**
+ * Counts a page of a store that lists in an order of its own, from its first page to its last by continuation tokens.
+ *
+ * @throws {StoreUnavailableError} if the store does not say where the listing continues.
+ */
+export function readPageInAnyOrder(task: PageTask, page: ListedPage): RangePage {
+  const { keyCount, totalBytes, nextContinuationToken: continuationToken } = page;
+  if (!page.isTruncated) return { keyCount, sizeBytes: totalBytes, rest: undefined };
+  if (continuationToken === undefined) throw noTokenError();
+  return { keyCount, sizeBytes: totalBytes, rest: { ...task.range, continuationToken } };
+}
+
+/**
+ * Finds which of some names a page lists. It uses binary search, so most keys are never decoded.
+ *
+ * @param sortedNames in the order of keys, each once.
+ * @param context.keyCount how many of the page's keys to search.
+ * @returns the names with their bytes.
+ */
+export function seenOnPage(
+  sortedNames: readonly string[],
+  page: ListedPage,
+  context: { prefix: string; keyCount: number },
+): [name: string, sizeBytes: number][] {
+  const { prefix, keyCount } = context;
+  if (keyCount === 0 || sortedNames.length === 0) return [];
+  const firstName = nameOf(page, 0, prefix);
+  const lastName = nameOf(page, keyCount - 1, prefix);
+  const start = lowerBound(
+    sortedNames.length,
+    (index) => compareKeys(at(sortedNames, index), firstName) >= 0,
+  );
+  const seen: [string, number][] = [];
+  let from = 0;
+  for (let index = start; index < sortedNames.length; index += 1) {
+    const name = at(sortedNames, index);
+    if (compareKeys(name, lastName) > 0) break;
+    const key = prefix + name;
+    from += lowerBound(keyCount - from, (offset) => compareKeys(page.keyAt(from + offset), key) >= 0);
+    if (from < keyCount && page.keyAt(from) === key) seen.push([name, page.sizeAt(from)]);
+  }
+  return seen;
+}
+
+/**
+ * Finds which of some names a page lists, in whatever order it lists them.
+ *
+ * @param context.keyCount keys of the page that belong to the range.
+ * @returns the names with their bytes.
+ */
+export function seenInAnyOrder(
+  names: ReadonlySet<string> | 'everything' | undefined,
+  page: ListedPage,
+  { prefix, keyCount }: { prefix: string; keyCount: number },
+): [name: string, sizeBytes: number][] {
+  if (names === undefined || (names !== 'everything' && names.size === 0)) return [];
+  const listed = Array.from({ length: keyCount }, (_, index): [string, number] => {
+    return [nameOf(page, index, prefix), page.sizeAt(index)];
+  });
+  return names === 'everything' ? listed : listed.filter(([name]) => names.has(name));
+}
+
+/** The deepest folder that contains both names, with its slash. Empty if there is none. */
+function commonFolder(a: string, b: string): string {
+  let same = 0;
+  while (same < a.length && same < b.length && a[same] === b[same]) same += 1;
+  return a.slice(0, a.slice(0, same).lastIndexOf('/') + 1);
+}
+
+/** If a store ignores StartAfter or lists in an order of its own, keys would be counted twice. */
+function checkOrder(page: { after: string | null; firstName: string; lastName: string }): void {
+  const { after, firstName, lastName } = page;
+  const isAfter = after === null || compareKeys(firstName, after) > 0;
+  if (isAfter && compareKeys(firstName, lastName) <= 0) return;
+  throw new StoreUnavailableError(
+    'The store does not list keys in order after a given key, as S3 does. Use the scan strategy `sequential`.',
+  );
+}
+
+function noTokenError(): StoreUnavailableError {
+  return new StoreUnavailableError('The store did not say where its truncated listing continues.');
+}
+
+function namesOf(page: ListedPage, { prefix, count }: { prefix: string; count: number }): ListedNames {
+  return { count, at: (index) => nameOf(page, index, prefix) };
+}
+
+function nameOf(page: ListedPage, index: number, prefix: string): string {
+  const key = page.keyAt(index);
+  if (!key.startsWith(prefix))
+    throw new StoreUnavailableError('The store listed a key that does not begin with the requested prefix.');
+  return key.slice(prefix.length);
+}
+
+/** How many keys of the page are not after `lastKey`. */
+function countUpTo(page: ListedPage, lastKey: string): number {
+  return lowerBound(page.keyCount, (index) => compareKeys(page.keyAt(index), lastKey) > 0);
+}
+
+/** The first index for which `holds` is true. It must then be true for all later ones. `count` if there is none. */
+function lowerBound(count: number, holds: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (holds(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function at(names: readonly string[], index: number): string {
+  const name = names[index];
+  if (name === undefined) throw new RangeError(`The index ${index} is beyond the ${names.length} names.`);
+  return name;
+}

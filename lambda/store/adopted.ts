@@ -1,0 +1,190 @@
+import {
+  type ArchiveStore,
+  type MultipartUpload,
+  SourceGoneError,
+  type SourceObject,
+} from '../ports/archive-store.ts';
+import { AdoptedListing } from './adopted-listing.ts';
+import { AdoptedRepos } from './rules/adopted-repos.ts';
+import type {
+  ObjectListing,
+  ObjectStore,
+  SignedRequest,
+  SignUploadInput,
+  StoredObject,
+  StoreUnavailableError,
+  UrlSigner,
+} from './rules/store.ts';
+
+type Input<M extends keyof ArchiveStore, N extends number> = Parameters<ArchiveStore[M]>[N];
+
+/**
+ * Archives of a bucket in which some repos are adopted. What is read may be an object of such a repo. What is written lies
+ * in the service's own folder.
+ */
+class AdoptedArchiveStore implements ArchiveStore {
+  readonly #inner: ArchiveStore;
+  readonly #repos: AdoptedRepos;
+
+  constructor(inner: ArchiveStore, repos: AdoptedRepos) {
+    this.#inner = inner;
+    this.#repos = repos;
+  }
+
+  async head(key: string) {
+    const storedKey = this.#repos.storedKey(key);
+    return storedKey === undefined ? undefined : this.#inner.head(storedKey);
+  }
+
+  async get(key: string) {
+    const storedKey = this.#repos.storedKey(key);
+    return storedKey === undefined ? undefined : this.#inner.get(storedKey);
+  }
+
+  readInto(source: SourceObject, range: Input<'readInto', 1>, into: Uint8Array) {
+    return this.#withSource(source, (stored) => this.#inner.readInto(stored, range, into));
+  }
+
+  copyPart(upload: MultipartUpload, part: Input<'copyPart', 1>) {
+    this.#repos.requireOwn(upload.key);
+    return this.#withSource(part.source, (source) => this.#inner.copyPart(upload, { ...part, source }));
+  }
+
+  async put(key: string, bytes: Uint8Array) {
+    this.#repos.requireOwn(key);
+    await this.#inner.put(key, bytes);
+  }
+
+  async putSource(key: string, bytes: Uint8Array) {
+    this.#repos.requireOwn(key);
+    return this.#inner.putSource(key, bytes);
+  }
+
+  async delete(keys: readonly string[]) {
+    for (const key of keys) this.#repos.requireOwn(key);
+    await this.#inner.delete(keys);
+  }
+
+  list(prefix: string) {
+    this.#repos.requireOwn(prefix);
+    return this.#inner.list(prefix);
+  }
+
+  async createUpload(key: string, options?: Input<'createUpload', 1>) {
+    this.#repos.requireOwn(key);
+    return this.#inner.createUpload(key, options);
+  }
+
+  uploads(prefix: string) {
+    this.#repos.requireOwn(prefix);
+    return this.#inner.uploads(prefix);
+  }
+
+  parts(upload: MultipartUpload, options?: Input<'parts', 1>) {
+    return this.#inner.parts(upload, options);
+  }
+
+  uploadPart(upload: MultipartUpload, part: Input<'uploadPart', 1>) {
+    return this.#inner.uploadPart(upload, part);
+  }
+
+  complete(upload: MultipartUpload, parts: Input<'complete', 1>) {
+    return this.#inner.complete(upload, parts);
+  }
+
+  abort(upload: MultipartUpload) {
+    return this.#inner.abort(upload);
+  }
+
+  /** Calls with the source as it is stored. */
+  async #withSource<T>(source: SourceObject, call: (stored: SourceObject) => Promise<T>): Promise<T> {
+    const storedKey = this.#repos.storedKey(source.key);
+    if (storedKey === undefined) throw new SourceGoneError(source.key);
+    try {
+      return await call({ ...source, key: storedKey });
+    } catch (error) {
+      // Who asked for the object knows it by its key.
+      if (error instanceof SourceGoneError) throw new SourceGoneError(source.key, { cause: error });
+      throw error;
+    }
+  }
+}
+
+/** A bucket in which some repos are adopted. */
+class AdoptedObjectStore implements ObjectStore {
+  readonly #inner: ObjectStore;
+  readonly #repos: AdoptedRepos;
+
+  constructor(inner: ObjectStore, repos: AdoptedRepos) {
+    this.#inner = inner;
+    this.#repos = repos;
+  }
+
+  async head(key: string): Promise<StoredObject | undefined> {
+    const storedKey = this.#repos.storedKey(key);
+    return storedKey === undefined ? undefined : this.#inner.head(storedKey);
+  }
+
+  async delete(
+    keys: readonly string[],
+    options: { deadlineMs: number },
+  ): Promise<ReadonlyMap<string, StoreUnavailableError>> {
+    const byStored = new Map<string, string>();
+    for (const key of keys) {
+      const storedKey = this.#repos.storedKey(key);
+      if (storedKey !== undefined) byStored.set(storedKey, key);
+    }
+    if (byStored.size === 0) return new Map();
+    const failed = await this.#inner.delete([...byStored.keys()], options);
+    return new Map([...failed].map(([storedKey, error]) => [byStored.get(storedKey) ?? storedKey, error]));
+  }
+}
+
+/** Signs URLs of a bucket in which some repos are adopted. */
+class AdoptedUrlSigner implements UrlSigner {
+  readonly #inner: UrlSigner;
+  readonly #repos: AdoptedRepos;
+
+  constructor(inner: UrlSigner, repos: AdoptedRepos) {
+    this.#inner = inner;
+    this.#repos = repos;
+  }
+
+  async signUpload(input: SignUploadInput): Promise<SignedRequest> {
+    return this.#inner.signUpload({ ...input, key: this.#storedKey(input.key) });
+  }
+
+  async signDownload(input: Parameters<UrlSigner['signDownload']>[0]): Promise<SignedRequest> {
+    return this.#inner.signDownload({ ...input, key: this.#storedKey(input.key) });
+  }
+
+  #storedKey(key: string): string {
+    const storedKey = this.#repos.storedKey(key);
+    if (storedKey === undefined) throw new RangeError('Of an adopted repo, only URLs of objects are signed.');
+    return storedKey;
+  }
+}
+
+type WarmListing = ObjectListing & { warmUp(): Promise<void> };
+
+/** Everything that sends keys to the bucket, or gets keys from it, must pass through here. */
+export interface Adopting {
+  readonly repos: AdoptedRepos;
+  store(store: ObjectStore): ObjectStore;
+  signer(signer: UrlSigner): UrlSigner;
+  listing(listing: WarmListing): WarmListing;
+  archives(archives: ArchiveStore): ArchiveStore;
+}
+
+/** Without adopted repos nothing stands between a function and the bucket. */
+export function createAdopting(repos: ConstructorParameters<typeof AdoptedRepos>[0]): Adopting {
+  const adopted = new AdoptedRepos(repos);
+  const isNone = repos.length === 0;
+  return {
+    repos: adopted,
+    store: (store) => (isNone ? store : new AdoptedObjectStore(store, adopted)),
+    signer: (signer) => (isNone ? signer : new AdoptedUrlSigner(signer, adopted)),
+    listing: (listing) => (isNone ? listing : new AdoptedListing(listing, adopted)),
+    archives: (archives) => (isNone ? archives : new AdoptedArchiveStore(archives, adopted)),
+  };
+}

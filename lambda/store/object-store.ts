@@ -1,0 +1,411 @@
+import { hash } from 'node:crypto';
+import { AwsServiceError, isRefusal } from '../aws/sdk.ts';
+import type { ArchiveStore } from '../ports/archive-store.ts';
+import type { Clock } from '../rules/system.ts';
+import {
+  type BucketClient,
+  DeadlineError,
+  isNetworkError,
+  type RetrySettings,
+  type StoreCall,
+} from './client.ts';
+import {
+  type AnswerHead,
+  type AnswerReader,
+  type ExchangeLimits,
+  emptyReader,
+  errorIn,
+  MalformedAnswerError,
+  StoreAnswerError,
+  TextReader,
+  unescapeXml,
+} from './exchange.ts';
+import { type ObjectStore, type StoredObject, StoreUnavailableError } from './rules/store.ts';
+
+/**
+ * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.
+ * Somebody has to change the configuration.
+ */
+export class StoreRefusedError extends Error {
+  override readonly name = 'StoreRefusedError';
+}
+
+/**
+ * The error to throw for a request that failed, after its retries.
+ *
+ * - No answer, 5xx, throttling, an answer that cannot be the truth, a time limit → {@link StoreUnavailableError}.
+ * - Any other 3xx or 4xx, or no credentials → {@link StoreRefusedError}.
+ * - Anything else is a bug, and is returned unchanged.
+ *
+ * @param request for the message: `HEAD`, `LIST`, `DELETE`.
+ */
+export function translateStoreError(cause: unknown, request: string): unknown {
+  if (!(cause instanceof Error)) return cause;
+  if (cause.name === 'CredentialsProviderError') {
+    return new StoreRefusedError(`There are no credentials for the store (${request}): ${cause.message}`, {
+      cause,
+    });
+  }
+  const status = statusOf(cause);
+  if (status === undefined) {
+    if (!isNetworkError(cause) && !(cause instanceof MalformedAnswerError)) return cause;
+    return new StoreUnavailableError(`The store did not serve ${request} (${cause.name}).`, { cause });
+  }
+  if (isRefusal({ status, name: cause.name })) {
+    return new StoreRefusedError(
+      `The store refused ${request} with ${status} ${cause.name}: ` +
+        'check the bucket name, the region, the credentials and their permissions (ListBucket included).',
+      { cause },
+    );
+  }
+  return new StoreUnavailableError(`The store did not serve ${request} (${status} ${cause.name}).`, {
+    cause,
+  });
+}
+
+/**
+ * The status of the answer, if there was one: the store's, that of Secrets Manager to the request for the credentials,
+ * or that of the SDK's request for them.
+ */
+function statusOf(error: Error): number | undefined {
+  if (error instanceof StoreAnswerError || error instanceof AwsServiceError) return error.status;
+  return (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
+}
+
+/**
+ * The limits of requests that are answered from memory or an index, and that somebody waits for.
+ *
+ * @param timeoutFactor 1 for S3 itself.
+ */
+export function objectLimits(timeoutFactor: number): ExchangeLimits & RetrySettings {
+  return {
+    connectMs: 2_000 * timeoutFactor,
+    answerMs: 10_000 * timeoutFactor,
+    attemptsMax: 4,
+    baseDelayMs: 100,
+    throttledDelayMs: 500,
+    delayMaxMs: 5_000,
+    retryAfterMaxMs: 5_000,
+  };
+}
+
+/** DeleteObjects: many keys in one request, of which each may fail. */
+
+/** Keys of one request, at most. */
+const keysPerDelete = 1000;
+
+/** A thousand of the longest keys, each character escaped, with a message each. */
+const answerBytesMax = 8 * 1024 ** 2;
+
+/** What the answer says of the keys that it names. */
+interface DeletedKeys {
+  readonly deleted: ReadonlySet<string>;
+  readonly failed: ReadonlyMap<string, { readonly code: string; readonly message: string | undefined }>;
+}
+
+/** Whether the text of an XML document can have the key. Some control characters have no way into one. */
+function isXmlText(key: string): boolean {
+  return !notXml.test(key);
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that XML can't have.
+const notXml = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|\p{Surrogate}/u;
+
+/** What to send. S3 wants the MD5, and it's the one checksum that every compatible store knows. */
+function deleteRequest(keys: readonly string[]) {
+  const objects = keys.map((key) => `<Object><Key>${escapeXml(key)}</Key></Object>`).join('');
+  const body = `<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${objects}</Delete>`;
+  const headers = { 'content-md5': hash('md5', body, 'base64'), 'content-type': 'application/xml' };
+  return { method: 'POST', query: { delete: '' }, headers, body } as const;
+}
+
+function escapeXml(text: string): string {
+  // A parser makes an unescaped line break another one.
+  return text.replace(/[&<>"\t\n\r]/g, (char) => `&#${char.charCodeAt(0)};`);
+}
+
+/** Reads the answer, or throws the error that S3 may send with status 200. */
+function deletedReader(): AnswerReader<DeletedKeys> {
+  return new TextReader(answerBytesMax, (text) => {
+    if (!/<DeleteResult[\s>/]/.test(text)) {
+      const { code, message } = errorIn(text);
+      if (code !== undefined) throw new StoreAnswerError({ status: 503, code, message });
+      throw new MalformedAnswerError("The answer isn't a DeleteResult.");
+    }
+    // S3 begins to answer before it has deleted them. Node hears of no cut if the answer has neither length nor chunks.
+    if (!/(<\/DeleteResult|<DeleteResult[^>]*\/)>\s*$/.test(text))
+      throw new StoreAnswerError({ status: 503, code: 'IncompleteAnswer', message: 'The answer was cut.' });
+    const deleted = new Set<string>();
+    const failed = new Map<string, { code: string; message: string | undefined }>();
+    for (const [, name, inner = ''] of text.matchAll(/<(Deleted|Error)>(.*?)<\/\1>/gs)) {
+      const key = /<Key>([^<]*)<\/Key>/.exec(inner)?.[1];
+      if (key === undefined) throw new MalformedAnswerError('The answer has a key without a name.');
+      if (name === 'Deleted') deleted.add(unescapeXml(key));
+      else {
+        const { code = 'Unknown', message } = errorIn(`<Error>${inner}`);
+        failed.set(unescapeXml(key), { code, message });
+      }
+    }
+    return { deleted, failed };
+  });
+}
+
+/** The objects of one bucket. */
+export class S3ObjectStore implements ObjectStore {
+  readonly #client: BucketClient;
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  readonly #limits: ReturnType<typeof objectLimits>;
+  #knowsNoBulk = false;
+
+  constructor(input: {
+    client: BucketClient;
+    clock: Pick<Clock, 'nowMs'>;
+    /** When a HEAD is sent again. */
+    retry?: Partial<RetrySettings>;
+  }) {
+    this.#client = input.client;
+    this.#clock = input.clock;
+    this.#limits = { ...objectLimits(input.client.timeoutFactor), ...input.retry };
+  }
+
+  /**
+   * A missing bucket looks like a missing key here, because an answer to HEAD has no body. Only LIST distinguishes
+   * them.
+   *
+   * @throws {StoreUnavailableError} @throws {StoreRefusedError}
+   */
+  async head(key: string): Promise<StoredObject | undefined> {
+    try {
+      return await this.#client.send({
+        method: 'HEAD',
+        key,
+        headers: headHeaders,
+        limits: this.#limits,
+        readerOf,
+      });
+    } catch (error) {
+      throw translateStoreError(error, 'HEAD');
+    }
+  }
+
+  /**
+   * By DeleteObjects, if the store knows it: a thousand keys a request. A store that refuses the first such request and
+   * takes single ones isn't asked again. The price: one request more in each process.
+   *
+   * A single attempt for each key: of two, one could land after the object was pushed again. What was refused as a whole, or
+   * isn't named in a complete answer, can't land later, so it's sent on its own. Sends nothing after the deadline, and
+   * settles by then.
+   *
+   * @throws {StoreRefusedError}
+   */
+  async delete(
+    keys: readonly string[],
+    { deadlineMs }: { deadlineMs: number },
+  ): Promise<ReadonlyMap<string, StoreUnavailableError>> {
+    const failed = new Map<string, StoreUnavailableError>();
+    const single: string[] = [];
+    const bulk: string[] = [];
+    for (const key of keys) (isXmlText(key) ? bulk : single).push(key);
+    let isRefused = this.#knowsNoBulk;
+    for (let begin = 0; begin < bulk.length; begin += keysPerDelete) {
+      const some = bulk.slice(begin, begin + keysPerDelete);
+      const outcome = isRefused || some.length === 1 ? 'refused' : await this.#deleteMany(some, deadlineMs);
+      if (outcome === 'refused') {
+        isRefused ||= some.length > 1;
+        single.push(...some);
+        continue;
+      }
+      for (const [key, error] of outcome.failed) failed.set(key, error);
+      single.push(...outcome.unnamed);
+    }
+    const left = single.values();
+    const worker = async () => {
+      for (const key of left) {
+        const error = await this.#deleteOne(key, deadlineMs);
+        if (error) failed.set(key, error);
+      }
+    };
+    await Promise.all(Array.from({ length: Math.min(deletesAtOnce, single.length) }, worker));
+    // Not before: the store may have refused it because of something else, such as the credentials.
+    if (isRefused && single.length > failed.size) this.#knowsNoBulk = true;
+    return failed;
+  }
+
+  /** @returns `refused`: the store doesn't know the request, or refuses it as a whole. */
+  async #deleteMany(
+    keys: readonly string[],
+    deadlineMs: number,
+  ): Promise<{ failed: ReadonlyMap<string, StoreUnavailableError>; unnamed: readonly string[] } | 'refused'> {
+    let answer: DeletedKeys;
+    try {
+      const limits = { ...this.#limits, answerMs: bulkAnswerFactor * this.#limits.answerMs };
+      answer = await this.#sendDelete({ ...deleteRequest(keys), limits, readerOf: bulkReaderOf }, deadlineMs);
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) {
+        const { cause } = error;
+        const isUnknown = cause instanceof StoreAnswerError && unknownStatuses.has(cause.status);
+        // It answered, so nothing lands later.
+        if (isUnknown || cause instanceof MalformedAnswerError) return 'refused';
+        return { failed: new Map(keys.map((key) => [key, error])), unnamed: [] };
+      }
+      if (error instanceof StoreRefusedError) return 'refused';
+      throw error;
+    }
+    const failed = new Map<string, StoreUnavailableError>();
+    for (const [key, { code, message = 'it gave no reason.' }] of answer.failed) {
+      if (code === noSuchKey) continue;
+      const why = `The store did not delete a key (${code}): ${message}`;
+      if (refusedCodes.has(code)) throw new StoreRefusedError(why);
+      failed.set(key, new StoreUnavailableError(why));
+    }
+    return { failed, unnamed: keys.filter((key) => !answer.deleted.has(key) && !answer.failed.has(key)) };
+  }
+
+  /** @returns why nobody knows whether it's gone. */
+  async #deleteOne(key: string, deadlineMs: number): Promise<StoreUnavailableError | undefined> {
+    try {
+      const limits = this.#limits;
+      await this.#sendDelete({ method: 'DELETE', key, limits, readerOf: deleteReaderOf }, deadlineMs);
+      return undefined;
+    } catch (error) {
+      if (error instanceof StoreUnavailableError) return error;
+      // Some stores say that there is nothing to delete: as of a key of many, that is fine.
+      if (error instanceof StoreRefusedError && isNoSuchKey(error.cause)) return undefined;
+      throw error;
+    }
+  }
+
+  /** @throws {StoreUnavailableError} @throws {StoreRefusedError} */
+  async #sendDelete<T>(call: StoreCall<T>, deadlineMs: number): Promise<T> {
+    const endsWithinMs = deadlineMs - this.#clock.nowMs();
+    if (endsWithinMs <= 0)
+      throw new StoreUnavailableError('The deadline for DELETE passed before it was sent.');
+    try {
+      return await this.#client.send({ ...call, limits: { ...call.limits, attemptsMax: 1 }, endsWithinMs });
+    } catch (error) {
+      if (error instanceof DeadlineError) {
+        const message = 'DELETE did not finish by its deadline. The object may be gone.';
+        throw new StoreUnavailableError(message, { cause: error.cause });
+      }
+      throw translateStoreError(error, 'DELETE');
+    }
+  }
+}
+
+/** Single deletes at a time. */
+const deletesAtOnce = 16;
+
+/** A store may take this many times as long for a thousand keys as for one. */
+const bulkAnswerFactor = 3;
+
+/** "I don't know this request", said as a failure. */
+const unknownStatuses: ReadonlySet<number> = new Set([501, 505]);
+
+/** Of a key, for which a retry doesn't help. */
+const refusedCodes: ReadonlySet<string> = new Set(['AccessDenied', 'AllAccessDisabled', 'MethodNotAllowed']);
+
+const noSuchKey = 'NoSuchKey';
+
+const isNoSuchKey = (cause: unknown) => cause instanceof StoreAnswerError && cause.name === noSuchKey;
+
+const deleteReaderOf = ({ status }: AnswerHead) =>
+  status >= 200 && status < 300 ? emptyReader() : undefined;
+
+const bulkReaderOf = ({ status }: AnswerHead) => (status === 200 ? deletedReader() : undefined);
+
+/** Without it, S3 does not say the checksum. */
+const headHeaders = { 'x-amz-checksum-mode': 'ENABLED' };
+
+function readerOf({ status, headers }: AnswerHead): AnswerReader<StoredObject | undefined> | undefined {
+  if (status === 404) return { write: () => {}, end: () => undefined };
+  if (status !== 200) return undefined;
+  return { write: () => {}, end: () => objectOf(headers) };
+}
+
+function objectOf(headers: AnswerHead['headers']): StoredObject {
+  const length = headers['content-length'] ?? '';
+  const sizeBytes = Number(length);
+  if (!/^\d+$/.test(length) || !Number.isSafeInteger(sizeBytes))
+    throw new MalformedAnswerError(`HEAD returned "${length}" as Content-Length.`);
+  const checksum = headers['x-amz-checksum-sha256'];
+  const lastModifiedMs = Date.parse(headers['last-modified'] ?? '');
+  return {
+    sizeBytes,
+    sha256: typeof checksum === 'string' ? hexOfWhole(checksum) : undefined,
+    lastModifiedMs: Number.isNaN(lastModifiedMs) ? undefined : lastModifiedMs,
+  };
+}
+
+/**
+ * Hex of a base64 SHA-256. Undefined if it is composite (`…-N`, of a multipart upload): that is not the hash of the
+ * object's bytes.
+ */
+function hexOfWhole(base64: string): string | undefined {
+  const hash = Buffer.from(base64, 'base64');
+  return hash.length === 32 && hash.toString('base64') === base64 ? hash.toString('hex') : undefined;
+}
+
+/** Reads all bytes of an answer. */
+export class BytesReader implements AnswerReader<Uint8Array> {
+  readonly #pieces: Buffer[] = [];
+  readonly #bytesMax: number;
+  #bytes = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
+
+  /** @throws {MalformedAnswerError} if there are more than the most. */
+  write(piece: Buffer): void {
+    this.#bytes += piece.length;
+    if (this.#bytes > this.#bytesMax)
+      throw new MalformedAnswerError(`The answer has more than ${this.#bytesMax} bytes.`);
+    this.#pieces.push(Buffer.from(piece));
+  }
+
+  end(): Uint8Array {
+    return Buffer.concat(this.#pieces);
+  }
+}
+
+/** Largest file that is read. The largest keep-set of a clean-up has 40 MB. */
+const fileBytesMax = 64 * 1024 ** 2;
+
+/** Small files in one bucket, without the SDK: texts are put, and whatever was put is read. */
+export class S3TextFiles implements Pick<ArchiveStore, 'put' | 'get'> {
+  readonly #client: BucketClient;
+
+  constructor({ client }: { client: BucketClient }) {
+    this.#client = client;
+  }
+
+  /** @param bytes of a text in UTF-8. @throws {StoreUnavailableError} @throws {StoreRefusedError} */
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    const limits = objectLimits(this.#client.timeoutFactor);
+    const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+    try {
+      // It may arrive twice: the second replaces the first by the same.
+      await this.#client.send({ method: 'PUT', key, body, limits, readerOf: textReaderOf });
+    } catch (error) {
+      throw translateStoreError(error, 'PUT');
+    }
+  }
+
+  /** @returns undefined if there is none. @throws {StoreUnavailableError} @throws {StoreRefusedError} */
+  async get(key: string): Promise<Uint8Array | undefined> {
+    const limits = objectLimits(this.#client.timeoutFactor);
+    try {
+      return await this.#client.send({ method: 'GET', key, limits, readerOf: fileReaderOf });
+    } catch (error) {
+      throw translateStoreError(error, 'GET');
+    }
+  }
+}
+
+/** A key that is not there has an error document, which says nothing more. */
+function fileReaderOf({ status }: AnswerHead): AnswerReader<Uint8Array | undefined> | undefined {
+  if (status === 404) return { write: () => {}, end: () => undefined };
+  return status === 200 ? new BytesReader(fileBytesMax) : undefined;
+}
+
+const textReaderOf = ({ status }: AnswerHead) => (status === 200 ? emptyReader() : undefined);

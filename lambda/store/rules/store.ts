@@ -1,0 +1,203 @@
+/** The part of the object store (S3 or compatible) that the ledger and the LFS API need. */
+
+export interface StoredObject {
+  readonly sizeBytes: number;
+  /** SHA-256 in lower-case hex, if the store kept the checksum that it verified on upload. */
+  readonly sha256: string | undefined;
+  /** When it was put, to a second, by the store's clock. It may be when its PUT began. undefined: the store does not say. */
+  readonly lastModifiedMs?: number | undefined;
+}
+
+export interface ObjectStore {
+  /**
+   * The object at a key, or undefined if there is none.
+   *
+   * @throws {StoreUnavailableError} when the store did not answer, retries included.
+   */
+  head(key: string): Promise<StoredObject | undefined>;
+  /**
+   * Deletes keys. One that doesn't exist is no error. The call ends by `deadlineMs`, and nothing that it sends lands later.
+   *
+   * @returns key → why nobody knows whether it's gone. Empty: all of them are.
+   */
+  delete(
+    keys: readonly string[],
+    options: { deadlineMs: number },
+  ): Promise<ReadonlyMap<string, StoreUnavailableError>>;
+}
+
+export interface SignUploadInput {
+  readonly key: string;
+  /** Hex SHA-256 that the stored bytes must have. */
+  readonly oid: string;
+  /** Exact length that the upload must have. */
+  readonly sizeBytes: number;
+  /** When the lifetime begins. */
+  readonly signedAtMs: number;
+  readonly lifetimeMs: number;
+}
+
+export interface SignedRequest {
+  readonly href: string;
+  /** Headers that the client must send unchanged, or the store refuses the request. */
+  readonly header: Readonly<Record<string, string>>;
+}
+
+/** Signs URLs without a request to the store. Only the batch function may sign uploads. */
+export interface UrlSigner {
+  /**
+   * A URL that accepts exactly these bytes: length and SHA-256 are signed as headers
+   * (`host;content-length;x-amz-checksum-sha256`), so the store refuses another length or content.
+   */
+  signUpload(input: SignUploadInput): Promise<SignedRequest>;
+  signDownload(input: { key: string; signedAtMs: number; lifetimeMs: number }): Promise<SignedRequest>;
+}
+
+/** The store did not answer, or answered that it cannot serve now. The cause is the last failure. */
+export class StoreUnavailableError extends Error {
+  override readonly name = 'StoreUnavailableError';
+}
+
+/** Listing: the part of ListObjectsV2 that a scan needs, and how to follow its pages. */
+
+export interface ListPageRequest {
+  /** Only keys that begin with this. */
+  readonly prefix: string;
+  /**
+   * Only keys after this one, in the order of their UTF-8 bytes. Ignored if a token is given. It begins with the prefix:
+   * after any other key, older versions of MinIO list nothing.
+   */
+  readonly startAfter?: string;
+  /** `nextContinuationToken` of the previous page. */
+  readonly continuationToken?: string;
+  /** At most this many keys; the store caps it at 1,000. */
+  readonly maxKeys?: number;
+  /** Read when each object was stored, for {@link ListedPage.lastModifiedMsAt}. */
+  readonly readsTimes?: boolean;
+  /** Read the version of each object, for {@link ListedPage.etagAt}. */
+  readonly readsEtags?: boolean;
+  /** Aborts the request. The promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Absolute time. The request ends by then, retries included, with {@link StoreUnavailableError}. */
+  readonly deadlineMs?: number;
+}
+
+/**
+ * One page. It may be empty though more pages follow: use {@link nextPage} or {@link listPages} to follow them. Keys are read one by one, because a scan never needs most of them: an implementation decodes a key
+ * only when it is read.
+ */
+export interface ListedPage {
+  readonly keyCount: number;
+  /** Bytes of all objects of the page. */
+  readonly totalBytes: number;
+  /** The i-th key (0 ≤ i < keyCount), decoded. */
+  keyAt(index: number): string;
+  /** Size in bytes of the i-th key. */
+  sizeAt(index: number): number;
+  /**
+   * LastModified of the i-th key. S3 rounds it down to a second. undefined: it was not asked for, or the store's answer
+   * has none that can be read.
+   */
+  lastModifiedMsAt(index: number): number | undefined;
+  /** ETag of the i-th key, with its quotes. Empty: it was not asked for, or the store's answer has none. */
+  etagAt(index: number): string;
+  /** True if more pages follow. */
+  readonly isTruncated: boolean;
+  /** Given if more pages follow. */
+  readonly nextContinuationToken: string | undefined;
+}
+
+export interface DelimitedPage {
+  /** Common prefixes, each in full, up to and including the next `/`. */
+  readonly commonPrefixes: readonly string[];
+  /** Keys directly below the prefix. */
+  readonly keys: readonly { readonly key: string; readonly sizeBytes: number }[];
+  readonly nextContinuationToken: string | undefined;
+}
+
+export interface ObjectListing {
+  /** One LIST request. @throws {StoreUnavailableError} */
+  listPage(request: ListPageRequest): Promise<ListedPage>;
+  /** One LIST request with `Delimiter=/`: what is one level below a prefix. @throws {StoreUnavailableError} */
+  listFolders(request: { prefix: string; continuationToken?: string }): Promise<DelimitedPage>;
+}
+
+/** Pages in a row without a key. A store that returns more of them doesn't get to the end of its listing. */
+const emptyPagesMax = 1_000;
+
+/**
+ * The first page that has keys, or the last page of the listing.
+ *
+ * @param onPage called after each LIST request, and awaited.
+ * @throws {StoreUnavailableError} also after 1,000 empty pages in a row.
+ */
+export async function nextPage(
+  listing: Pick<ObjectListing, 'listPage'>,
+  request: ListPageRequest,
+  onPage?: () => Promise<void>,
+): Promise<ListedPage> {
+  let next = request;
+  for (let pages = 0; pages < emptyPagesMax; pages += 1) {
+    const page = await listing.listPage(next);
+    await onPage?.();
+    if (page.keyCount > 0 || !page.isTruncated) return page;
+    next = { ...request, continuationToken: tokenOf(page) };
+  }
+  throw endlessError(request);
+}
+
+/**
+ * All pages of a listing, each with keys, except that the last one may be empty.
+ *
+ * @param onPage called after each LIST request, and awaited.
+ * @throws {StoreUnavailableError} also after 1,000 empty pages in a row.
+ */
+export async function* listPages(
+  listing: Pick<ObjectListing, 'listPage'>,
+  request: ListPageRequest,
+  onPage?: () => Promise<void>,
+): AsyncGenerator<ListedPage> {
+  let next = request;
+  for (;;) {
+    const page = await nextPage(listing, next, onPage);
+    yield page;
+    if (!page.isTruncated) return;
+    next = { ...request, continuationToken: tokenOf(page) };
+  }
+}
+
+/** Whether a key begins with the prefix. @throws {StoreUnavailableError} */
+export async function hasKeys(listing: Pick<ObjectListing, 'listPage'>, prefix: string): Promise<boolean> {
+  return (await nextPage(listing, { prefix, maxKeys: 1 })).keyCount > 0;
+}
+
+/**
+ * All pages of what is one level below a prefix.
+ *
+ * @throws {StoreUnavailableError} also after 1,000 empty pages in a row.
+ */
+export async function* listFolderPages(
+  listing: Pick<ObjectListing, 'listFolders'>,
+  prefix: string,
+): AsyncGenerator<DelimitedPage> {
+  let continuationToken: string | undefined;
+  let emptyPages = 0;
+  do {
+    const page = await listing.listFolders({
+      prefix,
+      ...(continuationToken !== undefined && { continuationToken }),
+    });
+    emptyPages = page.commonPrefixes.length + page.keys.length === 0 ? emptyPages + 1 : 0;
+    if (emptyPages > emptyPagesMax) throw endlessError({ prefix });
+    yield page;
+    continuationToken = page.nextContinuationToken;
+  } while (continuationToken !== undefined);
+}
+
+function tokenOf({ nextContinuationToken }: ListedPage): string {
+  if (nextContinuationToken !== undefined) return nextContinuationToken;
+  throw new StoreUnavailableError("The store doesn't say where its listing continues.");
+}
+
+const endlessError = ({ prefix }: Pick<ListPageRequest, 'prefix'>) =>
+  new StoreUnavailableError(`The store returned ${emptyPagesMax} empty pages in a row below "${prefix}".`);

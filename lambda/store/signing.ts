@@ -1,0 +1,308 @@
+import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto';
+import { isIP } from 'node:net';
+import type { SignedRequest, SignUploadInput, UrlSigner } from './rules/store.ts';
+
+/** What all signatures of Signature Version 4 share, whether they are in the query or in a header. */
+
+export interface AwsCredentials {
+  readonly accessKeyId: string;
+  readonly secretAccessKey: string;
+  readonly sessionToken?: string | undefined;
+}
+
+/** Keeps the latest signing key. It is valid for one day, one region and one secret. */
+class SigningKeys {
+  #kept: { readonly id: string; readonly key: KeyObject } | undefined;
+
+  /** @param input.date `YYYYMMDD`. */
+  keyFor(input: { credentials: AwsCredentials; date: string; region: string }): KeyObject {
+    const { credentials, date, region } = input;
+    const id = `${date}/${region}/${credentials.secretAccessKey}`;
+    if (this.#kept?.id !== id) {
+      let key: string | Buffer = `AWS4${credentials.secretAccessKey}`;
+      for (const part of [date, region, 's3', 'aws4_request'])
+        key = createHmac('sha256', key).update(part).digest();
+      this.#kept = { id, key: createSecretKey(key as Buffer) };
+    }
+    return this.#kept.key;
+  }
+}
+
+/** `YYYYMMDDTHHMMSSZ`, rounded down. */
+function amzTime(atMs: number): string {
+  return new Date(atMs).toISOString().replace(/[-:]|\.\d{3}/g, '');
+}
+
+/** True for text without anything to escape, which nearly all keys are. */
+const isPlain = /^[\w.~-]*$/;
+
+/** Percent-encodes the UTF-8 bytes of everything but `A-Z a-z 0-9 - . _ ~`. */
+export function escapeUri(text: string): string {
+  if (isPlain.test(text)) return text;
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+/** Percent-encodes a path, but not its slashes. S3, unlike other services, encodes each segment once. */
+export function escapePath(path: string): string {
+  return path.split('/').map(escapeUri).join('/');
+}
+
+/** Where a bucket is. */
+export interface BucketPlace {
+  readonly bucket: string;
+  readonly region: string;
+  /** Base URL of an S3-compatible store; omitted for AWS. */
+  readonly endpoint?: string;
+  /** The bucket is in the path, not in the host name. Most stores other than AWS need this. */
+  readonly forcePathStyle?: boolean;
+}
+
+/** The URL that a bucket's keys are appended to, after a slash. */
+export interface BucketAddress {
+  /** `https://host` or `https://host:port`, no path. */
+  readonly origin: string;
+  /** Value of the Host header. */
+  readonly host: string;
+  /** Absolute and escaped, without a slash at its end; may be empty. */
+  readonly path: string;
+}
+
+/**
+ * A bucket name with a dot goes into the path, because the wildcard of the certificate covers one label only. So does
+ * any bucket at an IP address, which cannot have a subdomain.
+ */
+export function bucketAddress({ bucket, region, endpoint, forcePathStyle }: BucketPlace): BucketAddress {
+  const url = new URL(endpoint ?? `https://s3.${region}.${awsDomain(region)}`);
+  const path = url.pathname.replace(/\/$/, '');
+  const isDottedHttps = url.protocol === 'https:' && bucket.includes('.');
+  if (forcePathStyle || isDottedHttps || isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0) {
+    return { origin: url.origin, host: url.host, path: `${path}/${escapePath(bucket)}` };
+  }
+  const host = `${bucket}.${url.host}`;
+  return { origin: `${url.protocol}//${host}`, host, path };
+}
+
+/** By the beginning of a region's name: the domain of its partition. */
+const domains = [
+  ['cn-', 'amazonaws.com.cn'],
+  ['eusc-', 'amazonaws.eu'],
+  ['us-iso-', 'c2s.ic.gov'],
+  ['us-isob-', 'sc2s.sgov.gov'],
+  ['us-isof-', 'csp.hci.ic.gov'],
+  ['eu-isoe-', 'cloud.adc-e.uk'],
+] as const;
+
+/** The domain under which a region's services are: `https://{service}.{region}.{domain}`. */
+export function awsDomain(region: string): string {
+  return domains.find(([prefix]) => region.startsWith(prefix))?.[1] ?? 'amazonaws.com';
+}
+
+interface HeaderSignInput {
+  readonly method: string;
+  /** Value of the Host header. */
+  readonly host: string;
+  /** Absolute and escaped. */
+  readonly path: string;
+  /** Escaped, and sorted by name. Empty if there is none. */
+  readonly query: string;
+  /** Headers besides Host that are signed, with lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: AwsCredentials;
+  readonly region: string;
+  readonly signedAtMs: number;
+  /** SHA-256 of the body, in hex. Omitted: there is no body. */
+  readonly bodySha256?: string;
+}
+
+/** SHA-256 of no bytes. */
+const emptySha256 = hash('sha256', '', 'hex');
+
+/**
+ * Signs requests to S3 in their headers: Signature Version 4, without the SDK.
+ *
+ * Specification: docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-header-based-auth.html.
+ */
+export class HeaderSigner {
+  readonly #keys = new SigningKeys();
+
+  /** @returns all headers of the request, the given ones included. */
+  sign(input: HeaderSignInput): Record<string, string> {
+    const { method, path, query, credentials, region, bodySha256 = emptySha256 } = input;
+    const time = amzTime(input.signedAtMs);
+    const date = time.slice(0, 8);
+    const scope = `${date}/${region}/s3/aws4_request`;
+    const headers: Record<string, string> = {
+      ...input.headers,
+      host: input.host,
+      'x-amz-content-sha256': bodySha256,
+      'x-amz-date': time,
+    };
+    if (credentials.sessionToken !== undefined) headers['x-amz-security-token'] = credentials.sessionToken;
+    const names = Object.keys(headers).sort();
+    const signedNames = names.join(';');
+    let canonical = `${method}\n${path}\n${query}\n`;
+    for (const name of names) canonical += `${name}:${headers[name]}\n`;
+    canonical += `\n${signedNames}\n${bodySha256}`;
+    const signature = createHmac('sha256', this.#keys.keyFor({ credentials, date, region }))
+      .update(`AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', canonical, 'hex')}`)
+      .digest('hex');
+    headers['authorization'] =
+      `AWS4-HMAC-SHA256 Credential=${credentials.accessKeyId}/${scope}, ` +
+      `SignedHeaders=${signedNames}, Signature=${signature}`;
+    return headers;
+  }
+}
+
+/**
+ * Presigned URLs for S3: Signature Version 4 in the query, without the SDK. A batch signs up to a thousand URLs. This
+ * takes microseconds for each, and the SDK almost a millisecond.
+ *
+ * Specification: docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html.
+ */
+
+interface PresignInput {
+  readonly method: 'GET' | 'PUT';
+  /** `https://host` or `https://host:port`, no path. */
+  readonly origin: string;
+  /** Value of the Host header. */
+  readonly host: string;
+  /** Absolute and escaped: see `escapePath`. */
+  readonly path: string;
+  /** Headers that the request must have besides Host, with lower-case names. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly credentials: AwsCredentials;
+  readonly region: string;
+  readonly signedAtMs: number;
+  /** Whole seconds, 1 to 604,800 (a week). */
+  readonly expiresSeconds: number;
+}
+
+/** The parts that all URLs of one batch share. */
+interface Common {
+  readonly time: string;
+  readonly scope: string;
+  readonly signedHeaders: string;
+  /** The query, sorted by name, up to the place of the signature. */
+  readonly beforeSignature: string;
+  readonly afterSignature: string;
+  readonly key: KeyObject;
+}
+
+/** Presigns requests. Caches the signing key, and the parts that all URLs of one batch share. */
+class Presigner {
+  readonly #keys = new SigningKeys();
+  #cached: { readonly of: PresignInput; readonly signedHeaders: string; readonly common: Common } | undefined;
+
+  /** The presigned URL. Every given header is signed, and none is moved into the query. The body is not hashed. */
+  presign(input: PresignInput): string {
+    const { method, path } = input;
+    const headers = Object.entries({ ...input.headers, host: input.host }).sort(([a], [b]) =>
+      a < b ? -1 : 1,
+    );
+    const common = this.#common(input, headers.map(([name]) => name).join(';'));
+    const { time, scope, beforeSignature, afterSignature, signedHeaders } = common;
+    let canonical = `${method}\n${path}\n${beforeSignature}&${afterSignature}\n`;
+    for (const [name, value] of headers) canonical += `${name}:${value}\n`;
+    canonical += `\n${signedHeaders}\nUNSIGNED-PAYLOAD`;
+    const signature = createHmac('sha256', common.key)
+      .update(`AWS4-HMAC-SHA256\n${time}\n${scope}\n${hash('sha256', canonical, 'hex')}`)
+      .digest('hex');
+    return `${input.origin}${path}?${beforeSignature}&X-Amz-Signature=${signature}&${afterSignature}`;
+  }
+
+  #common(input: PresignInput, signedHeaders: string): Common {
+    const cached = this.#cached;
+    if (cached && cached.signedHeaders === signedHeaders && isOfOneBatch(cached.of, input))
+      return cached.common;
+    const { accessKeyId, sessionToken } = input.credentials;
+    const time = amzTime(input.signedAtMs);
+    const date = time.slice(0, 8);
+    const scope = `${date}/${input.region}/s3/aws4_request`;
+    const token = sessionToken === undefined ? '' : `&X-Amz-Security-Token=${escapeUri(sessionToken)}`;
+    const common = {
+      time,
+      scope,
+      signedHeaders,
+      beforeSignature:
+        'X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Content-Sha256=UNSIGNED-PAYLOAD' +
+        `&X-Amz-Credential=${escapeUri(`${accessKeyId}/${scope}`)}&X-Amz-Date=${time}` +
+        `&X-Amz-Expires=${input.expiresSeconds}${token}`,
+      afterSignature: `X-Amz-SignedHeaders=${escapeUri(signedHeaders)}`,
+      key: this.#keys.keyFor({ credentials: input.credentials, date, region: input.region }),
+    };
+    this.#cached = { of: input, signedHeaders, common };
+    return common;
+  }
+}
+
+function isOfOneBatch(a: PresignInput, b: PresignInput): boolean {
+  return (
+    a.signedAtMs === b.signedAtMs &&
+    a.expiresSeconds === b.expiresSeconds &&
+    a.region === b.region &&
+    a.credentials.accessKeyId === b.credentials.accessKeyId &&
+    a.credentials.secretAccessKey === b.credentials.secretAccessKey &&
+    a.credentials.sessionToken === b.credentials.sessionToken
+  );
+}
+
+export interface S3UrlSignerSettings extends BucketPlace {
+  /** Called for each signature, so that credentials may rotate. It should answer from memory. */
+  readonly credentials: () => Promise<AwsCredentials>;
+}
+
+/** Presigned URLs for one bucket. */
+export class S3UrlSigner implements UrlSigner {
+  readonly #settings: S3UrlSignerSettings;
+  readonly #base: BucketAddress;
+  readonly #presigner = new Presigner();
+
+  constructor(settings: S3UrlSignerSettings) {
+    this.#settings = settings;
+    this.#base = bucketAddress(settings);
+  }
+
+  /**
+   * S3 compares Content-Length with the signed value, and the body with the checksum. Because both are signed as
+   * headers, a client cannot leave them out. A checksum in the query would be signed, but not enforced.
+   */
+  async signUpload(input: SignUploadInput): Promise<SignedRequest> {
+    const checksum = Buffer.from(input.oid, 'hex').toString('base64');
+    const headers = { 'content-length': String(input.sizeBytes), 'x-amz-checksum-sha256': checksum };
+    const href = await this.#sign({ ...input, method: 'PUT', headers });
+    return { href, header: { 'x-amz-checksum-sha256': checksum } };
+  }
+
+  async signDownload(input: { key: string; signedAtMs: number; lifetimeMs: number }): Promise<SignedRequest> {
+    return { href: await this.#sign({ ...input, method: 'GET', headers: {} }), header: {} };
+  }
+
+  async #sign(input: {
+    method: 'GET' | 'PUT';
+    key: string;
+    headers: Readonly<Record<string, string>>;
+    signedAtMs: number;
+    lifetimeMs: number;
+  }): Promise<string> {
+    const { method, key, headers, signedAtMs } = input;
+    // Rounded down, like X-Amz-Date: a URL must never live longer than requested.
+    const expiresSeconds = Math.floor(input.lifetimeMs / 1000);
+    if (!(expiresSeconds >= 1 && expiresSeconds <= 604_800)) {
+      throw new RangeError(`A signed URL must live for 1 s to 7 days, not for ${input.lifetimeMs} ms.`);
+    }
+    return this.#presigner.presign({
+      method,
+      origin: this.#base.origin,
+      host: this.#base.host,
+      path: `${this.#base.path}/${escapePath(key)}`,
+      headers,
+      credentials: await this.#settings.credentials(),
+      region: this.#settings.region,
+      signedAtMs,
+      expiresSeconds,
+    });
+  }
+}

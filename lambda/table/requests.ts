@@ -1,0 +1,329 @@
+import { tenantKey } from '../adapters/dynamodb/items.ts';
+import { LedgerUnavailableError } from '../rules/system.ts';
+import { send, sendIf } from './client.ts';
+import {
+  absent,
+  aliasesIn,
+  type Clause,
+  definedOf,
+  type Fields,
+  setting,
+  updateExpression,
+} from './expressions.ts';
+import { keyNames, type Query, type TableClient } from './table.ts';
+
+/** How a request waits before it is sent again. */
+interface Pausing {
+  /** Waits for as long as chance has it. Default: by Node's timers. */
+  readonly pauseUpTo?: (atMostMs: number) => Promise<void>;
+}
+
+/** Of some that change an item at the same time, one succeeds in each round. */
+const attemptsMax = 30;
+/** Longest pause before the second attempt. It doubles with each further one. */
+const baseDelayMs = 10;
+const delayMaxMs = 500;
+
+/**
+ * Reads an item and writes what becomes of it, again until nobody else has written it in between.
+ *
+ * @param attempt undefined: somebody else has.
+ * @throws {LedgerUnavailableError} if somebody else always has.
+ */
+export async function untilWritten<T>(
+  { pauseUpTo = pauseByChance }: Pausing,
+  attempt: () => Promise<{ readonly result: T } | undefined>,
+): Promise<T> {
+  for (let number = 1; number <= attemptsMax; number += 1) {
+    const done = await attempt();
+    if (done !== undefined) return done.result;
+    await pauseUpTo(Math.min(delayMaxMs, baseDelayMs * 2 ** (number - 1)));
+  }
+  throw new LedgerUnavailableError(`An item was changed by others in each of ${attemptsMax} attempts.`);
+}
+
+const pauseByChance = (atMostMs: number) =>
+  new Promise<void>((resolve) => setTimeout(resolve, Math.random() * atMostMs));
+
+/** Tells one write from another, so that a client finds its own after a lost answer. */
+export function newWriteId(): string {
+  return crypto.randomUUID();
+}
+
+/** A table and the client that reaches it. */
+export interface Table extends Pausing {
+  readonly client: TableClient;
+  readonly tableName: string;
+}
+
+type OnTable = Readonly<Record<string, (table: Table, ...input: never) => unknown>>;
+
+type Bound<F extends OnTable> = {
+  [Name in keyof F]: F[Name] extends (table: Table, ...input: infer Input) => infer Output
+    ? (...input: Input) => Output
+    : never;
+};
+
+/** Methods of a store: functions whose first parameter is the table, without it. */
+export function methodsOn<F extends OnTable>(table: Table, functions: F): Bound<F> {
+  const bound = Object.entries(functions).map(([name, call]) => [
+    name,
+    (...input: never) => call(table, ...input),
+  ]);
+  return Object.fromEntries(bound) as Bound<F>;
+}
+
+type Key = Readonly<Record<string, string>>;
+
+/** `ok: false`: the condition failed, and nothing was written. */
+type WriteResult = { ok: true; attributes: Fields | undefined } | { ok: false };
+
+interface ConditionalWrite {
+  readonly key: Key;
+  readonly condition?: string;
+  /** `:name` → value for the condition. Undefined ones are left out. */
+  readonly values?: Fields;
+  /** `#alias` → name, for aliases in the condition that are no attribute's name. */
+  readonly keys?: Readonly<Record<string, string>>;
+}
+
+/** Reads an item, strongly consistent. @throws {LedgerUnavailableError} */
+export async function getItem(table: Table, key: Key): Promise<Fields | undefined> {
+  const { client, tableName: TableName } = table;
+  const output = await send(() => client.send('GetItem', { TableName, Key: key, ConsistentRead: true }));
+  return output.Item;
+}
+
+/** Keys that one BatchGetItem takes. */
+export const keysPerBatchMax = 100;
+/** Answers in a row that leave all keys unprocessed, at most. */
+const idleAnswersMax = 10;
+/** Longest pause after the first one. It doubles with each further one. */
+const unprocessedDelayMs = 10;
+const unprocessedDelayMaxMs = 500;
+
+/**
+ * Reads items by key, strongly consistent and in any order. Asks again for keys that the table left unprocessed.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function batchGet(table: Table, keys: readonly Key[]): Promise<readonly unknown[]> {
+  const { client, tableName, pauseUpTo = pauseByChance } = table;
+  const found: unknown[] = [];
+  const left: Fields[] = [...keys];
+  for (let idle = 0; left.length > 0; ) {
+    const Keys = left.splice(0, keysPerBatchMax);
+    const output = await send(() =>
+      client.send('BatchGetItem', { RequestItems: { [tableName]: { Keys, ConsistentRead: true } } }),
+    );
+    found.push(...(output.Responses?.[tableName] ?? []));
+    const unprocessed = output.UnprocessedKeys?.[tableName]?.Keys ?? [];
+    left.push(...unprocessed);
+    idle = unprocessed.length < Keys.length ? 0 : idle + 1;
+    if (idle >= idleAnswersMax)
+      throw new LedgerUnavailableError('The table keeps leaving keys of a BatchGetItem unprocessed.');
+    // It leaves some if it is throttled, or if the answer would be too large: then a short pause does no harm.
+    if (unprocessed.length > 0)
+      await pauseUpTo(Math.min(unprocessedDelayMaxMs, unprocessedDelayMs * 2 ** idle));
+  }
+  return found;
+}
+
+/**
+ * Puts an item. One with the same key is replaced, so the condition usually is that it does not exist.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function putItem(
+  table: Table,
+  write: { item: Fields; condition: string; values?: Fields },
+): Promise<{ ok: boolean }> {
+  const { client, tableName: TableName } = table;
+  const { ok } = await sendIf(() =>
+    client.send('PutItem', {
+      TableName,
+      Item: write.item,
+      ConditionExpression: write.condition,
+      ExpressionAttributeNames: aliasesIn(write.condition),
+      ExpressionAttributeValues: orNone(write.values ?? {}),
+    }),
+  );
+  return { ok };
+}
+
+/**
+ * Updates an item. Creates it if it does not exist and the condition allows that.
+ *
+ * @param write.returns which attributes the result holds; none if left out.
+ * @throws {LedgerUnavailableError}
+ */
+export async function updateItem(
+  table: Table,
+  write: ConditionalWrite & {
+    change: readonly Clause[];
+    returns?: 'ALL_OLD' | 'ALL_NEW';
+  },
+): Promise<WriteResult> {
+  const change = updateExpression(write.change);
+  const keys: Record<string, string> = Object.assign({}, ...write.change.map((clause) => clause.keys));
+  const values: Fields = Object.assign({}, ...write.change.map((clause) => clause.values));
+  const result = await sendIf(() =>
+    table.client.send('UpdateItem', {
+      TableName: table.tableName,
+      Key: write.key,
+      UpdateExpression: change,
+      ConditionExpression: write.condition,
+      ExpressionAttributeNames: {
+        ...aliasesIn(`${change} ${write.condition ?? ''}`),
+        ...keys,
+        ...write.keys,
+      },
+      ExpressionAttributeValues: orNone({ ...values, ...write.values }),
+      ReturnValues: write.returns,
+    }),
+  );
+  return result.ok ? { ok: true, attributes: result.output.Attributes } : result;
+}
+
+/**
+ * Deletes an item. One that does not exist is no error.
+ *
+ * @param write.returns `ALL_OLD`: the result holds the item as it was, or undefined if there was none.
+ * @throws {LedgerUnavailableError}
+ */
+export async function deleteItem(
+  table: Table,
+  write: ConditionalWrite & { returns?: 'ALL_OLD' },
+): Promise<WriteResult> {
+  const result = await sendIf(() =>
+    table.client.send('DeleteItem', {
+      TableName: table.tableName,
+      Key: write.key,
+      ConditionExpression: write.condition,
+      ExpressionAttributeNames: write.condition === undefined ? undefined : aliasesIn(write.condition),
+      ExpressionAttributeValues: orNone(write.values ?? {}),
+      ReturnValues: write.returns,
+    }),
+  );
+  return result.ok ? { ok: true, attributes: result.output.Attributes } : result;
+}
+
+/**
+ * Gives an item that an older version wrote the key by which this one looks for it. The copy is written before the
+ * original is deleted by the key that was read: a death in between loses nothing, and whoever reads both meanwhile takes
+ * them for the same.
+ *
+ * @param item as it was read, with its key. Nothing happens if that is this one.
+ * @throws {LedgerUnavailableError}
+ */
+export async function moveToKey(table: Table, item: Fields, key: Key): Promise<void> {
+  const { [keyNames.pk]: pk, [keyNames.sk]: sk, ...fields } = item;
+  if (sk === key[keyNames.sk]) return;
+  // By an update: the function that answers subscriptions recounts too, and has no right to put.
+  await updateItem(table, { key, change: [setting(fields)], condition: absent });
+  await deleteItem(table, { key: { pk: String(pk), sk: String(sk) } });
+}
+
+/** The defined placeholders; undefined if there are none, since DynamoDB refuses an empty map. */
+function orNone(placeholders: Fields): Record<string, unknown> | undefined {
+  const defined = definedOf(placeholders);
+  return Object.keys(defined).length === 0 ? undefined : defined;
+}
+
+/**
+ * What a query finds, a page at a time. The next page is read when the caller asks for it.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function* pagesOf(
+  table: Table,
+  query: Query,
+): AsyncIterable<readonly Record<string, unknown>[]> {
+  let startKey: Record<string, unknown> | undefined;
+  do {
+    const output = await send(() =>
+      table.client.send('Query', { ...query, TableName: table.tableName, ExclusiveStartKey: startKey }),
+    );
+    yield output.Items ?? [];
+    startKey = output.LastEvaluatedKey;
+  } while (startKey);
+}
+
+/**
+ * All items of a tenant whose sort keys begin with `prefix`, strongly consistent, a page at a time.
+ *
+ * @param input.until only those whose keys are no greater than this, which begins with `prefix`.
+ */
+export function itemsBelow(
+  table: Table,
+  { tenant, prefix, until }: { tenant: string; prefix: string; until?: string },
+): AsyncIterable<readonly Record<string, unknown>[]> {
+  const range = until === undefined ? 'begins_with(#sk, :prefix)' : '#sk BETWEEN :prefix AND :until';
+  return pagesOf(table, {
+    KeyConditionExpression: `#pk = :pk AND ${range}`,
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: {
+      ':pk': tenantKey(tenant).pk,
+      ':prefix': prefix,
+      ...(until !== undefined && { ':until': until }),
+    },
+    ConsistentRead: true,
+  });
+}
+
+/**
+ * The query for a tenant's items whose sort keys begin with `prefix`, strongly consistent, from one of them on.
+ *
+ * @param input.prefix ends with `#`.
+ * @param input.after a sort key with that prefix, whether or not there is such an item. Default: from the first on.
+ * @param input.before up to a sort key that no item has. Default: to the last one.
+ */
+export function keysAfter(input: {
+  tenant: string;
+  prefix: string;
+  after?: string | undefined;
+  before?: string | undefined;
+}) {
+  const { tenant, prefix, after, before } = input;
+  return {
+    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: {
+      ':pk': tenantKey(tenant).pk,
+      // Both ends of BETWEEN are included, so it begins right after the key of `after`.
+      ':from': after === undefined ? prefix : `${after}\u0000`,
+      // `$` is the character after `#`: whatever follows the prefix, it comes before this, and no item is at it.
+      ':to': before ?? `${prefix.slice(0, -1)}$`,
+    },
+    ConsistentRead: true,
+  } as const;
+}
+
+/**
+ * One answer to a query: at most its `Limit`, and at most 1 MB of items.
+ *
+ * @returns the items, and whether more may follow.
+ * @throws {LedgerUnavailableError}
+ */
+export async function onePage(
+  table: Table,
+  query: Query & { Limit: number },
+): Promise<{ items: readonly Record<string, unknown>[]; hasMore: boolean }> {
+  const output = await send(() => table.client.send('Query', { ...query, TableName: table.tableName }));
+  return { items: output.Items ?? [], hasMore: output.LastEvaluatedKey !== undefined };
+}
+
+/** The first items of a query, at most its `Limit`, whatever pages they come in. */
+export async function firstItems(
+  table: Table,
+  query: Query & { Limit: number },
+): Promise<readonly Record<string, unknown>[]> {
+  const { Limit: countMax, ...unlimited } = query;
+  const found: Record<string, unknown>[] = [];
+  // What a filter leaves out counts to DynamoDB's limit: a page of a few would be nearly empty.
+  for await (const items of pagesOf(table, query.FilterExpression === undefined ? query : unlimited)) {
+    found.push(...items);
+    if (found.length >= countMax) break;
+  }
+  return found.slice(0, countMax);
+}

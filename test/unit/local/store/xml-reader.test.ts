@@ -27,14 +27,14 @@ describe("a request's XML", () => {
   );
 
   test.each([
-    ['nothing, or text', ['', 'text', '<A/>text', '<A>text</A>']],
+    ['nothing, or text', ['', 'text', `${itemOf('x')}text`, '<A>text</A>']],
     [
       'an element that does not end, or begin',
       ['<A>', '</A>', '<A></B>', '<A><B></A></B>', '<A>'.repeat(100_000)],
     ],
     ['no item, or too many', ['<A/>', `<A>${'<B><C/><D/></B>'.repeat(3)}</A>`]],
     ['an item without its fields', ['<A><B/></A>']],
-    ['another root, or two', ['<B/>', '<A/><B/>', '<s:A/>']],
+    ['another root, or two', ['<B/>', `${itemOf('x')}<B/>`, '<s:A/>']],
     ['a comment, or a broken tag', ['<!-- x --><A/>', '<A b<C/>']],
     ['a document type', ['<!DOCTYPE A [<!ENTITY e "x">]><A><B><C>&e;</C><D/></B></A>']],
     ['a reference that is none', ['&none;', '&constructor', '&#x110000;', '&'].map(itemOf)],

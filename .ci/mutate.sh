@@ -21,10 +21,10 @@ stryker_version=9.6.1
 stryker_home="$cache/stryker-$stryker_version"
 work=.cache/mutation
 tools="$work/tools-$stryker_version"
-folders=(lambda/domain lambda/use-cases lambda/adapters/dynamodb lambda/adapters/git-hosts)
-folders+=(lambda/rules lambda/scan lambda/store/rules lambda/store/adopted.ts lambda/store/adopted-listing.ts lambda/table)
+folders=(lambda/domain lambda/use-cases lambda/adapters/dynamodb)
+folders+=(lambda/extras lambda/gc lambda/people lambda/rules lambda/scan lambda/store/rules lambda/store/adopted.ts lambda/store/adopted-listing.ts lambda/table)
 # What has no unit tests of its own is left to the tests of the API.
-left_out='^lambda/(scan/(entries|listing)|table/(client|table))\.ts'
+left_out='^lambda/(extras/webhook-sender|people/identity-verifier|scan/(entries|listing)|table/(client|table))\.ts'
 
 install_stryker() {
   [ -e "$stryker_home/node_modules/.package-lock.json" ] && return
@@ -80,11 +80,10 @@ layer_of() {
     lambda/scan/*) echo scan ;;
     lambda/domain/giant/*) echo giant ;;
     lambda/domain/export/*) echo plans ;;
-    lambda/domain/cleanup/* | lambda/use-cases/cleanup/*) echo cleanup ;;
+    lambda/gc/*) echo gc ;;
     lambda/domain/* | lambda/rules/*) echo domain ;;
-    lambda/use-cases/access/*) echo access ;;
-    lambda/use-cases/downloads/* | lambda/use-cases/history/* | lambda/use-cases/locks/*) echo tenants ;;
-    lambda/use-cases/repos/* | lambda/use-cases/status/* | lambda/use-cases/warnings/*) echo tenants ;;
+    lambda/people/*) echo people ;;
+    lambda/extras/*) echo extras ;;
     lambda/use-cases/exports/*) echo exports ;;
     lambda/use-cases/deletes/*) echo deletes ;;
     lambda/use-cases/recounts/*) echo recounts ;;
@@ -93,7 +92,6 @@ layer_of() {
     lambda/table/*) echo requests ;;
     lambda/adapters/dynamodb/*) echo table ;;
     lambda/store/*) echo adopted ;;
-    lambda/adapters/git-hosts/*) echo git-hosts ;;
     *) die "$1 is in none of these folders: ${folders[*]}" ;;
   esac
 }
@@ -101,8 +99,8 @@ layer_of() {
 # mutate FILES…: all layers, and what survived.
 mutate() {
   local file name files=()
-  local names=(domain giant plans scan access cleanup deletes exports recounts tenants uploads use-cases requests table)
-  names+=(adopted git-hosts)
+  local names=(domain giant plans scan people gc deletes exports recounts extras uploads use-cases requests table)
+  names+=(adopted)
   for file in "$@"; do layer_of "$file" >/dev/null || exit 1; done
   install_stryker
   link_stryker

@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { tokenIdOf } from '../lambda/domain/token.ts';
+import { tokenIdOf } from '../lambda/people/rules/tokens.ts';
 import { isOid, isTenantName, repoNamed, tenantNameRule } from '../lambda/rules/names.ts';
 import { isDay, parseSize } from '../lambda/rules/text.ts';
 import { ApiClient } from './api-client.ts';

@@ -1,9 +1,5 @@
-import { createHostClient } from './adapters/git-hosts/host-client.ts';
-import { createIdentityVerifier } from './adapters/oidc/identity-verifier.ts';
 import { ArchiveClient } from './adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from './adapters/s3-archive/archive-store.ts';
-import { createStoreProbe } from './adapters/s3-scan/store-probe.ts';
-import { createWebhookSender } from './adapters/webhook/webhook-sender.ts';
 import { createEventBridge } from './aws/event-bus.ts';
 import { createPowertoolsLog, createPowertoolsMetrics } from './aws/powertools.ts';
 import { createAdminSecret, createSecretsClient, storeCredentials } from './aws/secrets.ts';
@@ -30,14 +26,16 @@ import {
   exportSettingsFor,
   exportStoreKinds,
 } from './domain/export/export-settings.ts';
-import { gitHostsFromJson } from './domain/git-hosts-json.ts';
-import { issuersFromJson } from './domain/issuers-json.ts';
-import { KnownPeople } from './domain/known-people.ts';
-import { RefusalTally } from './domain/refusal-tally.ts';
-import { isWebhookUrl } from './domain/webhook.ts';
-import type { EventBus } from './ports/event-bus.ts';
+import { RefusalTally } from './extras/rules/history.ts';
+import { type GaugedQueue, gaugedQueues, type QueueGauge } from './extras/rules/status.ts';
+import { type EventBus, isWebhookUrl } from './extras/rules/warnings.ts';
+import { createStoreProbe } from './extras/status.ts';
+import { createWebhookSender } from './extras/webhook-sender.ts';
+import { createHostClient } from './people/git-hosts.ts';
+import { createIdentityVerifier } from './people/identity-verifier.ts';
+import { gitHostsFromJson, KnownPeople } from './people/rules/git-hosts.ts';
+import { issuersFromJson } from './people/rules/identities.ts';
 import type { ExportQueue } from './ports/export-queue.ts';
-import { type GaugedQueue, gaugedQueues, type QueueGauge } from './ports/queue-gauges.ts';
 import { settingsFromJson } from './rules/settings.ts';
 import { serviceName } from './rules/system.ts';
 import { parseJson } from './rules/text.ts';

@@ -1,18 +1,19 @@
 import { request } from 'node:http';
 import { packConsole } from '../console/build/pack.ts';
-import { createHostClient } from '../lambda/adapters/git-hosts/host-client.ts';
-import { createIdentityVerifier } from '../lambda/adapters/oidc/identity-verifier.ts';
 import { ArchiveClient } from '../lambda/adapters/s3-archive/archive-client.ts';
 import { S3ArchiveStore } from '../lambda/adapters/s3-archive/archive-store.ts';
-import { createStoreProbe } from '../lambda/adapters/s3-scan/store-probe.ts';
-import { createWebhookSender } from '../lambda/adapters/webhook/webhook-sender.ts';
 import type { Deps } from '../lambda/deps.ts';
 import { exportSettingsFor } from '../lambda/domain/export/export-settings.ts';
-import type { GitHost } from '../lambda/domain/git-host.ts';
-import type { IdentityIssuer } from '../lambda/domain/identity-issuer.ts';
-import { KnownPeople } from '../lambda/domain/known-people.ts';
-import { RefusalTally } from '../lambda/domain/refusal-tally.ts';
-import { isLoopbackHost, isWebhookUrl } from '../lambda/domain/webhook.ts';
+import { RefusalTally } from '../lambda/extras/rules/history.ts';
+import type { QueueGauge } from '../lambda/extras/rules/status.ts';
+import {
+  isLoopbackHost,
+  isWebhookUrl,
+  type WebhookQueue,
+  type WebhookSender,
+} from '../lambda/extras/rules/warnings.ts';
+import { createStoreProbe } from '../lambda/extras/status.ts';
+import { createWebhookSender } from '../lambda/extras/webhook-sender.ts';
 import { create as createConsole } from '../lambda/handlers/console.ts';
 import { create as createExchangeToken } from '../lambda/handlers/exchange-token.ts';
 import { create as createExportArchive } from '../lambda/handlers/export-archive.ts';
@@ -26,10 +27,12 @@ import { create as createNotFound } from '../lambda/handlers/not-found.ts';
 import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
+import { createHostClient } from '../lambda/people/git-hosts.ts';
+import { createIdentityVerifier } from '../lambda/people/identity-verifier.ts';
+import { type GitHost, KnownPeople } from '../lambda/people/rules/git-hosts.ts';
+import type { IdentityIssuer } from '../lambda/people/rules/identities.ts';
 import type { ExportQueue } from '../lambda/ports/export-queue.ts';
-import type { QueueGauge } from '../lambda/ports/queue-gauges.ts';
 import type { RecountQueue, Redelivery } from '../lambda/ports/recount-queue.ts';
-import type { WebhookQueue, WebhookSender } from '../lambda/ports/webhooks.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
 import type { Clock, ConsoleFiles, Ids, Invocations, Log, PackedConsole } from '../lambda/rules/system.ts';

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Deps } from '../lambda/deps.ts';
-import { createTenant } from '../lambda/use-cases/access/create-tenant.ts';
-import { createToken } from '../lambda/use-cases/access/create-token.ts';
+import { createTenant } from '../lambda/people/tenants.ts';
+import { createToken } from '../lambda/people/tokens.ts';
 import { readIfThere, StartupError, writeDurably } from './system/durable-file.ts';
 
 export const demoTenant = 'demo';

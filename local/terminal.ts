@@ -7,8 +7,8 @@ import {
   gitHostKinds,
   gitHostsMax,
   isGitHostUrl,
-} from '../lambda/domain/git-host.ts';
-import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/domain/identity-issuer.ts';
+} from '../lambda/people/rules/git-hosts.ts';
+import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/people/rules/identities.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
 import type { Invocation, Log } from '../lambda/rules/system.ts';
 import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';

@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { createInvocations, systemClock, systemIds } from '../../lambda/aws/system.ts';
+import { createTenant } from '../../lambda/people/tenants.ts';
+import { createToken } from '../../lambda/people/tokens.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import type { Log } from '../../lambda/rules/system.ts';
 import { BucketClient } from '../../lambda/store/client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
-import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
-import { createToken } from '../../lambda/use-cases/access/create-token.ts';
 import { newMessage, reportsFailure, toSqsEvent } from '../../local/background/pump.ts';
 import { composeEmbedded, createFunctions } from '../../local/compose.ts';
 import { openDatabase } from '../../local/data/database.ts';

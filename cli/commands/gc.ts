@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
-import { prefixBytes, prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
+import { prefixBytes, prefixesOf } from '../../lambda/gc/rules/cleanups.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { formatBytes } from '../../lambda/rules/text.ts';
 import type { ApiAnswer, ApiClient, BodyOf, ParamsOf } from '../api-client.ts';

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { historyDaysMax } from '../../lambda/domain/history.ts';
+import { historyDaysMax } from '../../lambda/extras/rules/history.ts';
 import { dayAfter, dayOf, formatBytes } from '../../lambda/rules/text.ts';
 import type { BodyOf } from '../api-client.ts';
 import { flag, option, routeCommand, tenantOperand } from '../command.ts';

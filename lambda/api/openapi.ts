@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { exportIdPattern } from '../domain/export/export-id.ts';
-import { lockIdPattern } from '../domain/lock.ts';
+import { lockIdPattern } from '../extras/rules/lock.ts';
 import { lfsErrorSchema } from '../http/lfs/schemas.ts';
 import { verifyTokenHeader } from '../http/lfs/verify-token.ts';
 import { type RouteKey, routes } from '../routes.ts';

@@ -3,8 +3,7 @@ import {
   type EventBridgeClientConfig,
   PutEventsCommand,
 } from '@aws-sdk/client-eventbridge';
-import type { WarningEvent } from '../domain/warning.ts';
-import type { EventBus } from '../ports/event-bus.ts';
+import type { EventBus, WarningEvent } from '../extras/rules/warnings.ts';
 import { calling, clientOptions } from './sdk.ts';
 
 /** What rules match on. */

@@ -9,10 +9,10 @@ import {
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
 import { recountCollapseMs, urgencyOf } from '../domain/recount-policy.ts';
+import type { GaugedQueue, QueueGauge } from '../extras/rules/status.ts';
+import type { WebhookMessage, WebhookQueue } from '../extras/rules/warnings.ts';
 import type { ExportMessage, ExportQueue } from '../ports/export-queue.ts';
-import type { GaugedQueue, QueueGauge } from '../ports/queue-gauges.ts';
 import type { RecountQueue, RecountRequest, Redelivery } from '../ports/recount-queue.ts';
-import type { WebhookMessage, WebhookQueue } from '../ports/webhooks.ts';
 import { type Clock, causeOf, type Invocations } from '../rules/system.ts';
 import { type CallLimits, calling, clientOptions } from './sdk.ts';
 

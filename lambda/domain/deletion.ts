@@ -1,7 +1,6 @@
+import { countOf, isRelied, type Sweep } from '../gc/rules/cleanups.ts';
 import { isOid } from '../rules/names.ts';
 import type { Settings } from '../rules/settings.ts';
-import { countOf } from './cleanup/prefixes.ts';
-import { isRelied, type Sweep } from './cleanup/watch.ts';
 import type { RepoRecord } from './tenant.ts';
 
 /**

@@ -7,8 +7,8 @@ import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { exchangeDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { IssuerUnavailableError } from '../ports/identities.ts';
-import { type ExchangeOutcome, exchangeToken } from '../use-cases/access/exchange-token.ts';
+import { type ExchangeOutcome, exchangeToken } from '../people/exchange-token.ts';
+import { IssuerUnavailableError } from '../people/rules/identities.ts';
 
 type ExchangeDeps = Pick<
   Deps,

@@ -15,10 +15,10 @@ import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { subscriptionDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { lastRefusalsOf } from '../domain/history.ts';
+import { forecastFrom, forecastNow } from '../extras/history.ts';
+import { lastRefusalsOf } from '../extras/rules/history.ts';
 import { allPages } from '../rules/async.ts';
 import { dayMs, dayOf } from '../rules/text.ts';
-import { forecastFrom, forecastNow } from '../use-cases/history/read-history.ts';
 import { getSubscription, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a recount still runs. */

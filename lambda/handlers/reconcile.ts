@@ -10,11 +10,11 @@ import {
 import { reconcileDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { decodeRecountMessage } from '../events/recount-message.ts';
+import { noteFailedRecount, whyOf } from '../extras/status.ts';
+import type { CleanupDeps } from '../gc/cleanups.ts';
 import type { Redelivery } from '../ports/recount-queue.ts';
-import type { CleanupDeps } from '../use-cases/cleanup/cleanup-deps.ts';
 import type { ReconcileDeps } from '../use-cases/recounts/reconcile.ts';
 import { runRecount } from '../use-cases/recounts/run-recount.ts';
-import { noteFailedRecount, whyOf } from '../use-cases/status/note-failure.ts';
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;

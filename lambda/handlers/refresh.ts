@@ -2,9 +2,9 @@ import { deployed } from '../aws/deployed.ts';
 import { withInvocation, withMetrics } from '../aws/function.ts';
 import { refreshDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
+import { handOverWarnings } from '../extras/warnings.ts';
 import { wakeExports } from '../use-cases/exports/wake-exports.ts';
 import { refresh } from '../use-cases/recounts/refresh.ts';
-import { handOverWarnings } from '../use-cases/warnings/hand-over-warnings.ts';
 
 /** The schedule's target. */
 export function create(

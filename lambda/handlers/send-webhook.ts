@@ -3,9 +3,8 @@ import { deployed } from '../aws/deployed.ts';
 import { delayRedelivery } from '../aws/function.ts';
 import { webhookDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { decodeWebhookMessage } from '../events/webhook-message.ts';
+import { decodeWebhookMessage, deliverToWebhook } from '../extras/warnings.ts';
 import type { Redelivery } from '../ports/recount-queue.ts';
-import { deliverToWebhook } from '../use-cases/warnings/deliver-to-webhook.ts';
 
 /** When the table does not answer. */
 const retryMs = 60_000;

@@ -1,10 +1,10 @@
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
-import { cleanupFolder } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { exportsFolder } from '../../lambda/domain/export/export-keys.ts';
 import type { ExportStoreKind } from '../../lambda/domain/export/export-settings.ts';
-import type { GaugedQueue } from '../../lambda/ports/queue-gauges.ts';
+import type { GaugedQueue } from '../../lambda/extras/rules/status.ts';
+import { cleanupFolder } from '../../lambda/gc/rules/cleanups.ts';
 import type { AdoptedRepo } from '../../lambda/store/rules/adopted-repos.ts';
 import type { ObjectStorage } from '../data.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';

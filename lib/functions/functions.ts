@@ -10,8 +10,8 @@ import {
 } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { gitHostsToJson } from '../../lambda/domain/git-hosts-json.ts';
-import { issuersToJson } from '../../lambda/domain/issuers-json.ts';
+import { gitHostsToJson } from '../../lambda/people/rules/git-hosts.ts';
+import { issuersToJson } from '../../lambda/people/rules/identities.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { settingsToJson } from '../../lambda/rules/settings.ts';
 import { adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';

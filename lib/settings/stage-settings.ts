@@ -1,6 +1,11 @@
 import { z } from 'zod';
-import { gitHostIdPattern, gitHostKinds, gitHostsMax, isGitHostUrl } from '../../lambda/domain/git-host.ts';
-import { issuerKinds, publicIssuers } from '../../lambda/domain/identity-issuer.ts';
+import {
+  gitHostIdPattern,
+  gitHostKinds,
+  gitHostsMax,
+  isGitHostUrl,
+} from '../../lambda/people/rules/git-hosts.ts';
+import { issuerKinds, publicIssuers } from '../../lambda/people/rules/identities.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/rules/names.ts';
 import {

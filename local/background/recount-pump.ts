@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSEvent } from 'aws-lambda';
-import type { QueueGauge } from '../../lambda/ports/queue-gauges.ts';
+import type { QueueGauge } from '../../lambda/extras/rules/status.ts';
 import type { RecountQueue, RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/rules/system.ts';
 import { lambdaContext } from '../lambda-context.ts';

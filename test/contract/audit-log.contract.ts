@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { AuditLog } from '../../lambda/adapters/dynamodb/audit-log.ts';
-import { type AuditEntry, auditFields, auditIdOf } from '../../lambda/domain/audit.ts';
+import type { AuditLog } from '../../lambda/people/audit-log.ts';
+import { type AuditEntry, auditFields, auditIdOf } from '../../lambda/people/rules/audit.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { walk } from '../support/walk.ts';
 import { tenantName } from './ledger-context.ts';

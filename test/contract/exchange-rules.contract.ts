@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
-import type { ExchangeRule } from '../../lambda/domain/exchange-rule.ts';
+import type { ExchangeRule } from '../../lambda/people/rules/identities.ts';
+import type { ExchangeRules } from '../../lambda/people/token-store.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

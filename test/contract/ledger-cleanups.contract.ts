@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Cleanup, newCleanup, tidiedCleanup } from '../../lambda/domain/cleanup/cleanup.ts';
-import type { Watch } from '../../lambda/domain/cleanup/watch.ts';
+import { type Cleanup, newCleanup, tidiedCleanup, type Watch } from '../../lambda/gc/rules/cleanups.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { counted, ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
 

@@ -1,10 +1,9 @@
 import { expect } from 'vitest';
 import { createDynamoDbLedger, type Input } from '../../lambda/adapters/dynamodb/ledger.ts';
 import type { TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
-import { createDynamoDbRequestKeys } from '../../lambda/adapters/dynamodb/request-keys.ts';
 import type { NewTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
-import { createDynamoDbTokenStore } from '../../lambda/adapters/dynamodb/token-store.ts';
 import type { Reservation } from '../../lambda/domain/reservation.ts';
+import { createDynamoDbRequestKeys, createDynamoDbTokenStore } from '../../lambda/people/token-store.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import type { Table } from '../../lambda/table/requests.ts';
 import { newTenant, reservation, tenantCommit } from '../support/ledger-records.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { MappedRepos } from '../../lambda/adapters/dynamodb/mapped-repos.ts';
-import type { MappedRepo } from '../../lambda/domain/git-host.ts';
+import type { MappedRepos } from '../../lambda/people/repo-marks.ts';
+import type { MappedRepo } from '../../lambda/people/rules/git-hosts.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 import { marksContract } from './marks.contract.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { PublicReads } from '../../lambda/adapters/dynamodb/public-reads.ts';
-import { publicReposMax } from '../../lambda/domain/public-read.ts';
+import type { PublicReads } from '../../lambda/people/repo-marks.ts';
+import { publicReposMax } from '../../lambda/people/rules/git-hosts.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 import { marksContract } from './marks.contract.ts';

@@ -1,15 +1,16 @@
-import { createDynamoDbAuditLog } from '../../lambda/adapters/dynamodb/audit-log.ts';
-import { createDynamoDbDownloads } from '../../lambda/adapters/dynamodb/downloads.ts';
-import { createDynamoDbExchangeRules } from '../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
-import { createDynamoDbFailures } from '../../lambda/adapters/dynamodb/failures.ts';
-import { createDynamoDbHistory } from '../../lambda/adapters/dynamodb/history.ts';
-import { createDynamoDbKeptGrants } from '../../lambda/adapters/dynamodb/kept-grants.ts';
-import { createDynamoDbLocks } from '../../lambda/adapters/dynamodb/locks.ts';
-import { createDynamoDbMappedRepos } from '../../lambda/adapters/dynamodb/mapped-repos.ts';
-import { createDynamoDbPublicReads } from '../../lambda/adapters/dynamodb/public-reads.ts';
-import { createDynamoDbWarnings } from '../../lambda/adapters/dynamodb/warnings.ts';
-import { createDynamoDbWebhooks } from '../../lambda/adapters/dynamodb/webhooks.ts';
+import { createDynamoDbDownloads } from '../../lambda/extras/download-store.ts';
+import { createDynamoDbFailures } from '../../lambda/extras/failures.ts';
+import { createDynamoDbHistory } from '../../lambda/extras/history-store.ts';
+import { createDynamoDbLocks } from '../../lambda/extras/lock-store.ts';
+import { createDynamoDbWarnings, createDynamoDbWebhooks } from '../../lambda/extras/warning-store.ts';
+import { createDynamoDbAuditLog } from '../../lambda/people/audit-log.ts';
+import {
+  createDynamoDbKeptGrants,
+  createDynamoDbMappedRepos,
+  createDynamoDbPublicReads,
+} from '../../lambda/people/repo-marks.ts';
+import { createDynamoDbExchangeRules } from '../../lambda/people/token-store.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';

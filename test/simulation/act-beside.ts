@@ -1,10 +1,7 @@
-import type { Downloads } from '../../lambda/adapters/dynamodb/downloads.ts';
-import { keepSetKey } from '../../lambda/domain/cleanup/cleanup-keys.ts';
-import { prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
+import type { Downloads } from '../../lambda/extras/download-store.ts';
+import { cancelCleanup, openCleanup, startRun } from '../../lambda/gc/cleanups.ts';
+import { keepSetKey, prefixesOf } from '../../lambda/gc/rules/cleanups.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { cancelCleanup } from '../../lambda/use-cases/cleanup/cancel-cleanup.ts';
-import { openCleanup } from '../../lambda/use-cases/cleanup/open-cleanup.ts';
-import { startRun } from '../../lambda/use-cases/cleanup/start-run.ts';
 import { cancelExport } from '../../lambda/use-cases/exports/cancel-export.ts';
 import { startExport } from '../support/start-export.ts';
 import { Violation } from './invariants.ts';

@@ -1,6 +1,6 @@
 import { deadAtMs } from '../../lambda/domain/reservation.ts';
+import { updateTenant } from '../../lambda/people/tenants.ts';
 import { allPages } from '../../lambda/rules/async.ts';
-import { updateTenant } from '../../lambda/use-cases/access/update-tenant.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
 import { getSubscription } from '../../lambda/use-cases/recounts/get-subscription.ts';
 import { MemoryTokenStore } from '../support/memory/stores.ts';

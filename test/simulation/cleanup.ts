@@ -1,11 +1,8 @@
-import { isUnderWay, snapshotFromMs } from '../../lambda/domain/cleanup/cleanup.ts';
-import { keepSetKey } from '../../lambda/domain/cleanup/cleanup-keys.ts';
-import { prefixesOf } from '../../lambda/domain/cleanup/prefixes.ts';
 import { lateForMs } from '../../lambda/domain/reservation.ts';
+import { openCleanup, startRun } from '../../lambda/gc/cleanups.ts';
+import { isUnderWay, keepSetKey, prefixesOf, snapshotFromMs } from '../../lambda/gc/rules/cleanups.ts';
+import { createTenant } from '../../lambda/people/tenants.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
-import { openCleanup } from '../../lambda/use-cases/cleanup/open-cleanup.ts';
-import { startRun } from '../../lambda/use-cases/cleanup/start-run.ts';
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
 import { Random } from '../support/random.ts';
 import { Violation } from './invariants.ts';

@@ -1,4 +1,4 @@
-import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
+import { createTenant } from '../../lambda/people/tenants.ts';
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
 import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
 import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';

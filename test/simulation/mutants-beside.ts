@@ -1,8 +1,7 @@
-import type { Downloads } from '../../lambda/adapters/dynamodb/downloads.ts';
 import { sumClaims } from '../../lambda/domain/reservation.ts';
+import type { Downloads } from '../../lambda/extras/download-store.ts';
+import { findDownloads, meterOffer, offerFound } from '../../lambda/extras/downloads.ts';
 import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
-import { meterOffer } from '../../lambda/use-cases/downloads/meter-offer.ts';
-import { findDownloads, offerFound } from '../../lambda/use-cases/downloads/offer-download.ts';
 import { replacing } from './replacing.ts';
 import {
   cleanedWhilePushed,

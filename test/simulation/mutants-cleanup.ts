@@ -1,7 +1,6 @@
 import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
-import { prefixBytes } from '../../lambda/domain/cleanup/prefixes.ts';
-import type { SeenNote } from '../../lambda/domain/cleanup/watch.ts';
 import type { Deletion } from '../../lambda/domain/deletion.ts';
+import { prefixBytes, type SeenNote } from '../../lambda/gc/rules/cleanups.ts';
 import type { CleanupMutant } from './cleanup.ts';
 import { replacing } from './replacing.ts';
 import type { World } from './world.ts';

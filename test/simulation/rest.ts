@@ -1,5 +1,5 @@
-import { isUnderWay } from '../../lambda/domain/cleanup/cleanup.ts';
 import { shardsInForce } from '../../lambda/domain/giant/shard.ts';
+import { isUnderWay } from '../../lambda/gc/rules/cleanups.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { dayOf } from '../../lambda/rules/text.ts';
 import { Violation } from './invariants.ts';

@@ -1,7 +1,7 @@
 import { lateForMs } from '../../lambda/domain/reservation.ts';
-import { createTenant } from '../../lambda/use-cases/access/create-tenant.ts';
+import { limitRepo } from '../../lambda/people/repos.ts';
+import { createTenant } from '../../lambda/people/tenants.ts';
 import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
-import { limitRepo } from '../../lambda/use-cases/repos/limit-repo.ts';
 import { cancelReservations } from '../../lambda/use-cases/uploads/cancel-reservations.ts';
 import { act } from './act.ts';
 import type { Mix } from './actor.ts';

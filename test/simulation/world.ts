@@ -1,6 +1,7 @@
 import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import type { Deps } from '../../lambda/deps.ts';
 import { placeOf, type StoreChange } from '../../lambda/domain/store-change.ts';
+import { offerDownload } from '../../lambda/extras/downloads.ts';
 import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
 import { repoPrefix } from '../../lambda/rules/names.ts';
 import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
@@ -9,7 +10,6 @@ import { KnownObjects } from '../../lambda/scan/rules/known-objects.ts';
 import { type Adopting, createAdopting } from '../../lambda/store/adopted.ts';
 import type { UrlSigner } from '../../lambda/store/rules/store.ts';
 import type { TableClient } from '../../lambda/table/table.ts';
-import { offerDownload } from '../../lambda/use-cases/downloads/offer-download.ts';
 import { recordStoreEvents } from '../../lambda/use-cases/recounts/record-store-events.ts';
 import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { candidatesKey, keepSetKey } from '../../lambda/domain/cleanup/cleanup-keys.ts';
 import { requestKey } from '../../lambda/domain/export/export-keys.ts';
+import { candidatesKey, keepSetKey } from '../../lambda/gc/rules/cleanups.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';

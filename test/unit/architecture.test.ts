@@ -19,16 +19,8 @@ const architecture: Readonly<Record<string, Entry>> = {
   rules: { imports: [], packages: ['node:crypto', 'node:zlib'] },
   // The subjects: what does I/O by these rules, and the use cases.
   'lambda/adapters': {
-    imports: ['lambda/aws', 'lambda/store', 'lambda/table', 'rules'],
-    packages: [
-      '@aws-sdk/client-s3',
-      'aws-jwt-verify',
-      'node:dns/promises',
-      'node:http',
-      'node:https',
-      'node:net',
-      'zod',
-    ],
+    imports: ['lambda/aws', 'lambda/gc', 'lambda/store', 'lambda/table', 'rules'],
+    packages: ['@aws-sdk/client-s3', 'zod'],
   },
   'lambda/aws': {
     imports: ['lambda/adapters', 'lambda/api', 'rules'],
@@ -49,6 +41,18 @@ const architecture: Readonly<Record<string, Entry>> = {
     ],
   },
   'lambda/events': { imports: ['rules'], packages: ['zod'] },
+  'lambda/extras': {
+    imports: ['lambda/deps.ts', 'lambda/people', 'lambda/scan', 'lambda/table', 'rules'],
+    packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
+  },
+  'lambda/gc': {
+    imports: ['lambda/adapters', 'lambda/deps.ts', 'lambda/table', 'lambda/use-cases', 'rules'],
+    packages: ['zod'],
+  },
+  'lambda/people': {
+    imports: ['lambda/adapters', 'lambda/deps.ts', 'lambda/table', 'lambda/use-cases', 'rules'],
+    packages: ['aws-jwt-verify', 'zod'],
+  },
   'lambda/scan': { imports: ['lambda/deps.ts', 'lambda/store', 'rules'], packages: [] },
   'lambda/store': {
     imports: ['lambda/aws', 'rules'],
@@ -59,12 +63,20 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb'],
   },
   'lambda/use-cases': {
-    imports: ['lambda/adapters', 'lambda/deps.ts', 'lambda/scan', 'rules'],
+    imports: [
+      'lambda/adapters',
+      'lambda/deps.ts',
+      'lambda/extras',
+      'lambda/gc',
+      'lambda/people',
+      'lambda/scan',
+      'rules',
+    ],
     packages: [],
   },
   // Every store of the table; and all that use cases can depend on, as types.
-  'lambda/stores.ts': { imports: ['lambda/adapters'], packages: [] },
-  'lambda/deps.ts': { imports: ['lambda/adapters', 'rules'], packages: [] },
+  'lambda/stores.ts': { imports: ['lambda/adapters', 'lambda/extras', 'lambda/people'], packages: [] },
+  'lambda/deps.ts': { imports: ['lambda/adapters', 'lambda/extras', 'lambda/people', 'rules'], packages: [] },
   // Wire formats: HTTP for clients.
   'lambda/api': {
     imports: ['lambda/api/contract', 'lambda/http/lfs', 'lambda/routes.ts', 'rules'],
@@ -80,6 +92,9 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/api',
       'lambda/api/contract',
       'lambda/deps.ts',
+      'lambda/extras',
+      'lambda/gc',
+      'lambda/people',
       'lambda/routes.ts',
       'lambda/use-cases',
       'rules',
@@ -87,7 +102,15 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/http/lfs': {
-    imports: ['lambda/api', 'lambda/deps.ts', 'lambda/routes.ts', 'lambda/use-cases', 'rules'],
+    imports: [
+      'lambda/api',
+      'lambda/deps.ts',
+      'lambda/extras',
+      'lambda/people',
+      'lambda/routes.ts',
+      'lambda/use-cases',
+      'rules',
+    ],
     packages: ['aws-lambda', 'zod'],
   },
   'lambda/routes.ts': { imports: [], packages: [] },
@@ -96,6 +119,8 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: [
       'lambda/adapters',
       'lambda/aws',
+      'lambda/extras',
+      'lambda/people',
       'lambda/scan',
       'lambda/store',
       'lambda/stores.ts',
@@ -342,7 +367,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(adapters|api|aws|http|handlers|store|table)\/|^lambda\/(compose|scan\/listing)\.ts$/;
+      /^lambda\/(adapters|api|aws|http|handlers|store|table)\/|^lambda\/(compose|extras\/webhook-sender|people\/(git-hosts|identity-verifier)|scan\/listing)\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

@@ -1,5 +1,5 @@
+import { cleanupMethods } from '../../gc/cleanup-store.ts';
 import type { Table } from '../../table/requests.ts';
-import { cleanupMethods } from './cleanups.ts';
 import { deletionMethods } from './deletions.ts';
 import { reconcileMethods } from './reconciles.ts';
 import { refreshMethods } from './refresh-state.ts';

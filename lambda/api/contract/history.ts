@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { noForecastReasons } from '../../domain/forecast.ts';
+import { noForecastReasons } from '../../extras/rules/history.ts';
 import type { Contract } from './contract.ts';
 import { bytes, day, time } from './fields.ts';
 

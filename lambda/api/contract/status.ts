@@ -1,7 +1,5 @@
 import * as z from 'zod';
-import { failureReasons } from '../../domain/failure.ts';
-import { statusParts } from '../../domain/status.ts';
-import { gaugedQueues } from '../../ports/queue-gauges.ts';
+import { failureReasons, gaugedQueues, statusParts } from '../../extras/rules/status.ts';
 import type { Contract } from './contract.ts';
 import { time } from './fields.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { webhookFailures } from '../../domain/webhook.ts';
+import { webhookFailures } from '../../extras/rules/warnings.ts';
 import type { Contract } from './contract.ts';
 import { time } from './fields.ts';
 

@@ -1,10 +1,17 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
 import { isGone, type TenantRecord } from '../../domain/tenant.ts';
-import { isForRepo, type TokenRecord } from '../../domain/token.ts';
-import { authenticateToken, findToken, grantFor, isAdmin } from '../../use-cases/access/authenticate.ts';
-import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
-import { findSession, type HeldSession, type Holder } from '../../use-cases/access/session.ts';
+import { isForRepo, type TokenRecord } from '../../people/rules/tokens.ts';
+import {
+  authenticateToken,
+  findSession,
+  findToken,
+  grantFor,
+  type HeldSession,
+  type Holder,
+  isAdmin,
+  noteTokenUse,
+} from '../../people/tokens.ts';
 import { credential, header, pathTenant, type Response } from '../http.ts';
 import { problem, repoNotFound, tenantNotFound, unauthorized } from '../problems.ts';
 

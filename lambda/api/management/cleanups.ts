@@ -1,16 +1,20 @@
 import type { Deps } from '../../deps.ts';
 import {
+  cancelCleanup,
+  type NotReady,
+  openCleanup,
+  readCleanup,
+  signKeepSet,
+  startRun,
+} from '../../gc/cleanups.ts';
+import {
   type Cleanup,
+  candidatesKey,
   isTooMuch,
   isUnderWay,
   type Selection,
   snapshotFromMs,
-} from '../../domain/cleanup/cleanup.ts';
-import { candidatesKey } from '../../domain/cleanup/cleanup-keys.ts';
-import { cancelCleanup } from '../../use-cases/cleanup/cancel-cleanup.ts';
-import { openCleanup } from '../../use-cases/cleanup/open-cleanup.ts';
-import { readCleanup } from '../../use-cases/cleanup/read-cleanup.ts';
-import { type NotReady, signKeepSet, startRun } from '../../use-cases/cleanup/start-run.ts';
+} from '../../gc/rules/cleanups.ts';
 import { type CleanupBody, cleanupContract, day, minAgeDaysDefault } from '../contract/cleanups.ts';
 import { iso } from '../contract/fields.ts';
 import { json, pathRepo, type Response } from '../http.ts';

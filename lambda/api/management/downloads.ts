@@ -1,6 +1,5 @@
+import { listDownloadDays, monthlyOffer } from '../../extras/downloads.ts';
 import { dayOf, monthOf, nextMonthMs } from '../../rules/text.ts';
-import { listDownloadDays } from '../../use-cases/downloads/list-days.ts';
-import { monthlyOffer } from '../../use-cases/downloads/meter-offer.ts';
 import { type DownloadPageBody, downloadContract } from '../contract/downloads.ts';
 import { encodeDownloadCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { json } from '../http.ts';

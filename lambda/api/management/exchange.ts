@@ -1,6 +1,10 @@
-import { type ExchangeRule, exchangeRulesMax, wrongRule } from '../../domain/exchange-rule.ts';
-import type { IdentityIssuer } from '../../domain/identity-issuer.ts';
-import type { TokenRecord } from '../../domain/token.ts';
+import {
+  type ExchangeRule,
+  exchangeRulesMax,
+  type IdentityIssuer,
+  wrongRule,
+} from '../../people/rules/identities.ts';
+import type { TokenRecord } from '../../people/rules/tokens.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import {
   type ExchangedTokenBody,

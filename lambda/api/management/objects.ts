@@ -1,5 +1,5 @@
+import { listStoredObjects } from '../../extras/downloads.ts';
 import { tenantPrefix } from '../../rules/names.ts';
-import { listStoredObjects } from '../../use-cases/downloads/list-stored-objects.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { objectContract } from '../contract/objects.ts';
 import { json } from '../http.ts';

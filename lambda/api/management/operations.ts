@@ -1,11 +1,11 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import type { Deps } from '../../deps.ts';
-import type { AuditAction } from '../../domain/audit.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
+import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../people/audit.ts';
+import type { AuditAction } from '../../people/rules/audit.ts';
 import type { RouteKey } from '../../routes.ts';
 import { formatBytes, hasPrototypeField, parseJson } from '../../rules/text.ts';
-import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../use-cases/audited.ts';
 import { bodyBytesMaxDefault, type Contract, type RouteContract } from '../contract/contract.ts';
 import { noQuery } from '../contract/fields.ts';
 import type { Problem } from '../contract/problems.ts';

@@ -1,8 +1,5 @@
 import type * as z from 'zod';
 import type { Deps } from '../../deps.ts';
-import { isHostedName, type MappedRepo, mappedReposMax } from '../../domain/git-host.ts';
-import { type PublicRead, publicReposMax } from '../../domain/public-read.ts';
-import { isInForce } from '../../domain/repo-mark.ts';
 import { pointBefore } from '../../domain/stored-points.ts';
 import {
   isThere,
@@ -13,14 +10,19 @@ import {
   type TenantRecord,
   unknownRepo,
 } from '../../domain/tenant.ts';
+import type { AuditTrail } from '../../people/audit.ts';
+import { createRepo, findRepo, limitRepo, type PreparedMark, prepareMark } from '../../people/repos.ts';
+import {
+  isHostedName,
+  isInForce,
+  type MappedRepo,
+  mappedReposMax,
+  type PublicRead,
+  publicReposMax,
+} from '../../people/rules/git-hosts.ts';
 import { mapLimited } from '../../rules/async.ts';
 import { compareKeys } from '../../rules/names.ts';
 import { dayOf, formatBytes, monthOf, nextMonthMs } from '../../rules/text.ts';
-import type { AuditTrail } from '../../use-cases/audited.ts';
-import { type PreparedMark, prepareMark } from '../../use-cases/repos/change-mark.ts';
-import { createRepo } from '../../use-cases/repos/create-repo.ts';
-import { findRepo } from '../../use-cases/repos/find-repo.ts';
-import { limitRepo } from '../../use-cases/repos/limit-repo.ts';
 import { uploadingRepos } from '../../use-cases/uploading-repos.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type RepoBody, repoContract, type updateRepoBody } from '../contract/repos.ts';

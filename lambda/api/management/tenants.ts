@@ -1,10 +1,9 @@
-import type { Forecast } from '../../domain/forecast.ts';
-import type { PublicRead } from '../../domain/public-read.ts';
 import { isGone, type TenantRecord } from '../../domain/tenant.ts';
-import { createTenant, createTenantOnce } from '../../use-cases/access/create-tenant.ts';
-import { updateTenant } from '../../use-cases/access/update-tenant.ts';
+import type { Forecast } from '../../extras/rules/history.ts';
+import { noteLimit } from '../../extras/warnings.ts';
+import type { PublicRead } from '../../people/rules/git-hosts.ts';
+import { createTenant, createTenantOnce, updateTenant } from '../../people/tenants.ts';
 import type { Subscription } from '../../use-cases/recounts/get-subscription.ts';
-import { noteLimit } from '../../use-cases/warnings/note-level.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type SubscriptionBody, type TenantBody, tenantContract } from '../contract/tenants.ts';
 import { json, receivedAtMs } from '../http.ts';

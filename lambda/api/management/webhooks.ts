@@ -1,5 +1,5 @@
-import { type Webhook, type WebhookAttempt, webhookUrlRule } from '../../domain/webhook.ts';
-import { setWebhook, testRestMs, testWebhook } from '../../use-cases/warnings/set-webhook.ts';
+import { type Webhook, type WebhookAttempt, webhookUrlRule } from '../../extras/rules/warnings.ts';
+import { setWebhook, testRestMs, testWebhook } from '../../extras/warnings.ts';
 import { iso } from '../contract/fields.ts';
 import { type WebhookBody, webhookContract } from '../contract/webhooks.ts';
 import { json, noContent, type Response } from '../http.ts';

@@ -1,4 +1,4 @@
-import type { AuditActor } from '../audit.ts';
+import type { AuditActor } from '../../people/rules/audit.ts';
 import type { PlanFigures } from './plan-figures.ts';
 import type { Way } from './plan-settings.ts';
 

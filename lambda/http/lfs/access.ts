@@ -1,17 +1,11 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { credential, header, pathRepo, pathTenant, type Response } from '../../api/http.ts';
 import type { Deps } from '../../deps.ts';
-import type { Watch } from '../../domain/cleanup/watch.ts';
-import type { PersonGrant } from '../../domain/person.ts';
 import { isThere, type RepoPath, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
-import type { Caller } from '../../domain/token.ts';
-import { authenticateToken } from '../../use-cases/access/authenticate.ts';
-import {
-  authenticatePerson,
-  isForHosts,
-  type PersonDeps,
-} from '../../use-cases/access/authenticate-person.ts';
-import { noteTokenUse } from '../../use-cases/access/note-token-use.ts';
+import type { Watch } from '../../gc/rules/cleanups.ts';
+import { authenticatePerson, isForHosts, type PersonDeps } from '../../people/authenticate-person.ts';
+import type { Caller, PersonGrant } from '../../people/rules/tokens.ts';
+import { authenticateToken, noteTokenUse } from '../../people/tokens.ts';
 import type { RejectedLogins } from './rejected-logins.ts';
 import { lfsForbidden, lfsHostUnavailable, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './respond.ts';
 

@@ -1,6 +1,6 @@
 import type { Response } from '../../api/http.ts';
+import type { DownloadVerdict } from '../../extras/downloads.ts';
 import type { SignedRequest } from '../../store/rules/store.ts';
-import type { DownloadVerdict } from '../../use-cases/downloads/offer-download.ts';
 import type { UploadVerdict } from '../../use-cases/uploads/batch-attempt.ts';
 import { overLimitMessage } from './over-limit-message.ts';
 import { lfs } from './respond.ts';

@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { baseUrl, pathRepo, pathTenant, type Response } from '../../api/http.ts';
 import type { Deps } from '../../deps.ts';
-import { publicTokenId } from '../../domain/public-read.ts';
-import { findPublicRepo } from '../../use-cases/access/find-public-repo.ts';
-import { offerPublicly } from '../../use-cases/downloads/offer-publicly.ts';
+import { offerPublicly } from '../../extras/downloads.ts';
+import { findPublicRepo } from '../../people/authenticate-person.ts';
+import { publicTokenId } from '../../people/rules/git-hosts.ts';
 import { decodeBatch } from './batch-request.ts';
 import { batchAnswer, downloadAnswers } from './batch-response.ts';
 import { lfsBody } from './body.ts';

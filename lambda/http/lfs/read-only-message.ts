@@ -1,5 +1,4 @@
-import { nameOfPerson } from '../../domain/person.ts';
-import type { Caller } from '../../domain/token.ts';
+import { type Caller, nameOfPerson } from '../../people/rules/tokens.ts';
 
 /** What somebody is told who may only read. @param verb what they wanted, such as `push`. */
 export function readOnlyMessage({ person }: Pick<Caller, 'person'>, verb: string): string {

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import { PrefixSet } from '../../domain/cleanup/prefixes.ts';
 import type { Deletion } from '../../domain/deletion.ts';
+import { PrefixSet } from '../../gc/rules/cleanups.ts';
 
 /** No object of a deletion. */
 export const noNames: ReadonlySet<string> = new Set();

@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import { lockPageMax } from '../../domain/lock.ts';
+import { lockPageMax } from '../../extras/rules/lock.ts';
 
 /**
  * Removes the locks of a repo, or of a whole tenant, once nobody can take one any more: it is closed, and whoever saw it

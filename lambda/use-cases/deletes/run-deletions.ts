@@ -1,5 +1,4 @@
 import type { Deps } from '../../deps.ts';
-import { prefixText } from '../../domain/cleanup/prefixes.ts';
 import {
   type Deletion,
   deleteRunMs,
@@ -11,6 +10,7 @@ import {
 } from '../../domain/deletion.ts';
 import { type Reservation, sumClaims } from '../../domain/reservation.ts';
 import { dirtyTokenOf } from '../../domain/tenant.ts';
+import { prefixText } from '../../gc/rules/cleanups.ts';
 import { allPages, mapLimited } from '../../rules/async.ts';
 import { deletionPrefix } from '../../rules/names.ts';
 import { StoreUnavailableError } from '../../store/rules/store.ts';

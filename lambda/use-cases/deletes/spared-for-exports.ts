@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import { isOpen } from '../../domain/export/export-job.ts';
 import { exportLimitMs } from '../../domain/export/export-settings.ts';
-import { keyLifetimeMs } from '../access/request-key.ts';
+import { keyLifetimeMs } from '../../people/tenants.ts';
 import { allExports } from '../exports/list-exports.ts';
 
 /** Whether objects of a repo that may go since `dueAtMs` stay for now, because an export that is under way is to have them. */

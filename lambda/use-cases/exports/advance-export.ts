@@ -9,9 +9,9 @@ import {
   openUnits,
   plannedAnew,
 } from '../../domain/export/export-job.ts';
+import { noteFailure } from '../../extras/status.ts';
 import { SourceGoneError, UploadGoneError } from '../../ports/archive-store.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
-import { noteFailure } from '../status/note-failure.ts';
 import { finishArchives } from './finish-archives.ts';
 import { ExportLease, LeaseLostError } from './lease.ts';
 import { planArchives } from './plan-archives.ts';

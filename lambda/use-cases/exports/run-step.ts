@@ -1,7 +1,7 @@
 import { type ExportPath, isOpen, withFailure } from '../../domain/export/export-job.ts';
 import { exportPrefix } from '../../domain/export/export-keys.ts';
+import { noteFailure } from '../../extras/status.ts';
 import type { ExportMessage } from '../../ports/export-queue.ts';
-import { noteFailure } from '../status/note-failure.ts';
 import { type AdvanceDeps, advanceExport } from './advance-export.ts';
 import { deleteBelow } from './below.ts';
 import { ExportBusyError } from './lease.ts';

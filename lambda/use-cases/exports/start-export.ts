@@ -8,9 +8,9 @@ import {
 } from '../../domain/export/export-job.ts';
 import { requestKey as requestObjectKey } from '../../domain/export/export-keys.ts';
 import { encodeRequested, type RequestedObject } from '../../domain/export/requested-objects.ts';
+import { claimRequest, requestIdOf } from '../../people/tenants.ts';
 import { repoPrefix } from '../../rules/names.ts';
 import { hasKeys } from '../../store/rules/store.ts';
-import { claimRequest, requestIdOf } from '../access/request-key.ts';
 import { advanceOrLog, forgetOrLog } from './advance-or-log.ts';
 import { cancelExport } from './cancel-export.ts';
 import { placeHolders } from './list-exports.ts';

@@ -1,7 +1,7 @@
 import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import { noteCount } from '../history/note-count.ts';
-import { noteLevel } from '../warnings/note-level.ts';
+import { noteCount } from '../../extras/history.ts';
+import { noteLevel } from '../../extras/warnings.ts';
 
 /**
  * Notes what a reconcile has committed, in the history and for warnings. Neither is part of the protocol: this never

@@ -3,9 +3,9 @@ import type { Deps } from '../../deps.ts';
 import { sumClaims } from '../../domain/reservation.ts';
 import { claimsMaxOf, type TenantRecord, tenantClaimsMax } from '../../domain/tenant.ts';
 import { uploadsToVerify } from '../../domain/verified-uploads.ts';
+import { noteRefusal } from '../../extras/history.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { objectKey, repoPrefix } from '../../rules/names.ts';
-import { noteRefusal } from '../history/note-refusal.ts';
 import { requestOrLog } from '../recounts/request-or-log.ts';
 import {
   type AdmitUploadDeps,

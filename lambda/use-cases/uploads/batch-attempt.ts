@@ -1,5 +1,4 @@
 import type { Deps } from '../../deps.ts';
-import type { Watch } from '../../domain/cleanup/watch.ts';
 import {
   deadAtMs,
   type Reservation,
@@ -7,6 +6,7 @@ import {
   reservationIdOf,
 } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
+import type { Watch } from '../../gc/rules/cleanups.ts';
 import type { SignedRequest } from '../../store/rules/store.ts';
 import type { Refusal } from './refusal.ts';
 

@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import { PrefixSet } from '../../domain/cleanup/prefixes.ts';
 import { type Deletion, unmarkedObjectsMax } from '../../domain/deletion.ts';
+import { PrefixSet } from '../../gc/rules/cleanups.ts';
 import { allPages } from '../../rules/async.ts';
 
 /**

@@ -1,6 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import { prefixText } from '../../domain/cleanup/prefixes.ts';
-import { isNoting } from '../../domain/cleanup/watch.ts';
+import { isNoting, prefixText } from '../../gc/rules/cleanups.ts';
 import type { AdmitUploadInput, BatchAttempt } from './batch-attempt.ts';
 
 /**

@@ -1,12 +1,12 @@
 import { createInvocations } from '../../../lambda/aws/system.ts';
 import type { Deps } from '../../../lambda/deps.ts';
 import { exportSettingsFor } from '../../../lambda/domain/export/export-settings.ts';
-import { publicIssuers } from '../../../lambda/domain/identity-issuer.ts';
-import { KnownPeople } from '../../../lambda/domain/known-people.ts';
-import { RefusalTally } from '../../../lambda/domain/refusal-tally.ts';
+import { RefusalTally } from '../../../lambda/extras/rules/history.ts';
+import type { WebhookMessage, WebhookQueue } from '../../../lambda/extras/rules/warnings.ts';
+import { KnownPeople } from '../../../lambda/people/rules/git-hosts.ts';
+import { publicIssuers } from '../../../lambda/people/rules/identities.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/ports/export-queue.ts';
 import type { RecountQueue, RecountRequest } from '../../../lambda/ports/recount-queue.ts';
-import type { WebhookMessage, WebhookQueue } from '../../../lambda/ports/webhooks.ts';
 import { sha256Hex } from '../../../lambda/rules/hash.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import type { Clock, Ids, Log } from '../../../lambda/rules/system.ts';

@@ -1,18 +1,19 @@
-import { createDynamoDbAuditLog, entryItem } from '../../../lambda/adapters/dynamodb/audit-log.ts';
-import { createDynamoDbDownloads } from '../../../lambda/adapters/dynamodb/downloads.ts';
-import { createDynamoDbExchangeRules } from '../../../lambda/adapters/dynamodb/exchange-rules.ts';
 import { exportPartition, exportStart, parseExport } from '../../../lambda/adapters/dynamodb/export-items.ts';
 import { createDynamoDbExportJobs } from '../../../lambda/adapters/dynamodb/export-jobs.ts';
-import { createDynamoDbFailures } from '../../../lambda/adapters/dynamodb/failures.ts';
-import { createDynamoDbHistory } from '../../../lambda/adapters/dynamodb/history.ts';
-import { createDynamoDbLocks } from '../../../lambda/adapters/dynamodb/locks.ts';
-import { createDynamoDbPublicReads } from '../../../lambda/adapters/dynamodb/public-reads.ts';
-import { createDynamoDbRequestKeys } from '../../../lambda/adapters/dynamodb/request-keys.ts';
-import { createDynamoDbTokenStore } from '../../../lambda/adapters/dynamodb/token-store.ts';
-import { createDynamoDbWarnings } from '../../../lambda/adapters/dynamodb/warnings.ts';
-import { createDynamoDbWebhooks } from '../../../lambda/adapters/dynamodb/webhooks.ts';
-import { type AuditEntry, auditIdOf } from '../../../lambda/domain/audit.ts';
 import type { ExportJob } from '../../../lambda/domain/export/export-job.ts';
+import { createDynamoDbDownloads } from '../../../lambda/extras/download-store.ts';
+import { createDynamoDbFailures } from '../../../lambda/extras/failures.ts';
+import { createDynamoDbHistory } from '../../../lambda/extras/history-store.ts';
+import { createDynamoDbLocks } from '../../../lambda/extras/lock-store.ts';
+import { createDynamoDbWarnings, createDynamoDbWebhooks } from '../../../lambda/extras/warning-store.ts';
+import { createDynamoDbAuditLog, entryItem } from '../../../lambda/people/audit-log.ts';
+import { createDynamoDbPublicReads } from '../../../lambda/people/repo-marks.ts';
+import { type AuditEntry, auditIdOf } from '../../../lambda/people/rules/audit.ts';
+import {
+  createDynamoDbExchangeRules,
+  createDynamoDbRequestKeys,
+  createDynamoDbTokenStore,
+} from '../../../lambda/people/token-store.ts';
 import type { Table } from '../../../lambda/table/requests.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
 import { type MemoryTable, memoryTable } from './table.ts';

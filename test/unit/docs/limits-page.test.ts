@@ -1,19 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { downloadsKeptMs } from '../../../lambda/adapters/dynamodb/downloads.ts';
-import { sessionsMax } from '../../../lambda/adapters/dynamodb/token-store.ts';
 import { requestedObjectsMax } from '../../../lambda/api/contract/exports.ts';
 import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/tokens.ts';
-import { auditKeptMs } from '../../../lambda/domain/audit.ts';
-import { prefixesMax } from '../../../lambda/domain/cleanup/prefixes.ts';
 import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/domain/deletion.ts';
-import { exchangeRulesMax } from '../../../lambda/domain/exchange-rule.ts';
 import { exportLimitMs } from '../../../lambda/domain/export/export-settings.ts';
-import { gitHostsMax, mappedReposMax } from '../../../lambda/domain/git-host.ts';
-import { historyDaysMax } from '../../../lambda/domain/history.ts';
-import { lockPageMax, lockPathCharactersMax } from '../../../lambda/domain/lock.ts';
-import { publicReposMax } from '../../../lambda/domain/public-read.ts';
-import { sessionLifetimeMs } from '../../../lambda/domain/session.ts';
 import {
   claimsBetweenMax,
   crowdedClaims,
@@ -21,9 +11,18 @@ import {
   reposMax,
   tenantClaimsMax,
 } from '../../../lambda/domain/tenant.ts';
+import { downloadsKeptMs } from '../../../lambda/extras/download-store.ts';
+import { historyDaysMax } from '../../../lambda/extras/rules/history.ts';
+import { lockPageMax, lockPathCharactersMax } from '../../../lambda/extras/rules/lock.ts';
+import { prefixesMax } from '../../../lambda/gc/rules/cleanups.ts';
+import { auditKeptMs } from '../../../lambda/people/rules/audit.ts';
+import { gitHostsMax, mappedReposMax, publicReposMax } from '../../../lambda/people/rules/git-hosts.ts';
+import { exchangeRulesMax } from '../../../lambda/people/rules/identities.ts';
+import { sessionLifetimeMs } from '../../../lambda/people/rules/tokens.ts';
+import { keyLifetimeMs } from '../../../lambda/people/tenants.ts';
+import { sessionsMax } from '../../../lambda/people/token-store.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import { adoptedReposMax } from '../../../lambda/store/rules/adopted-repos.ts';
-import { keyLifetimeMs } from '../../../lambda/use-cases/access/request-key.ts';
 import { startsPerDayMax } from '../../../lambda/use-cases/exports/start-export.ts';
 
 const days = (ms: number) => `${ms / 86_400_000} days`;

@@ -1,4 +1,4 @@
-import { type FileLock, lockPageMax } from '../../../domain/lock.ts';
+import { type FileLock, lockPageMax } from '../../../extras/rules/lock.ts';
 import { plainText } from '../../../rules/text.ts';
 import type { WireLock } from './schemas.ts';
 

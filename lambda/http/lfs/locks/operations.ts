@@ -3,11 +3,16 @@ import type * as z from 'zod';
 import type { Response } from '../../../api/http.ts';
 import { firstIssue } from '../../../api/json.ts';
 import type { Deps } from '../../../deps.ts';
-import { type FileLock, hashOfLockId, lockHashOf, lockIdPattern, lockOwnerOf } from '../../../domain/lock.ts';
+import { releaseLock, takeLock } from '../../../extras/locks.ts';
+import {
+  type FileLock,
+  hashOfLockId,
+  lockHashOf,
+  lockIdPattern,
+  lockOwnerOf,
+} from '../../../extras/rules/lock.ts';
 import type { RouteKey } from '../../../routes.ts';
 import { parseJson } from '../../../rules/text.ts';
-import { releaseLock } from '../../../use-cases/locks/release-lock.ts';
-import { takeLock } from '../../../use-cases/locks/take-lock.ts';
 import type { LfsAccess, LfsAccessDeps } from '../access.ts';
 import { lfsBody, lfsNotAccepted } from '../body.ts';
 import { readOnlyMessage } from '../read-only-message.ts';

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import type { Failures } from '../../../../lambda/adapters/dynamodb/failures.ts';
 import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/aws/function.ts';
 import { createInvocationLog, createInvocations, systemClock } from '../../../../lambda/aws/system.ts';
+import type { Failures } from '../../../../lambda/extras/failures.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
 import type { Redelivery } from '../../../../lambda/ports/recount-queue.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';

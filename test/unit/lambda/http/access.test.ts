@@ -6,11 +6,11 @@ import {
   refuseBeyondRepos,
   seesRepo,
 } from '../../../../lambda/api/management/access.ts';
-import { tokenIdOf } from '../../../../lambda/domain/token.ts';
 import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
 import { create as management } from '../../../../lambda/handlers/management.ts';
 import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
 import { RejectedLogins } from '../../../../lambda/http/lfs/rejected-logins.ts';
+import { tokenIdOf } from '../../../../lambda/people/rules/tokens.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

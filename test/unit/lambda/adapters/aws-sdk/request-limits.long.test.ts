@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createDynamoDbTokenStore } from '../../../../../lambda/adapters/dynamodb/token-store.ts';
 import {
   createAdminSecret,
   createSecretsClient,
@@ -12,6 +11,7 @@ import {
   quickLimits,
 } from '../../../../../lambda/aws/sqs.ts';
 import { createInvocations, systemClock } from '../../../../../lambda/aws/system.ts';
+import { createDynamoDbTokenStore } from '../../../../../lambda/people/token-store.ts';
 import { ScanListing } from '../../../../../lambda/scan/listing.ts';
 import { BucketClient } from '../../../../../lambda/store/client.ts';
 import { S3ObjectStore } from '../../../../../lambda/store/object-store.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { listStoredObjects } from '../../../../../lambda/extras/downloads.ts';
 import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { listTenant } from '../../../../../lambda/scan/find-stored.ts';
 import { AdoptedListing } from '../../../../../lambda/store/adopted-listing.ts';
@@ -12,7 +13,6 @@ import {
   StoreUnavailableError,
 } from '../../../../../lambda/store/rules/store.ts';
 import { listInDeletions } from '../../../../../lambda/use-cases/deletes/list-repo.ts';
-import { listStoredObjects } from '../../../../../lambda/use-cases/downloads/list-stored-objects.ts';
 import { listObjects } from '../../../../../lambda/use-cases/exports/list-objects.ts';
 import { GappyListing } from '../../../../support/gappy-listing.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';

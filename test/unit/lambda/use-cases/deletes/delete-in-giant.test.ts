@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { type Deletion, deleteRunMs } from '../../../../../lambda/domain/deletion.ts';
 import { isChangeUnknown } from '../../../../../lambda/domain/tenant.ts';
+import { prefixText } from '../../../../../lambda/gc/rules/cleanups.ts';
 import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
 import { expectedOnceMore } from '../../../../../lambda/use-cases/deletes/expect-once-more.ts';
 import { runDeletion, runDeletions } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';

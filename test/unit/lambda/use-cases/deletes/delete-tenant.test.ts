@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { isGone } from '../../../../../lambda/domain/tenant.ts';
+import { createTenant } from '../../../../../lambda/people/tenants.ts';
+import { createToken } from '../../../../../lambda/people/tokens.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
-import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
-import { createToken } from '../../../../../lambda/use-cases/access/create-token.ts';
 import { deleteTenant } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { type Deletion, keptUntilMs } from '../../../../../lambda/domain/deletion.ts';
+import { prefixText } from '../../../../../lambda/gc/rules/cleanups.ts';
 import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { runDeletion } from '../../../../../lambda/use-cases/deletes/run-deletions.ts';
 import { keepFromDeletion } from '../../../../../lambda/use-cases/uploads/keep-from-deletion.ts';

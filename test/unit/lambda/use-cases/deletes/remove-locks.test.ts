@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { lockPageMax } from '../../../../../lambda/domain/lock.ts';
+import { takeLock } from '../../../../../lambda/extras/locks.ts';
+import { lockPageMax } from '../../../../../lambda/extras/rules/lock.ts';
 import { removeLocks } from '../../../../../lambda/use-cases/deletes/remove-locks.ts';
-import { takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { MemoryLocks } from '../../../../support/memory/stores.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';

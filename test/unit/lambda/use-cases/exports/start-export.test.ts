@@ -6,7 +6,7 @@ import {
   decodeRequested,
   type RequestedObject,
 } from '../../../../../lambda/domain/export/requested-objects.ts';
-import { requestIdOf } from '../../../../../lambda/use-cases/access/request-key.ts';
+import { requestIdOf } from '../../../../../lambda/people/tenants.ts';
 import { cancelExport } from '../../../../../lambda/use-cases/exports/cancel-export.ts';
 import { runExportStep } from '../../../../../lambda/use-cases/exports/run-step.ts';
 import { prepareExport, startsPerDayMax } from '../../../../../lambda/use-cases/exports/start-export.ts';

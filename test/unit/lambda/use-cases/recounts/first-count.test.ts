@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createTenant } from '../../../../../lambda/people/tenants.ts';
 import { allPages } from '../../../../../lambda/rules/async.ts';
 import type { Settings } from '../../../../../lambda/rules/settings.ts';
-import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
 import { markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { type ReconcileOutcome, reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { reposMax } from '../../../../../lambda/domain/tenant.ts';
+import { createRepo } from '../../../../../lambda/people/repos.ts';
 import { allPages } from '../../../../../lambda/rules/async.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
-import { createRepo } from '../../../../../lambda/use-cases/repos/create-repo.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 
 const day = 24 * 60 * minute;

@@ -1,14 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepSetKey } from '../../../../../lambda/domain/cleanup/cleanup-keys.ts';
 import { newDeletion } from '../../../../../lambda/domain/deletion.ts';
+import { takeLock } from '../../../../../lambda/extras/locks.ts';
+import { cancelCleanup, openCleanup, startRun } from '../../../../../lambda/gc/cleanups.ts';
+import { keepSetKey } from '../../../../../lambda/gc/rules/cleanups.ts';
 import type { RecountRequest } from '../../../../../lambda/ports/recount-queue.ts';
 import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../../lambda/store/rules/store.ts';
-import { cancelCleanup } from '../../../../../lambda/use-cases/cleanup/cancel-cleanup.ts';
-import { openCleanup } from '../../../../../lambda/use-cases/cleanup/open-cleanup.ts';
-import { startRun } from '../../../../../lambda/use-cases/cleanup/start-run.ts';
 import { deleteRepo, markObject } from '../../../../../lambda/use-cases/deletes/delete-objects.ts';
-import { takeLock } from '../../../../../lambda/use-cases/locks/take-lock.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 import { recordingLog } from '../../../../support/recording-log.ts';

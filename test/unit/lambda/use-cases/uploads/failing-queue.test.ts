@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Deps } from '../../../../../lambda/deps.ts';
-import { createTenant } from '../../../../../lambda/use-cases/access/create-tenant.ts';
+import { createTenant } from '../../../../../lambda/people/tenants.ts';
 import { reconcile } from '../../../../../lambda/use-cases/recounts/reconcile.ts';
 import { admitUpload } from '../../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { verifyUpload } from '../../../../../lambda/use-cases/uploads/verify-upload.ts';

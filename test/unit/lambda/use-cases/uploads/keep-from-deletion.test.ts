@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { prefixText } from '../../../../../lambda/domain/cleanup/prefixes.ts';
 import { newDeletion, unmarkedObjectsMax } from '../../../../../lambda/domain/deletion.ts';
+import { prefixText } from '../../../../../lambda/gc/rules/cleanups.ts';
 import { keepFromDeletion } from '../../../../../lambda/use-cases/uploads/keep-from-deletion.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../../support/memory/stack.ts';
 

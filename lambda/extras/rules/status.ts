@@ -1,0 +1,304 @@
+/** Why something failed, in a word. */
+export const failureReasons = ['store', 'table', 'newer-format', 'unexpected', 'export'] as const;
+export type FailureReason = (typeof failureReasons)[number];
+
+/** Of what failed last: a recount of a tenant, or an export. */
+export interface Failure {
+  readonly kind: 'recount' | 'export';
+  readonly tenant: string;
+  /** Of an export. */
+  readonly exportId?: string | undefined;
+  /** When it failed last. */
+  readonly atMs: number;
+  /** When the first of these tries failed. */
+  readonly sinceMs: number;
+  /** Deliveries of its message so far. Of an export, which is not tried again: 1. */
+  readonly tries: number;
+  readonly why: FailureReason;
+  /** Of a recount: the tenant's newest reconcile that had committed by then. undefined: that could not be read. */
+  readonly appliedEpoch?: number | undefined;
+}
+
+/** Failures that are kept for the operator, the newest ones. All of them share an item of the table. */
+export const keptFailuresMax = 20;
+
+/** Only exports have an id. */
+const isOfSame = (a: Failure, b: Failure) => a.tenant === b.tenant && a.exportId === b.exportId;
+
+/**
+ * The failures with one more, the newest first. It takes the place of that of the same recount or export, and goes on from it if
+ * it is a further try.
+ */
+export function withFailureNoted(kept: readonly Failure[], failure: Failure): Failure[] {
+  const before = kept.find((each) => isOfSame(each, failure));
+  // A message may come twice, and an answer late.
+  if (before && before.atMs > failure.atMs) return [...kept];
+  const sinceMs = before && failure.tries > before.tries ? before.sinceMs : failure.sinceMs;
+  const others = kept.filter((each) => !isOfSame(each, failure));
+  return [{ ...failure, sinceMs }, ...others].sort((a, b) => b.atMs - a.atMs).slice(0, keptFailuresMax);
+}
+
+/** What the operator sees of a stage: facts, whether something is to be done about them, and what. */
+
+/** What was found out about one thing, or why nothing was. */
+export type Finding<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly why: string };
+
+export const statusParts = [
+  'store',
+  'schedule',
+  'tenants',
+  'recounts',
+  'webhooks',
+  'exports',
+  'store-events',
+  'failures',
+] as const;
+type StatusPartName = (typeof statusParts)[number];
+
+/** `act`: something is to be done. `unknown`: it could not be looked at, which is to be mended. */
+export interface StatusPart {
+  readonly part: StatusPartName;
+  readonly state: 'fine' | 'act' | 'unknown';
+  /** One sentence or two. */
+  readonly says: string;
+  /** What to do. null: nothing. */
+  readonly todo: string | null;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+
+/** Runs of the schedule are further apart on no stage. */
+export const scheduleSilentMs = hourMs;
+/** Who is due for longer is looked at: he was handed to the queue, and should have been counted. */
+export const overdueMs = hourMs;
+/** … and now something is to be done: no budget, and no outage that ended, keeps anybody waiting for so long. */
+export const overdueActMs = 12 * hourMs;
+/** Overdue tenants that are looked for. */
+export const overdueTenantsMax = 100;
+/** An export that failed was to be started again by then, or nobody needs it. */
+export const exportFailureMs = 24 * hourMs;
+
+export function storePart(input: {
+  kind: 's3' | 'external' | 'embedded';
+  bucket: string;
+  endpoint: string | null;
+  answer: Finding<{ latencyMs: number }>;
+}): StatusPart {
+  const { bucket, endpoint, answer } = input;
+  const place = endpoint === null ? bucket : `${bucket} at ${endpoint}`;
+  if (answer.ok)
+    return fine('store', `The object store (${place}) answers, in ${Math.round(answer.value.latencyMs)} ms.`);
+  return {
+    part: 'store',
+    state: 'act',
+    says: `The object store (${place}) does not serve requests: ${sentence(answer.why)}`,
+    todo: 'Until it does, uploads and downloads fail and nothing is counted. See whether it is up, and try its credentials with lfs-quota doctor.',
+  };
+}
+
+/** @param input.found null: it never ran. */
+export function schedulePart(
+  found: Finding<{ ranAtMs: number; handedUntilMs: number } | null>,
+  nowMs: number,
+): StatusPart {
+  if (!found.ok) return unknown('schedule', 'The table could not be read', found.why, tableTodo);
+  if (found.value === null)
+    return fine('schedule', 'The schedule has not run yet. It does within minutes of the first start.');
+  const { ranAtMs, handedUntilMs } = found.value;
+  const [silentMs, behindMs] = [nowMs - ranAtMs, nowMs - handedUntilMs];
+  if (silentMs > scheduleSilentMs)
+    return act(
+      'schedule',
+      `The schedule ran last ${ageText(silentMs)} ago.`,
+      'Until it runs, nobody is counted unasked. See whether it is enabled, and what the function refresh logs.',
+    );
+  if (behindMs > scheduleSilentMs)
+    return act(
+      'schedule',
+      `The schedule ran ${ageText(silentMs)} ago, and is ${ageText(behindMs)} behind.`,
+      'More tenants become due than it hands on: raise protocol.refreshTenantsMax.',
+    );
+  return fine('schedule', `The schedule ran ${ageText(silentMs)} ago.`);
+}
+
+/** Tenants that are due for longer than {@link overdueMs}, those due longest first. */
+export interface Overdue {
+  readonly tenants: readonly { readonly tenant: string; readonly dueAtMs: number }[];
+  /** There may be more. */
+  readonly isCut: boolean;
+}
+
+export function tenantsPart(found: Finding<Overdue>, nowMs: number): StatusPart {
+  if (!found.ok) return unknown('tenants', 'The table could not be read', found.why, tableTodo);
+  const { tenants, isCut } = found.value;
+  const [longest] = tenants;
+  if (!longest) return fine('tenants', 'No tenant is due for more than an hour.');
+  const lateMs = nowMs - longest.dueAtMs;
+  const who = `${isCut ? 'More than ' : ''}${countOf(tenants.length, 'tenant is', 'tenants are')}`;
+  const says = `${who} due for more than an hour. Longest: ${longest.tenant}, for ${ageText(lateMs)}.`;
+  if (lateMs <= overdueActMs) return fine('tenants', says);
+  return act(
+    'tenants',
+    says,
+    `Recounts wait, fail, or are deferred by a budget: see below, and lfs-quota usage ${longest.tenant}. To count one now: lfs-quota reconcile ${longest.tenant}.`,
+  );
+}
+
+type QueuePartName = 'recounts' | 'webhooks' | 'exports' | 'store-events';
+
+const queueTexts: Readonly<Record<QueuePartName, { what: string; function: string; advice: string }>> = {
+  recounts: {
+    what: 'Recounts',
+    function: 'reconcile',
+    advice: 'Then send them back (Redriving), or count by hand: lfs-quota reconcile TENANT.',
+  },
+  webhooks: {
+    what: 'Webhooks',
+    function: 'sendWebhook',
+    advice: 'Then send them back (Redriving).',
+  },
+  exports: {
+    what: 'Steps of exports',
+    function: 'exportArchive',
+    advice: 'Then send them back (Redriving), or purge them: the schedule asks for the next step again.',
+  },
+  'store-events': {
+    what: 'Events of the store',
+    function: 'storeEvents',
+    advice: 'Then send them back (Redriving). If you purge them, count the tenants in full.',
+  },
+};
+
+interface Level {
+  readonly waiting: number;
+  readonly running: number;
+  readonly oldestAtMs: number | null;
+  readonly deadLetters: number | null;
+  readonly deadLettersAt: string | null;
+}
+
+export function queuePart(part: QueuePartName, found: Finding<Level>, nowMs: number): StatusPart {
+  const { what, function: consumer, advice } = queueTexts[part];
+  if (!found.ok)
+    return unknown(
+      part,
+      `${what}: the queue could not be looked at`,
+      found.why,
+      'See whether SQS answers, and whether the function management may ask it (sqs:GetQueueAttributes).',
+    );
+  const { waiting, running, oldestAtMs, deadLetters, deadLettersAt } = found.value;
+  const oldest = oldestAtMs === null ? '' : `, the oldest for ${ageText(nowMs - oldestAtMs)}`;
+  const says = `${what}: ${waiting} waiting${oldest}, ${running} under way`;
+  if (deadLetters === null) return fine(part, `${says}.`);
+  if (deadLetters === 0) return fine(part, `${says}, no dead letters.`);
+  const isQueue = /^https?:/.test(String(deadLettersAt));
+  const todo = !isQueue
+    ? `Tenants: ${deadLettersAt}. Find the cause in the log and fix it. Then run 'lfs-quota reconcile TENANT' for each: success removes its dead letter.`
+    : `They are in ${deadLettersAt}. See why in the log of the function ${consumer}, and mend it. ${advice}`;
+  return act(part, `${says}, ${countOf(deadLetters, 'dead letter', 'dead letters')}.`, todo);
+}
+
+/** A failure, and whether the tenant was counted since. */
+export interface ShownFailure extends Failure {
+  readonly isOver: boolean;
+}
+
+/** Whether it is over by itself: an export that failed a day ago was started again, or is not needed. */
+export function isOverByItself({ kind, atMs }: Failure, nowMs: number): boolean {
+  return kind === 'export' && nowMs - atMs > exportFailureMs;
+}
+
+const todoOf: Readonly<Record<FailureReason, string>> = {
+  store: 'The store did not answer: it is tried again, and ends by itself once the store does.',
+  table: 'The table did not answer: it is tried again, and ends by itself once the table does.',
+  'newer-format': 'A newer version wrote the tenant: deploy that version again.',
+  unexpected: 'Read the log of the function reconcile, which has the error.',
+  export: 'lfs-quota export list TENANT says why. Start it again.',
+};
+
+export function failuresPart(found: Finding<readonly ShownFailure[]>): StatusPart {
+  if (!found.ok) return unknown('failures', 'What failed last could not be read', found.why, tableTodo);
+  const open = found.value.filter(({ isOver }) => !isOver);
+  const [newest] = open;
+  if (newest) {
+    const kinds = (['recount', 'export'] as const)
+      .map((kind) => ({ kind, count: open.filter((each) => each.kind === kind).length }))
+      .filter(({ count }) => count > 0)
+      .map(({ kind, count }) => countOf(count, kind, `${kind}s`));
+    const whys = [...new Set(open.map(({ why }) => why))];
+    return act(
+      'failures',
+      `Failed, and not made up for: ${kinds.join(' and ')}.`,
+      whys.map((why) => todoOf[why]).join(' '),
+    );
+  }
+  const over = found.value.length;
+  return fine('failures', over === 0 ? 'Nothing failed.' : 'Nothing failed that was not made up for since.');
+}
+
+const tableTodo =
+  'See whether DynamoDB answers: without the table nothing is admitted and nothing is counted.';
+
+const fine = (part: StatusPartName, says: string): StatusPart => ({ part, state: 'fine', says, todo: null });
+
+const act = (part: StatusPartName, says: string, todo: string): StatusPart => ({
+  part,
+  state: 'act',
+  says,
+  todo,
+});
+
+function unknown(part: StatusPartName, what: string, why: string, todo: string): StatusPart {
+  return { part, state: 'unknown', says: `${what}: ${sentence(why)}`, todo };
+}
+
+const sentence = (text: string) => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+const countOf = (count: number, one: string, many: string) => `${count} ${count === 1 ? one : many}`;
+
+/** How long, in its largest unit. A clock may be behind another one. */
+export function ageText(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} days`;
+}
+
+/** Queues that the operator can look at. */
+export const gaugedQueues = ['recounts', 'webhooks', 'exports', 'store-events'] as const;
+export type GaugedQueue = (typeof gaugedQueues)[number];
+
+/** How full a queue is, as it says itself: it may be some seconds behind, and count roughly. */
+export interface QueueLevel {
+  /** Messages that wait, also those whose time has not come. */
+  readonly waiting: number;
+  /** Messages that are delivered and not done. */
+  readonly running: number;
+  /** When the one was sent that has waited longest. null: none waits, or the queue does not tell. */
+  readonly oldestAtMs: number | null;
+  /** Messages that failed too often. null: the queue keeps none. */
+  readonly deadLetters: number | null;
+  /** Where those are: the URL of a queue, or the tenants that they are of. null: the queue has or keeps none. */
+  readonly deadLettersAt: string | null;
+}
+
+/** One queue of this stack. */
+export interface QueueGauge {
+  readonly queue: GaugedQueue;
+  /** @throws when the queue does not answer. */
+  read(): Promise<QueueLevel>;
+}
+
+/** The object store, as the operator looks at it. */
+export interface StoreProbe {
+  readonly kind: 's3' | 'external' | 'embedded';
+  /** Its base URL. null: that of S3 in its region. */
+  readonly endpoint: string | null;
+  readonly bucket: string;
+  /** One cheap request, with the credentials of the service. @throws {StoreUnavailableError | Error} if it is not served. */
+  probe(): Promise<void>;
+}

@@ -1,0 +1,282 @@
+import { type Deletion, isClaimable, namedCount, newDeletion } from '../domain/deletion.ts';
+import { sumClaims } from '../domain/reservation.ts';
+import type { RepoRecord } from '../domain/tenant.ts';
+import { runDeletion } from '../use-cases/deletes/run-deletions.ts';
+import { sparedForExports } from '../use-cases/deletes/spared-for-exports.ts';
+import { type CleanupDeps, putCleanup, readSeen, tidyCleanup } from './cleanups.ts';
+import {
+  type Candidate,
+  type Cleanup,
+  type CleanupFailure,
+  type CleanupProgress,
+  candidatesKey,
+  decodeCandidates,
+  endedCleanup,
+  isRelied,
+  isUnderWay,
+  lookedAt,
+  type PrefixSet,
+  plus,
+  type Selection,
+  seenAgainFromMs,
+  tooManyNames,
+  type Watch,
+  withFailure,
+} from './rules/cleanups.ts';
+import { selectCandidates } from './select-candidates.ts';
+
+interface Bounds {
+  /** Candidates of one deletion. */
+  readonly pieceObjectsMax: number;
+  /** Each upload batch of the repo reads its deletions, also of what has been gone for a while. They name no more. */
+  readonly namedObjectsMax: number;
+}
+/**
+ * As many as one request of the store deletes. A batch reads up to 0.7 MB, and 4 MB in a giant, whose records say what was
+ * removed until a reconcile has taken that off.
+ */
+export const usualBounds: Bounds = { pieceObjectsMax: 1_000, namedObjectsMax: 60_000 };
+/** Of one that an older version opened, whose records have whole names. */
+const olderBounds: Bounds = { pieceObjectsMax: 250, namedObjectsMax: 2_000 };
+/** Until fewer are named, this is how long it waits. */
+const waitMs = 2_000;
+
+/** What goes on in one call. */
+interface Sweeping {
+  readonly tenant: string;
+  readonly selection: Selection;
+  readonly watchId: string;
+  readonly bounds: Bounds;
+  /** What batches named up to now, since the candidates were chosen. */
+  readonly seen: PrefixSet;
+  /** What they name from then on is read by each deletion. */
+  readonly seenFromMs: number;
+  readonly untilMs: number;
+}
+
+/**
+ * Deletes candidates, a few at a time, in deletions that each see for themselves what nobody has named since.
+ *
+ * @param input.untilMs no other deletion is begun after this, except that one always is.
+ * @returns the clean-up, once nothing is left to be deleted. `unfinished`: the time was up first. `uncounted`: no more may go
+ * until a reconcile has taken off what was deleted in a giant. `waiting`: nothing more can be done now, or somebody else
+ * goes on with it.
+ * @throws {StoreUnavailableError | LedgerUnavailableError} It is to be asked again.
+ */
+export async function sweepCandidates(
+  deps: CleanupDeps,
+  { tenant, cleanup: before, untilMs }: { tenant: string; cleanup: Cleanup; untilMs: number },
+): Promise<Cleanup | 'unfinished' | 'uncounted' | 'waiting'> {
+  const { clock, settings } = deps;
+  const { repo, watch, selection } = before;
+  if (!selection) throw new Error('A clean-up that has selected nothing deletes nothing.');
+  let cleanup = await putCleanup(deps, {
+    tenant,
+    cleanup: lookedAt(before, { nowMs: clock.nowMs() }),
+    read: before,
+  });
+  if (!cleanup) return 'waiting';
+  // Steps of the choice can be hours apart. An export that was opened meanwhile is to have what they found.
+  const dueAtMs = selection.chosenAtMs ?? selection.seenAtMs;
+  if ((await sparedForExports(deps, tenant))(repo, dueAtMs)) return 'waiting';
+  const readAtMs = clock.nowMs();
+  const watchId = watch.id;
+  const fromMs = seenAgainFromMs(settings, selection.seenAtMs);
+  const seen = await readSeen(deps, { tenant, watchId, fromMs });
+  if (!seen) return endFailed(deps, { tenant, cleanup, failure: tooManyNames });
+  const seenFromMs = seenAgainFromMs(settings, readAtMs);
+  const bounds = watch.hasPrefixes ? usualBounds : olderBounds;
+  const sweeping: Sweeping = { tenant, selection, watchId, bounds, seen, seenFromMs, untilMs };
+  while (cleanup.progress.file < selection.files) {
+    const { file } = cleanup.progress;
+    const next = await sweepFile(deps, { ...sweeping, cleanup, file });
+    if (typeof next === 'string' || next.failure) return next;
+    cleanup = next;
+  }
+  const done = endedCleanup(cleanup, { state: 'done', nowMs: clock.nowMs() });
+  const { objectCount, bytes } = done.progress.deleted;
+  deps.log.info('clean-up done', { tenant, repo, objectCount, bytes });
+  return (await putCleanup(deps, { tenant, cleanup: done, read: cleanup })) ?? 'waiting';
+}
+
+async function sweepFile(
+  deps: CleanupDeps,
+  input: Sweeping & { cleanup: Cleanup; file: number },
+): Promise<Cleanup | 'unfinished' | 'uncounted' | 'waiting'> {
+  const { archives, clock } = deps;
+  const { tenant, watchId, selection, file, untilMs } = input;
+  let { cleanup } = input;
+  const bytes = await archives.get(candidatesKey({ tenant, watchId }, { folder: selection.folder, file }));
+  const candidates = bytes && decodeCandidates(bytes);
+  if (!candidates) return endFailed(deps, { tenant, cleanup, failure: noCandidates });
+  while (cleanup.progress.file === file) {
+    const { line, deleted } = cleanup.progress;
+    const piece = candidates.slice(line, line + input.bounds.pieceObjectsMax);
+    const swept = await sweepPiece(deps, { ...input, repo: cleanup.repo, line, piece });
+    if (typeof swept === 'string') return swept;
+    const isLast = line + piece.length >= candidates.length;
+    const progress: CleanupProgress = {
+      file: isLast ? file + 1 : file,
+      line: isLast ? 0 : line + piece.length,
+      deleted: plus(deleted, { objectCount: swept.size, bytes: sumClaims(swept) }),
+    };
+    const moved = lookedAt({ ...cleanup, progress }, { nowMs: clock.nowMs() });
+    const put = await putCleanup(deps, { tenant, cleanup: moved, read: cleanup });
+    // It was cancelled, or somebody else goes on with it.
+    if (!put) return 'waiting';
+    cleanup = put;
+    if (clock.nowMs() > untilMs) return 'unfinished';
+  }
+  return cleanup;
+}
+
+/** The files go with the clean-up's end. If it has not ended, nobody knows any more what else was to be deleted. */
+const noCandidates: CleanupFailure = {
+  reason: 'no-candidates',
+  message: "The list of what to delete isn't in the store as it was written. Run it again.",
+};
+
+async function endFailed(
+  deps: CleanupDeps,
+  { tenant, cleanup, failure }: { tenant: string; cleanup: Cleanup; failure: CleanupFailure },
+): Promise<Cleanup | 'waiting'> {
+  const failed = withFailure(cleanup, failure);
+  return (await putCleanup(deps, { tenant, cleanup: failed, read: cleanup })) ?? 'waiting';
+}
+
+/** @returns name → bytes of what is gone. Of what an earlier attempt deleted, nothing is known. */
+async function sweepPiece(
+  deps: CleanupDeps,
+  input: Sweeping & { repo: string; file: number; line: number; piece: readonly Candidate[] },
+): Promise<ReadonlyMap<string, number> | 'unfinished' | 'uncounted' | 'waiting'> {
+  const { ledger, clock, settings } = deps;
+  const { tenant, repo, selection, watchId, file, line } = input;
+  const left = input.piece.filter(({ oid }) => !input.seen.has(oid));
+  if (left.length === 0) return new Map();
+  const id = `gc-${selection.folder}-${file}-${line}`;
+  const others = await roomForMore(deps, input);
+  if (typeof others === 'string') return others;
+  const before = others.find((deletion) => deletion.id === id);
+  const objects = new Map(left.map(({ oid, sizeBytes }) => [oid, sizeBytes]));
+  const sweep = { watchId, seenFromMs: input.seenFromMs };
+  const deletion = before ?? newDeletion({ id, repo, objects, dueAtMs: clock.nowMs(), sweep });
+  if (!before) await ledger.putDeletion({ tenant, deletion });
+  // It was run before, and has ended.
+  else if (!isClaimable(settings, before, clock.nowMs()))
+    return before.state === 'deleting' ? 'waiting' : new Map();
+  const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
+  // A void one deleted nothing, because the watch is over: the next look ends the clean-up.
+  return (run.kind === 'ended' && run.gone) || 'waiting';
+}
+
+/**
+ * Waits until the repo's deletions name few enough objects. Removes the records that nobody needs any more.
+ *
+ * @returns the repo's deletions. `uncounted`: all that are gone wait for a reconcile. `waiting`: none of them will be gone
+ * soon.
+ */
+async function roomForMore(
+  deps: CleanupDeps,
+  { tenant, repo, bounds, untilMs }: { tenant: string; repo: string; bounds: Bounds; untilMs: number },
+): Promise<readonly Deletion[] | 'unfinished' | 'uncounted' | 'waiting'> {
+  const { ledger, clock } = deps;
+  for (;;) {
+    const kept: Deletion[] = [];
+    for (const deletion of await ledger.deletionsNaming({ tenant, repo, oids: [] })) {
+      const isOver =
+        deletion.state === 'gone' && clock.nowMs() > deletion.deadlineMs && deletion.removal === undefined;
+      if (isOver)
+        await ledger.removeDeletion({
+          tenant,
+          repo,
+          deletionId: deletion.id,
+          deadlineMs: deletion.deadlineMs,
+        });
+      else kept.push(deletion);
+    }
+    const named = kept.reduce((sum, deletion) => sum + namedCount(deletion), 0);
+    if (named + bounds.pieceObjectsMax <= bounds.namedObjectsMax) return kept;
+    const gone = kept.filter(({ state }) => state === 'gone');
+    if (gone.length === 0) return 'waiting';
+    if (gone.every(({ removal }) => removal)) return 'uncounted';
+    if (clock.nowMs() + waitMs > untilMs) return 'unfinished';
+    await clock.sleep(waitMs);
+  }
+}
+
+/**
+ * - `done`: nothing more can be done now. What is left waits, and the schedule requests the next run.
+ * - `unfinished`: the time was up first.
+ * - `uncounted`: it goes on once a reconcile has taken off what was deleted.
+ */
+type CleanupOutcome = 'done' | 'unfinished' | 'uncounted';
+
+/**
+ * Goes on with the clean-ups of a tenant: looks for candidates, deletes them, or removes what an ended one has left. One
+ * that fails keeps no other from its turn.
+ *
+ * @param input.repos of the tenant, as read just now. Those with a watch have a clean-up.
+ * @param input.untilMs nothing more is begun after this.
+ * @throws what the first one failed by, after all of them.
+ */
+export async function advanceCleanups(
+  deps: CleanupDeps,
+  input: { tenant: string; repos: readonly RepoRecord[]; untilMs: number },
+): Promise<CleanupOutcome> {
+  const { tenant, untilMs } = input;
+  let failure: { readonly error: unknown } | undefined;
+  for (const { repo, watch, closedAtMs } of input.repos) {
+    if (!watch) continue;
+    if (deps.clock.nowMs() > untilMs) return 'unfinished';
+    try {
+      const cleanup = await deps.ledger.readCleanup({ tenant, repo });
+      if (cleanup?.watch.id !== watch.id) {
+        // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it, until its
+        // time is over. Then only the repo's item would keep it, and stay because of it.
+        if (isOver(deps, watch)) await deps.ledger.closeWatch({ tenant, repo, watch });
+        continue;
+      }
+      const outcome = await advance(deps, { tenant, cleanup, isClosed: closedAtMs !== null, untilMs });
+      if (outcome !== 'done') return outcome;
+    } catch (error) {
+      deps.log.warn('clean-up failed: trying the next one', { tenant, repo, error });
+      failure ??= { error };
+    }
+  }
+  if (failure) throw failure.error;
+  return 'done';
+}
+
+async function advance(
+  deps: CleanupDeps,
+  input: { tenant: string; cleanup: Cleanup; isClosed: boolean; untilMs: number },
+): Promise<CleanupOutcome> {
+  const { clock } = deps;
+  const { tenant, isClosed, untilMs } = input;
+  let { cleanup } = input;
+  for (;;) {
+    if (!isUnderWay(cleanup)) return tidyCleanup(deps, { tenant, cleanup });
+    if (isClosed || isOver(deps, cleanup.watch)) {
+      const state = isClosed ? 'cancelled' : 'expired';
+      const ended = endedCleanup(cleanup, { state, nowMs: clock.nowMs() });
+      const put = await putCleanup(deps, { tenant, cleanup: ended, read: cleanup });
+      if (!put) return 'done';
+      cleanup = put;
+      continue;
+    }
+    if (cleanup.state === 'watching') return 'done';
+    const next =
+      cleanup.state === 'selecting'
+        ? await selectCandidates(deps, { tenant, cleanup, untilMs })
+        : await sweepCandidates(deps, { tenant, cleanup, untilMs });
+    if (next === 'waiting') return 'done';
+    if (next === 'unfinished' || next === 'uncounted') return next;
+    if (next.state !== 'watching' && isUnderWay(next) && clock.nowMs() > untilMs) return 'unfinished';
+    cleanup = next;
+  }
+}
+
+/** Whether some clock may say that nobody notes what they name any more. */
+function isOver({ clock, settings }: Pick<CleanupDeps, 'clock' | 'settings'>, watch: Watch): boolean {
+  return !isRelied(settings, watch, { watchId: watch.id, nowMs: clock.nowMs() });
+}

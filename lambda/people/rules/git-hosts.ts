@@ -1,0 +1,245 @@
+import type { RepoRecord } from '../../domain/tenant.ts';
+import { parseJson } from '../../rules/text.ts';
+import type { PersonGrant } from './tokens.ts';
+
+/** Something that is decided of a repo, until it is ended: that it is public, or mapped. */
+export interface RepoMark {
+  readonly repo: string;
+  /** When this was decided. */
+  readonly sinceMs: number;
+}
+
+/**
+ * Whether a mark is in force. A delete of the repo ends it, also if what ends it is lost or lands late: what is opened
+ * again under its name was never marked.
+ *
+ * @param repo undefined: the ledger does not know it.
+ */
+export function isInForce(
+  { sinceMs }: Pick<RepoMark, 'sinceMs'>,
+  repo: Pick<RepoRecord, 'closedAtMs' | 'endedClosingMs'> | undefined,
+): boolean {
+  if (repo === undefined) return true;
+  return repo.closedAtMs === null && sinceMs > (repo.endedClosingMs ?? 0);
+}
+
+/** A host of git repositories that a stage asks what a person may do. The operator's setting, never a tenant's. */
+export interface GitHost {
+  /** What tenants call it, and what the ids of its people begin with. */
+  readonly id: string;
+  /** How its API is spoken to. */
+  readonly kind: GitHostKind;
+  /** Of its API, without a closing slash: `https://api.github.com`, `https://gitlab.com`, `https://gitea.example.com`. */
+  readonly url: string;
+}
+
+export const gitHostKinds = ['github', 'gitlab', 'gitea'] as const;
+export type GitHostKind = (typeof gitHostKinds)[number];
+
+/** Hosts of a stage, at most. */
+export const gitHostsMax = 8;
+
+export const gitHostIdPattern = /^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])?$/;
+/** An origin and perhaps a path. No user, query or fragment, no `..`, and no closing slash. */
+const gitHostUrlPattern = /^https?:\/\/[A-Za-z0-9.\-[\]:]+(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
+const gitHostUrlCharactersMax = 200;
+
+/** Whether a text is the address of a host. @param options.allowsLoopback plain HTTP to this machine, too. */
+export function isGitHostUrl(text: string, options: { allowsLoopback?: boolean } = {}): boolean {
+  if (text.length > gitHostUrlCharactersMax || !gitHostUrlPattern.test(text) || !URL.canParse(text))
+    return false;
+  const { protocol, hostname } = new URL(text);
+  if (protocol === 'https:') return true;
+  return options.allowsLoopback === true && ['127.0.0.1', 'localhost', '[::1]'].includes(hostname);
+}
+
+/** Characters of a repository's full name. */
+export const hostedNameCharactersMax = 255;
+/** GitLab has groups in groups, up to twenty. */
+const segmentsMax: Readonly<Record<GitHostKind, number>> = { github: 2, gitlab: 22, gitea: 2 };
+
+/**
+ * Whether a text can be the full name of a repository, such as `acme/game`. What it is put together from can lead to no
+ * other address of the host's API.
+ */
+export function isHostedName(text: string, kind: GitHostKind): boolean {
+  const segments = text.split('/');
+  if (text.length > hostedNameCharactersMax || segments.length < 2 || segments.length > segmentsMax[kind])
+    return false;
+  return segments.every(
+    (segment) => /^[A-Za-z0-9._-]{1,100}$/.test(segment) && !/^\.+$|\.git$/.test(segment),
+  );
+}
+
+/** That people who may use a repository of a host may use a repo, with their tokens for that host. */
+export interface MappedRepo extends RepoMark {
+  /** The id of the host. */
+  readonly host: string;
+  /** The repository's full name there. */
+  readonly name: string;
+  /** The repository's number there, which nobody can take over as they can a name. null: not known yet. */
+  readonly hostedId: string | null;
+}
+
+/** Mapped repos of a tenant. They are read all at once. */
+export const mappedReposMax = 1000;
+
+/**
+ * The git hosts of a stage from JSON. Without it: none.
+ *
+ * @throws {Error} while the container starts: a stage must send tokens to no other hosts than its operator set.
+ */
+export function gitHostsFromJson(text: string | undefined): readonly GitHost[] {
+  if (text === undefined) return [];
+  const value = parseJson(text);
+  if (!Array.isArray(value)) throw new Error('The git hosts are no list. Deploy the stage again.');
+  return value.map((each: unknown) => {
+    if (!isGitHost(each)) throw new Error('A git host lacks id, kind or url. Deploy the stage again.');
+    return { id: each.id, kind: each.kind, url: each.url };
+  });
+}
+
+/** For {@link gitHostsFromJson}. undefined: there are none. */
+export function gitHostsToJson(hosts: readonly GitHost[]): string | undefined {
+  return hosts.length === 0 ? undefined : JSON.stringify(hosts);
+}
+
+function isGitHost(value: unknown): value is GitHost {
+  const { id, kind, url } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return (
+    typeof id === 'string' &&
+    gitHostIdPattern.test(id) &&
+    gitHostKinds.some((each) => each === kind) &&
+    typeof url === 'string' &&
+    // An emulated stage has its hosts on this machine. The settings of a deployed one take https alone.
+    isGitHostUrl(url, { allowsLoopback: true })
+  );
+}
+
+/** What came of asking a host. */
+export type PersonVerdict =
+  | { readonly kind: 'granted'; readonly grant: PersonGrant }
+  /** The token is none, or its person has no business there. The reason is for the log. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** Nothing is known: the host wants to be asked later. */
+  | { readonly kind: 'limited'; readonly untilMs: number }
+  /** Nothing is known: the host does not answer. */
+  | { readonly kind: 'unavailable'; readonly untilMs: number };
+
+/** Verdicts remembered. Beyond that the oldest are forgotten. */
+export const verdictsMax = 5000;
+
+function forgetOldest(all: Pick<Map<string, unknown>, 'size' | 'delete' | 'keys'>): void {
+  const [oldest] = all.keys();
+  if (all.size > verdictsMax && oldest !== undefined) all.delete(oldest);
+}
+
+/** What this process knows of people, by {@link grantKeyOf}. A client that repeats itself makes no host answer again. */
+export class KnownPeople {
+  /** The oldest first. */
+  readonly #verdicts = new Map<string, { readonly verdict: PersonVerdict; readonly untilMs: number }>();
+  /** Keys that a host let in, the oldest first. Junk can't push these out: it never gets in. */
+  readonly #letIn = new Set<string>();
+  readonly #asking = new Map<string, Promise<PersonVerdict>>();
+
+  find(key: string, nowMs: number): PersonVerdict | undefined {
+    const known = this.#verdicts.get(key);
+    if (known && nowMs < known.untilMs) return known.verdict;
+    this.#verdicts.delete(key);
+    return undefined;
+  }
+
+  keep(key: string, verdict: PersonVerdict, untilMs: number): void {
+    this.#verdicts.delete(key);
+    this.#verdicts.set(key, { verdict, untilMs });
+    forgetOldest(this.#verdicts);
+    if (verdict.kind === 'refused') this.#letIn.delete(key);
+    if (verdict.kind === 'granted') this.#letIn.add(key);
+    forgetOldest(this.#letIn);
+  }
+
+  /** Whether the last word of a host on this was to let it in, even if that is over. */
+  wasLetIn(key: string): boolean {
+    return this.#letIn.has(key);
+  }
+
+  /** Asks, unless the same is being asked already: then its answer is that of both. */
+  async askOnce(key: string, ask: () => Promise<PersonVerdict>): Promise<PersonVerdict> {
+    const known = this.#asking.get(key);
+    if (known) return known;
+    const asking = ask().finally(() => this.#asking.delete(key));
+    this.#asking.set(key, asking);
+    return asking;
+  }
+}
+
+/** That anybody may download from a repo, without a token, and how much of it. */
+export interface PublicRead extends RepoMark {
+  /** The ceiling: bytes that may be offered to anybody in a month (UTC), all together. null: unlimited. */
+  readonly monthlyLimitBytes: number | null;
+}
+
+/** Whom a download is metered for that needs no token. It looks like no token's id. */
+export const publicTokenId = 'public';
+
+/** Public repos of a tenant. They are read all at once. */
+export const publicReposMax = 1000;
+
+/**
+ * Bytes that an object counts to the ceiling at least, also one that is not stored: to look for it costs about as much as
+ * so much transfer, and strangers may ask for anything.
+ */
+export const publicObjectBytesMin = 4096;
+
+/** What objects count to the ceiling. @param objects oid → bytes. */
+export function publicBytesOf(objects: ReadonlyMap<string, number>): number {
+  let sum = 0;
+  for (const sizeBytes of objects.values()) sum += Math.max(sizeBytes, publicObjectBytesMin);
+  return sum;
+}
+
+/** What a host answers. */
+export type HostAnswer =
+  | {
+      readonly kind: 'granted';
+      readonly grant: PersonGrant;
+      /** The repository's number there. */
+      readonly hostedId: string;
+    }
+  /** The reason is for the log. Who asks must not learn it. */
+  | { readonly kind: 'refused'; readonly reason: HostRefusal }
+  /** It, or this process, is asked too much. */
+  | { readonly kind: 'limited'; readonly retryAfterMs: number };
+
+/**
+ * - `token-rejected`: the host does not know the token, or no more.
+ * - `token-too-small`: the token has not the scopes to ask with, or its organization has not authorized it.
+ * - `no-access`: there is no such repository for this person.
+ * - `not-a-member`: everybody may read the repository, and this person no more than that.
+ * - `moved`: the repository has another name now.
+ * - `too-many-new`: too many tokens that were never let in are being asked about.
+ */
+export type HostRefusal =
+  | 'token-rejected'
+  | 'token-too-small'
+  | 'no-access'
+  | 'not-a-member'
+  | 'moved'
+  | 'too-many-new';
+
+/** Asks hosts what the person of a token may do. */
+export interface HostClient {
+  /**
+   * Sends the token to the host, and to nobody else. Nothing is retried.
+   *
+   * @param input.name the repository's full name.
+   * @param input.isKnown whether the host let this token in before. New tokens don't take all slots from those.
+   * @throws {GitHostUnavailableError} it does not answer, or not as it should.
+   */
+  ask(input: { host: GitHost; name: string; token: string; isKnown: boolean }): Promise<HostAnswer>;
+}
+
+/** A host cannot be asked now. Nothing is known of the token. */
+export class GitHostUnavailableError extends Error {
+  override readonly name = 'GitHostUnavailableError';
+}

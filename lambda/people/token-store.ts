@@ -1,0 +1,330 @@
+import * as z from 'zod';
+import { kindKey } from '../adapters/dynamodb/items.ts';
+import { absent, all, exists, setting } from '../table/expressions.ts';
+import {
+  batchGet,
+  deleteItem,
+  firstItems,
+  getItem,
+  methodsOn,
+  pagesOf,
+  putItem,
+  type Table,
+  updateItem,
+} from '../table/requests.ts';
+import { byKindIndex, expiryAttribute, keyNames } from '../table/table.ts';
+import { type ExchangeRule, exchangeRulesMax } from './rules/identities.ts';
+import { type SessionKey, type SessionRecord, shownAfterExpiryMs, type TokenRecord } from './rules/tokens.ts';
+
+const ruleItem = z.object({
+  id: z.string(),
+  tenant: z.string(),
+  issuer: z.string(),
+  match: z.record(z.string(), z.array(z.string())),
+  scope: z.enum(['read', 'write']),
+  repos: z
+    .array(z.string())
+    .nullish()
+    .transform((repos) => repos ?? null),
+  lifetimeMs: z.number(),
+  createdAtMs: z.number(),
+});
+
+const partitionOf = (tenant: string) => `EXCHANGE#${tenant}`;
+
+const ruleKey = ({ tenant, id }: { tenant: string; id: string }) => ({
+  pk: partitionOf(tenant),
+  sk: `RULE#${id}`,
+});
+
+/**
+ * The rules of tenants by which identities get tokens. On the ledger's table, in a partition of their own: the counter's is
+ * for what is counted.
+ */
+export function createDynamoDbExchangeRules(table: Table) {
+  return methodsOn(table, { list: listRules, put: putRule, delete: remove });
+}
+
+export type ExchangeRules = ReturnType<typeof createDynamoDbExchangeRules>;
+
+/** All of a tenant, the oldest first. Strongly consistent, so that a deleted rule lets nobody in. */
+async function listRules(table: Table, tenant: string): Promise<readonly ExchangeRule[]> {
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk',
+    ExpressionAttributeNames: { '#pk': keyNames.pk },
+    ExpressionAttributeValues: { ':pk': partitionOf(tenant) },
+    ConsistentRead: true,
+    Limit: 2 * exchangeRulesMax,
+  });
+  const rules = items.map((item) => ruleItem.parse(item));
+  return rules.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
+}
+
+async function putRule(table: Table, rule: ExchangeRule): Promise<void> {
+  const { repos, ...rest } = rule;
+  // An attempt that is repeated finds its own rule: ids are random.
+  await putItem(table, { item: { ...ruleKey(rule), ...rest, ...(repos && { repos }) }, condition: absent });
+}
+
+async function remove(table: Table, rule: { tenant: string; id: string }): Promise<'deleted' | 'absent'> {
+  const { ok } = await deleteItem(table, { key: ruleKey(rule), condition: exists });
+  return ok ? 'deleted' : 'absent';
+}
+
+/** Absent in the item: null. */
+const nullable = <T>(type: z.ZodType<T>) => type.nullish().transform((value) => value ?? null);
+
+const tokenItem = z.object({
+  tokenId: z.string(),
+  secretSha256: z.string(),
+  tenant: z.string(),
+  scope: z.enum(['read', 'write', 'manage']),
+  label: nullable(z.string()),
+  user: nullable(z.string()),
+  repos: nullable(z.array(z.string())),
+  ruleId: z.string().optional(),
+  createdAtMs: z.number(),
+  expiresAtMs: nullable(z.number()),
+  lastUsedAtMs: nullable(z.number()),
+});
+
+const sessionItem = z.object({
+  sessionId: z.string(),
+  parentId: z.string(),
+  secretSha256: z.string(),
+  boundTo: z.string(),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+});
+
+/** Below the token that it stands for. */
+const sessionKey = ({ parentId, sessionId }: SessionKey) => ({
+  pk: `TOKEN#${parentId}`,
+  sk: `SESSION#${sessionId}`,
+});
+
+const tokenKey = (tokenId: string) => ({ pk: `TOKEN#${tokenId}`, sk: 'TOKEN' });
+
+/** Sessions of one token, or of the operator. */
+export const sessionsMax = 100;
+
+interface TokenPage {
+  readonly tokens: readonly TokenRecord[];
+  /** null: this is the last page. */
+  readonly nextCursor: string | null;
+}
+
+/**
+ * Stored access tokens: never the secret, only its SHA-256. On the ledger's table: one item for each token, found by its
+ * public id.
+ */
+export function createDynamoDbTokenStore(table: Table) {
+  return methodsOn(table, {
+    find,
+    put,
+    noteUse,
+    delete: revoke,
+    list,
+    listPage,
+    putSession,
+    findSession,
+    deleteSession,
+  });
+}
+
+export type TokenStore = ReturnType<typeof createDynamoDbTokenStore>;
+
+/** Strongly consistent, so that a revoked token, or one whose rule was deleted, is rejected immediately. */
+async function find(table: Table, tokenId: string): Promise<TokenRecord | undefined> {
+  const item = await getItem(table, tokenKey(tokenId));
+  const token = item && tokenItem.parse(item);
+  if (token?.ruleId === undefined) return token;
+  return (await getItem(table, ruleKey({ tenant: token.tenant, id: token.ruleId }))) && token;
+}
+
+async function put(table: Table, record: TokenRecord): Promise<'created' | 'exists'> {
+  const { ok } = await putItem(table, {
+    item: {
+      ...tokenKey(record.tokenId),
+      ...kindKey(`TOKENS#${record.tenant}`, `${record.createdAtMs}#${record.tokenId}`),
+      ...withoutNulls(record),
+      ...(record.expiresAtMs !== null && {
+        [expiryAttribute]: Math.ceil((record.expiresAtMs + shownAfterExpiryMs) / 1000),
+      }),
+    },
+    condition: absent,
+  });
+  return ok ? 'created' : 'exists';
+}
+
+/** Does nothing if it is there. The newest {@link sessionsMax} of its parent stay. */
+async function putSession(table: Table, record: SessionRecord): Promise<void> {
+  const expires = { [expiryAttribute]: Math.ceil(record.expiresAtMs / 1000) };
+  await putItem(table, { item: { ...sessionKey(record), ...record, ...expires }, condition: absent });
+  // Nobody is kept out: the oldest end.
+  const all = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :prefix)',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: { ':pk': sessionKey(record).pk, ':prefix': 'SESSION#' },
+    ConsistentRead: true,
+    Limit: 2 * sessionsMax,
+  });
+  const newestFirst = all
+    .map((item) => sessionItem.parse(item))
+    .sort((a, b) => b.createdAtMs - a.createdAtMs);
+  for (const old of newestFirst.slice(sessionsMax)) await deleteItem(table, { key: sessionKey(old) });
+}
+
+/** Strongly consistent, so that a session that was ended is rejected immediately. */
+async function findSession(table: Table, key: SessionKey): Promise<SessionRecord | undefined> {
+  const item = await getItem(table, sessionKey(key));
+  return item && sessionItem.parse(item);
+}
+
+/** Does nothing if it is gone. */
+async function deleteSession(table: Table, key: SessionKey): Promise<void> {
+  await deleteItem(table, { key: sessionKey(key) });
+}
+
+/** What is null is not in the item. */
+const withoutNulls = (record: TokenRecord) =>
+  Object.fromEntries(Object.entries(record).filter(([, value]) => value !== null));
+
+/** Writes when the token was used, unless a later use is known or the token is gone. */
+async function noteUse(table: Table, { tokenId, atMs }: { tokenId: string; atMs: number }): Promise<void> {
+  await updateItem(table, {
+    key: tokenKey(tokenId),
+    change: [setting({ lastUsedAtMs: atMs })],
+    condition: all(exists, '(attribute_not_exists(#lastUsedAtMs) OR #lastUsedAtMs < :lastUsedAtMs)'),
+  });
+}
+
+/** Deletes the token if it is this tenant's. */
+async function revoke(
+  table: Table,
+  token: { tenant: string; tokenId: string },
+): Promise<'deleted' | 'absent'> {
+  const result = await deleteItem(table, {
+    key: tokenKey(token.tokenId),
+    condition: '#tenant = :tenant',
+    values: { ':tenant': token.tenant },
+  });
+  return result.ok ? 'deleted' : 'absent';
+}
+
+/** All tokens of a tenant, oldest first. */
+async function list(table: Table, tenant: string): Promise<readonly TokenRecord[]> {
+  const keys: Record<string, string>[] = [];
+  for await (const items of pagesOf(table, tokensOf(tenant)))
+    keys.push(...items.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) })));
+  return readTokens(table, keys);
+}
+
+/** The same, one page at a time. @param input.cursor `nextCursor` of the previous page. */
+async function listPage(
+  table: Table,
+  input: { tenant: string; pageSize: number; cursor?: string },
+): Promise<TokenPage> {
+  const query = tokensOf(input.tenant);
+  // One more than the page, to know whether another follows.
+  const items = await firstItems(table, {
+    ...query,
+    KeyConditionExpression: `${query.KeyConditionExpression} AND #name > :after`,
+    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#name': byKindIndex.sk },
+    // A space sorts before every digit.
+    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':after': input.cursor ?? ' ' },
+    Limit: input.pageSize + 1,
+  });
+  const page = items.slice(0, input.pageSize);
+  const last = items.length > input.pageSize ? page.at(-1) : undefined;
+  const keys = page.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) }));
+  return {
+    tokens: await readTokens(table, keys),
+    nextCursor: last ? String(last[byKindIndex.sk]) : null,
+  };
+}
+
+const tokensOf = (tenant: string) => ({
+  IndexName: byKindIndex.name,
+  KeyConditionExpression: '#kind = :kind',
+  ExpressionAttributeNames: { '#kind': byKindIndex.pk },
+  ExpressionAttributeValues: { ':kind': `TOKENS#${tenant}` },
+});
+
+/** The index may still name a token that was revoked: what counts is its item. */
+async function readTokens(
+  table: Table,
+  keys: readonly Record<string, string>[],
+): Promise<readonly TokenRecord[]> {
+  const records = (await batchGet(table, keys)).map((item) => tokenItem.parse(item));
+  return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.tokenId < b.tokenId ? -1 : 1));
+}
+
+const requestKeyItem = z.object({
+  id: z.string(),
+  bodySha256: z.string(),
+  seed: z.string(),
+  beganAtMs: z.number(),
+  expiresAtMs: z.number(),
+  isDone: z.boolean(),
+});
+
+const requestKeyKey = (id: string) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' });
+
+export interface RequestKeyRecord {
+  /** Identifies the key together with its purpose. */
+  readonly id: string;
+  /** SHA-256 of the request's body. The same key with another body is an error of the client. */
+  readonly bodySha256: string;
+  /** Random. Everything the request creates is derived from it, so that a repetition creates the same. */
+  readonly seed: string;
+  readonly beganAtMs: number;
+  /** From then on the key may be used for another request. */
+  readonly expiresAtMs: number;
+  /** Whether the request has created what it is for. */
+  readonly isDone: boolean;
+}
+
+/**
+ * Keys with which a client marks a request that it may repeat (HTTP: `Idempotency-Key`). On the ledger's table, one item
+ * for each. The table's TTL removes them some time after they expire.
+ */
+export function createDynamoDbRequestKeys(table: Table) {
+  return methodsOn(table, { begin, isKnown, finish });
+}
+
+export type RequestKeys = ReturnType<typeof createDynamoDbRequestKeys>;
+
+/**
+ * Stores the record, unless there is one with its id that has not expired.
+ *
+ * @returns the stored record: this one, or the earlier one.
+ * @throws {LedgerUnavailableError}
+ */
+async function begin(table: Table, record: RequestKeyRecord): Promise<RequestKeyRecord> {
+  const key = requestKeyKey(record.id);
+  const { ok } = await putItem(table, {
+    item: { ...key, ...record, [expiryAttribute]: Math.ceil(record.expiresAtMs / 1000) },
+    condition: `${absent} OR #expiresAtMs <= :now`,
+    values: { ':now': record.beganAtMs },
+  });
+  if (ok) return record;
+  // A retry of our own, after a lost answer, finds our own record.
+  const known = await getItem(table, key);
+  return known ? requestKeyItem.parse(known) : record;
+}
+
+/** Whether there is a record that has not expired by then. @throws {LedgerUnavailableError} */
+async function isKnown(table: Table, { id, nowMs }: { id: string; nowMs: number }): Promise<boolean> {
+  const known = await getItem(table, requestKeyKey(id));
+  return known !== undefined && requestKeyItem.parse(known).expiresAtMs > nowMs;
+}
+
+/** Marks the request as done. @throws {LedgerUnavailableError} */
+async function finish(table: Table, id: string): Promise<void> {
+  await updateItem(table, {
+    key: requestKeyKey(id),
+    change: [setting({ isDone: true })],
+    condition: exists,
+  });
+}

@@ -1,0 +1,141 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { cancelCleanup, openCleanup, readCleanup } from '../../../../lambda/gc/cleanups.ts';
+import type { ListPageRequest } from '../../../../lambda/store/rules/store.ts';
+import { tenant } from '../../../support/memory/stack.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';
+
+let world: CleanupWorld;
+beforeEach(async () => {
+  world = await CleanupWorld.with([0, 1]);
+});
+
+/** Somebody else writes the record right before each of the next writes. */
+function disturb(writes: number): void {
+  const putCleanup = world.ledger.putCleanup.bind(world.ledger);
+  let left = writes;
+  world.ledger.putCleanup = async (input) => {
+    left -= 1;
+    if (left < 0) return putCleanup(input);
+    const { cleanup } = input;
+    const now = await world.ledger.readCleanup(path);
+    const other = { ...(now ?? cleanup), dueAtMs: left };
+    await putCleanup({ tenant, cleanup: other, versionRead: now?.version ?? null, writeId: `other${left}` });
+    return putCleanup(input);
+  };
+}
+
+describe('opening a clean-up', () => {
+  it('asks the store only where nothing is counted, and for one key only', async () => {
+    const asked: ListPageRequest[] = [];
+    const listing = {
+      ...world.deps.listing,
+      listPage: (request: ListPageRequest) => {
+        asked.push(request);
+        return world.objects.listPage(request);
+      },
+    };
+    expect(await openCleanup({ ...world.deps, listing }, path)).toMatchObject({ kind: 'open' });
+    expect(asked).toEqual([]);
+    world.objects.put(`${tenant}/new/${oidAt(3)}`, 4);
+    const opened = await openCleanup({ ...world.deps, listing }, { tenant, repo: 'new' });
+    expect(opened).toMatchObject({ kind: 'open' });
+    expect(asked).toEqual([{ prefix: `${tenant}/new/`, maxKeys: 1 }]);
+  });
+
+  it('finds the one of a repo that was emptied since', async () => {
+    const opened = await world.open();
+    for (const index of [0, 1]) await world.objects.delete([`${tenant}/${repo}/${oidAt(index)}`]);
+    await world.consume({ full: true });
+    expect(await world.ledger.readRepo(path)).toMatchObject({ objectCount: 0 });
+    expect(await world.open()).toEqual(opened);
+  });
+
+  it('is refused in a repo that was counted as empty, and is', async () => {
+    for (const index of [0, 1]) await world.objects.delete([`${tenant}/${repo}/${oidAt(index)}`]);
+    await world.consume({ full: true });
+    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'no-repo' });
+  });
+
+  it('is busy if somebody else opens it at the same time', async () => {
+    disturb(1);
+    const { log, entries } = recordingLog();
+    expect(await openCleanup({ ...world.deps, log }, path)).toEqual({ kind: 'busy' });
+    expect(entries).toEqual([]);
+    expect(await openCleanup(world.deps, path)).toMatchObject({ kind: 'open' });
+  });
+
+  it('is busy until no clock says that the last one was opened later', async () => {
+    const { watch } = await world.open();
+    await world.ledger.closeWatch({ ...path, watch });
+    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'busy' });
+    world.nowMs += 1;
+    expect(await openCleanup(world.deps, path)).toMatchObject({ kind: 'open' });
+  });
+
+  it('is told once', async () => {
+    const { log, entries } = recordingLog();
+    const opened = await openCleanup({ ...world.deps, log }, path);
+    await openCleanup({ ...world.deps, log }, path);
+    const watchId = opened.kind === 'open' && opened.cleanup.watch.id;
+    expect(watchId).toMatch(/^\w{16}$/);
+    expect(entries).toEqual([
+      { level: 'info', message: 'clean-up opened', fields: { tenant, repo, watchId } },
+    ]);
+  });
+});
+
+describe('cancelling a clean-up', () => {
+  it('is told, and has what is left of it removed', async () => {
+    const { watch } = await world.open();
+    const { log, entries } = recordingLog();
+    world.nowMs += 5;
+    expect(await cancelCleanup({ ...world.deps, log }, path)).toMatchObject({
+      state: 'cancelled',
+      endedAtMs: world.nowMs,
+    });
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+    expect(entries).toEqual([
+      { level: 'info', message: 'clean-up cancelled', fields: { tenant, repo, watchId: watch.id } },
+    ]);
+  });
+
+  it('is tried twenty times while others write it', async () => {
+    await world.open();
+    disturb(19);
+    expect(await cancelCleanup(world.deps, path)).toMatchObject({ state: 'cancelled' });
+  });
+
+  it('gives up after that, and asks for nothing', async () => {
+    await world.open();
+    disturb(20);
+    expect(await cancelCleanup(world.deps, path)).toBe('busy');
+    expect(world.requests).toEqual([]);
+  });
+
+  it('of one that has ended changes nothing', async () => {
+    await world.open();
+    const ended = await cancelCleanup(world.deps, path);
+    world.requests.length = 0;
+    world.nowMs += hour;
+    expect(await cancelCleanup(world.deps, path)).toEqual(ended);
+    expect(world.requests).toEqual([]);
+  });
+});
+
+describe('reading a clean-up', () => {
+  it('shows one as ended once its time is over, although nobody has looked', async () => {
+    const opened = await world.open();
+    world.nowMs = opened.watch.untilMs;
+    expect(await readCleanup(world.deps, path)).toEqual(opened);
+    world.nowMs += 1;
+    expect(await readCleanup(world.deps, path)).toMatchObject({ state: 'expired', endedAtMs: world.nowMs });
+  });
+
+  it('shows one that has ended as it ended', async () => {
+    const { watch } = await world.open();
+    const cancelled = await cancelCleanup(world.deps, path);
+    world.nowMs = watch.untilMs + 1;
+    expect(await readCleanup(world.deps, path)).toEqual(cancelled);
+  });
+});

@@ -1,0 +1,248 @@
+import { describe, expect, it } from 'vitest';
+import {
+  type CleanupRun,
+  decodeCandidates,
+  encodeCandidates,
+  endedCleanup,
+  isNoting,
+  isRelied,
+  isTooMuch,
+  isUnderWay,
+  lookedAt,
+  newCleanup,
+  PrefixSet,
+  plus,
+  prefixBytes,
+  prefixesMax,
+  prefixesOf,
+  prefixText,
+  type Selection,
+  seenAgainFromMs,
+  snapshotFromMs,
+  TooManyPrefixesError,
+  tidiedCleanup,
+  withFailure,
+  withRun,
+  withSelection,
+} from '../../../../../lambda/gc/rules/cleanups.ts';
+import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
+
+const [a, b] = ['a'.repeat(64), 'b'.repeat(64)];
+
+describe('a file of candidates', () => {
+  it('says what it was told', () => {
+    const candidates = [
+      { oid: a, sizeBytes: 0 },
+      { oid: b, sizeBytes: 5 * 1024 ** 3 },
+    ];
+    expect(encodeCandidates(candidates).toString()).toBe(`${a} 0\n${b} 5368709120\n`);
+    expect(decodeCandidates(encodeCandidates(candidates))).toEqual(candidates);
+    expect(decodeCandidates(encodeCandidates([]))).toEqual([]);
+  });
+
+  it.each([`${a} 1`, `${a} 1\n${b}`])('that is not whole deletes nothing: %j', (text) => {
+    expect(decodeCandidates(Buffer.from(text))).toBeUndefined();
+  });
+
+  it.each([
+    ...[`${a} x\n`, `${a.slice(1)} 1\n`, `${a}a 1\n`, `${a}\n`, `${a} \n`, '\n', `${a} 1.5\n`, `${a} -1\n`],
+    ...[`${a} 1e3\n`, `${a} 9007199254740992\n`, `${a} 1 2\n`, ` ${a} 1\n`, `${a} 1\n\n`],
+  ])('with a line that is none deletes nothing: %j', (text) => {
+    expect(decodeCandidates(Buffer.from(text))).toBeUndefined();
+  });
+
+  it('is read from within a larger buffer', () => {
+    const bytes = Buffer.from(`xx${a} 1\nyy`);
+    expect(decodeCandidates(bytes.subarray(2, -2))).toEqual([{ oid: a, sizeBytes: 1 }]);
+  });
+});
+
+describe('cleanup', () => {
+  const watch = { id: 'w', openedAtMs: 1000, untilMs: 9000 };
+  const opened = newCleanup({ repo: 'app', watch });
+  const run: CleanupRun = {
+    id: 'r',
+    requestedAtMs: 2000,
+    keepCount: 1,
+    keepSha256: 'ab',
+    isDryRun: false,
+    isForced: false,
+    minAgeMs: 0,
+  };
+  const sum = (bytes: number) => ({ objectCount: 1, bytes });
+  const selectionOf = (candidates: number): Selection => ({
+    folder: 'f',
+    files: 1,
+    seenAtMs: 2500,
+    listed: sum(100),
+    kept: sum(1),
+    young: sum(1),
+    inUse: sum(1),
+    candidates: sum(candidates),
+    largest: [],
+  });
+
+  describe('a clean-up', () => {
+    it('waits for a run as long as its watch is open', () => {
+      expect(opened).toMatchObject({ state: 'watching', dueAtMs: 9000, run: null, selection: null });
+      expect(isUnderWay(opened)).toBe(true);
+      expect(snapshotFromMs(opened, { cleanupWatchMs: 500 })).toBe(1500);
+    });
+
+    it('begins a run without what the last one found', () => {
+      const before = withFailure(
+        withSelection(withRun(opened, run), { selection: selectionOf(10), nowMs: 5 }),
+        {
+          reason: 'too-much',
+          message: 'Half.',
+        },
+      );
+      const begun = withRun({ ...before, progress: { file: 1, line: 2, deleted: sum(3) } }, run);
+      expect(begun).toMatchObject({
+        state: 'selecting',
+        run,
+        selection: null,
+        failure: null,
+        dueAtMs: 2000,
+        progress: { file: 0, line: 0, deleted: { objectCount: 0, bytes: 0 } },
+      });
+      expect(isUnderWay(begun)).toBe(true);
+    });
+
+    it('goes on to delete what was found, and not after a dry run', () => {
+      const selection = selectionOf(50);
+      const found = (more: Partial<CleanupRun>) =>
+        withSelection(withRun(opened, { ...run, ...more }), { selection, nowMs: 3000 });
+      expect(found({})).toMatchObject({ state: 'deleting', selection, dueAtMs: 3000, failure: null });
+      expect(found({ isDryRun: true })).toMatchObject({ state: 'watching', selection, dueAtMs: 9000 });
+      expect(isUnderWay(found({}))).toBe(true);
+    });
+
+    it('deletes more than half of the bytes only if it is forced', () => {
+      const selection = selectionOf(51);
+      const found = (more: Partial<CleanupRun>) =>
+        withSelection(withRun(opened, { ...run, ...more }), { selection, nowMs: 3000 });
+      expect([isTooMuch(selectionOf(50)), isTooMuch(selection)]).toEqual([false, true]);
+      expect(found({})).toMatchObject({ state: 'watching', selection, failure: { reason: 'too-much' } });
+      expect(found({}).failure?.message).toContain('51 of 100 bytes');
+      expect(found({ isForced: true })).toMatchObject({ state: 'deleting', failure: null });
+      expect(found({ isDryRun: true })).toMatchObject({ state: 'watching', failure: null });
+    });
+
+    it('says what to do if it would be more than half', () => {
+      const { failure } = withSelection(withRun(opened, run), { selection: selectionOf(51), nowMs: 3000 });
+      expect(failure?.message).toMatch(
+        /Does the clone have all refs of all repos .* run it again with --force\.$/,
+      );
+    });
+
+    it('deletes nothing that nobody has asked to delete', () => {
+      const found = withSelection(opened, { selection: selectionOf(1), nowMs: 3000 });
+      expect(found).toMatchObject({ state: 'watching', dueAtMs: 9000 });
+    });
+
+    it('is looked at again a minute later, and ends for good', () => {
+      expect(lookedAt(opened, { nowMs: 5000 }).dueAtMs).toBe(65_000);
+      const ended = endedCleanup(opened, { state: 'done', nowMs: 4000 });
+      expect(ended).toMatchObject({ state: 'done', endedAtMs: 4000, dueAtMs: 4000 });
+      expect(isUnderWay(ended)).toBe(false);
+      expect(tidiedCleanup(ended)).toEqual({ ...ended, dueAtMs: null });
+    });
+
+    it('adds up', () => {
+      expect(plus(sum(3), { objectCount: 4, bytes: 5 })).toEqual({ objectCount: 5, bytes: 8 });
+    });
+  });
+});
+
+const oids = Array.from({ length: 1000 }, (_, index) => sha256Hex(`object ${index}`));
+const [first = '', second = ''] = oids;
+
+describe('the prefixes of oids', () => {
+  it('are their first 8 bytes, in ascending order', () => {
+    const bytes = prefixesOf([`${'ff'.repeat(8)}${'00'.repeat(24)}`, `${'01'.repeat(8)}${'aa'.repeat(24)}`]);
+    expect(bytes.toString('hex')).toBe('01'.repeat(8) + 'ff'.repeat(8));
+    expect(prefixesOf([]).length).toBe(0);
+  });
+
+  it('take 11 characters each as text', () => {
+    expect(prefixText(oids.slice(0, 99))).toHaveLength((99 * prefixBytes * 4) / 3);
+  });
+});
+
+describe('a set of prefixes', () => {
+  it('has what was added, and nothing else', () => {
+    const set = new PrefixSet();
+    set.add(prefixesOf(oids.slice(0, 400)));
+    for (const oid of oids.slice(0, 400)) expect(set.has(oid)).toBe(true);
+    for (const oid of oids.slice(400)) expect(set.has(oid)).toBe(false);
+    expect(set.size).toBe(400);
+  });
+
+  it('takes more after it was asked, in any order, and several times', () => {
+    const set = new PrefixSet();
+    expect(set.has(first)).toBe(false);
+    set.addText(prefixText([first]));
+    expect(set.has(first)).toBe(true);
+    set.add(Buffer.from(`${second.slice(0, 16)}${first.slice(0, 16)}`, 'hex'));
+    set.add(prefixesOf(oids.slice(500)));
+    expect([set.has(first), set.has(second), set.has(oids[999] ?? ''), set.has(oids[2] ?? '')]).toEqual([
+      true,
+      true,
+      true,
+      false,
+    ]);
+    expect(set.size).toBe(503);
+  });
+
+  it('takes whoever begins with the same bytes for the same object', () => {
+    const set = new PrefixSet();
+    set.add(prefixesOf([first]));
+    expect(set.has(first.slice(0, 16) + second.slice(16))).toBe(true);
+    expect(set.has(first.slice(0, 15) + second.slice(15))).toBe(first[15] === second[15]);
+  });
+
+  it('passes over what is no whole prefix at the end of what was added', () => {
+    const set = new PrefixSet();
+    set.add(Buffer.from(first.slice(0, 24), 'hex'));
+    set.add(Buffer.from(second.slice(0, 16), 'hex'));
+    expect([set.has(first), set.has(second), set.size]).toEqual([true, true, 2]);
+  });
+
+  it('has a bound', () => {
+    const set = new PrefixSet();
+    set.add(new Uint8Array(prefixesMax * prefixBytes));
+    const addOne = () => set.add(new Uint8Array(prefixBytes));
+    expect(addOne).toThrow(TooManyPrefixesError);
+    expect(addOne).toThrow('There are more than 5000000 names.');
+    expect(new TooManyPrefixesError().name).toBe('TooManyPrefixesError');
+  });
+});
+
+describe('watch', () => {
+  const watch = { id: 'w', openedAtMs: 100, untilMs: 10_000 };
+
+  describe('a batch', () => {
+    it('notes what it names while the watch is open, to its last millisecond', () => {
+      expect([isNoting(undefined, 5), isNoting(watch, 10_000), isNoting(watch, 10_001)]).toEqual([
+        false,
+        true,
+        false,
+      ]);
+    });
+  });
+
+  describe('a deletion', () => {
+    const settings = { clockSkewMs: 500 };
+
+    it('relies on its own watch, until a clock might say that it has ended', () => {
+      const at = (nowMs: number, watchId = 'w') => isRelied(settings, watch, { watchId, nowMs });
+      expect([at(8_999), at(9_000), at(5, 'other')]).toEqual([true, false, false]);
+      expect(isRelied(settings, undefined, { watchId: 'w', nowMs: 5 })).toBe(false);
+    });
+
+    it('reads again what batches may have noted that began before', () => {
+      expect(seenAgainFromMs({ batchTimeLimitMs: 25_000, clockSkewMs: 5_000 }, 100_000)).toBe(65_000);
+    });
+  });
+});

@@ -1,0 +1,283 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
+import { type CleanupDeps, cancelCleanup, openCleanup, startRun } from '../../../../lambda/gc/cleanups.ts';
+import { candidatesKey, decodeCandidates, keepSetKey } from '../../../../lambda/gc/rules/cleanups.ts';
+import { selectCandidates } from '../../../../lambda/gc/select-candidates.ts';
+import { advanceCleanups } from '../../../../lambda/gc/sweep-candidates.ts';
+import { createTenant } from '../../../../lambda/people/tenants.ts';
+import { allPages } from '../../../../lambda/rules/async.ts';
+import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { runRecount } from '../../../../lambda/use-cases/recounts/run-recount.ts';
+import { wholeTenant as request } from '../../../support/export-request.ts';
+import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { minute, tenant } from '../../../support/memory/stack.ts';
+import { Random } from '../../../support/random.ts';
+import { CleanupWorld, hour, path, repo } from './cleanup-world.ts';
+
+const second = 1000;
+const many = Array.from({ length: 300 }, (_, index) => sha256Hex(`of many ${index}`));
+
+describe('the choice of candidates in steps', () => {
+  let world: CleanupWorld;
+  /** Pages of three keys, each of which takes a while. */
+  const slowly = (pageMs: number): Partial<CleanupDeps> => ({
+    listing: {
+      ...world.deps.listing,
+      listPage: async (request) => {
+        world.nowMs += pageMs;
+        return world.objects.listPage({ ...request, maxKeys: 3 });
+      },
+    },
+  });
+  const step = async (more: Partial<CleanupDeps> = {}, untilMs = world.nowMs) =>
+    selectCandidates({ ...world.deps, ...more }, { tenant, cleanup: await world.cleanup(), untilMs });
+  const written = async () => {
+    const { watch, selection, selecting } = await world.cleanup();
+    const { folder = '', files = 0 } = selection ?? selecting?.found ?? {};
+    const names: string[] = [];
+    for (let file = 0; file < files; file += 1) {
+      const key = candidatesKey({ tenant, watchId: watch.id }, { folder, file });
+      const bytes = (await world.deps.archives.get(key)) ?? Buffer.of();
+      for (const { oid } of decodeCandidates(bytes) ?? []) names.push(oid);
+    }
+    return names.sort();
+  };
+  const charged = async () => Math.max(0, (await world.record()).listedUntilMs - world.nowMs);
+  const open = async (settings: ConstructorParameters<typeof CleanupWorld>[0] = {}) => {
+    world = await CleanupWorld.with([], settings);
+    for (const [index, oid] of many.entries())
+      world.objects.put(`${tenant}/${repo}/${oid}`, index, undefined, 0);
+    await world.opened();
+    await world.run([]);
+  };
+  beforeEach(() => open());
+
+  it('goes on where it was, until it has found each candidate once', async () => {
+    for (let seed = 0; seed < 10; seed += 1) {
+      await open({ listRequestsPerHour: 1e6 });
+      const random = new Random(seed);
+      let steps = 0;
+      for (;;) {
+        const putCleanup = world.ledger.putCleanup.bind(world.ledger);
+        let puts = 0;
+        // It dies at times, with its files written and before it says how far it is.
+        const dies = random.chance(0.3);
+        world.ledger.putCleanup = async (input) => {
+          puts += 1;
+          if (dies && puts === 2) throw new Error('It dies.');
+          return putCleanup(input);
+        };
+        const after = await step(slowly(random.int(100, 900))).catch(() => undefined);
+        world.ledger.putCleanup = putCleanup;
+        steps += 1;
+        expect(steps).toBeLessThan(200);
+        if (typeof after === 'object' && after.state !== 'selecting') {
+          expect(after).toMatchObject({
+            state: 'deleting',
+            selecting: undefined,
+            selection: { listed: { objectCount: 300 }, candidates: { objectCount: 300 } },
+          });
+          break;
+        }
+        expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
+      }
+      expect(steps).toBeGreaterThan(1);
+      expect(await written()).toEqual([...many].sort());
+    }
+  });
+
+  it('begins where it was left by a version that had no steps', async () => {
+    const { selecting: _, ...older } = await world.cleanup();
+    const { version } = older;
+    await world.ledger.putCleanup({ tenant, cleanup: older, versionRead: version, writeId: 'older' });
+    expect(await step({}, 9e15)).toMatchObject({ selection: { candidates: { objectCount: 300 } } });
+  });
+
+  it('lists for ten seconds at least, and ends soon after', async () => {
+    const beganMs = world.nowMs;
+    const after = await step(slowly(second), world.nowMs - hour);
+    expect(after).toMatchObject({ state: 'selecting', dueAtMs: world.nowMs });
+    expect(world.nowMs - beganMs).toBeGreaterThan(10 * second);
+    // The lanes that are under way each end with their page.
+    expect(world.nowMs - beganMs).toBeLessThanOrEqual(27 * second);
+  });
+
+  it('fails if no page comes in time', async () => {
+    const down = (afterMs: number): Partial<CleanupDeps> => ({
+      listing: {
+        ...world.deps.listing,
+        listPage: async ({ deadlineMs = 0 }) => {
+          expect(deadlineMs).toBe(beganMs + 20 * second);
+          world.nowMs += afterMs;
+          throw new StoreUnavailableError('Down.');
+        },
+      },
+    });
+    const beganMs = world.nowMs;
+    await expect(step(down(20 * second))).rejects.toThrow('listed no page');
+    expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
+  });
+
+  it('is charged, begins with half an hour of the budget, and goes on with five minutes as they are free', async () => {
+    await open({ listRequestsPerHour: 60 });
+    // A minute each.
+    const first = await step(slowly(0), 9e15);
+    expect(first).toBe('waiting');
+    expect(await charged()).toBe(30 * minute);
+    const { dueAtMs, selecting } = await world.cleanup();
+    expect(dueAtMs).toBe(world.nowMs + 25 * minute);
+    expect(selecting?.found.listed.objectCount).toBe(90);
+    const before = await world.cleanup();
+    expect(await step(slowly(0), 9e15)).toBe('waiting');
+    expect(await world.cleanup()).toEqual(before);
+    world.nowMs = dueAtMs ?? 0;
+    expect(await step(slowly(0), 9e15)).toBe('waiting');
+    expect(await charged()).toBe(10 * minute);
+    expect((await world.cleanup()).selecting?.found.listed.objectCount).toBe(105);
+  });
+
+  it('waits though more is free again, if its step used up the budget for so long: a recount comes first', async () => {
+    await open({ listRequestsPerHour: 60 });
+    await step(slowly(0), 9e15);
+    world.nowMs = (await world.cleanup()).dueAtMs ?? 0;
+    // Five pages of two minutes each.
+    expect(await step(slowly(2 * minute), 9e15)).toBe('waiting');
+    expect((await world.cleanup()).dueAtMs).toBe(world.nowMs + 1);
+  });
+
+  it.each([0, minute])(
+    'waits while the budget is used up by others, and writes that once (%d)',
+    async (agoMs) => {
+      const { epoch } = await world.record();
+      world.nowMs += agoMs;
+      await world.ledger.setLease({ tenant, epoch, listedUntilMs: world.nowMs + hour });
+      expect(await step({}, 9e15)).toBe('waiting');
+      const waiting = await world.cleanup();
+      expect(waiting.dueAtMs).toBe(world.nowMs + 30 * minute - agoMs);
+      world.nowMs += minute;
+      expect(await step({}, 9e15)).toBe('waiting');
+      expect(await world.cleanup()).toEqual(waiting);
+      world.nowMs = waiting.dueAtMs ?? 0;
+      expect(await step({}, 9e15)).toMatchObject({ state: 'deleting' });
+    },
+  );
+
+  it('is charged for what it listed though it fails', async () => {
+    await open({ listRequestsPerHour: 60 });
+    const broken: Partial<CleanupDeps> = {
+      listing: { ...world.deps.listing, listPage: () => Promise.reject(new Error('A mistake of ours.')) },
+    };
+    await expect(step(broken)).rejects.toThrow('A mistake');
+    expect(await charged()).toBe(16 * minute);
+  });
+
+  it('that is cancelled leaves no files', async () => {
+    await step(slowly(second));
+    expect((await written()).length).toBeGreaterThan(0);
+    await cancelCleanup(world.deps, path);
+    await advanceCleanups(world.deps, {
+      tenant,
+      repos: await allPages(world.ledger.repos(tenant)),
+      untilMs: 9e15,
+    });
+    expect(await world.files()).toEqual([]);
+  });
+
+  it('deletes nothing that an export is to have which was opened between its steps', async () => {
+    await step(slowly(second));
+    world.nowMs += 10 * minute;
+    const exportId = 'between';
+    const job = newExportJob({ tenant, exportId, request, nowMs: world.nowMs, limitMs: 24 * hour });
+    await world.deps.exportJobs.create(job, { placesMax: 9, nowMs: world.nowMs });
+    const before = await world.keys();
+    for (let runs = 0; runs < 10; runs += 1) {
+      world.nowMs += 10 * minute;
+      await world.consume();
+    }
+    expect(await world.cleanup()).toMatchObject({ state: 'deleting' });
+    expect(await world.keys()).toEqual(before);
+    world.nowMs += 24 * hour;
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'done' });
+  });
+
+  describe('beside pushes', () => {
+    /** Names an object that is stored, as a push of old content does. */
+    const name = async (oid: string) => {
+      const verdicts = await world.push(repo, { [oid]: many.indexOf(oid) });
+      if (typeof verdicts === 'string') throw new Error(verdicts);
+      expect(verdicts.get(oid)?.kind).toBe('stored');
+    };
+    const finish = async () => {
+      for (let run = 0; run < 100 && (await world.cleanup()).state !== 'done'; run += 1) {
+        await world.consume();
+        world.nowMs += minute;
+      }
+      return new Set((await world.keys()).map((key) => key.slice(repo.length + 1)));
+    };
+    const [_first = '', _last = ''] = [[...many].sort()[0], [...many].sort().at(-1)];
+
+    it('keeps what batches name between its steps, listed already or not', async () => {
+      await open({ listRequestsPerHour: 1e6 });
+      const named: string[] = [];
+      const random = new Random(1);
+      while ((await world.cleanup()).state === 'selecting') {
+        await step(slowly(second));
+        const oid = random.pick(many);
+        await name(oid);
+        named.push(oid);
+        expect(named.length).toBeLessThan(200);
+        world.nowMs += 10 * minute;
+      }
+      expect(named.length).toBeGreaterThan(5);
+      expect([...(await finish())].sort()).toEqual([...new Set(named)].sort());
+    });
+  });
+});
+
+describe('the choice of candidates of a large repo', () => {
+  it('ends each run before the function does, and goes on in the next', async () => {
+    const runMs = 290 * second;
+    const settings = { cleanupWatchMs: 1, listRequestsPerHour: 1e6 };
+    const made = new CountingDeps({ tableMs: 0, headMs: 0, listMs: 500 }, settings);
+    // As many pages as 20 million objects have.
+    for (let index = 0; index < 20_000; index += 1)
+      made.store.put(`${tenant}/${repo}/${sha256Hex(`${index}`)}`, 1, undefined, 0);
+    const { listing, archives } = made.deps;
+    const deps = {
+      ...made.deps,
+      listing: {
+        ...listing,
+        listPage: (request: Parameters<typeof listing.listPage>[0]) =>
+          listing.listPage({ ...request, maxKeys: 1 }),
+      },
+    };
+    const keep = { keepCount: 0, keepSha256: sha256Hex(Buffer.of()) };
+    await made.measure(async () => {
+      await createTenant(deps, { tenant, plan: null, limitBytes: null });
+      await made.ledger.createRepo({ tenant, repo, createdAtMs: deps.clock.nowMs() });
+      const opened = await openCleanup(deps, path);
+      if (opened.kind !== 'open') throw new Error(opened.kind);
+      await deps.clock.sleep(minute);
+      await archives.put(
+        keepSetKey({ tenant, watchId: opened.cleanup.watch.id }, keep.keepSha256),
+        Buffer.of(),
+      );
+      const wish = { isDryRun: true, isForced: false, minAgeMs: 0 };
+      expect(await startRun(deps, { tenant, repo, ...keep, ...wish })).toMatchObject({ kind: 'started' });
+    });
+    const listed: number[] = [];
+    for (let run = 0; run < 5 && (await made.ledger.readCleanup(path))?.state === 'selecting'; run += 1) {
+      const { elapsedMs } = await made.measure(() => {
+        const request = { tenant, reason: 'delete', full: false } as const;
+        return runRecount(deps, { request, deadlineMs: deps.clock.nowMs() + runMs });
+      });
+      expect(elapsedMs).toBeLessThan(runMs);
+      const cleanup = await made.ledger.readCleanup(path);
+      listed.push((cleanup?.selection ?? cleanup?.selecting?.found)?.listed.objectCount ?? 0);
+    }
+    expect(listed.at(-1)).toBe(20_000);
+    expect(listed).toHaveLength(3);
+  });
+});

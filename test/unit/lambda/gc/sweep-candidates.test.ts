@@ -1,0 +1,262 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { openCleanup, startRun, tidyCleanup } from '../../../../lambda/gc/cleanups.ts';
+import type { Cleanup } from '../../../../lambda/gc/rules/cleanups.ts';
+import { advanceCleanups } from '../../../../lambda/gc/sweep-candidates.ts';
+import { allPages } from '../../../../lambda/rules/async.ts';
+import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { deleteRepo } from '../../../../lambda/use-cases/deletes/delete-objects.ts';
+import { minute, tenant } from '../../../support/memory/stack.ts';
+import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';
+
+describe('going on with the clean-ups of a tenant', () => {
+  let world: CleanupWorld;
+  const advance = async (untilMs = 9e15) =>
+    advanceCleanups(world.deps, { tenant, repos: await allPages(world.ledger.repos(tenant)), untilMs });
+  const put = async (more: Partial<Cleanup>) => {
+    const before = await world.cleanup();
+    const cleanup = { ...before, ...more };
+    await world.ledger.putCleanup({ tenant, cleanup, versionRead: before.version, writeId: 'test' });
+  };
+  /** Whoever works on it finds that somebody else has changed it. */
+  const refuseWrites = (isRefused: (cleanup: Cleanup) => boolean) => {
+    const putCleanup = world.ledger.putCleanup.bind(world.ledger);
+    world.ledger.putCleanup = async (input) => (isRefused(input.cleanup) ? undefined : putCleanup(input));
+  };
+
+  const web = { tenant, repo: 'web' };
+  /** Opens and cancels a clean-up of another repo, which lies behind this one. */
+  const cancelOther = async () => {
+    const opened = await openCleanup(world.deps, web);
+    if (opened.kind !== 'open') throw new Error(opened.kind);
+    const cleanup = { ...opened.cleanup, state: 'cancelled' as const };
+    const versionRead = opened.cleanup.version;
+    await world.ledger.putCleanup({ tenant, cleanup, versionRead, writeId: 'test' });
+  };
+  /** Reading what is reserved takes a millisecond: the time is up after that. */
+  const readSlowly = () => {
+    const reservationsOf = world.ledger.reservationsOf.bind(world.ledger);
+    world.ledger.reservationsOf = (input) => {
+      world.nowMs += 1;
+      return reservationsOf(input);
+    };
+  };
+
+  beforeEach(async () => {
+    world = await CleanupWorld.with([0, 1, 2]);
+    await world.opened();
+  });
+
+  it('leaves one alone that nobody has asked to run', async () => {
+    const before = await world.cleanup();
+    expect(await advance()).toBe('done');
+    expect(await world.cleanup()).toEqual(before);
+  });
+
+  it('passes over repos that have none', async () => {
+    world.objects.put(`${tenant}/another/${oidAt(3)}`, 4);
+    await world.consume({ full: true });
+    await world.run([0]);
+    expect((await allPages(world.ledger.repos(tenant))).map((each) => each.repo)).toEqual(['another', repo]);
+    expect(await advance()).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ state: 'done' });
+  });
+
+  it('begins nothing once the time is up, and does at its last moment', async () => {
+    await world.run([0]);
+    expect(await advance(world.nowMs - 1)).toBe('unfinished');
+    expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
+    expect(await advance(world.nowMs)).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ state: 'done', dueAtMs: null });
+  });
+
+  it('with the time up after the choice, deletes in the next run', async () => {
+    await world.run([0]);
+    const untilMs = world.nowMs;
+    const putDeletion = world.ledger.putDeletion.bind(world.ledger);
+    readSlowly();
+    world.ledger.putDeletion = async () => {
+      throw new Error('Nothing is to be deleted yet.');
+    };
+    expect(await advance(untilMs)).toBe('unfinished');
+    expect(await world.cleanup()).toMatchObject({ state: 'deleting' });
+    world.ledger.putDeletion = putDeletion;
+    expect(await advance()).toBe('done');
+    expect(await world.stored()).toEqual([0]);
+  });
+
+  it('with the time up after a dry run has nothing left to do', async () => {
+    await world.run([0], { isDryRun: true });
+    readSlowly();
+    expect(await advance(world.nowMs)).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ state: 'watching' });
+  });
+
+  it('with the time up after some deletes, removes in the next run what is left of it', async () => {
+    await world.run([0]);
+    const endDeletion = world.ledger.endDeletion.bind(world.ledger);
+    world.ledger.endDeletion = async (input) => {
+      await endDeletion(input);
+      world.nowMs += 1;
+    };
+    expect(await advance(world.nowMs)).toBe('unfinished');
+    expect(await world.cleanup()).toMatchObject({ state: 'deleting', progress: { file: 1 } });
+    expect(await advance()).toBe('done');
+    expect(await world.watch()).toBeUndefined();
+  });
+
+  it('goes on with the next repo if one waits', async () => {
+    world.objects.put(`${tenant}/web/${oidAt(7)}`, 8, undefined, 0);
+    world.objects.put(`${tenant}/aaa/${oidAt(8)}`, 9, undefined, 0);
+    await world.consume({ full: true });
+    // A watch of which the record was never put, and one without a run: both lie before the other.
+    const watch = { id: 'x', openedAtMs: world.nowMs, untilMs: 9e15 };
+    await world.ledger.openWatch({ tenant, repo: 'aaa', watch, nowMs: world.nowMs });
+    await cancelOther();
+    expect(await advance()).toBe('done');
+    expect((await world.ledger.readRepo(web))?.watch).toBeUndefined();
+    expect((await world.ledger.readRepo({ tenant, repo: 'aaa' }))?.watch).toEqual(watch);
+  });
+
+  it('ends a watch of which the record was never put, once its time is over', async () => {
+    const orphan = { tenant, repo: 'aaa' };
+    const watch = { id: 'x', openedAtMs: world.nowMs, untilMs: world.nowMs + hour };
+    await world.ledger.openWatch({ ...orphan, watch, nowMs: world.nowMs });
+    world.nowMs = watch.untilMs - 2 * world.deps.settings.clockSkewMs - 1;
+    await advance();
+    expect((await world.ledger.readRepo(orphan))?.watch).toEqual(watch);
+    world.nowMs += 1;
+    await advance();
+    expect((await world.ledger.readRepo(orphan))?.watch).toBeUndefined();
+    expect((await world.ledger.readRepo(orphan))?.endedWatchMs).toBe(watch.openedAtMs);
+  });
+
+  it('goes on with the next repo if one fails, which is told at the end', async () => {
+    world.objects.put(`${tenant}/web/${oidAt(7)}`, 8, undefined, 0);
+    await world.consume({ full: true });
+    await cancelOther();
+    await world.run([0]);
+    vi.spyOn(world.deps.archives, 'get').mockRejectedValue(new StoreUnavailableError('Access denied.'));
+    await expect(advance()).rejects.toThrow('Access denied.');
+    expect((await world.ledger.readRepo(web))?.watch).toBeUndefined();
+    expect(await world.cleanup()).toMatchObject({ state: 'selecting' });
+  });
+
+  it('does not touch the record of an earlier watch', async () => {
+    const { watch } = await world.cleanup();
+    await world.ledger.closeWatch({ ...path, watch });
+    const later = { id: 'later', openedAtMs: world.nowMs, untilMs: 9e15 };
+    await world.ledger.openWatch({ ...path, watch: later, nowMs: world.nowMs });
+    await put({ state: 'cancelled', dueAtMs: 1 });
+    expect(await advance()).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ dueAtMs: 1 });
+    expect(await world.watch()).toEqual(later);
+  });
+
+  it('ends one whose watch is not to be relied on any more, right when that begins, and still runs it before', async () => {
+    await world.run([0]);
+    const { watch } = await world.cleanup();
+    const expiresMs = watch.untilMs - 2 * world.deps.settings.clockSkewMs;
+    world.nowMs = expiresMs;
+    expect(await advance()).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ state: 'expired', endedAtMs: expiresMs, dueAtMs: null });
+    expect(await world.stored()).toEqual([0, 1, 2]);
+    world = await CleanupWorld.with([0, 1, 2]);
+    await world.opened();
+    await world.run([0]);
+    world.nowMs = expiresMs - 1;
+    expect(await advance()).toBe('done');
+    expect(await world.stored()).toEqual([0]);
+  });
+
+  it.each([
+    ['while it runs', 0],
+    ['though its time is over too', 31 * 24 * hour],
+  ])('cancels one whose repo is deleted %s', async (_, afterMs) => {
+    await world.run([0]);
+    await deleteRepo(world.deps, { ...path, dryRun: false });
+    world.nowMs += afterMs;
+    await advance();
+    expect(await world.cleanup()).toMatchObject({ state: 'cancelled', dueAtMs: null });
+    expect(await world.watch()).toBeUndefined();
+  });
+
+  it('leaves one to whoever else ends it', async () => {
+    await world.run([0]);
+    world.nowMs = (await world.cleanup()).watch.untilMs;
+    refuseWrites(({ state }) => state === 'expired');
+    expect(await advance()).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ state: 'selecting' });
+  });
+
+  it('leaves one to whoever else goes on with it, and goes on with the others', async () => {
+    await world.run([0]);
+    refuseWrites(() => true);
+    expect(await advance()).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ state: 'selecting' });
+  });
+
+  describe('that has ended', () => {
+    it('removes its files once, and gives the store a minute for it', async () => {
+      await world.run([0]);
+      await put({ state: 'cancelled', dueAtMs: world.nowMs });
+      const deleted: (readonly [string, number | undefined])[] = [];
+      const store = {
+        ...world.deps.store,
+        delete: async (keys: readonly string[], limits?: { deadlineMs?: number }) => {
+          deleted.push(...keys.map((key) => [key, limits?.deadlineMs] as const));
+          return new Map();
+        },
+      };
+      const none = { objectCount: 0, bytes: 0 };
+      const sums = { listed: none, kept: none, young: none, inUse: none, candidates: none };
+      const selection = { folder: 'f', files: 2, seenAtMs: 1, ...sums, largest: [] };
+      const cleanup = { ...(await world.cleanup()), selection };
+      const below = `_gc/${tenant}/${cleanup.watch.id}`;
+      expect(await tidyCleanup({ ...world.deps, store }, { tenant, cleanup })).toBe('done');
+      const deadlineMs = world.nowMs + minute;
+      expect(deleted).toEqual([
+        [`${below}/f/candidates-0.txt`, deadlineMs],
+        [`${below}/f/candidates-1.txt`, deadlineMs],
+        [`${below}/keep-${cleanup.run?.keepSha256}`, deadlineMs],
+      ]);
+      deleted.length = 0;
+      await tidyCleanup({ ...world.deps, store }, { tenant, cleanup: await world.cleanup() });
+      expect(deleted).toEqual([]);
+    });
+
+    it('without a run has none', async () => {
+      await put({ state: 'cancelled', dueAtMs: world.nowMs });
+      world.beforeDelete = () => {
+        throw new Error('There is nothing to delete.');
+      };
+      expect(await advance()).toBe('done');
+      expect(await world.cleanup()).toMatchObject({ dueAtMs: null });
+      expect(await world.watch()).toBeUndefined();
+    });
+  });
+
+  it('is asked for with a request of its own', async () => {
+    world.requests.length = 0;
+    const wish = { keepCount: 0, keepSha256: '', isDryRun: true, isForced: false, minAgeMs: hour };
+    const started = await startRun(world.deps, { tenant, repo, ...wish });
+    expect(started).toMatchObject({ cleanup: { run: { ...wish, requestedAtMs: world.nowMs } } });
+    expect(started.kind === 'started' && started.cleanup.run?.id).toMatch(/^\w{16}$/);
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+  });
+
+  it.each([
+    ['another run was begun', 'selecting', { kind: 'running', cleanup: { state: 'selecting' } }],
+    ['it was cancelled', 'cancelled', { kind: 'not-open' }],
+  ] as const)('is not begun if %s at the same time', async (_, state, outcome) => {
+    world.requests.length = 0;
+    const putCleanup = world.ledger.putCleanup.bind(world.ledger);
+    world.ledger.putCleanup = async (input) => {
+      world.ledger.putCleanup = putCleanup;
+      await put({ state });
+      return putCleanup(input);
+    };
+    const wish = { keepCount: 0, keepSha256: '', isDryRun: true, isForced: false, minAgeMs: 0 };
+    expect(await startRun(world.deps, { tenant, repo, ...wish })).toMatchObject(outcome);
+    expect(world.requests).toEqual([]);
+  });
+});

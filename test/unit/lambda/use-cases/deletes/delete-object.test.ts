@@ -65,8 +65,8 @@ describe('an object that is marked for deletion', () => {
     const plan = { objectCount: 1, bytes: 10, dueAtMs: world.nowMs + lifeMs, waitsFor };
     expect(await mark({ oid: three })).toEqual(plan);
     // One that claims something else changes nothing, and neither does the time.
-    await world.push(repo, { [oidOf(4)]: 20 });
     world.nowMs += 10 * minute;
+    await world.push(repo, { [oidOf(4)]: 20 });
     expect(await mark({ oid: three })).toEqual(plan);
   });
 

@@ -40,5 +40,7 @@ it('what deletes left holds nothing, and is not read, however much there is of i
   expect(await allPages(world.ledger.reservationsOf({ tenant, repo: 'app' }))).toHaveLength(1);
   const reads = vi.spyOn(world.ledger, 'reservationsOf');
   expect(await heldUntilMs(world.deps, { tenant, repo: 'app' })).toBe(0);
-  expect(reads.mock.calls).toEqual([[{ tenant, repo: 'app', ofUploads: true }]]);
+  const { held } = await readHolds(world.deps, { tenant, repo: 'app', names: [oidOf(1)] });
+  expect(held).toEqual(new Set());
+  expect(reads.mock.calls).toEqual(Array(2).fill([{ tenant, repo: 'app', ofUploads: true }]));
 });

@@ -11,8 +11,9 @@ import type { EventBus, WebhookQueue, WebhookSender, WebhookUrls } from './extra
 import type { Warnings, Webhooks } from './extras/warning-store.ts';
 import type { AuditLog } from './people/audit-log.ts';
 import type { KeptGrants, MappedRepos, PublicReads } from './people/repo-marks.ts';
-import type { GitHost, HostClient, KnownPeople } from './people/rules/git-hosts.ts';
+import type { GitHost } from './people/rules/git-hosts.ts';
 import type { IdentityIssuer, IdentityVerifier } from './people/rules/identities.ts';
+import type { HostClient, KnownPeople } from './people/rules/person.ts';
 import type { AdminCredential } from './people/rules/tokens.ts';
 import type { ExchangeRules, RequestKeys, TokenStore } from './people/token-store.ts';
 import type { ArchiveStore } from './ports/archive-store.ts';

@@ -1,4 +1,5 @@
-import { countOf, isRelied, type Sweep } from '../gc/rules/cleanups.ts';
+import { countOf } from '../gc/rules/cleanups.ts';
+import { isRelied, type Sweep } from '../gc/rules/watch.ts';
 import { isOid } from '../rules/names.ts';
 import type { Settings } from '../rules/settings.ts';
 import type { RepoRecord } from './tenant.ts';

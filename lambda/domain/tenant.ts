@@ -1,4 +1,4 @@
-import type { Watch } from '../gc/rules/cleanups.ts';
+import type { Watch } from '../gc/rules/watch.ts';
 import type { ShardLists } from './giant/shard-lists.ts';
 import type { StoredPoint } from './stored-points.ts';
 

@@ -14,7 +14,8 @@ import {
   updateItem,
 } from '../table/requests.ts';
 import { expiryAttribute, keyNames } from '../table/table.ts';
-import type { Cleanup, SeenNote, Watch } from './rules/cleanups.ts';
+import type { Cleanup } from './rules/cleanups.ts';
+import type { SeenNote, Watch } from './rules/watch.ts';
 
 /** Clean-ups as items, and what batches note for them. */
 

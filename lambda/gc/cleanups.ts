@@ -9,7 +9,6 @@ import {
   type CleanupRun,
   candidatesKey,
   endedCleanup,
-  isNoting,
   isUnderWay,
   keepSetKey,
   newCleanup,
@@ -21,6 +20,7 @@ import {
   tidiedCleanup,
   withRun,
 } from './rules/cleanups.ts';
+import { isNoting } from './rules/watch.ts';
 
 /** What a clean-up needs to go on: beside what deletes need, a listing and files of its own. */
 export type CleanupDeps = DeletionDeps &

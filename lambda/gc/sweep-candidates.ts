@@ -12,17 +12,15 @@ import {
   candidatesKey,
   decodeCandidates,
   endedCleanup,
-  isRelied,
   isUnderWay,
   lookedAt,
   type PrefixSet,
   plus,
   type Selection,
-  seenAgainFromMs,
   tooManyNames,
-  type Watch,
   withFailure,
 } from './rules/cleanups.ts';
+import { isRelied, seenAgainFromMs, type Watch } from './rules/watch.ts';
 import { selectCandidates } from './select-candidates.ts';
 
 interface Bounds {

@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts';
 import { makerOf } from '../domain/reservation.ts';
 import { reposMax, type TenantRecord } from '../domain/tenant.ts';
 import { offerDownload } from '../extras/downloads.ts';
-import type { Watch } from '../gc/rules/cleanups.ts';
+import type { Watch } from '../gc/rules/watch.ts';
 import { type LfsAccessDeps, lfsAccess } from '../http/lfs/access.ts';
 import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
 import { batchAnswer, downloadAnswers, uploadAnswer } from '../http/lfs/batch-response.ts';
@@ -17,7 +17,8 @@ import { answerAnybody } from '../http/lfs/public-download.ts';
 import { readOnlyMessage } from '../http/lfs/read-only-message.ts';
 import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../http/lfs/respond.ts';
-import { type Caller, nameOfPerson } from '../people/rules/tokens.ts';
+import { nameOfPerson } from '../people/rules/person.ts';
+import type { Caller } from '../people/rules/tokens.ts';
 import { admitUpload } from '../use-cases/uploads/admit-upload.ts';
 import type { AdmitUploadDeps } from '../use-cases/uploads/batch-attempt.ts';
 

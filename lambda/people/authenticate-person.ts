@@ -1,13 +1,13 @@
 import type { Deps } from '../deps.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../domain/tenant.ts';
+import { isInForce, type MappedRepo, type PublicRead } from './rules/git-hosts.ts';
 import {
   GitHostUnavailableError,
-  isInForce,
-  type MappedRepo,
+  grantKeyOf,
+  mayBeHostToken,
+  type PersonGrant,
   type PersonVerdict,
-  type PublicRead,
-} from './rules/git-hosts.ts';
-import { grantKeyOf, mayBeHostToken, type PersonGrant } from './rules/tokens.ts';
+} from './rules/person.ts';
 
 /** A refusal is remembered for so long: whoever is let in at the host waits no longer. */
 const refusalKeptMs = 15_000;

@@ -1,13 +1,14 @@
 import * as z from 'zod';
 import { sha256Hex } from '../rules/hash.ts';
+import type { GitHost } from './rules/git-hosts.ts';
 import {
-  type GitHost,
   GitHostUnavailableError,
   type HostAnswer,
   type HostClient,
   type HostRefusal,
-} from './rules/git-hosts.ts';
-import { type PersonAccess, sameDigest } from './rules/tokens.ts';
+  type PersonAccess,
+} from './rules/person.ts';
+import { sameDigest } from './rules/tokens.ts';
 
 /** A number of a host, as text. */
 const numberId = z.int().min(1).transform(String);

@@ -10,7 +10,7 @@ import {
   publicReposMax,
   type RepoMark,
 } from './rules/git-hosts.ts';
-import type { PersonGrant } from './rules/tokens.ts';
+import type { PersonGrant } from './rules/person.ts';
 
 /** After it has ended, an item stays for so long: no write lands later. */
 const endedKeptMs = 24 * 60 * 60_000;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type Cleanup, newCleanup, tidiedCleanup, type Watch } from '../../lambda/gc/rules/cleanups.ts';
+import { type Cleanup, newCleanup, tidiedCleanup } from '../../lambda/gc/rules/cleanups.ts';
+import type { Watch } from '../../lambda/gc/rules/watch.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { counted, ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
 

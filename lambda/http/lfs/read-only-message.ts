@@ -1,4 +1,5 @@
-import { type Caller, nameOfPerson } from '../../people/rules/tokens.ts';
+import { nameOfPerson } from '../../people/rules/person.ts';
+import type { Caller } from '../../people/rules/tokens.ts';
 
 /** What somebody is told who may only read. @param verb what they wanted, such as `push`. */
 export function readOnlyMessage({ person }: Pick<Caller, 'person'>, verb: string): string {

@@ -1,6 +1,5 @@
 import type { RepoRecord } from '../../domain/tenant.ts';
 import { parseJson } from '../../rules/text.ts';
-import type { PersonGrant } from './tokens.ts';
 
 /** Something that is decided of a repo, until it is ended: that it is public, or mapped. */
 export interface RepoMark {
@@ -116,63 +115,6 @@ function isGitHost(value: unknown): value is GitHost {
   );
 }
 
-/** What came of asking a host. */
-export type PersonVerdict =
-  | { readonly kind: 'granted'; readonly grant: PersonGrant }
-  /** The token is none, or its person has no business there. The reason is for the log. */
-  | { readonly kind: 'refused'; readonly reason: string }
-  /** Nothing is known: the host wants to be asked later. */
-  | { readonly kind: 'limited'; readonly untilMs: number }
-  /** Nothing is known: the host does not answer. */
-  | { readonly kind: 'unavailable'; readonly untilMs: number };
-
-/** Verdicts remembered. Beyond that the oldest are forgotten. */
-export const verdictsMax = 5000;
-
-function forgetOldest(all: Pick<Map<string, unknown>, 'size' | 'delete' | 'keys'>): void {
-  const [oldest] = all.keys();
-  if (all.size > verdictsMax && oldest !== undefined) all.delete(oldest);
-}
-
-/** What this process knows of people, by {@link grantKeyOf}. A client that repeats itself makes no host answer again. */
-export class KnownPeople {
-  /** The oldest first. */
-  readonly #verdicts = new Map<string, { readonly verdict: PersonVerdict; readonly untilMs: number }>();
-  /** Keys that a host let in, the oldest first. Junk can't push these out: it never gets in. */
-  readonly #letIn = new Set<string>();
-  readonly #asking = new Map<string, Promise<PersonVerdict>>();
-
-  find(key: string, nowMs: number): PersonVerdict | undefined {
-    const known = this.#verdicts.get(key);
-    if (known && nowMs < known.untilMs) return known.verdict;
-    this.#verdicts.delete(key);
-    return undefined;
-  }
-
-  keep(key: string, verdict: PersonVerdict, untilMs: number): void {
-    this.#verdicts.delete(key);
-    this.#verdicts.set(key, { verdict, untilMs });
-    forgetOldest(this.#verdicts);
-    if (verdict.kind === 'refused') this.#letIn.delete(key);
-    if (verdict.kind === 'granted') this.#letIn.add(key);
-    forgetOldest(this.#letIn);
-  }
-
-  /** Whether the last word of a host on this was to let it in, even if that is over. */
-  wasLetIn(key: string): boolean {
-    return this.#letIn.has(key);
-  }
-
-  /** Asks, unless the same is being asked already: then its answer is that of both. */
-  async askOnce(key: string, ask: () => Promise<PersonVerdict>): Promise<PersonVerdict> {
-    const known = this.#asking.get(key);
-    if (known) return known;
-    const asking = ask().finally(() => this.#asking.delete(key));
-    this.#asking.set(key, asking);
-    return asking;
-  }
-}
-
 /** That anybody may download from a repo, without a token, and how much of it. */
 export interface PublicRead extends RepoMark {
   /** The ceiling: bytes that may be offered to anybody in a month (UTC), all together. null: unlimited. */
@@ -196,50 +138,4 @@ export function publicBytesOf(objects: ReadonlyMap<string, number>): number {
   let sum = 0;
   for (const sizeBytes of objects.values()) sum += Math.max(sizeBytes, publicObjectBytesMin);
   return sum;
-}
-
-/** What a host answers. */
-export type HostAnswer =
-  | {
-      readonly kind: 'granted';
-      readonly grant: PersonGrant;
-      /** The repository's number there. */
-      readonly hostedId: string;
-    }
-  /** The reason is for the log. Who asks must not learn it. */
-  | { readonly kind: 'refused'; readonly reason: HostRefusal }
-  /** It, or this process, is asked too much. */
-  | { readonly kind: 'limited'; readonly retryAfterMs: number };
-
-/**
- * - `token-rejected`: the host does not know the token, or no more.
- * - `token-too-small`: the token has not the scopes to ask with, or its organization has not authorized it.
- * - `no-access`: there is no such repository for this person.
- * - `not-a-member`: everybody may read the repository, and this person no more than that.
- * - `moved`: the repository has another name now.
- * - `too-many-new`: too many tokens that were never let in are being asked about.
- */
-export type HostRefusal =
-  | 'token-rejected'
-  | 'token-too-small'
-  | 'no-access'
-  | 'not-a-member'
-  | 'moved'
-  | 'too-many-new';
-
-/** Asks hosts what the person of a token may do. */
-export interface HostClient {
-  /**
-   * Sends the token to the host, and to nobody else. Nothing is retried.
-   *
-   * @param input.name the repository's full name.
-   * @param input.isKnown whether the host let this token in before. New tokens don't take all slots from those.
-   * @throws {GitHostUnavailableError} it does not answer, or not as it should.
-   */
-  ask(input: { host: GitHost; name: string; token: string; isKnown: boolean }): Promise<HostAnswer>;
-}
-
-/** A host cannot be asked now. Nothing is known of the token. */
-export class GitHostUnavailableError extends Error {
-  override readonly name = 'GitHostUnavailableError';
 }

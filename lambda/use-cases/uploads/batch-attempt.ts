@@ -6,7 +6,7 @@ import {
   reservationIdOf,
 } from '../../domain/reservation.ts';
 import type { TenantRecord } from '../../domain/tenant.ts';
-import type { Watch } from '../../gc/rules/cleanups.ts';
+import type { Watch } from '../../gc/rules/watch.ts';
 import type { SignedRequest } from '../../store/rules/store.ts';
 import type { Refusal } from './refusal.ts';
 

@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
-import { isNoting, prefixText } from '../../gc/rules/cleanups.ts';
+import { prefixText } from '../../gc/rules/cleanups.ts';
+import { isNoting } from '../../gc/rules/watch.ts';
 import type { AdmitUploadInput, BatchAttempt } from './batch-attempt.ts';
 
 /**

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { getJson, parsed, refusalOf } from '../../../../lambda/people/git-hosts.ts';
-import { GitHostUnavailableError } from '../../../../lambda/people/rules/git-hosts.ts';
+import { GitHostUnavailableError } from '../../../../lambda/people/rules/person.ts';
 
 const nowMs = 1_800_000_000_000;
 const got = (status: number, headers: Record<string, string> = {}, body: unknown = undefined) => ({

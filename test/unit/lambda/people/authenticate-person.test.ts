@@ -5,12 +5,12 @@ import {
   findPublicRepo,
   isForHosts,
 } from '../../../../lambda/people/authenticate-person.ts';
+import type { MappedRepo } from '../../../../lambda/people/rules/git-hosts.ts';
 import {
   GitHostUnavailableError,
   type HostAnswer,
   KnownPeople,
-  type MappedRepo,
-} from '../../../../lambda/people/rules/git-hosts.ts';
+} from '../../../../lambda/people/rules/person.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

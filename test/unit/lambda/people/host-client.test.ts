@@ -1,7 +1,8 @@
 import { createServer, type RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { createHostClient } from '../../../../lambda/people/git-hosts.ts';
-import { type GitHostKind, GitHostUnavailableError } from '../../../../lambda/people/rules/git-hosts.ts';
+import type { GitHostKind } from '../../../../lambda/people/rules/git-hosts.ts';
+import { GitHostUnavailableError } from '../../../../lambda/people/rules/person.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { close, listen, serve } from '../../../support/serve.ts';
 

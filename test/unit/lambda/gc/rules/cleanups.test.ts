@@ -4,8 +4,6 @@ import {
   decodeCandidates,
   encodeCandidates,
   endedCleanup,
-  isNoting,
-  isRelied,
   isTooMuch,
   isUnderWay,
   lookedAt,
@@ -17,7 +15,6 @@ import {
   prefixesOf,
   prefixText,
   type Selection,
-  seenAgainFromMs,
   snapshotFromMs,
   TooManyPrefixesError,
   tidiedCleanup,
@@ -57,101 +54,99 @@ describe('a file of candidates', () => {
   });
 });
 
-describe('cleanup', () => {
-  const watch = { id: 'w', openedAtMs: 1000, untilMs: 9000 };
-  const opened = newCleanup({ repo: 'app', watch });
-  const run: CleanupRun = {
-    id: 'r',
-    requestedAtMs: 2000,
-    keepCount: 1,
-    keepSha256: 'ab',
-    isDryRun: false,
-    isForced: false,
-    minAgeMs: 0,
-  };
-  const sum = (bytes: number) => ({ objectCount: 1, bytes });
-  const selectionOf = (candidates: number): Selection => ({
-    folder: 'f',
-    files: 1,
-    seenAtMs: 2500,
-    listed: sum(100),
-    kept: sum(1),
-    young: sum(1),
-    inUse: sum(1),
-    candidates: sum(candidates),
-    largest: [],
+const watch = { id: 'w', openedAtMs: 1000, untilMs: 9000 };
+const opened = newCleanup({ repo: 'app', watch });
+const run: CleanupRun = {
+  id: 'r',
+  requestedAtMs: 2000,
+  keepCount: 1,
+  keepSha256: 'ab',
+  isDryRun: false,
+  isForced: false,
+  minAgeMs: 0,
+};
+const sum = (bytes: number) => ({ objectCount: 1, bytes });
+const selectionOf = (candidates: number): Selection => ({
+  folder: 'f',
+  files: 1,
+  seenAtMs: 2500,
+  listed: sum(100),
+  kept: sum(1),
+  young: sum(1),
+  inUse: sum(1),
+  candidates: sum(candidates),
+  largest: [],
+});
+
+describe('a clean-up', () => {
+  it('waits for a run as long as its watch is open', () => {
+    expect(opened).toMatchObject({ state: 'watching', dueAtMs: 9000, run: null, selection: null });
+    expect(isUnderWay(opened)).toBe(true);
+    expect(snapshotFromMs(opened, { cleanupWatchMs: 500 })).toBe(1500);
   });
 
-  describe('a clean-up', () => {
-    it('waits for a run as long as its watch is open', () => {
-      expect(opened).toMatchObject({ state: 'watching', dueAtMs: 9000, run: null, selection: null });
-      expect(isUnderWay(opened)).toBe(true);
-      expect(snapshotFromMs(opened, { cleanupWatchMs: 500 })).toBe(1500);
+  it('begins a run without what the last one found', () => {
+    const before = withFailure(
+      withSelection(withRun(opened, run), { selection: selectionOf(10), nowMs: 5 }),
+      {
+        reason: 'too-much',
+        message: 'Half.',
+      },
+    );
+    const begun = withRun({ ...before, progress: { file: 1, line: 2, deleted: sum(3) } }, run);
+    expect(begun).toMatchObject({
+      state: 'selecting',
+      run,
+      selection: null,
+      failure: null,
+      dueAtMs: 2000,
+      progress: { file: 0, line: 0, deleted: { objectCount: 0, bytes: 0 } },
     });
+    expect(isUnderWay(begun)).toBe(true);
+  });
 
-    it('begins a run without what the last one found', () => {
-      const before = withFailure(
-        withSelection(withRun(opened, run), { selection: selectionOf(10), nowMs: 5 }),
-        {
-          reason: 'too-much',
-          message: 'Half.',
-        },
-      );
-      const begun = withRun({ ...before, progress: { file: 1, line: 2, deleted: sum(3) } }, run);
-      expect(begun).toMatchObject({
-        state: 'selecting',
-        run,
-        selection: null,
-        failure: null,
-        dueAtMs: 2000,
-        progress: { file: 0, line: 0, deleted: { objectCount: 0, bytes: 0 } },
-      });
-      expect(isUnderWay(begun)).toBe(true);
-    });
+  it('goes on to delete what was found, and not after a dry run', () => {
+    const selection = selectionOf(50);
+    const found = (more: Partial<CleanupRun>) =>
+      withSelection(withRun(opened, { ...run, ...more }), { selection, nowMs: 3000 });
+    expect(found({})).toMatchObject({ state: 'deleting', selection, dueAtMs: 3000, failure: null });
+    expect(found({ isDryRun: true })).toMatchObject({ state: 'watching', selection, dueAtMs: 9000 });
+    expect(isUnderWay(found({}))).toBe(true);
+  });
 
-    it('goes on to delete what was found, and not after a dry run', () => {
-      const selection = selectionOf(50);
-      const found = (more: Partial<CleanupRun>) =>
-        withSelection(withRun(opened, { ...run, ...more }), { selection, nowMs: 3000 });
-      expect(found({})).toMatchObject({ state: 'deleting', selection, dueAtMs: 3000, failure: null });
-      expect(found({ isDryRun: true })).toMatchObject({ state: 'watching', selection, dueAtMs: 9000 });
-      expect(isUnderWay(found({}))).toBe(true);
-    });
+  it('deletes more than half of the bytes only if it is forced', () => {
+    const selection = selectionOf(51);
+    const found = (more: Partial<CleanupRun>) =>
+      withSelection(withRun(opened, { ...run, ...more }), { selection, nowMs: 3000 });
+    expect([isTooMuch(selectionOf(50)), isTooMuch(selection)]).toEqual([false, true]);
+    expect(found({})).toMatchObject({ state: 'watching', selection, failure: { reason: 'too-much' } });
+    expect(found({}).failure?.message).toContain('51 of 100 bytes');
+    expect(found({ isForced: true })).toMatchObject({ state: 'deleting', failure: null });
+    expect(found({ isDryRun: true })).toMatchObject({ state: 'watching', failure: null });
+  });
 
-    it('deletes more than half of the bytes only if it is forced', () => {
-      const selection = selectionOf(51);
-      const found = (more: Partial<CleanupRun>) =>
-        withSelection(withRun(opened, { ...run, ...more }), { selection, nowMs: 3000 });
-      expect([isTooMuch(selectionOf(50)), isTooMuch(selection)]).toEqual([false, true]);
-      expect(found({})).toMatchObject({ state: 'watching', selection, failure: { reason: 'too-much' } });
-      expect(found({}).failure?.message).toContain('51 of 100 bytes');
-      expect(found({ isForced: true })).toMatchObject({ state: 'deleting', failure: null });
-      expect(found({ isDryRun: true })).toMatchObject({ state: 'watching', failure: null });
-    });
+  it('says what to do if it would be more than half', () => {
+    const { failure } = withSelection(withRun(opened, run), { selection: selectionOf(51), nowMs: 3000 });
+    expect(failure?.message).toMatch(
+      /Does the clone have all refs of all repos .* run it again with --force\.$/,
+    );
+  });
 
-    it('says what to do if it would be more than half', () => {
-      const { failure } = withSelection(withRun(opened, run), { selection: selectionOf(51), nowMs: 3000 });
-      expect(failure?.message).toMatch(
-        /Does the clone have all refs of all repos .* run it again with --force\.$/,
-      );
-    });
+  it('deletes nothing that nobody has asked to delete', () => {
+    const found = withSelection(opened, { selection: selectionOf(1), nowMs: 3000 });
+    expect(found).toMatchObject({ state: 'watching', dueAtMs: 9000 });
+  });
 
-    it('deletes nothing that nobody has asked to delete', () => {
-      const found = withSelection(opened, { selection: selectionOf(1), nowMs: 3000 });
-      expect(found).toMatchObject({ state: 'watching', dueAtMs: 9000 });
-    });
+  it('is looked at again a minute later, and ends for good', () => {
+    expect(lookedAt(opened, { nowMs: 5000 }).dueAtMs).toBe(65_000);
+    const ended = endedCleanup(opened, { state: 'done', nowMs: 4000 });
+    expect(ended).toMatchObject({ state: 'done', endedAtMs: 4000, dueAtMs: 4000 });
+    expect(isUnderWay(ended)).toBe(false);
+    expect(tidiedCleanup(ended)).toEqual({ ...ended, dueAtMs: null });
+  });
 
-    it('is looked at again a minute later, and ends for good', () => {
-      expect(lookedAt(opened, { nowMs: 5000 }).dueAtMs).toBe(65_000);
-      const ended = endedCleanup(opened, { state: 'done', nowMs: 4000 });
-      expect(ended).toMatchObject({ state: 'done', endedAtMs: 4000, dueAtMs: 4000 });
-      expect(isUnderWay(ended)).toBe(false);
-      expect(tidiedCleanup(ended)).toEqual({ ...ended, dueAtMs: null });
-    });
-
-    it('adds up', () => {
-      expect(plus(sum(3), { objectCount: 4, bytes: 5 })).toEqual({ objectCount: 5, bytes: 8 });
-    });
+  it('adds up', () => {
+    expect(plus(sum(3), { objectCount: 4, bytes: 5 })).toEqual({ objectCount: 5, bytes: 8 });
   });
 });
 
@@ -216,33 +211,5 @@ describe('a set of prefixes', () => {
     expect(addOne).toThrow(TooManyPrefixesError);
     expect(addOne).toThrow('There are more than 5000000 names.');
     expect(new TooManyPrefixesError().name).toBe('TooManyPrefixesError');
-  });
-});
-
-describe('watch', () => {
-  const watch = { id: 'w', openedAtMs: 100, untilMs: 10_000 };
-
-  describe('a batch', () => {
-    it('notes what it names while the watch is open, to its last millisecond', () => {
-      expect([isNoting(undefined, 5), isNoting(watch, 10_000), isNoting(watch, 10_001)]).toEqual([
-        false,
-        true,
-        false,
-      ]);
-    });
-  });
-
-  describe('a deletion', () => {
-    const settings = { clockSkewMs: 500 };
-
-    it('relies on its own watch, until a clock might say that it has ended', () => {
-      const at = (nowMs: number, watchId = 'w') => isRelied(settings, watch, { watchId, nowMs });
-      expect([at(8_999), at(9_000), at(5, 'other')]).toEqual([true, false, false]);
-      expect(isRelied(settings, undefined, { watchId: 'w', nowMs: 5 })).toBe(false);
-    });
-
-    it('reads again what batches may have noted that began before', () => {
-      expect(seenAgainFromMs({ batchTimeLimitMs: 25_000, clockSkewMs: 5_000 }, 100_000)).toBe(65_000);
-    });
   });
 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { type LfsAccessDeps, lfsAccess } from '../../../../../lambda/http/lfs/access.ts';
 import { readOnlyMessage } from '../../../../../lambda/http/lfs/read-only-message.ts';
 import { RejectedLogins } from '../../../../../lambda/http/lfs/rejected-logins.ts';
-import { GitHostUnavailableError, type HostAnswer } from '../../../../../lambda/people/rules/git-hosts.ts';
+import { GitHostUnavailableError, type HostAnswer } from '../../../../../lambda/people/rules/person.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';

@@ -1,0 +1,61 @@
+import type { Settings } from '../../rules/settings.ts';
+
+/** While a repo has an open watch, each upload batch notes which objects it names: docs/gc.md. */
+export interface Watch {
+  readonly id: string;
+  /** Later than that of any watch which the repo had before. */
+  readonly openedAtMs: number;
+  /** It ends by itself then, in case that nobody ends it. */
+  readonly untilMs: number;
+  /**
+   * Every batch that meets its deletions understands records by prefixes. Absent: a version that doesn't has opened it, and
+   * may still run.
+   */
+  readonly hasPrefixes?: boolean | undefined;
+}
+
+/** What makes a deletion one of a clean-up. */
+export interface Sweep {
+  /** The deletion is void without this watch. */
+  readonly watchId: string;
+  /** What batches have named since then is not deleted. All that they named before was looked at. */
+  readonly seenFromMs: number;
+}
+
+/** What one batch names. */
+export interface SeenNote {
+  /** When the batch began, by its clock. */
+  readonly beganMs: number;
+  /** The first bytes of the oids: `prefixes.ts`. */
+  readonly prefixes: string;
+}
+
+/** Whether a batch has to note what it names. */
+export function isNoting(watch: Watch | undefined, nowMs: number): watch is Watch {
+  return watch !== undefined && nowMs <= watch.untilMs;
+}
+
+/**
+ * Whether every batch that reads deletions from now on and did not note what it names has begun so early that it does
+ * not matter: the watch is open, and no clock says that it has ended.
+ *
+ * @param watch as read after the deletion was claimed.
+ */
+export function isRelied(
+  settings: Pick<Settings, 'clockSkewMs'>,
+  watch: Watch | undefined,
+  { watchId, nowMs }: { watchId: string; nowMs: number },
+): boolean {
+  return watch?.id === watchId && nowMs < watch.untilMs - 2 * settings.clockSkewMs;
+}
+
+/**
+ * Since when what batches named has to be read anew, after all of it was read at a time. An earlier batch had noted it
+ * before that time, or its client gets no answer.
+ */
+export function seenAgainFromMs(
+  { batchTimeLimitMs, clockSkewMs }: Pick<Settings, 'batchTimeLimitMs' | 'clockSkewMs'>,
+  readAtMs: number,
+): number {
+  return readAtMs - batchTimeLimitMs - 2 * clockSkewMs;
+}

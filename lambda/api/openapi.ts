@@ -1,8 +1,6 @@
 import * as z from 'zod';
 import { exportIdPattern } from '../domain/export/export-id.ts';
 import { lockIdPattern } from '../extras/rules/lock.ts';
-import { lfsErrorSchema } from '../http/lfs/schemas.ts';
-import { verifyTokenHeader } from '../http/lfs/verify-token.ts';
 import { type RouteKey, routes } from '../routes.ts';
 import { oidPattern, repoPattern, tenantPattern } from '../rules/names.ts';
 import { contract } from './contract/all.ts';
@@ -10,6 +8,8 @@ import { type AccessKind, type AnswerContract, problemsOf, type RouteContract } 
 import { noQuery } from './contract/fields.ts';
 import { type Problem, type ProblemCode, problemTypes } from './contract/problems.ts';
 import { lfsMediaType } from './http.ts';
+import { verifyTokenHeader } from './lfs/http.ts';
+import { lfsErrorSchema } from './lfs/schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

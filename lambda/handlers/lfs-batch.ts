@@ -1,4 +1,16 @@
 import { baseUrl, type Response } from '../api/http.ts';
+import { type LfsAccessDeps, lfsAccess, RejectedLogins, readOnlyMessage } from '../api/lfs/access.ts';
+import {
+  answerAnybody,
+  type BatchRequest,
+  batchAnswer,
+  decodeBatch,
+  downloadAnswers,
+  downloadLimitMessage,
+  lateMessage,
+  uploadAnswer,
+} from '../api/lfs/batch.ts';
+import { lfsBody, lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../api/lfs/http.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { batchDeps } from '../compose.ts';
@@ -7,16 +19,6 @@ import { makerOf } from '../domain/reservation.ts';
 import { reposMax, type TenantRecord } from '../domain/tenant.ts';
 import { offerDownload } from '../extras/downloads.ts';
 import type { Watch } from '../gc/rules/watch.ts';
-import { type LfsAccessDeps, lfsAccess } from '../http/lfs/access.ts';
-import { type BatchRequest, decodeBatch } from '../http/lfs/batch-request.ts';
-import { batchAnswer, downloadAnswers, uploadAnswer } from '../http/lfs/batch-response.ts';
-import { lfsBody } from '../http/lfs/body.ts';
-import { downloadLimitMessage } from '../http/lfs/download-limit-message.ts';
-import { lateMessage } from '../http/lfs/over-limit-message.ts';
-import { answerAnybody } from '../http/lfs/public-download.ts';
-import { readOnlyMessage } from '../http/lfs/read-only-message.ts';
-import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
-import { lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../http/lfs/respond.ts';
 import { nameOfPerson } from '../people/rules/person.ts';
 import type { Caller } from '../people/rules/tokens.ts';
 import { admitUpload } from '../use-cases/uploads/admit-upload.ts';

@@ -1,11 +1,10 @@
 import type { Response } from '../api/http.ts';
+import { lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
+import { lfsError, respondLfsError } from '../api/lfs/http.ts';
+import { type LockDeps, lockOperations } from '../api/lfs/locks.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { locksDeps } from '../compose.ts';
-import { lfsAccess } from '../http/lfs/access.ts';
-import { type LockDeps, lockOperations } from '../http/lfs/locks/operations.ts';
-import { RejectedLogins } from '../http/lfs/rejected-logins.ts';
-import { lfsError, respondLfsError } from '../http/lfs/respond.ts';
 
 const byRouteKey: ReadonlyMap<string, (typeof lockOperations)[keyof typeof lockOperations]> = new Map(
   Object.entries(lockOperations),

@@ -1,12 +1,18 @@
 import { pathRepo, pathTenant } from '../api/http.ts';
+import {
+  lfs,
+  lfsBody,
+  lfsError,
+  lfsNotFound,
+  lfsUnauthorized,
+  respondLfsError,
+  verifyToken,
+} from '../api/lfs/http.ts';
+import { verifyRequestSchema } from '../api/lfs/schemas.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { verifyDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { lfsBody } from '../http/lfs/body.ts';
-import { lfs, lfsError, lfsNotFound, lfsUnauthorized, respondLfsError } from '../http/lfs/respond.ts';
-import { verifyRequestSchema } from '../http/lfs/schemas.ts';
-import { verifyToken } from '../http/lfs/verify-token.ts';
 import { parseJson } from '../rules/text.ts';
 import { verifyUpload } from '../use-cases/uploads/verify-upload.ts';
 

@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { overTls, type Response } from '../api/http.ts';
+import { lfsError } from '../api/lfs/http.ts';
 import { problem } from '../api/problems.ts';
 import { methodsOf } from '../api/route-match.ts';
 import type { HttpHandler } from '../aws/function.ts';
-import { lfsError } from '../http/lfs/respond.ts';
 import { routes } from '../routes.ts';
 import { isTenantName, repoNamed } from '../rules/names.ts';
 

@@ -79,12 +79,12 @@ const architecture: Readonly<Record<string, Entry>> = {
   'lambda/deps.ts': { imports: ['lambda/adapters', 'lambda/extras', 'lambda/people', 'rules'], packages: [] },
   // Wire formats: HTTP for clients.
   'lambda/api': {
-    imports: ['lambda/api/contract', 'lambda/http/lfs', 'lambda/routes.ts', 'rules'],
+    imports: ['lambda/api/contract', 'lambda/api/lfs', 'lambda/routes.ts', 'rules'],
     packages: ['aws-lambda', 'zod'],
   },
   // What is said of each route. Clients load it too, so it loads nothing that serves.
   'lambda/api/contract': {
-    imports: ['lambda/api', 'lambda/http/lfs', 'lambda/routes.ts', 'rules'],
+    imports: ['lambda/api', 'lambda/api/lfs', 'lambda/routes.ts', 'rules'],
     packages: ['zod'],
   },
   'lambda/api/management': {
@@ -101,7 +101,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     ],
     packages: ['aws-lambda', 'zod'],
   },
-  'lambda/http/lfs': {
+  'lambda/api/lfs': {
     imports: [
       'lambda/api',
       'lambda/deps.ts',

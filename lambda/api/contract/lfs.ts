@@ -7,13 +7,13 @@ import {
   unlockRequestSchema,
   verifiedLocksSchema,
   verifyLocksRequestSchema,
-} from '../../http/lfs/locks/schemas.ts';
+} from '../lfs/lock-schemas.ts';
 import {
   batchRequestSchema,
   batchResponseSchema,
   verifyRequestSchema,
   verifyResponseSchema,
-} from '../../http/lfs/schemas.ts';
+} from '../lfs/schemas.ts';
 import type { Contract } from './contract.ts';
 
 const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';

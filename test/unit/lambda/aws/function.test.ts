@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
 import { json } from '../../../../lambda/api/http.ts';
+import { lfsError } from '../../../../lambda/api/lfs/http.ts';
 import { respondProblem } from '../../../../lambda/api/problems.ts';
 import { type ErrorResponder, guard, warmUpTable, withMetrics } from '../../../../lambda/aws/function.ts';
 import { createInvocationLog, createInvocations } from '../../../../lambda/aws/system.ts';
-import { lfsError } from '../../../../lambda/http/lfs/respond.ts';
 import {
   LedgerUnavailableError,
   NewerFormatError,

@@ -94,8 +94,8 @@ describe('a batch that cannot be decided yet', () => {
     expect(places.sort()).toEqual([
       // Those of the store, and of a git host, are answers to us. Those of problems.ts are of the management API, which
       // no client of git-lfs asks.
+      'lambda/api/lfs/http.ts: { statusCode: 429, message, requestId },',
       'lambda/aws/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
-      'lambda/http/lfs/respond.ts: { statusCode: 429, message, requestId },',
       'lambda/people/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
       'lambda/store/client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
     ]);

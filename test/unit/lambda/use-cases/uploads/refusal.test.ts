@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { overLimitMessage } from '../../../../../lambda/http/lfs/over-limit-message.ts';
+import { overLimitMessage } from '../../../../../lambda/api/lfs/batch.ts';
 import { runRecount } from '../../../../../lambda/use-cases/recounts/run-recount.ts';
 import type { LimitState } from '../../../../../lambda/use-cases/uploads/limit-state.ts';
 import { type Refusal, refusalOf } from '../../../../../lambda/use-cases/uploads/refusal.ts';

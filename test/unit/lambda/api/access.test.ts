@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { lfsAccess, RejectedLogins } from '../../../../lambda/api/lfs/access.ts';
 import {
   adminTenantAccess,
   managerAccess,
@@ -8,8 +9,6 @@ import {
 } from '../../../../lambda/api/management/access.ts';
 import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
 import { create as management } from '../../../../lambda/handlers/management.ts';
-import { lfsAccess } from '../../../../lambda/http/lfs/access.ts';
-import { RejectedLogins } from '../../../../lambda/http/lfs/rejected-logins.ts';
 import { tokenIdOf } from '../../../../lambda/people/rules/tokens.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../support/memory/deps.ts';

@@ -1,13 +1,84 @@
 import { describe, expect, it } from 'vitest';
 import { reposBody } from '../../../../../lambda/api/management/repos.ts';
-import { type RepoRecord, unknownRepo } from '../../../../../lambda/domain/tenant.ts';
+import { shownReposMax, subscriptionBody } from '../../../../../lambda/api/management/tenants.ts';
+import { type RepoRecord, type TenantRecord, unknownRepo } from '../../../../../lambda/domain/tenant.ts';
 import { create as createSubscription } from '../../../../../lambda/handlers/get-subscription.ts';
-import { create as createManagement } from '../../../../../lambda/handlers/management.ts';
+import { create, create as createManagement } from '../../../../../lambda/handlers/management.ts';
 import type { Settings } from '../../../../../lambda/rules/settings.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';
+import { MemoryStack, tenant } from '../../../../support/memory/stack.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
+import { tenantRecord } from '../../../../support/tenant-record.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
+
+it('the limit that a tenant has already ends neither its floor nor a recount that is running', async () => {
+  const world = new MemoryStack();
+  await world.create(100);
+  const patch = async (body: unknown) => {
+    const event = httpEvent({
+      method: 'PATCH',
+      path: `/v1/tenants/${tenant}`,
+      routeKey: 'PATCH /v1/tenants/{tenant}',
+      headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+      pathParameters: { tenant },
+      body: JSON.stringify(body),
+    });
+    expect(await create(world.deps)(event, noContext)).toMatchObject({ statusCode: 200 });
+    const { limitBytes, plan, epoch, floorUntilMs } = await world.record();
+    return { limitBytes, plan, epoch, hasFloor: floorUntilMs > 0 };
+  };
+  const { epoch } = await world.record();
+  const same = { limitBytes: 100, epoch, hasFloor: true };
+  expect(await patch({ limitBytes: 100 })).toEqual({ ...same, plan: null });
+  expect(await patch({ limitBytes: 100, plan: 'team' })).toEqual({ ...same, plan: 'team' });
+  expect(await patch({ limitBytes: 101 })).toMatchObject({
+    limitBytes: 101,
+    epoch: epoch + 1,
+    hasFloor: false,
+  });
+  expect(await patch({ limitBytes: null })).toMatchObject({ limitBytes: null, epoch: epoch + 2 });
+  expect(await patch({ limitBytes: null })).toMatchObject({ epoch: epoch + 2 });
+});
+
+describe('subscription', () => {
+  const tenant: TenantRecord = tenantRecord({});
+  const repos = (count: number): RepoRecord[] =>
+    Array.from({ length: count }, (_, index) => ({
+      ...unknownRepo(`repo-${String(index).padStart(6, '0')}`),
+      epoch: 1,
+      countedAtMs: 1,
+      objectCount: 1,
+      // The smallest first.
+      storedBytes: index + 1,
+    }));
+  const bodyOf = (count: number) =>
+    subscriptionBody(
+      { tenant, repos: repos(count), publicReads: [], source: 'cache', refreshing: false },
+      {
+        forecast: { kind: 'none', reason: 'unlimited', bytesPerDay: null },
+        lastRefusals: [],
+        today: '2026-11-21',
+      },
+    );
+
+  describe('a subscription', () => {
+    it('has all repos, if they are few', () => {
+      const body = bodyOf(shownReposMax);
+      expect(body.repos).toHaveLength(shownReposMax);
+      expect(body).not.toHaveProperty('reposTruncated');
+    });
+
+    it('has the largest in the order of names, and what Lambda can return, if there are more', () => {
+      const body = bodyOf(55_000);
+      expect(body.reposTruncated).toBe(true);
+      expect(body.repos).toHaveLength(shownReposMax);
+      expect(body.repos[0]?.repo).toBe('repo-054000');
+      expect(body.repos.at(-1)?.repo).toBe('repo-054999');
+      expect(JSON.stringify(body).length).toBeLessThan(1_000_000);
+    });
+  });
+});
 
 const publicRead = (repo: string, monthlyLimitBytes: number | null = 5) => ({
   repo,

@@ -1,8 +1,8 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { packConsole } from '../../../../../console/build/pack.ts';
-import { create } from '../../../../../lambda/handlers/console.ts';
-import { httpEvent, noContext } from '../../../../support/http-event.ts';
+import { packConsole } from '../../../../console/build/pack.ts';
+import { create } from '../../../../lambda/handlers/console.ts';
+import { httpEvent, noContext } from '../../../support/http-event.ts';
 
 const packed = packConsole({ quality: 4 });
 const answer = create({ files: { read: async () => packed } });

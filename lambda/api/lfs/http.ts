@@ -1,4 +1,16 @@
-import { answer, lfsMediaType, type Response } from '../../api/http.ts';
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import type { Settings } from '../../rules/settings.ts';
+import { formatBytes } from '../../rules/text.ts';
+import {
+  accepts,
+  answer,
+  bodyText,
+  credential,
+  hasContentType,
+  header,
+  lfsMediaType,
+  type Response,
+} from '../http.ts';
 
 /** An answer of the LFS API. */
 export function lfs(statusCode: number, body: unknown): Response {
@@ -86,4 +98,48 @@ export function lfsNotFound(requestId: string): Response {
   const message =
     'Repository not found. Its address (lfs.url) is wrong, or the access token that git sent is not for it.';
   return lfsError({ statusCode: 404, message, requestId });
+}
+
+/** The answer to a client that does not take the media type of the LFS API. undefined: it does. */
+export function lfsNotAccepted(event: APIGatewayProxyEventV2): Response | undefined {
+  if (accepts(event, lfsMediaType)) return undefined;
+  const { requestId } = event.requestContext;
+  const message = `Answers are ${lfsMediaType}: accept that media type.`;
+  return lfsError({ statusCode: 406, message, requestId });
+}
+
+/** The body of an LFS request, once its media types and size are as they must be. */
+export function lfsBody(
+  settings: Settings,
+  event: APIGatewayProxyEventV2,
+): { ok: true; body: string } | { ok: false; response: Response } {
+  const { requestId } = event.requestContext;
+  const refuse = (statusCode: number, message: string) => ({
+    ok: false as const,
+    response: lfsError({ statusCode, message, requestId }),
+  });
+  const notAccepted = lfsNotAccepted(event);
+  if (notAccepted) return { ok: false, response: notAccepted };
+  if (!hasContentType(event, lfsMediaType)) {
+    return refuse(415, `The Content-Type must be ${lfsMediaType}.`);
+  }
+  const body = bodyText(event, settings.bodyBytesMax);
+  if (body === undefined) {
+    return refuse(
+      413,
+      `The body is larger than ${formatBytes(settings.bodyBytesMax)}: send fewer objects at once.`,
+    );
+  }
+  return { ok: true, body };
+}
+
+/**
+ * The header of a verify action that carries its token. Not `Authorization`: a client with `http.<url>.extraheader`, as
+ * CI jobs log in, sends its own beside it, and neither could be told from the other (git-lfs/git-lfs#5593).
+ */
+export const verifyTokenHeader = 'X-Lfs-Verify-Token';
+
+/** The token of a verify request. `Authorization` had it in actions that were handed out before this header. */
+export function verifyToken(event: APIGatewayProxyEventV2): string | undefined {
+  return header(event, verifyTokenHeader.toLowerCase()) ?? credential(event);
 }

@@ -1,11 +1,40 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lfsMediaType } from '../../../../../lambda/api/http.ts';
+import { decodeBatch } from '../../../../../lambda/api/lfs/batch.ts';
 import { create } from '../../../../../lambda/handlers/lfs-batch.ts';
+import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryPublicReads } from '../../../../support/memory/stores.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
+
+const decode = (body: unknown) => decodeBatch(defaultSettings, JSON.stringify(body));
+
+describe('a batch request', () => {
+  it.each([
+    ['objects', { operation: 'download', objects: Array.from({ length: 340_001 }, () => ({})) }],
+    ['objects', { operation: 'download', objects: Array.from({ length: 1001 }, () => 1) }],
+  ])('with too many %s is refused before they are looked at one by one', (_what, body) => {
+    expect(decode(body)).toMatchObject({ kind: 'bad', statusCode: 413 });
+  });
+
+  it('with more transfers than any client has is refused before they are looked at one by one', () => {
+    const transfers = Array.from({ length: 340_001 }, () => 1);
+    const body = { operation: 'download', transfers, objects: [] };
+    expect(decode(body)).toMatchObject({
+      kind: 'bad',
+      statusCode: 422,
+      message: expect.stringMatching(/transfers/),
+    });
+  });
+
+  it('is refused in a few words, whatever it holds', () => {
+    const message = (body: unknown) => JSON.stringify(decode(body)).length;
+    expect(message({ operation: 'x'.repeat(100_000), objects: [] })).toBeLessThan(300);
+    expect(message({ operation: 'download', objects: [{ oid: 'x'.repeat(100_000) }] })).toBeLessThan(300);
+  });
+});
 
 const oid = 'b'.repeat(64);
 const own = `lfsq_${'a'.repeat(40)}`;

@@ -1,29 +1,48 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
-import type { Response } from '../../../api/http.ts';
-import { firstIssue } from '../../../api/json.ts';
-import type { Deps } from '../../../deps.ts';
-import { releaseLock, takeLock } from '../../../extras/locks.ts';
+import type { Deps } from '../../deps.ts';
+import { releaseLock, takeLock } from '../../extras/locks.ts';
 import {
   type FileLock,
   hashOfLockId,
   lockHashOf,
   lockIdPattern,
   lockOwnerOf,
-} from '../../../extras/rules/lock.ts';
-import type { RouteKey } from '../../../routes.ts';
-import { parseJson } from '../../../rules/text.ts';
-import type { LfsAccess, LfsAccessDeps } from '../access.ts';
-import { lfsBody, lfsNotAccepted } from '../body.ts';
-import { readOnlyMessage } from '../read-only-message.ts';
-import { lfs, lfsError } from '../respond.ts';
-import { lockBody, nextCursorOf, pageSizeOf, whoHas } from './bodies.ts';
+  lockPageMax,
+} from '../../extras/rules/lock.ts';
+import type { RouteKey } from '../../routes.ts';
+import { parseJson, plainText } from '../../rules/text.ts';
+import type { Response } from '../http.ts';
+import { firstIssue } from '../json.ts';
+import { type LfsAccess, type LfsAccessDeps, readOnlyMessage } from './access.ts';
+import { lfs, lfsBody, lfsError, lfsNotAccepted } from './http.ts';
 import {
   listLocksQuery,
   lockRequestSchema,
   unlockRequestSchema,
   verifyLocksRequestSchema,
-} from './schemas.ts';
+  type WireLock,
+} from './lock-schemas.ts';
+
+/** A lock as clients read it: its time in whole seconds. */
+function lockBody({ id, path, ownerName, lockedAtMs }: FileLock): WireLock {
+  const lockedAt = new Date(lockedAtMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
+  return { id, path, locked_at: lockedAt, owner: { name: plainText(ownerName) } };
+}
+
+/** The cursor of the next page, as it stands in an answer. */
+const nextCursorOf = (next: string | null) => (next === null ? {} : { next_cursor: next });
+
+/** Who has a lock and since when, for people: `ada has locked a.bin since 2026-11-21 05:00 UTC`. */
+function whoHas({ path, ownerName, lockedAtMs }: FileLock): string {
+  const [date = '', time = ''] = new Date(lockedAtMs).toISOString().slice(0, 16).split('T');
+  return plainText(`${ownerName} has locked ${path} since ${date} ${time} UTC`);
+}
+
+/** Locks on a page: what the client asks for, as far as that is possible. 0 stands for no wish. */
+function pageSizeOf(limit: number | undefined): number {
+  return limit ? Math.min(limit, lockPageMax) : lockPageMax;
+}
 
 export type LockDeps = Omit<LfsAccessDeps, 'rejectedLogins'> &
   Pick<Deps, 'locks' | 'audit' | 'ids' | 'invocations'>;

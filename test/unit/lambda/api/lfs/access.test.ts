@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type LfsAccessDeps, lfsAccess } from '../../../../../lambda/http/lfs/access.ts';
-import { readOnlyMessage } from '../../../../../lambda/http/lfs/read-only-message.ts';
-import { RejectedLogins } from '../../../../../lambda/http/lfs/rejected-logins.ts';
+import {
+  type LfsAccessDeps,
+  lfsAccess,
+  RejectedLogins,
+  readOnlyMessage,
+} from '../../../../../lambda/api/lfs/access.ts';
 import { GitHostUnavailableError, type HostAnswer } from '../../../../../lambda/people/rules/person.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
@@ -152,4 +155,30 @@ describe('who asks for a repo', () => {
 it('whoever may only read is told by whose word', () => {
   expect(readOnlyMessage({}, 'push')).toBe('This token may only read: push with a write token.');
   expect(readOnlyMessage({ person }, 'push')).toMatch(/^ada \(github\) may only read there/);
+});
+
+const repeated = (logins: RejectedLogins, credential: string, times: number) =>
+  Array.from({ length: times }, () => logins.isRepeated(credential));
+
+it('takes the fourth rejection of a credential within a minute for a repetition', () => {
+  const clock = new ManualClock();
+  const logins = new RejectedLogins(clock);
+  expect(repeated(logins, 'bad', 5)).toEqual([false, false, false, true, true]);
+  expect(repeated(logins, 'other', 3)).toEqual([false, false, false]);
+});
+
+it('forgets after a minute', async () => {
+  const clock = new ManualClock();
+  const logins = new RejectedLogins(clock);
+  repeated(logins, 'bad', 5);
+  await clock.sleep(60_000);
+  expect(repeated(logins, 'bad', 4)).toEqual([false, false, false, true]);
+});
+
+it('remembers only so many credentials', () => {
+  const logins = new RejectedLogins(new ManualClock());
+  repeated(logins, 'first', 3);
+  for (let index = 0; index < 10_000; index += 1) logins.isRepeated(`token-${index}`);
+  expect(logins.isRepeated('first')).toBe(false);
+  expect(repeated(logins, 'token-9999', 3)).toEqual([false, false, true]);
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { listOf } from '../../api/json.ts';
 import { oidPattern } from '../../rules/names.ts';
 import { defaultSettings } from '../../rules/settings.ts';
+import { listOf } from '../json.ts';
 
 /**
  * The wire format of the LFS API (git-lfs docs/api/batch.md). A wrong object is answered beside the others, and some

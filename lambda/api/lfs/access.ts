@@ -1,14 +1,15 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { credential, header, pathRepo, pathTenant, type Response } from '../../api/http.ts';
 import type { Deps } from '../../deps.ts';
 import { isThere, type RepoPath, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
 import type { Watch } from '../../gc/rules/watch.ts';
 import { authenticatePerson, isForHosts, type PersonDeps } from '../../people/authenticate-person.ts';
-import type { PersonGrant } from '../../people/rules/person.ts';
+import { nameOfPerson, type PersonGrant } from '../../people/rules/person.ts';
 import type { Caller } from '../../people/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../../people/tokens.ts';
-import type { RejectedLogins } from './rejected-logins.ts';
-import { lfsForbidden, lfsHostUnavailable, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './respond.ts';
+import { sha256Hex } from '../../rules/hash.ts';
+import type { Clock } from '../../rules/system.ts';
+import { credential, header, pathRepo, pathTenant, type Response } from '../http.ts';
+import { lfsForbidden, lfsHostUnavailable, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
 
 export type LfsAccess =
   | {
@@ -124,4 +125,50 @@ async function personAccess(
 /** A person as whoever has a token: for this one repo, and never to manage anything. */
 function callerOf({ person, access }: PersonGrant): Caller {
   return { tokenId: person.id, scope: access, user: null, label: null, person };
+}
+
+const windowMs = 60_000;
+/** A person who mistypes asks again with another token. A helper repeats the same one. */
+const rejectionsMax = 3;
+/** Credentials remembered. Beyond that the oldest are forgotten. */
+const credentialsMax = 10_000;
+
+/**
+ * Remembers credentials that were rejected, in this container alone.
+ *
+ * git-lfs answers a 401 by asking its credential helper again. A helper that always returns the same bad token, as a
+ * CI job's does, makes it repeat the request for ever, at a hundred a second and without a word. A 403 ends it with a
+ * message.
+ */
+export class RejectedLogins {
+  readonly #clock: Pick<Clock, 'nowMs'>;
+  /** Hash of a credential → its rejections in a window, the oldest window first. */
+  readonly #rejections = new Map<string, { sinceMs: number; count: number }>();
+
+  constructor(clock: Pick<Clock, 'nowMs'>) {
+    this.#clock = clock;
+  }
+
+  /** Notes a rejection. @returns whether the client repeats itself, so that another 401 would not help. */
+  isRepeated(credential: string): boolean {
+    const nowMs = this.#clock.nowMs();
+    const key = sha256Hex(credential);
+    const known = this.#rejections.get(key);
+    const rejection = known && nowMs - known.sinceMs < windowMs ? known : { sinceMs: nowMs, count: 0 };
+    rejection.count += 1;
+    if (rejection !== known) {
+      this.#rejections.delete(key);
+      this.#rejections.set(key, rejection);
+    }
+    const [oldest] = this.#rejections.keys();
+    if (this.#rejections.size > credentialsMax && oldest !== undefined) this.#rejections.delete(oldest);
+    return rejection.count > rejectionsMax;
+  }
+}
+
+/** What somebody is told who may only read. @param verb what they wanted, such as `push`. */
+export function readOnlyMessage({ person }: Pick<Caller, 'person'>, verb: string): string {
+  return person
+    ? `${nameOfPerson(person)} may only read there, and so here: to ${verb} takes a right to push.`
+    : `This token may only read: ${verb} with a write token.`;
 }

@@ -5,24 +5,19 @@ import { defineConfig } from 'vitest/config';
  * for each of thousands of mistakes.
  */
 const suites: Readonly<Record<string, readonly string[]>> = {
-  domain: ['test/unit/lambda/{domain,rules}/*.test.ts'],
-  giant: ['test/unit/lambda/domain/giant/*.test.ts'],
+  domain: ['test/unit/lambda/rules/*.test.ts'],
+  ledger: ['test/unit/lambda/ledger/{,rules/}*.test.ts', 'test/contract/ledger.test.ts'],
   plans: ['test/unit/lambda/domain/export/*.test.ts'],
   gc: ['test/unit/lambda/gc/{,rules/}*.test.ts'],
   scan: ['test/unit/lambda/scan/{,rules/}*.test.ts'],
-  exports: ['test/unit/lambda/use-cases/exports/*.test.ts'],
-  deletes: ['test/unit/lambda/use-cases/deletes/*.test.ts'],
-  recounts: ['test/unit/lambda/use-cases/{,recounts/}*.test.ts'],
-  uploads: ['test/unit/lambda/use-cases/{,uploads/}*.test.ts'],
+  exports: ['test/unit/lambda/{use-cases/exports,adapters/dynamodb}/*.test.ts'],
   people: ['test/unit/lambda/people/{,rules/}*.test.ts'],
   extras: ['test/unit/lambda/extras/{,rules/}*.test.ts'],
   adopted: ['test/unit/lambda/store/{adopted*,rules/*}.test.ts'],
-  'use-cases': ['test/unit/lambda/use-cases/{,deletes/,recounts/,uploads/}*.test.ts'],
   // How requests are made of clauses and pages: by their own tests, without a table.
   requests: [
-    'test/unit/lambda/{table/{expressions,requests},adapters/dynamodb/{reads,writes,other-reads}}.test.ts',
+    'test/unit/lambda/{table/{expressions,requests},ledger/{reads,writes},people/other-reads}.test.ts',
   ],
-  table: ['test/unit/lambda/adapters/dynamodb/*.test.ts', 'test/contract/ledger.test.ts'],
 };
 
 export default defineConfig({

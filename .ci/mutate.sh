@@ -21,7 +21,7 @@ stryker_version=9.6.1
 stryker_home="$cache/stryker-$stryker_version"
 work=.cache/mutation
 tools="$work/tools-$stryker_version"
-folders=(lambda/domain lambda/use-cases lambda/adapters/dynamodb)
+folders=(lambda/domain/export lambda/use-cases/exports lambda/adapters/dynamodb lambda/ledger)
 folders+=(lambda/extras lambda/gc lambda/people lambda/rules lambda/scan lambda/store/rules lambda/store/adopted.ts lambda/store/adopted-listing.ts lambda/table)
 # What has no unit tests of its own is left to the tests of the API.
 left_out='^lambda/(extras/webhook-sender|people/identity-verifier|scan/(entries|listing)|table/(client|table))\.ts'
@@ -78,19 +78,15 @@ layer() {
 layer_of() {
   case "$1" in
     lambda/scan/*) echo scan ;;
-    lambda/domain/giant/*) echo giant ;;
+    lambda/ledger/*) echo ledger ;;
     lambda/domain/export/*) echo plans ;;
     lambda/gc/*) echo gc ;;
-    lambda/domain/* | lambda/rules/*) echo domain ;;
+    lambda/rules/*) echo domain ;;
     lambda/people/*) echo people ;;
     lambda/extras/*) echo extras ;;
     lambda/use-cases/exports/*) echo exports ;;
-    lambda/use-cases/deletes/*) echo deletes ;;
-    lambda/use-cases/recounts/*) echo recounts ;;
-    lambda/use-cases/uploads/*) echo uploads ;;
-    lambda/use-cases/*) echo use-cases ;;
     lambda/table/*) echo requests ;;
-    lambda/adapters/dynamodb/*) echo table ;;
+    lambda/adapters/dynamodb/*) echo exports ;;
     lambda/store/*) echo adopted ;;
     *) die "$1 is in none of these folders: ${folders[*]}" ;;
   esac
@@ -99,7 +95,7 @@ layer_of() {
 # mutate FILES…: all layers, and what survived.
 mutate() {
   local file name files=()
-  local names=(domain giant plans scan people gc deletes exports recounts extras uploads use-cases requests table)
+  local names=(domain ledger plans scan people gc exports extras requests)
   names+=(adopted)
   for file in "$@"; do layer_of "$file" >/dev/null || exit 1; done
   install_stryker

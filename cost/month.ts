@@ -1,4 +1,4 @@
-import { uploadsToVerify } from '../lambda/domain/verified-uploads.ts';
+import { uploadsToVerify } from '../lambda/ledger/rules/reservation.ts';
 import { defaultSettings } from '../lambda/rules/settings.ts';
 import {
   batchIn,

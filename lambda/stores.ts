@@ -4,7 +4,6 @@
  */
 
 export { createDynamoDbExportJobs as exportJobs } from './adapters/dynamodb/export-jobs.ts';
-export { createDynamoDbLedger as ledger } from './adapters/dynamodb/ledger.ts';
 export { createDynamoDbDownloads as downloads } from './extras/download-store.ts';
 export { createDynamoDbFailures as failures } from './extras/failures.ts';
 export { createDynamoDbHistory as history } from './extras/history-store.ts';
@@ -13,6 +12,7 @@ export {
   createDynamoDbWarnings as warnings,
   createDynamoDbWebhooks as webhooks,
 } from './extras/warning-store.ts';
+export { createDynamoDbLedger as ledger } from './ledger/ledger.ts';
 export { createDynamoDbAuditLog as audit } from './people/audit-log.ts';
 export {
   createDynamoDbKeptGrants as keptGrants,

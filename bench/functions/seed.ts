@@ -1,4 +1,4 @@
-import { dueKey, kindKey, parseTenant, repoKey, tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
+import { dueKey, kindKey, parseTenant, repoKey, tenantKey } from '../../lambda/ledger/items.ts';
 import { createDynamoDbTokenStore } from '../../lambda/people/token-store.ts';
 import type { TableClient } from '../../lambda/table/table.ts';
 import { tokenRecord } from '../../test/support/token-record.ts';

@@ -1,11 +1,11 @@
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/aws/system.ts';
+import { runRecount } from '../../lambda/ledger/run-recount.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { ScanListing } from '../../lambda/scan/listing.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import { BucketClient } from '../../lambda/store/client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
-import { runRecount } from '../../lambda/use-cases/recounts/run-recount.ts';
 import { noMetrics } from '../../local/lambda-context.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable, storesOn } from '../../local/table/table.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
-import type { Ledger } from '../adapters/dynamodb/ledger.ts';
 import { overTls, type Response } from '../api/http.ts';
-import type { Redelivery } from '../ports/recount-queue.ts';
+import type { Ledger } from '../ledger/ledger.ts';
+import type { Redelivery } from '../ledger/rules/recount-policy.ts';
 import {
   AuditUnavailableError,
   type Invocations,

@@ -8,11 +8,16 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
-import { recountCollapseMs, urgencyOf } from '../domain/recount-policy.ts';
 import type { GaugedQueue, QueueGauge } from '../extras/rules/status.ts';
 import type { WebhookMessage, WebhookQueue } from '../extras/rules/warnings.ts';
+import {
+  type RecountQueue,
+  type RecountRequest,
+  type Redelivery,
+  recountCollapseMs,
+  urgencyOf,
+} from '../ledger/rules/recount-policy.ts';
 import type { ExportMessage, ExportQueue } from '../ports/export-queue.ts';
-import type { RecountQueue, RecountRequest, Redelivery } from '../ports/recount-queue.ts';
 import { type Clock, causeOf, type Invocations } from '../rules/system.ts';
 import { type CallLimits, calling, clientOptions } from './sdk.ts';
 
@@ -78,7 +83,7 @@ function failureCodes({ Failed = [] }: SendMessageBatchCommandOutput): string {
   return [...new Set(Failed.map(({ Code }) => String(Code)))].join(', ') || 'without a reason';
 }
 
-/** Requests of different kinds do not collapse. See `RecountQueue` in `lambda/ports/recount-queue.ts`. */
+/** Requests of different kinds do not collapse. See `RecountQueue` in `lambda/ledger/rules/recount-policy.ts`. */
 function kindOf({ reason, full }: RecountRequest): string {
   const source = reason === 'schedule' ? 'schedule' : urgencyOf(reason);
   return `${full ? 'full' : 'due'}.${source}`;

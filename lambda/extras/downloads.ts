@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
-import { emptiedName } from '../domain/deletion.ts';
-import type { RepoPath, TenantRecord } from '../domain/tenant.ts';
+import { emptiedName } from '../ledger/rules/deletion.ts';
+import type { RepoPath, TenantRecord } from '../ledger/rules/tenant.ts';
 import {
   type PublicRead,
   publicBytesOf,

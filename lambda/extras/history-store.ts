@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Counted } from '../domain/tenant.ts';
+import type { Counted } from '../ledger/rules/tenant.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { dayMs, dayOf } from '../rules/text.ts';
 import { adding, all, setting } from '../table/expressions.ts';

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { TenantRecord } from '../domain/tenant.ts';
+import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../rules/text.ts';
 import type { DownloadMonth, DownloadSum } from './download-store.ts';
 import {

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { RepoPath } from '../domain/tenant.ts';
+import type { RepoPath } from '../ledger/rules/tenant.ts';
 import { absent, all } from '../table/expressions.ts';
 import {
   deleteItem,

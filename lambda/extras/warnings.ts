@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { Deps } from '../deps.ts';
-import type { TenantRecord } from '../domain/tenant.ts';
+import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { mapLimited } from '../rules/async.ts';
 import { isTenantName } from '../rules/names.ts';
 import { isCorrelationId } from '../rules/system.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
-import { dueKey, inKey, parseRepo, repoKey, watchField } from '../adapters/dynamodb/items.ts';
-import { neverScanned } from '../adapters/dynamodb/repos.ts';
-import type { RepoPath } from '../domain/tenant.ts';
+import { dueKey, inKey, parseRepo, repoKey, watchField } from '../ledger/items.ts';
+import { neverScanned } from '../ledger/repo-store.ts';
+import type { RepoPath } from '../ledger/rules/tenant.ts';
 import { absent, type Fields, removing, setting } from '../table/expressions.ts';
 import {
   batchGet,

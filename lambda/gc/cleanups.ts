@@ -1,9 +1,9 @@
 import type { Deps } from '../deps.ts';
-import { deleteRunMs } from '../domain/deletion.ts';
-import type { RepoPath } from '../domain/tenant.ts';
+import { deleteRunMs } from '../ledger/rules/deletion.ts';
+import type { RepoPath } from '../ledger/rules/tenant.ts';
+import type { DeletionDeps } from '../ledger/run-deletions.ts';
 import { repoPrefix } from '../rules/names.ts';
 import { hasKeys, type SignedRequest } from '../store/rules/store.ts';
-import type { DeletionDeps } from '../use-cases/deletes/run-deletions.ts';
 import {
   type Cleanup,
   type CleanupRun,

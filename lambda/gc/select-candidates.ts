@@ -1,5 +1,5 @@
-import { candidateListsMax, chargedUntilMs, mayListCandidatesAtMs } from '../domain/recount-policy.ts';
-import { isDead } from '../domain/reservation.ts';
+import { candidateListsMax, chargedUntilMs, mayListCandidatesAtMs } from '../ledger/rules/recount-policy.ts';
+import { isDead } from '../ledger/rules/reservation.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { isOid, repoPrefix } from '../rules/names.ts';
 import {

@@ -1,8 +1,8 @@
-import { type Deletion, isClaimable, namedCount, newDeletion } from '../domain/deletion.ts';
-import { sumClaims } from '../domain/reservation.ts';
-import type { RepoRecord } from '../domain/tenant.ts';
-import { runDeletion } from '../use-cases/deletes/run-deletions.ts';
-import { sparedForExports } from '../use-cases/deletes/spared-for-exports.ts';
+import { sparedForExports } from '../ledger/deletes.ts';
+import { type Deletion, isClaimable, namedCount, newDeletion } from '../ledger/rules/deletion.ts';
+import { sumClaims } from '../ledger/rules/reservation.ts';
+import type { RepoRecord } from '../ledger/rules/tenant.ts';
+import { runDeletion } from '../ledger/run-deletions.ts';
 import { type CleanupDeps, putCleanup, readSeen, tidyCleanup } from './cleanups.ts';
 import {
   type Candidate,

@@ -4,7 +4,7 @@ import { delayRedelivery } from '../aws/function.ts';
 import { exportDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { decodeExportMessage } from '../events/export-message.ts';
-import type { Redelivery } from '../ports/recount-queue.ts';
+import type { Redelivery } from '../ledger/rules/recount-policy.ts';
 import { ExportBusyError } from '../use-cases/exports/lease.ts';
 import { runExportStep, type StepDeps } from '../use-cases/exports/run-step.ts';
 

@@ -17,9 +17,9 @@ import { subscriptionDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { forecastFrom, forecastNow } from '../extras/history.ts';
 import { lastRefusalsOf } from '../extras/rules/history.ts';
+import { getSubscription, type SubscriptionDeps } from '../ledger/recount-now.ts';
 import { allPages } from '../rules/async.ts';
 import { dayMs, dayOf } from '../rules/text.ts';
-import { getSubscription, type SubscriptionDeps } from '../use-cases/recounts/get-subscription.ts';
 
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a recount still runs. */
 export function create(

@@ -15,14 +15,14 @@ import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { batchDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { makerOf } from '../domain/reservation.ts';
-import { reposMax, type TenantRecord } from '../domain/tenant.ts';
 import { offerDownload } from '../extras/downloads.ts';
 import type { Watch } from '../gc/rules/watch.ts';
+import { admitUpload } from '../ledger/admit-upload.ts';
+import { makerOf } from '../ledger/rules/reservation.ts';
+import { reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
+import type { AdmitUploadDeps } from '../ledger/upload-batch.ts';
 import { nameOfPerson } from '../people/rules/person.ts';
 import type { Caller } from '../people/rules/tokens.ts';
-import { admitUpload } from '../use-cases/uploads/admit-upload.ts';
-import type { AdmitUploadDeps } from '../use-cases/uploads/batch-attempt.ts';
 
 type BatchDeps = AdmitUploadDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &

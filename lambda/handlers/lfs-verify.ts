@@ -13,8 +13,8 @@ import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { verifyDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
+import { verifyUpload } from '../ledger/reservations.ts';
 import { parseJson } from '../rules/text.ts';
-import { verifyUpload } from '../use-cases/uploads/verify-upload.ts';
 
 /**
  * POST /{tenant}/{repo}/info/lfs/verify: the client asks this after each upload that came with a verify action, with the

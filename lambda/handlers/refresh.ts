@@ -3,8 +3,8 @@ import { withInvocation, withMetrics } from '../aws/function.ts';
 import { refreshDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { handOverWarnings } from '../extras/warnings.ts';
+import { refresh } from '../ledger/recount-requests.ts';
 import { wakeExports } from '../use-cases/exports/wake-exports.ts';
-import { refresh } from '../use-cases/recounts/refresh.ts';
 
 /** The schedule's target. */
 export function create(

@@ -4,7 +4,7 @@ import { delayRedelivery } from '../aws/function.ts';
 import { webhookDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { decodeWebhookMessage, deliverToWebhook } from '../extras/warnings.ts';
-import type { Redelivery } from '../ports/recount-queue.ts';
+import type { Redelivery } from '../ledger/rules/recount-policy.ts';
 
 /** When the table does not answer. */
 const retryMs = 60_000;

@@ -3,10 +3,9 @@ import { deployed } from '../aws/deployed.ts';
 import { withInvocation } from '../aws/function.ts';
 import { storeEventsDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import type { StoreChange } from '../domain/store-change.ts';
-import { decodeStoreEvents } from '../events/store-event.ts';
+import { decodeStoreEvents, recordStoreEvents } from '../ledger/recount-requests.ts';
+import type { StoreChange } from '../ledger/rules/reservation.ts';
 import { mapLimited } from '../rules/async.ts';
-import { recordStoreEvents } from '../use-cases/recounts/record-store-events.ts';
 
 /** What a batch of messages reports about one tenant. */
 interface TenantChanges {

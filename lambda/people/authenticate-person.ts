@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import type { RepoPath, RepoRecord, TenantRecord } from '../domain/tenant.ts';
+import type { RepoPath, RepoRecord, TenantRecord } from '../ledger/rules/tenant.ts';
 import { isInForce, type MappedRepo, type PublicRead } from './rules/git-hosts.ts';
 import {
   GitHostUnavailableError,

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { RepoPath } from '../domain/tenant.ts';
+import type { RepoPath } from '../ledger/rules/tenant.ts';
 import { absent } from '../table/expressions.ts';
 import { firstItems, getItem, putItem, type Table, untilWritten } from '../table/requests.ts';
 import { expiryAttribute, keyNames } from '../table/table.ts';

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import { requestOrLog } from '../ledger/reservations.ts';
 import {
   isThere,
   type RepoRecord,
@@ -6,11 +7,10 @@ import {
   reposMax,
   type TenantRecord,
   unknownRepo,
-} from '../domain/tenant.ts';
+} from '../ledger/rules/tenant.ts';
 import { repoPrefix } from '../rules/names.ts';
 import { LedgerUnavailableError } from '../rules/system.ts';
 import { hasKeys } from '../store/rules/store.ts';
-import { requestOrLog } from '../use-cases/recounts/request-or-log.ts';
 import type { RepoMarks } from './repo-marks.ts';
 import { isInForce, type RepoMark } from './rules/git-hosts.ts';
 

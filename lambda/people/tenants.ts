@@ -1,7 +1,7 @@
-import type { Input } from '../adapters/dynamodb/ledger.ts';
 import type { Deps } from '../deps.ts';
-import { dueAfterFullMs } from '../domain/recount-policy.ts';
-import type { TenantRecord } from '../domain/tenant.ts';
+import type { Input } from '../ledger/ledger.ts';
+import { dueAfterFullMs } from '../ledger/rules/recount-policy.ts';
+import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { tenantPrefix } from '../rules/names.ts';
 import { hasKeys } from '../store/rules/store.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { kindKey } from '../adapters/dynamodb/items.ts';
+import { kindKey } from '../ledger/items.ts';
 import { absent, all, exists, setting } from '../table/expressions.ts';
 import {
   batchGet,

@@ -1,4 +1,4 @@
-import { tenantKey } from '../adapters/dynamodb/items.ts';
+import { tenantKey } from '../ledger/items.ts';
 import { LedgerUnavailableError } from '../rules/system.ts';
 import { send, sendIf } from './client.ts';
 import {

@@ -1,5 +1,5 @@
-import { isRecountReason } from '../../lambda/domain/recount-policy.ts';
 import type { WebhookMessage } from '../../lambda/extras/rules/warnings.ts';
+import { isRecountReason } from '../../lambda/ledger/rules/recount-policy.ts';
 import { isCorrelationId } from '../../lambda/rules/system.ts';
 import { pagesOf, type Table } from '../../lambda/table/requests.ts';
 import { type Delivery, newMessage, type QueueMessage } from './pump.ts';

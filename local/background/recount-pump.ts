@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSEvent } from 'aws-lambda';
 import type { QueueGauge } from '../../lambda/extras/rules/status.ts';
-import type { RecountQueue, RecountRequest } from '../../lambda/ports/recount-queue.ts';
+import type { RecountQueue, RecountRequest } from '../../lambda/ledger/rules/recount-policy.ts';
 import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/rules/system.ts';
 import { lambdaContext } from '../lambda-context.ts';
 import {

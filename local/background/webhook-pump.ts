@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { QueueGauge } from '../../lambda/extras/rules/status.ts';
 import type { WebhookMessage, WebhookQueue } from '../../lambda/extras/rules/warnings.ts';
-import type { Redelivery } from '../../lambda/ports/recount-queue.ts';
+import type { Redelivery } from '../../lambda/ledger/rules/recount-policy.ts';
 import type { Log } from '../../lambda/rules/system.ts';
 import { type Delivery, Pump, type PumpConsumer, receiptHandleOf } from './pump.ts';
 import type { KeptMessages } from './queue-items.ts';

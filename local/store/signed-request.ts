@@ -278,7 +278,7 @@ export async function receiveXml(incoming: Incoming): Promise<string> {
 
 /**
  * When a PUT by a presigned URL must have ended. It is before its reservation is dead (`deadAtMs` in
- * lambda/domain/reservation.ts), because nobody counts what is stored after that.
+ * lambda/ledger/rules/reservation.ts), because nobody counts what is stored after that.
  */
 export function uploadDeadlineMs(
   { urlExpiresAtMs, sizeBytes }: { urlExpiresAtMs: number; sizeBytes: number },

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
 import { systemClock, systemIds } from '../../lambda/aws/system.ts';
+import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
+import type { Ledger } from '../../lambda/ledger/ledger.ts';
+import { reconcile } from '../../lambda/ledger/reconcile.ts';
+import type { AdmitUploadOutcome } from '../../lambda/ledger/upload-batch.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
-import { reconcile } from '../../lambda/use-cases/recounts/reconcile.ts';
-import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
-import type { AdmitUploadOutcome } from '../../lambda/use-cases/uploads/batch-attempt.ts';
 import { memoryDeps } from '../support/memory/deps.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 

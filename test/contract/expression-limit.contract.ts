@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { unmarkChange } from '../../lambda/adapters/dynamodb/deletions.ts';
-import { tenantChange } from '../../lambda/adapters/dynamodb/reconciles.ts';
-import { newDeletion, unmarkedObjectsMax } from '../../lambda/domain/deletion.ts';
-import { expiredNotes } from '../../lambda/domain/reconciliation.ts';
+import { unmarkChange } from '../../lambda/ledger/deletion-store.ts';
+import { tenantChange } from '../../lambda/ledger/reconcile-store.ts';
+import { newDeletion, unmarkedObjectsMax } from '../../lambda/ledger/rules/deletion.ts';
+import { expiredNotes } from '../../lambda/ledger/rules/reconciliation.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
 import { updateExpression } from '../../lambda/table/expressions.ts';

@@ -1,8 +1,8 @@
 import { expect } from 'vitest';
-import { createDynamoDbLedger, type Input } from '../../lambda/adapters/dynamodb/ledger.ts';
-import type { TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
-import type { NewTenant } from '../../lambda/adapters/dynamodb/tenants.ts';
-import type { Reservation } from '../../lambda/domain/reservation.ts';
+import { createDynamoDbLedger, type Input } from '../../lambda/ledger/ledger.ts';
+import type { TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
+import type { Reservation } from '../../lambda/ledger/rules/reservation.ts';
+import type { NewTenant } from '../../lambda/ledger/tenant-store.ts';
 import { createDynamoDbRequestKeys, createDynamoDbTokenStore } from '../../lambda/people/token-store.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import type { Table } from '../../lambda/table/requests.ts';

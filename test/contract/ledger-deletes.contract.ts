@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Deletion } from '../../lambda/domain/deletion.ts';
 import { prefixText } from '../../lambda/gc/rules/cleanups.ts';
+import type { Deletion } from '../../lambda/ledger/rules/deletion.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { counted, ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noRefreshState } from '../../lambda/domain/refresh-state.ts';
+import { noRefreshState } from '../../lambda/ledger/rules/recount-policy.ts';
 import { ledgerContext, type OpenTable } from './ledger-context.ts';
 
 export function dueContract(table: OpenTable): void {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { newDeletion, type Removal } from '../../lambda/domain/deletion.ts';
-import { countedNamesMax, type Shard } from '../../lambda/domain/giant/shard.ts';
 import { prefixText } from '../../lambda/gc/rules/cleanups.ts';
+import { newDeletion, type Removal } from '../../lambda/ledger/rules/deletion.ts';
+import { countedNamesMax, type Shard } from '../../lambda/ledger/rules/shard.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { shardRecord } from '../support/shard-record.ts';
 import { ledgerContext, type OpenTable, oid } from './ledger-context.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { repoLimitsMax } from '../../lambda/domain/tenant.ts';
+import { repoLimitsMax } from '../../lambda/ledger/rules/tenant.ts';
 import { setRepoLimit } from '../support/over-settings.ts';
 import { counted, ledgerContext, type OpenTable, tenantName } from './ledger-context.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { newDeletion } from '../../lambda/domain/deletion.ts';
+import { newDeletion } from '../../lambda/ledger/rules/deletion.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { walk } from '../support/walk.ts';
 import { ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';

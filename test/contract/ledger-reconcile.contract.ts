@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RepoCommit, TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
+import type { RepoCommit, TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
 import { counted, ledgerContext, type OpenTable, tenantName } from './ledger-context.ts';

@@ -14,7 +14,7 @@ import {
   SecretsManagerClient,
 } from '@aws-sdk/client-secrets-manager';
 import { z } from 'zod';
-import { tenantKey } from '../../lambda/adapters/dynamodb/items.ts';
+import { tenantKey } from '../../lambda/ledger/items.ts';
 import { byDueIndex } from '../../lambda/table/table.ts';
 import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 import { run } from '../support/process.ts';

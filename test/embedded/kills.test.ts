@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { createDynamoDbLedger } from '../../lambda/adapters/dynamodb/ledger.ts';
+import { createDynamoDbLedger } from '../../lambda/ledger/ledger.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { Random } from '../support/random.ts';

@@ -1,8 +1,8 @@
-import { deadAtMs } from '../../lambda/domain/reservation.ts';
+import { deleteRepo, deleteTenant, markObject } from '../../lambda/ledger/deletes.ts';
+import { getSubscription } from '../../lambda/ledger/recount-now.ts';
+import { deadAtMs } from '../../lambda/ledger/rules/reservation.ts';
 import { updateTenant } from '../../lambda/people/tenants.ts';
 import { allPages } from '../../lambda/rules/async.ts';
-import { deleteRepo, deleteTenant, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
-import { getSubscription } from '../../lambda/use-cases/recounts/get-subscription.ts';
 import { MemoryTokenStore } from '../support/memory/stores.ts';
 import { cleanUp, download, holdExport } from './act-beside.ts';
 import { oidName, repoName } from './names.ts';

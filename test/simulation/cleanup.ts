@@ -1,9 +1,9 @@
-import { lateForMs } from '../../lambda/domain/reservation.ts';
 import { openCleanup, startRun } from '../../lambda/gc/cleanups.ts';
 import { isUnderWay, keepSetKey, prefixesOf, snapshotFromMs } from '../../lambda/gc/rules/cleanups.ts';
+import { refresh } from '../../lambda/ledger/recount-requests.ts';
+import { lateForMs } from '../../lambda/ledger/rules/reservation.ts';
 import { createTenant } from '../../lambda/people/tenants.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
 import { Random } from '../support/random.ts';
 import { Violation } from './invariants.ts';
 import { faultMixes } from './mixes.ts';

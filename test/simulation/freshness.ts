@@ -1,7 +1,7 @@
+import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
+import { refresh } from '../../lambda/ledger/recount-requests.ts';
+import { verifyUpload } from '../../lambda/ledger/reservations.ts';
 import { createTenant } from '../../lambda/people/tenants.ts';
-import { refresh } from '../../lambda/use-cases/recounts/refresh.ts';
-import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
-import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
 import { Random } from '../support/random.ts';
 import type { Mix } from './actor.ts';
 import { Violation } from './invariants.ts';

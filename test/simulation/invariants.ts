@@ -1,6 +1,6 @@
 import { type ExportJob, isOpen } from '../../lambda/domain/export/export-job.ts';
-import type { Reservation } from '../../lambda/domain/reservation.ts';
-import { lateMakersMax, type TenantRecord } from '../../lambda/domain/tenant.ts';
+import type { Reservation } from '../../lambda/ledger/rules/reservation.ts';
+import { lateMakersMax, type TenantRecord } from '../../lambda/ledger/rules/tenant.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { sumBelow, type Truth } from './truth.ts';
 

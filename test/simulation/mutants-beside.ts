@@ -1,6 +1,6 @@
-import { sumClaims } from '../../lambda/domain/reservation.ts';
 import type { Downloads } from '../../lambda/extras/download-store.ts';
 import { findDownloads, meterOffer, offerFound } from '../../lambda/extras/downloads.ts';
+import { sumClaims } from '../../lambda/ledger/rules/reservation.ts';
 import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
 import { replacing } from './replacing.ts';
 import {

@@ -1,7 +1,7 @@
-import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
-import type { Deletion } from '../../lambda/domain/deletion.ts';
 import { prefixBytes } from '../../lambda/gc/rules/cleanups.ts';
 import type { SeenNote } from '../../lambda/gc/rules/watch.ts';
+import type { Ledger } from '../../lambda/ledger/ledger.ts';
+import type { Deletion } from '../../lambda/ledger/rules/deletion.ts';
 import type { CleanupMutant } from './cleanup.ts';
 import { replacing } from './replacing.ts';
 import type { World } from './world.ts';

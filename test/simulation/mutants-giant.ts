@@ -1,4 +1,4 @@
-import type { Shard } from '../../lambda/domain/giant/shard.ts';
+import type { Shard } from '../../lambda/ledger/rules/shard.ts';
 import { replacing } from './replacing.ts';
 import { backWhileFrozen } from './stories-batches.ts';
 import { countedInGiants, deadAfterDelete, deletedFromGiants, deletedInDoubt } from './stories-counts.ts';

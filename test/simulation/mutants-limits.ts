@@ -1,6 +1,6 @@
-import type { Input } from '../../lambda/adapters/dynamodb/ledger.ts';
-import type { LimitCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
-import type { CountedLimit } from '../../lambda/domain/tenant.ts';
+import type { Input } from '../../lambda/ledger/ledger.ts';
+import type { LimitCommit } from '../../lambda/ledger/reconcile-store.ts';
+import type { CountedLimit } from '../../lambda/ledger/rules/tenant.ts';
 import { replacing } from './replacing.ts';
 import {
   addedTwiceToLimited,

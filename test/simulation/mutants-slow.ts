@@ -1,6 +1,6 @@
-import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
-import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
-import type { RepoRecord } from '../../lambda/domain/tenant.ts';
+import type { Ledger } from '../../lambda/ledger/ledger.ts';
+import { isDead, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
+import type { RepoRecord } from '../../lambda/ledger/rules/tenant.ts';
 import { replacing } from './replacing.ts';
 import {
   deadWhileRead,

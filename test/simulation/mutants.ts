@@ -1,5 +1,5 @@
-import type { TenantCommit } from '../../lambda/adapters/dynamodb/reconciles.ts';
-import { isDead, type Reservation } from '../../lambda/domain/reservation.ts';
+import type { TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
+import { isDead, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
 import type { PathScan, PathScanOutcome } from '../../lambda/scan/rules/scan-plan.ts';
 import { replacing } from './replacing.ts';
 import {

@@ -1,8 +1,8 @@
+import { deleteRepo, markObject } from '../../lambda/ledger/deletes.ts';
+import { emptyClosedRepos } from '../../lambda/ledger/empty-repos.ts';
+import { reconcile } from '../../lambda/ledger/reconcile.ts';
+import { runDeletions } from '../../lambda/ledger/run-deletions.ts';
 import type { TableClient } from '../../lambda/table/table.ts';
-import { deleteRepo, markObject } from '../../lambda/use-cases/deletes/delete-objects.ts';
-import { emptyClosedRepos } from '../../lambda/use-cases/deletes/empty-repos.ts';
-import { runDeletions } from '../../lambda/use-cases/deletes/run-deletions.ts';
-import { reconcile } from '../../lambda/use-cases/recounts/reconcile.ts';
 import { MemoryLedger } from '../support/memory/ledger.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../support/memory/stack.ts';
 import { type MemoryTable, memoryTable } from '../support/memory/table.ts';

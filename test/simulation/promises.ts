@@ -1,4 +1,4 @@
-import { deadAtMs, isDead, lateUntilMs, type Reservation } from '../../lambda/domain/reservation.ts';
+import { deadAtMs, isDead, lateUntilMs, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
 import type { Settings } from '../../lambda/rules/settings.ts';
 
 /** Whoever looks last may have a clock that is ahead. */

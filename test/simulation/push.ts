@@ -1,8 +1,8 @@
-import type { Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
-import { lateForMs } from '../../lambda/domain/reservation.ts';
-import { admitUpload } from '../../lambda/use-cases/uploads/admit-upload.ts';
-import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/use-cases/uploads/batch-attempt.ts';
-import { verifyUpload } from '../../lambda/use-cases/uploads/verify-upload.ts';
+import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
+import type { Ledger } from '../../lambda/ledger/ledger.ts';
+import { verifyUpload } from '../../lambda/ledger/reservations.ts';
+import { lateForMs } from '../../lambda/ledger/rules/reservation.ts';
+import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/ledger/upload-batch.ts';
 import { breakOff } from './broken-put.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';

@@ -1,5 +1,4 @@
-import { type Urgency, urgencyOf } from '../../lambda/domain/recount-policy.ts';
-import type { RecountRequest } from '../../lambda/ports/recount-queue.ts';
+import { type RecountRequest, type Urgency, urgencyOf } from '../../lambda/ledger/rules/recount-policy.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
 import type { Weather } from './actor.ts';

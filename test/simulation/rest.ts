@@ -1,5 +1,5 @@
-import { shardsInForce } from '../../lambda/domain/giant/shard.ts';
 import { isUnderWay } from '../../lambda/gc/rules/cleanups.ts';
+import { shardsInForce } from '../../lambda/ledger/rules/shard.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { dayOf } from '../../lambda/rules/text.ts';
 import { Violation } from './invariants.ts';

@@ -1,5 +1,5 @@
-import { parseReservation, tenantOfPartition } from '../../lambda/adapters/dynamodb/items.ts';
 import { AwsServiceError } from '../../lambda/aws/sdk.ts';
+import { parseReservation, tenantOfPartition } from '../../lambda/ledger/items.ts';
 import type { Table } from '../../lambda/table/requests.ts';
 import type { Operations, TableClient } from '../../lambda/table/table.ts';
 import type { Item } from '../../local/table/expression.ts';

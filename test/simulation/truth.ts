@@ -1,5 +1,5 @@
-import { onceMoreIdStart, type Reservation } from '../../lambda/domain/reservation.ts';
-import type { TenantRecord } from '../../lambda/domain/tenant.ts';
+import { onceMoreIdStart, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
+import type { TenantRecord } from '../../lambda/ledger/rules/tenant.ts';
 import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
 import type { MemoryLedger } from '../support/memory/ledger.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';

@@ -1,5 +1,5 @@
-import type { Input, Ledger } from '../../lambda/adapters/dynamodb/ledger.ts';
-import type { TenantRecord } from '../../lambda/domain/tenant.ts';
+import type { Input, Ledger } from '../../lambda/ledger/ledger.ts';
+import type { TenantRecord } from '../../lambda/ledger/rules/tenant.ts';
 
 type Changed = Promise<TenantRecord | undefined>;
 

@@ -1,4 +1,4 @@
-import type { Shard } from '../../lambda/domain/giant/shard.ts';
+import type { Shard } from '../../lambda/ledger/rules/shard.ts';
 
 /** An empty shard that was scanned at 1000. */
 export function shardRecord(prefix: string, more: Partial<Shard> = {}): Shard {

@@ -19,11 +19,11 @@ const architecture: Readonly<Record<string, Entry>> = {
   rules: { imports: [], packages: ['node:crypto', 'node:zlib'] },
   // The subjects: what does I/O by these rules, and the use cases.
   'lambda/adapters': {
-    imports: ['lambda/aws', 'lambda/gc', 'lambda/store', 'lambda/table', 'rules'],
+    imports: ['lambda/aws', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
     packages: ['@aws-sdk/client-s3', 'zod'],
   },
   'lambda/aws': {
-    imports: ['lambda/adapters', 'lambda/api', 'rules'],
+    imports: ['lambda/api', 'lambda/ledger', 'rules'],
     packages: [
       '@aws-lambda-powertools/logger',
       '@aws-lambda-powertools/metrics',
@@ -45,12 +45,22 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['lambda/deps.ts', 'lambda/people', 'lambda/scan', 'lambda/table', 'rules'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
   },
-  'lambda/gc': {
-    imports: ['lambda/adapters', 'lambda/deps.ts', 'lambda/table', 'lambda/use-cases', 'rules'],
+  'lambda/gc': { imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
+  'lambda/ledger': {
+    imports: [
+      'lambda/deps.ts',
+      'lambda/extras',
+      'lambda/gc',
+      'lambda/people',
+      'lambda/scan',
+      'lambda/table',
+      'lambda/use-cases',
+      'rules',
+    ],
     packages: ['zod'],
   },
   'lambda/people': {
-    imports: ['lambda/adapters', 'lambda/deps.ts', 'lambda/table', 'lambda/use-cases', 'rules'],
+    imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['aws-jwt-verify', 'zod'],
   },
   'lambda/scan': { imports: ['lambda/deps.ts', 'lambda/store', 'rules'], packages: [] },
@@ -59,34 +69,37 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['node:crypto', 'node:events', 'node:http', 'node:https', 'node:net'],
   },
   'lambda/table': {
-    imports: ['lambda/adapters', 'lambda/aws', 'rules'],
+    imports: ['lambda/aws', 'lambda/ledger', 'rules'],
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb'],
   },
   'lambda/use-cases': {
-    imports: [
-      'lambda/adapters',
-      'lambda/deps.ts',
-      'lambda/extras',
-      'lambda/gc',
-      'lambda/people',
-      'lambda/scan',
-      'rules',
-    ],
+    imports: ['lambda/deps.ts', 'lambda/extras', 'lambda/people', 'lambda/scan', 'rules'],
     packages: [],
   },
   // Every store of the table; and all that use cases can depend on, as types.
-  'lambda/stores.ts': { imports: ['lambda/adapters', 'lambda/extras', 'lambda/people'], packages: [] },
-  'lambda/deps.ts': { imports: ['lambda/adapters', 'lambda/extras', 'lambda/people', 'rules'], packages: [] },
+  'lambda/stores.ts': {
+    imports: ['lambda/adapters', 'lambda/extras', 'lambda/ledger', 'lambda/people'],
+    packages: [],
+  },
+  'lambda/deps.ts': {
+    imports: ['lambda/adapters', 'lambda/extras', 'lambda/ledger', 'lambda/people', 'rules'],
+    packages: [],
+  },
   // Wire formats: HTTP for clients.
   'lambda/api': {
-    imports: ['lambda/api/contract', 'lambda/api/lfs', 'lambda/routes.ts', 'rules'],
+    imports: [
+      'lambda/api/contract',
+      'lambda/deps.ts',
+      'lambda/extras',
+      'lambda/ledger',
+      'lambda/people',
+      'lambda/routes.ts',
+      'rules',
+    ],
     packages: ['aws-lambda', 'zod'],
   },
   // What is said of each route. Clients load it too, so it loads nothing that serves.
-  'lambda/api/contract': {
-    imports: ['lambda/api', 'lambda/api/lfs', 'lambda/routes.ts', 'rules'],
-    packages: ['zod'],
-  },
+  'lambda/api/contract': { imports: ['lambda/api', 'lambda/routes.ts', 'rules'], packages: ['zod'] },
   'lambda/api/management': {
     imports: [
       'lambda/api',
@@ -94,18 +107,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/deps.ts',
       'lambda/extras',
       'lambda/gc',
-      'lambda/people',
-      'lambda/routes.ts',
-      'lambda/use-cases',
-      'rules',
-    ],
-    packages: ['aws-lambda', 'zod'],
-  },
-  'lambda/api/lfs': {
-    imports: [
-      'lambda/api',
-      'lambda/deps.ts',
-      'lambda/extras',
+      'lambda/ledger',
       'lambda/people',
       'lambda/routes.ts',
       'lambda/use-cases',
@@ -233,7 +235,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   'test/e2e': { imports: ['rules', 'test/support'], packages: ['*'] },
   'test/deployed': {
     imports: [
-      'lambda/adapters',
+      'lambda/ledger',
       'lambda/routes.ts',
       'lambda/table',
       'lib',
@@ -298,9 +300,7 @@ describe('the architecture', () => {
     expect(imports).toContainEqual(
       expect.objectContaining({ from: 'lambda/deps.ts', to: 'lambda/rules/system.ts' }),
     );
-    expect(importedBy('lambda/use-cases/uploads/admit-upload.ts')).toContain(
-      'lambda/use-cases/uploads/batch-attempt.ts',
-    );
+    expect(importedBy('lambda/ledger/admit-upload.ts')).toContain('lambda/ledger/upload-batch.ts');
   });
 
   it('has a place for every file, and files in every place', () => {

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { dueAtMs, type ExportJob, type ExportPath } from '../../domain/export/export-job.ts';
+import { kindKey } from '../../ledger/items.ts';
 import type { Fields } from '../../table/expressions.ts';
 import { expiryAttribute } from '../../table/table.ts';
-import { kindKey } from './items.ts';
 
 /** Records of exports as items. They are a few KB: what has one entry for each object lies in the store. */
 

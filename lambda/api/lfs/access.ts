@@ -1,7 +1,13 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
-import { isThere, type RepoPath, type RepoRecord, reposMax, type TenantRecord } from '../../domain/tenant.ts';
 import type { Watch } from '../../gc/rules/watch.ts';
+import {
+  isThere,
+  type RepoPath,
+  type RepoRecord,
+  reposMax,
+  type TenantRecord,
+} from '../../ledger/rules/tenant.ts';
 import { authenticatePerson, isForHosts, type PersonDeps } from '../../people/authenticate-person.ts';
 import { nameOfPerson, type PersonGrant } from '../../people/rules/person.ts';
 import type { Caller } from '../../people/rules/tokens.ts';

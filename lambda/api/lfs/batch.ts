@@ -1,15 +1,14 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
-import { crowdedClaims } from '../../domain/tenant.ts';
 import { type DownloadVerdict, offerPublicly } from '../../extras/downloads.ts';
+import { crowdedClaims } from '../../ledger/rules/tenant.ts';
+import type { Refusal, UploadVerdict } from '../../ledger/upload-batch.ts';
 import { findPublicRepo } from '../../people/authenticate-person.ts';
 import { publicTokenId } from '../../people/rules/git-hosts.ts';
 import { isOid } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { dayOf, formatBytes, isByteCount, parseJson } from '../../rules/text.ts';
 import type { SignedRequest } from '../../store/rules/store.ts';
-import type { UploadVerdict } from '../../use-cases/uploads/batch-attempt.ts';
-import type { Refusal } from '../../use-cases/uploads/refusal.ts';
 import { baseUrl, pathRepo, pathTenant, type Response } from '../http.ts';
 import { firstIssue } from '../json.ts';
 import { lfs, lfsBody, lfsError, verifyTokenHeader } from './http.ts';

@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
-import { isGone, type TenantRecord } from '../../domain/tenant.ts';
+import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
 import { isForRepo, type TokenRecord } from '../../people/rules/tokens.ts';
 import {
   authenticateToken,

@@ -1,5 +1,5 @@
-import type { CountProgress, RepoRecord } from '../../domain/tenant.ts';
-import { steerCount } from '../../use-cases/recounts/steer-count.ts';
+import { steerCount } from '../../ledger/recount-requests.ts';
+import type { CountProgress, RepoRecord } from '../../ledger/rules/tenant.ts';
 import { type CountBody, countContract } from '../contract/counts.ts';
 import { iso } from '../contract/fields.ts';
 import { json, pathRepo } from '../http.ts';

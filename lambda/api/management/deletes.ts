@@ -1,11 +1,12 @@
-import { openDeletionsMax } from '../../domain/deletion.ts';
 import {
   type DeletePlan,
   deleteRepo,
   deleteTenant,
+  listDeletions,
   markObject,
-} from '../../use-cases/deletes/delete-objects.ts';
-import { listDeletions, type ShownDeletion } from '../../use-cases/deletes/list-deletions.ts';
+  type ShownDeletion,
+} from '../../ledger/deletes.ts';
+import { openDeletionsMax } from '../../ledger/rules/deletion.ts';
 import { cancelExportsOf } from '../../use-cases/exports/cancel-export.ts';
 import { type DeletePlanBody, type DeletionBody, deleteContract } from '../contract/deletes.ts';
 import { encodeDeletionCursor, iso, pageSizeDefault } from '../contract/fields.ts';

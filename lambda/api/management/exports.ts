@@ -2,7 +2,7 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
 import { exportIdPattern } from '../../domain/export/export-id.ts';
 import { type ExportJob, isOpen, isUnitDone } from '../../domain/export/export-job.ts';
-import type { TenantRecord } from '../../domain/tenant.ts';
+import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { actorOf } from '../../people/audit.ts';
 import { auditText } from '../../people/rules/audit.ts';
 import { cancelExport } from '../../use-cases/exports/cancel-export.ts';

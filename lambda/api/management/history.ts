@@ -1,6 +1,6 @@
-import type { TenantRecord } from '../../domain/tenant.ts';
 import { readHistory, type TenantHistory } from '../../extras/history.ts';
 import type { Forecast, LastRefusal } from '../../extras/rules/history.ts';
+import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { iso } from '../contract/fields.ts';
 import { type ForecastBody, type HistoryBody, historyContract } from '../contract/history.ts';
 import { json } from '../http.ts';

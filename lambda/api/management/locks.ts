@@ -1,6 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
-import type { RepoPath } from '../../domain/tenant.ts';
 import {
   type FileLock,
   lockHashOf,
@@ -8,6 +7,7 @@ import {
   lockPageMax,
   ownerOfLock,
 } from '../../extras/rules/lock.ts';
+import type { RepoPath } from '../../ledger/rules/tenant.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type FileLockBody, lockContract } from '../contract/locks.ts';
 import { json, pathRepo, type Response } from '../http.ts';

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import type { Deps } from '../../deps.ts';
-import type { TenantRecord } from '../../domain/tenant.ts';
+import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../people/audit.ts';
 import type { AuditAction } from '../../people/rules/audit.ts';
 import type { RouteKey } from '../../routes.ts';

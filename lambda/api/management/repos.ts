@@ -1,15 +1,16 @@
 import type * as z from 'zod';
 import type { Deps } from '../../deps.ts';
-import { pointBefore } from '../../domain/stored-points.ts';
+import { uploadingRepos } from '../../ledger/reservations.ts';
 import {
   isThere,
+  pointBefore,
   type RepoPath,
   type RepoRecord,
   repoLimitsMax,
   reposMax,
   type TenantRecord,
   unknownRepo,
-} from '../../domain/tenant.ts';
+} from '../../ledger/rules/tenant.ts';
 import type { AuditTrail } from '../../people/audit.ts';
 import { createRepo, findRepo, limitRepo, type PreparedMark, prepareMark } from '../../people/repos.ts';
 import {
@@ -23,7 +24,6 @@ import {
 import { mapLimited } from '../../rules/async.ts';
 import { compareKeys } from '../../rules/names.ts';
 import { dayOf, formatBytes, monthOf, nextMonthMs } from '../../rules/text.ts';
-import { uploadingRepos } from '../../use-cases/uploading-repos.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type RepoBody, repoContract, type updateRepoBody } from '../contract/repos.ts';
 import { json, pathRepo, type Response, receivedAtMs } from '../http.ts';

@@ -1,6 +1,5 @@
-import { makerOf } from '../../domain/reservation.ts';
-import { cancelReservations } from '../../use-cases/uploads/cancel-reservations.ts';
-import { listReservations, type ShownReservation } from '../../use-cases/uploads/list-reservations.ts';
+import { cancelReservations, listReservations, type ShownReservation } from '../../ledger/reservations.ts';
+import { makerOf } from '../../ledger/rules/reservation.ts';
 import { encodeReservationCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type ReservationBody, reservationContract } from '../contract/reservations.ts';
 import { json } from '../http.ts';

@@ -1,9 +1,9 @@
-import { isGone, type TenantRecord } from '../../domain/tenant.ts';
 import type { Forecast } from '../../extras/rules/history.ts';
 import { noteLimit } from '../../extras/warnings.ts';
+import type { Subscription } from '../../ledger/recount-now.ts';
+import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
 import type { PublicRead } from '../../people/rules/git-hosts.ts';
 import { createTenant, createTenantOnce, updateTenant } from '../../people/tenants.ts';
-import type { Subscription } from '../../use-cases/recounts/get-subscription.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type SubscriptionBody, type TenantBody, tenantContract } from '../contract/tenants.ts';
 import { json, receivedAtMs } from '../http.ts';

@@ -1,4 +1,4 @@
-import type { RepoRecord } from '../../domain/tenant.ts';
+import type { RepoRecord } from '../../ledger/rules/tenant.ts';
 import { parseJson } from '../../rules/text.ts';
 
 /** Something that is decided of a repo, until it is ended: that it is public, or mapped. */

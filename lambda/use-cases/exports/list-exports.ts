@@ -1,6 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { type ExportJob, isOpen } from '../../domain/export/export-job.ts';
-import type { TenantRecord } from '../../domain/tenant.ts';
+import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 
 type Owner = Pick<TenantRecord, 'tenant' | 'createdAtMs'>;
 

@@ -1,5 +1,5 @@
-import type { Ledger } from '../../../lambda/adapters/dynamodb/ledger.ts';
 import type { Deps } from '../../../lambda/deps.ts';
+import type { Ledger } from '../../../lambda/ledger/ledger.ts';
 import { defaultSettings, type Settings } from '../../../lambda/rules/settings.ts';
 import type { ObjectListing } from '../../../lambda/store/rules/store.ts';
 import { Random } from '../random.ts';

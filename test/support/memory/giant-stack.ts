@@ -1,11 +1,10 @@
-import type { Shard } from '../../../lambda/domain/giant/shard.ts';
+import { countGiants } from '../../../lambda/ledger/count-giants.ts';
+import { markObject } from '../../../lambda/ledger/deletes.ts';
+import type { Shard } from '../../../lambda/ledger/rules/shard.ts';
+import { runRecount } from '../../../lambda/ledger/run-recount.ts';
+import { type Lease, readSnapshot } from '../../../lambda/ledger/snapshot.ts';
 import { allPages } from '../../../lambda/rules/async.ts';
 import type { Settings } from '../../../lambda/rules/settings.ts';
-import { markObject } from '../../../lambda/use-cases/deletes/delete-objects.ts';
-import { countGiants } from '../../../lambda/use-cases/recounts/count-giants.ts';
-import type { Lease } from '../../../lambda/use-cases/recounts/lease.ts';
-import { readSnapshot } from '../../../lambda/use-cases/recounts/read-snapshot.ts';
-import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
 import { MemoryStack, minute, tenant } from './stack.ts';
 
 const hour = 60 * minute;

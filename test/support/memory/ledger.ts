@@ -1,13 +1,8 @@
-import {
-  parseReservation,
-  parseTenant,
-  tenantKey,
-  tenantOfPartition,
-} from '../../../lambda/adapters/dynamodb/items.ts';
-import { createDynamoDbLedger } from '../../../lambda/adapters/dynamodb/ledger.ts';
-import type { DueTenant } from '../../../lambda/domain/refresh-state.ts';
-import type { Reservation } from '../../../lambda/domain/reservation.ts';
-import type { TenantRecord } from '../../../lambda/domain/tenant.ts';
+import { parseReservation, parseTenant, tenantKey, tenantOfPartition } from '../../../lambda/ledger/items.ts';
+import { createDynamoDbLedger } from '../../../lambda/ledger/ledger.ts';
+import type { DueTenant } from '../../../lambda/ledger/rules/recount-policy.ts';
+import type { Reservation } from '../../../lambda/ledger/rules/reservation.ts';
+import type { TenantRecord } from '../../../lambda/ledger/rules/tenant.ts';
 import { byDueIndex } from '../../../lambda/table/table.ts';
 import { stored } from '../../../local/table/items.ts';
 import { type StoreOptions, storeClass } from './stores.ts';

@@ -5,7 +5,9 @@ import { create as createSubscription } from '../../../lambda/handlers/get-subsc
 import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
 import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
 import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
-import type { RecountRequest } from '../../../lambda/ports/recount-queue.ts';
+import { recordStoreEvents, refresh } from '../../../lambda/ledger/recount-requests.ts';
+import type { RecountRequest } from '../../../lambda/ledger/rules/recount-policy.ts';
+import { runRecount } from '../../../lambda/ledger/run-recount.ts';
 import { sha256Hex } from '../../../lambda/rules/hash.ts';
 import { dayMs } from '../../../lambda/rules/text.ts';
 import type { Fields } from '../../../lambda/table/expressions.ts';
@@ -16,9 +18,6 @@ import {
   type Operations,
   type TableClient,
 } from '../../../lambda/table/table.ts';
-import { recordStoreEvents } from '../../../lambda/use-cases/recounts/record-store-events.ts';
-import { refresh } from '../../../lambda/use-cases/recounts/refresh.ts';
-import { runRecount } from '../../../lambda/use-cases/recounts/run-recount.ts';
 import { parseStageSettings } from '../../../lib/settings/stages.ts';
 import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';
 import { storesOn } from '../../../local/table/table.ts';

@@ -2,19 +2,19 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { requestedObjectsMax } from '../../../lambda/api/contract/exports.ts';
 import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/tokens.ts';
-import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/domain/deletion.ts';
 import { exportLimitMs } from '../../../lambda/domain/export/export-settings.ts';
+import { downloadsKeptMs } from '../../../lambda/extras/download-store.ts';
+import { historyDaysMax } from '../../../lambda/extras/rules/history.ts';
+import { lockPageMax, lockPathCharactersMax } from '../../../lambda/extras/rules/lock.ts';
+import { prefixesMax } from '../../../lambda/gc/rules/cleanups.ts';
+import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/ledger/rules/deletion.ts';
 import {
   claimsBetweenMax,
   crowdedClaims,
   repoLimitsMax,
   reposMax,
   tenantClaimsMax,
-} from '../../../lambda/domain/tenant.ts';
-import { downloadsKeptMs } from '../../../lambda/extras/download-store.ts';
-import { historyDaysMax } from '../../../lambda/extras/rules/history.ts';
-import { lockPageMax, lockPathCharactersMax } from '../../../lambda/extras/rules/lock.ts';
-import { prefixesMax } from '../../../lambda/gc/rules/cleanups.ts';
+} from '../../../lambda/ledger/rules/tenant.ts';
 import { auditKeptMs } from '../../../lambda/people/rules/audit.ts';
 import { gitHostsMax, mappedReposMax, publicReposMax } from '../../../lambda/people/rules/git-hosts.ts';
 import { exchangeRulesMax } from '../../../lambda/people/rules/identities.ts';

@@ -9,9 +9,9 @@ import {
 } from '../../../../lambda/extras/history.ts';
 import type { History } from '../../../../lambda/extras/history-store.ts';
 import { RefusalTally } from '../../../../lambda/extras/rules/history.ts';
+import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
+import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
 import { dayAfter, dayOf } from '../../../../lambda/rules/text.ts';
-import { runRecount } from '../../../../lambda/use-cases/recounts/run-recount.ts';
-import { admitUpload } from '../../../../lambda/use-cases/uploads/admit-upload.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { MemoryDownloads, MemoryHistory, MemoryWarnings } from '../../../support/memory/stores.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { noteLevel, noteLimit } from '../../../../lambda/extras/warnings.ts';
-import { runRecount } from '../../../../lambda/use-cases/recounts/run-recount.ts';
+import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { MemoryWarnings } from '../../../support/memory/stores.ts';
 import { updateTenant } from '../../../support/over-settings.ts';

@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { emptiedName } from '../../../../lambda/domain/deletion.ts';
 import type { DownloadPlace, Downloads } from '../../../../lambda/extras/download-store.ts';
 import {
   findGone,
@@ -8,9 +7,10 @@ import {
   listStoredObjects,
   offerDownload,
 } from '../../../../lambda/extras/downloads.ts';
+import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
+import { emptiedName } from '../../../../lambda/ledger/rules/deletion.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
 import { dayOf } from '../../../../lambda/rules/text.ts';
-import { deleteRepo } from '../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { CountingDeps } from '../../../support/memory/counting-deps.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';

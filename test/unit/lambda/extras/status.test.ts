@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { noRefreshState } from '../../../../lambda/domain/refresh-state.ts';
 import type { QueueGauge } from '../../../../lambda/extras/rules/status.ts';
 import {
   createStoreProbe,
@@ -8,6 +7,7 @@ import {
   readStatus,
   whyOf,
 } from '../../../../lambda/extras/status.ts';
+import { noRefreshState } from '../../../../lambda/ledger/rules/recount-policy.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/rules/system.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';

@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import type { Ledger } from '../../../../lambda/adapters/dynamodb/ledger.ts';
 import type { Deps } from '../../../../lambda/deps.ts';
-import { keptUntilMs } from '../../../../lambda/domain/deletion.ts';
 import { usualBounds } from '../../../../lambda/gc/sweep-candidates.ts';
+import type { Ledger } from '../../../../lambda/ledger/ledger.ts';
+import { keptUntilMs } from '../../../../lambda/ledger/rules/deletion.ts';
+import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import type { ObjectStore } from '../../../../lambda/store/rules/store.ts';
-import { runRecount } from '../../../../lambda/use-cases/recounts/run-recount.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
 import { Scheduler } from '../../../support/scheduler.ts';

@@ -1,5 +1,4 @@
 import { describe, expect, it, vi } from 'vitest';
-import { newDeletion } from '../../../../lambda/domain/deletion.ts';
 import {
   cancelCleanup,
   openCleanup,
@@ -7,9 +6,10 @@ import {
   signKeepSet,
   startRun,
 } from '../../../../lambda/gc/cleanups.ts';
+import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
+import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
-import { deleteRepo } from '../../../../lambda/use-cases/deletes/delete-objects.ts';
 import { reservation } from '../../../support/ledger-records.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';

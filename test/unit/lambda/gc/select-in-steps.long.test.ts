@@ -4,11 +4,11 @@ import { type CleanupDeps, cancelCleanup, openCleanup, startRun } from '../../..
 import { candidatesKey, decodeCandidates, keepSetKey } from '../../../../lambda/gc/rules/cleanups.ts';
 import { selectCandidates } from '../../../../lambda/gc/select-candidates.ts';
 import { advanceCleanups } from '../../../../lambda/gc/sweep-candidates.ts';
+import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
 import { createTenant } from '../../../../lambda/people/tenants.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
-import { runRecount } from '../../../../lambda/use-cases/recounts/run-recount.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { CountingDeps } from '../../../support/memory/counting-deps.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';

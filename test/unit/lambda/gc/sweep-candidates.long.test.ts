@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Deletion, newDeletion } from '../../../../lambda/domain/deletion.ts';
 import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
 import {
   type Candidate,
@@ -12,6 +11,7 @@ import {
   withRun,
 } from '../../../../lambda/gc/rules/cleanups.ts';
 import { sweepCandidates } from '../../../../lambda/gc/sweep-candidates.ts';
+import { type Deletion, newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { wholeTenant } from '../../../support/export-request.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';

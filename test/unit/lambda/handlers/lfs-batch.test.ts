@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { lfsMediaType } from '../../../../lambda/api/http.ts';
-import { reposMax } from '../../../../lambda/domain/tenant.ts';
 import { create } from '../../../../lambda/handlers/lfs-batch.ts';
+import { reposMax } from '../../../../lambda/ledger/rules/tenant.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

@@ -4,7 +4,7 @@ import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/aws/fun
 import { createInvocationLog, createInvocations, systemClock } from '../../../../lambda/aws/system.ts';
 import type { Failures } from '../../../../lambda/extras/failures.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
-import type { Redelivery } from '../../../../lambda/ports/recount-queue.ts';
+import type { Redelivery } from '../../../../lambda/ledger/rules/recount-policy.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
 import { parseStageSettings } from '../../../../lib/settings/stages.ts';
 import { newMessage, toSqsEvent } from '../../../../local/background/pump.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createDynamoDbLedger } from '../../../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbDownloads } from '../../../../lambda/extras/download-store.ts';
 import { createDynamoDbHistory } from '../../../../lambda/extras/history-store.ts';
+import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
 import { createDynamoDbAuditLog } from '../../../../lambda/people/audit-log.ts';
 import {
   createDynamoDbKeptGrants,

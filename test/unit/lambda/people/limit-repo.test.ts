@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { repoLimitsMax } from '../../../../lambda/domain/tenant.ts';
+import { repoLimitsMax } from '../../../../lambda/ledger/rules/tenant.ts';
+import type { UploadVerdict } from '../../../../lambda/ledger/upload-batch.ts';
 import { limitRepo } from '../../../../lambda/people/repos.ts';
-import type { UploadVerdict } from '../../../../lambda/use-cases/uploads/batch-attempt.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
 /** In the order of the oids. */

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbExportJobs } from '../../../../lambda/adapters/dynamodb/export-jobs.ts';
-import { createDynamoDbLedger } from '../../../../lambda/adapters/dynamodb/ledger.ts';
 import { createDynamoDbDownloads } from '../../../../lambda/extras/download-store.ts';
 import { createDynamoDbHistory } from '../../../../lambda/extras/history-store.ts';
 import { createDynamoDbLocks } from '../../../../lambda/extras/lock-store.ts';
 import { createDynamoDbWarnings } from '../../../../lambda/extras/warning-store.ts';
+import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
 import { createDynamoDbAuditLog } from '../../../../lambda/people/audit-log.ts';
 import { createDynamoDbMappedRepos } from '../../../../lambda/people/repo-marks.ts';
 import { exchangeRulesMax } from '../../../../lambda/people/rules/identities.ts';

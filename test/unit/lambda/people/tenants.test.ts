@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { dueAfterFullMs } from '../../../../lambda/domain/recount-policy.ts';
-import type { TenantRecord } from '../../../../lambda/domain/tenant.ts';
+import { dueAfterFullMs } from '../../../../lambda/ledger/rules/recount-policy.ts';
+import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
 import { createTenant, createTenantOnce, updateTenant } from '../../../../lambda/people/tenants.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
 import { AdoptedRepos } from '../../../../lambda/store/rules/adopted-repos.ts';

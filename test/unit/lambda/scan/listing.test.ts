@@ -4,7 +4,7 @@ import { FolderPageReader, KeyCountError, ListPageReader } from '../../../../lam
 import { MalformedPageError } from '../../../../lambda/store/exchange.ts';
 import { Random } from '../../../support/random.ts';
 import { hashNames, type ListedObject } from '../../../support/round-listing.ts';
-import { renderPage, type XmlOrder } from '../adapters/s3-scan/pages.ts';
+import { renderPage, type XmlOrder } from './pages.ts';
 
 const keys = '<Contents><Key>t/a%26b</Key><Size>5</Size><Owner><ID>1</ID></Owner></Contents>';
 const folders =

@@ -10,12 +10,7 @@ import type { Exchange } from '../../../../lambda/store/exchange.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { truthOf } from '../../../support/round-listing.ts';
 import { serve } from '../../../support/serve.ts';
-import {
-  exchangeOf,
-  type TokenFault,
-  TokenStore,
-  type TokenStoreOptions,
-} from '../adapters/s3-scan/token-store.ts';
+import { exchangeOf, type TokenFault, TokenStore, type TokenStoreOptions } from './token-store.ts';
 
 const credentials = async () => ({ accessKeyId: 'key', secretAccessKey: 'secret' });
 const retry = { attemptsMax: 3, baseDelayMs: 0, delayMaxMs: 0 };

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { contract } from '../../../../../lambda/api/contract/all.ts';
 import type { RouteContract } from '../../../../../lambda/api/contract/contract.ts';
-import { repoLimitsMax } from '../../../../../lambda/domain/tenant.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
+import { repoLimitsMax } from '../../../../../lambda/ledger/rules/tenant.ts';
 import { auditActions } from '../../../../../lambda/people/rules/audit.ts';
 import type { RouteKey } from '../../../../../lambda/routes.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';

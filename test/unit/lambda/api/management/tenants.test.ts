@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { reposBody } from '../../../../../lambda/api/management/repos.ts';
 import { shownReposMax, subscriptionBody } from '../../../../../lambda/api/management/tenants.ts';
-import { type RepoRecord, type TenantRecord, unknownRepo } from '../../../../../lambda/domain/tenant.ts';
 import { create as createSubscription } from '../../../../../lambda/handlers/get-subscription.ts';
 import { create, create as createManagement } from '../../../../../lambda/handlers/management.ts';
+import {
+  type RepoRecord,
+  type TenantRecord,
+  unknownRepo,
+} from '../../../../../lambda/ledger/rules/tenant.ts';
 import type { Settings } from '../../../../../lambda/rules/settings.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, memoryDeps } from '../../../../support/memory/deps.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { listStoredObjects } from '../../../../../lambda/extras/downloads.ts';
+import { listInDeletions } from '../../../../../lambda/ledger/empty-repos.ts';
 import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { listTenant } from '../../../../../lambda/scan/find-stored.ts';
 import { AdoptedListing } from '../../../../../lambda/store/adopted-listing.ts';
@@ -12,7 +13,6 @@ import {
   type ObjectListing,
   StoreUnavailableError,
 } from '../../../../../lambda/store/rules/store.ts';
-import { listInDeletions } from '../../../../../lambda/use-cases/deletes/list-repo.ts';
 import { listObjects } from '../../../../../lambda/use-cases/exports/list-objects.ts';
 import { GappyListing } from '../../../../support/gappy-listing.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';

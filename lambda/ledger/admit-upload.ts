@@ -1,0 +1,450 @@
+import type { Deps } from '../deps.ts';
+import { noteRefusal } from '../extras/history.ts';
+import { PrefixSet, prefixText } from '../gc/rules/cleanups.ts';
+import { isNoting } from '../gc/rules/watch.ts';
+import { allPages } from '../rules/async.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import { objectKey, repoPrefix } from '../rules/names.ts';
+import { type FindStoredDeps, findStored, remembering } from '../scan/find-stored.ts';
+import {
+  addWithinLimit,
+  decideAtLimit,
+  type LimitDecision,
+  type LimitQuestion,
+  lateCheckOf,
+} from './decide-at-limit.ts';
+import { requestOrLog } from './reservations.ts';
+import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
+import { sumClaims, uploadsToVerify } from './rules/reservation.ts';
+import { claimsMaxOf, type TenantRecord, tenantClaimsMax } from './rules/tenant.ts';
+import type { AddOutcome } from './tenant-store.ts';
+import {
+  type AdmitUploadDeps,
+  type AdmitUploadInput,
+  type AdmitUploadOutcome,
+  type BatchAttempt,
+  fitsBeside,
+  keyOf,
+  limitsOf,
+  newAttempt,
+  type Refusal,
+  type UploadVerdict,
+} from './upload-batch.ts';
+
+/**
+ * While a clean-up is under way in the repo, notes what a batch names. A deletion of the clean-up that is claimed after
+ * this leaves it alone. One that was claimed before is found by whoever reads deletions after this.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+async function noteNamed(
+  { ledger }: Pick<Deps, 'ledger'>,
+  { watch, objects, attempt }: Pick<AdmitUploadInput, 'watch' | 'objects'> & { attempt: BatchAttempt },
+): Promise<void> {
+  const { tenant, beganMs, reservation } = attempt;
+  if (!isNoting(watch, beganMs)) return;
+  const note = { beganMs, prefixes: prefixText(objects.keys()) };
+  await ledger.noteSeen({ tenant, watch, noteId: reservation.id, note });
+}
+
+/**
+ * Takes the objects that a batch asks for out of marked deletions.
+ *
+ * @param input.names oid → bytes of all that the batch asks for.
+ * @param input.stored oid → bytes of what the store had. It was asked before the deletions are read here, up to
+ * `listingTrustMs` before the batch began.
+ * @returns `deleting` if one of the objects is being deleted now, or was deleted after the store was asked. Nobody
+ * can say yet whether it is stored.
+ */
+export async function keepFromDeletion(
+  deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  input: {
+    tenant: string;
+    repo: string;
+    /** How many deletions the tenant has, as last known. */
+    deletionCount: number;
+    /** Of the tenant. */
+    mayHaveOlderKeys?: boolean | undefined;
+    names: ReadonlyMap<string, number>;
+    stored: ReadonlyMap<string, number>;
+  },
+): Promise<'kept' | 'deleting'> {
+  const { tenant, repo, deletionCount, names: asked } = input;
+  if (input.mayHaveOlderKeys) await allPages(deps.ledger.deletions(tenant));
+  // To read the few that there are takes less than to ask for each object.
+  const deletions = await (deletionCount > asked.size
+    ? deps.ledger.deletionsNaming({ tenant, repo, oids: asked.keys() })
+    : allPages(deps.ledger.deletionsOf({ tenant, repo })));
+  const nowMs = deps.clock.nowMs();
+  const gone = new PrefixSet();
+  for (const deletion of deletions) {
+    const { state, prefixes = '', objects } = deletion;
+    // In a giant repo, the record of what is gone may be kept for longer than it concerns a batch.
+    if (state === 'gone' && nowMs > deletion.deadlineMs + 2 * deps.settings.clockSkewMs) continue;
+    if (state === 'gone') gone.addText(prefixes);
+    // What is gone, and was not stored when the store was asked, is uploaded like any other object.
+    const affected = state === 'gone' ? input.stored : asked;
+    const names = [...objects.keys()].filter((name) => affected.has(name));
+    if (names.length === 0) continue;
+    if (state !== 'marked') return 'deleting';
+    if ((await unmark(deps, { tenant, deletion, names })) === 'refused') return 'deleting';
+  }
+  return [...input.stored.keys()].some((oid) => gone.has(oid)) ? 'deleting' : 'kept';
+}
+
+/**
+ * Takes objects out of a deletion, some in each write.
+ *
+ * @returns `refused`: a deleter claimed it first. It got only what was not taken out before, which then stays.
+ */
+async function unmark(
+  { ledger }: Pick<Deps, 'ledger'>,
+  { tenant, deletion, names }: { tenant: string; deletion: Deletion; names: readonly string[] },
+): Promise<'unmarked' | 'refused'> {
+  const { repo, id: deletionId, dueAtMs } = deletion;
+  for (let begin = 0; begin < names.length; begin += unmarkedObjectsMax) {
+    const some = names.slice(begin, begin + unmarkedObjectsMax);
+    if ((await ledger.unmark({ tenant, repo, deletionId, dueAtMs, names: some })) === 'refused')
+      return 'refused';
+  }
+  return 'unmarked';
+}
+
+/** An object of this size is always asked for: to send it again would take longer than to ask. */
+const askedBytesMin = 1024 ** 2;
+
+/**
+ * Finds out which objects of an upload batch are stored already. A listing that this process has made a moment ago
+ * answers for those of which it is sure enough:
+ *
+ * - What was listed within `listingTrustMs` is stored. If it has been deleted since, the deletions that this batch reads
+ *   after this still have the record.
+ * - A small object that a listing within the last minute had not, and that this process has offered nobody since, is
+ *   taken for new. If somebody else has pushed it meanwhile, it is sent once more and replaces itself, and its bytes count
+ *   twice until the next recount. So near the limit it is asked for.
+ *
+ * @returns oid → stored bytes. Objects that are not stored are absent.
+ * @throws {StoreUnavailableError}
+ */
+export async function findStoredForUpload(
+  deps: FindStoredDeps & Pick<Deps, 'knownObjects'>,
+  { tenant, repo, repoObjects, objects }: AdmitUploadInput,
+): Promise<Map<string, number>> {
+  const { knownObjects, clock, settings } = deps;
+  const place = { tenant: tenant.tenant, repo };
+  const path = repoPrefix(place);
+  const listedAtMs = clock.nowMs();
+  const listed = knownObjects.of(path, listedAtMs, settings.listingTrustMs);
+  const isFarFromLimit = fitsBeside(limitsOf(tenant, { repo, nowMs: listedAtMs }), sumClaims(objects));
+  const isNew = (oid: string, sizeBytes: number) =>
+    isFarFromLimit && sizeBytes < askedBytesMin && knownObjects.lacks(path, oid, listedAtMs);
+  const stored = new Map<string, number>();
+  const asked: string[] = [];
+  for (const [oid, sizeBytes] of objects) {
+    const listedBytes = listed?.get(oid);
+    if (listedBytes !== undefined) stored.set(oid, listedBytes);
+    else if (!isNew(oid, sizeBytes)) asked.push(oid);
+  }
+  if (asked.length === 0) return stored;
+  const remembered = remembering(knownObjects, { path, repoObjects, listedAtMs });
+  const found = await findStored(deps, { ...place, repoObjects, oids: asked, ...remembered });
+  for (const [oid, bytes] of found) stored.set(oid, bytes);
+  return stored;
+}
+
+/** Measures and logs the outcome of one batch of uploads. */
+function reportAdmission(
+  deps: Pick<Deps, 'metrics' | 'log'>,
+  batch: { tenant: string; repo: string; objects: ReadonlyMap<string, number>; outcome: AdmitUploadOutcome },
+): void {
+  const { tenant, repo, objects, outcome } = batch;
+  const { metrics, log } = deps;
+  switch (outcome.kind) {
+    case 'answered': {
+      const oidsOf = (kind: UploadVerdict['kind']) =>
+        [...outcome.verdicts].filter(([, verdict]) => verdict.kind === kind).map(([oid]) => oid);
+      const admitted = oidsOf('upload');
+      const admittedBytes = admitted.reduce((sum, oid) => sum + (objects.get(oid) ?? 0), 0);
+      const refused = oidsOf('over-limit').length;
+      if (admitted.length > 0) {
+        metrics.increment('UploadsAdmitted', admitted.length);
+        metrics.measure('BytesAdmitted', admittedBytes);
+      }
+      if (refused > 0) metrics.increment('UploadsRefused', refused);
+      log.info('uploads', { tenant, repo, admitted: admitted.length, admittedBytes, refused });
+      return;
+    }
+    case 'retry':
+      metrics.increment('BatchesDeferred');
+      log.info('uploads deferred', { tenant, repo, retryAfterMs: outcome.retryAfterMs });
+      return;
+    case 'absent':
+      return;
+  }
+}
+
+/**
+ * Admits what fits below the tenant's limit, and signs its uploads. Three round trips:
+ *
+ *     1  ask what is stored, and put the reservation (pending); while the repo has a watch, note what is named
+ *     2  add to the counter: one conditional ADD on the tenant item; take the objects out of marked deletions; queue a
+ *        recount, which voids the reservation if this function dies before step 3
+ *     3  issue the reservation
+ *
+ * A URL is handed out only for what is reserved and added to the counter. If the counter refuses, the request is
+ * not refused yet: {@link decideAtLimit} finds out.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError} No URL was handed out. If bytes were added to the counter,
+ * a later reconcile takes them off again.
+ */
+export async function admitUpload(
+  deps: AdmitUploadDeps,
+  input: AdmitUploadInput,
+): Promise<AdmitUploadOutcome> {
+  const outcome = await admit(deps, input);
+  reportAdmission(deps, { ...input, tenant: input.tenant.tenant, outcome });
+  return outcome;
+}
+
+async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<AdmitUploadOutcome> {
+  if (hasTooManyClaims(input.tenant, input.objects)) {
+    await deps.queue.request({ tenant: input.tenant.tenant, reason: 'refusal', full: false });
+    return retryLater(deps, claimsWaitMs(input.tenant, input.objects));
+  }
+  const attempt = newAttempt(deps, input);
+  const { tenant, reservation } = attempt;
+  const [stored] = await Promise.all([
+    findStoredForUpload(deps, input),
+    deps.ledger.putReservation({
+      tenant,
+      reservation,
+      dueAtMs: reservation.createdAtMs + deps.settings.pendingVoidAfterMs,
+    }),
+    noteNamed(deps, { ...input, attempt }),
+  ]);
+  const { verdicts, missing } = dividedBy(stored, input.objects);
+  const lateCheck = lateCheckOf(deps, { attempt, missing, madeBy: input.madeBy });
+  const late = await lateCheck(input.tenant);
+  if (late.kind === 'waits')
+    return deferBatch(deps, { attempt, waitMs: lateWaitMs, lateUntilMs: late.untilMs });
+  // A batch that is not expected to fit is usually refused, and a refusal is no reason to recount.
+  const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: attempt.beganMs });
+  const isExpectedToFit = missing.size > 0 && fitsBeside(limits, sumClaims(missing));
+  const requestUploadRecount = () => requestOrLog(deps, { tenant, reason: 'upload', full: false });
+  // Deletions are read after the reservation is put, and after what is named is noted: one that is claimed later sees
+  // both, and spares the objects.
+  const [added, keepOutcome] = await Promise.all([
+    addWithinLimit(deps, {
+      tenant: input.tenant,
+      repo: input.repo,
+      chosen: missing,
+      notYetAdded: missing,
+      beforeMax: late.beforeMax,
+    }),
+    keepFromDeletion(deps, {
+      tenant,
+      repo: input.repo,
+      deletionCount: input.tenant.deletionCount,
+      mayHaveOlderKeys: input.tenant.mayHaveOlderKeys,
+      names: input.objects,
+      stored,
+    }),
+    isExpectedToFit ? requestUploadRecount() : undefined,
+  ]);
+  if (keepOutcome === 'deleting') {
+    // When the client asks again, so does this process.
+    deps.knownObjects.forget(repoPrefix({ tenant, repo: input.repo }));
+    return deferBatch(deps, { attempt, waitMs: 0 });
+  }
+  if (missing.size === 0) {
+    await deps.ledger.deleteReservation(keyOf(attempt));
+    return { kind: 'answered', verdicts };
+  }
+  const decision = await decide(deps, { attempt, missing, lateCheck, added, input });
+  // Beside what follows. The answer does not wait for it.
+  if ('refusal' in decision && decision.refusal)
+    void noteRefusal(deps, input.tenant, decision.refusal, { repo: input.repo, user: input.user ?? null });
+  switch (decision.kind) {
+    case 'admit':
+      if (!isExpectedToFit) await requestUploadRecount();
+      return issue(deps, { attempt, verdicts, withoutItEpoch: input.tenant.appliedEpoch, ...decision });
+    case 'full': {
+      const { refusal, ownEpoch = input.tenant.appliedEpoch } = decision;
+      return refuseAll(deps, { attempt, verdicts, refusal, withoutItEpoch: ownEpoch });
+    }
+    case 'unknown':
+      return deferBatch(deps, { attempt, ...decision });
+    case 'absent':
+      return decision;
+  }
+}
+
+/** What is there is answered, and what is missing is to be admitted. */
+function dividedBy(stored: ReadonlyMap<string, number>, objects: ReadonlyMap<string, number>) {
+  const verdicts = new Map<string, UploadVerdict>();
+  const missing = new Map<string, number>();
+  for (const [oid, sizeBytes] of objects) {
+    const storedBytes = stored.get(oid);
+    if (storedBytes === undefined) missing.set(oid, sizeBytes);
+    else
+      verdicts.set(
+        oid,
+        storedBytes === sizeBytes ? { kind: 'stored' } : { kind: 'size-conflict', storedBytes },
+      );
+  }
+  return { verdicts, missing };
+}
+
+async function decide(
+  deps: AdmitUploadDeps,
+  {
+    added,
+    input,
+    ...question
+  }: Pick<LimitQuestion, 'attempt' | 'missing' | 'lateCheck'> & {
+    added: AddOutcome;
+    input: AdmitUploadInput;
+  },
+): Promise<LimitDecision> {
+  const { tenant: before, repoObjects } = input;
+  switch (added.kind) {
+    case 'added':
+      return { kind: 'admit', chosen: question.missing, refusal: undefined };
+    case 'refused':
+      return decideRefused(deps, { ...question, tenant: added.tenant, before, repoObjects });
+    case 'absent':
+      return added;
+  }
+}
+
+async function decideRefused(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
+  const { tenant, missing, lateCheck } = question;
+  if (hasTooManyClaims(tenant, missing)) return { kind: 'unknown', waitMs: claimsWaitMs(tenant, missing) };
+  const late = await lateCheck(tenant);
+  if (late.kind === 'waits') return { kind: 'unknown', waitMs: lateWaitMs, lateUntilMs: late.untilMs };
+  return decideAtLimit(deps, question);
+}
+
+/** Whether a reservation of these claims is beyond what the next reconcile of the tenant can hold. */
+function hasTooManyClaims(tenant: TenantRecord, claims: ReadonlyMap<string, number>): boolean {
+  return tenant.claimCount + 1 + claims.size > claimsMaxOf(tenant);
+}
+
+/** After a recount more are taken, unless there are as many as can be: those take their time to end. */
+function claimsWaitMs({ claimCount }: TenantRecord, claims: ReadonlyMap<string, number>): number {
+  return claimCount + 1 + claims.size > tenantClaimsMax ? retryAfterMaxMs : lateWaitMs;
+}
+
+/**
+ * The recount is queued before the answer: no client is told to retry unless a recount will have the answer. And it's
+ * queued after the reservation is gone: one that still read it would show what nobody was granted as reserved.
+ */
+async function deferBatch(
+  deps: AdmitUploadDeps,
+  { attempt, waitMs, lateUntilMs }: { attempt: BatchAttempt; waitMs: number; lateUntilMs?: number },
+): Promise<RetryOutcome> {
+  const { tenant } = attempt;
+  await deps.ledger.deleteReservation(keyOf(attempt));
+  await deps.queue.request({ tenant, reason: 'refusal', full: false });
+  return { ...retryLater(deps, waitMs), ...(lateUntilMs !== undefined && { lateUntilMs }) };
+}
+
+async function issue(
+  deps: AdmitUploadDeps,
+  input: {
+    attempt: BatchAttempt;
+    verdicts: Map<string, UploadVerdict>;
+    chosen: ReadonlyMap<string, number>;
+    refusal: Refusal | undefined;
+    /** As in {@link refuseAll}. */
+    withoutItEpoch: number;
+  },
+): Promise<AdmitUploadOutcome> {
+  const { attempt, verdicts, chosen, refusal } = input;
+  const { tenant, reservation } = attempt;
+  // Nobody gets the answer any more. A scan of a shard relies on that: it knows of every claim that was made a while
+  // before it, although the function that made the claim may have been frozen before it wrote the reservation.
+  if (deps.clock.nowMs() > attempt.beganMs + deps.settings.batchTimeLimitMs) {
+    await deps.ledger.deleteReservation(keyOf(attempt));
+    return retryLater(deps);
+  }
+  const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), claims: chosen });
+  // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
+  if (issued === 'gone') return retryLater(deps);
+  deps.knownObjects.offer(repoPrefix({ tenant, repo: reservation.repo }), chosen.keys());
+  const verified = uploadsToVerify(chosen, { objects: reservation.claims.size });
+  await Promise.all(
+    [...chosen].map(async ([oid, sizeBytes]) => {
+      const put = await deps.signer.signUpload({
+        key: objectKey({ tenant, repo: reservation.repo, oid }),
+        oid,
+        sizeBytes,
+        signedAtMs: reservation.createdAtMs,
+        lifetimeMs: deps.settings.urlLifetimeMs,
+      });
+      const expiresInMs = reservation.createdAtMs + deps.settings.urlLifetimeMs - deps.clock.nowMs();
+      const verifyToken = verified.has(oid) ? attempt.verifyToken : null;
+      verdicts.set(oid, { kind: 'upload', put, verifyToken, expiresInMs });
+    }),
+  );
+  if (refusal) {
+    addRefusal(verdicts, refusal);
+    await forgetRefused(deps, input);
+  }
+  return { kind: 'answered', verdicts };
+}
+
+async function refuseAll(
+  deps: AdmitUploadDeps,
+  input: {
+    attempt: BatchAttempt;
+    verdicts: Map<string, UploadVerdict>;
+    /** Of the last reconcile that is known not to have counted this reservation: it was committed before, or is our own. */
+    withoutItEpoch: number;
+    refusal: Refusal;
+  },
+): Promise<AdmitUploadOutcome> {
+  const { attempt, verdicts, refusal } = input;
+  // A batch whose reservation was voided was paused for so long that what it read proves nothing any more.
+  if ((await deps.ledger.deleteReservation(keyOf(attempt))) === 'absent') return retryLater(deps);
+  addRefusal(verdicts, refusal);
+  await forgetRefused(deps, input);
+  return { kind: 'answered', verdicts };
+}
+
+/**
+ * A reconcile that read the reservation before it was deleted shows what was refused as reserved, for as long as nobody
+ * counts again. So somebody does, as after an upload: nobody waits for it. A tenant that is full may be pushed to for
+ * ever, and the recount meets the next refusal. So it must not use up what is kept for those who wait.
+ */
+async function forgetRefused(
+  deps: AdmitUploadDeps,
+  { attempt, withoutItEpoch }: { attempt: BatchAttempt; withoutItEpoch: number },
+): Promise<void> {
+  const { tenant } = attempt;
+  const now = await deps.ledger.readTenant(tenant);
+  if (now && now.epoch > withoutItEpoch) await requestOrLog(deps, { tenant, reason: 'upload', full: false });
+}
+
+function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal): void {
+  for (const oid of refusal.oids) verdicts.set(oid, { kind: 'over-limit', refusal });
+}
+
+type RetryOutcome = Extract<AdmitUploadOutcome, { kind: 'retry' }>;
+
+/** A recount settles what has arrived meanwhile. It is seldom later. */
+const lateWaitMs = 60_000;
+/** Longest Retry-After before jitter. git-lfs gives up if the wait is longer than 5 minutes. */
+const retryAfterMaxMs = 4 * 60_000;
+
+/**
+ * Retry-After with jitter, so that clients that were deferred together do not return together.
+ *
+ * @param waitMs earliest time from now at which the answer can differ.
+ */
+function retryLater(deps: Pick<Deps, 'ids' | 'settings'>, waitMs = 0): RetryOutcome {
+  const { retryAfterMs } = deps.settings;
+  const jitter = Number.parseInt(sha256Hex(deps.ids.random(8)).slice(0, 4), 16) / 0xffff;
+  const leastMs = Math.max(retryAfterMs, Math.min(waitMs, retryAfterMaxMs));
+  return { kind: 'retry', retryAfterMs: Math.round(leastMs + retryAfterMs * jitter) };
+}

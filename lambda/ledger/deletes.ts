@@ -1,0 +1,327 @@
+import type { Deps } from '../deps.ts';
+import { isOpen } from '../domain/export/export-job.ts';
+import { exportLimitMs } from '../domain/export/export-settings.ts';
+import { keyLifetimeMs } from '../people/tenants.ts';
+import { mapLimited } from '../rules/async.ts';
+import { objectKey, repoPrefix } from '../rules/names.ts';
+import { hasKeys } from '../store/rules/store.ts';
+import { allExports } from '../use-cases/exports/list-exports.ts';
+import type { DeletionPage } from './deletion-store.ts';
+import type { Input } from './ledger.ts';
+import { uploadingRepos } from './reservations.ts';
+import { type Deletion, isVoid, newDeletion, openDeletionsMax, singleDeletionId } from './rules/deletion.ts';
+import { isDead, lateUntilMs } from './rules/reservation.ts';
+import type { Counted, TenantRecord } from './rules/tenant.ts';
+
+/**
+ * When the last live reservation of a repo is dead. Until then its URLs may bring back what it claims, so that is not
+ * deleted.
+ *
+ * @param input.oid only the reservations that claim this object. Default: all.
+ * @returns 0 if there is none.
+ */
+export async function heldUntilMs(
+  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  input: { tenant: string; repo: string; oid?: string },
+): Promise<number> {
+  const { tenant, repo, oid } = input;
+  let untilMs = 0;
+  for await (const page of ledger.reservationsOf({ tenant, repo, ofUploads: true })) {
+    for (const reservation of page) {
+      if (isDead(reservation, clock.nowMs())) continue;
+      if (oid === undefined || reservation.claims.has(oid)) untilMs = Math.max(untilMs, reservation.deadAtMs);
+    }
+  }
+  return untilMs;
+}
+
+/** What the reservations of a repo mean for objects that are to be deleted. */
+interface Holds {
+  /** The objects that live reservations claim. They are not deleted, because a URL may bring them back. */
+  readonly held: ReadonlySet<string>;
+  /** When the last of these reservations is dead. 0 if there is none. */
+  readonly untilMs: number;
+  /** When the last PUT has ended whose URL is of one of the repo's reservations, live or dead. 0 if there is none. */
+  readonly putsUntilMs: number;
+}
+
+/**
+ * Reads a repo's reservations, a page at a time. Those of deletes are left out, or each delete would read what all
+ * before it have left: none is late for longer than the repo's item says, and none is alive.
+ *
+ * @param input.names of the objects that are to be deleted.
+ */
+export async function readHolds(
+  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  input: { tenant: string; repo: string; names: Iterable<string> },
+): Promise<Holds> {
+  const { tenant, repo } = input;
+  const names = new Set(input.names);
+  const held = new Set<string>();
+  let untilMs = 0;
+  let putsUntilMs = 0;
+  for await (const page of ledger.reservationsOf({ tenant, repo, ofUploads: true })) {
+    for (const reservation of page) {
+      if (reservation.claims.size > 0) putsUntilMs = Math.max(putsUntilMs, lateUntilMs(reservation));
+      if (isDead(reservation, clock.nowMs())) continue;
+      const claimed = [...reservation.claims.keys()].filter((oid) => names.has(oid));
+      if (claimed.length > 0) untilMs = Math.max(untilMs, reservation.deadAtMs);
+      for (const oid of claimed) held.add(oid);
+    }
+  }
+  return { held, untilMs, putsUntilMs };
+}
+
+/** Whether objects of a repo that may go since `dueAtMs` stay for now, because an export that is under way is to have them. */
+export type Spared = (repo: string, dueAtMs: number) => boolean;
+
+/**
+ * What open exports of a tenant are to have. An export spares only what it found: one that was opened after a deletion
+ * was due changes nothing. It ends within a day, so nothing is spared for longer, however many follow.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function sparedForExports(
+  deps: Pick<Deps, 'exportJobs' | 'clock'>,
+  tenant: string,
+): Promise<Spared> {
+  const nowMs = deps.clock.nowMs();
+  /** Repo, or null for all of them → when the oldest of its open exports was opened. */
+  const openedMs = new Map<string | null, number>();
+  for await (const job of allExports(deps, tenant)) {
+    // The newest ids come first. One was opened up to a day after its id was made, and isn't open a day later.
+    if (job.createdAtMs + keyLifetimeMs + exportLimitMs < nowMs) break;
+    if (isOpen(job) && job.endsByMs > nowMs && !job.request.isDryRun)
+      openedMs.set(
+        job.request.repo,
+        Math.min(job.createdAtMs, openedMs.get(job.request.repo) ?? job.createdAtMs),
+      );
+  }
+  return (repo, dueAtMs) =>
+    [null, repo].some((of) => (openedMs.get(of) ?? Number.POSITIVE_INFINITY) <= dueAtMs);
+}
+
+/** Public and mapped repos of a tenant that are ended at a time. */
+const endsAtOnce = 16;
+
+/** What a delete frees, and when. */
+export interface DeletePlan {
+  /** As last counted. null: never counted, which is not zero. */
+  readonly objectCount: number | null;
+  readonly bytes: number | null;
+  /** When all of it may be deleted. */
+  readonly dueAtMs: number;
+  /** `uploads`: it is not due sooner, because live reservations hold it until then. */
+  readonly waitsFor: 'uploads' | null;
+}
+
+/**
+ * Marks one object for deletion. It is deleted after the grace time, unless somebody pushes it again before then. An
+ * object that is marked already keeps its time.
+ *
+ * @returns undefined if it is not stored. `full`: so many deletions wait that no other can be marked now.
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function markObject(
+  deps: Pick<Deps, 'ledger' | 'store' | 'queue' | 'clock' | 'ids' | 'settings'>,
+  input: { tenant: string; repo: string; oid: string; dryRun: boolean },
+): Promise<DeletePlan | 'full' | undefined> {
+  const { ledger, store, queue, clock, settings } = deps;
+  const { tenant, repo, oid, dryRun } = input;
+  const [stored, record, deletions, gone, heldMs] = await Promise.all([
+    store.head(objectKey({ tenant, repo, oid })),
+    ledger.readRepo({ tenant, repo }),
+    ledger.deletionsNaming({ tenant, repo, oids: [oid] }),
+    ledger.goneOf({ tenant, repo, oids: [oid] }),
+    heldUntilMs(deps, { tenant, repo, oid }),
+  ]);
+  if (!stored) return undefined;
+  const nowMs = clock.nowMs();
+  // That of a clean-up may end without deleting it, and one from before its repo was emptied deletes nothing.
+  const valid = deletions.find(
+    (deletion) =>
+      deletion.state !== 'gone' &&
+      deletion.sweep === undefined &&
+      deletion.objects.has(oid) &&
+      !isVoid(settings, deletion, { repo: record, nowMs }),
+  );
+  // A clean-up had deleted it, and it was pushed again since. What goes now, it hasn't deleted.
+  if (!dryRun && gone.has(oid)) await ledger.forgetGone({ tenant, repo, oid });
+  let dueAtMs = valid?.dueAtMs ?? nowMs + settings.deleteGraceMs;
+  if (!dryRun && !valid) {
+    const id = singleDeletionId(oid);
+    const objects = new Map([[oid, stored.sizeBytes]]);
+    const afterClosingMs = record?.endedClosingMs ?? 0;
+    const marked = newDeletion({ id, repo, objects, dueAtMs, afterClosingMs });
+    const before = deletions.find((deletion) => deletion.id === id);
+    const put = await putMark(deps, { tenant, oid, marked, before });
+    if (put === 'not-stored') return undefined;
+    // A run counts what is left.
+    if (put === 'full') await queue.request({ tenant, reason: 'delete', full: false });
+    if (put === 'full') return put;
+    dueAtMs = put;
+  }
+  if (!dryRun && dueAtMs <= nowMs) await queue.request({ tenant, reason: 'delete', full: false });
+  return { objectCount: 1, bytes: stored.sizeBytes, ...dueAfter(dueAtMs, heldMs) };
+}
+
+/**
+ * @param input.before what there is of the same id: it names the object no more, or is void, or gone.
+ * @returns when it may be deleted. `not-stored`: a run had deleted the object after the store was asked.
+ */
+async function putMark(
+  { ledger, store, ids }: Pick<Deps, 'ledger' | 'store' | 'ids'>,
+  input: { tenant: string; oid: string; marked: Deletion; before: Deletion | undefined },
+): Promise<number | 'full' | 'not-stored'> {
+  const { tenant, oid, marked, before } = input;
+  const { repo } = marked;
+  if (before && before.state !== 'deleting') {
+    // A batch may still believe a listing from before the delete, and finds no record of it any more. So the object has
+    // to be there again: the store is asked once the record was read.
+    if (!(await store.head(objectKey({ tenant, repo, oid })))) return 'not-stored';
+    // Later than before, so that no write that was meant for the former mark changes this one.
+    const dueAtMs = Math.max(marked.dueAtMs, before.dueAtMs + 1);
+    const outcome = await ledger.remark({ tenant, before, deletion: { ...marked, dueAtMs } });
+    if (outcome === 'marked') return dueAtMs;
+  }
+  const counted = await ledger.countDeletions({ tenant, difference: 1, atMost: openDeletionsMax });
+  if (counted === 'refused') return 'full';
+  // While a run has the item, another one says the same.
+  const id = before ? ids.random(16) : marked.id;
+  await ledger.putDeletion({ tenant, deletion: { ...marked, id } });
+  return marked.dueAtMs;
+}
+
+/**
+ * Closes a repo, so that new batches get 404, and requests that it is emptied. Objects that live reservations hold
+ * are deleted once those are dead. For a repo that is closed already, only the request is sent again.
+ *
+ * @returns what the delete frees by the repo's last count. Until the last live reservation is dead, objects may come
+ * back, so the plan is due no sooner. undefined if there is no such repo: nothing was counted in it, nothing is stored, and
+ * it is neither public nor mapped, has no limit, and nothing is being uploaded to it.
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function deleteRepo(
+  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'publicReads' | 'mappedRepos'>,
+  input: { tenant: string; repo: string; dryRun: boolean; hasLimit?: boolean },
+): Promise<DeletePlan | undefined> {
+  const { ledger, listing, queue, clock, publicReads, mappedRepos } = deps;
+  const { tenant, repo, dryRun } = input;
+  const record = await ledger.readRepo({ tenant, repo });
+  const closedAtMs = record?.closedAtMs ?? null;
+  const isCounted =
+    record !== undefined && record.epoch > 0 && (record.objectCount > 0 || closedAtMs !== null);
+  if (!isCounted && closedAtMs === null && record?.createdAtMs === undefined) {
+    // What is listed without an object can be deleted, too.
+    const found = await Promise.all([
+      hasKeys(listing, repoPrefix({ tenant, repo })),
+      publicReads.find({ tenant, repo }),
+      mappedRepos.find({ tenant, repo }),
+      uploadingRepos(deps, { tenant, repos: [repo] }).then(([uploading]) => uploading !== undefined),
+    ]);
+    if (!input.hasLimit && !found.some(Boolean)) return undefined;
+  }
+  const closingMs = closedAtMs ?? clock.nowMs();
+  if (!dryRun) {
+    if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: closingMs });
+    const atMs = clock.nowMs();
+    await Promise.all([publicReads.end({ tenant, repo, atMs }), mappedRepos.end({ tenant, repo, atMs })]);
+    await queue.request({ tenant, reason: 'delete', full: false });
+  }
+  const heldMs = await heldUntilMs(deps, { tenant, repo });
+  return { ...totalsOf(isCounted ? record : null), ...dueAfter(closingMs, heldMs) };
+}
+
+/**
+ * Closes a tenant for good, revokes its tokens, ends what was public or mapped and requests that all of its repos are emptied. Its name stays taken,
+ * so that no late write and no old URL can touch a later tenant.
+ *
+ * @returns what the delete frees by the tenant's last count.
+ * @throws {LedgerUnavailableError}
+ */
+export async function deleteTenant(
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules' | 'publicReads' | 'mappedRepos'>,
+  input: { tenant: TenantRecord; dryRun: boolean },
+): Promise<DeletePlan> {
+  const { ledger, queue, clock, tokens, exchangeRules, publicReads, mappedRepos } = deps;
+  const { tenant, closedAtMs, counted } = input.tenant;
+  const dueAtMs = closedAtMs ?? clock.nowMs();
+  if (!input.dryRun) {
+    await ledger.closeTenant({ tenant, closedAtMs: dueAtMs });
+    // First: a request that times out below has deleted the tenant. Closed, it lets no token in.
+    await queue.request({ tenant, reason: 'delete', full: true });
+    await mapLimited(await publicReads.list(tenant), endsAtOnce, ({ repo }) =>
+      publicReads.end({ tenant, repo, atMs: clock.nowMs() }),
+    );
+    await mapLimited(await mappedRepos.list(tenant), endsAtOnce, ({ repo }) =>
+      mappedRepos.end({ tenant, repo, atMs: clock.nowMs() }),
+    );
+    await mapLimited(await exchangeRules.list(tenant), endsAtOnce, (rule) => exchangeRules.delete(rule));
+    await mapLimited(await tokens.list(tenant), endsAtOnce, ({ tokenId }) =>
+      tokens.delete({ tenant, tokenId }),
+    );
+  }
+  return { ...totalsOf(counted), dueAtMs, waitsFor: null };
+}
+
+function dueAfter(dueAtMs: number, heldMs: number): Pick<DeletePlan, 'dueAtMs' | 'waitsFor'> {
+  return heldMs > dueAtMs ? { dueAtMs: heldMs, waitsFor: 'uploads' } : { dueAtMs, waitsFor: null };
+}
+
+function totalsOf(counted: Counted | null): Pick<DeletePlan, 'objectCount' | 'bytes'> {
+  return { objectCount: counted?.objectCount ?? null, bytes: counted?.storedBytes ?? null };
+}
+
+const reposAtOnce = 8;
+
+/** One object that somebody asked to delete, for people. */
+export interface ShownDeletion {
+  readonly repo: string;
+  readonly oid: string;
+  readonly sizeBytes: number;
+  /** `marked`: a push that names it keeps it. `deleting`: nobody can keep it any more. */
+  readonly state: 'marked' | 'deleting';
+  /** It goes no sooner. */
+  readonly dueAtMs: number;
+}
+
+/**
+ * One page of the objects that somebody asked to delete one by one, of a tenant or of one repo. What goes with a whole repo,
+ * or by a clean-up, is left out: those have no grace time, and are told where they are asked for. So is what was called off.
+ * A page can be shorter than asked for.
+ *
+ * It takes one query, and then one read for each repo on the page.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function listDeletions(
+  { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  input: Input<'listDeletions'>,
+): Promise<{ deletions: readonly ShownDeletion[]; next: DeletionPage['next'] }> {
+  const { tenant } = input;
+  const page = await readPage(ledger, input);
+  const asked = page.deletions.filter(({ sweep }) => sweep === undefined);
+  const names = [...new Set(asked.map(({ repo }) => repo))];
+  const read = await mapLimited(names, reposAtOnce, (repo) => ledger.readRepo({ tenant, repo }));
+  const repos = new Map(names.map((repo, index) => [repo, read[index]]));
+  const nowMs = clock.nowMs();
+  const goes = (deletion: Deletion) => {
+    const repo = repos.get(deletion.repo);
+    // One of a whole repo is void once that is open.
+    return (repo?.closedAtMs ?? null) === null && !isVoid(settings, deletion, { repo, nowMs });
+  };
+  return { deletions: asked.filter(goes).flatMap(show), next: page.next };
+}
+
+/** A cursor may be of another repo than is asked for: then nothing of it was shown before, or all of it. */
+async function readPage(ledger: Deps['ledger'], input: Input<'listDeletions'>): Promise<DeletionPage> {
+  const { after, ...fromTheFirst } = input;
+  const { repo } = input;
+  if (after === undefined || repo === undefined || after.repo === repo) return ledger.listDeletions(input);
+  return `${after.repo}#` < `${repo}#` ? ledger.listDeletions(fromTheFirst) : { deletions: [], next: null };
+}
+
+function show({ repo, state, objects, dueAtMs }: Deletion): ShownDeletion[] {
+  if (state === 'gone') return [];
+  return [...objects].map(([oid, sizeBytes]) => ({ repo, oid, sizeBytes, state, dueAtMs }));
+}

@@ -1,0 +1,278 @@
+import type { Deps } from '../deps.ts';
+import { lockPageMax } from '../extras/rules/lock.ts';
+import { allPages, mapLimited } from '../rules/async.ts';
+import { deletionPrefix, repoPrefix, tenantPrefix } from '../rules/names.ts';
+import type { Settings } from '../rules/settings.ts';
+import { listTenant } from '../scan/find-stored.ts';
+import { listFolderPages, listPages } from '../store/rules/store.ts';
+import { heldUntilMs } from './deletes.ts';
+import {
+  type Deletion,
+  deletionObjectsMax,
+  emptiedName,
+  keptUntilMs,
+  newDeletion,
+} from './rules/deletion.ts';
+import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
+import { type DeletionDeps, runDeletion } from './run-deletions.ts';
+
+/** UTF-8 bytes of the names in one deletion. With the sizes they fit into an item of 400 KB. */
+const nameBytesMax = 200_000;
+
+interface ListedObject {
+  readonly key: string;
+  readonly sizeBytes: number;
+}
+
+/**
+ * Lists a repo, as many objects at a time as one deletion can name. The caller may delete these before it asks for
+ * the next.
+ *
+ * @yields name relative to {@link deletionPrefix} → bytes.
+ * @throws {StoreUnavailableError}
+ */
+export async function* listInDeletions(
+  deps: Pick<Deps, 'listing'>,
+  path: { tenant: string; repo: string },
+): AsyncIterable<ReadonlyMap<string, number>> {
+  const prefix = deletionPrefix(path);
+  for await (const page of objectsOf(deps, path)) {
+    let objects = new Map<string, number>();
+    let nameBytes = 0;
+    for (const { key, sizeBytes } of page) {
+      const name = key.slice(prefix.length);
+      const bytes = Buffer.byteLength(name);
+      if (objects.size === deletionObjectsMax || nameBytes + bytes > nameBytesMax) {
+        yield objects;
+        objects = new Map();
+        nameBytes = 0;
+      }
+      nameBytes += bytes;
+      objects.set(name, sizeBytes);
+    }
+    if (objects.size > 0) yield objects;
+  }
+}
+
+async function* objectsOf(
+  deps: Pick<Deps, 'listing'>,
+  path: { tenant: string; repo: string },
+): AsyncIterable<readonly ListedObject[]> {
+  if (path.repo === '')
+    for await (const { keys } of listFolderPages(deps.listing, tenantPrefix(path.tenant))) yield keys;
+  yield* listBelow(deps, repoPrefix(path));
+}
+
+async function* listBelow(
+  deps: Pick<Deps, 'listing'>,
+  prefix: string,
+): AsyncIterable<readonly ListedObject[]> {
+  for await (const page of listPages(deps.listing, { prefix, maxKeys: deletionObjectsMax }))
+    yield Array.from({ length: page.keyCount }, (_, index) => ({
+      key: page.keyAt(index),
+      sizeBytes: page.sizeAt(index),
+    }));
+}
+
+/**
+ * Removes the locks of a repo, or of a whole tenant, once nobody can take one any more: it is closed, and whoever saw it
+ * open has ended.
+ *
+ * @param input.untilMs no others are begun after this.
+ * @returns false if the time was up first.
+ * @throws {LedgerUnavailableError}
+ */
+export async function removeLocks(
+  { locks, clock }: Pick<Deps, 'locks' | 'clock'>,
+  input: { tenant: string; repo?: string; untilMs: number },
+): Promise<boolean> {
+  const { untilMs, ...path } = input;
+  for (;;) {
+    const { hasMore } = await locks.releaseSome({ ...path, locksMax: lockPageMax });
+    if (!hasMore) return true;
+    if (clock.nowMs() > untilMs) return false;
+  }
+}
+
+type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing' | 'locks' | 'publicReads' | 'mappedRepos'>;
+
+/**
+ * - `done`: nothing more can be done now. If objects are left, they wait for reservations to die or for deletes that
+ *   were not answered, and the schedule requests the next run.
+ * - `opening`: a repo is empty. It can be opened once no batch that began before its closing can still be running.
+ * - `unfinished`: the time was up first.
+ */
+type EmptyReposOutcome = 'done' | 'opening' | 'unfinished';
+
+/**
+ * Continues to empty the repos that are closed. A repo that is empty and has no reservation left is opened again, so
+ * that its name can be used. Whoever uses it finds none of its locks, and it is neither public nor mapped. One that fails
+ * keeps no other from its turn.
+ *
+ * @param input.repos of the tenant. Default: they are read.
+ * @param input.untilMs nothing more is begun after this, except that one deletion is always run.
+ * @throws what the first one failed by, after all of them.
+ */
+export async function emptyClosedRepos(
+  deps: EmptyReposDeps,
+  input: { tenant: string; untilMs: number; repos?: readonly RepoRecord[] },
+): Promise<EmptyReposOutcome> {
+  const { tenant } = input;
+  const repos = input.repos ?? (await allPages(deps.ledger.repos(tenant)));
+  let isOpening = false;
+  let isFirst = true;
+  let failure: { readonly error: unknown } | undefined;
+  for (const { repo, closedAtMs } of repos) {
+    if (closedAtMs === null) continue;
+    if (!isFirst && deps.clock.nowMs() > input.untilMs) return 'unfinished';
+    isFirst = false;
+    try {
+      const outcome = await emptyAndOpen(deps, { ...input, repo, closedAtMs });
+      if (outcome === 'unfinished') return outcome;
+      // The next repo would leave another note. The closed repos keep the tenant due.
+      if (outcome === 'unanswered') return 'done';
+      if (outcome === 'opening') isOpening = true;
+    } catch (error) {
+      deps.log.warn('emptying a repo failed: trying the next one', { tenant, repo, error });
+      failure ??= { error };
+    }
+  }
+  if (failure) throw failure.error;
+  return isOpening ? 'opening' : 'done';
+}
+
+async function emptyAndOpen(
+  deps: EmptyReposDeps,
+  input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
+): Promise<EmptyReposOutcome | 'unanswered'> {
+  const outcome = await emptyRepo(deps, input);
+  if (outcome === 'not-empty') return 'done';
+  if (outcome !== 'empty') return outcome;
+  const isOpening = deps.clock.nowMs() <= closedUntilMs(deps.settings, input.closedAtMs);
+  return isOpening ? 'opening' : openUnlessHeld(deps, input);
+}
+
+/**
+ * By then a batch that read the repo before its closing has ended, or will never issue a URL. And no batch after the
+ * opening is told by a listing of before that something is stored.
+ */
+function closedUntilMs(settings: Settings, closedAtMs: number): number {
+  return Math.max(closedAtMs + settings.pendingVoidAfterMs, keptUntilMs(settings, closedAtMs));
+}
+
+async function openUnlessHeld(
+  deps: EmptyReposDeps,
+  input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
+): Promise<'done' | 'unfinished'> {
+  const { tenant, repo, closedAtMs, untilMs } = input;
+  if ((await heldUntilMs(deps, { tenant, repo })) > 0) return 'done';
+  // A second defence: each deletion that `emptyRepo` read has ended, and one that is written since is void once the repo
+  // is open.
+  if ((await deletionsOf(deps, { tenant, repo })).length > 0) return 'done';
+  // A request that saw the repo open has ended, as a batch has. So none of its locks comes after this.
+  if (!(await removeLocks(deps, { tenant, repo, untilMs }))) return 'unfinished';
+  const atMs = deps.clock.nowMs();
+  await Promise.all([
+    deps.publicReads.end({ tenant, repo, atMs }),
+    deps.mappedRepos.end({ tenant, repo, atMs }),
+    deps.ledger.noteGone({ tenant, repo, oids: [emptiedName], atMs }),
+  ]);
+  await deps.ledger.openRepo({ tenant, repo, closedAtMs });
+  deps.log.info('repo emptied', { tenant, repo });
+  return 'done';
+}
+
+/**
+ * @returns `not-empty`: objects are left that cannot be deleted now. `unanswered`: the store did not answer a delete.
+ */
+async function emptyRepo(
+  deps: EmptyReposDeps,
+  input: { tenant: string; repo: string; closedAtMs: number; untilMs: number },
+): Promise<'empty' | 'not-empty' | 'unanswered' | 'unfinished'> {
+  const { tenant, repo, closedAtMs, untilMs } = input;
+  const left = new Set<string>();
+  const deletions = await deletionsOf(deps, { tenant, repo });
+  // The store didn't answer, or a run died: it is taken over in a minute. Else each try of a repo that can't be deleted would
+  // add a deletion of as many objects, and each recount read them all.
+  if (deletions.some((deletion) => deletion.state === 'deleting' && deletion.closedAtMs !== undefined))
+    return 'not-empty';
+  if (await mustWait(deps, { tenant, deletions })) return 'not-empty';
+  for (const deletion of deletions) {
+    // The grace time is for pushes that keep an object. Nobody can push to a closed repo, so it is skipped.
+    // What its last run removed is taken off first.
+    const mayRun = deletion.state === 'marked' && !deletion.removal;
+    const run = mayRun ? await runDeletion(deps, { tenant, deletion, isClosed: true }) : undefined;
+    if (run?.kind === 'unanswered') return 'unanswered';
+    if (run?.kind === 'ended' && run.isWaiting) return 'not-empty';
+    if (run?.kind !== 'ended' || run.heldCount > 0)
+      for (const name of deletion.objects.keys()) left.add(name);
+    if (deps.clock.nowMs() > untilMs) return 'unfinished';
+  }
+  for await (const listed of listInDeletions(deps, { tenant, repo })) {
+    const objects = new Map([...listed].filter(([name]) => !left.has(name)));
+    if (objects.size === 0) continue;
+    const id = deps.ids.random(16);
+    const deletion = newDeletion({ id, repo, objects, dueAtMs: deps.clock.nowMs(), closedAtMs });
+    await deps.ledger.putDeletion({ tenant, deletion });
+    const run = await runDeletion(deps, { tenant, deletion, isClosed: true });
+    // The store is struggling. Every further deletion would leave another note on the tenant's item.
+    if (run.kind === 'unanswered') return 'unanswered';
+    if (run.kind === 'ended' && run.isWaiting) return 'not-empty';
+    if (run.kind === 'refused' || run.heldCount > 0) for (const name of objects.keys()) left.add(name);
+    if (deps.clock.nowMs() > untilMs) return 'unfinished';
+  }
+  return left.size === 0 ? 'empty' : 'not-empty';
+}
+
+/** Whether the tenant has too many claims, and what waits for that was tried within the hour: it takes a HEAD an object. */
+async function mustWait(
+  { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  { tenant, deletions }: { tenant: string; deletions: readonly Deletion[] },
+): Promise<boolean> {
+  const nowMs = clock.nowMs();
+  const isTried = ({ closedAtMs, dueAtMs }: Deletion) => closedAtMs !== undefined && nowMs < dueAtMs;
+  if (!deletions.some(isTried)) return false;
+  const account = await ledger.readTenant(tenant);
+  return account !== undefined && account.claimCount + deletionObjectsMax > settings.lateClaimsMax;
+}
+
+/** A repo's deletions that are marked or deleting. */
+async function deletionsOf(
+  deps: Pick<Deps, 'ledger'>,
+  path: { tenant: string; repo: string },
+): Promise<Deletion[]> {
+  const deletions = await allPages(deps.ledger.deletionsOf(path));
+  return deletions.filter((deletion) => deletion.state !== 'gone');
+}
+
+const closesAtOnce = 16;
+
+/**
+ * Closes every repo that a closed tenant still has or may get: those that the bucket lists, even if the ledger
+ * does not know them, and those that the ledger has objects or reservations of. An open tenant is left alone.
+ *
+ * @param input.untilMs no others are begun after this.
+ * @returns false if the time was up first.
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function closeReposOfClosedTenant(
+  deps: Pick<Deps, 'ledger' | 'listing' | 'clock'>,
+  { account, untilMs }: { account: TenantRecord; untilMs: number },
+): Promise<boolean> {
+  const { ledger, clock } = deps;
+  const { tenant, closedAtMs } = account;
+  if (closedAtMs === null) return true;
+  const { folders, rootObjects } = await listTenant(deps, { tenant });
+  const names = new Set(folders);
+  if (rootObjects.objectCount > 0) names.add('');
+  for await (const page of ledger.reservations(tenant)) for (const { repo } of page) names.add(repo);
+  const records = await allPages(ledger.repos(tenant));
+  for (const { repo, objectCount } of records) if (objectCount > 0) names.add(repo);
+  for (const record of records) if (record.closedAtMs !== null) names.delete(record.repo);
+  let isDone = true;
+  await mapLimited([...names], closesAtOnce, async (repo) => {
+    if (clock.nowMs() > untilMs) isDone = false;
+    else await ledger.closeRepo({ tenant, repo, closedAtMs, isForGood: true });
+  });
+  return isDone;
+}

@@ -1,0 +1,403 @@
+import * as z from 'zod';
+import { sha256Hex } from '../rules/hash.ts';
+import { byDueIndex, byKindIndex, dueShards, refuseNewerFormat } from '../table/table.ts';
+import type { Deletion, DeletionKey, Removal, RemovedObject } from './rules/deletion.ts';
+import type { Reservation, ReservationKey } from './rules/reservation.ts';
+import type { Shard } from './rules/shard.ts';
+import type { LateLoad, RepoLimit, RepoPath, RepoRecord, StoredPoint, TenantRecord } from './rules/tenant.ts';
+
+/** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
+
+const bytes = z.number().int();
+const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
+
+/** What tells the format of a tenant's item, in every format. */
+const formatOfTenant = z.object({ tenant: z.string(), format: z.number().default(1) });
+
+/** Who → until when. */
+const untilMsOf = z.record(z.string(), z.number()).transform((times) => new Map(Object.entries(times)));
+const lateLoad = z.object({ bytes, makers: untilMsOf, crowd: untilMsOf.optional() });
+
+const tenantItem = z.object({
+  tenant: z.string(),
+  plan: nullable(z.string()),
+  limitBytes: nullable(bytes),
+  downloadLimitBytes: nullable(bytes),
+  reposMustExist: z.boolean().default(false),
+  createdAtMs: z.number(),
+  committedBytes: bytes,
+  epoch: z.number(),
+  appliedEpoch: z.number(),
+  floorBaseBytes: bytes,
+  floorUntilMs: z.number(),
+  deletedBytes: bytes,
+  notes: z.record(z.string(), z.object({ repo: z.string(), bytes, deadlineMs: z.number() })),
+  storedBytes: nullable(bytes),
+  objectCount: nullable(z.number()),
+  countedAtMs: nullable(z.number()),
+  leaseUntilMs: z.number(),
+  // Absent until a reconcile has listed something.
+  listedUntilMs: z.number().default(0),
+  shardsListedUntilMs: z.number().optional(),
+  shardLists: z.object({ month: z.string(), requests: z.number() }).optional(),
+  listedObjectCount: z.number().optional(),
+  claimCount: z.number().default(0),
+  claimsCounted: z.number().optional(),
+  deletionCount: z.number().default(0),
+  repoCount: z.number().default(0),
+  late: lateLoad.optional(),
+  settingsVersion: z.number().default(0),
+  overtakenEpoch: z.number().default(0),
+  fullCountedAtMs: z.number().default(0),
+  reservedUntilMs: nullable(z.number()),
+  closedAtMs: nullable(z.number()),
+  [byDueIndex.sk]: z.number(),
+  fullDueAtMs: z.number().optional(),
+  lookAtMs: nullable(z.number()),
+});
+
+/** The limit of a repo, an attribute of its tenant's item. */
+const repoLimit = z.looseObject({ limitBytes: bytes });
+const countedLimit = z.object({
+  committedBytes: bytes,
+  storedBytes: bytes,
+  floorBaseBytes: bytes,
+  floorUntilMs: z.number(),
+  late: lateLoad.optional(),
+});
+
+const countProgress = z.object({
+  beganMs: z.number(),
+  atMs: z.number(),
+  share: z.number(),
+  objectCount: z.number(),
+  listRequests: z.number(),
+});
+
+/** The watch of a clean-up, on a repo's item and on its own. */
+export const watchField = z.object({
+  id: z.string(),
+  openedAtMs: z.number(),
+  untilMs: z.number(),
+  hasPrefixes: z.boolean().optional(),
+});
+
+const repoItem = z.object({
+  repo: z.string(),
+  storedBytes: bytes,
+  objectCount: z.number(),
+  countedAtMs: z.number(),
+  epoch: z.number(),
+  dirtyToken: nullable(z.string()),
+  covered: z.array(z.string()),
+  // Absent until a scan has covered a reservation.
+  putsUntilMs: z.number().default(0),
+  closedAtMs: nullable(z.number()),
+  // Text, because lists and names of attributes would make most of it.
+  points: z.string().optional(),
+  giant: z
+    .object({
+      sinceEpoch: z.number(),
+      recountFromMs: z.number(),
+      isFirstCount: z.literal(true).optional(),
+      progress: countProgress.optional(),
+    })
+    .optional(),
+  tidyBelowEpoch: z.number().optional(),
+  createdAtMs: z.number().optional(),
+  endedClosingMs: z.number().optional(),
+  countPausedAtMs: z.number().optional(),
+  steeringVersion: z.number().optional(),
+  countCancelledAtMs: z.number().optional(),
+  watch: watchField.optional(),
+  endedWatchMs: z.number().optional(),
+});
+
+const shardItem = z.object({
+  prefix: z.string(),
+  epoch: z.number(),
+  partOf: nullable(z.object({ prefix: z.string(), epoch: z.number() })),
+  storedBytes: bytes,
+  objectCount: z.number(),
+  sinceBytes: bytes,
+  sinceCount: z.number(),
+  countedAtMs: z.number(),
+  scanEndedMs: z.number(),
+  stale: nullable(z.object({ fromMs: z.number(), untilMs: z.number(), doubtBytes: bytes })),
+  // Pairs of oid and time, because they are most of the item. Absent: none.
+  counted: z.string().default(''),
+  appliedRuns: z.array(z.string()),
+});
+
+const reservationItem = z.object({
+  reservationId: z.string(),
+  repo: z.string(),
+  state: z.enum(['pending', 'issued']),
+  claims: z.record(z.string(), z.number()),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+  deadAtMs: z.number(),
+  lookAtMs: nullable(z.number()),
+  deletedByMs: z.number().optional(),
+  madeBy: z.string().optional(),
+});
+
+const deletionItem = z.object({
+  deletionId: z.string(),
+  repo: z.string(),
+  state: z.enum(['marked', 'deleting', 'gone']),
+  objects: z.record(z.string(), z.number()),
+  prefixes: z.string().optional(),
+  dueAtMs: z.number(),
+  deadlineMs: z.number(),
+  closedAtMs: z.number().optional(),
+  afterClosingMs: z.number().optional(),
+  sweep: z.object({ watchId: z.string(), seenFromMs: z.number() }).optional(),
+  removal: z
+    .object({
+      runMs: z.number(),
+      beganMs: z.number(),
+      endedMs: z.number(),
+      objects: z.record(z.string(), z.tuple([bytes, z.number().nullable()])),
+      packed: z.string().optional(),
+    })
+    .optional(),
+});
+
+/** The key of a tenant's item. Its partition holds everything that the tenant owns. */
+export const tenantKey = (tenant: string) => ({ pk: `TENANT#${tenant}`, sk: 'TENANT' });
+export const repoKey = (path: RepoPath) => ({
+  pk: `TENANT#${path.tenant}`,
+  sk: `REPO#${inKey(path.repo)}`,
+});
+/** Shards have a partition of their own: all of them are read at once, and a giant has thousands. */
+export const shardKey = (path: RepoPath & { prefix: string }) => ({
+  pk: shardPartition(path),
+  sk: `SHARD#${path.prefix}`,
+});
+export const shardPartition = (path: RepoPath) => `SHARDS#${path.tenant}#${inKey(path.repo)}`;
+export const reservationKey = (path: ReservationKey) => ({
+  pk: `TENANT#${path.tenant}`,
+  sk: `${ofRepo('RESERVATION', path.repo)}${path.reservationId}`,
+});
+export const deletionKey = (path: DeletionKey) => ({
+  pk: `TENANT#${path.tenant}`,
+  sk: `${ofRepo('DELETION', path.repo)}${path.deletionId}`,
+});
+
+/**
+ * What the sort keys of a repo's reservations or deletions begin with. It also begins those of a folder whose name
+ * continues with `#`, so the reader compares the name too.
+ */
+export function ofRepo(kind: 'RESERVATION' | 'DELETION', repo: string): string {
+  return `${kind}#${inKey(repo)}#`;
+}
+
+/** UTF-8 bytes of a repo's name in a sort key, at most. DynamoDB takes no sort key above 1,024 bytes. */
+const nameInKeyBytesMax = 800;
+
+/** The name of a repo as a part of a key. A long one, which only a foreign folder can have, ends with its hash. */
+export function inKey(repo: string): string {
+  if (Buffer.byteLength(repo) <= nameInKeyBytesMax) return repo;
+  return `${repo.slice(0, nameInKeyBytesMax / 4)}#${sha256Hex(repo)}`;
+}
+
+/** The tenant that owns a partition. */
+export function tenantOfPartition(pk: string): string {
+  return pk.slice('TENANT#'.length);
+}
+
+/** Attributes that put an item into the due index. The shard is a hash: spread evenly, and fixed for a tenant. */
+export function dueKey(due: {
+  kind: 'TENANT' | 'RESERVATION' | 'DELETION';
+  tenant: string;
+  dueAtMs: number;
+}) {
+  let hash = 0;
+  for (const char of due.tenant) hash = (hash * 31 + char.charCodeAt(0)) >>> 0;
+  return { [byDueIndex.pk]: `${due.kind}#${hash % dueShards}`, [byDueIndex.sk]: due.dueAtMs };
+}
+
+/**
+ * Attributes of a tenant that is due for a full count, or for one of what may have changed. The index has the first
+ * of the two times.
+ */
+export function tenantDueKey(due: { tenant: string; dueAtMs: number; lookAtMs: number | null }) {
+  const { tenant, dueAtMs, lookAtMs } = due;
+  const isFull = lookAtMs === null || dueAtMs <= lookAtMs;
+  const index = dueKey({
+    tenant,
+    kind: isFull ? 'TENANT' : 'RESERVATION',
+    dueAtMs: isFull ? dueAtMs : lookAtMs,
+  });
+  return { ...index, fullDueAtMs: dueAtMs, lookAtMs };
+}
+
+const limitFieldStart = 'limit ';
+
+/** The attribute of a tenant's item that has the limit of a repo. No other begins like it, as none has a space. */
+export function limitField(repo: string): string {
+  return limitFieldStart + repo;
+}
+
+/** The one that has the counter of a repo with a limit: DynamoDB adds only to attributes, not to what is within one. */
+export function counterField(repo: string): string {
+  return `committed ${repo}`;
+}
+
+/** Attributes that put an item into the by-kind index. */
+export function kindKey(kind: string, sortKey: string) {
+  return { [byKindIndex.pk]: kind, [byKindIndex.sk]: sortKey };
+}
+
+/**
+ * Parses an item once, for as long as it is the same object that nobody can change: so the table in this process answers.
+ * DynamoDB's answers are new.
+ */
+function once<T>(parse: (item: unknown) => T): (item: unknown) => T {
+  const known = new WeakMap<object, T>();
+  return (item) => {
+    if (!Object.isFrozen(item)) return parse(item);
+    const found = known.get(item as object) ?? parse(item);
+    known.set(item as object, found);
+    return found;
+  };
+}
+
+/**
+ * @throws {NewerFormatError}
+ * @throws {ZodError} when the item is not a tenant's.
+ */
+export const parseTenant = once((item: unknown): TenantRecord => {
+  // First: what follows `format` in a newer item may have another shape.
+  refuseNewerFormat(formatOfTenant.parse(item));
+  const {
+    storedBytes,
+    objectCount,
+    countedAtMs,
+    notes,
+    [byDueIndex.sk]: firstDueAtMs,
+    fullDueAtMs,
+    ...rest
+  } = tenantItem.parse(item);
+  const counted =
+    countedAtMs === null || storedBytes === null || objectCount === null
+      ? null
+      : { storedBytes, objectCount, countedAtMs };
+  // Without it, the full count is all that the tenant is due for.
+  const dueAtMs = fullDueAtMs ?? firstDueAtMs;
+  const repoLimits = repoLimitsIn(item as Record<string, unknown>);
+  const record = { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)), repoLimits };
+  return fullDueAtMs === undefined ? { ...record, mayHaveOlderKeys: true } : record;
+});
+
+function repoLimitsIn(item: Record<string, unknown>): Map<string, RepoLimit> {
+  const fields = Object.keys(item).filter((name) => name.startsWith(limitFieldStart));
+  const limits = fields.map((name): [string, RepoLimit] => {
+    const repo = name.slice(limitFieldStart.length);
+    const { limitBytes, ...found } = repoLimit.parse(item[name]);
+    const committedBytes = item[counterField(repo)];
+    const counted = committedBytes === undefined ? null : countedLimit.parse({ ...found, committedBytes });
+    return [repo, { limitBytes, counted }];
+  });
+  return new Map(limits);
+}
+
+/** What is late, as an attribute. */
+export const lateField = (late: LateLoad | undefined) =>
+  late && {
+    ...late,
+    makers: Object.fromEntries(late.makers),
+    crowd: late.crowd && Object.fromEntries(late.crowd),
+  };
+
+/** @throws {ZodError} when the item is not a repo's. */
+export const parseRepo = once((item: unknown): RepoRecord => {
+  const { covered, points, ...rest } = repoItem.parse(item);
+  return { ...rest, covered: new Set(covered), ...(points !== undefined && { points: pointsIn(points) }) };
+});
+
+/** `2026-11-21 5000 2026-11-28 6000`: days, each with what was stored. */
+export const pointsText = (points: readonly StoredPoint[]): string =>
+  points.map(({ day, storedBytes }) => `${day} ${storedBytes}`).join(' ');
+
+/** What is not understood is left out: nothing is decided by it. */
+function pointsIn(text: string): StoredPoint[] {
+  const found = text.matchAll(/(\d{4}-\d\d-\d\d) (\d+)/g);
+  return [...found].map(([, day = '', bytes]) => ({ day, storedBytes: Number(bytes) }));
+}
+
+/**
+ * An older one may be the sum of several late ones: its only claim is no oid, so no scan sees it. What it was made of is in
+ * `partIds` and not read: where one of these is left, both count until their day is over.
+ *
+ * @throws {ZodError} when the item is not a reservation's.
+ */
+export const parseReservation = once((item: unknown): Reservation => {
+  const { reservationId, claims, ...rest } = reservationItem.parse(item);
+  return { ...rest, id: reservationId, claims: new Map(Object.entries(claims)) };
+});
+
+/** @throws {ZodError} when the item is not a deletion's. */
+export const parseDeletion = once((item: unknown): Deletion => {
+  const { deletionId, objects, removal, ...rest } = deletionItem.parse(item);
+  return {
+    ...rest,
+    id: deletionId,
+    objects: new Map(Object.entries(objects)),
+    ...(removal && { removal: parseRemoval(removal) }),
+  };
+});
+
+function parseRemoval({
+  objects,
+  packed = '',
+  ...removal
+}: NonNullable<z.infer<typeof deletionItem>['removal']>): Removal {
+  const removed = new Map<string, RemovedObject>();
+  for (const [name, [sizeBytes, lastModifiedMs]] of Object.entries(objects))
+    removed.set(name, { sizeBytes, lastModifiedMs });
+  for (const entry of packed.split(' ').filter((text) => text !== '')) {
+    const [oid = '', size = '', time = ''] = entry.split(':');
+    const lastModifiedMs = time === '' ? null : Number.parseInt(time, 36);
+    const object = { sizeBytes: Number.parseInt(size, 36), lastModifiedMs };
+    removed.set(Buffer.from(oid, 'base64').toString('hex'), object);
+  }
+  return { ...removal, objects: removed };
+}
+
+/** A removal as an attribute. @param options.isPacked its names are oids, in a text, which takes two thirds of a map. */
+export function removalField({ objects, ...removal }: Removal, { isPacked }: { isPacked: boolean }) {
+  if (!isPacked) {
+    const fields = [...objects].map(([name, object]) => [name, [object.sizeBytes, object.lastModifiedMs]]);
+    return { ...removal, objects: Object.fromEntries(fields) };
+  }
+  const entries = [...objects].map(([oid, { sizeBytes, lastModifiedMs }]) =>
+    [Buffer.from(oid, 'hex').toString('base64'), sizeBytes.toString(36), lastModifiedMs?.toString(36)].join(
+      ':',
+    ),
+  );
+  return { ...removal, objects: {}, packed: entries.join(' ') };
+}
+
+/** @throws {ZodError} when the item is not a shard's. */
+export const parseShard = once((item: unknown): Shard => {
+  const { counted, appliedRuns, ...rest } = shardItem.parse(item);
+  const pairs = counted === '' ? [] : counted.split(' ').map((pair) => pair.split(':'));
+  return {
+    ...rest,
+    counted: new Map(pairs.map(([oid = '', notedAtMs]) => [oid, Number.parseInt(notedAtMs ?? '', 36)])),
+    appliedRuns: new Set(appliedRuns),
+  };
+});
+
+/** A shard's attributes beside its key. */
+export function shardFields({ counted, appliedRuns, stale, ...rest }: Shard) {
+  const pairs = [...counted].map(([oid, notedAtMs]) => `${oid}:${notedAtMs.toString(36)}`);
+  return {
+    ...rest,
+    ...(stale && { stale }),
+    counted: pairs.join(' '),
+    appliedRuns: [...appliedRuns],
+  };
+}

@@ -1,0 +1,294 @@
+import {
+  adding,
+  all,
+  anyNamed,
+  type Clause,
+  exists,
+  removing,
+  removingKeys,
+  setting,
+} from '../table/expressions.ts';
+import { getItem, methodsOn, type Table, updateItem } from '../table/requests.ts';
+import { formatValues, inKnownFormat } from '../table/table.ts';
+import {
+  counterField,
+  lateField,
+  limitField,
+  parseTenant,
+  pointsText,
+  repoKey,
+  tenantDueKey,
+  tenantKey,
+} from './items.ts';
+import type {
+  Counted,
+  CountedLimit,
+  LateLoad,
+  RepoRecord,
+  ShardLists,
+  TenantRecord,
+} from './rules/tenant.ts';
+import { readTenant } from './tenant-store.ts';
+
+/** What a scan found of a repo. Committing it clears the dirty token. */
+export type RepoCommit = Omit<
+  RepoRecord,
+  | 'dirtyToken'
+  | 'closedAtMs'
+  | 'createdAtMs'
+  | 'countPausedAtMs'
+  | 'countCancelledAtMs'
+  | 'steeringVersion'
+  | 'watch'
+  | 'endedWatchMs'
+>;
+
+/** What a reconcile found for a repo that has a limit. */
+export interface LimitCommit extends Omit<CountedLimit, 'committedBytes'> {
+  /** As the reconcile found it. */
+  readonly limitBytes: number;
+  /** Added to the repo's counter: the recomputed value minus the counter as the reconcile found it, or 0. */
+  readonly correctionBytes: number;
+}
+
+/** What a reconcile found for a tenant. */
+export interface TenantCommit {
+  readonly tenant: string;
+  readonly epoch: number;
+  /** Added to the counter: the recomputed value minus the counter as the reconcile found it. */
+  readonly correctionBytes: number;
+  readonly floorBaseBytes: number;
+  /** Taken off the tenant's deleted bytes: what the reconcile found there, which its floors no longer hold. */
+  readonly deletedBytesRead: number;
+  readonly floorUntilMs: number;
+  /** Repo → what was found, of those that have a limit. */
+  readonly repoLimits: ReadonlyMap<string, LimitCommit>;
+  /** null: the tenant was never counted as a whole, and was not now. */
+  readonly counted: Counted | null;
+  readonly listedUntilMs: number;
+  readonly shardsListedUntilMs?: number;
+  readonly shardLists?: ShardLists;
+  readonly listedObjectCount?: number;
+  /** Added to the number of reservations and claims: those that were read minus the number as found. */
+  readonly claimCorrection: number;
+  /** Those that were read. */
+  readonly claimsCounted?: number;
+  /** Replaces what the tenant has. */
+  readonly late?: LateLoad;
+  readonly overtakenEpoch: number;
+  /** Items of repos. */
+  readonly repoCount: number;
+  /** null: not every repo was listed. */
+  readonly fullCountedAtMs: number | null;
+  readonly reservedUntilMs: number | null;
+  /** Ids of notes to remove: their deleters died. */
+  readonly expiredNotes: readonly string[];
+  /** When the tenant is due for the next full count. */
+  readonly dueAtMs: number;
+  /** When it is due for a count of what may have changed. null: at no time of its own. */
+  readonly lookAtMs: number | null;
+}
+
+/** What a reconcile writes to the items of a tenant and its repos. Its epoch decides whether it still may. */
+export function reconcileMethods(table: Table) {
+  return methodsOn(table, { beginReconcile, setLease, commitRepo, commitTenant });
+}
+
+/**
+ * Takes the next epoch and the lease. `busy`: another reconcile holds the lease. `before` is the tenant right
+ * before this write. If our own write before got no answer, it is the tenant as it is found now: as if this one had
+ * taken the epoch.
+ *
+ * @param input.holder random, to know the own lease by.
+ */
+async function beginReconcile(
+  table: Table,
+  input: {
+    tenant: string;
+    holder: string;
+    nowMs: number;
+    leaseUntilMs: number;
+  },
+): Promise<
+  | { kind: 'begun'; epoch: number; before: TenantRecord }
+  | { kind: 'busy'; leaseUntilMs: number }
+  | { kind: 'absent' }
+> {
+  const { tenant, holder, nowMs, leaseUntilMs } = input;
+  const result = await updateItem(table, {
+    key: tenantKey(tenant),
+    change: [setting({ leaseUntilMs, leaseHolder: holder }), adding({ epoch: 1 })],
+    condition: all(exists, '#leaseUntilMs <= :now', inKnownFormat),
+    values: { ...formatValues, ':now': nowMs },
+    returns: 'ALL_OLD',
+  });
+  if (result.ok) {
+    const before = parseTenant(result.attributes);
+    return { kind: 'begun', epoch: before.epoch + 1, before };
+  }
+  const item = await getItem(table, tenantKey(tenant));
+  if (!item) return { kind: 'absent' };
+  const now = parseTenant(item);
+  if (item['leaseHolder'] !== holder) return { kind: 'busy', leaseUntilMs: now.leaseUntilMs };
+  // Refused, yet the lease is ours: this was our own retry after a lost answer.
+  return { kind: 'begun', epoch: now.epoch, before: { ...now, epoch: now.epoch - 1 } };
+}
+
+/**
+ * Extends the lease, or releases it with `leaseUntilMs: 0`, while the epoch is still ours. The others are given by a
+ * reconcile that gives up, to charge its LIST requests to the tenant's budget and to that of its shards. One that was
+ * overtaken leaves the lease as it is, and charges them in the epoch that it finds.
+ */
+async function setLease(
+  table: Table,
+  input: {
+    tenant: string;
+    epoch: number;
+    leaseUntilMs?: number;
+    listedUntilMs?: number;
+    shardsListedUntilMs?: number;
+    shardLists?: ShardLists | undefined;
+  },
+): Promise<'ours' | 'superseded'> {
+  const { tenant, epoch, ...lease } = input;
+  const result = await updateItem(table, {
+    key: tenantKey(tenant),
+    change: [setting(lease)],
+    condition: all(exists, '#epoch = :epoch'),
+    values: { ':epoch': epoch },
+  });
+  return result.ok ? 'ours' : 'superseded';
+}
+
+/**
+ * Commits the scan of one repo, if no later scan was committed and its dirty token is still the one read.
+ *
+ * @param input.epochRead of the item that was read: one that was removed since is not made again. undefined: there was
+ * none.
+ */
+async function commitRepo(
+  table: Table,
+  input: {
+    tenant: string;
+    repo: RepoCommit;
+    dirtyTokenRead: string | null;
+    epochRead?: number | undefined;
+  },
+): Promise<'committed' | 'superseded'> {
+  const { tenant, dirtyTokenRead, epochRead } = input;
+  const {
+    repo,
+    storedBytes,
+    objectCount,
+    countedAtMs,
+    epoch,
+    covered,
+    putsUntilMs,
+    points,
+    giant,
+    tidyBelowEpoch,
+  } = input.repo;
+  const key = repoKey({ tenant, repo });
+  const isDirtyAsRead =
+    dirtyTokenRead === null ? 'attribute_not_exists(#dirtyToken)' : '#dirtyToken = :dirty';
+  const isOlder =
+    epochRead === undefined
+      ? '(attribute_not_exists(#epoch) OR #epoch < :epoch)'
+      : '#epoch < :epoch AND #epoch >= :epochRead';
+  const result = await updateItem(table, {
+    key,
+    change: [
+      setting({
+        repo,
+        storedBytes,
+        objectCount,
+        countedAtMs,
+        epoch,
+        covered: [...covered],
+        putsUntilMs,
+        points: points && pointsText(points),
+        giant,
+        // Without a new one, that of before stays.
+        tidyBelowEpoch,
+      }),
+      removing(
+        'dirtyToken',
+        ...(points ? [] : ['points']),
+        ...(giant ? [] : ['giant', 'countPausedAtMs', 'countCancelledAtMs']),
+      ),
+    ],
+    condition: all(isOlder, isDirtyAsRead),
+    values: { ':dirty': dirtyTokenRead ?? undefined, ':epochRead': epochRead },
+  });
+  if (result.ok) return 'committed';
+  const now = await getItem(table, key);
+  // Refused, yet the epoch is ours: this was our own retry after a lost answer.
+  return now?.['epoch'] === epoch ? 'committed' : 'superseded';
+}
+
+/** What a commit changes in the tenant's item. */
+export function tenantChange(commit: TenantCommit): Clause[] {
+  return [
+    setting({
+      appliedEpoch: commit.epoch,
+      floorBaseBytes: commit.floorBaseBytes,
+      floorUntilMs: commit.floorUntilMs,
+      ...commit.counted,
+      leaseUntilMs: 0,
+      listedUntilMs: commit.listedUntilMs,
+      shardsListedUntilMs: commit.shardsListedUntilMs,
+      shardLists: commit.shardLists,
+      listedObjectCount: commit.listedObjectCount,
+      overtakenEpoch: commit.overtakenEpoch,
+      repoCount: commit.repoCount,
+      claimsCounted: commit.claimsCounted,
+      fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
+      reservedUntilMs: commit.reservedUntilMs,
+      late: lateField(commit.late),
+      ...tenantDueKey(commit),
+    }),
+    ...(commit.late ? [] : [removing('late')]),
+    adding({
+      committedBytes: commit.correctionBytes,
+      claimCount: commit.claimCorrection,
+      deletedBytes: -commit.deletedBytesRead,
+    }),
+    ...limitsChange(commit.repoLimits),
+    removingKeys('notes', commit.expiredNotes),
+  ];
+}
+
+function limitsChange(limits: TenantCommit['repoLimits']): Clause[] {
+  const commits = [...limits].map(([repo, { correctionBytes, late, ...found }]) => ({
+    repo,
+    correctionBytes,
+    found: { ...found, ...(late && { late: lateField(late) }) },
+  }));
+  return [
+    anyNamed(
+      'l',
+      commits.map(({ repo, found }) => [limitField(repo), found]),
+    ).setting(),
+    anyNamed(
+      'c',
+      commits.map(({ repo, correctionBytes }) => [counterField(repo), correctionBytes]),
+    ).adding(),
+  ];
+}
+
+/** Commits the tenant's new numbers once, if the epoch is still ours. */
+async function commitTenant(
+  table: Table,
+  commit: TenantCommit,
+): Promise<{ kind: 'committed'; tenant: TenantRecord } | { kind: 'superseded' }> {
+  const result = await updateItem(table, {
+    key: tenantKey(commit.tenant),
+    change: tenantChange(commit),
+    condition: all(exists, '#epoch = :appliedEpoch', '#appliedEpoch < :appliedEpoch'),
+    returns: 'ALL_NEW',
+  });
+  if (result.ok) return { kind: 'committed', tenant: parseTenant(result.attributes) };
+  const now = await readTenant(table, commit.tenant);
+  // Refused, yet applied: this was our own retry after a lost answer.
+  return now?.appliedEpoch === commit.epoch ? { kind: 'committed', tenant: now } : { kind: 'superseded' };
+}

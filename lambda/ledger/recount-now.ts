@@ -1,0 +1,168 @@
+import type { Deps } from '../deps.ts';
+import { allPages } from '../rules/async.ts';
+import { pageKeysMax } from '../scan/rules/key-space.ts';
+import { StoreUnavailableError } from '../store/rules/store.ts';
+import { type ReconcileDeps, type ReconcileInput, type ReconcileOutcome, reconcile } from './reconcile.ts';
+import { recountWaitMs, type Urgency } from './rules/recount-policy.ts';
+import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
+
+const firstPollMs = 100;
+/** Pauses grow up to this, so that a few hundred batches that wait do not keep the tenant's item from its writers. */
+const longestPollMs = 1000;
+
+/**
+ * Waits for the reconcile that holds the lease, so that one scan answers everybody who asks at the same time.
+ *
+ * @param input.before the tenant as read while the other reconcile held the lease.
+ * @returns the tenant after that reconcile's commit. undefined if it gave up or the deadline passed first.
+ * @throws {LedgerUnavailableError}
+ */
+export async function awaitOtherReconcile(
+  deps: Pick<Deps, 'ledger' | 'clock'>,
+  input: { before: TenantRecord; deadlineMs: number },
+): Promise<TenantRecord | undefined> {
+  const { ledger, clock } = deps;
+  let pauseMs = firstPollMs;
+  while (clock.nowMs() + pauseMs < input.deadlineMs) {
+    await clock.sleep(pauseMs);
+    pauseMs = Math.min(1.5 * pauseMs, longestPollMs);
+    const now = await ledger.readTenant(input.before.tenant);
+    if (!now) return undefined;
+    if (now.appliedEpoch > input.before.appliedEpoch) return now;
+    if (now.leaseUntilMs <= clock.nowMs()) return undefined;
+  }
+  return undefined;
+}
+
+/**
+ * How long the policy (`lambda/ledger/rules/recount-policy.ts`) defers a recount. A recount that is deferred is measured
+ * and logged.
+ *
+ * @returns milliseconds from now; 0 if the recount may begin.
+ */
+export function recountDelayMs(
+  deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
+  input: { tenant: TenantRecord; urgency: Urgency },
+): number {
+  const waitMs = recountWaitMs(deps.settings, { ...input, nowMs: deps.clock.nowMs() });
+  if (waitMs > 0) {
+    deps.metrics.increment('RecountsDeferred');
+    deps.log.info('recount deferred', { tenant: input.tenant.tenant, urgency: input.urgency, waitMs });
+  }
+  return waitMs;
+}
+
+/**
+ * Claims that a reconcile reads while somebody waits, at most: a second or so of reading. For a tenant with more, the
+ * queue's reconcile reads them, and the next request finds its numbers.
+ */
+const inlineClaimsMax = 50_000;
+
+export type RecountNowOutcome =
+  /** Our own reconcile committed. */
+  | Extract<ReconcileOutcome, { kind: 'committed' }>
+  /** Another reconcile was running, and committed. What it saw is not known here. */
+  | { readonly kind: 'committed-by-other'; readonly tenant: TenantRecord }
+  /** There is no new count. A recount may begin in `waitMs` (0: now). */
+  | { readonly kind: 'unknown'; readonly waitMs: number };
+
+export interface RecountNowInput extends Omit<ReconcileInput, 'tenant' | 'isAwaited'> {
+  /** The tenant as read last. */
+  readonly before: TenantRecord;
+  readonly deadlineMs: number;
+  /** Do not begin if the last count suggests that more LIST requests than this are needed. Default: no limit. */
+  readonly requestsMax?: number;
+}
+
+/**
+ * Recounts a tenant while somebody waits: reconciles, or waits for the reconcile that is running, so that one
+ * scan answers everybody who asks at the same time. It waits for a running reconcile even if the policy defers a
+ * new one, because the requests of the running one are paid for.
+ *
+ * If the store does not answer, the last count stays, and the outcome is `unknown`.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function recountNow(deps: ReconcileDeps, input: RecountNowInput): Promise<RecountNowOutcome> {
+  const { before, requestsMax, ...how } = input;
+  const { tenant } = before;
+  const waitMs = recountDelayMs(deps, { tenant: before, urgency: 'decision' });
+  const unknown = { kind: 'unknown', waitMs } as const;
+  if (waitMs > 0 && before.leaseUntilMs <= deps.clock.nowMs()) return unknown;
+  if (before.claimCount > inlineClaimsMax) return unknown;
+  const listedObjects = before.listedObjectCount ?? before.counted?.objectCount ?? 0;
+  const expectedRequests = Math.ceil(listedObjects / pageKeysMax);
+  if (requestsMax !== undefined && expectedRequests > requestsMax) return unknown;
+  try {
+    const outcome =
+      waitMs > 0 ? ({ kind: 'busy' } as const) : await reconcile(deps, { ...how, tenant, isAwaited: true });
+    // A tenant with a giant that is being counted for the first time may still be unknown.
+    if (outcome.kind === 'committed') return outcome.tenant.counted ? outcome : unknown;
+    if (outcome.kind !== 'busy') return unknown;
+    const after = await awaitOtherReconcile(deps, { before, deadlineMs: input.deadlineMs });
+    return after?.counted ? { kind: 'committed-by-other', tenant: after } : unknown;
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    deps.log.warn('the store did not answer; the last known usage stays', { tenant });
+    return unknown;
+  }
+}
+
+export type SubscriptionDeps = ReconcileDeps & Pick<Deps, 'queue'>;
+
+/** A tenant's limit and usage, as the console shows it. */
+export interface Subscription {
+  readonly tenant: TenantRecord;
+  readonly repos: readonly RepoRecord[];
+  readonly source: 'cache' | 'scan';
+  /** A recount is queued whose result is not in this answer. */
+  readonly refreshing: boolean;
+}
+
+/**
+ * Reads the cache. On a miss, recounts first: the tenant was never counted, its count is too old, or a refresh was
+ * asked for. If many requests miss at once, one reconcile answers all of them.
+ *
+ * If there is no new count within the setting `scanWaitMs`, or the tenant's budget of LIST requests is used up, the
+ * answer is the last known usage with its age, and a recount is queued.
+ *
+ * @param input.cached what was read in one round trip with the access check.
+ * @throws {LedgerUnavailableError}
+ */
+export async function getSubscription(
+  deps: SubscriptionDeps,
+  input: { cached: { tenant: TenantRecord; repos: readonly RepoRecord[] }; refresh: boolean },
+): Promise<Subscription> {
+  const { tenant, repos } = input.cached;
+  const { clock, settings } = deps;
+  const isTooOld = tenant.counted === null || clock.nowMs() - tenant.counted.countedAtMs > settings.maxAgeMs;
+  if (!isTooOld && !input.refresh) {
+    deps.metrics.increment('CacheHits');
+    return { tenant, repos, source: 'cache', refreshing: false };
+  }
+  if (isTooOld) deps.metrics.increment('CacheMisses');
+
+  const fresh = await countNow(deps, tenant);
+  if (!fresh) {
+    await deps.queue.request({ tenant: tenant.tenant, reason: 'miss', full: true });
+    return { tenant, repos, source: 'cache', refreshing: true };
+  }
+  return { ...fresh, source: 'scan', refreshing: false };
+}
+
+/** The tenant after our own reconcile or one that was running. undefined if neither committed in time. */
+async function countNow(
+  deps: SubscriptionDeps,
+  before: TenantRecord,
+): Promise<{ tenant: TenantRecord; repos: readonly RepoRecord[] } | undefined> {
+  const deadlineMs = deps.clock.nowMs() + deps.settings.scanWaitMs;
+  const outcome = await recountNow(deps, { before, full: true, deadlineMs });
+  switch (outcome.kind) {
+    case 'committed':
+      return outcome;
+    case 'committed-by-other':
+      return { tenant: outcome.tenant, repos: await allPages(deps.ledger.repos(before.tenant)) };
+    case 'unknown':
+      return undefined;
+  }
+}

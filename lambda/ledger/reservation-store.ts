@@ -1,0 +1,192 @@
+import { absent, exists, setting } from '../table/expressions.ts';
+import {
+  deleteItem,
+  getItem,
+  itemsBelow,
+  keysAfter,
+  methodsOn,
+  moveToKey,
+  onePage,
+  pagesOf,
+  putItem,
+  type Table,
+  updateItem,
+} from '../table/requests.ts';
+import { byDueIndex } from '../table/table.ts';
+import { dueKey, ofRepo, parseReservation, reservationKey } from './items.ts';
+import { onceMoreIdStart, type Reservation, type ReservationKey } from './rules/reservation.ts';
+import type { RepoPath } from './rules/tenant.ts';
+
+export interface ReservationPage {
+  readonly reservations: readonly Reservation[];
+  /** null: this is the last page. */
+  readonly next: Omit<ReservationKey, 'tenant'> | null;
+}
+
+/** Reservation items: pending resolves once, to issued or to gone. */
+export function reservationMethods(table: Table) {
+  return methodsOn(table, {
+    putReservation,
+    issueReservation,
+    keepLate,
+    deleteReservation,
+    voidReservation,
+    readReservation,
+    reservations,
+    reservationsOf,
+    listReservations,
+  });
+}
+
+/** Writes a new reservation. If it exists already, this is a retry of our own, and nothing happens. */
+async function putReservation(
+  table: Table,
+  {
+    tenant,
+    reservation,
+    dueAtMs,
+  }: {
+    tenant: string;
+    reservation: Reservation;
+    /** Its tenant is due from then on. Default: its `lookAtMs` or else its death. */
+    dueAtMs?: number;
+  },
+): Promise<void> {
+  const { id, claims, lookAtMs, ...rest } = reservation;
+  // If it exists, this is our own retry after a lost answer: ids are random, so nobody else has this one.
+  await putItem(table, {
+    item: {
+      ...reservationKey({ tenant, repo: rest.repo, reservationId: id }),
+      ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: dueAtMs ?? lookAtMs ?? rest.deadAtMs }),
+      reservationId: id,
+      claims: Object.fromEntries(claims),
+      lookAtMs: lookAtMs ?? undefined,
+      ...rest,
+    },
+    condition: absent,
+  });
+}
+
+/**
+ * pending → issued, with the claims that were admitted. Its tenant is then due at its death. `gone`: it was voided
+ * meanwhile.
+ */
+async function issueReservation(
+  table: Table,
+  input: ReservationKey & { claims: ReadonlyMap<string, number> },
+): Promise<'issued' | 'gone'> {
+  const result = await updateItem(table, {
+    key: reservationKey(input),
+    change: [
+      setting(
+        { state: 'issued', claims: Object.fromEntries(input.claims) },
+        { copies: { [byDueIndex.sk]: 'deadAtMs' } },
+      ),
+    ],
+    condition: exists,
+  });
+  return result.ok ? 'issued' : 'gone';
+}
+
+/**
+ * Keeps a dead reservation as late: with the claims that no scan saw, and the time at which its repo is to be listed
+ * again. `gone`: another reconcile deleted it.
+ */
+async function keepLate(
+  table: Table,
+  input: ReservationKey & { claims: ReadonlyMap<string, number>; lookAtMs: number },
+): Promise<'kept' | 'gone'> {
+  const { lookAtMs } = input;
+  const claims = Object.fromEntries(input.claims);
+  const result = await updateItem(table, {
+    key: reservationKey(input),
+    change: [setting({ claims, lookAtMs, [byDueIndex.sk]: lookAtMs })],
+    condition: exists,
+  });
+  return result.ok ? 'kept' : 'gone';
+}
+
+/** Deletes it in any state. */
+async function deleteReservation(table: Table, input: ReservationKey): Promise<'deleted' | 'absent'> {
+  const result = await deleteItem(table, { key: reservationKey(input), returns: 'ALL_OLD' });
+  return result.ok && result.attributes ? 'deleted' : 'absent';
+}
+
+/** Deletes it if it is still pending. `issued`: too late, its URLs may be in use. */
+async function voidReservation(table: Table, input: ReservationKey): Promise<'gone' | 'issued'> {
+  const result = await deleteItem(table, {
+    key: reservationKey(input),
+    condition: `${absent} OR #state = :pending`,
+    values: { ':pending': 'pending' },
+  });
+  return result.ok ? 'gone' : 'issued';
+}
+
+async function readReservation(table: Table, input: ReservationKey): Promise<Reservation | undefined> {
+  const item = await getItem(table, reservationKey(input));
+  return item && parseReservation(item);
+}
+
+/** All of a tenant's, repo by repo. */
+async function* reservations(table: Table, tenant: string): AsyncIterable<readonly Reservation[]> {
+  for await (const items of itemsBelow(table, { tenant, prefix: 'RESERVATION#' })) {
+    const read: Reservation[] = [];
+    for (const item of items) {
+      const reservation = parseReservation(item);
+      const { repo, id: reservationId } = reservation;
+      // Older versions wrote keys without a repo.
+      await moveToKey(table, item, reservationKey({ tenant, repo, reservationId }));
+      read.push(reservation);
+    }
+    yield read;
+  }
+}
+
+/**
+ * Those of one repo. Its cost does not depend on other repos.
+ *
+ * @param input.ofUploads without those of deletes, whose ids begin with {@link onceMoreIdStart}: they are not read.
+ */
+async function* reservationsOf(
+  table: Table,
+  input: RepoPath & { ofUploads?: true },
+): AsyncIterable<readonly Reservation[]> {
+  const { tenant, repo, ofUploads } = input;
+  const prefix = ofRepo('RESERVATION', repo);
+  const query = keysAfter({ tenant, prefix, ...(ofUploads && { before: prefix + onceMoreIdStart }) });
+  for await (const items of pagesOf(table, query))
+    yield items.map(parseReservation).filter((reservation) => reservation.repo === repo);
+}
+
+/**
+ * One page of a tenant's, or of those of one repo, in the order of {@link reservations}: at most `pageSize`, and no
+ * more than one answer of the table, so a page can be shorter, or empty, without being the last.
+ *
+ * @param input.after key of a reservation that may be gone by now: `next` of the page before. With `repo` one of that
+ * repo.
+ */
+async function listReservations(
+  table: Table,
+  input: {
+    tenant: string;
+    repo?: string;
+    after?: Omit<ReservationKey, 'tenant'>;
+    pageSize: number;
+  },
+): Promise<ReservationPage> {
+  const { tenant, repo, after, pageSize } = input;
+  const { items, hasMore } = await onePage(table, {
+    ...keysAfter({
+      tenant,
+      prefix: repo === undefined ? 'RESERVATION#' : ofRepo('RESERVATION', repo),
+      after: after && reservationKey({ tenant, ...after }).sk,
+    }),
+    Limit: pageSize,
+  });
+  const read = items.map(parseReservation);
+  const last = hasMore ? read.at(-1) : undefined;
+  return {
+    reservations: read.filter((reservation) => repo === undefined || reservation.repo === repo),
+    next: last ? { repo: last.repo, reservationId: last.id } : null,
+  };
+}

@@ -1,0 +1,306 @@
+import { compareKeys } from '../../rules/names.ts';
+import type { Settings } from '../../rules/settings.ts';
+import { pageKeysMax } from '../../scan/rules/key-space.ts';
+import {
+  addCount,
+  type ClaimSums,
+  type CountedRepo,
+  type LateShare,
+  type OpenCount,
+  type RepoReservations,
+  type RepoScan,
+} from './repo-reservations.ts';
+import { crowdedClaims, type LateLoad, lateMakersMax, type RepoRecord, type TenantRecord } from './tenant.ts';
+
+/** Repo → its reservations. */
+export type ReservationsByRepo = ReadonlyMap<string, RepoReservations>;
+
+/**
+ * Repos whose count may be out of date: those that are dirty, that have a reservation no scan has covered, or that a
+ * delete is noted for, whether its deleter lives or died.
+ */
+export function reposToScan(input: {
+  repos: readonly RepoRecord[];
+  reservations: ReservationsByRepo;
+  tenant: TenantRecord;
+  nowMs: number;
+}): Set<string> {
+  const { nowMs } = input;
+  const due = new Set(input.repos.filter((repo) => repo.dirtyToken !== null).map((repo) => repo.repo));
+  const coveredIn = new Map(input.repos.map((repo) => [repo.repo, repo.covered]));
+  for (const [repo, reservations] of input.reservations) {
+    if (reservations.needScan({ covered: coveredIn.get(repo) ?? new Set(), nowMs })) due.add(repo);
+  }
+  for (const note of input.tenant.notes.values()) due.add(note.repo);
+  return due;
+}
+
+/**
+ * Notes that one commit removes, at most: DynamoDB takes no update expression above 4,096 bytes, which 230 notes
+ * would fill. Leaving some is safe. The floor of the commit has the bytes of all notes taken off, and a note that
+ * stays takes them off the next floor too, so the floor is never too high. Its repo is scanned once more.
+ */
+const expiredNotesMax = 100;
+
+/** Ids of notes whose delete can no longer be running, whichever clock is asked. The oldest come first. */
+export function expiredNotes(settings: Settings, tenant: TenantRecord, nowMs: number): string[] {
+  return [...tenant.notes]
+    .filter(([, note]) => nowMs > note.deadlineMs + 2 * settings.clockSkewMs)
+    .sort(([, a], [, b]) => a.deadlineMs - b.deadlineMs)
+    .slice(0, expiredNotesMax)
+    .map(([id]) => id);
+}
+
+export interface Recomputed {
+  readonly storedBytes: number;
+  readonly objectCount: number;
+  /** Stored plus everything that may still arrive, at its largest. The counter is corrected to this. */
+  readonly totalBytes: number;
+  /** Stored plus what issued reservations may still bring, at its smallest. The floor before deletes are taken off. */
+  readonly leastBytes: number;
+  /**
+   * `leastBytes` holds until then: the first of the reservations that it counts may be dead after that, and its claims
+   * are no longer taken up. 2^53 − 1 if it counts none.
+   */
+  readonly leastUntilMs: number;
+  /** When the last upload of which `totalBytes` holds bytes can no longer arrive. null: nothing is promised. */
+  readonly reservedUntilMs: number | null;
+  /** undefined: nobody has claimed that much of what is late, or that many. */
+  readonly late?: LateLoad | undefined;
+  /** When the newest reservation was created of which uploads may still be under way. null: there is none. */
+  readonly newestUploadMs: number | null;
+  /** Reservations that were read, live and dead, and their claims. */
+  readonly claimCount: number;
+}
+
+/**
+ * Computes a tenant's values from the counts of its repos and from what its reservations may still bring.
+ *
+ * Late reservations count only by what they exceed the tenant's limit by. So people whose uploads broke off get their
+ * room back once the reservations are dead, and yet whatever arrives late, no more than twice the limit is stored.
+ *
+ * @param input.scans repo → what this reconcile's scan found. For other repos, the last count still holds.
+ */
+export function recompute(input: {
+  repos: readonly RepoRecord[];
+  scans: ReadonlyMap<string, RepoScan>;
+  reservations: ReservationsByRepo;
+  limitBytes: number | null;
+  /**
+   * Before the reservations were read. One that died since counts as alive: a batch that reserves meanwhile may have
+   * found it alive, and rely on it.
+   */
+  countedAtMs: number;
+  /** Repos whose first count as a giant goes on. */
+  behind?: ReadonlySet<string>;
+  settings: Settings;
+}): Recomputed {
+  const { scans } = input;
+  const { clockSkewMs } = input.settings;
+  const countedRepo = countedRepos(input);
+  const unchanged = input.repos.filter((repo) => !scans.has(repo.repo));
+  const counts = [...scans.values(), ...unchanged];
+  const storedBytes = counts.reduce((sum, repo) => sum + repo.storedBytes, 0);
+
+  const live = { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 };
+  const late = { ...live };
+  const lateBy = new Map<string, LateShare>();
+  const countBy = new Map<string, OpenCount>();
+  let claimCount = 0;
+  let newestUploadMs: number | null = null;
+  for (const [repo, reservations] of input.reservations) {
+    const open = reservations.openClaims({
+      counted: countedRepo(repo),
+      nowMs: input.countedAtMs,
+      clockSkewMs,
+    });
+    addSums(live, open.live);
+    addSums(late, open.late);
+    for (const [madeBy, share] of open.lateBy) {
+      const { bytes = 0, untilMs = 0 } = lateBy.get(madeBy) ?? {};
+      lateBy.set(madeBy, { bytes: bytes + share.bytes, untilMs: Math.max(untilMs, share.untilMs) });
+    }
+    for (const [madeBy, count] of open.countBy) addCount(countBy, madeBy, count);
+    if (open.newestIssuedMs !== null)
+      newestUploadMs = Math.max(open.newestIssuedMs, newestUploadMs ?? open.newestIssuedMs);
+    claimCount += reservations.count + reservations.claimCount;
+  }
+  const lateFreeBytes = input.limitBytes ?? Number.POSITIVE_INFINITY;
+  const lateMostBytes = Math.max(0, late.mostBytes - lateFreeBytes);
+  const lateLeastBytes = Math.max(0, late.leastBytes - lateFreeBytes);
+  const mostUntilMs = Math.max(live.mostUntilMs, lateMostBytes > 0 ? late.mostUntilMs : 0);
+  return {
+    storedBytes,
+    objectCount: counts.reduce((total, repo) => total + repo.objectCount, 0),
+    totalBytes: storedBytes + live.mostBytes + lateMostBytes,
+    leastBytes: storedBytes + live.leastBytes + lateLeastBytes,
+    leastUntilMs: lateLeastBytes > 0 ? Math.min(live.leastUntilMs, late.leastUntilMs) : live.leastUntilMs,
+    reservedUntilMs: mostUntilMs > 0 ? mostUntilMs : null,
+    newestUploadMs,
+    claimCount,
+    late: loadOf({ lateBy, countBy, bytes: late.mostBytes, limitBytes: input.limitBytes }),
+  };
+}
+
+function loadOf(found: {
+  lateBy: ReadonlyMap<string, LateShare>;
+  countBy: ReadonlyMap<string, OpenCount>;
+  bytes: number;
+  limitBytes: number | null;
+}): LateLoad | undefined {
+  const { lateBy, countBy, bytes, limitBytes } = found;
+  const largeBytes = (limitBytes ?? Number.POSITIVE_INFINITY) / lateMakersMax;
+  const large = [...lateBy].filter(([, share]) => share.bytes > largeBytes);
+  const many = [...countBy].filter(([, { claims }]) => claims > crowdedClaims);
+  if (large.length + many.length === 0) return undefined;
+  const crowd = new Map(many.map(([madeBy, { untilMs }]) => [madeBy, untilMs]));
+  const most = large.sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, lateMakersMax);
+  const makers = new Map(most.map(([madeBy, { untilMs }]) => [madeBy, untilMs]));
+  return { bytes, makers, ...(crowd.size > 0 && { crowd }) };
+}
+
+/** The same for each repo that has a limit: as if it were a tenant of its own. */
+export function recomputeLimited(
+  input: Omit<Parameters<typeof recompute>[0], 'limitBytes'> & { repoLimits: TenantRecord['repoLimits'] },
+): Map<string, Recomputed> {
+  const { repos, scans, reservations } = input;
+  const only = <T>(map: ReadonlyMap<string, T>, repo: string) => {
+    const value = map.get(repo);
+    return new Map(value === undefined ? [] : [[repo, value]]);
+  };
+  return new Map(
+    [...input.repoLimits].map(([repo, { limitBytes }]) => [
+      repo,
+      recompute({
+        ...input,
+        repos: repos.filter((record) => record.repo === repo),
+        scans: only(scans, repo),
+        reservations: only(reservations, repo),
+        limitBytes,
+      }),
+    ]),
+  );
+}
+
+/** What a reconcile knows of each repo, by its name. */
+export function countedRepos(input: {
+  repos: readonly RepoRecord[];
+  scans: ReadonlyMap<string, RepoScan>;
+  behind?: ReadonlySet<string>;
+}): (repo: string) => CountedRepo {
+  const coveredIn = new Map(input.repos.map(({ repo, covered }) => [repo, covered]));
+  return (repo) => ({
+    scan: input.scans.get(repo),
+    isBehind: input.behind?.has(repo) ?? false,
+    covered: coveredIn.get(repo) ?? new Set(),
+  });
+}
+
+function addSums(total: { -readonly [K in keyof ClaimSums]: ClaimSums[K] }, more: ClaimSums): void {
+  total.mostBytes += more.mostBytes;
+  total.leastBytes += more.leastBytes;
+  total.leastUntilMs = Math.min(total.leastUntilMs, more.leastUntilMs);
+  total.mostUntilMs = Math.max(total.mostUntilMs, more.mostUntilMs);
+}
+
+/**
+ * True if a full scan found exactly the values in the ledger, and nothing is under way: no upload, no delete.
+ */
+export function isUnchanged(input: {
+  before: TenantRecord;
+  recomputed: Recomputed;
+  repos: readonly RepoRecord[];
+  reservations: ReservationsByRepo;
+}): boolean {
+  const { before, recomputed } = input;
+  return (
+    before.counted?.storedBytes === recomputed.storedBytes &&
+    before.counted.objectCount === recomputed.objectCount &&
+    before.committedBytes === recomputed.totalBytes &&
+    before.notes.size === 0 &&
+    input.reservations.size === 0 &&
+    input.repos.every((repo) => repo.dirtyToken === null && repo.closedAtMs === null)
+  );
+}
+
+/**
+ * When to list a tenant's path flat, instead of each repo on its own. A listing of a repo costs at least one request. A
+ * flat page has 1,000 keys of as many repos as there are.
+ */
+
+/** A repo, and how many objects its last scan found. undefined: it was never scanned. */
+interface SizedRepo {
+  readonly repo: string;
+  readonly objectCount: number | undefined;
+}
+
+/** A range of keys below the tenant's prefix: those after `after` (null: from the first) up to and including `until`. */
+export interface FlatRange {
+  readonly after: string | null;
+  /** null: to the last. */
+  readonly until: string | null;
+}
+
+interface PlannedRange extends FlatRange {
+  /** LIST requests that it is expected to take. */
+  readonly requests: number;
+}
+
+export interface FlatPlan {
+  /** Repos of a page or more. Each is scanned on its own, and the ranges leave them out. */
+  readonly large: ReadonlySet<string>;
+  readonly ranges: readonly PlannedRange[];
+  /** LIST requests that the ranges are expected to take together. */
+  readonly requests: number;
+}
+
+/** Ranges that are listed at the same time. */
+export const flatRangesAtOnce = 8;
+/** Objects that a range of several is expected to have, at least. Each range costs up to one request more. */
+const rangeObjectsMin = 2000;
+/** What a repo of unknown size is taken for. */
+const unknownObjects = 10;
+
+/** How a tenant with these repos would be listed flat. */
+export function planFlat(repos: readonly SizedRepo[]): FlatPlan {
+  const sized = repos
+    .map(({ repo, objectCount = unknownObjects }) => ({ repo, objectCount }))
+    .sort((a, b) => compareKeys(`${a.repo}/`, `${b.repo}/`));
+  const isLarge = ({ repo, objectCount }: (typeof sized)[number]) =>
+    repo !== '' && objectCount >= pageKeysMax;
+  const total = sized.reduce((sum, repo) => sum + (isLarge(repo) ? 0 : repo.objectCount), 0);
+  const rangeObjects = Math.max(rangeObjectsMin, Math.ceil(total / flatRangesAtOnce));
+  const ranges: PlannedRange[] = [];
+  let after: string | null = null;
+  let objects = 0;
+  const end = (until: string | null) =>
+    ranges.push({ after, until, requests: Math.max(1, Math.ceil(objects / pageKeysMax)) });
+  for (const repo of sized) {
+    if (isLarge(repo)) end(beginOf(repo.repo));
+    else {
+      objects += repo.objectCount;
+      if (objects < rangeObjects) continue;
+      end(endOf(repo.repo));
+    }
+    after = endOf(repo.repo);
+    objects = 0;
+  }
+  end(null);
+  const large = new Set(sized.filter(isLarge).map(({ repo }) => repo));
+  return { large, ranges, requests: ranges.reduce((sum, { requests }) => sum + requests, 0) };
+}
+
+/** No key of the repo is before this. */
+function beginOf(repo: string): string {
+  return `${repo}/`;
+}
+
+/** No oid of the repo is after this. Other names may be, so a reader must not rely on it. */
+export function endOf(repo: string): string {
+  return `${repo}/~`;
+}
+
+/** The repo of a key below the tenant's prefix. Keys beside the folders belong to the repo with the empty name. */
+export function repoOfKey(key: string): string {
+  return key.slice(0, Math.max(0, key.indexOf('/')));
+}

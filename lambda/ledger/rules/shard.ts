@@ -1,0 +1,281 @@
+import { compareKeys } from '../../rules/names.ts';
+import type { Settings } from '../../rules/settings.ts';
+import { type KeyRange, pageKeysMax } from '../../scan/rules/key-space.ts';
+import type { Giant, RepoRecord } from './tenant.ts';
+
+/**
+ * A part of a giant repo: the names that begin with some hex digits. Names that are no hashes lie in between, so every
+ * name belongs to exactly one shard.
+ *
+ * What it holds is `storedBytes + sinceBytes`: what its last scan found, and what came and went since then.
+ */
+export interface Shard {
+  /** Hex digits. The empty prefix is all names. */
+  readonly prefix: string;
+  /** Epoch of the reconcile that wrote it last. */
+  readonly epoch: number;
+  /** Of the part of a split: the shard that was split, as it was read. null: it is no part, or an earlier version wrote it. */
+  readonly partOf: Pick<Shard, 'prefix' | 'epoch'> | null;
+  /** What its last scan found. */
+  readonly storedBytes: number;
+  readonly objectCount: number;
+  /** What was found by HEAD since then, less what was deleted. It can be negative. */
+  readonly sinceBytes: number;
+  readonly sinceCount: number;
+  /** The scan includes every change before this, and no change after `scanEndedMs`. 0: it was never scanned. */
+  readonly countedAtMs: number;
+  readonly scanEndedMs: number;
+  /** Set if something changed of which nobody knows whether it is counted: a scan is needed that began after `untilMs`. */
+  readonly stale: Stale | null;
+  /** oid → when it was noted. What the sums above hold of the objects that reservations claim, or did a while ago. */
+  readonly counted: ReadonlyMap<string, number>;
+  /** Deletes whose objects were taken off already, while their record lasts. */
+  readonly appliedRuns: ReadonlySet<string>;
+}
+
+/** A change that may be counted or not. */
+interface Stale {
+  /** It happened between these times. */
+  readonly fromMs: number;
+  readonly untilMs: number;
+  /** By how much the shard's sums may be too high, at most. */
+  readonly doubtBytes: number;
+}
+
+/** What a scan of a shard found. */
+export interface ShardScan {
+  readonly storedBytes: number;
+  readonly objectCount: number;
+  /** Before the ledger was read, and so before the scan. */
+  readonly countedAtMs: number;
+  readonly scanEndedMs: number;
+  /** The oids that are claimed, or arrived while the ledger was read and the shard listed, and were seen. */
+  readonly seen: ReadonlySet<string>;
+}
+
+/** A shard of which nothing is known yet. */
+export function unscannedShard(prefix: string, epoch: number): Shard {
+  const nothing = { storedBytes: 0, objectCount: 0, sinceBytes: 0, sinceCount: 0 };
+  const never = { countedAtMs: 0, scanEndedMs: 0, stale: null };
+  const nobody = { counted: new Map<string, number>(), appliedRuns: new Set<string>() };
+  return { prefix, epoch, partOf: null, ...nothing, ...never, ...nobody };
+}
+
+export function isScanned(shard: Shard): boolean {
+  return shard.countedAtMs > 0;
+}
+
+/** Hex digits of a shard's prefix, at most: 65,536 shards. Beyond 2 × 10¹⁰ objects, shards grow. */
+export const shardDigitsMax = 4;
+
+/**
+ * Names in `counted`, at most. DynamoDB takes no item above 400 KB, which 5,500 would fill. What does not fit stays
+ * claimed until others have left.
+ */
+export const countedNamesMax = 4000;
+
+/** Names that nobody claims any more are dropped if there are more than this: some tell that a deleted one was counted. */
+const unclaimedNamesMax = 200;
+
+/**
+ * How long a name is kept that nobody claims. A batch may claim an object that is there already, if it was put within
+ * the last minute. Its PUT may have begun 5 minutes before that. Whoever reads the reservations later finds that batch.
+ */
+export const recentMs = 10 * 60_000;
+
+const hexDigits = [...'0123456789abcdef'];
+
+/** The shards that a shard is split into. Together they have exactly its names. */
+export function childrenOf(prefix: string): string[] {
+  return hexDigits.map((digit) => prefix + digit);
+}
+
+/**
+ * The names of a shard. Those between two prefixes belong to the one before them, and the first and the last shard
+ * reach to the ends.
+ */
+export function rangeOf(prefix: string): KeyRange {
+  return { after: startOf(prefix), last: successorOf(prefix) };
+}
+
+/** null: it is the first. */
+function startOf(prefix: string): string | null {
+  return /^0*$/.test(prefix) ? null : prefix;
+}
+
+/** The next prefix of the same length. null: it was the last. */
+function successorOf(prefix: string): string | null {
+  if (/^f*$/.test(prefix)) return null;
+  const next = Number.parseInt(prefix, 16) + 1;
+  return next.toString(16).padStart(prefix.length, '0');
+}
+
+/**
+ * The shards in force, in the order of their prefixes: those without a shard above them. Below one may be parts of a
+ * split that was not ended.
+ *
+ * A shard whose parts are all there is *replaced*: the split was ended but for its removal, or the write that created the
+ * shard has landed once more, after the removal. It is to be removed before one of its parts is written.
+ *
+ * @param input.sinceEpoch older ones are left over from when the repo was a giant before.
+ */
+export function shardsInForce(
+  shards: readonly Shard[],
+  input: { sinceEpoch: number },
+): { inForce: Shard[]; replaced: Shard[] } {
+  const inForce: Shard[] = [];
+  const replaced: Shard[] = [];
+  const newest = shards.filter(({ epoch }) => epoch >= input.sinceEpoch);
+  const byPrefix = new Map(newest.map((shard) => [shard.prefix, shard]));
+  newest.sort((a, b) => compareKeys(a.prefix, b.prefix));
+  for (const [index, shard] of newest.entries()) {
+    const above = inForce.at(-1);
+    if (above && shard.prefix.startsWith(above.prefix)) continue;
+    const hasParts = newest[index + 1]?.prefix.startsWith(shard.prefix) ?? false;
+    (hasParts && hasAllParts(byPrefix, shard) ? replaced : inForce).push(shard);
+  }
+  return { inForce, replaced };
+}
+
+/** Whether all parts of a shard are there, or theirs. */
+function hasAllParts(byPrefix: ReadonlyMap<string, Shard>, shard: Shard, prefix = shard.prefix): boolean {
+  if (prefix.length >= shardDigitsMax) return false;
+  return hexDigits.every((digit) => {
+    const child = prefix + digit;
+    return replaces(byPrefix.get(child), shard) || hasAllParts(byPrefix, shard, child);
+  });
+}
+
+function replaces(part: Shard | undefined, shard: Shard): boolean {
+  if (!part?.partOf) return false;
+  // Whoever wrote it split the shard above this one, which was not in force, into smaller parts at once.
+  if (part.partOf.prefix.length < shard.prefix.length) return part.epoch > shard.epoch;
+  // Parts of what a shard was before do not know what it knows.
+  return part.partOf.epoch >= shard.epoch;
+}
+
+/** @returns the index of the shard that has a name. @param prefixes of the shards in force, in order. */
+export function indexOfName(prefixes: readonly string[], name: string): number {
+  let low = 0;
+  let high = prefixes.length - 1;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    const after = startOf(prefixes[middle] ?? '');
+    if (after === null || compareKeys(name, after) > 0) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** A shard right after a scan. */
+export function scannedShard(
+  scan: ShardScan,
+  shard: Pick<Shard, 'prefix' | 'epoch' | 'partOf' | 'appliedRuns'>,
+): Shard {
+  const { storedBytes, objectCount, countedAtMs, scanEndedMs } = scan;
+  const counted = new Map<string, number>();
+  for (const oid of scan.seen) counted.set(oid, countedAtMs);
+  const found = { storedBytes, objectCount, countedAtMs, scanEndedMs };
+  return { ...shard, ...found, sinceBytes: 0, sinceCount: 0, stale: null, counted };
+}
+
+/** Adds a change that may be counted or not. */
+export function withDoubt(shard: Shard, change: Stale): Shard {
+  const { stale } = shard;
+  if (stale === null) return { ...shard, stale: change };
+  return {
+    ...shard,
+    stale: {
+      fromMs: Math.min(stale.fromMs, change.fromMs),
+      untilMs: Math.max(stale.untilMs, change.untilMs),
+      doubtBytes: stale.doubtBytes + change.doubtBytes,
+    },
+  };
+}
+
+/** Drops names that nobody claims, if there are many of them, and that no batch can claim unseen. */
+export function withoutUnclaimed(
+  shard: Shard,
+  input: { isClaimed: (oid: string) => boolean; countedAtMs: number },
+): Shard {
+  if (shard.counted.size <= unclaimedNamesMax) return shard;
+  const beforeMs = input.countedAtMs - recentMs;
+  const kept = [...shard.counted].filter(([oid, notedAtMs]) => notedAtMs >= beforeMs || input.isClaimed(oid));
+  return kept.length === shard.counted.size ? shard : { ...shard, counted: new Map(kept) };
+}
+
+type PlanSettings = Pick<Settings, 'giantObjects' | 'shardObjectsMax' | 'shardRoundMs' | 'clockSkewMs'>;
+
+/**
+ * How a repo is to be counted. Between the two thresholds it stays as it is.
+ *
+ * @param record as its last count found it. The repo with the empty name has keys beside its folder, so it is listed.
+ */
+export function sizeClassOf(settings: PlanSettings, record: RepoRecord): 'ordinary' | 'giant' {
+  const { repo, objectCount, epoch, giant, closedAtMs } = record;
+  // The number is that of before it became one.
+  if (giant?.isFirstCount) return 'giant';
+  if (giant) return objectCount < settings.giantObjects / 2 ? 'ordinary' : 'giant';
+  return repo !== '' && epoch > 0 && closedAtMs === null && objectCount >= settings.giantObjects
+    ? 'giant'
+    : 'ordinary';
+}
+
+/**
+ * Whether a shard is to be scanned in sixteen parts from now on.
+ *
+ * @param shard.objectCount what it holds, or is expected to hold.
+ */
+export function isToBeSplit(
+  settings: PlanSettings,
+  shard: Pick<Shard, 'prefix' | 'objectCount' | 'sinceCount'>,
+): boolean {
+  return (
+    shard.prefix.length < shardDigitsMax && shard.objectCount + shard.sinceCount > settings.shardObjectsMax
+  );
+}
+
+/** LIST requests that a scan of a shard is expected to take. */
+function listsOf(settings: PlanSettings, shard: Shard): number {
+  const objects = isScanned(shard) ? shard.objectCount + shard.sinceCount : settings.shardObjectsMax;
+  return 1 + Math.ceil(Math.max(0, objects) / pageKeysMax);
+}
+
+/**
+ * When a shard is to be scanned: soon if something may be counted or not, if all are to be counted again, or once in a
+ * round.
+ */
+export function shardDueAtMs(settings: PlanSettings, shard: Shard, giant: Giant): number {
+  if (shard.countedAtMs < giant.recountFromMs) return 0;
+  const roundMs = shard.countedAtMs + settings.shardRoundMs;
+  // A scan that began sooner may have seen the change or not.
+  return shard.stale ? Math.min(roundMs, shard.stale.untilMs + 2 * settings.clockSkewMs + 1) : roundMs;
+}
+
+/** The shards to scan now, those in doubt first and then the longest due, and when the first of the others is due. */
+export function planShards(
+  settings: PlanSettings,
+  input: { shards: readonly Shard[]; giant: Giant; nowMs: number; listsMax: number },
+): { prefixes: string[]; nextDueAtMs: number } {
+  const { shards, giant, nowMs, listsMax } = input;
+  const dueAtMs = (shard: Shard) => shardDueAtMs(settings, shard, giant);
+  const due = listsMax > 0 ? shards.filter((shard) => dueAtMs(shard) <= nowMs) : [];
+  const rank = (shard: Shard) => (shard.stale ? 0 : 1);
+  due.sort((a, b) => rank(a) - rank(b) || a.countedAtMs - b.countedAtMs);
+  const chosen = new Set<Shard>();
+  let lists = 0;
+  for (const shard of due) {
+    if (lists >= listsMax) break;
+    lists += listsOf(settings, shard);
+    chosen.add(shard);
+  }
+  const others = shards.filter((shard) => !chosen.has(shard)).map(dueAtMs);
+  const again = [...chosen].map(() => nowMs + settings.shardRoundMs);
+  return {
+    prefixes: [...chosen].map(({ prefix }) => prefix),
+    nextDueAtMs: [...others, ...again].reduce(
+      (first, atMs) => Math.min(first, atMs),
+      Number.MAX_SAFE_INTEGER,
+    ),
+  };
+}

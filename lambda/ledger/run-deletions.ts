@@ -1,0 +1,448 @@
+import type { Deps } from '../deps.ts';
+import { PrefixSet, prefixText } from '../gc/rules/cleanups.ts';
+import { allPages, mapLimited } from '../rules/async.ts';
+import { deletionPrefix, isOid } from '../rules/names.ts';
+import { StoreUnavailableError } from '../store/rules/store.ts';
+import { readHolds, type Spared, sparedForExports } from './deletes.ts';
+import {
+  type Deletion,
+  deleteRunMs,
+  isClaimable,
+  isVoid,
+  keptUntilMs,
+  type Removal,
+  type RemovedObject,
+} from './rules/deletion.ts';
+import {
+  lateAfterDelete,
+  onceMoreIdStart,
+  type Reservation,
+  storedAgainUntilMs,
+  sumClaims,
+} from './rules/reservation.ts';
+import { dirtyTokenOf } from './rules/tenant.ts';
+
+const expectedAtOnce = 16;
+
+/**
+ * A late reservation of objects that are about to be deleted, if a PUT may store them once more. Their room is then
+ * free, like that of any late upload, up to the tenant's limit and no further.
+ *
+ * Without it, somebody could send each object twice, once fast and once slowly, and delete what has arrived, again and
+ * again: each round would have the whole limit, and the slow PUTs of all of them would end later.
+ *
+ * The repo's item is read after its reservations: a reconcile that deleted one of them has noted it there first.
+ *
+ * @returns undefined if no PUT of them can be under way. Nothing is written yet. `tooMany`: the tenant has so many
+ * claims that no more should be added.
+ * @throws {LedgerUnavailableError}
+ */
+export async function expectedOnceMore(
+  deps: Pick<Deps, 'ledger' | 'clock' | 'ids' | 'settings'>,
+  input: {
+    tenant: string;
+    repo: string;
+    /** Name below the repo → bytes. */
+    objects: ReadonlyMap<string, number>;
+    /** By the reservations of the repo, which were read before. */
+    putsUntilMs: number;
+    /** When the delete ends. */
+    deadlineMs: number;
+  },
+): Promise<{ late: Reservation; tooMany: boolean } | undefined> {
+  const { ledger, clock, ids, settings } = deps;
+  const { tenant, repo } = input;
+  // There is a URL only for an object with an oid.
+  const claims = new Map([...input.objects].filter(([name]) => isOid(name)));
+  if (claims.size === 0) return undefined;
+  const [record, account] = await Promise.all([ledger.readRepo({ tenant, repo }), ledger.readTenant(tenant)]);
+  const putsUntilMs = Math.max(record?.putsUntilMs ?? 0, input.putsUntilMs);
+  const nowMs = clock.nowMs();
+  if (nowMs > putsUntilMs || !account) return undefined;
+  const late = lateAfterDelete(settings, {
+    id: onceMoreIdStart + ids.random(16),
+    tenant,
+    repo,
+    claims,
+    putsUntilMs,
+    deletedByMs: input.deadlineMs,
+    nowMs,
+  });
+  return { late, tooMany: account.claimCount + 1 + claims.size > settings.lateClaimsMax };
+}
+
+/**
+ * Which of these objects a PUT may store once more, by when the store says that each was put. It costs a HEAD for each.
+ *
+ * @returns undefined: the store did not answer for each.
+ */
+export async function findYoung(
+  { store, clock, settings }: Pick<Deps, 'store' | 'clock' | 'settings'>,
+  input: { tenant: string; repo: string; names: Iterable<string> },
+): Promise<ReadonlySet<string> | undefined> {
+  const { tenant, repo } = input;
+  const young = new Set<string>();
+  try {
+    await mapLimited([...input.names].filter(isOid), expectedAtOnce, async (name) => {
+      const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
+      if (!stored) return;
+      const { sizeBytes, lastModifiedMs = clock.nowMs() } = stored;
+      if (clock.nowMs() <= storedAgainUntilMs(settings, { sizeBytes, lastModifiedMs })) young.add(name);
+    });
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return undefined;
+  }
+  return young;
+}
+
+/** No object of a deletion. */
+const noNames: ReadonlySet<string> = new Set();
+
+/**
+ * The objects of a deletion that batches have named since a clean-up chose them. The deletion must have been claimed
+ * before: a batch that names one later finds the claim.
+ *
+ * @returns none for a deletion that is not one of a clean-up.
+ * @throws {LedgerUnavailableError}
+ */
+async function namedSince(
+  { ledger }: Pick<Deps, 'ledger'>,
+  { tenant, deletion }: { tenant: string; deletion: Deletion },
+): Promise<ReadonlySet<string>> {
+  const { sweep, objects } = deletion;
+  if (!sweep) return noNames;
+  const named = new Set<string>();
+  for await (const page of ledger.seen({ tenant, watchId: sweep.watchId, fromMs: sweep.seenFromMs })) {
+    const seen = new PrefixSet();
+    for (const { prefixes } of page) seen.addText(prefixes);
+    for (const oid of objects.keys()) if (seen.has(oid)) named.add(oid);
+  }
+  return named;
+}
+
+export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
+
+const headsAtOnce = 128;
+/** What waits because of too many claims is tried again after this. */
+const waitingMs = 60 * 60_000;
+
+type DeletionRun =
+  /** Everything is gone, except what live reservations hold, and what is too young. That is marked again. */
+  | {
+      readonly kind: 'ended';
+      readonly heldCount: number;
+      /** More of the repo need not be tried now: the tenant has too many claims. */
+      readonly isWaiting: boolean;
+      /** Name → bytes of what is gone. undefined: the deletion was void, so it deleted nothing. */
+      readonly gone: ReadonlyMap<string, number> | undefined;
+    }
+  /** The store did not answer some deletes. They are repeated once none of these can still land. */
+  | { readonly kind: 'unanswered' }
+  /** Somebody else runs this deletion, or it was changed meanwhile. */
+  | { readonly kind: 'refused' };
+
+/**
+ * Runs a tenant's deletions whose grace time is over, and takes over those whose deleter died. Removes the records of
+ * objects that have been gone for long enough.
+ *
+ * After a delete that the store did not answer, no other deletion is begun: the store is struggling, and every further
+ * one would leave another note on the tenant's item. Those that are left stay due for the schedule.
+ *
+ * Objects that an export is to have which was opened before they were due are spared until it has ended.
+ *
+ * @param input.untilMs no other deletion is begun after this.
+ * @param input.deletionCount the tenant's, as it was read before. It is corrected by what this run has read. What is
+ * marked meanwhile may count twice until the next run.
+ * @returns false if the time was up before all of them were begun.
+ * @throws {LedgerUnavailableError}
+ */
+export async function runDeletions(
+  deps: DeletionDeps & Pick<Deps, 'exportJobs'>,
+  input: { tenant: string; untilMs: number; deletionCount: number },
+): Promise<boolean> {
+  const { tenant, deletionCount } = input;
+  const { ledger } = deps;
+  const deletions = await allPages(ledger.deletions(tenant));
+  const { isDone, removedCount } = await runSome(deps, { ...input, deletions });
+  const leftCount = deletions.length - removedCount;
+  if (leftCount !== deletionCount)
+    await ledger.countDeletions({ tenant, difference: leftCount - deletionCount });
+  return isDone;
+}
+
+/** @returns how many records it has removed, and whether every deletion that is due was begun. */
+async function runSome(
+  deps: DeletionDeps & Pick<Deps, 'exportJobs'>,
+  input: { tenant: string; untilMs: number; deletions: Deletion[] },
+): Promise<{ isDone: boolean; removedCount: number }> {
+  const { tenant, untilMs, deletions } = input;
+  const { ledger, clock, settings } = deps;
+  let removedCount = 0;
+  // Those that were never tried have no deadline. So a delete that is never answered keeps no other from its turn.
+  deletions.sort((a, b) => a.deadlineMs - b.deadlineMs);
+  let isAnswered = true;
+  let exports: { isSpared: Spared; readAtMs: number } | undefined;
+  for (const deletion of deletions) {
+    const nowMs = clock.nowMs();
+    if (nowMs > untilMs) return { isDone: false, removedCount };
+    if (deletion.removal) await dropUnlessGiant(deps, { tenant, deletion });
+    const { state, repo, id: deletionId, deadlineMs } = deletion;
+    if (state === 'gone' && nowMs > deadlineMs) {
+      await ledger.removeDeletion({ tenant, repo, deletionId, deadlineMs });
+      if (!deletion.removal) removedCount += 1;
+    }
+    if (!isAnswered || !isClaimable(settings, deletion, nowMs)) continue;
+    // What a run has begun is ended: some of the objects are gone already.
+    if (deletion.state === 'marked') {
+      // One that has become due since may be spared for an export that was opened since.
+      if (!exports || deletion.dueAtMs >= exports.readAtMs)
+        exports = { isSpared: await sparedForExports(deps, tenant), readAtMs: nowMs };
+      if (exports.isSpared(deletion.repo, deletion.dueAtMs)) continue;
+    }
+    const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
+    isAnswered = run.kind !== 'unanswered';
+  }
+  return { isDone: true, removedCount };
+}
+
+/** A repo that is a giant no longer is scanned as a whole, so nobody needs the record. */
+async function dropUnlessGiant(
+  { ledger }: DeletionDeps,
+  { tenant, deletion }: { tenant: string; deletion: Deletion },
+): Promise<void> {
+  const { repo, id: deletionId, removal } = deletion;
+  if (!removal || (await ledger.readRepo({ tenant, repo }))?.giant) return;
+  await ledger.dropRemoval({ tenant, repo, deletionId, runMs: removal.runMs });
+}
+
+/**
+ * Deletes the objects that a deletion names, except those that a live reservation holds: its URL could bring an
+ * object back uncounted. Those wait until the reservation is dead. What a clean-up is to delete stays then, and if a batch has
+ * named it since.
+ *
+ *     claim ─ announce ─ expect once more ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
+ *             floor goes down first                            scans before it are void
+ *
+ * A run that dies leaves its claim, and after the announcement also its note. Both have a deadline. After it the
+ * deletion is claimed again, and a reconcile finds the note and scans the repo.
+ *
+ * @param input.isClosed the repo is closed. No batch is told any more what is stored in it, so no record is kept of
+ * what is gone.
+ * @throws {LedgerUnavailableError}
+ */
+export async function runDeletion(
+  deps: DeletionDeps,
+  input: { tenant: string; deletion: Deletion; isClosed: boolean },
+): Promise<DeletionRun> {
+  const { ledger, clock } = deps;
+  const { tenant } = input;
+  const nowMs = clock.nowMs();
+  const deadlineMs = nowMs + deleteRunMs;
+  const claim = await ledger.claimDeletion({
+    tenant,
+    before: input.deletion,
+    deadlineMs,
+    // In a closed repo it may be claimed sooner. If this run dies, its objects may have been gone since now.
+    dueAtMs: Math.min(nowMs, input.deletion.dueAtMs),
+  });
+  if (claim.kind === 'refused') return claim;
+  const { id, repo, objects } = claim.deletion;
+
+  // Read after the claim: a batch that reserves later finds the claim, and waits.
+  const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
+  // After the claim, too. A batch that finds the repo open finds the claim, and waits.
+  const record = await ledger.readRepo({ tenant, repo });
+  const hasBegun = input.deletion.state === 'deleting';
+  if (isVoid(deps.settings, claim.deletion, { repo: record, nowMs: clock.nowMs() })) {
+    await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
+    return { kind: 'ended', heldCount: 0, isWaiting: false, gone: undefined };
+  }
+  // After the claim, too. Of a closed repo all goes.
+  const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: claim.deletion });
+  const free = new Map([...objects].filter(([name]) => !held.has(name) && !named.has(name)));
+  const expecting = { tenant, repo, objects: free, putsUntilMs, deadlineMs, hasBegun };
+  const expected = await expectOrWait(deps, expecting);
+  if (!expected) return { kind: 'unanswered' };
+  const { late, young } = expected;
+  const going = new Map([...free].filter(([name]) => !young.has(name)));
+  const isLeft = (name: string) => (held.has(name) && !named.has(name)) || young.has(name);
+  const left = new Map([...objects].filter(([name]) => isLeft(name)));
+  const isGiant = record?.giant !== undefined;
+  // A run that died may have deleted what is spared now. In a giant only a record tells.
+  const lost = isGiant && hasBegun ? await findMissing(deps, { tenant, repo, objects: left }) : noObjects;
+  if (!lost) return { kind: 'unanswered' };
+  let removal: Removal | undefined;
+  if (going.size + lost.size > 0) {
+    // A run that died may have deleted some of them.
+    const beganMs = hasBegun ? claim.deletion.dueAtMs : clock.nowMs();
+    // In a closed repo, whole shards will be empty soon. To list those is cheaper.
+    const how = { isGiant, isAsked: isGiant && !input.isClosed, late, deadlineMs };
+    const removed = await deleteAnnounced(deps, { tenant, repo, going, ...how });
+    if (!removed) return { kind: 'unanswered' };
+    const objects = new Map([...removed, ...lost]);
+    if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects };
+  }
+  if (claim.deletion.sweep) {
+    await ledger.noteGone({ tenant, repo, oids: [...going.keys()], atMs: clock.nowMs() });
+    // A run that died may have deleted some of what is spared now.
+    if (hasBegun && named.size > 0) await markDirty(deps, { tenant, repo, isRecorded: false });
+  }
+  await ledger.endDeletion({
+    tenant,
+    repo,
+    deletionId: id,
+    deadlineMs,
+    // What a clean-up spares is left to the next one. Marked again, it would tell no batch of what went beside it.
+    left: claim.deletion.sweep ? new Map() : left,
+    dueAtMs: young.size > 0 ? clock.nowMs() + waitingMs : untilMs,
+    keptUntilMs: input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs()),
+    ...(removal && { removal }),
+    // A clean-up deletes oids alone.
+    ...(claim.deletion.sweep && record?.watch?.hasPrefixes && { prefixes: prefixText(objects.keys()) }),
+  });
+  deps.log.info('deleted', {
+    tenant,
+    repo,
+    objectCount: going.size,
+    bytes: sumClaims(going),
+    held: left.size,
+  });
+  return { kind: 'ended', heldCount: left.size, isWaiting: young.size > 0, gone: going };
+}
+
+/**
+ * What is expected once more. A tenant with very many claims gets no more of them from deletes: then what a PUT may store
+ * again waits, and the rest goes without being expected. What a run has begun is ended.
+ *
+ * @returns undefined: the store did not answer.
+ */
+async function expectOrWait(
+  deps: DeletionDeps,
+  input: Parameters<typeof expectedOnceMore>[1] & { hasBegun: boolean },
+): Promise<{ late: Reservation | undefined; young: ReadonlySet<string> } | undefined> {
+  const expected = await expectedOnceMore(deps, input);
+  if (!expected?.tooMany || input.hasBegun) return { late: expected?.late, young: new Set() };
+  const young = await findYoung(deps, { ...input, names: expected.late.claims.keys() });
+  return young && { late: undefined, young };
+}
+
+/** From the announcement to the removal of its note. undefined: the store did not answer every delete. */
+async function deleteAnnounced(
+  deps: DeletionDeps,
+  input: {
+    tenant: string;
+    repo: string;
+    going: ReadonlyMap<string, number>;
+    isGiant: boolean;
+    isAsked: boolean;
+    /** Of what is expected once more. */
+    late: Reservation | undefined;
+    deadlineMs: number;
+  },
+): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
+  const { ledger, ids } = deps;
+  const { tenant, repo, going: objects, isGiant, isAsked, late, deadlineMs } = input;
+  const noteId = ids.random(12);
+  await ledger.announceDelete({
+    tenant,
+    noteId,
+    note: { repo, bytes: sumClaims(objects), deadlineMs },
+    ...(late && { claimCount: 1 + late.claims.size }),
+  });
+  // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
+  if (late) await ledger.putReservation({ tenant, reservation: late });
+  const removed = await deleteBytes(deps, { tenant, repo, objects, deadlineMs, isAsked });
+  await markDirty(deps, { tenant, repo, isRecorded: isGiant });
+  // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
+  if (removed) await ledger.removeNote({ tenant, noteId });
+  return removed;
+}
+
+/** Every run sets a new token: a scan that began before cannot clear it. */
+async function markDirty(
+  { ledger, ids }: Pick<Deps, 'ledger' | 'ids'>,
+  { isRecorded, ...path }: { tenant: string; repo: string; isRecorded: boolean },
+): Promise<void> {
+  const mark = (known: boolean) =>
+    ledger.markDirty({ ...path, dirtyToken: dirtyTokenOf({ random: ids.random(12), isRecorded: known }) });
+  // A token that says that something unknown changed is replaced by another one that does.
+  if ((await mark(isRecorded)) === 'refused') await mark(false);
+}
+
+/** @param input.deletion as claimed. @param input.hasBegun another run had claimed it: it may have deleted something. */
+async function dropVoid(
+  deps: DeletionDeps,
+  input: { tenant: string; deletion: Deletion; hasBegun: boolean },
+): Promise<void> {
+  const { tenant, deletion, hasBegun } = input;
+  const { id: deletionId, repo, deadlineMs, dueAtMs } = deletion;
+  if (hasBegun) await markDirty(deps, { tenant, repo, isRecorded: false });
+  const goneUntilMs = hasBegun ? keptUntilMs(deps.settings, deps.clock.nowMs()) : null;
+  const ended = { left: new Map<string, number>(), dueAtMs, keptUntilMs: goneUntilMs };
+  await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, ...ended });
+  deps.log.info('deletion is dropped: its repo was opened since, or its clean-up has ended', {
+    tenant,
+    repo,
+  });
+}
+
+const noObjects: ReadonlyMap<string, RemovedObject> = new Map();
+
+/** Which objects are not in the store. undefined: it did not answer for each. */
+async function findMissing(
+  { store }: Pick<Deps, 'store'>,
+  input: { tenant: string; repo: string; objects: ReadonlyMap<string, number> },
+): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
+  const { tenant, repo } = input;
+  const missing = new Map<string, RemovedObject>();
+  try {
+    await mapLimited([...input.objects], headsAtOnce, async ([name, sizeBytes]) => {
+      const stored = await store.head(`${deletionPrefix({ tenant, repo })}${name}`);
+      if (!stored) missing.set(name, { sizeBytes, lastModifiedMs: null });
+    });
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError)) throw error;
+    return undefined;
+  }
+  return missing;
+}
+
+/**
+ * @param input.isAsked the store is asked for each object right before its delete.
+ * @returns what was deleted. undefined: the store did not answer every delete.
+ */
+async function deleteBytes(
+  deps: DeletionDeps,
+  input: {
+    tenant: string;
+    repo: string;
+    objects: ReadonlyMap<string, number>;
+    deadlineMs: number;
+    isAsked: boolean;
+  },
+): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
+  const { tenant, repo, deadlineMs, isAsked } = input;
+  const prefix = deletionPrefix({ tenant, repo });
+  const removed = new Map<string, RemovedObject>();
+  for (const [name, sizeBytes] of input.objects) removed.set(name, { sizeBytes, lastModifiedMs: null });
+  const ask = async (name: string) => {
+    try {
+      const stored = await deps.store.head(`${prefix}${name}`);
+      if (stored)
+        removed.set(name, { sizeBytes: stored.sizeBytes, lastModifiedMs: stored.lastModifiedMs ?? null });
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+      removed.delete(name);
+    }
+  };
+  if (isAsked) await mapLimited([...input.objects.keys()], headsAtOnce, ask);
+  const keys = Array.from(removed.keys(), (name) => `${prefix}${name}`);
+  const unanswered = await deps.store.delete(keys, { deadlineMs });
+  for (const key of unanswered.keys()) removed.delete(key.slice(prefix.length));
+  const failed = input.objects.size - removed.size;
+  const [error] = unanswered.values();
+  if (failed > 0)
+    deps.log.warn('deletes were not answered; they are tried again', { tenant, repo, failed, error });
+  return failed === 0 ? removed : undefined;
+}

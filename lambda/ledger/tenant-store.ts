@@ -1,0 +1,469 @@
+import * as z from 'zod';
+import {
+  absent,
+  adding,
+  all,
+  anyNamed,
+  atVersion,
+  type Clause,
+  exists,
+  removing,
+  setting,
+} from '../table/expressions.ts';
+import {
+  batchGet,
+  getItem,
+  methodsOn,
+  onePage,
+  pagesOf,
+  putItem,
+  type Table,
+  updateItem,
+} from '../table/requests.ts';
+import {
+  byDueIndex,
+  byKindIndex,
+  dueShards,
+  formatValues,
+  inKnownFormat,
+  knownFormat,
+} from '../table/table.ts';
+import {
+  counterField,
+  kindKey,
+  limitField,
+  parseTenant,
+  tenantDueKey,
+  tenantKey,
+  tenantOfPartition,
+} from './items.ts';
+import type { DueTenant, RefreshState } from './rules/recount-policy.ts';
+import { type Counted, type RepoPath, type TenantRecord, tenantClaimsMax } from './rules/tenant.ts';
+
+/** Pages read of one partition of the index: one tenant may fill many with its dead reservations. */
+const pagesMax = 20;
+
+/** What a partition of the index has. */
+interface PartitionDue {
+  readonly due: readonly DueTenant[];
+  /** What became due later was not read, and of what became due in this millisecond perhaps not all. */
+  readonly readUntilMs: number;
+}
+
+/** Some of the tenants that are due. */
+interface DueTenants {
+  readonly due: readonly DueTenant[];
+  /** Nobody else was found that became due until then. */
+  readonly untilMs: number;
+}
+
+/**
+ * Tenants that are due for a full count (`full`), or that have a reservation to look at, a due deletion or a closed
+ * repo. Those due longest come first. A reservation is to be looked at when it is dead, a late one at its
+ * `lookAtMs`, and a pending one when its batch must be dead.
+ *
+ * @param input.afterMs only those that became due after this.
+ * @param input.untilMs … and until then.
+ * @param input.tenantsMax as many at most, besides others that became due in the same millisecond.
+ */
+async function dueTenants(
+  table: Table,
+  input: { afterMs?: number; untilMs: number; tenantsMax: number },
+): Promise<DueTenants> {
+  // DynamoDB refuses a range that ends before it begins.
+  if ((input.afterMs ?? -1) >= input.untilMs) return { due: [], untilMs: input.untilMs };
+  const partitions = ['TENANT', 'RESERVATION', 'DELETION'].flatMap((kind) =>
+    Array.from({ length: dueShards }, (_, shard) => `${kind}#${shard}`),
+  );
+  const found = await Promise.all(partitions.map((partition) => dueOfPartition(table, partition, input)));
+  const readUntilMs = Math.min(...found.map((partition) => partition.readUntilMs));
+  return longestDue(
+    found.flatMap(({ due }) => due),
+    { ...input, readUntilMs },
+  );
+}
+
+/**
+ * The tenants that are due longest, each once.
+ *
+ * @param all what is due, in any order.
+ * @param limits.readUntilMs what became due later is left out, because some of it is not in `all`.
+ */
+function longestDue(
+  all: readonly DueTenant[],
+  limits: { untilMs: number; readUntilMs: number; tenantsMax: number },
+): { due: DueTenant[]; untilMs: number } {
+  const oldestFirst = all.filter(({ dueAtMs }) => dueAtMs <= limits.readUntilMs);
+  oldestFirst.sort((a, b) => a.dueAtMs - b.dueAtMs);
+  const tenants = new Map<string, DueTenant>();
+  let untilMs = limits.readUntilMs;
+  for (const due of oldestFirst) {
+    const { tenant, dueAtMs } = due;
+    if (tenants.size >= limits.tenantsMax && dueAtMs > untilMs) break;
+    const known = tenants.get(tenant);
+    tenants.set(tenant, {
+      tenant,
+      dueAtMs: known?.dueAtMs ?? dueAtMs,
+      full: due.full || (known?.full ?? false),
+      deletes: due.deletes || (known?.deletes ?? false),
+    });
+    if (!known && tenants.size === limits.tenantsMax) untilMs = dueAtMs;
+  }
+  return { due: [...tenants.values()], untilMs };
+}
+
+/** Reads pages until it has found enough tenants, each with the time since when it is due. */
+async function dueOfPartition(
+  table: Table,
+  partition: string,
+  input: Parameters<typeof dueTenants>[1],
+): Promise<PartitionDue> {
+  const { afterMs = -1, untilMs, tenantsMax } = input;
+  const [full, deletes] = [partition.startsWith('TENANT#'), partition.startsWith('DELETION#')];
+  const found = new Map<string, number>();
+  const pages = pagesOf(table, {
+    IndexName: byDueIndex.name,
+    KeyConditionExpression: '#due = :due AND #at BETWEEN :after AND :until',
+    ExpressionAttributeNames: { '#due': byDueIndex.pk, '#at': byDueIndex.sk },
+    ExpressionAttributeValues: { ':due': partition, ':after': afterMs, ':until': untilMs },
+  });
+  let readUntilMs = untilMs;
+  let pagesLeft = pagesMax;
+  for await (const items of pages) {
+    let lastMs = afterMs;
+    for (const item of items) {
+      const tenant = tenantOfPartition(String(item['pk']));
+      lastMs = Number(item[byDueIndex.sk]);
+      // Both ends of BETWEEN are included.
+      if (lastMs > afterMs && !found.has(tenant)) found.set(tenant, lastMs);
+    }
+    pagesLeft -= 1;
+    if (pagesLeft === 0 || found.size >= tenantsMax) {
+      readUntilMs = lastMs;
+      break;
+    }
+  }
+  return { due: [...found].map(([tenant, dueAtMs]) => ({ tenant, dueAtMs, full, deletes })), readUntilMs };
+}
+
+export interface NewTenant {
+  readonly tenant: string;
+  readonly plan: string | null;
+  readonly limitBytes: number | null;
+  readonly createdAtMs: number;
+  /** Known only if the path was listed and found empty. */
+  readonly counted: Counted | null;
+  /** When the schedule should look at it next. */
+  readonly dueAtMs: number;
+}
+
+export type AddOutcome =
+  | { readonly kind: 'added' }
+  | { readonly kind: 'refused'; readonly tenant: TenantRecord }
+  | { readonly kind: 'absent' };
+
+/** What became of a change of a tenant's settings. */
+type SettingsOutcome =
+  | { readonly kind: 'changed'; readonly tenant: TenantRecord }
+  /** Somebody has changed them since they were read, or this very write had landed before. Here they are now. */
+  | { readonly kind: 'superseded'; readonly tenant: TenantRecord }
+  | { readonly kind: 'absent' };
+
+/** Tenant items: the account, its limit and the atomic counter. */
+export function tenantMethods(table: Table) {
+  return methodsOn(table, {
+    readTenant,
+    createTenant,
+    updateTenant,
+    setRepoLimit,
+    closeTenant,
+    addCommitted,
+    listTenants,
+    dueTenants,
+  });
+}
+
+/** Reads the tenant item, strongly consistent. @throws {LedgerUnavailableError} @throws {NewerFormatError} */
+export async function readTenant(table: Table, tenant: string): Promise<TenantRecord | undefined> {
+  const item = await getItem(table, tenantKey(tenant));
+  return item && parseTenant(item);
+}
+
+async function createTenant(table: Table, input: NewTenant): Promise<'created' | 'exists'> {
+  const { tenant, createdAtMs, counted, limitBytes, plan, dueAtMs } = input;
+  const { ok } = await putItem(table, {
+    item: {
+      ...tenantKey(tenant),
+      ...kindKey('TENANT', tenant),
+      ...tenantDueKey({ tenant, dueAtMs, lookAtMs: null }),
+      tenant,
+      format: knownFormat,
+      createdAtMs,
+      plan: plan ?? undefined,
+      // Unlimited is an absent attribute, so that a condition can distinguish the two.
+      limitBytes: limitBytes ?? undefined,
+      committedBytes: counted?.storedBytes ?? 0,
+      epoch: 0,
+      appliedEpoch: 0,
+      floorBaseBytes: counted?.storedBytes ?? 0,
+      floorUntilMs: counted ? Number.MAX_SAFE_INTEGER : 0,
+      deletedBytes: 0,
+      notes: {},
+      leaseUntilMs: 0,
+      ...counted,
+    },
+    condition: absent,
+  });
+  return ok ? 'created' : 'exists';
+}
+
+/**
+ * Changes the fields that are given, if nobody has changed any since they were read. `limitBytes: null` lifts the
+ * limit.
+ *
+ * A new limit ends the floor, because what is late counts only beyond the limit. It takes the next epoch too, so that
+ * a running reconcile cannot commit a floor that was computed with the old one.
+ */
+async function updateTenant(
+  table: Table,
+  {
+    tenant,
+    settingsVersion,
+    ...change
+  }: {
+    tenant: string;
+    /** As it was read. */
+    settingsVersion: number;
+    limitBytes?: number | null;
+    downloadLimitBytes?: number | null;
+    plan?: string | null;
+    reposMustExist?: boolean;
+  },
+): Promise<SettingsOutcome> {
+  const given = Object.entries(change);
+  // A new limit ends the floor, and any reconcile that is running.
+  const isNewLimit = change.limitBytes !== undefined;
+  const isNull = ([, value]: [string, unknown]) => value === null;
+  return changeSettings(table, { tenant, settingsVersion }, [
+    setting({
+      ...Object.fromEntries(given.filter((field) => !isNull(field))),
+      ...(isNewLimit && { floorUntilMs: 0, leaseUntilMs: 0 }),
+    }),
+    adding({ settingsVersion: 1, ...(isNewLimit && { epoch: 1 }) }),
+    removing(...given.filter(isNull).map(([name]) => name)),
+  ]);
+}
+
+/**
+ * Limits one repo, or with null lifts its limit, in the same way. The repo counts as not counted from then on, and a
+ * running reconcile cannot commit: a batch may have added bytes that no counter of the repo has.
+ */
+async function setRepoLimit(
+  table: Table,
+  input: RepoPath & { settingsVersion: number; limitBytes: number | null },
+): Promise<SettingsOutcome> {
+  const { tenant, settingsVersion, repo, limitBytes } = input;
+  const limit = anyNamed('limit', [[limitField(repo), { limitBytes }]]);
+  return changeSettings(table, { tenant, settingsVersion }, [
+    setting({ leaseUntilMs: 0 }),
+    adding({ settingsVersion: 1, epoch: 1 }),
+    limitBytes === null ? limit.removing() : limit.setting(),
+    anyNamed('counter', [[counterField(repo), undefined]]).removing(),
+  ]);
+}
+
+/** @throws {NewerFormatError} */
+async function changeSettings(
+  table: Table,
+  { tenant, settingsVersion }: { tenant: string; settingsVersion: number },
+  change: readonly Clause[],
+): Promise<SettingsOutcome> {
+  const result = await updateItem(table, {
+    key: tenantKey(tenant),
+    change,
+    condition: all(exists, atVersion('settingsVersion', settingsVersion), inKnownFormat),
+    values: { ...formatValues, ':version': settingsVersion || undefined },
+    returns: 'ALL_NEW',
+  });
+  if (result.ok) return { kind: 'changed', tenant: parseTenant(result.attributes) };
+  // Throws if it was refused for its format.
+  const now = await readTenant(table, tenant);
+  return now ? { kind: 'superseded', tenant: now } : { kind: 'absent' };
+}
+
+/**
+ * Closes a tenant for good: it takes no more batches, is due at once, and will be emptied. A tenant that is
+ * closed already keeps its time. Takes the next epoch, so that a running reconcile cannot commit: its commit
+ * would set when the tenant is due next.
+ */
+async function closeTenant(
+  table: Table,
+  { tenant, closedAtMs }: { tenant: string; closedAtMs: number },
+): Promise<TenantRecord | undefined> {
+  const result = await updateItem(table, {
+    key: tenantKey(tenant),
+    // Due at once: if the request to empty it is lost, the schedule finds the tenant. The next epoch keeps a
+    // reconcile that is running from changing that.
+    change: [
+      setting({
+        closedAtMs,
+        ...tenantDueKey({ tenant, dueAtMs: closedAtMs, lookAtMs: null }),
+        leaseUntilMs: 0,
+      }),
+      adding({ epoch: 1 }),
+    ],
+    condition: all(exists, 'attribute_not_exists(#closedAtMs)', inKnownFormat),
+    values: formatValues,
+    returns: 'ALL_NEW',
+  });
+  return result.ok ? parseTenant(result.attributes) : readTenant(table, tenant);
+}
+
+/**
+ * Adds to the atomic counter if the sum stays within `limitBytes`, this still is the tenant's limit, and the
+ * tenant is open and was counted before. With `limitBytes: null` the only bound is 2^53 − 1. It counts the reservation
+ * and its claims too, up to `tenantClaimsMax`. If the repo has a limit, all of that holds for the repo too, in the same
+ * write.
+ *
+ * `refused` carries the tenant as it was read right after the refusal.
+ *
+ * The one write of a batch to the tenant item. DynamoDB's conditions have no arithmetic. So the ceiling is computed
+ * from the limit that the caller read, and the condition requires that this is still the limit.
+ *
+ * @throws {LedgerUnavailableError} The outcome is unknown: hand out no URL. If the bytes were added, the next
+ * reconcile takes them off again.
+ */
+async function addCommitted(
+  table: Table,
+  input: {
+    tenant: string;
+    sumBytes: number;
+    /** As it was read. `any`: what is added takes up nothing, so no limit matters, that of a repo neither. */
+    limitBytes: number | null | 'any';
+    /** The repo, and its limit as it was read. null: it has none. */
+    repo: { readonly name: string; readonly limitBytes: number | null };
+    /** The reservation and its claims. Default: 0. */
+    claimCount?: number;
+    /** Refused if the tenant had more of them then. Default: `tenantClaimsMax`. */
+    claimsMax?: number;
+    /** Refused if a counter holds more before. Default: no matter. Without a limit (`any`) neither counts. */
+    beforeMax?: { readonly tenantBytes?: number; readonly repoBytes?: number };
+    /** What is late of the tenant and of the repo, as it was read. Refused if there is more since. Default: no matter. */
+    lateMax?: { readonly tenantBytes: number; readonly repoBytes: number };
+  },
+): Promise<AddOutcome> {
+  const { tenant, sumBytes, limitBytes, repo, claimCount = 0, lateMax, beforeMax = {} } = input;
+  const { claimsMax = tenantClaimsMax } = input;
+  const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
+  const repoLimitBytes = limitBytes === 'any' ? null : repo.limitBytes;
+  const result = await updateItem(table, {
+    key: tenantKey(tenant),
+    change: [
+      adding({ committedBytes: sumBytes, claimCount }),
+      ...(repoLimitBytes === null
+        ? []
+        : [anyNamed('counter', [[counterField(repo.name), sumBytes]]).adding()]),
+    ],
+    condition: all(
+      exists,
+      'attribute_not_exists(#closedAtMs)',
+      '(attribute_not_exists(#claimCount) OR #claimCount <= :claimsCeiling)',
+      ...(limitBytes === 'any'
+        ? []
+        : [
+            '#committedBytes <= :ceiling',
+            limitCondition(limitBytes),
+            repoLimitCondition(repoLimitBytes),
+            ...(lateMax
+              ? [
+                  '(attribute_not_exists(#late) OR #late.#bytes <= :late)',
+                  '(attribute_not_exists(#repoLimit.#late) OR #repoLimit.#late.#bytes <= :repoLate)',
+                ]
+              : []),
+          ]),
+      inKnownFormat,
+    ),
+    values: {
+      ...formatValues,
+      ...(limitBytes !== 'any' && {
+        ':ceiling': Math.min((limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes, tenantBytes),
+      }),
+      ':claimsCeiling': claimsMax - claimCount,
+      ...(limitBytes !== 'any' &&
+        lateMax && { ':late': lateMax.tenantBytes, ':repoLate': lateMax.repoBytes }),
+      ':limit': typeof limitBytes === 'number' ? limitBytes : undefined,
+      ...(repoLimitBytes !== null && {
+        ':repoCeiling': Math.min(repoLimitBytes - sumBytes, repoBytes),
+        ':repoLimit': repoLimitBytes,
+      }),
+    },
+    ...(limitBytes !== 'any' && { keys: { '#repoLimit': limitField(repo.name) } }),
+  });
+  if (result.ok) return { kind: 'added' };
+  const now = await readTenant(table, tenant);
+  return now ? { kind: 'refused', tenant: now } : { kind: 'absent' };
+}
+
+/** That the tenant's limit is still the one that was read. One with a limit must have been counted. */
+function limitCondition(limitBytes: number | null): string {
+  return limitBytes === null
+    ? 'attribute_not_exists(#limitBytes)'
+    : all('#limitBytes = :limit', 'attribute_exists(#countedAtMs)');
+}
+
+/** The same for the limit of the repo. Its counter is there once the repo was counted. */
+function repoLimitCondition(limitBytes: number | null): string {
+  return limitBytes === null
+    ? 'attribute_not_exists(#repoLimit)'
+    : all('#repoLimit.#limitBytes = :repoLimit', '#counter0 <= :repoCeiling');
+}
+
+/** One page of tenants, in the order of their names. */
+async function listTenants(
+  table: Table,
+  input: { after?: string; pageSize: number },
+): Promise<readonly TenantRecord[]> {
+  const { items } = await onePage(table, {
+    IndexName: byKindIndex.name,
+    KeyConditionExpression: '#kind = :kind AND #name > :after',
+    ExpressionAttributeNames: { '#kind': byKindIndex.pk, '#name': byKindIndex.sk },
+    // A space sorts before every character of a name.
+    ExpressionAttributeValues: { ':kind': 'TENANT', ':after': input.after ?? ' ' },
+    Limit: input.pageSize,
+  });
+  const names = items.map((item) => tenantOfPartition(String(item['pk'])));
+  const records = await batchGet(table, names.map(tenantKey));
+  return records.map(parseTenant).sort((a, b) => (a.tenant < b.tenant ? -1 : 1));
+}
+
+const refreshKey = { pk: 'SCHEDULE', sk: 'SCHEDULE' } as const;
+
+const refreshItem = z.object({
+  handedUntilMs: z.number(),
+  ranAtMs: z.number().optional(),
+  round: z.object({
+    beganMs: z.number(),
+    untilMs: z.number(),
+    doneUntilMs: z.number(),
+    lastBeganMs: z.number(),
+    lastUntilMs: z.number(),
+    sinceMs: z.number(),
+    nextUntilMs: z.number(),
+  }),
+});
+
+/** How far the schedule has come: one item for all tenants, written once in each run. */
+export function refreshMethods(table: Table) {
+  return methodsOn(table, { readRefreshState, putRefreshState });
+}
+
+/** undefined: it never ran. */
+async function readRefreshState(table: Table): Promise<RefreshState | undefined> {
+  const item = await getItem(table, refreshKey);
+  return item && refreshItem.parse(item);
+}
+
+/** Replaces it. A write that lands late takes the schedule back a little: some tenants are handed on twice. */
+async function putRefreshState(table: Table, state: RefreshState): Promise<void> {
+  await putItem(table, { item: { ...refreshKey, ...state }, condition: `${absent} OR ${exists}` });
+}

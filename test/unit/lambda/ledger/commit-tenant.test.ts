@@ -1,0 +1,307 @@
+import { describe, expect, it, vi } from 'vitest';
+import { commitTenant } from '../../../../lambda/ledger/commit.ts';
+import type { GiantOutcome, GiantsOutcome } from '../../../../lambda/ledger/count-giants.ts';
+import type { Recomputed } from '../../../../lambda/ledger/rules/reconciliation.ts';
+import { RepoReservations } from '../../../../lambda/ledger/rules/repo-reservations.ts';
+import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
+import type { LedgerSnapshot } from '../../../../lambda/ledger/snapshot.ts';
+import { defaultSettings, type Settings } from '../../../../lambda/rules/settings.ts';
+import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import { tenantRecord } from '../../../support/tenant-record.ts';
+
+const day = 24 * 3_600_000;
+const countedAtMs = 100 * day;
+const scanBeganMs = countedAtMs + 10_000;
+const { clockSkewMs } = defaultSettings;
+
+/** A tenant of one object whose numbers were right a day ago. */
+const known = tenantRecord({
+  committedBytes: 30,
+  counted: { storedBytes: 30, objectCount: 1, countedAtMs: countedAtMs - day },
+  dueAtMs: countedAtMs + day / 2,
+});
+const found: Recomputed = {
+  storedBytes: 30,
+  objectCount: 1,
+  totalBytes: 30,
+  leastBytes: 30,
+  leastUntilMs: 9e15,
+  reservedUntilMs: null,
+  newestUploadMs: null,
+  claimCount: 0,
+};
+
+/** What is written for the tenant. */
+async function commit(given: {
+  before?: Partial<TenantRecord>;
+  found?: Partial<Recomputed>;
+  foundLimited?: ReadonlyMap<string, Partial<Recomputed>>;
+  snapshot?: Partial<LedgerSnapshot>;
+  isFull?: boolean;
+  listedUntilMs?: number;
+  giants?: Partial<GiantsOutcome>;
+  settings?: Partial<Settings>;
+}) {
+  const ledger = new MemoryLedger();
+  const write = vi.spyOn(ledger, 'commitTenant').mockResolvedValue({ kind: 'superseded' });
+  await commitTenant(
+    { ledger, settings: { ...defaultSettings, ...given.settings } },
+    {
+      epoch: 2,
+      before: { ...known, ...given.before },
+      isFull: given.isFull ?? false,
+      snapshot: {
+        countedAtMs,
+        scanBeganMs,
+        repos: [],
+        reservations: new Map(),
+        hasAgedPending: false,
+        ...given.snapshot,
+      },
+      recomputed: { ...found, ...given.found },
+      recomputedLimited: new Map(
+        [...(given.foundLimited ?? [])].map(([repo, part]) => [repo, { ...found, ...part }]),
+      ),
+      listedUntilMs: given.listedUntilMs ?? 0,
+      giants: { outcomes: [], shardsListedUntilMs: 0, nextDueAtMs: null, ...given.giants },
+      repoCount: 0,
+    },
+  );
+  const [written] = write.mock.calls;
+  if (!written) throw new Error('Nothing was written.');
+  return written[0];
+}
+
+/** Of a giant in which nothing is in doubt. */
+const giant = (more: Partial<GiantOutcome> = {}): GiantOutcome =>
+  ({
+    scan: { objectCount: 4 },
+    countedAtMs: 9e15,
+    listedAtMs: 9e15,
+    doubtBytes: 0,
+    ...more,
+  }) as Partial<GiantOutcome> as GiantOutcome;
+
+describe('a recount', () => {
+  it('corrects the counter by the difference to what it recomputed', async () => {
+    expect(await commit({ found: { totalBytes: 35 } })).toMatchObject({ correctionBytes: 5 });
+    expect(await commit({ found: { totalBytes: 21 } })).toMatchObject({ correctionBytes: -9 });
+  });
+
+  it('writes the same for each repo that has a limit, by its own numbers', async () => {
+    const counted = { committedBytes: 12, storedBytes: 10, floorBaseBytes: 9, floorUntilMs: 1 };
+    const written = await commit({
+      before: {
+        deletedBytes: 1000,
+        repoLimits: new Map([
+          ['app', { limitBytes: 50, counted }],
+          ['web', { limitBytes: 60, counted: null }],
+        ]),
+        notes: new Map([
+          ['n', { repo: 'app', bytes: 3, deadlineMs: scanBeganMs }],
+          ['o', { repo: 'other', bytes: 90, deadlineMs: scanBeganMs }],
+        ]),
+      },
+      foundLimited: new Map([
+        ['app', { totalBytes: 17, leastBytes: 15, storedBytes: 14, leastUntilMs: 8 }],
+        ['web', { totalBytes: 4, leastBytes: 4, storedBytes: 4, leastUntilMs: 9 }],
+      ]),
+      giants: { outcomes: [giant({ repo: 'web', doubtBytes: 2 }), giant({ repo: 'other', doubtBytes: 7 })] },
+    });
+    const app = {
+      limitBytes: 50,
+      correctionBytes: 5,
+      storedBytes: 14,
+      floorBaseBytes: 12,
+      floorUntilMs: 8,
+    };
+    const web = { limitBytes: 60, correctionBytes: 4, storedBytes: 4, floorBaseBytes: 2, floorUntilMs: 9 };
+    expect(written.repoLimits).toEqual(
+      new Map([
+        ['app', app],
+        ['web', web],
+      ]),
+    );
+  });
+
+  it('leaves limits of repos uncounted in a tenant that was never counted as a whole', async () => {
+    const repoLimits = new Map([['app', { limitBytes: 50, counted: null }]]);
+    const foundLimited = new Map([['app', {}]]);
+    const of = async (isFull: boolean) =>
+      (await commit({ before: { repoLimits, counted: null }, foundLimited, isFull })).repoLimits.size;
+    expect([await of(false), await of(true)]).toEqual([0, 1]);
+  });
+
+  it('has a floor without the bytes of every delete that is noted, and takes off what was deleted before', async () => {
+    const note = { repo: 'app', deadlineMs: scanBeganMs };
+    const notes = new Map([
+      ['n1', { ...note, bytes: 3 }],
+      ['n2', { ...note, bytes: 4 }],
+    ]);
+    const before = { notes, deletedBytes: 100 };
+    expect(await commit({ before, found: { leastBytes: 29, leastUntilMs: 77 } })).toMatchObject({
+      floorBaseBytes: 29 - 7,
+      deletedBytesRead: 100,
+      floorUntilMs: 77,
+    });
+  });
+
+  it('removes the notes whose delete had ended before its scan began, by every clock', async () => {
+    const endMs = scanBeganMs - 2 * clockSkewMs;
+    const note = { repo: 'app', bytes: 1 };
+    const notes = new Map([
+      ['over', { ...note, deadlineMs: endMs - 1 }],
+      ['may run', { ...note, deadlineMs: endMs }],
+    ]);
+    expect(await commit({ before: { notes } })).toMatchObject({ expiredNotes: ['over'] });
+  });
+
+  it('is one of all repos only if it listed the whole tenant', async () => {
+    expect(await commit({ isFull: true })).toMatchObject({ fullCountedAtMs: countedAtMs });
+    expect(await commit({ isFull: false })).toMatchObject({ fullCountedAtMs: null });
+  });
+});
+
+describe('the schedule counts a tenant next', () => {
+  /** Days from this count. */
+  const dueIn = async (given: Parameters<typeof commit>[0]) =>
+    ((await commit(given)).dueAtMs - countedAtMs) / day;
+  /** A due time comes up to a tenth of the interval early. */
+  const expectAbout = (inDays: number, days: number) => {
+    expect(inDays).toBeLessThanOrEqual(days);
+    expect(inDays).toBeGreaterThan(0.9 * days);
+  };
+
+  it('when it was due before, after a count in part, but within a day', async () => {
+    expect(await dueIn({})).toBe(1 / 2);
+    expectAbout(await dueIn({ before: { dueAtMs: countedAtMs + 3 * day } }), 1);
+  });
+
+  it('after twice the time in which nothing changed, if the count was full', async () => {
+    expectAbout(await dueIn({ isFull: true }), 2);
+    const counted = { storedBytes: 30, objectCount: 1, countedAtMs: countedAtMs - 2 * day };
+    expectAbout(await dueIn({ isFull: true, before: { counted } }), 4);
+  });
+
+  it.each<[string, Parameters<typeof commit>[0]]>([
+    ['it was never counted', { before: { counted: null } }],
+    ['the count found something else', { found: { storedBytes: 31 } }],
+    ['the counter was wrong', { before: { committedBytes: 31 } }],
+    ['an upload is under way', { snapshot: { reservations: new Map([['app', new RepoReservations()]]) } }],
+  ])('after a day if %s', async (_, given) => {
+    expectAbout(await dueIn({ ...given, isFull: true }), 1);
+  });
+
+  it('no earlier than its budget allows', async () => {
+    expect(await dueIn({ isFull: true, listedUntilMs: countedAtMs + 9 * day })).toBe(9);
+    const before = { dueAtMs: countedAtMs + 10 * day };
+    expect(await dueIn({ before, listedUntilMs: countedAtMs + 9 * day })).toBe(9);
+  });
+
+  it('at once while it is being deleted and not empty, whoever counted it in between', async () => {
+    const before = { closedAtMs: countedAtMs - 5, dueAtMs: countedAtMs - 5 };
+    for (const isFull of [true, false])
+      expect(await commit({ before, isFull })).toMatchObject({ dueAtMs: before.dueAtMs });
+    expectAbout(await dueIn({ before, isFull: true, found: { objectCount: 0, storedBytes: 0 } }), 1);
+  });
+});
+
+describe('the schedule looks for uploads that were under way', () => {
+  const minute = 60_000;
+  /** Minutes from this count. */
+  const looksIn = async (agoMinutes: number, given: Parameters<typeof commit>[0] = {}) => {
+    const found = { newestUploadMs: countedAtMs - agoMinutes * minute };
+    const { lookAtMs } = await commit({ ...given, found });
+    return ((lookAtMs ?? Number.NaN) - countedAtMs) / minute;
+  };
+
+  it('never, if none were', async () => {
+    expect(await commit({})).toMatchObject({ lookAtMs: null });
+  });
+
+  it('after a minute, and the later the longer ago the newest of them began', async () => {
+    expect(await looksIn(0)).toBe(1);
+    expect(await looksIn(2)).toBe(1);
+    expect(await looksIn(3)).toBe(1.5);
+    expect(await looksIn(20)).toBe(10);
+  });
+
+  it('later, if the count took so many LISTs that looking would use up more than a quarter of the budget', async () => {
+    expect(await looksIn(0, { listedUntilMs: countedAtMs + 30_000 })).toBe(2);
+    expect(await looksIn(20, { listedUntilMs: countedAtMs + 30_000 })).toBe(10);
+  });
+
+  it('no later because of LISTs before that count', async () => {
+    const before = { listedUntilMs: countedAtMs + 4 * minute };
+    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 4 * minute })).toBe(1);
+    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 4.5 * minute })).toBe(2);
+  });
+
+  it('not before the budget lets it begin', async () => {
+    const before = { listedUntilMs: countedAtMs + 30 * minute };
+    expect(await looksIn(0, { before, listedUntilMs: countedAtMs + 30 * minute })).toBe(25);
+    expect(await looksIn(60, { before, listedUntilMs: countedAtMs + 30 * minute })).toBe(30);
+  });
+
+  it('not in the past, if a clock was ahead', async () => {
+    expect(await looksIn(-1)).toBe(1);
+  });
+});
+
+describe('a tenant with giant repos', () => {
+  const minute = 60_000;
+
+  it('is looked at when shards are to be scanned, but not at once: the schedule takes what becomes due', async () => {
+    const at = async (nextDueAtMs: number, newestUploadMs: number | null = null) =>
+      (await commit({ giants: { nextDueAtMs }, found: { newestUploadMs } })).lookAtMs;
+    expect(await at(scanBeganMs + 5 * minute)).toBe(scanBeganMs + 5 * minute);
+    expect(await at(0)).toBe(scanBeganMs + minute);
+    // Uploads are looked for sooner.
+    expect(await at(scanBeganMs + 5 * minute, countedAtMs)).toBe(countedAtMs + minute);
+  });
+
+  it('has its shards scanned no sooner than it may be recounted', async () => {
+    const at = async (recountRestMs: number) =>
+      (await commit({ giants: { nextDueAtMs: 0 }, settings: { recountRestMs } })).lookAtMs;
+    expect(await at(2 * minute)).toBe(scanBeganMs + 2 * minute);
+    expect(await at(0)).toBe(scanBeganMs + minute);
+  });
+
+  it('is as old as the oldest doubt in one of them, and its full count as the oldest shard', async () => {
+    const older = { countedAtMs: countedAtMs - 5, listedAtMs: countedAtMs - 6 };
+    const outcomes = [
+      giant({ countedAtMs: countedAtMs - 2 }),
+      giant(older),
+      giant({ listedAtMs: countedAtMs - 3 }),
+    ];
+    expect(await commit({ giants: { outcomes }, isFull: true })).toMatchObject({
+      counted: { countedAtMs: countedAtMs - 5 },
+      fullCountedAtMs: countedAtMs - 6,
+    });
+    expect(await commit({ giants: { outcomes: [giant()] }, isFull: true })).toMatchObject({
+      counted: { countedAtMs },
+      fullCountedAtMs: countedAtMs,
+    });
+  });
+
+  it('has a floor without what may be deleted already', async () => {
+    const outcomes = [giant({ doubtBytes: 3 }), giant({ doubtBytes: 4 })];
+    expect(await commit({ giants: { outcomes } })).toMatchObject({ floorBaseBytes: 30 - 7 });
+  });
+
+  it('keeps what its shards have cost, and how many of its objects a reconcile lists', async () => {
+    const giants = { outcomes: [giant(), giant()], shardsListedUntilMs: 77 };
+    expect(await commit({ giants, found: { objectCount: 10 } })).toMatchObject({
+      shardsListedUntilMs: 77,
+      listedObjectCount: 2,
+    });
+    const none = { outcomes: [], shardsListedUntilMs: 77 };
+    expect(await commit({ giants: none, before: { listedObjectCount: 2 } })).toMatchObject({
+      shardsListedUntilMs: 77,
+      listedObjectCount: 1,
+    });
+    const written = await commit({ giants: none });
+    expect(written).not.toHaveProperty('shardsListedUntilMs');
+    expect(written).not.toHaveProperty('listedObjectCount');
+  });
+});

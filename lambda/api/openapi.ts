@@ -4,12 +4,17 @@ import { lockIdPattern } from '../extras/rules/lock.ts';
 import { type RouteKey, routes } from '../routes.ts';
 import { oidPattern, repoPattern, tenantPattern } from '../rules/names.ts';
 import { contract } from './contract/all.ts';
-import { type AccessKind, type AnswerContract, problemsOf, type RouteContract } from './contract/contract.ts';
+import {
+  type AccessKind,
+  type AnswerContract,
+  lfsErrorsOf,
+  problemsOf,
+  type RouteContract,
+} from './contract/contract.ts';
 import { noQuery } from './contract/fields.ts';
 import { type Problem, type ProblemCode, problemTypes } from './contract/problems.ts';
 import { lfsMediaType } from './http.ts';
 import { verifyTokenHeader } from './lfs/http.ts';
-import { lfsErrorSchema } from './lfs/schemas.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -116,7 +121,7 @@ function describeOperation(route: RouteKey, doc: RouteContract): Json {
       ...Object.fromEntries(
         Object.entries(doc.answers).map(([status, answer]) => [status, describeAnswer(answer, isLfs)]),
       ),
-      ...(isLfs ? lfsErrorsOf(doc) : problemAnswers(route, doc)),
+      ...(isLfs ? lfsErrorAnswers(doc) : problemAnswers(route, doc)),
       431: { description: 'Request line and headers are larger than the gateway takes.' },
     },
   };
@@ -148,10 +153,10 @@ function describeAnswer(
   };
 }
 
-function lfsErrorsOf(doc: RouteContract): Json {
+function lfsErrorAnswers(doc: RouteContract): Json {
   const content = { [lfsMediaType]: { schema: schemaOf(lfsErrorSchema) } };
   return Object.fromEntries(
-    Object.entries(doc.lfsErrors ?? {}).map(([status, description]) => [status, { description, content }]),
+    lfsErrorsOf(doc).map(([status, description]) => [status, { description, content }]),
   );
 }
 
@@ -239,3 +244,10 @@ const problemSchema: z.ZodType<Problem> = z
     detail: z.string().meta({ description: 'What is wrong and what to do, for people.' }),
   })
   .meta({ id: 'Problem', description: 'An error of the management API (RFC 9457).' });
+
+const lfsErrorSchema = z
+  .object({
+    message: z.string().meta({ description: 'All that git-lfs prints.' }),
+    request_id: z.string(),
+  })
+  .meta({ id: 'LfsError', description: 'An error of the LFS API.' });

@@ -1,3 +1,4 @@
+import { verifyRequestSchema } from '../api/contract/lfs.ts';
 import { pathRepo, pathTenant } from '../api/http.ts';
 import {
   lfs,
@@ -8,7 +9,6 @@ import {
   respondLfsError,
   verifyToken,
 } from '../api/lfs/http.ts';
-import { verifyRequestSchema } from '../api/lfs/schemas.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { verifyDeps } from '../compose.ts';

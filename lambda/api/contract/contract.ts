@@ -72,8 +72,8 @@ export interface RouteContract {
   readonly answers: Readonly<Record<number, AnswerContract>>;
   /** Of the management API, besides those that follow from the rest: {@link problemsOf}. */
   readonly problems?: readonly ProblemCode[];
-  /** Of the LFS API: status → when. */
-  readonly lfsErrors?: Readonly<Record<number, string>>;
+  /** Of the LFS API, besides those that follow from the rest: {@link lfsErrorsOf}. Status → when. null: never. */
+  readonly lfsErrors?: Readonly<Record<number, string | null>>;
 }
 
 /**
@@ -111,4 +111,29 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
     'storage-unavailable',
   ];
   return [...new Set(codes)];
+}
+
+/** When a route of the LFS API answers which error, by status: its own, and those that follow from the rest of what is said. */
+export function lfsErrorsOf({ access, body, lfsErrors }: RouteContract): [status: string, when: string][] {
+  if (!lfsErrors) return [];
+  const errors: Record<string, string | null> = {
+    401: 'No valid token. git-lfs then asks its credential helper.',
+    404: 'There is no such tenant or repo, or this token is of another tenant.',
+    406: 'The Accept header excludes application/vnd.git-lfs+json.',
+    429: 'The git host of a person takes no more questions. Retry-After says when to try again.',
+    500: 'Internal error. The message names the request.',
+    503: 'The storage, or the git host of a person, does not answer. Retry-After says when to try again.',
+    ...(body && {
+      400: 'The body is not valid JSON.',
+      413: 'The body is too large, or names too many objects.',
+      415: 'The Content-Type is not application/vnd.git-lfs+json.',
+      422: 'The body does not have the expected shape.',
+    }),
+    ...lfsErrors,
+  };
+  if (access === 'tenant') {
+    const repeated = 'A token was rejected several times within a minute.';
+    errors[403] = lfsErrors[403] ? `${lfsErrors[403]} ${repeated}` : repeated;
+  }
+  return Object.entries(errors).flatMap(([status, when]) => (when === null ? [] : [[status, when]]));
 }

@@ -9,10 +9,10 @@ import { isOid } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { dayOf, formatBytes, isByteCount, parseJson } from '../../rules/text.ts';
 import type { SignedRequest } from '../../store/rules/store.ts';
+import { batchRequestSchema, type WireAction, type WireObject } from '../contract/lfs.ts';
 import { baseUrl, pathRepo, pathTenant, type Response } from '../http.ts';
 import { firstIssue } from '../json.ts';
 import { lfs, lfsBody, lfsError, verifyTokenHeader } from './http.ts';
-import { batchRequestSchema, type WireAction, type WireObject } from './schemas.ts';
 
 export interface BatchRequest {
   readonly operation: 'upload' | 'download';

@@ -12,17 +12,17 @@ import {
 } from '../../extras/rules/lock.ts';
 import type { RouteKey } from '../../routes.ts';
 import { parseJson, plainText } from '../../rules/text.ts';
-import type { Response } from '../http.ts';
-import { firstIssue } from '../json.ts';
-import { type LfsAccess, type LfsAccessDeps, readOnlyMessage } from './access.ts';
-import { lfs, lfsBody, lfsError, lfsNotAccepted } from './http.ts';
 import {
   listLocksQuery,
   lockRequestSchema,
   unlockRequestSchema,
   verifyLocksRequestSchema,
   type WireLock,
-} from './lock-schemas.ts';
+} from '../contract/lfs-locks.ts';
+import type { Response } from '../http.ts';
+import { firstIssue } from '../json.ts';
+import { type LfsAccess, type LfsAccessDeps, readOnlyMessage } from './access.ts';
+import { lfs, lfsBody, lfsError, lfsNotAccepted } from './http.ts';
 
 /** A lock as clients read it: its time in whole seconds. */
 function lockBody({ id, path, ownerName, lockedAtMs }: FileLock): WireLock {

@@ -1,6 +1,11 @@
 import * as z from 'zod';
 import { contract } from '../../../lambda/api/contract/all.ts';
-import { type AccessKind, problemsOf, type RouteContract } from '../../../lambda/api/contract/contract.ts';
+import {
+  type AccessKind,
+  lfsErrorsOf,
+  problemsOf,
+  type RouteContract,
+} from '../../../lambda/api/contract/contract.ts';
 import { problemTypes } from '../../../lambda/api/contract/problems.ts';
 import { type RouteKey, routes } from '../../../lambda/routes.ts';
 
@@ -108,7 +113,7 @@ function answerRows(key: RouteKey, doc: RouteContract): string[] {
     const named = Object.entries(headers).map(([name, what]) => ` \`${name}\`: ${what}`);
     return [status, `${description}${named.join('')}`] as const;
   });
-  const lfsErrors = Object.entries(doc.lfsErrors ?? {});
+  const lfsErrors = lfsErrorsOf(doc);
   const byStatus = new Map<string, string[]>();
   for (const code of problemsOf(key, doc)) {
     const status = String(problemTypes[code].status);

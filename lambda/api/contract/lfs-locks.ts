@@ -6,6 +6,7 @@ import {
   lockPageMax,
   lockPathCharactersMax,
 } from '../../extras/rules/lock.ts';
+import type { Contract } from './contract.ts';
 
 /** The wire format of the LFS File Locking API (git-lfs docs/api/locking.md). */
 
@@ -98,3 +99,84 @@ export const verifiedLocksSchema = z
   .meta({ id: 'VerifiedLocks' });
 
 export type WireLock = z.output<typeof lockSchema>;
+
+const exampleLock = {
+  id: '78b7c57560b3ee3abcbb78fa4ffdd8f1b5b6aef1Kq3vT0xYb9Za',
+  path: 'art/hero.psd',
+  locked_at: '2026-11-21T05:00:00Z',
+  owner: { name: 'ada' },
+};
+const exampleRef = { name: 'refs/heads/main' };
+
+/** File locks, as git-lfs takes, lists and releases them. */
+export const lfsLockContract = {
+  'POST /{tenant}/{repo}/info/lfs/locks': {
+    id: 'lock',
+    summary: 'Lock a file',
+    description:
+      "For all branches of the repo, in the name of the token's user or, without one, of the token. Needs a token with " +
+      'the scope write or manage.',
+    access: 'tenant',
+    body: { schema: lockRequestSchema, example: { path: 'art/hero.psd', ref: exampleRef } },
+    answers: {
+      201: { description: 'It is locked.', schema: oneLockSchema, example: { lock: exampleLock } },
+      409: {
+        description: 'Somebody has locked it already, perhaps the same owner.',
+        schema: lockConflictSchema,
+        example: {
+          lock: exampleLock,
+          message: 'ada has locked art/hero.psd since 2026-11-21 05:00 UTC.',
+          request_id: 'Kd9…',
+        },
+      },
+    },
+    lfsErrors: {
+      403: 'The token may only read, or the repo has as many locks as it can have.',
+    },
+  },
+  'GET /{tenant}/{repo}/info/lfs/locks': {
+    id: 'listLocks',
+    summary: 'The locks of a repo',
+    description: 'Any token of the tenant that is for the repo. None found: an empty list.',
+    access: 'tenant',
+    query: listLocksQuery,
+    answers: { 200: { description: 'One page.', schema: lockListSchema, example: { locks: [exampleLock] } } },
+    lfsErrors: {
+      422: 'cursor or limit is not valid.',
+    },
+  },
+  'POST /{tenant}/{repo}/info/lfs/locks/verify': {
+    id: 'verifyLocks',
+    summary: 'The locks of a repo, own ones apart',
+    description: 'git-lfs asks this before each push.',
+    access: 'tenant',
+    body: { schema: verifyLocksRequestSchema, example: { ref: exampleRef } },
+    answers: {
+      200: {
+        description: 'One page.',
+        schema: verifiedLocksSchema,
+        example: { ours: [exampleLock], theirs: [] },
+      },
+    },
+    lfsErrors: {
+      403:
+        'There is no such tenant or repo, or this token is of another tenant. ' +
+        'Not 404, by which git-lfs would take it that there are no locks.',
+      404: null,
+    },
+  },
+  'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': {
+    id: 'unlock',
+    summary: 'Release a lock',
+    description: 'By its owner, or with force by anybody who may push.',
+    access: 'tenant',
+    body: { schema: unlockRequestSchema, example: { force: false, ref: exampleRef } },
+    answers: {
+      200: { description: 'It is released.', schema: oneLockSchema, example: { lock: exampleLock } },
+    },
+    lfsErrors: {
+      403: 'Somebody else has it, and force is not asked for; or the token may only read.',
+      404: 'There is no such lock any more; no such tenant or repo; or this token is of another tenant.',
+    },
+  },
+} as const satisfies Contract;

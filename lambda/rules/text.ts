@@ -102,7 +102,8 @@ export const daysBetween = (from: string, to: string): number =>
  * shows something else. Persian, Hindi and emoji need the two joiners.
  */
 const hidden = /(?!\u200c|\u200d)[\p{C}\u2028\u2029]/u;
-const eachHidden = new RegExp(hidden, 'gu');
+/** Marked as pure, so that a bundle which doesn't use it, such as the console's page, leaves it out. */
+const eachHidden = /* @__PURE__ */ new RegExp(hidden, 'gu');
 
 /** Whether a text has no character that hides or moves others. */
 export function isPlainText(text: string): boolean {

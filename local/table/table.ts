@@ -59,7 +59,7 @@ const keyAttributes = new Set<string>(indexes.flatMap(({ pk, sk }) => [pk, sk]))
 const none: Item = {};
 
 /**
- * DynamoDB's table in this process, as far as the adapters of lambda/adapters/dynamodb use one: operations, conditions,
+ * DynamoDB's table in this process, as far as lambda/ uses one: operations, conditions,
  * updates, indexes and limits. Each change of an item is one atomic step. The engines lane compares it with DynamoDB
  * Local.
  */

@@ -1,4 +1,4 @@
-import { exchangeBody, exchangeBodyBytesMax } from '../api/contract/exchange.ts';
+import { exchangeContract } from '../api/contract/exchange.ts';
 import { baseUrl, json, pathTenant } from '../api/http.ts';
 import { exchangedTokenBody } from '../api/management/exchange.ts';
 import { jsonBody } from '../api/management/operations.ts';
@@ -25,13 +25,13 @@ type ExchangeDeps = Pick<
   | 'invocations'
 > & { readonly publicUrl?: string | undefined };
 
-const bodyContract = { schema: exchangeBody, bytesMax: exchangeBodyBytesMax };
+const contract = exchangeContract['POST /v1/tenants/{tenant}/exchange'];
 const tryAgainSeconds = '10';
 
 /** POST /v1/tenants/{tenant}/exchange: a short-lived token for a CI job. Anybody may ask. */
 export function create(deps: ExchangeDeps): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
-    const decoded = jsonBody(deps, event, bodyContract);
+    const decoded = jsonBody(deps, event, contract.body);
     if (!decoded.ok) return decoded.response;
     const tenant = pathTenant(event);
     const base = baseUrl(event, deps.publicUrl);

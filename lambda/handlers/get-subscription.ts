@@ -1,4 +1,4 @@
-import { subscriptionQuery } from '../api/contract/tenants.ts';
+import { tenantContract } from '../api/contract/tenants.ts';
 import { ifChanged, json } from '../api/http.ts';
 import { firstIssue } from '../api/json.ts';
 import {
@@ -21,6 +21,8 @@ import { getSubscription, type SubscriptionDeps } from '../ledger/recount-now.ts
 import { allPages } from '../rules/async.ts';
 import { dayMs, dayOf } from '../rules/text.ts';
 
+const contract = tenantContract['GET /v1/tenants/{tenant}/subscription'];
+
 /** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a recount still runs. */
 export function create(
   deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'publicReads' | 'invocations'>,
@@ -40,7 +42,7 @@ export function create(
     const access = readableTenant(record, reader);
     if (!access.ok) return access.response;
     const cacheReadMs = deps.clock.nowMs() - beganMs;
-    const query = subscriptionQuery.safeParse(event.queryStringParameters ?? {});
+    const query = contract.query.safeParse(event.queryStringParameters ?? {});
     if (!query.success) return problem('invalid-query', `${firstIssue(query.error)}.`);
     const refresh = isManager(access) && query.data.refresh === true;
     const subscription = await getSubscription(deps, { cached: { tenant: access.tenant, repos }, refresh });

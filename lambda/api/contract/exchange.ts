@@ -8,9 +8,9 @@ import { tokenRepos } from './tokens.ts';
 const idTokenCharactersMax = 16_000;
 
 /** Somebody without any credentials sends it. */
-export const exchangeBodyBytesMax = 32_768;
+const exchangeBodyBytesMax = 32_768;
 
-export const exchangeBody = z
+const exchangeBody = z
   .strictObject({
     idToken: z
       .string()

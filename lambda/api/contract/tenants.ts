@@ -38,7 +38,7 @@ const updateTenantBody = z
   )
   .meta({ id: 'UpdateTenant', minProperties: 1 });
 
-export const subscriptionQuery = z.strictObject({
+const subscriptionQuery = z.strictObject({
   refresh: flag().meta({
     default: false,
     description:

@@ -7,10 +7,10 @@ import { defineConfig } from 'vitest/config';
 const suites: Readonly<Record<string, readonly string[]>> = {
   domain: ['test/unit/lambda/rules/*.test.ts'],
   ledger: ['test/unit/lambda/ledger/{,rules/}*.test.ts', 'test/contract/ledger.test.ts'],
-  plans: ['test/unit/lambda/domain/export/*.test.ts'],
+  plans: ['test/unit/lambda/exports/rules/*.test.ts'],
   gc: ['test/unit/lambda/gc/{,rules/}*.test.ts'],
   scan: ['test/unit/lambda/scan/{,rules/}*.test.ts'],
-  exports: ['test/unit/lambda/{use-cases/exports,adapters/dynamodb}/*.test.ts'],
+  exports: ['test/unit/lambda/exports/*.test.ts'],
   people: ['test/unit/lambda/people/{,rules/}*.test.ts'],
   extras: ['test/unit/lambda/extras/{,rules/}*.test.ts'],
   adopted: ['test/unit/lambda/store/{adopted*,rules/*}.test.ts'],

@@ -1,5 +1,3 @@
-import { ArchiveClient } from './adapters/s3-archive/archive-client.ts';
-import { S3ArchiveStore } from './adapters/s3-archive/archive-store.ts';
 import { createEventBridge } from './aws/event-bus.ts';
 import { createPowertoolsLog, createPowertoolsMetrics } from './aws/powertools.ts';
 import { createAdminSecret, createSecretsClient, storeCredentials } from './aws/secrets.ts';
@@ -20,12 +18,15 @@ import {
   systemClock,
   systemIds,
 } from './aws/system.ts';
+import { ArchiveClient } from './exports/archive-client.ts';
+import type { ExportQueue } from './exports/messages.ts';
 import {
   type ExportSettings,
   type ExportStoreKind,
   exportSettingsFor,
   exportStoreKinds,
-} from './domain/export/export-settings.ts';
+} from './exports/rules/settings.ts';
+import { S3ArchiveStore } from './exports/s3-archives.ts';
 import { RefusalTally } from './extras/rules/history.ts';
 import { type GaugedQueue, gaugedQueues, type QueueGauge } from './extras/rules/status.ts';
 import { type EventBus, isWebhookUrl } from './extras/rules/warnings.ts';
@@ -36,7 +37,6 @@ import { createIdentityVerifier } from './people/identity-verifier.ts';
 import { gitHostsFromJson } from './people/rules/git-hosts.ts';
 import { issuersFromJson } from './people/rules/identities.ts';
 import { KnownPeople } from './people/rules/person.ts';
-import type { ExportQueue } from './ports/export-queue.ts';
 import { settingsFromJson } from './rules/settings.ts';
 import { serviceName } from './rules/system.ts';
 import { parseJson } from './rules/text.ts';

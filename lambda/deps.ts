@@ -1,5 +1,7 @@
-import type { ExportJobs } from './adapters/dynamodb/export-jobs.ts';
-import type { ExportSettings } from './domain/export/export-settings.ts';
+import type { ExportJobs } from './exports/jobs.ts';
+import type { ExportQueue } from './exports/messages.ts';
+import type { ArchiveStore } from './exports/rules/archive-store.ts';
+import type { ExportSettings } from './exports/rules/settings.ts';
 import type { Downloads } from './extras/download-store.ts';
 import type { Failures } from './extras/failures.ts';
 import type { History } from './extras/history-store.ts';
@@ -17,8 +19,6 @@ import type { IdentityIssuer, IdentityVerifier } from './people/rules/identities
 import type { HostClient, KnownPeople } from './people/rules/person.ts';
 import type { AdminCredential } from './people/rules/tokens.ts';
 import type { ExchangeRules, RequestKeys, TokenStore } from './people/token-store.ts';
-import type { ArchiveStore } from './ports/archive-store.ts';
-import type { ExportQueue } from './ports/export-queue.ts';
 import type { Settings } from './rules/settings.ts';
 import type { Clock, Ids, Invocations, Log, Metrics } from './rules/system.ts';
 import type { KnownObjects, ListingPace } from './scan/rules/known-objects.ts';

@@ -3,7 +3,7 @@
  * that its function calls.
  */
 
-export { createDynamoDbExportJobs as exportJobs } from './adapters/dynamodb/export-jobs.ts';
+export { createDynamoDbExportJobs as exportJobs } from './exports/jobs.ts';
 export { createDynamoDbDownloads as downloads } from './extras/download-store.ts';
 export { createDynamoDbFailures as failures } from './extras/failures.ts';
 export { createDynamoDbHistory as history } from './extras/history-store.ts';

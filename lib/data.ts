@@ -3,7 +3,7 @@ import { AttributeType, type ITableV2, ProjectionType, TableV2 } from 'aws-cdk-l
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
-import { exportsFolder } from '../lambda/domain/export/export-keys.ts';
+import { exportsFolder } from '../lambda/exports/rules/job.ts';
 import { cleanupFolder } from '../lambda/gc/rules/cleanups.ts';
 import { byDueIndex, byKindIndex, expiryAttribute, keyNames } from '../lambda/table/table.ts';
 import type { StageSettings } from './settings/stage-settings.ts';

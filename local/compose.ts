@@ -1,9 +1,10 @@
 import { request } from 'node:http';
 import { packConsole } from '../console/build/pack.ts';
-import { ArchiveClient } from '../lambda/adapters/s3-archive/archive-client.ts';
-import { S3ArchiveStore } from '../lambda/adapters/s3-archive/archive-store.ts';
 import type { Deps } from '../lambda/deps.ts';
-import { exportSettingsFor } from '../lambda/domain/export/export-settings.ts';
+import { ArchiveClient } from '../lambda/exports/archive-client.ts';
+import type { ExportQueue } from '../lambda/exports/messages.ts';
+import { exportSettingsFor } from '../lambda/exports/rules/settings.ts';
+import { S3ArchiveStore } from '../lambda/exports/s3-archives.ts';
 import { RefusalTally } from '../lambda/extras/rules/history.ts';
 import type { QueueGauge } from '../lambda/extras/rules/status.ts';
 import {
@@ -33,7 +34,6 @@ import { createIdentityVerifier } from '../lambda/people/identity-verifier.ts';
 import type { GitHost } from '../lambda/people/rules/git-hosts.ts';
 import type { IdentityIssuer } from '../lambda/people/rules/identities.ts';
 import { KnownPeople } from '../lambda/people/rules/person.ts';
-import type { ExportQueue } from '../lambda/ports/export-queue.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
 import type { Clock, ConsoleFiles, Ids, Invocations, Log, PackedConsole } from '../lambda/rules/system.ts';

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { exportIdPattern } from '../../lambda/domain/export/export-id.ts';
-import { wrongRequested } from '../../lambda/domain/export/requested-objects.ts';
+import { exportIdPattern } from '../../lambda/exports/rules/job.ts';
+import { wrongRequested } from '../../lambda/exports/rules/objects.ts';
 import { isOid } from '../../lambda/rules/names.ts';
 import { formatBytes } from '../../lambda/rules/text.ts';
 import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';

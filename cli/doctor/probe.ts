@@ -10,9 +10,9 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { S3Client, type ServiceOutputTypes } from '@aws-sdk/client-s3';
-import { storeErrorOf } from '../../lambda/adapters/s3-archive/sdk-errors.ts';
 import { requestHandler } from '../../lambda/aws/sdk.ts';
 import { systemClock } from '../../lambda/aws/system.ts';
+import { storeErrorOf } from '../../lambda/exports/archive-client.ts';
 import { ScanListing } from '../../lambda/scan/listing.ts';
 import { BucketClient, isNetworkError } from '../../lambda/store/client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';

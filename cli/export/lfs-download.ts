@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type FileHandle, open } from 'node:fs/promises';
 import { z } from 'zod';
-import type { StoredObject } from '../../lambda/domain/export/stored-object.ts';
+import type { StoredObject } from '../../lambda/exports/rules/objects.ts';
 import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
 import { printable } from '../terminal.ts';

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rename, rm, statfs } from 'node:fs/promises';
 import path from 'node:path';
-import type { ArchiveFormat } from '../../lambda/domain/export/archive-format.ts';
-import { formatFor } from '../../lambda/domain/export/formats.ts';
-import { type ExportSubject, indexOf, manifestOf } from '../../lambda/domain/export/manifest.ts';
-import { memberName } from '../../lambda/domain/export/member-name.ts';
-import { distinctObjects, type StoredObject } from '../../lambda/domain/export/stored-object.ts';
+import { type ArchiveFormat, formatFor } from '../../lambda/exports/rules/archive-formats.ts';
+import { type ExportSubject, indexOf, manifestOf } from '../../lambda/exports/rules/layout.ts';
+import { distinctObjects, memberName, type StoredObject } from '../../lambda/exports/rules/objects.ts';
 import { objectKey } from '../../lambda/rules/names.ts';
 import { formatBytes } from '../../lambda/rules/text.ts';
 import { errorCode, syncFolder } from '../../local/system/durable-file.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { exportIdPattern } from '../domain/export/export-id.ts';
+import { exportIdPattern } from '../exports/rules/job.ts';
 import { lockIdPattern } from '../extras/rules/lock.ts';
 import { type RouteKey, routes } from '../routes.ts';
 import { oidPattern, repoPattern, tenantPattern } from '../rules/names.ts';

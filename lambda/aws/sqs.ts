@@ -8,6 +8,7 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
+import type { ExportMessage, ExportQueue } from '../exports/messages.ts';
 import type { GaugedQueue, QueueGauge } from '../extras/rules/status.ts';
 import type { WebhookMessage, WebhookQueue } from '../extras/rules/warnings.ts';
 import {
@@ -17,7 +18,6 @@ import {
   recountCollapseMs,
   urgencyOf,
 } from '../ledger/rules/recount-policy.ts';
-import type { ExportMessage, ExportQueue } from '../ports/export-queue.ts';
 import { type Clock, causeOf, type Invocations } from '../rules/system.ts';
 import { type CallLimits, calling, clientOptions } from './sdk.ts';
 

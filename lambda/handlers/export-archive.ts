@@ -3,10 +3,10 @@ import { deployed } from '../aws/deployed.ts';
 import { delayRedelivery } from '../aws/function.ts';
 import { exportDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { decodeExportMessage } from '../events/export-message.ts';
+import { decodeExportMessage } from '../exports/messages.ts';
+import { runExportStep, type StepDeps } from '../exports/steps.ts';
+import { ExportBusyError } from '../exports/work.ts';
 import type { Redelivery } from '../ledger/rules/recount-policy.ts';
-import { ExportBusyError } from '../use-cases/exports/lease.ts';
-import { runExportStep, type StepDeps } from '../use-cases/exports/run-step.ts';
 
 /** Time kept back from the function's limit, for the parts that are under way then. */
 const reserveMs = 60_000;

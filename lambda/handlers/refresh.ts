@@ -2,9 +2,9 @@ import { deployed } from '../aws/deployed.ts';
 import { withInvocation, withMetrics } from '../aws/function.ts';
 import { refreshDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
+import { wakeExports } from '../exports/start.ts';
 import { handOverWarnings } from '../extras/warnings.ts';
 import { refresh } from '../ledger/recount-requests.ts';
-import { wakeExports } from '../use-cases/exports/wake-exports.ts';
 
 /** The schedule's target. */
 export function create(

@@ -1,11 +1,11 @@
 import type { Deps } from '../deps.ts';
-import { isOpen } from '../domain/export/export-job.ts';
-import { exportLimitMs } from '../domain/export/export-settings.ts';
+import { isOpen } from '../exports/rules/job.ts';
+import { exportLimitMs } from '../exports/rules/settings.ts';
+import { allExports } from '../exports/start.ts';
 import { keyLifetimeMs } from '../people/tenants.ts';
 import { mapLimited } from '../rules/async.ts';
 import { objectKey, repoPrefix } from '../rules/names.ts';
 import { hasKeys } from '../store/rules/store.ts';
-import { allExports } from '../use-cases/exports/list-exports.ts';
 import type { DeletionPage } from './deletion-store.ts';
 import type { Input } from './ledger.ts';
 import { uploadingRepos } from './reservations.ts';

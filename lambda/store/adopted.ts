@@ -3,7 +3,7 @@ import {
   type MultipartUpload,
   SourceGoneError,
   type SourceObject,
-} from '../ports/archive-store.ts';
+} from '../exports/rules/archive-store.ts';
 import { AdoptedListing } from './adopted-listing.ts';
 import { AdoptedRepos } from './rules/adopted-repos.ts';
 import type {

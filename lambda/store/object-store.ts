@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { AwsServiceError, isRefusal } from '../aws/sdk.ts';
-import type { ArchiveStore } from '../ports/archive-store.ts';
+import type { ArchiveStore } from '../exports/rules/archive-store.ts';
 import type { Clock } from '../rules/system.ts';
 import {
   type BucketClient,

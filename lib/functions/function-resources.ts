@@ -1,8 +1,8 @@
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyStatement } from 'aws-cdk-lib/aws-iam';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
-import { exportsFolder } from '../../lambda/domain/export/export-keys.ts';
-import type { ExportStoreKind } from '../../lambda/domain/export/export-settings.ts';
+import { exportsFolder } from '../../lambda/exports/rules/job.ts';
+import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
 import type { GaugedQueue } from '../../lambda/extras/rules/status.ts';
 import { cleanupFolder } from '../../lambda/gc/rules/cleanups.ts';
 import type { AdoptedRepo } from '../../lambda/store/rules/adopted-repos.ts';

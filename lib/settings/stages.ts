@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type StoreProfile, storeProfileSchema } from '../../cli/doctor/profile.ts';
-import type { ExportStoreKind } from '../../lambda/domain/export/export-settings.ts';
+import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
 import { recountCollapseMs } from '../../lambda/ledger/rules/recount-policy.ts';
 import { conflictsOfAdopted } from '../../lambda/store/rules/adopted-repos.ts';
 import { settingsOf } from './protocol-settings.ts';

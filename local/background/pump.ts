@@ -1,9 +1,9 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
-import type { ExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
+import type { ExportJobs } from '../../lambda/exports/jobs.ts';
+import type { ExportMessage, ExportQueue } from '../../lambda/exports/messages.ts';
 import type { GaugedQueue, QueueGauge } from '../../lambda/extras/rules/status.ts';
 import { type RecountRequest, urgencyOf } from '../../lambda/ledger/rules/recount-policy.ts';
-import type { ExportMessage, ExportQueue } from '../../lambda/ports/export-queue.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import type { Log } from '../../lambda/rules/system.ts';
 import { lambdaContext } from '../lambda-context.ts';

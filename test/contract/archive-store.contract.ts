@@ -5,7 +5,7 @@ import {
   type MultipartUpload,
   SourceGoneError,
   UploadGoneError,
-} from '../../lambda/ports/archive-store.ts';
+} from '../../lambda/exports/rules/archive-store.ts';
 import { oddNames, testUnless } from './object-store-context.ts';
 import { bytesOf } from './object-store-parts.ts';
 

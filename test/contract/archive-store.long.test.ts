@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SourceGoneError } from '../../lambda/ports/archive-store.ts';
+import { SourceGoneError } from '../../lambda/exports/rules/archive-store.ts';
 import { nameLayouts } from '../../lambda/store/rules/adopted-repos.ts';
 import { startStore } from '../../local/store/start-store.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';

@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
-import {
-  type ExportJob,
-  newExportJob,
-  openUnits,
-  withUnitDone,
-} from '../../lambda/domain/export/export-job.ts';
+import type { ExportJobs } from '../../lambda/exports/jobs.ts';
+import { type ExportJob, newExportJob, openUnits, withUnitDone } from '../../lambda/exports/rules/job.ts';
 import { wholeTenant as request } from '../support/export-request.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { walk } from '../support/walk.ts';

@@ -1,4 +1,4 @@
-import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbExportJobs } from '../../lambda/exports/jobs.ts';
 import { createDynamoDbDownloads } from '../../lambda/extras/download-store.ts';
 import { createDynamoDbFailures } from '../../lambda/extras/failures.ts';
 import { createDynamoDbHistory } from '../../lambda/extras/history-store.ts';

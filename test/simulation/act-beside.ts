@@ -1,8 +1,8 @@
+import { cancelExport } from '../../lambda/exports/start.ts';
 import type { Downloads } from '../../lambda/extras/download-store.ts';
 import { cancelCleanup, openCleanup, startRun } from '../../lambda/gc/cleanups.ts';
 import { keepSetKey, prefixesOf } from '../../lambda/gc/rules/cleanups.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { cancelExport } from '../../lambda/use-cases/exports/cancel-export.ts';
 import { startExport } from '../support/start-export.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';

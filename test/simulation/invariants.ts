@@ -1,4 +1,4 @@
-import { type ExportJob, isOpen } from '../../lambda/domain/export/export-job.ts';
+import { type ExportJob, isOpen } from '../../lambda/exports/rules/job.ts';
 import type { Reservation } from '../../lambda/ledger/rules/reservation.ts';
 import { lateMakersMax, type TenantRecord } from '../../lambda/ledger/rules/tenant.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';

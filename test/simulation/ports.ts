@@ -1,6 +1,7 @@
-import { createDynamoDbExportJobs } from '../../lambda/adapters/dynamodb/export-jobs.ts';
 import { createInvocations } from '../../lambda/aws/system.ts';
 import type { Deps } from '../../lambda/deps.ts';
+import { createDynamoDbExportJobs } from '../../lambda/exports/jobs.ts';
+import type { ArchiveStore } from '../../lambda/exports/rules/archive-store.ts';
 import { createDynamoDbDownloads } from '../../lambda/extras/download-store.ts';
 import { RefusalTally } from '../../lambda/extras/rules/history.ts';
 import { cleanupMethods } from '../../lambda/gc/cleanup-store.ts';
@@ -12,7 +13,6 @@ import { reservationMethods } from '../../lambda/ledger/reservation-store.ts';
 import type { RecountRequest } from '../../lambda/ledger/rules/recount-policy.ts';
 import { refreshMethods, tenantMethods } from '../../lambda/ledger/tenant-store.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/people/token-store.ts';
-import type { ArchiveStore } from '../../lambda/ports/archive-store.ts';
 import type { Settings } from '../../lambda/rules/settings.ts';
 import type { Clock, Log, Metrics } from '../../lambda/rules/system.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { requestKey } from '../../lambda/domain/export/export-keys.ts';
+import { requestKey } from '../../lambda/exports/rules/job.ts';
 import { candidatesKey, keepSetKey } from '../../lambda/gc/rules/cleanups.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';

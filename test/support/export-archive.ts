@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import type { ByteRange } from '../../lambda/domain/export/byte-range.ts';
-import type { Layout } from '../../lambda/domain/export/layout.ts';
-import type { Part } from '../../lambda/domain/export/part.ts';
-import type { ExportInput } from '../../lambda/domain/export/plan-export.ts';
-import type { VolumePlan } from '../../lambda/domain/export/plan-volume.ts';
-import { segmentsIn } from '../../lambda/domain/export/segments.ts';
-import type { StoreLimits } from '../../lambda/domain/export/store-limits.ts';
-import { distinctObjects, type StoredObject } from '../../lambda/domain/export/stored-object.ts';
+import type { ByteRange, Layout } from '../../lambda/exports/rules/layout.ts';
+import { distinctObjects, type StoredObject } from '../../lambda/exports/rules/objects.ts';
+import { segmentsIn } from '../../lambda/exports/rules/orders.ts';
+import type { Part } from '../../lambda/exports/rules/parts.ts';
+import type { ExportInput, VolumePlan } from '../../lambda/exports/rules/plan.ts';
+import type { StoreLimits } from '../../lambda/exports/rules/settings.ts';
 
 /** Objects with their bytes, whose oids are true. */
 export interface ContentStore {

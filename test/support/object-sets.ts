@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { StoredObject } from '../../lambda/domain/export/stored-object.ts';
+import type { StoredObject } from '../../lambda/exports/rules/objects.ts';
 import { Random } from './random.ts';
 
 /** A distribution of object sizes. */

@@ -1,4 +1,4 @@
-import { type ExportWish, prepareExport } from '../../lambda/use-cases/exports/start-export.ts';
+import { type ExportWish, prepareExport } from '../../lambda/exports/start.ts';
 
 type Deps = Parameters<typeof prepareExport>[0];
 type Prepared = Awaited<ReturnType<typeof prepareExport>>;

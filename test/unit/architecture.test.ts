@@ -18,12 +18,8 @@ const architecture: Readonly<Record<string, Entry>> = {
   // The rules of each subject: no I/O, no clock, not even types of what has some. `node:crypto` and zlib hash.
   rules: { imports: [], packages: ['node:crypto', 'node:zlib'] },
   // The subjects: what does I/O by these rules, and the use cases.
-  'lambda/adapters': {
-    imports: ['lambda/aws', 'lambda/ledger', 'lambda/store', 'lambda/table', 'rules'],
-    packages: ['@aws-sdk/client-s3', 'zod'],
-  },
   'lambda/aws': {
-    imports: ['lambda/api', 'lambda/ledger', 'rules'],
+    imports: ['lambda/api', 'lambda/exports', 'lambda/ledger', 'rules'],
     packages: [
       '@aws-lambda-powertools/logger',
       '@aws-lambda-powertools/metrics',
@@ -40,7 +36,20 @@ const architecture: Readonly<Record<string, Entry>> = {
       'zod',
     ],
   },
-  'lambda/events': { imports: ['rules'], packages: ['zod'] },
+  'lambda/exports': {
+    imports: [
+      'lambda/aws',
+      'lambda/deps.ts',
+      'lambda/extras',
+      'lambda/ledger',
+      'lambda/people',
+      'lambda/scan',
+      'lambda/store',
+      'lambda/table',
+      'rules',
+    ],
+    packages: ['@aws-sdk/client-s3', 'zod'],
+  },
   'lambda/extras': {
     imports: ['lambda/deps.ts', 'lambda/people', 'lambda/scan', 'lambda/table', 'rules'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
@@ -49,12 +58,12 @@ const architecture: Readonly<Record<string, Entry>> = {
   'lambda/ledger': {
     imports: [
       'lambda/deps.ts',
+      'lambda/exports',
       'lambda/extras',
       'lambda/gc',
       'lambda/people',
       'lambda/scan',
       'lambda/table',
-      'lambda/use-cases',
       'rules',
     ],
     packages: ['zod'],
@@ -72,17 +81,13 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['lambda/aws', 'lambda/ledger', 'rules'],
     packages: ['@aws-sdk/client-dynamodb', '@aws-sdk/lib-dynamodb'],
   },
-  'lambda/use-cases': {
-    imports: ['lambda/deps.ts', 'lambda/extras', 'lambda/people', 'lambda/scan', 'rules'],
-    packages: [],
-  },
   // Every store of the table; and all that use cases can depend on, as types.
   'lambda/stores.ts': {
-    imports: ['lambda/adapters', 'lambda/extras', 'lambda/ledger', 'lambda/people'],
+    imports: ['lambda/exports', 'lambda/extras', 'lambda/ledger', 'lambda/people'],
     packages: [],
   },
   'lambda/deps.ts': {
-    imports: ['lambda/adapters', 'lambda/extras', 'lambda/ledger', 'lambda/people', 'rules'],
+    imports: ['lambda/exports', 'lambda/extras', 'lambda/ledger', 'lambda/people', 'rules'],
     packages: [],
   },
   // Wire formats: HTTP for clients.
@@ -110,12 +115,12 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/api',
       'lambda/api/contract',
       'lambda/deps.ts',
+      'lambda/exports',
       'lambda/extras',
       'lambda/gc',
       'lambda/ledger',
       'lambda/people',
       'lambda/routes.ts',
-      'lambda/use-cases',
       'rules',
     ],
     packages: ['aws-lambda', 'zod'],
@@ -124,8 +129,8 @@ const architecture: Readonly<Record<string, Entry>> = {
   // The one place that knows what stands behind each dependency on AWS.
   'lambda/compose.ts': {
     imports: [
-      'lambda/adapters',
       'lambda/aws',
+      'lambda/exports',
       'lambda/extras',
       'lambda/people',
       'lambda/scan',
@@ -176,9 +181,9 @@ const architecture: Readonly<Record<string, Entry>> = {
   cli: {
     imports: [
       'cli/doctor/profile.ts',
-      'lambda/adapters',
       'lambda/api/contract',
       'lambda/aws',
+      'lambda/exports',
       'lambda/scan',
       'lambda/store',
       'local/system',
@@ -257,7 +262,7 @@ const architecture: Readonly<Record<string, Entry>> = {
 const isOf = (file: string, entry: string) => file === entry || file.startsWith(`${entry}/`);
 
 /** Pure functions and types: those of a subject, and those that all share. */
-const isRule = (file: string) => /^lambda\/(domain|ports|(?:[\w-]+\/)?rules)\//.test(file);
+const isRule = (file: string) => /^lambda\/(?:[\w-]+\/)?rules\//.test(file);
 
 function entryOf(file: string): string {
   if (isRule(file)) return 'rules';
@@ -372,7 +377,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(adapters|api|aws|handlers|store|table)\/|^lambda\/(compose|extras\/webhook-sender|people\/(git-hosts|identity-verifier)|scan\/listing)\.ts$/;
+      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compose|exports\/archive-client|extras\/webhook-sender|people\/(git-hosts|identity-verifier)|scan\/listing)\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { wrongRequested } from '../../domain/export/requested-objects.ts';
+import { wrongRequested } from '../../exports/rules/objects.ts';
 import { oidPattern } from '../../rules/names.ts';
 import { listOf } from '../json.ts';
 import type { Contract } from './contract.ts';

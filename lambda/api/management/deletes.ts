@@ -1,3 +1,4 @@
+import { cancelExportsOf } from '../../exports/start.ts';
 import {
   type DeletePlan,
   deleteRepo,
@@ -7,7 +8,6 @@ import {
   type ShownDeletion,
 } from '../../ledger/deletes.ts';
 import { openDeletionsMax } from '../../ledger/rules/deletion.ts';
-import { cancelExportsOf } from '../../use-cases/exports/cancel-export.ts';
 import { type DeletePlanBody, type DeletionBody, deleteContract } from '../contract/deletes.ts';
 import { encodeDeletionCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { json, pathOid, pathRepo } from '../http.ts';

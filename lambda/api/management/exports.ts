@@ -1,17 +1,17 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
-import { exportIdPattern } from '../../domain/export/export-id.ts';
-import { type ExportJob, isOpen, isUnitDone } from '../../domain/export/export-job.ts';
+import { type ExportJob, exportIdPattern, isOpen, isUnitDone } from '../../exports/rules/job.ts';
+import {
+  cancelExport,
+  listExports,
+  prepareExport,
+  readExport,
+  type StartExportOutcome,
+  startsPerDayMax,
+} from '../../exports/start.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { actorOf } from '../../people/audit.ts';
 import { auditText } from '../../people/rules/audit.ts';
-import { cancelExport } from '../../use-cases/exports/cancel-export.ts';
-import { listExports, readExport } from '../../use-cases/exports/list-exports.ts';
-import {
-  prepareExport,
-  type StartExportOutcome,
-  startsPerDayMax,
-} from '../../use-cases/exports/start-export.ts';
 import { type ExportBody, exportContract } from '../contract/exports.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { json, type Response } from '../http.ts';

@@ -1,12 +1,12 @@
 import { crc32 } from 'node:zlib';
-import { type StoreLimits, s3Limits } from '../../../lambda/domain/export/store-limits.ts';
 import {
   type ArchiveStore,
   type MultipartUpload,
   SourceGoneError,
   type SourceObject,
   type UploadedPart,
-} from '../../../lambda/ports/archive-store.ts';
+} from '../../../lambda/exports/rules/archive-store.ts';
+import { type StoreLimits, s3Limits } from '../../../lambda/exports/rules/settings.ts';
 import { etagOf, type HeldUpload, MemoryUploads, pagesOf, refused } from './multipart-uploads.ts';
 import { MemoryObjectStore } from './object-store.ts';
 

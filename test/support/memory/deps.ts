@@ -1,12 +1,12 @@
 import { createInvocations } from '../../../lambda/aws/system.ts';
 import type { Deps } from '../../../lambda/deps.ts';
-import { exportSettingsFor } from '../../../lambda/domain/export/export-settings.ts';
+import type { ExportMessage, ExportQueue } from '../../../lambda/exports/messages.ts';
+import { exportSettingsFor } from '../../../lambda/exports/rules/settings.ts';
 import { RefusalTally } from '../../../lambda/extras/rules/history.ts';
 import type { WebhookMessage, WebhookQueue } from '../../../lambda/extras/rules/warnings.ts';
 import type { RecountQueue, RecountRequest } from '../../../lambda/ledger/rules/recount-policy.ts';
 import { publicIssuers } from '../../../lambda/people/rules/identities.ts';
 import { KnownPeople } from '../../../lambda/people/rules/person.ts';
-import type { ExportMessage, ExportQueue } from '../../../lambda/ports/export-queue.ts';
 import { sha256Hex } from '../../../lambda/rules/hash.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import type { Clock, Ids, Log } from '../../../lambda/rules/system.ts';

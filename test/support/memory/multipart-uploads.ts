@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { StoreLimits } from '../../../lambda/domain/export/store-limits.ts';
 import {
   type MultipartUpload,
   type UploadedPart,
   UploadGoneError,
-} from '../../../lambda/ports/archive-store.ts';
+} from '../../../lambda/exports/rules/archive-store.ts';
+import type { StoreLimits } from '../../../lambda/exports/rules/settings.ts';
 
 interface HeldPart extends UploadedPart {
   readonly bytes: Uint8Array;

@@ -1,6 +1,10 @@
-import { exportPartition, exportStart, parseExport } from '../../../lambda/adapters/dynamodb/export-items.ts';
-import { createDynamoDbExportJobs } from '../../../lambda/adapters/dynamodb/export-jobs.ts';
-import type { ExportJob } from '../../../lambda/domain/export/export-job.ts';
+import {
+  createDynamoDbExportJobs,
+  exportPartition,
+  exportStart,
+  parseExport,
+} from '../../../lambda/exports/jobs.ts';
+import type { ExportJob } from '../../../lambda/exports/rules/job.ts';
 import { createDynamoDbDownloads } from '../../../lambda/extras/download-store.ts';
 import { createDynamoDbFailures } from '../../../lambda/extras/failures.ts';
 import { createDynamoDbHistory } from '../../../lambda/extras/history-store.ts';

@@ -2,7 +2,8 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { requestedObjectsMax } from '../../../lambda/api/contract/exports.ts';
 import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/tokens.ts';
-import { exportLimitMs } from '../../../lambda/domain/export/export-settings.ts';
+import { exportLimitMs } from '../../../lambda/exports/rules/settings.ts';
+import { startsPerDayMax } from '../../../lambda/exports/start.ts';
 import { downloadsKeptMs } from '../../../lambda/extras/download-store.ts';
 import { historyDaysMax } from '../../../lambda/extras/rules/history.ts';
 import { lockPageMax, lockPathCharactersMax } from '../../../lambda/extras/rules/lock.ts';
@@ -23,7 +24,6 @@ import { keyLifetimeMs } from '../../../lambda/people/tenants.ts';
 import { sessionsMax } from '../../../lambda/people/token-store.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import { adoptedReposMax } from '../../../lambda/store/rules/adopted-repos.ts';
-import { startsPerDayMax } from '../../../lambda/use-cases/exports/start-export.ts';
 
 const days = (ms: number) => `${ms / 86_400_000} days`;
 const hours = (ms: number) => `${ms / 3_600_000} h`;

@@ -7,10 +7,9 @@ import {
   SentIds,
 } from '../../../../lambda/aws/sqs.ts';
 import { createInvocations } from '../../../../lambda/aws/system.ts';
-import { decodeExportMessage } from '../../../../lambda/events/export-message.ts';
+import { decodeExportMessage, type ExportMessage } from '../../../../lambda/exports/messages.ts';
 import { isRecountReason, type RecountReason } from '../../../../lambda/ledger/rules/recount-policy.ts';
 import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
-import type { ExportMessage } from '../../../../lambda/ports/export-queue.ts';
 import { MemoryStack, minute, tenant } from '../../../support/memory/stack.ts';
 import { entriesOf, fakeSqs, queueUrl, take } from './fake-sqs.ts';
 

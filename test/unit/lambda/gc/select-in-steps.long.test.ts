@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
+import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
 import { type CleanupDeps, cancelCleanup, openCleanup, startRun } from '../../../../lambda/gc/cleanups.ts';
 import { candidatesKey, decodeCandidates, keepSetKey } from '../../../../lambda/gc/rules/cleanups.ts';
 import { selectCandidates } from '../../../../lambda/gc/select-candidates.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
+import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
 import {
   type Candidate,
   type Cleanup,

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
+import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
 import { create } from '../../../../lambda/handlers/export-archive.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ExportJob, newExportJob } from '../../../../lambda/domain/export/export-job.ts';
+import { type ExportJob, newExportJob } from '../../../../lambda/exports/rules/job.ts';
 import { heldUntilMs, listDeletions, markObject, readHolds } from '../../../../lambda/ledger/deletes.ts';
 import type { Input } from '../../../../lambda/ledger/ledger.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';

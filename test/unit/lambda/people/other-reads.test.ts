@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createDynamoDbExportJobs } from '../../../../lambda/adapters/dynamodb/export-jobs.ts';
+import { createDynamoDbExportJobs } from '../../../../lambda/exports/jobs.ts';
 import { createDynamoDbDownloads } from '../../../../lambda/extras/download-store.ts';
 import { createDynamoDbHistory } from '../../../../lambda/extras/history-store.ts';
 import { createDynamoDbLocks } from '../../../../lambda/extras/lock-store.ts';

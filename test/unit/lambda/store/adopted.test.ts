@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type ArchiveStore, SourceGoneError } from '../../../../lambda/ports/archive-store.ts';
+import { type ArchiveStore, SourceGoneError } from '../../../../lambda/exports/rules/archive-store.ts';
 import { type Adopting, createAdopting } from '../../../../lambda/store/adopted.ts';
 import { AdoptedPathError, type AdoptedRepo } from '../../../../lambda/store/rules/adopted-repos.ts';
 import type { UrlSigner } from '../../../../lambda/store/rules/store.ts';

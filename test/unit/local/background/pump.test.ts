@@ -1,7 +1,7 @@
 import type { SQSEvent } from 'aws-lambda';
 import { expect, it } from 'vitest';
-import { newExportJob } from '../../../../lambda/domain/export/export-job.ts';
-import type { ExportMessage } from '../../../../lambda/ports/export-queue.ts';
+import type { ExportMessage } from '../../../../lambda/exports/messages.ts';
+import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
 import {
   ExportPump,
   mergeMessages,

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { exportPageSchema, exportSchema } from '../../../../../lambda/api/contract/exports.ts';
 import type { Deps } from '../../../../../lambda/deps.ts';
-import { exportSettingsFor } from '../../../../../lambda/domain/export/export-settings.ts';
+import { exportSettingsFor } from '../../../../../lambda/exports/rules/settings.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken } from '../../../../support/memory/deps.ts';
-import { exportIdOf, exportWorld, jobOf, putJob } from '../../use-cases/exports/export-world.ts';
+import { exportIdOf, exportWorld, jobOf, putJob } from '../../exports/export-world.ts';
 
 const route = '/v1/tenants/{tenant}/exports';
 const oid = 'a'.repeat(64);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { listObjects } from '../../../../../lambda/exports/gather.ts';
 import { listStoredObjects } from '../../../../../lambda/extras/downloads.ts';
 import { listInDeletions } from '../../../../../lambda/ledger/empty-repos.ts';
 import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
@@ -13,7 +14,6 @@ import {
   type ObjectListing,
   StoreUnavailableError,
 } from '../../../../../lambda/store/rules/store.ts';
-import { listObjects } from '../../../../../lambda/use-cases/exports/list-objects.ts';
 import { GappyListing } from '../../../../support/gappy-listing.ts';
 import { MemoryArchiveStore } from '../../../../support/memory/archive-store.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

@@ -1,0 +1,197 @@
+import type { Deps } from '../deps.ts';
+import { noteFailure } from '../extras/status.ts';
+import { mapLimited } from '../rules/async.ts';
+import type { ExportMessage } from './messages.ts';
+import { type PlanDeps, planArchives, planHashedArchives } from './planning.ts';
+import { SourceGoneError, type UploadedPart, UploadGoneError } from './rules/archive-store.ts';
+import {
+  type ExportJob,
+  type ExportPath,
+  type ExportVolume,
+  endedJob,
+  failedJob,
+  isFaultOfService,
+  isOpen,
+  openUnits,
+  plannedAnew,
+} from './rules/job.ts';
+import { ExportLease, LeaseLostError, tidyUp } from './work.ts';
+
+/** Parts that a store tells in one answer. */
+const partsOfPage = 1000;
+/** As many as an upload can have. */
+const pagesAtOnce = 10;
+
+type FinishDeps = Pick<Deps, 'archives' | 'exportJobs' | 'exportSettings' | 'clock' | 'log'>;
+
+/**
+ * Completes the archives of an export whose units are done. An earlier attempt may have completed some.
+ *
+ * @returns the job as it is then: `done`; `copying`, with all units open, if parts are missing; `planning` if an upload is
+ * gone.
+ * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
+ */
+export async function finishArchives(
+  deps: FinishDeps,
+  { job, lease }: { job: ExportJob; lease: ExportLease },
+): Promise<ExportJob> {
+  const { clock, exportSettings } = deps;
+  for (const volume of job.planned?.volumes ?? []) {
+    const outcome = await completeVolume(deps, volume);
+    await lease.renew();
+    if (outcome === 'complete') continue;
+    deps.log.warn('export not complete', { ...pathOf(job), round: job.round, reason: outcome });
+    return lease.end((now) =>
+      outcome === 'upload gone'
+        ? plannedAnew(now, { nowMs: clock.nowMs() })
+        : { ...now, doneUnits: '', movedAtMs: clock.nowMs() },
+    );
+  }
+  return lease.end((now) => {
+    const nowMs = clock.nowMs();
+    return {
+      ...now,
+      state: 'done',
+      endedAtMs: nowMs,
+      expiresAtMs: nowMs + exportSettings.keepMs,
+      movedAtMs: nowMs,
+      failingSinceMs: null,
+    };
+  });
+}
+
+const pathOf = ({ tenant, exportId }: ExportJob) => ({ tenant, exportId });
+
+async function completeVolume(
+  { archives }: FinishDeps,
+  volume: ExportVolume,
+): Promise<'complete' | 'parts missing' | 'upload gone'> {
+  const isThere = async () => (await archives.head(volume.key))?.sizeBytes === volume.sizeBytes;
+  try {
+    const parts = await partsOf(archives, volume);
+    // A store may still answer for an upload that an earlier attempt has completed.
+    if (!isComplete(volume, parts)) return (await isThere()) ? 'complete' : 'parts missing';
+    await archives.complete(volume, parts);
+  } catch (error) {
+    if (!(error instanceof UploadGoneError)) throw error;
+    // Somebody else completed it, or this did, and its answer was lost.
+    return (await isThere()) ? 'complete' : 'upload gone';
+  }
+  const made = await archives.head(volume.key);
+  if (made?.sizeBytes !== volume.sizeBytes)
+    throw new Error(`An archive has ${made?.sizeBytes ?? 'no'} bytes instead of ${volume.sizeBytes}.`);
+  return 'complete';
+}
+
+/** All parts of an upload. Its pages are asked for at the same time, as its parts have the numbers from 1 on. */
+async function partsOf(archives: Deps['archives'], volume: ExportVolume): Promise<UploadedPart[]> {
+  const stretches = Math.max(1, Math.ceil(volume.parts / partsOfPage));
+  const starts = Array.from({ length: stretches }, (_, stretch) => stretch * partsOfPage);
+  const found = await mapLimited(starts, pagesAtOnce, async (after) => {
+    const isLast = after === starts.at(-1);
+    const end = isLast ? Number.POSITIVE_INFINITY : after + partsOfPage;
+    const parts: UploadedPart[] = [];
+    for await (const page of archives.parts(volume, { after })) {
+      parts.push(...page.filter(({ number }) => number <= end));
+      if ((page.at(-1)?.number ?? 0) >= end) break;
+    }
+    return parts;
+  });
+  return found.flat();
+}
+
+function isComplete(volume: ExportVolume, parts: readonly UploadedPart[]): boolean {
+  const sizeBytes = parts.reduce((sum, part) => sum + part.sizeBytes, 0);
+  const areInOrder = parts.every(({ number }, index) => number === index + 1);
+  return areInOrder && parts.length === volume.parts && sizeBytes === volume.sizeBytes;
+}
+
+export type AdvanceDeps = PlanDeps & Pick<Deps, 'failures' | 'log'>;
+
+/**
+ * Does what comes next for an export: plans it, hands out what is still to be done, completes the archives, or removes
+ * what is left of it. It may be asked at any time and any number of times.
+ *
+ * @returns the state in which the export is then. undefined: there is no such export.
+ * @throws {ExportBusyError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError} It is to be asked again.
+ */
+export async function advanceExport(
+  deps: AdvanceDeps,
+  path: ExportPath,
+): Promise<ExportJob['state'] | undefined> {
+  const { job, lease } = await ExportLease.take(deps, path);
+  if (!job) return undefined;
+  if (lease) return goOn(deps, { job, lease });
+  if (job.state === 'done') {
+    if (job.isTidy && deps.clock.nowMs() < job.expiresAtMs) return job.state;
+    await expire(deps, path);
+  }
+  return tidyUp(deps, path);
+}
+
+/**
+ * Does what comes next for an open export whose lease the caller has.
+ *
+ * @returns the state in which it is then. undefined: there is no such export any more.
+ * @throws {StoreUnavailableError} @throws {LedgerUnavailableError} It is to be asked again.
+ */
+export async function goOn(
+  deps: AdvanceDeps,
+  { job, lease }: { job: ExportJob; lease: ExportLease },
+): Promise<ExportJob['state'] | undefined> {
+  try {
+    const next = await nextOf(deps, { job, lease });
+    await lease.release();
+    if (isOpen(next)) {
+      await deps.exportQueue.send(messagesFor(next));
+      return next.state;
+    }
+    if (isFaultOfService(next)) {
+      const { tenant, exportId } = next;
+      await noteFailure(deps, { kind: 'export', tenant, exportId, tries: 1, why: 'export' });
+    }
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) {
+      await lease.release();
+      throw error;
+    }
+  }
+  // Also after an end that somebody else brought about meanwhile: this function may have made something since.
+  return tidyUp(deps, job);
+}
+
+async function nextOf(
+  deps: AdvanceDeps,
+  { job, lease }: { job: ExportJob; lease: ExportLease },
+): Promise<ExportJob> {
+  const nowMs = deps.clock.nowMs();
+  if (nowMs >= job.endsByMs) {
+    const message = 'The export took longer than it may. Export its repos one by one.';
+    return lease.end((now) => failedJob(now, { nowMs, failure: { reason: 'timeout', message } }));
+  }
+  if (job.state === 'planning') return planArchives(deps, { job, lease });
+  if (openUnits(job).length > 0) return job;
+  if (job.state === 'copying') return finishArchives(deps, { job, lease });
+  try {
+    const planned = await planHashedArchives(deps, { job, lease });
+    return planned ?? (await lease.end((now) => ({ ...now, doneUnits: '' })));
+  } catch (error) {
+    if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
+    return lease.end((now) => plannedAnew(now, { nowMs }));
+  }
+}
+
+/** The messages by which an open export goes on. */
+function messagesFor(job: ExportJob): ExportMessage[] {
+  const { tenant, exportId, round, state } = job;
+  if (state !== 'hashing' && state !== 'copying') return [{ tenant, exportId, step: { kind: 'advance' } }];
+  return openUnits(job).map((unit) => ({ tenant, exportId, step: { kind: 'unit', round, state, unit } }));
+}
+
+/** Ends an export whose archive has been kept for long enough. */
+async function expire({ exportJobs, clock }: AdvanceDeps, path: ExportPath): Promise<void> {
+  const nowMs = clock.nowMs();
+  await exportJobs.change(path, (job) =>
+    job.state === 'done' && nowMs >= job.expiresAtMs ? endedJob(job, { state: 'expired', nowMs }) : undefined,
+  );
+}

@@ -1,0 +1,214 @@
+import { S3Client } from '@aws-sdk/client-s3';
+import { requestHandler } from '../aws/sdk.ts';
+import { pause, Retries, type S3Settings } from '../store/client.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../store/exchange.ts';
+import { translateStoreError } from '../store/object-store.ts';
+import { StoreUnavailableError } from '../store/rules/store.ts';
+import { SourceGoneError, UploadGoneError } from './rules/archive-store.ts';
+
+/** What the SDK adds to its errors, if it can. */
+interface SdkError extends Error {
+  readonly $metadata?: { readonly httpStatusCode?: number };
+  readonly $response?: { readonly headers?: Record<string, string> };
+}
+
+/**
+ * What a failed call of the SDK means, in the words of the other clients of the store.
+ *
+ * - An answer with an error → {@link StoreAnswerError}. S3 may send one with status 200: the SDK makes that 503.
+ * - An answer that cannot be read → {@link MalformedAnswerError}.
+ * - Anything else, such as a failed connection, is returned unchanged.
+ */
+export function storeErrorOf(thrown: unknown): unknown {
+  if (!(thrown instanceof Error)) return thrown;
+  const { name, message, $metadata, $response }: SdkError = thrown;
+  const status = $metadata?.httpStatusCode;
+  if (status !== undefined && status >= 300) {
+    const head = { status, headers: $response?.headers ?? {} };
+    return new StoreAnswerError({ status, code: name, message, head });
+  }
+  const isUnreadable = status !== undefined || $response !== undefined;
+  return isUnreadable ? new MalformedAnswerError(`The answer cannot be read (${name}).`) : thrown;
+}
+
+/** Whether a call failed because there is no such object. An answer to HEAD has no body, and so another name. */
+export function isNoSuchKey(thrown: unknown): boolean {
+  return thrown instanceof Error && (thrown.name === 'NoSuchKey' || thrown.name === 'NotFound');
+}
+
+/** Says what is gone, if a call failed for that. @throws {SourceGoneError} */
+export async function ofSource<T>(key: string, call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (cause) {
+    const hasChanged = cause instanceof Error && cause.name === 'PreconditionFailed';
+    throw hasChanged || isNoSuchKey(cause) ? new SourceGoneError(key, { cause }) : cause;
+  }
+}
+
+/** The same for an upload. @throws {UploadGoneError} */
+export async function ofUpload<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (cause) {
+    const isGone = cause instanceof Error && cause.name === 'NoSuchUpload';
+    throw isGone ? new UploadGoneError('The upload was completed or aborted.', { cause }) : cause;
+  }
+}
+
+/** What an answer must have. @throws {MalformedAnswerError} if it has not. */
+export function required<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new MalformedAnswerError(`The answer has no ${name}.`);
+  return value;
+}
+
+/**
+ * Reads a body into bytes that it must fill.
+ *
+ * @throws {MalformedAnswerError} if it has more or fewer. A store that does not know ranges sends more.
+ */
+export async function readBodyInto(body: AsyncIterable<Uint8Array>, into: Uint8Array): Promise<void> {
+  let at = 0;
+  for await (const piece of body) {
+    // To leave the loop closes the connection.
+    if (at + piece.length > into.length) throw wrongLength(into);
+    into.set(piece, at);
+    at += piece.length;
+  }
+  if (at < into.length) throw wrongLength(into);
+}
+
+const wrongLength = ({ length }: Uint8Array) =>
+  new MalformedAnswerError(`The answer has not the ${length} bytes that were asked for.`);
+
+/** The CRC-32 in base64, as a number. @throws {MalformedAnswerError} if it is none. */
+export function crc32Of(base64: string): number {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length !== 4) throw new MalformedAnswerError('The answer has a CRC32 that is none.');
+  return bytes.readUInt32BE();
+}
+
+/** Bytes from `startByte` up to, and without, `endByte`, as headers name them. */
+export function rangeText({ startByte, endByte }: { startByte: number; endByte: number }): string {
+  return `bytes=${startByte}-${endByte - 1}`;
+}
+
+/** A bucket, and how to reach it. */
+export type ArchiveSettings = Pick<
+  S3Settings,
+  'bucket' | 'region' | 'endpoint' | 'forcePathStyle' | 'credentials' | 'timeoutFactor' | 'random'
+>;
+
+/** Long, because a store may take minutes to copy a GiB, or to join 10,000 parts. */
+const defaultLimits = {
+  connectMs: 5_000,
+  /** Longest wait for the head of an answer, uploading included, or for its next byte. */
+  answerMs: 120_000,
+  /** A call ends within this time, with all attempts. */
+  callMs: 300_000,
+  attemptsMax: 5,
+  baseDelayMs: 100,
+  throttledDelayMs: 1_000,
+  delayMaxMs: 10_000,
+  retryAfterMaxMs: 10_000,
+};
+
+export type ArchiveLimits = typeof defaultLimits;
+
+/** What an attempt needs. The signal ends the call. */
+interface Attempt {
+  readonly client: S3Client;
+  readonly abortSignal: AbortSignal;
+}
+
+/** Calls of the SDK that are limited in time, and retried. */
+export class ArchiveClient {
+  readonly bucket: string;
+  readonly #client: S3Client;
+  readonly #retries: Retries;
+  readonly #limits: ArchiveLimits;
+
+  /** @param limits replaces some of them. */
+  constructor(settings: ArchiveSettings, limits: Partial<ArchiveLimits> = {}) {
+    const { bucket, region, endpoint, forcePathStyle = false, credentials, random } = settings;
+    const { timeoutFactor = 1 } = settings;
+    const all = { ...defaultLimits, ...limits };
+    const { connectMs, answerMs, callMs } = all;
+    this.bucket = bucket;
+    this.#limits = { ...all, callMs: callMs * timeoutFactor };
+    this.#retries = new Retries({ random });
+    this.#client = new S3Client({
+      region,
+      ...(endpoint !== undefined && { endpoint }),
+      forcePathStyle,
+      // Without an end, the SDK would keep the first ones for ever.
+      credentials: async () => {
+        const { sessionToken, ...keys } = await credentials();
+        return { ...keys, ...(sessionToken !== undefined && { sessionToken }), expiration: new Date() };
+      },
+      requestHandler: requestHandler({
+        connectMs: connectMs * timeoutFactor,
+        answerMs: answerMs * timeoutFactor,
+      }),
+      // The SDK's own retries share one quota, which a short disturbance of many requests uses up.
+      maxAttempts: 1,
+      // A body is hashed for the signature, so the store notices a broken one. With a checksum beside it, a store would
+      // refuse the parts of an upload that was created without.
+      requestChecksumCalculation: 'WHEN_REQUIRED',
+      responseChecksumValidation: 'WHEN_REQUIRED',
+      // With it, the SDK opens a connection for each upload, and closes it.
+      expectContinueHeader: false,
+    });
+  }
+
+  /** Closes the connections that are kept alive. */
+  destroy(): void {
+    this.#client.destroy();
+  }
+
+  /**
+   * @param request the operation's name, for messages.
+   * @param attempt sends it, and reads the answer to its end. What it throws is thrown on, unless it is the SDK's.
+   * @throws {StoreUnavailableError} @throws {StoreRefusedError}
+   */
+  async send<T>(request: string, attempt: (by: Attempt) => Promise<T>): Promise<T> {
+    const { callMs } = this.#limits;
+    const stop = new AbortController();
+    const stopped = new Promise<never>((_resolve, reject) => {
+      stop.signal.addEventListener('abort', () => reject(stop.signal.reason), { once: true });
+    });
+    const timer = setTimeout(() => stop.abort(this.#lateError(request)), callMs);
+    try {
+      // What the SDK waits for beside the store, such as credentials, does not keep the call.
+      return await Promise.race([this.#attempts(request, attempt, stop.signal), stopped]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #attempts<T>(
+    request: string,
+    attempt: (by: Attempt) => Promise<T>,
+    abortSignal: AbortSignal,
+  ): Promise<T> {
+    for (let number = 1; ; number += 1) {
+      try {
+        const result = await attempt({ client: this.#client, abortSignal });
+        this.#retries.noteSuccess();
+        return result;
+      } catch (thrown) {
+        abortSignal.throwIfAborted();
+        const error = storeErrorOf(thrown);
+        if (!(error instanceof Error)) throw error;
+        const pauseMs = this.#retries.pauseMs({ error, attempt: number, settings: this.#limits });
+        if (pauseMs === undefined) throw translateStoreError(error, request);
+        await pause(pauseMs, abortSignal);
+      }
+    }
+  }
+
+  #lateError(request: string): StoreUnavailableError {
+    const message = `The store did not serve ${request} within ${this.#limits.callMs / 1000} s.`;
+    return new StoreUnavailableError(message, { cause: this.#retries.lastFailure });
+  }
+}

@@ -1,0 +1,368 @@
+import type { AuditActor } from '../../people/rules/audit.ts';
+import { sha256Hex } from '../../rules/hash.ts';
+import type { PlanFigures } from './plan.ts';
+import type { Way } from './settings.ts';
+
+/** What an export's id looks like: in hex the milliseconds of its beginning, and 48 random bits. Ids sort by time. */
+export const exportIdPattern = /^[0-9a-f]{24}$/;
+
+/** @param input.random at least 48 random bits as text. The same input gives the same id. */
+export function newExportId(input: { nowMs: number; random: string }): string {
+  return input.nowMs.toString(16).padStart(12, '0') + sha256Hex(input.random).slice(0, 12);
+}
+
+/** What somebody asked to have as an archive. */
+export interface ExportRequest {
+  /** null: every repo of the tenant. */
+  readonly repo: string | null;
+  /** How many objects were asked for by their oids; their list lies beside the archive. null: all. */
+  readonly listedObjects: number | null;
+  /** Whether that list gives names to files. Then nothing says what is in the archive: a name may be one of git's own. */
+  readonly isNamed: boolean;
+  readonly format: 'tar' | 'zip';
+  /** Only tell what it would take. */
+  readonly isDryRun: boolean;
+}
+
+/**
+ * `planning`: the objects are listed, and the plan is made. `hashing`: the CRC-32 of each object is found (zip alone).
+ * `copying`: parts are copied and uploaded. The others are ends: `explained` is that of a dry run.
+ */
+export type ExportState =
+  | 'planning'
+  | 'hashing'
+  | 'copying'
+  | 'done'
+  | 'explained'
+  | 'failed'
+  | 'cancelled'
+  | 'expired';
+
+/** Why a job failed. The text is for people. */
+export interface ExportFailure {
+  readonly reason: 'object-too-large' | 'too-many-objects' | 'objects-vanish' | 'store' | 'timeout';
+  readonly message: string;
+}
+
+/** One archive of an export: an object in the store, once it is complete. */
+export interface ExportVolume {
+  readonly key: string;
+  /** Its multipart upload. */
+  readonly uploadId: string;
+  readonly sizeBytes: number;
+  readonly parts: number;
+}
+
+/** What was planned in the latest round. */
+export interface ExportPlanned {
+  readonly way: Way;
+  readonly objectCount: number;
+  readonly objectBytes: number;
+  /** Objects that were asked for, or planned before, and are not in the store. */
+  readonly missing: number;
+  /** Objects that were left out, because another has their oid and another size. */
+  readonly conflicts: number;
+  readonly figures: PlanFigures;
+  readonly requests: number;
+  readonly dollars: number;
+  /** With all workers. */
+  readonly seconds: number;
+  /** Pieces of work of the current state. */
+  readonly units: number;
+  /** Empty while hashing. */
+  readonly volumes: readonly ExportVolume[];
+}
+
+/** What workers have done in the latest round. After a worker was killed, it is less or more than what it was. */
+export interface ExportProgress {
+  readonly uploadedBytes: number;
+  readonly copiedBytes: number;
+  readonly hashedBytes: number;
+  readonly requests: number;
+}
+
+/** Who asked for an export: all who see it see this, so it has no id of a token. */
+export type ExportAsker = Pick<AuditActor, 'kind' | 'name'>;
+
+export interface ExportPath {
+  readonly tenant: string;
+  readonly exportId: string;
+}
+
+/** An export, from the request to its end. */
+export interface ExportJob {
+  readonly tenant: string;
+  readonly exportId: string;
+  readonly request: ExportRequest;
+  /** null: it was not written down. */
+  readonly by: ExportAsker | null;
+  readonly createdAtMs: number;
+  /** A job that is still open then fails. */
+  readonly endsByMs: number;
+  /** When the archive, and this record, are removed. */
+  readonly expiresAtMs: number;
+  readonly state: ExportState;
+  readonly endedAtMs: number | null;
+  /** Counts the writes of this record. */
+  readonly version: number;
+  /** From 1. Each time that objects vanish or change, all is planned anew. */
+  readonly round: number;
+  /** Until then one function plans, or finishes, and no other begins to. */
+  readonly leaseUntilMs: number;
+  /** Since when steps fail and none succeeds. */
+  readonly failingSinceMs: number | null;
+  readonly failure: ExportFailure | null;
+  readonly planned: ExportPlanned | null;
+  /** Which units are done: a digit for each four, the first unit in the lowest bit of the first digit. */
+  readonly doneUnits: string;
+  readonly progress: ExportProgress;
+  /** When something was last done for it. */
+  readonly movedAtMs: number;
+  /** Whether everything is removed that only the work needed. */
+  readonly isTidy: boolean;
+}
+
+export const noProgress: ExportProgress = {
+  uploadedBytes: 0,
+  copiedBytes: 0,
+  hashedBytes: 0,
+  requests: 0,
+};
+
+export function newExportJob(input: {
+  tenant: string;
+  exportId: string;
+  request: ExportRequest;
+  by?: ExportAsker | undefined;
+  nowMs: number;
+  /** How long it may take. */
+  limitMs: number;
+}): ExportJob {
+  const { tenant, exportId, request, by = null, nowMs, limitMs } = input;
+  return {
+    tenant,
+    exportId,
+    request,
+    by,
+    createdAtMs: nowMs,
+    endsByMs: nowMs + limitMs,
+    expiresAtMs: nowMs + limitMs,
+    state: 'planning',
+    endedAtMs: null,
+    version: 1,
+    round: 1,
+    leaseUntilMs: 0,
+    failingSinceMs: null,
+    failure: null,
+    planned: null,
+    doneUnits: '',
+    progress: noProgress,
+    movedAtMs: nowMs,
+    isTidy: false,
+  };
+}
+
+/** A job in which nothing has moved for so long may have lost its messages. */
+const stuckAfterMs = 15 * 60_000;
+/** What was left behind is looked for again after this. */
+const tidyAgainAfterMs = 5 * 60_000;
+
+/** When somebody has to look at a job, though no message says so. null: never again. */
+export function dueAtMs(job: ExportJob): number | null {
+  if (isOpen(job)) return Math.min(job.endsByMs, job.movedAtMs + stuckAfterMs);
+  if (!job.isTidy) return job.movedAtMs + tidyAgainAfterMs;
+  return job.state === 'done' ? job.expiresAtMs : null;
+}
+
+/** Steps fail, and are tried again, for so long before a job does: an outage of the store ends sooner. */
+const failingMaxMs = 60 * 60_000;
+
+/** A job of which a step has failed. */
+export function withFailure(job: ExportJob, { why, nowMs }: { why: string; nowMs: number }): ExportJob {
+  const failingSinceMs = job.failingSinceMs ?? nowMs;
+  if (nowMs - failingSinceMs < failingMaxMs) return { ...job, failingSinceMs };
+  const message = `Nothing has succeeded for an hour. The last failure was: ${why}. Try again later.`;
+  return failedJob(job, { failure: { reason: 'store', message }, nowMs });
+}
+
+/** Rounds of one job, at most: objects that vanish each time are a sign of something else. */
+const roundsMax = 3;
+
+/** A job that is to be planned anew, because an object or an upload is gone. */
+export function plannedAnew(job: ExportJob, { nowMs }: { nowMs: number }): ExportJob {
+  if (job.round >= roundsMax)
+    return failedJob(job, {
+      nowMs,
+      failure: {
+        reason: 'objects-vanish',
+        message: 'Objects were deleted or replaced each time that they were to be copied. Try again later.',
+      },
+    });
+  return inNextRound(job, { nowMs });
+}
+
+/** A job in a further round, however many there have been. */
+export function inNextRound(job: ExportJob, { nowMs }: { nowMs: number }): ExportJob {
+  return {
+    ...job,
+    state: 'planning',
+    round: job.round + 1,
+    leaseUntilMs: 0,
+    planned: null,
+    doneUnits: '',
+    progress: noProgress,
+    movedAtMs: nowMs,
+  };
+}
+
+/** Whether a job failed by no fault of what was asked for: that is the operator's affair too. */
+export function isFaultOfService({ state, failure }: Pick<ExportJob, 'state' | 'failure'>): boolean {
+  const { reason } = failure ?? {};
+  return state === 'failed' && reason !== 'object-too-large' && reason !== 'too-many-objects';
+}
+
+/** A job that has failed. What it made is to be removed. */
+export function failedJob(
+  job: ExportJob,
+  { failure, nowMs }: { failure: ExportFailure; nowMs: number },
+): ExportJob {
+  return endedJob({ ...job, failure }, { state: 'failed', nowMs });
+}
+
+/** A job that has ended without an archive, or whose archive is to go. */
+export function endedJob(
+  job: ExportJob,
+  { state, nowMs }: { state: 'explained' | 'failed' | 'cancelled' | 'expired'; nowMs: number },
+): ExportJob {
+  return {
+    ...job,
+    state,
+    // Whoever is planning or finishing has no right to it any more.
+    leaseUntilMs: 0,
+    endedAtMs: job.endedAtMs ?? nowMs,
+    expiresAtMs: nowMs,
+    movedAtMs: nowMs,
+    isTidy: false,
+  };
+}
+
+/** Adds up what workers did. */
+export function addProgress(a: ExportProgress, b: ExportProgress): ExportProgress {
+  return {
+    uploadedBytes: a.uploadedBytes + b.uploadedBytes,
+    copiedBytes: a.copiedBytes + b.copiedBytes,
+    hashedBytes: a.hashedBytes + b.hashedBytes,
+    requests: a.requests + b.requests,
+  };
+}
+
+/** Whether there is still work to do for its archive. */
+export function isOpen({ state }: Pick<ExportJob, 'state'>): boolean {
+  return state === 'planning' || state === 'hashing' || state === 'copying';
+}
+
+export function isUnitDone({ doneUnits }: Pick<ExportJob, 'doneUnits'>, unit: number): boolean {
+  return (digitAt(doneUnits, unit) & bitOf(unit)) !== 0;
+}
+
+/** {@link ExportJob.doneUnits} with one more. */
+export function withUnitDone(doneUnits: string, unit: number): string {
+  const place = Math.floor(unit / 4);
+  const padded = doneUnits.padEnd(place + 1, '0');
+  const digit = (digitAt(padded, unit) | bitOf(unit)).toString(16);
+  return `${padded.slice(0, place)}${digit}${padded.slice(place + 1)}`;
+}
+
+/** The units of the current state that are not done. */
+export function openUnits(job: Pick<ExportJob, 'planned' | 'doneUnits'>): number[] {
+  const units = Array.from({ length: job.planned?.units ?? 0 }, (_, unit) => unit);
+  return units.filter((unit) => !isUnitDone(job, unit));
+}
+
+const bitOf = (unit: number) => 1 << (unit % 4);
+const digitAt = (doneUnits: string, unit: number) =>
+  Number.parseInt(doneUnits[Math.floor(unit / 4)] ?? '0', 16);
+
+/**
+ * Where an export's objects lie. No tenant's name begins with an underscore, so no listing of a tenant, and no event of
+ * the store about a tenant, ever sees them.
+ */
+
+/** The first segment of every key. Lifecycle rules and grants name it. */
+export const exportsFolder = '_exports';
+
+/** The prefix of all keys of an export, with its closing slash. */
+export function exportPrefix({ tenant, exportId }: ExportPath): string {
+  return `${exportsFolder}/${tenant}/${exportId}/`;
+}
+
+/** The prefix of what only the work on an export needs. */
+export function workPrefix(path: ExportPath): string {
+  return `${exportPrefix(path)}work/`;
+}
+
+/** The objects that were asked for by their oids. */
+export function requestKey(path: ExportPath): string {
+  return `${workPrefix(path)}request.json`;
+}
+
+/** The objects as they were listed in a round. */
+export function listKey(path: ExportPath, round: number): string {
+  return `${workPrefix(path)}${round}/list`;
+}
+
+/** The CRC-32 of the objects that a unit hashed. */
+export function hashesKey(path: ExportPath, { round, unit }: { round: number; unit: number }): string {
+  return `${workPrefix(path)}${round}/hashes/${unit}`;
+}
+
+/** Where older versions kept the CRC-32 of a tenant's objects: as the folder of an export with an id that none has. */
+export function olderCrc32sPath(tenant: string): ExportPath {
+  return { tenant, exportId: 'crc32' };
+}
+
+/** What a worker has to do. */
+export function unitKey(
+  path: ExportPath,
+  { round, state, unit }: { round: number; state: 'hashing' | 'copying'; unit: number },
+): string {
+  return `${workPrefix(path)}${round}/${state}/${unit}.json`;
+}
+
+/** The bytes of an archive that only its planner could make. */
+export function madeKey(path: ExportPath, { round, volume }: { round: number; volume: number }): string {
+  return `${workPrefix(path)}${round}/made/${volume}`;
+}
+
+/** The prefix of a round's shards. */
+export function shardsPrefix(path: ExportPath, round: number): string {
+  return `${workPrefix(path)}${round}/shards/`;
+}
+
+/** A shard of an archive, until it is copied into it. */
+export function shardKey(
+  path: ExportPath,
+  { round, volume, part }: { round: number; volume: number; part: number },
+): string {
+  return `${shardsPrefix(path, round)}${volume}-${part}`;
+}
+
+/** An upload that never ends: a copy into it tells the CRC-32 of an object. */
+export function scratchKey(path: ExportPath, { round, unit }: { round: number; unit: number }): string {
+  return `${workPrefix(path)}${round}/scratch/${unit}`;
+}
+
+/**
+ * An archive. Its last segment is the name under which it is downloaded. It ends in `-files` if names were given: such an
+ * archive must not be taken for one that is extracted into `.git`.
+ */
+export function archiveKey(
+  path: ExportPath & { readonly repo: string | null; readonly isNamed: boolean },
+  archive: { format: 'tar' | 'zip'; round: number; number: number; of: number },
+): string {
+  const { format, round, number, of } = archive;
+  const name = path.repo === null ? path.tenant : `${path.tenant}-${path.repo}`;
+  const files = path.isNamed ? '-files' : '';
+  const volume = of === 1 ? '' : `-${number}-of-${of}`;
+  return `${exportPrefix(path)}${round}/${name}${files}${volume}.${format}`;
+}

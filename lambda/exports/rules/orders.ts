@@ -1,0 +1,345 @@
+import type { Member } from './archive-formats.ts';
+import { type ByteRange, contentPieces, type Layout, movedBy, overlapOf, sizeOf } from './layout.ts';
+import type { StoredObject } from './objects.ts';
+import type { Part } from './parts.ts';
+import { type PartFigures, partFigures, type ShardPart, type VolumePlan } from './plan.ts';
+import type { WorkerPace } from './settings.ts';
+
+/** An export has no more units: each is an order in the store, and a message. */
+const unitsMax = 400;
+/** What a unit is meant to take: messages and orders are to be little beside it, and a worker that fails loses little. */
+const unitSecondsAim = 2;
+/** A unit takes at least as long, or messages and orders would take most of the time. */
+const unitSecondsMin = 0.5;
+
+/** A part of an archive, and what a worker needs for it. */
+interface PlannedPart {
+  /** The index of its volume. */
+  readonly volume: number;
+  /** Of its upload, from 1. */
+  readonly number: number;
+  readonly part: Part | ShardPart;
+  readonly seconds: number;
+}
+
+/** The parts of all archives of an export, one by one. */
+export function* plannedParts(volumes: readonly VolumePlan[], pace: WorkerPace): Generator<PlannedPart> {
+  for (const [volume, { layout, parts }] of volumes.entries()) {
+    let number = 0;
+    for (const part of parts()) {
+      number += 1;
+      yield { volume, number, part, seconds: secondsOf(partFigures(part, layout), pace) };
+    }
+  }
+}
+
+/**
+ * Shares parts out to units, in their order: at most 400. A unit is what one worker does at a time: of nearly the same
+ * duration, and never empty. Each worker gets equally many, or the last ones would be done by a few while the others wait.
+ *
+ * @param total.seconds the sum of those of all parts.
+ */
+export function* unitsOf<T extends { readonly seconds: number }>(
+  parts: Iterable<T>,
+  total: { seconds: number; pace: WorkerPace },
+): Generator<T[]> {
+  const target = total.seconds / unitCountOf(total);
+  let unit: T[] = [];
+  let sharedSeconds = 0;
+  // By the sum of all, so that what one unit has too much, the next does not get.
+  let endsAtSeconds = target;
+  for (const part of parts) {
+    const partSeconds = part.seconds;
+    if (unit.length > 0 && sharedSeconds + partSeconds / 2 > endsAtSeconds) {
+      yield unit;
+      unit = [];
+      while (sharedSeconds + partSeconds / 2 > endsAtSeconds) endsAtSeconds += target;
+    }
+    unit.push(part);
+    sharedSeconds += partSeconds;
+  }
+  if (unit.length > 0) yield unit;
+}
+
+/** How many units there are to be: as many for each worker, unless they would be too short or too many. */
+function unitCountOf({ seconds, pace }: { seconds: number; pace: WorkerPace }): number {
+  const { workers } = pace;
+  const forEach = Math.min(Math.ceil(seconds / workers / unitSecondsAim), Math.floor(unitsMax / workers));
+  return Math.max(
+    1,
+    Math.min(Math.max(1, forEach) * workers, Math.floor(seconds / unitSecondsMin), unitsMax),
+  );
+}
+
+/** Seconds that a worker needs for a part. */
+export function secondsOf(part: PartFigures, pace: WorkerPace): number {
+  const { throughBytes, gets, uploads, copies, shards } = part;
+  // A shard has an upload of its own, which is begun and completed.
+  const requests = gets + uploads + copies + 2 * shards;
+  return Math.max(throughBytes / pace.bytesPerSecond, (requests * pace.requestSeconds) / pace.requestsAtOnce);
+}
+
+/** Objects whose CRC-32 one worker finds at a time, and seconds of reading them: at least as many, if there are more. */
+const hashedObjectsMin = 1000;
+const hashSecondsMin = 10;
+
+/** Shares the objects whose CRC-32 is to be found out to units: at most 1,000. */
+export function* hashUnits(
+  objects: readonly StoredObject[],
+  { pace }: { pace: WorkerPace },
+): Generator<readonly StoredObject[]> {
+  const allBytes = objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const bytesMax = Math.max(hashSecondsMin * pace.bytesPerSecond, allBytes / unitsMax);
+  const objectsMax = Math.max(hashedObjectsMin, Math.ceil(objects.length / unitsMax));
+  let first = 0;
+  let bytes = 0;
+  for (const [index, { sizeBytes }] of objects.entries()) {
+    if (index > first && (index - first >= objectsMax || bytes + sizeBytes > bytesMax)) {
+      yield objects.slice(first, index);
+      first = index;
+      bytes = 0;
+    }
+    bytes += sizeBytes;
+  }
+  if (first < objects.length) yield objects.slice(first);
+}
+
+/** Bytes that are made: heads, padding, manifest, index, directory, end. */
+interface LiteralSegment {
+  readonly kind: 'literal';
+  readonly sizeBytes: number;
+  /** The object whose CRC-32 {@link bytes} wants. undefined: it wants none. */
+  readonly crc32Of: StoredObject | undefined;
+  /** With what it can be made again without a layout. undefined: only with one. */
+  readonly recipe: LiteralRecipe | undefined;
+  bytes(crc32: number): Uint8Array;
+}
+
+type LiteralRecipe =
+  | { readonly kind: 'zeros' }
+  /** A range of the head of an object. */
+  | { readonly kind: 'head'; readonly member: Member; readonly range: ByteRange };
+
+/** Bytes of an object of the store. */
+interface ObjectSegment {
+  readonly kind: 'object';
+  readonly sizeBytes: number;
+  readonly object: StoredObject;
+  /** Which of its bytes. */
+  readonly range: ByteRange;
+}
+
+export type Segment = LiteralSegment | ObjectSegment;
+
+/** What any range of an archive consists of, in order. Together the segments have exactly as many bytes. */
+export function* segmentsIn(layout: Layout, range: ByteRange): Generator<Segment> {
+  const files = overlapOf(range, { startByte: 0, endByte: layout.directoryStartByte });
+  if (sizeOf(files) > 0) yield* filesIn(layout, files);
+  const directory = overlapOf(range, {
+    startByte: layout.directoryStartByte,
+    endByte: layout.directoryEndByte,
+  });
+  if (sizeOf(directory) > 0) yield* recordsIn(layout, directory);
+  const end = { startByte: layout.directoryEndByte, endByte: layout.sizeBytes };
+  yield* literal({ range, bounds: end, crc32Of: undefined, bytes: () => layout.endBytes() });
+}
+
+function* filesIn(layout: Layout, range: ByteRange): Generator<Segment> {
+  for (let place = layout.placeOf(range.startByte); place < layout.entryCount; place += 1) {
+    const { headStart, dataStart, dataEnd, nextStart } = layout.boundsAt(place);
+    if (headStart >= range.endByte) return;
+    const entry = layout.entryAt(place);
+    const head = { startByte: headStart, endByte: dataStart };
+    const data = { startByte: dataStart, endByte: dataEnd };
+    if (entry.kind === 'object') {
+      const { object, name, sizeBytes } = entry;
+      const member = { name, sizeBytes };
+      const bytes = (crc32: number) => layout.format.head({ ...member, crc32 });
+      const crc32Of = layout.format.hasDirectory ? object : undefined;
+      yield* literal({ range, bounds: head, crc32Of, bytes, head: member });
+      const shared = overlapOf(range, data);
+      if (sizeOf(shared) > 0)
+        yield { kind: 'object', sizeBytes: sizeOf(shared), object, range: movedBy(shared, -dataStart) };
+    } else {
+      const { content, ...member } = entry;
+      const crc32 = () => (layout.format.hasDirectory ? content.crc32() : 0);
+      const bytes = () => layout.format.head({ ...member, crc32: crc32() });
+      yield* literal({ range, bounds: head, crc32Of: undefined, bytes });
+      for (const piece of contentPieces(movedBy(overlapOf(range, data), -dataStart)))
+        yield madeSegment(sizeOf(piece), () => content.bytes(piece));
+    }
+    const padding = { startByte: dataEnd, endByte: nextStart };
+    yield* zeros(overlapOf(range, padding));
+  }
+}
+
+function* recordsIn(layout: Layout, range: ByteRange): Generator<Segment> {
+  for (let place = layout.recordPlaceOf(range.startByte); place < layout.entryCount; place += 1) {
+    const bounds = layout.recordBoundsAt(place);
+    if (bounds.startByte >= range.endByte) return;
+    const entry = layout.entryAt(place);
+    const { headStart: startByte } = layout.boundsAt(place);
+    const { name, sizeBytes } = entry;
+    const bytes = (given: number) => {
+      const crc32 = entry.kind === 'content' ? entry.content.crc32() : given;
+      return layout.format.record({ name, sizeBytes, startByte, crc32 });
+    };
+    yield* literal({ range, bounds, crc32Of: entry.kind === 'object' ? entry.object : undefined, bytes });
+  }
+}
+
+/** What a range shares with a literal, unless that is nothing. */
+function* literal(input: {
+  range: ByteRange;
+  bounds: ByteRange;
+  crc32Of: StoredObject | undefined;
+  bytes: (crc32: number) => Uint8Array;
+  /** The member whose head it is. */
+  head?: Member;
+}): Generator<LiteralSegment> {
+  const { range, bounds, crc32Of, bytes, head } = input;
+  const shared = overlapOf(range, bounds);
+  if (sizeOf(shared) <= 0) return;
+  const { startByte, endByte } = movedBy(shared, -bounds.startByte);
+  yield {
+    kind: 'literal',
+    sizeBytes: endByte - startByte,
+    crc32Of,
+    recipe: head && { kind: 'head', member: head, range: { startByte, endByte } },
+    bytes: (crc32) => bytes(crc32).subarray(startByte, endByte),
+  };
+}
+
+function* zeros(range: ByteRange): Generator<LiteralSegment> {
+  const sizeBytes = sizeOf(range);
+  if (sizeBytes <= 0) return;
+  const bytes = () => new Uint8Array(sizeBytes);
+  yield { kind: 'literal', sizeBytes, crc32Of: undefined, recipe: { kind: 'zeros' }, bytes };
+}
+
+function madeSegment(sizeBytes: number, bytes: () => Uint8Array): LiteralSegment {
+  return { kind: 'literal', sizeBytes, crc32Of: undefined, recipe: undefined, bytes };
+}
+
+/**
+ * What a worker has to do, as plain JSON. It holds all that it takes, so a worker needs neither the list of objects nor
+ * the plan, however large they are.
+ */
+export interface CopyOrder {
+  readonly format: 'tar' | 'zip';
+  /** When the files of the archives were made, as their heads say. */
+  readonly modifiedAtMs: number;
+  readonly volumes: readonly OrderedVolume[];
+  readonly parts: readonly OrderedPart[];
+}
+
+/** An archive that is being made. */
+export interface OrderedVolume {
+  readonly key: string;
+  readonly uploadId: string;
+  /** What the planner made for it. */
+  readonly made: OrderedObject;
+}
+
+interface Numbered {
+  /** The index of the volume. */
+  readonly volume: number;
+  /** Of its upload, from 1. */
+  readonly number: number;
+  readonly sizeBytes: number;
+}
+
+export type OrderedPart =
+  | (Numbered & LeafPart)
+  | (Numbered & { readonly kind: 'shard'; readonly parts: readonly (LeafPart & { sizeBytes: number })[] });
+
+/** A part that is made by one request. */
+export type LeafPart =
+  | { readonly kind: 'copy'; readonly source: OrderedObject; readonly range?: ByteRange }
+  | { readonly kind: 'upload'; readonly pieces: readonly Piece[] };
+
+interface OrderedObject {
+  readonly key: string;
+  readonly etag: string;
+}
+
+/** A run of bytes of a part. */
+export type Piece =
+  | { readonly kind: 'zeros'; readonly sizeBytes: number }
+  | { readonly kind: 'object'; readonly source: OrderedObject; readonly range: ByteRange }
+  /** Of what lies in the store because only the planner could make it: {@link madeBytes}. */
+  | { readonly kind: 'made'; readonly range: ByteRange }
+  | { readonly kind: 'head'; readonly member: Member & { crc32: number }; readonly range?: ByteRange };
+
+/** Objects whose CRC-32 is to be found. */
+export interface HashOrder {
+  readonly objects: readonly (OrderedObject & { readonly oid: string; readonly sizeBytes: number })[];
+}
+
+/** How the parts of an archive are written down. */
+export interface OrderContext {
+  readonly layout: Layout;
+  /** The CRC-32 of an object. Asked for zips alone. */
+  readonly crc32Of: (object: StoredObject) => number;
+}
+
+/**
+ * The bytes of an archive that only its planner can make: all before its first object, and all behind its last, so
+ * manifest, index, directory and end.
+ */
+export function madeBytes({ layout, crc32Of }: OrderContext): Uint8Array {
+  const { objectsStartByte, directoryStartByte, sizeBytes } = layout;
+  const bytes = Buffer.alloc(objectsStartByte + sizeBytes - directoryStartByte);
+  let at = 0;
+  for (const range of [
+    { startByte: 0, endByte: objectsStartByte },
+    { startByte: directoryStartByte, endByte: sizeBytes },
+  ])
+    for (const segment of segmentsIn(layout, range)) {
+      if (segment.kind === 'object') throw new Error('There is no object before the first one.');
+      bytes.set(segment.bytes(segment.crc32Of === undefined ? 0 : crc32Of(segment.crc32Of)), at);
+      at += segment.sizeBytes;
+    }
+  return bytes;
+}
+
+/** A part of an archive, as an order says it. */
+export function orderedPart({ volume, number, part }: PlannedPart, context: OrderContext): OrderedPart {
+  const numbered = { volume, number, sizeBytes: sizeOf(part) };
+  if (part.kind !== 'shard') return { ...orderedLeaf(part, context), ...numbered };
+  return {
+    ...numbered,
+    kind: 'shard',
+    parts: Array.from(part.parts(), (each) => orderedLeaf(each, context)),
+  };
+}
+
+function orderedLeaf(part: Part, context: OrderContext): LeafPart & { sizeBytes: number } {
+  const sizeBytes = sizeOf(part);
+  if (part.kind === 'upload') return { kind: 'upload', sizeBytes, pieces: [...piecesOf(part, context)] };
+  const source = sourceOf(part.object);
+  return { kind: 'copy', sizeBytes, source, ...(part.source && { range: part.source }) };
+}
+
+function* piecesOf(range: ByteRange, { layout, crc32Of }: OrderContext): Generator<Piece> {
+  const { objectsStartByte, directoryStartByte, sizeBytes } = layout;
+  const front = overlapOf(range, { startByte: 0, endByte: objectsStartByte });
+  if (sizeOf(front) > 0) yield { kind: 'made', range: front };
+  const objects = overlapOf(range, { startByte: objectsStartByte, endByte: directoryStartByte });
+  if (sizeOf(objects) > 0) for (const segment of segmentsIn(layout, objects)) yield pieceOf(segment, crc32Of);
+  const back = overlapOf(range, { startByte: directoryStartByte, endByte: sizeBytes });
+  // It follows the front in what is made.
+  if (sizeOf(back) > 0) yield { kind: 'made', range: movedBy(back, objectsStartByte - directoryStartByte) };
+}
+
+function pieceOf(segment: Segment, crc32Of: OrderContext['crc32Of']): Piece {
+  if (segment.kind === 'object')
+    return { kind: 'object', source: sourceOf(segment.object), range: segment.range };
+  const { recipe, sizeBytes } = segment;
+  if (recipe === undefined) throw new Error('Between objects lies what only the planner can make.');
+  if (recipe.kind === 'zeros') return { kind: 'zeros', sizeBytes };
+  const crc32 = segment.crc32Of === undefined ? 0 : crc32Of(segment.crc32Of);
+  return { kind: 'head', member: { ...recipe.member, crc32 }, range: recipe.range };
+}
+
+const sourceOf = ({ key, etag }: StoredObject): OrderedObject => ({ key, etag });

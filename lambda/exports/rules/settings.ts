@@ -1,0 +1,205 @@
+/** What a store takes in a multipart upload. */
+export interface StoreLimits {
+  /** The smallest part but the last, which may have any size. */
+  readonly partBytesMin: number;
+  readonly partBytesMax: number;
+  readonly partsMax: number;
+  /** The largest object, and so the largest archive. */
+  readonly objectBytesMax: number;
+  /** All parts must have one size, copied ones too. The last may be smaller. */
+  readonly wantsEqualParts: boolean;
+}
+
+/**
+ * Amazon S3. Since December 2025 an object may have 48.8 TiB, which is 10,000 parts of 5 GiB.
+ * https://docs.aws.amazon.com/AmazonS3/latest/userguide/qfacts.html, as of 2026-11-22.
+ */
+export const s3Limits: StoreLimits = {
+  partBytesMin: 5 * 1024 ** 2,
+  partBytesMax: 5 * 1024 ** 3,
+  partsMax: 10_000,
+  objectBytesMax: 10_000 * 5 * 1024 ** 3,
+  wantsEqualParts: false,
+};
+
+/**
+ * Cloudflare R2: objects are 5 GiB below 5 TiB, parts 5 MiB below 5 GiB.
+ * https://developers.cloudflare.com/r2/platform/limits/, as of 2026-11-22.
+ */
+export const r2Limits: StoreLimits = {
+  partBytesMin: 5 * 1024 ** 2,
+  partBytesMax: 5 * 1024 ** 3 - 5 * 1024 ** 2,
+  partsMax: 10_000,
+  objectBytesMax: 5 * 1024 ** 4 - 5 * 1024 ** 3,
+  wantsEqualParts: true,
+};
+
+/**
+ * How the bytes come into an archive. `stream`: a worker reads and uploads all. `copy-free`: the store copies most,
+ * in parts of any size. `copy-grid`: the store copies most, in parts of one size.
+ */
+export type Way = 'stream' | 'copy-free' | 'copy-grid';
+
+export interface PlanSettings {
+  readonly limits: StoreLimits;
+  readonly way: Way;
+  /** The size of each part with `copy-grid`. */
+  readonly cellBytes: number;
+  /** The largest part that a worker holds in memory. */
+  readonly uploadBytesMax: number;
+  /** The largest part that is copied from an object with `copy-free`. */
+  readonly copyBytesMax: number;
+  /** The largest shard. */
+  readonly shardBytesMax: number;
+  /** Whether an archive that would fit one upload is made from shards as well. */
+  readonly shards: 'if-needed' | 'always';
+}
+
+/** A part that a worker uploads is in its memory. */
+const defaultUploadBytesMax = 64 * 1024 ** 2;
+/** One request copies only so fast, so large copies are divided. */
+const defaultCopyBytesMax = 256 * 1024 ** 2;
+/** The smallest part that stores take: the more cells, the more of them lie in one object. */
+const defaultCellBytes = 5 * 1024 ** 2;
+/** 10,000 of them are 9.5 TiB, more than most tenants have. */
+const defaultShardBytesMax = 1000 * 1024 ** 2;
+
+/** The settings with which an archive is done soonest: all is copied that can be. */
+export function quickestSettings(limits: StoreLimits): PlanSettings {
+  return {
+    limits,
+    way: limits.wantsEqualParts ? 'copy-grid' : 'copy-free',
+    cellBytes: defaultCellBytes,
+    uploadBytesMax: defaultUploadBytesMax,
+    copyBytesMax: defaultCopyBytesMax,
+    shardBytesMax: defaultShardBytesMax,
+    shards: 'if-needed',
+  };
+}
+
+/** The size of every shard but the last: whole parts, where parts have one size. */
+export function shardBytesOf({ way, cellBytes, uploadBytesMax, shardBytesMax }: PlanSettings): number {
+  const unit = { stream: uploadBytesMax, 'copy-free': 1, 'copy-grid': cellBytes }[way];
+  return Math.floor(shardBytesMax / unit) * unit;
+}
+
+/** The largest archive: what one object may have, in as many shards as an upload has parts. */
+export function volumeBytesMaxOf(settings: PlanSettings): number {
+  const { limits } = settings;
+  return Math.min(limits.objectBytesMax, limits.partsMax * shardBytesOf(settings));
+}
+
+/** @throws {RangeError} if the store would refuse what a plan with these settings asks for. */
+export function checkSettings(settings: PlanSettings): void {
+  const { limits, way, cellBytes, uploadBytesMax, copyBytesMax, shardBytesMax } = settings;
+  const { partBytesMin, partBytesMax } = limits;
+  if (way === 'copy-free' && limits.wantsEqualParts)
+    throw new RangeError('This store wants parts of one size: plan with copy-grid.');
+  // A run or a copy that is divided must leave no piece below the smallest part.
+  const within = (name: string, value: number, min: number, max: number) => {
+    if (!Number.isSafeInteger(value) || value < min || value > max)
+      throw new RangeError(`${name} must be a whole number from ${min} to ${max}.`);
+  };
+  within('shardBytesMax', shardBytesMax, 2 * partBytesMin, partBytesMax);
+  within('cellBytes', cellBytes, partBytesMin, shardBytesMax);
+  within('uploadBytesMax', uploadBytesMax, 2 * partBytesMin, shardBytesMax);
+  within('copyBytesMax', copyBytesMax, 2 * partBytesMin, partBytesMax);
+}
+
+/**
+ * What a store does with parts. `s3`: parts of any size, copies, and their CRC-32. `r2`: parts of one size. `grid`: a
+ * store of which that much is safe. `stream`: it copies no parts. `local`: the embedded store.
+ */
+export type ExportStoreKind = 's3' | 'r2' | 'grid' | 'stream' | 'local';
+
+export const exportStoreKinds: readonly ExportStoreKind[] = ['s3', 'r2', 'grid', 'stream', 'local'];
+
+/** What requests, bytes and time cost, in dollars. */
+export interface ExportPrices {
+  /** A request that writes, lists, or is about an upload. */
+  readonly write: number;
+  readonly read: number;
+  /** A GB (10⁹ bytes) from the workers to the store. */
+  readonly gbToStore: number;
+  /** A worker for a second. */
+  readonly workerSecond: number;
+}
+
+/** What a worker does in a second. */
+export interface WorkerPace {
+  readonly workers: number;
+  /** Bytes that one worker reads and uploads in a second. */
+  readonly bytesPerSecond: number;
+  /** Seconds of a request to the store, beside its bytes. */
+  readonly requestSeconds: number;
+  /** Requests that one worker has under way. */
+  readonly requestsAtOnce: number;
+}
+
+/** The rules of a stage's exports. */
+export interface ExportSettings {
+  readonly limits: StoreLimits;
+  /** Whether the store copies parts. */
+  readonly copiesParts: boolean;
+  /** Whether the answer to a copy of a whole object tells its CRC-32. Otherwise a zip needs every byte read twice. */
+  readonly tellsCrc32: boolean;
+  readonly prices: ExportPrices;
+  readonly pace: WorkerPace;
+  /** An export that takes longer fails. Lifecycle rules remove what it made after two days. */
+  readonly limitMs: number;
+  /** What is planned in another way than is quickest. */
+  readonly plan: Partial<PlanSettings>;
+  /** How long an archive is kept. */
+  readonly keepMs: number;
+  /** Archives of a tenant that are made or kept at the same time. */
+  readonly perTenantMax: number;
+  /** Objects of one export: as many as the memory of a function takes. */
+  readonly objectsMax: number;
+}
+
+/** Dollars, on demand, in us-east-1. test/unit/cost compares them with the cost model. */
+const workerSecond = 2 * 0.0000133334;
+const prices: Readonly<Record<'s3' | 'r2' | 'local', ExportPrices>> = {
+  s3: { write: 5e-6, read: 4e-7, gbToStore: 0, workerSecond },
+  r2: { write: 4.5e-6, read: 3.6e-7, gbToStore: 0.09, workerSecond },
+  local: { write: 0, read: 0, gbToStore: 0, workerSecond: 0 },
+};
+
+/** What a worker does in a second: assumed. Bandwidth is what a function of Lambda gets. */
+const pace = { bytesPerSecond: 75e6, requestSeconds: 0.1, requestsAtOnce: 32 };
+
+const hourMs = 60 * 60 * 1000;
+
+/** An export that takes longer fails, in every stage. */
+export const exportLimitMs = 24 * hourMs;
+
+interface StageExports {
+  /** How many there are at a time. 0: the stage makes no exports. */
+  readonly workers: number;
+  readonly perTenantMax?: number;
+  readonly keepDays?: number;
+}
+
+export function exportSettingsFor(
+  kind: ExportStoreKind,
+  { workers, perTenantMax = 3, keepDays = 7 }: StageExports,
+): ExportSettings {
+  const isFree = kind === 's3' || kind === 'local';
+  return {
+    limits: isFree ? s3Limits : r2Limits,
+    copiesParts: kind !== 'stream',
+    tellsCrc32: isFree,
+    prices: prices[isFree ? kind : 'r2'],
+    pace: { ...pace, workers },
+    plan: {},
+    limitMs: exportLimitMs,
+    keepMs: keepDays * 24 * hourMs,
+    perTenantMax,
+    objectsMax: 2_000_000,
+  };
+}
+
+/** How an export is to be planned. */
+export function planSettingsFor({ limits, copiesParts, plan }: ExportSettings): PlanSettings {
+  return { ...quickestSettings(limits), ...(!copiesParts && { way: 'stream' }), ...plan };
+}

@@ -1,0 +1,291 @@
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsV2Command,
+  ListPartsCommand,
+  PutObjectCommand,
+  UploadPartCommand,
+  UploadPartCopyCommand,
+} from '@aws-sdk/client-s3';
+import { MalformedAnswerError } from '../store/exchange.ts';
+import { escapePath } from '../store/signing.ts';
+import {
+  type ArchiveClient,
+  crc32Of,
+  isNoSuchKey,
+  ofSource,
+  ofUpload,
+  rangeText,
+  readBodyInto,
+  required,
+} from './archive-client.ts';
+import type { ArchiveStore, MultipartUpload, SourceObject, UploadedPart } from './rules/archive-store.ts';
+
+/** Keys come URL-encoded if the store knows that, because XML cannot contain some characters. */
+const EncodingType = 'url';
+
+/** The keys of all objects below a prefix. @throws {StoreUnavailableError} @throws {StoreRefusedError} */
+async function* keyPages(client: ArchiveClient, prefix: string): AsyncGenerator<readonly string[]> {
+  let token: string | undefined;
+  do {
+    const input = { Bucket: client.bucket, Prefix: prefix, ContinuationToken: token, EncodingType } as const;
+    const page = await client.send('ListObjectsV2', async ({ client, abortSignal }) => {
+      const answer = await client.send(new ListObjectsV2Command(input), { abortSignal });
+      const { Contents = [], IsTruncated = false, NextContinuationToken } = answer;
+      const keys = Contents.map(({ Key }) => keyOf(required(Key, 'key'), answer));
+      const next = IsTruncated ? required(NextContinuationToken, 'token of the next page') : undefined;
+      return { keys, next: further(token, next) };
+    });
+    yield page.keys;
+    token = page.next;
+  } while (token !== undefined);
+}
+
+/** All unfinished uploads of keys with a prefix. @throws {StoreUnavailableError} @throws {StoreRefusedError} */
+async function* uploadPages(
+  client: ArchiveClient,
+  prefix: string,
+): AsyncGenerator<readonly MultipartUpload[]> {
+  let after: { readonly KeyMarker: string; readonly UploadIdMarker: string } | undefined;
+  do {
+    const input = { Bucket: client.bucket, Prefix: prefix, EncodingType, ...after } as const;
+    const page = await client.send('ListMultipartUploads', async ({ client, abortSignal }) => {
+      const answer = await client.send(new ListMultipartUploadsCommand(input), { abortSignal });
+      const { Uploads = [], IsTruncated = false, NextKeyMarker, NextUploadIdMarker } = answer;
+      const uploads = Uploads.map(({ Key, UploadId }) => ({
+        key: keyOf(required(Key, 'key'), answer),
+        uploadId: required(UploadId, 'upload'),
+      }));
+      if (!IsTruncated) return { uploads, next: undefined };
+      const next = {
+        KeyMarker: keyOf(required(NextKeyMarker, 'key of the next page'), answer),
+        UploadIdMarker: required(NextUploadIdMarker, 'upload of the next page'),
+      };
+      further(JSON.stringify(after), JSON.stringify(next));
+      return { uploads, next };
+    });
+    yield page.uploads;
+    after = page.next;
+  } while (after !== undefined);
+}
+
+/**
+ * The parts of an upload. The SDK's own loop over pages never ends where a store says 0 as the next part's number.
+ *
+ * @throws {UploadGoneError} @throws {StoreUnavailableError} @throws {StoreRefusedError}
+ */
+async function* partPages(
+  client: ArchiveClient,
+  { key, uploadId }: MultipartUpload,
+  { after: number = 0 }: { after?: number },
+): AsyncGenerator<readonly UploadedPart[]> {
+  let after = number === 0 ? undefined : String(number);
+  do {
+    const input = { Bucket: client.bucket, Key: key, UploadId: uploadId, PartNumberMarker: after };
+    const page = await client.send('ListParts', async ({ client, abortSignal }) => {
+      const answer = await ofUpload(client.send(new ListPartsCommand(input), { abortSignal }));
+      const { Parts = [], IsTruncated = false, NextPartNumberMarker } = answer;
+      const parts = Parts.map(({ PartNumber, Size, ETag }) => ({
+        number: required(PartNumber, 'number of a part'),
+        sizeBytes: required(Size, 'size of a part'),
+        etag: required(ETag, 'ETag'),
+      }));
+      const next = IsTruncated ? required(NextPartNumberMarker, 'next part') : undefined;
+      return { parts, next: further(after, next) };
+    });
+    yield page.parts;
+    after = page.next;
+  } while (after !== undefined);
+}
+
+/** Where the next page begins. @throws {MalformedAnswerError} if that is where this one began: there would be no end. */
+function further(before: string | undefined, next: string | undefined): string | undefined {
+  if (next !== undefined && next === before)
+    throw new MalformedAnswerError('The answer repeats where its page began.');
+  return next;
+}
+
+function keyOf(text: string, { EncodingType }: { EncodingType?: string | undefined }): string {
+  if (EncodingType !== 'url') return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch (cause) {
+    throw new MalformedAnswerError('The answer contains a key that is not URL-encoded.', { cause });
+  }
+}
+
+/** Objects of one call that are deleted at a time. */
+const deletesAtOnce = 16;
+
+type Input<M extends 'readInto' | 'copyPart' | 'uploadPart', N extends number> = Parameters<
+  ArchiveStore[M]
+>[N];
+
+/**
+ * Archives in one bucket, over the SDK: most of their time is the store's.
+ *
+ * Each call may reach the store twice, if an answer was lost. Then an upload may be there that nobody knows, and
+ * `complete` may have made the object although it throws {@link UploadGoneError}.
+ *
+ * @throws {StoreUnavailableError} @throws {StoreRefusedError} from every method.
+ */
+export class S3ArchiveStore implements ArchiveStore {
+  readonly #client: ArchiveClient;
+
+  constructor({ client }: { client: ArchiveClient }) {
+    this.#client = client;
+  }
+
+  async put(key: string, bytes: Uint8Array): Promise<void> {
+    const command = new PutObjectCommand({ ...this.#at(key), Body: bytes });
+    await this.#client.send('PutObject', ({ client, abortSignal }) => client.send(command, { abortSignal }));
+  }
+
+  putSource(key: string, bytes: Uint8Array): Promise<SourceObject> {
+    const command = new PutObjectCommand({ ...this.#at(key), Body: bytes });
+    return this.#client.send('PutObject', async ({ client, abortSignal }) => {
+      const { ETag } = await client.send(command, { abortSignal });
+      return { key, etag: required(ETag, 'ETag') };
+    });
+  }
+
+  get(key: string): Promise<Uint8Array | undefined> {
+    const command = new GetObjectCommand(this.#at(key));
+    return this.#client.send('GetObject', async ({ client, abortSignal }) => {
+      const answer = await orNone(client.send(command, { abortSignal }));
+      return answer && (await required(answer.Body, 'body').transformToByteArray());
+    });
+  }
+
+  async readInto({ key, etag }: SourceObject, range: Input<'readInto', 1>, into: Uint8Array): Promise<void> {
+    if (into.length === 0 || into.length !== range.endByte - range.startByte)
+      throw new RangeError('The range is empty, or has not the length of the buffer.');
+    const command = new GetObjectCommand({ ...this.#at(key), IfMatch: etag, Range: rangeText(range) });
+    await this.#client.send('GetObject', async ({ client, abortSignal }) => {
+      const { Body } = await ofSource(key, client.send(command, { abortSignal }));
+      await readBodyInto(required(Body, 'body') as AsyncIterable<Uint8Array>, into);
+    });
+  }
+
+  head(key: string): Promise<{ readonly sizeBytes: number; readonly etag: string } | undefined> {
+    const command = new HeadObjectCommand(this.#at(key));
+    return this.#client.send('HeadObject', async ({ client, abortSignal }) => {
+      const answer = await orNone(client.send(command, { abortSignal }));
+      if (answer === undefined) return undefined;
+      return { sizeBytes: required(answer.ContentLength, 'length'), etag: required(answer.ETag, 'ETag') };
+    });
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    // One by one: not every store knows DeleteObjects.
+    const left = keys.values();
+    const worker = async () => {
+      for (const key of left) await this.#deleteOne(key);
+    };
+    await Promise.all(Array.from({ length: Math.min(deletesAtOnce, keys.length) }, worker));
+  }
+
+  list(prefix: string): AsyncIterable<readonly string[]> {
+    return keyPages(this.#client, prefix);
+  }
+
+  createUpload(key: string, { withCrc32 = false } = {}): Promise<MultipartUpload> {
+    // The checksum of the whole, so that parts may come without one.
+    const checksum = { ChecksumAlgorithm: 'CRC32', ChecksumType: 'FULL_OBJECT' } as const;
+    const command = new CreateMultipartUploadCommand({ ...this.#at(key), ...(withCrc32 && checksum) });
+    return this.#client.send('CreateMultipartUpload', async ({ client, abortSignal }) => {
+      const { UploadId } = await client.send(command, { abortSignal });
+      return { key, uploadId: required(UploadId, 'upload') };
+    });
+  }
+
+  uploads(prefix: string): AsyncIterable<readonly MultipartUpload[]> {
+    return uploadPages(this.#client, prefix);
+  }
+
+  parts(upload: MultipartUpload, options: { after?: number } = {}): AsyncIterable<readonly UploadedPart[]> {
+    return partPages(this.#client, upload, options);
+  }
+
+  uploadPart(upload: MultipartUpload, part: Input<'uploadPart', 1>): Promise<UploadedPart> {
+    const { number, bytes } = part;
+    const command = new UploadPartCommand({ ...this.#in(upload), PartNumber: number, Body: bytes });
+    return this.#client.send('UploadPart', async ({ client, abortSignal }) => {
+      const { ETag } = await ofUpload(client.send(command, { abortSignal }));
+      return { number, sizeBytes: bytes.length, etag: required(ETag, 'ETag') };
+    });
+  }
+
+  copyPart(
+    upload: MultipartUpload,
+    part: Input<'copyPart', 1>,
+  ): Promise<UploadedPart & { readonly crc32?: number }> {
+    const { number, source, range, sizeBytes } = part;
+    const command = new UploadPartCopyCommand({
+      ...this.#in(upload),
+      PartNumber: number,
+      CopySource: `${this.#client.bucket}/${escapePath(source.key)}`,
+      CopySourceIfMatch: source.etag,
+      ...(range && { CopySourceRange: rangeText(range) }),
+    });
+    return this.#client.send('UploadPartCopy', async ({ client, abortSignal }) => {
+      const answer = await ofUpload(ofSource(source.key, client.send(command, { abortSignal })));
+      const { ETag, ChecksumCRC32 } = answer.CopyPartResult ?? {};
+      const copied = { number, sizeBytes, etag: required(ETag, 'ETag') };
+      // Of a range, some stores tell that of the whole object.
+      const isTold = ChecksumCRC32 !== undefined && range === undefined;
+      return isTold ? { ...copied, crc32: crc32Of(ChecksumCRC32) } : copied;
+    });
+  }
+
+  complete(
+    upload: MultipartUpload,
+    parts: readonly Pick<UploadedPart, 'number' | 'etag'>[],
+  ): Promise<{ readonly etag: string }> {
+    const Parts = parts.map(({ number, etag }) => ({ PartNumber: number, ETag: etag }));
+    const command = new CompleteMultipartUploadCommand({ ...this.#in(upload), MultipartUpload: { Parts } });
+    return this.#client.send('CompleteMultipartUpload', async ({ client, abortSignal }) => {
+      const { ETag } = await ofUpload(client.send(command, { abortSignal }));
+      return { etag: required(ETag, 'ETag') };
+    });
+  }
+
+  async abort(upload: MultipartUpload): Promise<void> {
+    const command = new AbortMultipartUploadCommand(this.#in(upload));
+    await this.#client.send('AbortMultipartUpload', async ({ client, abortSignal }) => {
+      await client.send(command, { abortSignal }).catch((error: unknown) => {
+        if (!(error instanceof Error && error.name === 'NoSuchUpload')) throw error;
+      });
+    });
+  }
+
+  async #deleteOne(key: string): Promise<void> {
+    const command = new DeleteObjectCommand(this.#at(key));
+    await this.#client.send('DeleteObject', async ({ client, abortSignal }) => {
+      await orNone(client.send(command, { abortSignal }));
+    });
+  }
+
+  #at(key: string) {
+    return { Bucket: this.#client.bucket, Key: key };
+  }
+
+  #in({ key, uploadId }: MultipartUpload) {
+    return { ...this.#at(key), UploadId: uploadId };
+  }
+}
+
+/** undefined if there is no such object. */
+async function orNone<T>(call: Promise<T>): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isNoSuchKey(error)) return undefined;
+    throw error;
+  }
+}

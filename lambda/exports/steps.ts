@@ -1,0 +1,399 @@
+import type { Deps } from '../deps.ts';
+import { noteFailure } from '../extras/status.ts';
+import { forEachLimited } from '../rules/async.ts';
+import { type AdvanceDeps, advanceExport, goOn } from './advance.ts';
+import { copyParts } from './copy-parts.ts';
+import type { ExportMessage, ExportStep } from './messages.ts';
+import { crc32After } from './rules/archive-formats.ts';
+import { type MultipartUpload, SourceGoneError, UploadGoneError } from './rules/archive-store.ts';
+import {
+  addProgress,
+  type ExportJob,
+  type ExportPath,
+  type ExportProgress,
+  exportPrefix,
+  hashesKey,
+  isOpen,
+  isUnitDone,
+  noProgress,
+  openUnits,
+  plannedAnew,
+  scratchKey,
+  unitKey,
+  withFailure,
+  withUnitDone,
+} from './rules/job.ts';
+import type { CopyOrder, HashOrder } from './rules/orders.ts';
+import {
+  decodeJson,
+  deleteBelow,
+  ExportBusyError,
+  ExportLease,
+  encodeJson,
+  tidyUp,
+  withLease,
+} from './work.ts';
+
+export type UnitStep = Extract<ExportStep, { kind: 'unit' }>;
+
+/** What a worker has done is written down this often, and it is asked whether the export still goes on. */
+const reportEveryMs = 3_000;
+
+/** Whether a unit is still to be done. */
+export function isWanted(job: ExportJob, step: UnitStep): boolean {
+  return job.state === step.state && job.round === step.round && !isUnitDone(job, step.unit);
+}
+
+/** Tells the job's record what a worker does for one unit. */
+export class UnitReport {
+  readonly #deps: Pick<Deps, 'exportJobs' | 'clock'>;
+  readonly #path: ExportPath;
+  readonly #step: UnitStep;
+  #unsaid: ExportProgress = noProgress;
+  #saidAtMs: number;
+  #saying: Promise<void> | undefined;
+  /** Whether the export was cancelled or planned anew, or somebody else did the unit. */
+  isObsolete = false;
+
+  constructor(deps: Pick<Deps, 'exportJobs' | 'clock'>, path: ExportPath, step: UnitStep) {
+    this.#deps = deps;
+    this.#path = path;
+    this.#step = step;
+    this.#saidAtMs = deps.clock.nowMs();
+  }
+
+  /** Notes work that was done. Now and then it is written. */
+  async note(work: Partial<ExportProgress>): Promise<void> {
+    this.#unsaid = addProgress(this.#unsaid, { ...noProgress, ...work });
+    if (this.#deps.clock.nowMs() - this.#saidAtMs < reportEveryMs) return;
+    this.#saidAtMs = this.#deps.clock.nowMs();
+    // Parts end at the same time, and one write says it for all.
+    this.#saying ??= this.#say((job) => job).finally(() => {
+      this.#saying = undefined;
+    });
+    await this.#saying;
+  }
+
+  /** Writes the rest. */
+  async pause(): Promise<void> {
+    await this.#say((job) => job);
+  }
+
+  /**
+   * Writes the rest, and that the unit is done.
+   *
+   * @param change what is written with it.
+   * @returns the record. undefined: the unit is not wanted any more.
+   */
+  async finish(change: (job: ExportJob) => ExportJob): Promise<ExportJob | undefined> {
+    const { unit } = this.#step;
+    let finished: ExportJob | undefined;
+    await this.#say((job) => {
+      finished = change({ ...job, failingSinceMs: null, doneUnits: withUnitDone(job.doneUnits, unit) });
+      return finished;
+    });
+    return this.isObsolete ? undefined : finished;
+  }
+
+  async #say(change: (job: ExportJob) => ExportJob): Promise<void> {
+    const said = this.#unsaid;
+    this.#unsaid = noProgress;
+    let isWantedStill = false;
+    await this.#deps.exportJobs.change(this.#path, (job) => {
+      isWantedStill = isWanted(job, this.#step);
+      if (!isWantedStill) return undefined;
+      const progress = addProgress(job.progress, said);
+      return change({ ...job, progress, movedAtMs: this.#deps.clock.nowMs() });
+    });
+    if (!isWantedStill) this.isObsolete = true;
+  }
+}
+
+const objectsAtOnce = 32;
+const readsAtOnce = 8;
+/** A smaller object is read sooner than it is copied, and for less. */
+const copyFromBytes = 1024 ** 2;
+/** Stores copy no more in one request. */
+const copyBytesMax = 5 * 1024 ** 3;
+const pieceBytes = 4 * 1024 ** 2;
+/** Parts that an upload can have. */
+const partsMax = 10_000;
+
+type HashedObject = HashOrder['objects'][number];
+
+/**
+ * Finds the CRC-32 of objects. Where the store tells it, it is that of a copy into an upload that is aborted afterwards,
+ * so that no byte passes this process.
+ *
+ * @returns by oid. undefined if the time was over before.
+ * @throws {SourceGoneError} @throws {StoreUnavailableError}
+ */
+export async function hashObjects(
+  { archives, exportSettings }: Pick<Deps, 'archives' | 'exportSettings'>,
+  input: {
+    path: ExportPath;
+    round: number;
+    unit: number;
+    objects: readonly HashedObject[];
+    onObject: (work: { hashedBytes: number; requests: number }) => Promise<void>;
+    isOver: () => boolean;
+  },
+): Promise<Map<string, number> | undefined> {
+  const { path, objects, onObject, isOver } = input;
+  const found = new Map<string, number>();
+  const isCopied = ({ sizeBytes }: HashedObject) =>
+    exportSettings.tellsCrc32 && sizeBytes >= copyFromBytes && sizeBytes <= copyBytesMax;
+  const copied = objects.filter(isCopied).slice(0, partsMax);
+  const key = scratchKey(path, input);
+  // One that a killed worker left behind is aborted with all others: another may be at the same unit now.
+  const scratch = copied.length === 0 ? undefined : await archives.createUpload(key, { withCrc32: true });
+  try {
+    const areCopied = new Set(copied);
+    const small = objects.filter((object) => !areCopied.has(object));
+    const note = async (object: HashedObject, crc32: number, requests: number) => {
+      found.set(object.oid, crc32);
+      await onObject({ hashedBytes: object.sizeBytes, requests });
+    };
+    await forEachLimited(copied.entries(), objectsAtOnce, async ([index, object]) => {
+      if (isOver() || !scratch) return;
+      const told = await crc32OfCopy(archives, scratch, { number: index + 1, object });
+      if (told !== undefined) return note(object, told, 1);
+      const { crc32, requests } = await crc32OfBytes(archives, object);
+      await note(object, crc32, 1 + requests);
+    });
+    await forEachLimited(small, readsAtOnce, async (object) => {
+      if (isOver()) return;
+      const { crc32, requests } = await crc32OfBytes(archives, object);
+      await note(object, crc32, requests);
+    });
+  } finally {
+    if (scratch) await archives.abort(scratch);
+  }
+  return found.size === objects.length ? found : undefined;
+}
+
+async function crc32OfCopy(
+  archives: Deps['archives'],
+  upload: MultipartUpload,
+  { number, object }: { number: number; object: HashedObject },
+): Promise<number | undefined> {
+  const { sizeBytes } = object;
+  const { crc32 } = await archives.copyPart(upload, { number, source: object, sizeBytes });
+  return crc32;
+}
+
+/** Reads an object, piece by piece. @returns also how many requests that took. */
+async function crc32OfBytes(
+  archives: Deps['archives'],
+  object: HashedObject,
+): Promise<{ crc32: number; requests: number }> {
+  let crc32 = 0;
+  let requests = 0;
+  const piece = new Uint8Array(Math.min(pieceBytes, object.sizeBytes));
+  for (let startByte = 0; startByte < object.sizeBytes; startByte += pieceBytes) {
+    const endByte = Math.min(object.sizeBytes, startByte + pieceBytes);
+    const into = piece.subarray(0, endByte - startByte);
+    await archives.readInto(object, { startByte, endByte }, into);
+    crc32 = crc32After(crc32, into);
+    requests += 1;
+  }
+  return { crc32, requests };
+}
+
+export type UnitDeps = AdvanceDeps;
+
+/** A worker that has less left of its time lets another complete the archive. */
+const finishWithinMs = 120_000;
+
+type UnitOutcome =
+  | 'done'
+  /** The time was over. Another message goes on. */
+  | 'unfinished'
+  /** The export was cancelled or planned anew, or somebody else did the unit. */
+  | 'obsolete'
+  /** An object or an upload is gone, so the export is planned anew. */
+  | 'replanned';
+
+/**
+ * Does one unit of an export's work. It may be done twice, also at the same time: parts are replaced by the same ones.
+ *
+ * @param input.deadlineMs nothing new begins afterwards.
+ * @throws {StoreUnavailableError} @throws {LedgerUnavailableError} The unit is to be done again.
+ */
+export async function runUnit(
+  deps: UnitDeps,
+  input: { path: ExportPath; step: UnitStep; deadlineMs: number },
+): Promise<UnitOutcome> {
+  const { path, step } = input;
+  const [job, order] = await Promise.all([
+    deps.exportJobs.read(path),
+    deps.archives.get(unitKey(path, step)),
+  ]);
+  if (!job) return 'obsolete';
+  if (!isWanted(job, step)) {
+    // Whoever did it may have died before it said so, or before it removed what is left.
+    if (isToAdvance(job)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+    else if (!job.isTidy) await tidyUp(deps, path);
+    return 'obsolete';
+  }
+  const outcome = await workOn(deps, { ...input, order, isFirst: isNothingMade(job) });
+  // An export that has ended was tidied up, perhaps before this made its last part.
+  if (outcome === 'obsolete') await tidyUp(deps, path);
+  return outcome;
+}
+
+async function workOn(
+  deps: UnitDeps,
+  input: {
+    path: ExportPath;
+    step: UnitStep;
+    deadlineMs: number;
+    order: Uint8Array | undefined;
+    isFirst: boolean;
+  },
+): Promise<UnitOutcome> {
+  const { path, step, deadlineMs, order: bytes, isFirst } = input;
+  const report = new UnitReport(deps, path, step);
+  const isOver = () => report.isObsolete || deps.clock.nowMs() >= deadlineMs;
+  try {
+    if (!bytes) throw new UploadGoneError('The order of a unit is gone.');
+    const isDone =
+      step.state === 'copying'
+        ? await copyParts(deps, {
+            path,
+            round: step.round,
+            order: decodeJson<CopyOrder>(bytes),
+            isFirst,
+            onPart: (work) => report.note(work),
+            isOver,
+          })
+        : await hashUnit(deps, { path, step, order: decodeJson<HashOrder>(bytes), report, isOver });
+    if (!isDone) return await goOnLater(deps, { path, step, report });
+  } catch (error) {
+    if (!(error instanceof SourceGoneError || error instanceof UploadGoneError)) throw error;
+    return replan(deps, { path, step, why: error });
+  }
+  const nowMs = deps.clock.nowMs();
+  const finishes = step.state === 'copying' && deadlineMs - nowMs >= finishWithinMs;
+  let leased: ExportJob | undefined;
+  const finished = await report.finish((job) => {
+    // Whoever makes the last parts completes the archive, too: it need not wait for another worker.
+    leased = finishes && isToAdvance(job) ? withLease(job, nowMs) : undefined;
+    return leased ?? job;
+  });
+  if (!finished) return 'obsolete';
+  // If this function dies meanwhile, the message of its unit comes again.
+  if (leased) await goOn(deps, { job: leased, lease: ExportLease.of(deps, leased) });
+  else if (isToAdvance(finished)) await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+  return 'done';
+}
+
+/** Whether no worker has told yet that it made a part. One that has died may have made some: they are made again. */
+function isNothingMade({ progress }: ExportJob): boolean {
+  return progress.uploadedBytes === 0 && progress.copiedBytes === 0;
+}
+
+/** Whether an export waits for nothing but its next step. */
+function isToAdvance(job: ExportJob): boolean {
+  return isOpen(job) && openUnits(job).length === 0;
+}
+
+async function hashUnit(
+  deps: UnitDeps,
+  input: {
+    path: ExportPath;
+    step: UnitStep;
+    order: HashOrder;
+    report: UnitReport;
+    isOver: () => boolean;
+  },
+): Promise<boolean> {
+  const { path, step, order, report, isOver } = input;
+  const { round, unit } = step;
+  const onObject = (work: { hashedBytes: number; requests: number }) => report.note(work);
+  const found = await hashObjects(deps, { path, round, unit, ...order, onObject, isOver });
+  if (found) await deps.archives.put(hashesKey(path, { round, unit }), encodeJson([...found]));
+  return found !== undefined;
+}
+
+async function goOnLater(
+  deps: UnitDeps,
+  { path, step, report }: { path: ExportPath; step: UnitStep; report: UnitReport },
+): Promise<UnitOutcome> {
+  await report.pause();
+  if (report.isObsolete) return 'obsolete';
+  await deps.exportQueue.send([{ ...path, step }]);
+  return 'unfinished';
+}
+
+async function replan(
+  deps: UnitDeps,
+  { path, step, why }: { path: ExportPath; step: UnitStep; why: Error },
+): Promise<UnitOutcome> {
+  let isAnew = false;
+  await deps.exportJobs.change(path, (job) => {
+    // What a unit needs is also gone when the export has ended, or somebody else has done the unit.
+    isAnew = isWanted(job, step);
+    return isAnew ? plannedAnew(job, { nowMs: deps.clock.nowMs() }) : undefined;
+  });
+  if (!isAnew) return 'obsolete';
+  deps.log.warn('export planned anew', { ...path, round: step.round, error: why });
+  await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
+  return 'replanned';
+}
+
+export type StepDeps = AdvanceDeps & UnitDeps;
+
+/**
+ * Does one step of an export. An export whose steps fail again and again fails itself.
+ *
+ * @param input.deadlineMs no new part begins afterwards.
+ * @throws when the step is to be delivered again.
+ */
+export async function runExportStep(
+  deps: StepDeps,
+  { message, deadlineMs }: { message: ExportMessage; deadlineMs: number },
+): Promise<void> {
+  const { tenant, exportId, step } = message;
+  const path = { tenant, exportId };
+  const beganAtMs = deps.clock.nowMs();
+  try {
+    const outcome = await doStep(deps, { message, deadlineMs });
+    const durationMs = deps.clock.nowMs() - beganAtMs;
+    deps.log.info('export step', { ...path, step, outcome, durationMs });
+  } catch (error) {
+    // Somebody else is at it: no failure.
+    if (error instanceof ExportBusyError) throw error;
+    const why = error instanceof Error ? error.name : 'an unknown error';
+    const job = await deps.exportJobs.change(path, (now) =>
+      isOpen(now) ? withFailure(now, { why, nowMs: deps.clock.nowMs() }) : undefined,
+    );
+    if (job?.state !== 'failed') throw error;
+    deps.log.error('export failed', { ...path, step, error });
+    await Promise.all([
+      deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]),
+      noteFailure(deps, { ...path, kind: 'export', tries: 1, why: 'export' }),
+    ]);
+  }
+}
+
+function doStep(
+  deps: StepDeps,
+  { message, deadlineMs }: { message: ExportMessage; deadlineMs: number },
+): Promise<unknown> {
+  const { tenant, exportId, step } = message;
+  const path = { tenant, exportId };
+  switch (step.kind) {
+    case 'advance':
+      return advanceExport(deps, path);
+    case 'forget':
+      return forgetFolder(deps, path);
+    case 'unit':
+      return runUnit(deps, { path, step, deadlineMs });
+  }
+}
+
+/** That of an export that was not begun, or what older versions kept of a tenant beside its exports. */
+async function forgetFolder(deps: StepDeps, path: ExportPath): Promise<void> {
+  if ((await deps.exportJobs.read(path)) === undefined) await deleteBelow(deps, exportPrefix(path));
+}

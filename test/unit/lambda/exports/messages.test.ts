@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { decodeExportMessage } from '../../../../lambda/exports/messages.ts';
+
+const unit = { kind: 'unit', round: 2, state: 'hashing', unit: 0 };
+const message = { tenant: 'acme', exportId: '01Abc-_', step: unit };
+
+it.each([
+  { ...message, step: { kind: 'advance' } },
+  { ...message, exportId: 'crc32', step: { kind: 'forget' } },
+  message,
+  { ...message, step: { ...unit, state: 'copying', unit: 999 }, correlationId: 'Root=1-a' },
+])('a step of an export is read: %j', (sent) => {
+  expect(decodeExportMessage(JSON.stringify(sent))).toEqual(sent);
+});
+
+it('a correlation id that is none, and what it does not know, are left out', () => {
+  const sent = { ...message, correlationId: 'a b', later: 1 };
+  expect(decodeExportMessage(JSON.stringify(sent))).toEqual(message);
+});
+
+const wrong = {
+  'a list': [],
+  'no tenant': { ...message, tenant: undefined },
+  'a tenant with another name than any': { ...message, tenant: '../acme' },
+  'no export': { ...message, exportId: '' },
+  'an export that would be another key': { ...message, exportId: 'a/b' },
+  'an export with a long id': { ...message, exportId: 'a'.repeat(65) },
+  'no step': { ...message, step: undefined },
+  'an unknown step': { ...message, step: { kind: 'later' } },
+  'a unit without its round': { ...message, step: { ...unit, round: undefined } },
+  'round 0': { ...message, step: { ...unit, round: 0 } },
+  'an unknown state': { ...message, step: { ...unit, state: 'done' } },
+  'half a unit': { ...message, step: { ...unit, unit: 0.5 } },
+  'a negative unit': { ...message, step: { ...unit, unit: -1 } },
+};
+const bodies = Object.entries(wrong).map(([what, sent]) => [what, JSON.stringify(sent)] as const);
+
+it.each([['no JSON', '{'], ['nothing', ''], ...bodies] as const)(
+  'what is no step is undefined: %s',
+  (_, body) => {
+    expect(decodeExportMessage(body)).toBeUndefined();
+  },
+);

@@ -1,0 +1,176 @@
+import { describe, expect, it } from 'vitest';
+import {
+  addProgress,
+  dueAtMs,
+  type ExportJob,
+  endedJob,
+  exportIdPattern,
+  failedJob,
+  isOpen,
+  isUnitDone,
+  newExportId,
+  newExportJob,
+  noProgress,
+  openUnits,
+  plannedAnew,
+  withFailure,
+  withUnitDone,
+} from '../../../../../lambda/exports/rules/job.ts';
+
+it('ids sort by time, differ by chance, and are the same for the same input', () => {
+  const times = [0, 1, 255, 256, 1_795_237_200_000, 1_795_237_200_001, 2 ** 47];
+  const ids = times.map((nowMs) => newExportId({ nowMs, random: 'a' }));
+  expect(ids.toReversed().sort()).toEqual(ids);
+  for (const id of ids) expect(id).toMatch(exportIdPattern);
+  expect(newExportId({ nowMs: 1, random: 'a' })).toBe(ids[1]);
+  expect(newExportId({ nowMs: 1, random: 'b' })).not.toBe(ids[1]);
+});
+
+const minute = 60_000;
+const nowMs = 1_800_000_000_000;
+const job = newExportJob({
+  tenant: 'acme',
+  exportId: 'first',
+  request: {
+    repo: null,
+    listedObjects: null,
+    isNamed: false,
+    format: 'tar',
+    isDryRun: false,
+  },
+  nowMs,
+  limitMs: 24 * 60 * minute,
+});
+const planned = (units: number): ExportJob['planned'] => ({
+  way: 'stream',
+  objectCount: 0,
+  objectBytes: 0,
+  missing: 0,
+  conflicts: 0,
+  figures: {
+    archiveBytes: 0,
+    throughBytes: 0,
+    copiedBytes: 0,
+    volumes: 1,
+    shards: 0,
+    gets: 0,
+    uploads: 0,
+    copies: 0,
+  },
+  requests: 0,
+  dollars: 0,
+  seconds: 0,
+  units,
+  volumes: [],
+});
+
+describe('the units of a job', () => {
+  it('are done one by one, in any order', () => {
+    let doneUnits = '';
+    for (const unit of [7, 0, 801, 7]) {
+      doneUnits = withUnitDone(doneUnits, unit);
+      expect(isUnitDone({ doneUnits }, unit)).toBe(true);
+    }
+    const done = Array.from({ length: 1000 }, (_, unit) => unit).filter((unit) =>
+      isUnitDone({ doneUnits }, unit),
+    );
+    expect(done).toEqual([0, 7, 801]);
+    expect(doneUnits.length).toBe(201);
+  });
+
+  it('are open until then', () => {
+    expect(openUnits({ planned: planned(3), doneUnits: withUnitDone('', 1) })).toEqual([0, 2]);
+    expect(openUnits({ planned: planned(0), doneUnits: '' })).toEqual([]);
+    expect(openUnits({ planned: null, doneUnits: '' })).toEqual([]);
+  });
+});
+
+describe('a job is due', () => {
+  it('while it is open, a while after something moved, and at its end', () => {
+    expect(dueAtMs(job)).toBe(nowMs + 15 * minute);
+    expect(dueAtMs({ ...job, state: 'copying', movedAtMs: job.endsByMs - minute })).toBe(job.endsByMs);
+  });
+
+  it('while it is not tidy', () => {
+    expect(dueAtMs({ ...job, state: 'failed' })).toBe(nowMs + 5 * minute);
+    expect(dueAtMs({ ...job, state: 'failed', isTidy: true })).toBeNull();
+  });
+
+  it('when its archive has been kept for long enough', () => {
+    expect(dueAtMs({ ...job, state: 'done', isTidy: true, expiresAtMs: 5 })).toBe(5);
+  });
+});
+
+describe('a job', () => {
+  it('is open until it has ended', () => {
+    const states = [
+      'planning',
+      'hashing',
+      'copying',
+      'done',
+      'explained',
+      'failed',
+      'cancelled',
+      'expired',
+    ] as const;
+    expect(states.filter((state) => isOpen({ state }))).toEqual(['planning', 'hashing', 'copying']);
+  });
+
+  it('that has ended lets nobody go on, and is to be tidied up', () => {
+    const ended = endedJob({ ...job, leaseUntilMs: 9, isTidy: true }, { state: 'cancelled', nowMs: 7 });
+    expect(ended).toMatchObject({
+      state: 'cancelled',
+      leaseUntilMs: 0,
+      endedAtMs: 7,
+      expiresAtMs: 7,
+      movedAtMs: 7,
+      isTidy: false,
+    });
+    expect(endedJob({ ...job, endedAtMs: 3 }, { state: 'expired', nowMs: 7 }).endedAtMs).toBe(3);
+  });
+
+  it('is planned anew from nothing, three times at most', () => {
+    const copying: ExportJob = {
+      ...job,
+      state: 'copying',
+      leaseUntilMs: 9,
+      planned: planned(2),
+      doneUnits: '1',
+      progress: { ...noProgress, requests: 4 },
+    };
+    const again = plannedAnew(copying, { nowMs: 7 });
+    expect(again).toEqual({ ...job, round: 2, movedAtMs: 7 });
+    const third = plannedAnew(again, { nowMs: 8 });
+    expect(third).toMatchObject({ state: 'planning', round: 3 });
+    expect(plannedAnew(third, { nowMs: 9 })).toMatchObject({
+      state: 'failed',
+      failure: { reason: 'objects-vanish' },
+    });
+  });
+
+  it('fails if nothing has succeeded for an hour', () => {
+    const failing = withFailure(job, { why: 'SlowDown', nowMs: 7 });
+    expect(failing).toEqual({ ...job, failingSinceMs: 7 });
+    const later = withFailure(failing, { why: 'SlowDown', nowMs: 7 + 60 * minute - 1 });
+    expect(later).toEqual(failing);
+    expect(withFailure(failing, { why: 'SlowDown', nowMs: 7 + 60 * minute })).toMatchObject({
+      state: 'failed',
+      failure: {
+        reason: 'store',
+        message: 'Nothing has succeeded for an hour. The last failure was: SlowDown. Try again later.',
+      },
+    });
+    const failure = { reason: 'timeout', message: 'Too long.' } as const;
+    expect(failedJob(job, { failure, nowMs: 7 })).toMatchObject({ state: 'failed', failure });
+  });
+
+  it('adds up what its workers do', () => {
+    const a = { uploadedBytes: 1, copiedBytes: 2, hashedBytes: 3, requests: 4 };
+    expect(addProgress(a, { ...noProgress, copiedBytes: 5, requests: 1 })).toEqual({
+      uploadedBytes: 1,
+      copiedBytes: 7,
+      hashedBytes: 3,
+      requests: 5,
+    });
+  });
+});

@@ -1,0 +1,219 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { tarFormat, zipFormat } from '../../../../../lambda/exports/rules/archive-formats.ts';
+import { entrySizesOf, Layout } from '../../../../../lambda/exports/rules/layout.ts';
+import { memberName } from '../../../../../lambda/exports/rules/objects.ts';
+import { hashUnits, plannedParts, secondsOf, unitsOf } from '../../../../../lambda/exports/rules/orders.ts';
+import { figuresOf, planExport } from '../../../../../lambda/exports/rules/plan.ts';
+import { quickestSettings, s3Limits } from '../../../../../lambda/exports/rules/settings.ts';
+import { contentStore, readArchive, readRange, subject } from '../../../../support/export-archive.ts';
+import { Random } from '../../../../support/random.ts';
+
+const formats = [tarFormat({ modifiedAtMs: 0 }), zipFormat({ modifiedAtMs: 0 })];
+const volume = { number: 1, of: 1 };
+
+describe.each(formats)('a layout of $name', (format) => {
+  const layoutOf = (contents: readonly Uint8Array[]) => {
+    const store = contentStore(contents);
+    const sizes = entrySizesOf(store.objects, format);
+    const order = Uint32Array.from(store.objects.keys()).reverse();
+    return { store, layout: new Layout({ ...store, sizes, format, subject, volume }, () => order) };
+  };
+
+  it('gives any range of the archive', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.uint8Array({ maxLength: 1500 }), { maxLength: 6 }),
+        fc.array(fc.nat(), { minLength: 2, maxLength: 2 }),
+        (contents, cuts) => {
+          const { layout, store } = layoutOf(contents);
+          const whole = readArchive(layout, store.bytesOf);
+          expect(whole.length).toBe(layout.sizeBytes);
+          const [startByte = 0, endByte = 0] = cuts
+            .map((cut) => cut % (whole.length + 1))
+            .sort((a, b) => a - b);
+          const range = readRange(layout, { startByte, endByte }, store.bytesOf);
+          expect(range.equals(whole.subarray(startByte, endByte))).toBe(true);
+        },
+      ),
+    );
+  });
+
+  it('begins with a manifest, and an index that leads to each object', () => {
+    const contents = ['one', 'three', '', 'seven'].map((text) => Buffer.from(text));
+    const { layout, store } = layoutOf(contents);
+    const whole = readArchive(layout, store.bytesOf);
+    const contentAt = (place: number) => {
+      const { dataStart, dataEnd } = layout.boundsAt(place);
+      return whole.subarray(dataStart, dataEnd).toString();
+    };
+    expect([0, 1].map((place) => layout.entryAt(place).name)).toEqual([
+      'lfs/export/manifest-1.json',
+      'lfs/export/index-1.txt',
+    ]);
+    expect(JSON.parse(contentAt(0))).toMatchObject({
+      path: 'acme/app',
+      startedAt: '2026-11-22T12:00:00.000Z',
+      objects: 4,
+      bytes: 13,
+      missing: [],
+    });
+    const lines = contentAt(1)
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ +/));
+    expect(lines.map(([oid]) => oid)).toEqual(store.objects.map(({ oid }) => oid));
+    for (const [index, object] of store.objects.entries()) {
+      const [, size, at] = (lines[index] ?? []).map(Number);
+      expect(whole.subarray(at, (at ?? 0) + (size ?? 0)).equals(store.bytesOf(object))).toBe(true);
+    }
+  });
+
+  it('has the objects in the order that it is given', () => {
+    const { layout, store } = layoutOf(['a', 'b', 'c'].map((text) => Buffer.from(text)));
+    const whole = { startByte: 0, endByte: layout.sizeBytes };
+    const names = [...layout.dataIn(whole)].map(({ object }) => memberName(object));
+    expect(names).toEqual([...store.objects].reverse().map(memberName));
+  });
+
+  it('makes a long index in pieces', () => {
+    const contents = Array.from({ length: 12_000 }, (_, index) => Buffer.from(String(index)));
+    const { layout, store } = layoutOf(contents);
+    const whole = readArchive(layout, store.bytesOf);
+    const { dataStart, dataEnd } = layout.boundsAt(1);
+    expect(dataEnd - dataStart).toBe(12_000 * 99);
+    expect(whole.subarray(dataStart, dataEnd).toString().split('\n').length).toBe(12_001);
+  });
+});
+
+const mib = 1024 ** 2;
+const pace = { bytesPerSecond: 75e6, requestSeconds: 0.1, requestsAtOnce: 32 };
+
+const none = { throughBytes: 0, copiedBytes: 0, shards: 0, gets: 0, uploads: 0, copies: 0 };
+
+interface SomePart {
+  readonly number: number;
+  readonly seconds: number;
+}
+
+/** Uploaded parts of these sizes. */
+function parts(sizes: readonly number[]): SomePart[] {
+  return sizes.map((throughBytes, index) => ({
+    number: index + 1,
+    seconds: secondsOf({ ...none, uploads: 1, throughBytes }, { ...pace, workers: 1 }),
+  }));
+}
+
+/** The parts of each unit, and the seconds that each takes. */
+function share(all: readonly SomePart[], workers: number) {
+  const secondsOfAll = (some: readonly SomePart[]) => some.reduce((sum, { seconds }) => sum + seconds, 0);
+  const units = [...unitsOf(all, { seconds: secondsOfAll(all), pace: { ...pace, workers } })];
+  return { units, seconds: units.map(secondsOfAll), total: secondsOfAll(all) };
+}
+
+/** Seconds until all are done, if each worker takes the next unit when it is free. */
+function wallOf(seconds: readonly number[], workers: number): number {
+  const free = Array.from({ length: workers }, () => 0);
+  for (const each of seconds) {
+    const first = free.indexOf(Math.min(...free));
+    free[first] = (free[first] ?? 0) + each;
+  }
+  return Math.max(...free);
+}
+
+describe('units', () => {
+  it.each([1, 2, 3, 8, 16])('keep %i workers busy until the end, however large the export is', (workers) => {
+    const random = new Random(workers);
+    for (const count of [300, 600, 1500, 3000, 9000]) {
+      const { units, seconds, total } = share(
+        parts(Array.from({ length: count }, () => random.int(5 * mib, 6 * mib))),
+        workers,
+      );
+      expect(units.flat().map(({ number }) => number)).toEqual(
+        Array.from({ length: count }, (_, i) => i + 1),
+      );
+      expect(units.length).toBeLessThanOrEqual(400);
+      expect(Math.min(...units.map(({ length }) => length))).toBeGreaterThan(0);
+      expect(wallOf(seconds, workers) / (total / workers), `${count} parts`).toBeLessThan(1.1);
+    }
+  });
+
+  it('are long enough to be worth a message', () => {
+    const { units, seconds } = share(parts(Array.from({ length: 100 }, () => 5 * mib)), 100);
+    expect(units.length).toBeGreaterThan(10);
+    expect(Math.min(...seconds)).toBeGreaterThan(0.3);
+  });
+
+  it('of a part that takes longer than all others has that part', () => {
+    const { units } = share(parts([mib, 5000 * mib, mib, mib]), 8);
+    expect(units.length).toBeLessThanOrEqual(8);
+    expect(units.flat().length).toBe(4);
+  });
+
+  it('of nothing are none, and of one part one', () => {
+    expect(share([], 8).units).toEqual([]);
+    expect(share(parts([5]), 8).units.length).toBe(1);
+  });
+});
+
+const slow = { workers: 4, bytesPerSecond: 100, requestSeconds: 1, requestsAtOnce: 10 };
+
+describe('a part takes a worker', () => {
+  it('as long as its bytes, or its requests', () => {
+    expect(secondsOf({ ...none, uploads: 1, gets: 1, throughBytes: 500 }, slow)).toBe(5);
+    expect(secondsOf({ ...none, uploads: 1, gets: 1, throughBytes: 1 }, slow)).toBeCloseTo(0.2);
+    expect(secondsOf({ ...none, copies: 1, copiedBytes: 1e6 }, slow)).toBeCloseTo(0.1);
+  });
+
+  it('that is a shard, what its own parts take, and three requests', () => {
+    const shard = { ...none, shards: 1, copies: 1 };
+    expect(secondsOf({ ...shard, uploads: 1, gets: 1, throughBytes: 500 }, slow)).toBe(5);
+    expect(secondsOf({ ...shard, copies: 2 }, slow)).toBeCloseTo(0.4);
+  });
+});
+
+describe('the parts of a plan', () => {
+  it.each(['if-needed', 'always'] as const)('are those of its figures, with shards %s', (shards) => {
+    const objects = Array.from({ length: 40 }, (_, index) => {
+      const oid = index.toString(16).padStart(64, '0');
+      return { oid, sizeBytes: index * 7 * mib, etag: '"e"', key: `acme/app/${oid}` };
+    });
+    const format = tarFormat({ modifiedAtMs: 0 });
+    const plan = planExport({ objects, format, subject }, { ...quickestSettings(s3Limits), shards });
+    if (plan.kind !== 'planned') throw new Error(plan.kind);
+    const seconds: number[] = [];
+    const told = { ...none };
+    const figures = figuresOf(plan.volumes, (part, volume) => {
+      expect(volume).toBe(0);
+      seconds.push(secondsOf(part, slow));
+      for (const [name, value] of Object.entries(part)) told[name as keyof typeof told] += value;
+    });
+    expect(figures).toMatchObject(told);
+    const planned = [...plannedParts(plan.volumes, slow)];
+    expect(planned.map((part) => part.seconds)).toEqual(seconds);
+    expect(planned.map(({ number }) => number)).toEqual(seconds.map((_, index) => index + 1));
+    expect(figures.shards > 0).toBe(shards === 'always');
+  });
+});
+
+describe('units of hashing', () => {
+  const objects = (count: number, sizeBytes: number) =>
+    Array.from({ length: count }, (_, index) => ({ oid: String(index), sizeBytes, etag: 'e', key: 'k' }));
+
+  it('have all objects, at most a thousand of them, or a four-hundredth', () => {
+    const small = objects(2500, 0);
+    const units = [...hashUnits(small, { pace: slow })];
+    expect(units.map((unit) => unit.length)).toEqual([1000, 1000, 500]);
+    expect(units.flat()).toEqual(small);
+    expect([...hashUnits(objects(800_000, 0), { pace: slow })].length).toBe(400);
+    expect([...hashUnits([], { pace: slow })]).toEqual([]);
+  });
+
+  it('take ten seconds of reading, or a four-hundredth of all', () => {
+    expect([...hashUnits(objects(20, 500), { pace: slow })].map((unit) => unit.length)).toEqual(
+      Array.from({ length: 10 }, () => 2),
+    );
+    expect([...hashUnits(objects(4, 5000), { pace: slow })].length).toBe(4);
+    expect([...hashUnits(objects(90_000, 1000), { pace: slow })].length).toBeLessThanOrEqual(801);
+  });
+});

@@ -1,0 +1,429 @@
+import { setTimeout } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
+import { describe, expect, it } from 'vitest';
+import type { ExportMessage } from '../../../../lambda/exports/messages.ts';
+import { SourceGoneError } from '../../../../lambda/exports/rules/archive-store.ts';
+import { exportSettingsFor } from '../../../../lambda/exports/rules/settings.ts';
+import { hashObjects, runExportStep } from '../../../../lambda/exports/steps.ts';
+import { ExportBusyError } from '../../../../lambda/exports/work.ts';
+import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { ExportStack, type ExportStackOptions, exportPath } from '../../../support/export-stack.ts';
+import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+import { archivesOf, expectObjects } from './expect-archives.ts';
+
+const stores: readonly [string, ExportStackOptions][] = [
+  ['parts of any size', { kind: 's3' }],
+  ['parts of one size', { kind: 'r2' }],
+  ['no copies', { kind: 'stream' }],
+  ['shards', { kind: 's3', partsMax: 40 }],
+  ['shards of parts of one size', { kind: 'r2', partsMax: 40 }],
+  ['no CRC-32', { kind: 's3', tellsCrc32: false }],
+];
+
+describe('an export', () => {
+  it.each(stores)('makes a tar of all objects: %s', async (_title, options) => {
+    const stack = new ExportStack(options);
+    const stored = await stack.storeMany(60, 1500, ['app', 'web']);
+    await stack.start();
+    const job = await stack.run();
+    expect(job.planned).toMatchObject({ objectCount: stored.size, missing: 0, conflicts: 0 });
+    expect(job.planned?.units).toBeGreaterThan(5);
+    await expectObjects(stack, stored);
+  });
+
+  it.each(stores)('makes a zip of all objects: %s', async (_title, options) => {
+    const stack = new ExportStack(options);
+    const stored = await stack.storeMany(60, 1500, ['app', 'web']);
+    await stack.start({ format: 'zip' });
+    await stack.run();
+    await expectObjects(stack, stored);
+  });
+
+  it('has only the objects of the repo that was asked for', async () => {
+    const stack = new ExportStack();
+    const stored = await stack.storeMany(20, 300, ['app']);
+    await stack.store('web', Buffer.from('of another repo'));
+    await stack.start({ repo: 'app' });
+    await stack.run();
+    await expectObjects(stack, stored);
+  });
+
+  it('has an object that lies in several repos once', async () => {
+    const stack = new ExportStack();
+    const bytes = Buffer.from('the same in both');
+    const oid = await stack.store('app', bytes);
+    await stack.store('web', bytes);
+    await stack.start();
+    await stack.run();
+    await expectObjects(stack, new Map([[oid, bytes]]));
+  });
+
+  it('of nothing has a manifest alone', async () => {
+    const stack = new ExportStack();
+    await stack.start();
+    await stack.run();
+    const { files } = await archivesOf(stack);
+    expect([...files.keys()]).toEqual(['lfs/export/manifest-1.json', 'lfs/export/index-1.txt']);
+  });
+
+  it.each([
+    { repo: null, path: 'acme' },
+    { repo: 'app', path: 'acme/app' },
+  ])('says that it is of $path, and when it was begun, and its files are of then', async ({ repo, path }) => {
+    const stack = new ExportStack();
+    await stack.store('app', Buffer.from('an object'));
+    const beganAtMs = stack.clock.nowMs();
+    await stack.start({ repo });
+    stack.clock.advance(3_600_000);
+    await stack.run();
+    const { files, archives } = await archivesOf(stack);
+    const manifest = JSON.parse(Buffer.from(files.get('lfs/export/manifest-1.json') ?? []).toString());
+    expect(manifest).toMatchObject({ path, startedAt: new Date(beganAtMs).toISOString() });
+    const [archive] = archives.values();
+    // The time of the first file in its head of a tar, in octal digits.
+    const time = Buffer.from(archive ?? []).toString('latin1', 136, 147);
+    expect(Number.parseInt(time, 8)).toBe(Math.floor(beganAtMs / 1000));
+  });
+
+  it.each([
+    { repo: 'app', name: 'acme-app-files' },
+    { repo: null, name: 'acme-files' },
+  ])(
+    'of listed objects has them under their names, and says which are missing: $repo',
+    async ({ repo, name }) => {
+      const stack = new ExportStack();
+      const oid = await stack.store('app', Buffer.from('wanted'));
+      await stack.store('app', Buffer.from('not wanted'));
+      const absent = 'f'.repeat(64);
+      const work = '_exports/acme/first/work/request.json';
+      const listed = [{ oid, name: 'folder/a.bin' }, { oid: absent }];
+      await stack.archives.put(work, Buffer.from(JSON.stringify(listed)));
+      await stack.start({ repo, listedObjects: 2, isNamed: true });
+      await stack.run();
+      const { files, job } = await archivesOf(stack);
+      expect(Buffer.from(files.get('folder/a.bin') ?? []).toString()).toBe('wanted');
+      expect(files.size).toBe(3);
+      const manifest = JSON.parse(Buffer.from(files.get('lfs/export/manifest-1.json') ?? []).toString());
+      expect(manifest).toMatchObject({ objects: 1, missing: [{ oid: absent, sizeBytes: null }] });
+      expect(job.planned?.missing).toBe(1);
+      expect(job.planned?.volumes).toMatchObject([{ key: `_exports/acme/first/1/${name}.tar` }]);
+    },
+  );
+
+  it('of more objects than it may have fails, and leaves nothing behind', async () => {
+    const stack = new ExportStack({ settings: { objectsMax: 10 } });
+    for (let index = 0; index < 11; index += 1) await stack.store('app', Buffer.from(`object ${index}`));
+    await stack.start();
+    expect(await stack.run()).toMatchObject({
+      state: 'failed',
+      failure: { reason: 'too-many-objects' },
+      isTidy: true,
+    });
+    expect(await stack.left()).toEqual([]);
+    // Whoever asked for it is told. It is no failure of the service.
+    expect(await stack.deps.failures.list()).toEqual([]);
+  });
+
+  it('that takes too long fails, and is noted for the operator', async () => {
+    const stack = new ExportStack();
+    await stack.store('app', Buffer.from('object'));
+    await stack.start();
+    await stack.jobs.change(exportPath, (job) => ({ ...job, endsByMs: 1 }));
+    expect(await stack.run()).toMatchObject({ state: 'failed', failure: { reason: 'timeout' } });
+    expect(await stack.deps.failures.list()).toMatchObject([
+      { ...exportPath, kind: 'export', tries: 1, why: 'export' },
+    ]);
+  });
+
+  it('whose steps fail for an hour fails, and is noted for the operator, once', async () => {
+    const stack = new ExportStack();
+    await stack.store('app', Buffer.from('object'));
+    await stack.start();
+    const { deps } = stack;
+    const down = () => Promise.reject(new StoreUnavailableError('The store is down.'));
+    const listing = { listPage: down, listFolders: down };
+    const input = {
+      message: { ...exportPath, step: { kind: 'advance' } },
+      deadlineMs: deps.clock.nowMs() + 60_000,
+    } as const;
+    await expect(runExportStep({ ...deps, listing }, input)).rejects.toThrow('The store is down.');
+    expect(await deps.failures.list()).toEqual([]);
+    await stack.jobs.change(exportPath, (job) => ({
+      ...job,
+      failingSinceMs: deps.clock.nowMs() - 3_600_000,
+    }));
+    await runExportStep({ ...deps, listing }, input);
+    expect((await stack.jobs.read(exportPath))?.state).toBe('failed');
+    expect(await stack.run()).toMatchObject({ state: 'failed', isTidy: true });
+    expect(await deps.failures.list()).toMatchObject([{ ...exportPath, kind: 'export', why: 'export' }]);
+  });
+
+  it('that failed asks for what comes next though the table does not take the note', async () => {
+    const stack = new ExportStack();
+    await stack.store('app', Buffer.from('object'));
+    await stack.start();
+    const { deps } = stack;
+    const failingSinceMs = deps.clock.nowMs() - 3_600_000;
+    await stack.jobs.change(exportPath, (job) => ({ ...job, failingSinceMs }));
+    const down = () => Promise.reject(new StoreUnavailableError('The store is down.'));
+    const step = { ...exportPath, step: { kind: 'advance' } } as const;
+    const isSent = new Promise<boolean>((resolve) => {
+      void runExportStep(
+        {
+          ...deps,
+          listing: { listPage: down, listFolders: down },
+          failures: { ...deps.failures, note: () => new Promise<never>(() => {}) },
+          exportQueue: { send: async (messages) => resolve(messages.length === 1) },
+        },
+        { message: step, deadlineMs: deps.clock.nowMs() + 60_000 },
+      );
+    });
+    expect(await Promise.race([isSent, setTimeout(100, false)])).toBe(true);
+  });
+
+  it('that is a dry run tells what each way takes, and leaves nothing behind', async () => {
+    const stack = new ExportStack();
+    const stored = await stack.storeMany(30, 900);
+    const objectBytes = [...stored.values()].reduce((sum, { length }) => sum + length, 0);
+    await stack.start({ isDryRun: true });
+    const job = await stack.run();
+    expect(job).toMatchObject({
+      state: 'explained',
+      isTidy: true,
+      planned: { way: 'copy-free', objectCount: 30, objectBytes, units: 0, volumes: [] },
+      endedAtMs: stack.clock.nowMs(),
+      // So long it is shown.
+      expiresAtMs: stack.clock.nowMs() + stack.deps.exportSettings.keepMs,
+    });
+    expect(await stack.left()).toEqual([]);
+  });
+});
+
+describe('a step of an export', () => {
+  const message: ExportMessage = { ...exportPath, step: { kind: 'advance' } };
+  const hourMs = 3_600_000;
+
+  /** An export that has begun, whose listings take a second, and fail while there is an error. */
+  async function world() {
+    const stack = new ExportStack();
+    await stack.storeMany(3, 300);
+    await stack.start();
+    stack.messages = [];
+    const broken: { error?: unknown } = {};
+    const { log, entries } = recordingLog();
+    const listing: typeof stack.deps.listing = {
+      listFolders: (request) => stack.deps.listing.listFolders(request),
+      listPage: async (request) => {
+        stack.clock.advance(1000);
+        if (broken.error !== undefined) throw broken.error;
+        return stack.deps.listing.listPage(request);
+      },
+    };
+    const deps = { ...stack.deps, listing, log };
+    const run = () => runExportStep(deps, { message, deadlineMs: Number.MAX_SAFE_INTEGER });
+    return { stack, broken, entries, run };
+  }
+
+  it('is logged, with what came of it and how long it took', async () => {
+    const { stack, entries, run } = await world();
+    const beganAtMs = stack.clock.nowMs();
+    await run();
+    const durationMs = stack.clock.nowMs() - beganAtMs;
+    expect(durationMs).toBeGreaterThan(0);
+    const fields = { ...exportPath, step: message.step, outcome: 'copying', durationMs };
+    expect(entries).toEqual([{ level: 'info', message: 'export step', fields }]);
+  });
+
+  it('that fails is delivered again, and after an hour of that the export fails', async () => {
+    const { stack, broken, entries, run } = await world();
+    broken.error = new TypeError('Something broke.');
+    await expect(run()).rejects.toThrow('Something broke.');
+    const { failingSinceMs } = await stack.job();
+    expect(failingSinceMs).toBe(stack.clock.nowMs());
+    stack.clock.advance(hourMs - 1001);
+    await expect(run()).rejects.toThrow('Something broke.');
+    expect(await stack.job()).toMatchObject({ state: 'planning', failingSinceMs });
+    expect([entries, stack.messages]).toEqual([[], []]);
+    await run();
+    expect(await stack.job()).toMatchObject({
+      state: 'failed',
+      failure: {
+        reason: 'store',
+        message: 'Nothing has succeeded for an hour. The last failure was: TypeError. Try again later.',
+      },
+    });
+    const fields = { ...exportPath, step: message.step, error: broken.error };
+    expect(entries).toEqual([{ level: 'error', message: 'export failed', fields }]);
+    // What it has made is removed by the next step.
+    expect(stack.messages).toEqual([message]);
+  });
+
+  it('that fails with something that is no error is told as unknown', async () => {
+    const { stack, broken, run } = await world();
+    await stack.jobs.change(exportPath, (job) => ({
+      ...job,
+      failingSinceMs: stack.clock.nowMs() - hourMs,
+    }));
+    broken.error = 'a text';
+    await run();
+    expect((await stack.job()).failure?.message).toContain('The last failure was: an unknown error.');
+  });
+
+  it('of an export that has ended is only delivered again if it fails', async () => {
+    const { stack, run } = await world();
+    await stack.jobs.change(exportPath, (job) => ({ ...job, state: 'cancelled' }));
+    stack.archives.before = () => {
+      throw new Error('The store does not answer.');
+    };
+    await expect(run()).rejects.toThrow('The store does not answer.');
+    expect(await stack.job()).toMatchObject({ state: 'cancelled', failingSinceMs: null });
+  });
+
+  it('of an export that there is not is only delivered again if it fails', async () => {
+    const stack = new ExportStack();
+    stack.archives.before = () => {
+      throw new Error('The store does not answer.');
+    };
+    const forget: ExportMessage = { ...exportPath, step: { kind: 'forget' } };
+    const step = runExportStep(stack.deps, { message: forget, deadlineMs: Number.MAX_SAFE_INTEGER });
+    await expect(step).rejects.toThrow('The store does not answer.');
+    expect(stack.messages).toEqual([]);
+  });
+
+  it('at which another function is, is delivered again, and no failure', async () => {
+    const { stack, entries, run } = await world();
+    await stack.jobs.change(exportPath, (job) => ({ ...job, leaseUntilMs: stack.clock.nowMs() + 1 }));
+    await expect(run()).rejects.toThrow(ExportBusyError);
+    expect(await stack.job()).toMatchObject({ failingSinceMs: null });
+    expect(entries).toEqual([]);
+  });
+});
+
+const mebibyte = 1024 ** 2;
+const path = { tenant: 'acme', exportId: 'first' };
+
+/** Hashes objects of these sizes. @param options.others sizes of objects that aren't in the store. */
+async function hash(
+  sizes: readonly number[],
+  {
+    storeTells = true,
+    tellsCrc32 = true,
+    isOver = (): boolean => false,
+    prepare = async (_archives: MemoryArchiveStore) => {},
+    others = [] as readonly number[],
+  } = {},
+) {
+  const archives = new MemoryArchiveStore({ tellsCrc32: storeTells });
+  const expected = new Map<string, number>();
+  const objects = others.map((sizeBytes, index) => ({
+    oid: `other ${index}`,
+    sizeBytes,
+    key: `acme/app/other ${index}`,
+    etag: '"other"',
+  }));
+  for (const [index, sizeBytes] of sizes.entries()) {
+    const [oid, bytes] = [String(index), Buffer.alloc(sizeBytes, `object ${index}`)];
+    const source = await archives.putSource(`acme/app/${oid}`, bytes);
+    objects.push({ oid, sizeBytes, ...source });
+    expected.set(oid, crc32(bytes));
+  }
+  await prepare(archives);
+  const exportSettings = { ...exportSettingsFor('s3', { workers: 1 }), tellsCrc32 };
+  const told: { hashedBytes: number; requests: number }[] = [];
+  const onObject = async (work: (typeof told)[number]) => void told.push(work);
+  const run = hashObjects(
+    { archives, exportSettings },
+    { path, round: 1, unit: 0, objects, onObject, isOver },
+  );
+  const found = await run.catch((error: unknown) => error);
+  const requests = told.reduce((sum, work) => sum + work.requests, 0);
+  return { archives, found, expected, told, requests };
+}
+
+describe('the CRC-32 of objects', () => {
+  it('is that of a copy for large ones, and small ones are read', async () => {
+    const { archives, found, expected, told } = await hash([0, 1, mebibyte - 1, mebibyte, 2 * mebibyte]);
+    expect(found).toEqual(expected);
+    expect([archives.count('copyPart'), archives.count('readInto')]).toEqual([2, 2]);
+    // Of nothing nothing is read.
+    expect(told.map(({ hashedBytes, requests }) => [hashedBytes, requests])).toEqual(
+      expect.arrayContaining([
+        [0, 0],
+        [1, 1],
+        [mebibyte, 1],
+      ]),
+    );
+    expect(archives.openUploads).toEqual([]);
+  });
+
+  it('of an object that is read in pieces takes as many requests', async () => {
+    const sizes = [4 * mebibyte, 4 * mebibyte + 1, 9 * mebibyte];
+    const { archives, found, expected, told } = await hash(sizes, { tellsCrc32: false });
+    expect(found).toEqual(expected);
+    expect(archives.count('createUpload')).toBe(0);
+    expect(told.map(({ requests }) => requests).sort()).toEqual([1, 2, 3]);
+    expect(archives.count('readInto')).toBe(6);
+  });
+
+  it('is read through a buffer of a piece, or of a smaller object', async () => {
+    const buffers = new Set<number>();
+    const prepare = async (archives: MemoryArchiveStore) => {
+      const readInto = archives.readInto.bind(archives);
+      archives.readInto = (source, range, into) => {
+        buffers.add(into.buffer.byteLength);
+        return readInto(source, range, into);
+      };
+    };
+    await hash([3, 9 * mebibyte], { tellsCrc32: false, prepare });
+    expect(buffers).toEqual(new Set([3, 4 * mebibyte]));
+  });
+
+  it('is that of a copy up to what a store copies in one request, and of no more copies than an upload has parts', async () => {
+    const numbers: number[] = [];
+    const prepare = async (archives: MemoryArchiveStore) => {
+      archives.copyPart = async (_upload, { number, sizeBytes }) => {
+        numbers.push(number);
+        return { number, sizeBytes, etag: '"copy"', crc32: 7 };
+      };
+      archives.readInto = () => Promise.reject(new Error('This one is read.'));
+    };
+    const ofMany = (count: number, sizeBytes: number) =>
+      hash([], { prepare, others: Array.from({ length: count }, () => sizeBytes) });
+    const copyBytesMax = 5 * 1024 ** 3;
+    expect((await ofMany(1, copyBytesMax)).found).toEqual(new Map([['other 0', 7]]));
+    expect((await ofMany(1, copyBytesMax + 1)).found).toEqual(new Error('This one is read.'));
+    numbers.length = 0;
+    expect((await ofMany(10_001, mebibyte)).found).toEqual(new Error('This one is read.'));
+    expect(numbers.sort((a, b) => a - b)).toEqual(Array.from({ length: 10_000 }, (_, index) => index + 1));
+  });
+
+  it('is read where the store does not tell that of a copy', async () => {
+    const { archives, found, expected, requests } = await hash([5 * mebibyte], { storeTells: false });
+    expect(found).toEqual(expected);
+    expect([archives.count('copyPart'), archives.count('readInto'), requests]).toEqual([1, 2, 3]);
+  });
+
+  it('is not found if the time is over before, and nothing is left', async () => {
+    for (const sizes of [
+      [1, 2],
+      [2 * mebibyte, 2 * mebibyte],
+    ]) {
+      let looks = 0;
+      const isOver = () => {
+        looks += 1;
+        return looks > 1;
+      };
+      const { archives, found } = await hash(sizes, { isOver });
+      expect(found).toBeUndefined();
+      expect(archives.openUploads).toEqual([]);
+    }
+  });
+
+  it('leaves nothing if an object is gone', async () => {
+    const prepare = (archives: MemoryArchiveStore) => archives.delete(['acme/app/1']);
+    const { archives, found } = await hash([2 * mebibyte, 2 * mebibyte], { prepare });
+    expect(found).toBeInstanceOf(SourceGoneError);
+    expect(archives.openUploads).toEqual([]);
+  });
+});

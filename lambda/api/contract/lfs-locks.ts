@@ -78,19 +78,19 @@ const lockSchema = z
   .meta({ id: 'Lock' });
 
 /** One lock, taken or released. It has no `message`: the client would take that for an error. */
-export const oneLockSchema = z.object({ lock: lockSchema }).meta({ id: 'OneLock' });
+const oneLockSchema = z.object({ lock: lockSchema }).meta({ id: 'OneLock' });
 
-export const lockConflictSchema = z
+const lockConflictSchema = z
   .object({ lock: lockSchema, message: z.string(), request_id: z.string() })
   .meta({ id: 'LockConflict' });
 
 const nextCursor = z.string().optional().meta({ description: 'Only if another page follows.' });
 
-export const lockListSchema = z
+const lockListSchema = z
   .object({ locks: z.array(lockSchema), next_cursor: nextCursor })
   .meta({ id: 'LockList' });
 
-export const verifiedLocksSchema = z
+const verifiedLocksSchema = z
   .object({
     ours: z.array(lockSchema).meta({ description: 'Those of this token, and of others with its user.' }),
     theirs: z.array(lockSchema),

@@ -61,7 +61,7 @@ const batchObjectSchema = z
   })
   .meta({ id: 'BatchObject' });
 
-export const batchResponseSchema = z
+const batchResponseSchema = z
   .object({
     transfer: z.literal('basic'),
     objects: z.array(batchObjectSchema).meta({ description: 'Each oid of the request once.' }),
@@ -73,7 +73,7 @@ export const verifyRequestSchema = z
   .object({ oid: z.string().regex(oidPattern), size: z.int().min(0) })
   .meta({ id: 'VerifyRequest' });
 
-export const verifyResponseSchema = z.object({}).meta({ id: 'VerifyResponse' });
+const verifyResponseSchema = z.object({}).meta({ id: 'VerifyResponse' });
 
 /** An answer for one object. A client waits for ever for an oid that it does not find echoed. */
 export type WireObject = Readonly<z.output<typeof batchObjectSchema>>;

@@ -2,9 +2,10 @@ import { cleanupMethods } from '../gc/cleanup-store.ts';
 import type { Table } from '../table/requests.ts';
 import { deletionMethods } from './deletion-store.ts';
 import { reconcileMethods } from './reconcile-store.ts';
+import { refreshMethods } from './refresh-store.ts';
 import { repoMethods, shardMethods } from './repo-store.ts';
 import { reservationMethods } from './reservation-store.ts';
-import { refreshMethods, tenantMethods } from './tenant-store.ts';
+import { tenantMethods } from './tenant-store.ts';
 
 /**
  * The ledger on one DynamoDB table: table.ts describes its items, docs/ledger.md explains the protocol.

@@ -42,7 +42,7 @@ export async function awaitOtherReconcile(
  */
 export function recountDelayMs(
   deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
-  input: { tenant: TenantRecord; urgency: Urgency },
+  input: { tenant: TenantRecord; urgency: Urgency | 'first' },
 ): number {
   const waitMs = recountWaitMs(deps.settings, { ...input, nowMs: deps.clock.nowMs() });
   if (waitMs > 0) {

@@ -15,7 +15,7 @@ export type RecountReason =
   | 'manual'
   | 'unfinished';
 
-/** `decision`: somebody waits for the recount, a person or a client that was answered 429 or 202, or it is the first. */
+/** `decision`: somebody waits for the recount, a person or a client that was answered 429 or 202. */
 export type Urgency = 'background' | 'decision';
 
 const urgencies: Readonly<Record<RecountReason, Urgency>> = {
@@ -52,16 +52,24 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /**
- * How far the tenant's budget of LIST requests may be overdrawn when a recount begins: in the background a little, so that
- * cheap scans are not delayed because somebody asked in between, and an hour if somebody waits.
+ * How far the tenant's budget of LIST requests may be overdrawn when a recount begins:
+ *
+ * - in the background a little, so that cheap scans are not delayed because somebody asked in between,
+ * - an hour if somebody waits,
+ * - a day for the first count through the queue. Reads of the console that didn't end are charged too: with an hour for
+ *   both, who looks again and again would keep the count from ever beginning.
  */
-const overdraftMs: Readonly<Record<Urgency, number>> = { background: 5 * minuteMs, decision: hourMs };
+const overdraftMs: Readonly<Record<Urgency | 'first', number>> = {
+  background: 5 * minuteMs,
+  decision: hourMs,
+  first: 24 * hourMs,
+};
 
 type Budget = Pick<TenantRecord, 'listedUntilMs' | 'counted'>;
 
-/** The urgency of a recount from the queue. A tenant that was never counted takes no uploads: somebody waits, whoever asks. */
-export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency {
-  return tenant.counted === null ? 'decision' : urgencyOf(reason);
+/** The overdraft for a recount from the queue. A tenant that was never counted must be counted, whoever asks. */
+export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency | 'first' {
+  return tenant.counted === null ? 'first' : urgencyOf(reason);
 }
 
 /**
@@ -71,7 +79,7 @@ export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency 
  */
 function mayBeginAtMs(
   settings: Pick<Settings, 'recountRestMs'>,
-  input: { tenant: Budget; urgency: Urgency },
+  input: { tenant: Budget; urgency: Urgency | 'first' },
 ): number {
   const { tenant, urgency } = input;
   const affordableAtMs = tenant.listedUntilMs - overdraftMs[urgency];
@@ -83,7 +91,7 @@ function mayBeginAtMs(
 /** How long a recount must wait, in milliseconds. 0: it may begin. */
 export function recountWaitMs(
   settings: Pick<Settings, 'recountRestMs'>,
-  input: { tenant: Budget; urgency: Urgency; nowMs: number },
+  input: { tenant: Budget; urgency: Urgency | 'first'; nowMs: number },
 ): number {
   return Math.max(0, mayBeginAtMs(settings, input) - input.nowMs);
 }

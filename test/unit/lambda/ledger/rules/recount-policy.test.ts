@@ -48,7 +48,7 @@ const nowMs = 1_800_000_000_000;
 
 const countedAt = (countedAtMs: number) => ({ storedBytes: 1, objectCount: 1, countedAtMs });
 
-function waitMs(more: { urgency: Urgency; debtMs?: number; countedMsAgo?: number | null }): number {
+function waitMs(more: { urgency: Urgency | 'first'; debtMs?: number; countedMsAgo?: number | null }): number {
   const { urgency, debtMs = 0, countedMsAgo = hour } = more;
   const counted = countedMsAgo === null ? null : countedAt(nowMs - countedMsAgo);
   return recountWaitMs(defaultSettings, {
@@ -68,15 +68,16 @@ describe('a recount', () => {
   it.each([
     ['background', 5 * minute],
     ['decision', hour],
+    ['first', day],
   ] as const)('with urgency %s may overdraw the budget by %i ms, and must wait for more', (urgency, ms) => {
     expect(waitMs({ urgency, debtMs: ms })).toBe(0);
     expect(waitMs({ urgency, debtMs: ms + 7 })).toBe(7);
   });
 
-  it('is waited for if the tenant was never counted, and otherwise has the urgency of its reason', () => {
+  it('has the urgency `first` if the tenant was never counted, and otherwise the urgency of its reason', () => {
     const never = { listedUntilMs: 0, counted: null };
     const known = { listedUntilMs: 0, counted: countedAt(0) };
-    expect(queuedUrgencyOf(never, 'upload')).toBe('decision');
+    expect(queuedUrgencyOf(never, 'upload')).toBe('first');
     for (const reason of ['upload', 'verify', 'event', 'schedule'] as const)
       expect(queuedUrgencyOf(known, reason)).toBe('background');
     for (const reason of ['refusal', 'miss', 'import', 'manual', 'delete', 'unfinished'] as const)
@@ -130,7 +131,7 @@ describe('the budget', () => {
   });
 
   it('allows a recount after exactly the wait that it states, so nobody waits for ever', () => {
-    const anyUrgency = fc.constantFrom<Urgency>('background', 'decision');
+    const anyUrgency = fc.constantFrom<Urgency | 'first'>('background', 'decision', 'first');
     fc.assert(
       fc.property(fc.nat(1e9), fc.nat(day), anyUrgency, (debtMs, countedMsAgo, urgency) => {
         const tenant = { listedUntilMs: nowMs + debtMs, counted: countedAt(nowMs - countedMsAgo) };

@@ -11,7 +11,7 @@ const keyBytesMax = 1024;
 const expiresSecondsMax = 604_800;
 /** Largest difference between the time of a header-signed request and now. */
 const skewMaxMs = 15 * 60_000;
-/** What SDKs and lambda/adapters/s3 write. */
+/** What SDKs and lambda/store write. */
 const authorizationText =
   /^AWS4-HMAC-SHA256 Credential=([^,/]+)\/\d{8}\/([^,/]+)\/s3\/aws4_request, ?SignedHeaders=([a-z0-9;-]+), ?Signature=([0-9a-f]{64})$/;
 const payloadHeader = 'x-amz-content-sha256';

@@ -26,7 +26,7 @@ export interface Sweep {
 export interface SeenNote {
   /** When the batch began, by its clock. */
   readonly beganMs: number;
-  /** The first bytes of the oids: `prefixes.ts`. */
+  /** The first bytes of the oids: `prefixesOf`. */
   readonly prefixes: string;
 }
 

@@ -25,18 +25,18 @@ import { MemoryTokenStore } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
 
+let clock: ManualClock;
+let tokens: MemoryTokenStore;
+let deps: ReturnType<typeof memoryDeps>;
+beforeEach(() => {
+  clock = new ManualClock();
+  tokens = new MemoryTokenStore();
+  deps = memoryDeps({ clock, tokens });
+});
+
 describe('authenticate', () => {
   const secret = 'lfsq_secret';
   const ofAcme = tokenRecord(secret, { tenant: 'acme' });
-
-  let clock: ManualClock;
-  let tokens: MemoryTokenStore;
-  let deps: ReturnType<typeof memoryDeps>;
-  beforeEach(() => {
-    clock = new ManualClock();
-    tokens = new MemoryTokenStore();
-    deps = memoryDeps({ clock, tokens });
-  });
 
   describe('a token', () => {
     const present = (credential: string | undefined, repo?: string, tenant = 'acme') =>
@@ -143,15 +143,6 @@ describe('authenticate', () => {
 
 describe('create token', () => {
   const grant: TokenGrant = { tenant: 'acme', scope: 'write', label: 'ci' };
-
-  let clock: ManualClock;
-  let tokens: MemoryTokenStore;
-  let deps: ReturnType<typeof memoryDeps>;
-  beforeEach(() => {
-    clock = new ManualClock();
-    tokens = new MemoryTokenStore();
-    deps = memoryDeps({ clock, tokens });
-  });
 
   describe('a new token', () => {
     it('is random, and only its hash is stored', async () => {
@@ -270,7 +261,6 @@ describe('create token', () => {
 
 describe('a session', () => {
   const clock = new ManualClock();
-  let tokens: MemoryTokenStore;
   let adminToken: string;
   /** The one before a rotation, while it is accepted. */
   let oldAdminToken: string | undefined;
@@ -288,7 +278,6 @@ describe('a session', () => {
   const find = (value: string) => findSession(deps(), value);
 
   beforeEach(async () => {
-    tokens = new MemoryTokenStore();
     adminToken = 'the-first-admin-token';
     oldAdminToken = undefined;
     token = tokenRecord('lfsq_one', { tenant: 'acme' });

@@ -3,14 +3,7 @@ import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
 import { createDynamoDb } from '../../../../lambda/table/client.ts';
 import { setting } from '../../../../lambda/table/expressions.ts';
 import { batchGet, getItem, putItem, updateItem } from '../../../../lambda/table/requests.ts';
-import {
-  answer,
-  type Conduct,
-  failure,
-  reset,
-  resetWithin,
-  useDynamoDbServer,
-} from '../adapters/dynamodb/dynamodb-server.ts';
+import { answer, type Conduct, failure, reset, resetWithin, useDynamoDbServer } from './dynamodb-server.ts';
 
 const server = useDynamoDbServer();
 const region = 'eu-central-1';

@@ -221,8 +221,9 @@ async function prepareOnce(
   input: { wish: ExportWish; credentialId?: string | undefined; requestKey: string },
 ): Promise<PreparedExport> {
   const { wish, credentialId, requestKey } = input;
-  const { by: _, ...body } = wish;
-  const { tenant } = wish;
+  const { tenant, repo, format, isDryRun, objects } = wish;
+  // The key's record has the hash of this text. With `prefer`, a key of an older version can be retried here.
+  const body = { tenant, repo, format, prefer: 'time', isDryRun, objects };
   const purpose = ['start export', tenant, ...(credentialId === undefined ? [] : [credentialId])].join('\n');
   const id = requestIdOf({ purpose, requestKey });
   const isKnown = await deps.requestKeys.isKnown({ id, nowMs: deps.clock.nowMs() });

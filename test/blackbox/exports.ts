@@ -136,7 +136,7 @@ export function exportTests(api: () => Api): void {
     it.each([
       { body: { repo: '../x' }, detail: /^repo: must be/ },
       { body: { format: 'rar' }, detail: /^format: / },
-      { body: { prefer: 'time' }, detail: /prefer/ },
+      { body: { prefer: 'speed' }, detail: /^prefer/ },
       { body: { dryrun: true }, detail: /dryrun/ },
       { body: { dryRun: 'true' }, detail: /^dryRun: / },
       { body: { objects: [] }, detail: /^objects: must name/ },

@@ -29,6 +29,10 @@ export const startExportBody = z
       .meta({ description: 'Only objects of this repo. A trailing `.git` is not part of the name.' }),
     format: z.enum(['tar', 'zip']).optional().meta({ default: 'tar' }),
     dryRun: z.boolean().optional().meta({ default: false, description: 'Only tell what it would take.' }),
+    prefer: z
+      .enum(['time', 'cost'])
+      .optional()
+      .meta({ description: 'Ignored. Accepted because older clients send it.' }),
     objects: listOf(requestedObject, { min: 1, max: requestedObjectsMax, rule: objectsRule })
       .superRefine((objects, context) => {
         const wrong = wrongRequested(objects);
@@ -85,6 +89,10 @@ export const exportSchema = z
         "name can be one of git's own files.",
     }),
     format: z.enum(['tar', 'zip']),
+    prefer: z
+      .enum(['time', 'cost'])
+      .optional()
+      .meta({ description: 'Always time. Kept because older clients require it.' }),
     dryRun: z.boolean(),
     state: z
       .enum(['planning', 'hashing', 'copying', 'done', 'explained', 'failed', 'cancelled', 'expired'])
@@ -133,6 +141,10 @@ export const exportSchema = z
       })
       .nullable()
       .meta({ description: 'null: not planned yet.' }),
+    explained: z
+      .unknown()
+      .optional()
+      .meta({ description: 'Always null. Kept because older clients require it.' }),
     failure: z
       .object({
         reason: z.enum(['object-too-large', 'too-many-objects', 'objects-vanish', 'store', 'timeout']),
@@ -182,6 +194,7 @@ const newExport = {
   listedObjects: null,
   named: false,
   format: 'tar',
+  prefer: 'time',
   dryRun: false,
   state: 'planning',
   createdAt: '2026-11-21T05:00:00Z',
@@ -197,6 +210,7 @@ const newExport = {
     units: 0,
   },
   plan: null,
+  explained: null,
   failure: null,
   archives: [],
   countsAgainstQuota: false,

@@ -1,6 +1,11 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { ExportJobs } from '../../../../lambda/exports/jobs.ts';
-import { exportIdPattern, newExportJob, requestKey } from '../../../../lambda/exports/rules/job.ts';
+import {
+  exportIdPattern,
+  newExportId,
+  newExportJob,
+  requestKey,
+} from '../../../../lambda/exports/rules/job.ts';
 import { decodeRequested, type RequestedObject } from '../../../../lambda/exports/rules/objects.ts';
 import { exportSettingsFor } from '../../../../lambda/exports/rules/settings.ts';
 import {
@@ -10,7 +15,8 @@ import {
   wakeExports,
 } from '../../../../lambda/exports/start.ts';
 import { runExportStep } from '../../../../lambda/exports/steps.ts';
-import { requestIdOf } from '../../../../lambda/people/tenants.ts';
+import { claimRequest, requestIdOf } from '../../../../lambda/people/tenants.ts';
+import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { ManualClock, memoryDeps, recordingExportQueue } from '../../../support/memory/deps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
@@ -257,6 +263,17 @@ describe('an export that is asked for with a key', () => {
     started(await startExportOnce(deps, { ...once, credentialId }));
     const id = requestIdOf({ purpose, requestKey: once.requestKey });
     expect(await deps.requestKeys.isKnown({ id, nowMs: clock.nowMs() })).toBe(true);
+  });
+
+  it('goes on with a key that an older version claimed, which hashed what it prefers', async () => {
+    const { deps } = await exportWorld();
+    const text = '{"tenant":"acme","repo":"game","format":"tar","prefer":"time","isDryRun":false}';
+    const older = { purpose: 'start export\nacme', requestKey: once.requestKey, body: JSON.parse(text) };
+    const claim = await claimRequest(deps, older);
+    if (claim.kind !== 'claimed') throw new Error('The key is new.');
+    expect(claim.record.bodySha256).toBe(sha256Hex(text));
+    const { beganAtMs: nowMs, seed: random } = claim.record;
+    expect(started(await startExportOnce(deps, once)).exportId).toBe(newExportId({ nowMs, random }));
   });
 
   it('leaves no key behind if it is refused', async () => {

@@ -74,10 +74,20 @@ describe('to begin an export', () => {
     expect((await ask(deps, `GET ${route}`)).body.exports).toMatchObject([said]);
   });
 
+  it('of an older client, which prefers time or cost, answers all that it requires', async () => {
+    const { deps } = await exportWorld();
+    for (const prefer of ['time', 'cost']) {
+      const { status, body } = await start(deps, { repo: 'game', prefer });
+      const required = { prefer: 'time', explained: null };
+      expect({ status, body }).toMatchObject({ status: 202, body: required });
+      expect((await ask(deps, `GET ${route}`)).body.exports[0]).toMatchObject(required);
+    }
+  });
+
   it.each([
     { body: { repo: '../x' }, detail: /^repo: must be the name of a repo/ },
     { body: { format: 'rar' }, detail: /^format/ },
-    { body: { prefer: 'time' }, detail: /prefer/ },
+    { body: { prefer: 'speed' }, detail: /^prefer/ },
     { body: { dryrun: true }, detail: /dryrun/ },
     { body: { objects: [] }, detail: /^objects: must name 1 to 15000 objects/ },
     { body: { objects: [{ oid: 'A'.repeat(64) }] }, detail: /^objects.0.oid: must be 64/ },

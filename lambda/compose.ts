@@ -43,10 +43,10 @@ import { parseJson } from './rules/text.ts';
 import { ScanListing } from './scan/listing.ts';
 import { createPathScan } from './scan/path-scan.ts';
 import { KnownObjects, ListingPace } from './scan/rules/known-objects.ts';
-import { createAdopting } from './store/adopted.ts';
+import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from './store/adopted.ts';
 import { BucketClient, type S3Settings } from './store/client.ts';
 import { S3ObjectStore, S3TextFiles } from './store/object-store.ts';
-import { adoptedReposFromJson } from './store/rules/adopted-repos.ts';
+import { AdoptedRepos, adoptedReposFromJson } from './store/rules/adopted-repos.ts';
 import { S3UrlSigner } from './store/signing.ts';
 import * as stores from './stores.ts';
 import { createDynamoDb } from './table/client.ts';
@@ -75,7 +75,7 @@ const invocations = createInvocations({ firstIsCold: true });
  * embedded stack only imports this file, and has none.
  */
 const settings = () => settingsFromJson(stageJson.protocol);
-const adopting = () => createAdopting(adoptedReposFromJson(stageJson.adoptedRepos));
+const adoptedRepos = () => new AdoptedRepos(adoptedReposFromJson(stageJson.adoptedRepos));
 
 function required(name: string): string {
   const value = process.env[name];
@@ -216,11 +216,12 @@ const reachable = (place: S3Settings): S3Settings => {
   return { ...(endpoint && { endpoint }), ...place };
 };
 
-const objectStore = (client: BucketClient) => adopting().store(new S3ObjectStore({ client, clock }));
-const urlSigner = (place: S3Settings) => adopting().signer(new S3UrlSigner(place));
+const objectStore = (client: BucketClient) =>
+  adoptedStore(new S3ObjectStore({ client, clock }), adoptedRepos());
+const urlSigner = (place: S3Settings) => adoptedSigner(new S3UrlSigner(place), adoptedRepos());
 
 function scanning(client: BucketClient) {
-  const listing = adopting().listing(new ScanListing({ client }));
+  const listing = adoptedListing(new ScanListing({ client }), adoptedRepos());
   return { listing, scan: createPathScan({ listing, clock, settings: settings() }) };
 }
 
@@ -325,8 +326,8 @@ export function managementDeps() {
     ...common(),
     publicUrl: publicUrl(),
     // Somebody waits, and no scan is under way that would have to begin again.
-    listing: adopting().listing(new ScanListing({ client, retry: { attemptsMax: 4 } })),
-    adoptedRepos: adopting().repos,
+    listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
+    adoptedRepos: adoptedRepos(),
     store: objectStore(client),
     ledger: stores.ledger(tables),
     audit: stores.audit(tables),
@@ -407,8 +408,11 @@ export function exportDeps() {
   return {
     ...common(),
     redelivery: redelivery('LFS_QUOTA_EXPORT_QUEUE_URL'),
-    listing: adopting().listing(new ScanListing({ client: bucketClient(place) })),
-    archives: adopting().archives(new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) })),
+    listing: adoptedListing(new ScanListing({ client: bucketClient(place) }), adoptedRepos()),
+    archives: adoptedArchives(
+      new S3ArchiveStore({ client: new ArchiveClient(reachable(place)) }),
+      adoptedRepos(),
+    ),
     exportJobs: stores.exportJobs(tables),
     failures: stores.failures(tables),
     ...exportsOfStage(),
@@ -416,6 +420,5 @@ export function exportDeps() {
 }
 
 export function storeEventsDeps() {
-  const adoptedRepos = adopting().repos;
-  return { ...common(), adoptedRepos, ledger: stores.ledger(table()), queue: queue() };
+  return { ...common(), adoptedRepos: adoptedRepos(), ledger: stores.ledger(table()), queue: queue() };
 }

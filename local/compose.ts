@@ -40,10 +40,10 @@ import type { Clock, ConsoleFiles, Ids, Invocations, Log, PackedConsole } from '
 import { ScanListing } from '../lambda/scan/listing.ts';
 import { createPathScan } from '../lambda/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../lambda/scan/rules/known-objects.ts';
-import { createAdopting } from '../lambda/store/adopted.ts';
+import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../lambda/store/adopted.ts';
 import { BucketClient } from '../lambda/store/client.ts';
 import { S3ObjectStore } from '../lambda/store/object-store.ts';
-import type { AdoptedRepo } from '../lambda/store/rules/adopted-repos.ts';
+import { type AdoptedRepo, AdoptedRepos } from '../lambda/store/rules/adopted-repos.ts';
 import type { UrlSigner } from '../lambda/store/rules/store.ts';
 import { S3UrlSigner } from '../lambda/store/signing.ts';
 import { exportWorkers, type PumpConsumer } from './background/pump.ts';
@@ -129,8 +129,8 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
   const region = storeRegion;
   const place = { bucket, region, endpoint, forcePathStyle: true, credentials: async () => credentials };
   const client = new BucketClient({ ...place, timeoutFactor });
-  const adopting = createAdopting(input.adoptedRepos);
-  const listing = adopting.listing(new ScanListing({ client }));
+  const adoptedRepos = new AdoptedRepos(input.adoptedRepos);
+  const listing = adoptedListing(new ScanListing({ client }), adoptedRepos);
   const deletes = new S3ObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
@@ -148,19 +148,22 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     webhookUrls: (text) => isWebhookUrl(text, { allowsLoopback }),
     admin: { sha256s: async () => [adminSha256] },
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
-    store: adopting.store({
-      head: async (key) => head(key),
-      delete: (keys, options) => deletes.delete(keys, options),
-    }),
+    store: adoptedStore(
+      {
+        head: async (key) => head(key),
+        delete: (keys, options) => deletes.delete(keys, options),
+      },
+      adoptedRepos,
+    ),
     listing,
-    adoptedRepos: adopting.repos,
+    adoptedRepos,
     scan: createPathScan({ listing, clock, settings }),
     listingPace: new ListingPace(),
     knownObjects: new KnownObjects(),
-    archives: adopting.archives(new S3ArchiveStore({ client: archiveClient })),
+    archives: adoptedArchives(new S3ArchiveStore({ client: archiveClient }), adoptedRepos),
     exportQueue,
     exportSettings: exportSettingsFor('local', { workers: exportWorkers }),
-    signer: pausingSigner(adopting.signer(new S3UrlSigner(place)), turns),
+    signer: pausingSigner(adoptedSigner(new S3UrlSigner(place), adoptedRepos), turns),
     queue,
     queueGauges: input.queueGauges,
     storeProbe: createStoreProbe(

@@ -5,7 +5,7 @@ import {
   type SourceObject,
 } from '../exports/rules/archive-store.ts';
 import { AdoptedListing } from './adopted-listing.ts';
-import { AdoptedRepos } from './rules/adopted-repos.ts';
+import type { AdoptedRepos } from './rules/adopted-repos.ts';
 import type {
   ObjectListing,
   ObjectStore,
@@ -167,24 +167,19 @@ class AdoptedUrlSigner implements UrlSigner {
 
 type WarmListing = ObjectListing & { warmUp(): Promise<void> };
 
-/** Everything that sends keys to the bucket, or gets keys from it, must pass through here. */
-export interface Adopting {
-  readonly repos: AdoptedRepos;
-  store(store: ObjectStore): ObjectStore;
-  signer(signer: UrlSigner): UrlSigner;
-  listing(listing: WarmListing): WarmListing;
-  archives(archives: ArchiveStore): ArchiveStore;
-}
+/*
+ * Everything that sends keys to the bucket, or gets keys from it, must pass through one of these. Without adopted repos
+ * nothing stands between a function and the bucket.
+ */
 
-/** Without adopted repos nothing stands between a function and the bucket. */
-export function createAdopting(repos: ConstructorParameters<typeof AdoptedRepos>[0]): Adopting {
-  const adopted = new AdoptedRepos(repos);
-  const isNone = repos.length === 0;
-  return {
-    repos: adopted,
-    store: (store) => (isNone ? store : new AdoptedObjectStore(store, adopted)),
-    signer: (signer) => (isNone ? signer : new AdoptedUrlSigner(signer, adopted)),
-    listing: (listing) => (isNone ? listing : new AdoptedListing(listing, adopted)),
-    archives: (archives) => (isNone ? archives : new AdoptedArchiveStore(archives, adopted)),
-  };
-}
+export const adoptedStore = (store: ObjectStore, repos: AdoptedRepos): ObjectStore =>
+  repos.all.length === 0 ? store : new AdoptedObjectStore(store, repos);
+
+export const adoptedSigner = (signer: UrlSigner, repos: AdoptedRepos): UrlSigner =>
+  repos.all.length === 0 ? signer : new AdoptedUrlSigner(signer, repos);
+
+export const adoptedListing = (listing: WarmListing, repos: AdoptedRepos): WarmListing =>
+  repos.all.length === 0 ? listing : new AdoptedListing(listing, repos);
+
+export const adoptedArchives = (archives: ArchiveStore, repos: AdoptedRepos): ArchiveStore =>
+  repos.all.length === 0 ? archives : new AdoptedArchiveStore(archives, repos);

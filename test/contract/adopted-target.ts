@@ -1,5 +1,5 @@
-import { createAdopting } from '../../lambda/store/adopted.ts';
-import type { AdoptedRepo, NameLayout } from '../../lambda/store/rules/adopted-repos.ts';
+import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../../lambda/store/adopted.ts';
+import { type AdoptedRepo, AdoptedRepos, type NameLayout } from '../../lambda/store/rules/adopted-repos.ts';
 import type { ArchiveStoreTarget } from './archive-store.contract.ts';
 import { type KeyNames, type ObjectStoreTarget, sha256Hex } from './object-store-context.ts';
 
@@ -23,8 +23,8 @@ export const oidNames: KeyNames = {
   beginning: (text) => Buffer.from(text).toString('hex'),
 };
 
-function adoptingPlaces(names: NameLayout) {
-  return createAdopting(Array.from({ length: placesMax }, (_, index) => repoAt(index + 1, names)));
+function adoptedPlaces(names: NameLayout) {
+  return new AdoptedRepos(Array.from({ length: placesMax }, (_, index) => repoAt(index + 1, names)));
 }
 
 /**
@@ -32,33 +32,36 @@ function adoptingPlaces(names: NameLayout) {
  * must not be seen.
  */
 export function adoptedTarget(inner: ObjectStoreTarget, names: NameLayout): Omit<ObjectStoreTarget, 'sdk'> {
-  const adopting = adoptingPlaces(names);
+  const repos = adoptedPlaces(names);
   const hidden = new Set<string>();
   return {
-    store: adopting.store(inner.store),
-    listing: adopting.listing({
-      listPage: (request) => inner.listing.listPage(request),
-      listFolders: (request) => inner.listing.listFolders(request),
-      warmUp: async () => {},
-    }),
-    ...(inner.signer && { signer: adopting.signer(inner.signer) }),
+    store: adoptedStore(inner.store, repos),
+    listing: adoptedListing(
+      {
+        listPage: (request) => inner.listing.listPage(request),
+        listFolders: (request) => inner.listing.listFolders(request),
+        warmUp: async () => {},
+      },
+      repos,
+    ),
+    ...(inner.signer && { signer: adoptedSigner(inner.signer, repos) }),
     put: async (key, body) => {
       const hiddenKey = `${key.slice(0, -64)}${'e'.repeat(64)}`;
       if (!hidden.has(hiddenKey)) await inner.put(hiddenKey, Buffer.from('hidden'));
       hidden.add(hiddenKey);
-      await inner.put(adopting.repos.storedKey(key) ?? '', body);
+      await inner.put(repos.storedKey(key) ?? '', body);
     },
     stop: () => inner.stop(),
   };
 }
 
 /** Archives of a bucket with adopted repos of a layout. What archives are made of are objects of those. */
-export function adoptedArchives(inner: ArchiveStoreTarget, names: NameLayout): ArchiveStoreTarget {
-  const adopting = adoptingPlaces(names);
-  const stored = (key: string) => adopting.repos.storedKey(key) ?? '';
+export function adoptedArchivesTarget(inner: ArchiveStoreTarget, names: NameLayout): ArchiveStoreTarget {
+  const repos = adoptedPlaces(names);
+  const stored = (key: string) => repos.storedKey(key) ?? '';
   return {
     ...inner,
-    store: adopting.archives(inner.store),
+    store: adoptedArchives(inner.store, repos),
     sources: {
       keyOf: (place, name) => adoptedPrefix(place) + sha256Hex(Buffer.from(name)),
       put: (key, bytes) => inner.store.put(stored(key), bytes),

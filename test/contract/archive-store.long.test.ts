@@ -6,7 +6,7 @@ import { SourceGoneError } from '../../lambda/exports/rules/archive-store.ts';
 import { nameLayouts } from '../../lambda/store/rules/adopted-repos.ts';
 import { startStore } from '../../local/store/start-store.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
-import { adoptedArchives } from './adopted-target.ts';
+import { adoptedArchivesTarget } from './adopted-target.ts';
 import { archiveStoreContract } from './archive-store.contract.ts';
 import { openS3Archives } from './s3-archives.ts';
 
@@ -21,7 +21,7 @@ archiveStoreContract('the local store', openLocalArchives);
 for (const names of nameLayouts)
   archiveStoreContract(
     `the local store, in which repos of ${names} are adopted`,
-    async () => adoptedArchives(await openLocalArchives(), names),
+    async () => adoptedArchivesTarget(await openLocalArchives(), names),
     { many: 'they are those of the local store' },
   );
 

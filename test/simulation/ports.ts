@@ -18,7 +18,8 @@ import type { Settings } from '../../lambda/rules/settings.ts';
 import type { Clock, Log, Metrics } from '../../lambda/rules/system.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import { type KnownObjects, ListingPace } from '../../lambda/scan/rules/known-objects.ts';
-import type { Adopting } from '../../lambda/store/adopted.ts';
+import { adoptedListing, adoptedStore } from '../../lambda/store/adopted.ts';
+import type { AdoptedRepos } from '../../lambda/store/rules/adopted-repos.ts';
 import {
   type ObjectListing,
   type ObjectStore,
@@ -74,9 +75,9 @@ function ledgerOf(actor: Actor, world: WorldPorts): Ledger {
  * delete of many is tried once, and each key may fail. If its answer is lost, it may still take effect at any time up to its deadline.
  */
 function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
-  const { store, keysPerPage, adopting } = world;
+  const { store, keysPerPage, adoptedRepos } = world;
   const remove = (storedKey: string) => {
-    const key = adopting.repos.keyOf(storedKey);
+    const key = adoptedRepos.keyOf(storedKey);
     if (key === undefined) throw new Violation(`${storedKey} is deleted, which is nobody's.`);
     world.remove(key);
   };
@@ -118,8 +119,8 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
       ),
     listFolders: (request) => actor.operation('store', () => store.listFolders(request)),
   };
-  const objects = adopting.store(bucket);
-  const listing = adopting.listing({ ...bucket, warmUp: async () => {} });
+  const objects = adoptedStore(bucket, adoptedRepos);
+  const listing = adoptedListing({ ...bucket, warmUp: async () => {} }, adoptedRepos);
   return {
     head: (key) => objects.head(key),
     delete: (keys, options) => objects.delete(keys, options),
@@ -134,7 +135,7 @@ const slowDeletes = 0.3;
 export interface WorldPorts {
   readonly table: Table;
   readonly store: MemoryObjectStore;
-  readonly adopting: Adopting;
+  readonly adoptedRepos: AdoptedRepos;
   /** Files beside what tenants store. */
   readonly archives: MemoryArchiveStore;
   /** Whether they come back cut. */
@@ -187,7 +188,7 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     requestKeys: createDynamoDbRequestKeys(table),
     store,
     listing: store,
-    adoptedRepos: world.adopting.repos,
+    adoptedRepos: world.adoptedRepos,
     archives: replacing<ArchiveStore>(archives, {
       put: (key, bytes) => actor.operation('file', () => archives.put(key, bytes)),
       get: (key) =>

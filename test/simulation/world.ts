@@ -9,7 +9,7 @@ import { repoPrefix } from '../../lambda/rules/names.ts';
 import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
 import type { Metrics } from '../../lambda/rules/system.ts';
 import { KnownObjects } from '../../lambda/scan/rules/known-objects.ts';
-import { type Adopting, createAdopting } from '../../lambda/store/adopted.ts';
+import { AdoptedRepos } from '../../lambda/store/rules/adopted-repos.ts';
 import type { UrlSigner } from '../../lambda/store/rules/store.ts';
 import type { TableClient } from '../../lambda/table/table.ts';
 import { MemoryArchiveStore } from '../support/memory/archive-store.ts';
@@ -67,7 +67,7 @@ export class World {
   readonly weather: Weather = { calm: false, outages: { store: 0, table: 0, files: 0 } };
   /** By stored keys. */
   readonly store = new MemoryObjectStore();
-  readonly adopting: Adopting;
+  readonly adoptedRepos: AdoptedRepos;
   readonly accounts: readonly Account[];
   readonly settings: Settings;
   readonly coverage: Coverage = nothingYet();
@@ -133,7 +133,7 @@ export class World {
       cleanupLimitMs: 12 * 60 * 60_000,
       ...stage.settings,
     };
-    this.adopting = createAdopting(stage.adoptedRepos);
+    this.adoptedRepos = new AdoptedRepos(stage.adoptedRepos);
     this.#hideOthers(stage.adoptedRepos);
     const store: Truth['store'] = {
       put: (key, ...object) => this.store.put(this.#storedKey(key), ...object),
@@ -185,7 +185,7 @@ export class World {
   }
 
   #storedKey(key: string): string {
-    const storedKey = this.adopting.repos.storedKey(key);
+    const storedKey = this.adoptedRepos.storedKey(key);
     if (storedKey === undefined) throw new Error(`Nothing can be stored at ${key}.`);
     return storedKey;
   }

@@ -1,7 +1,16 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ArchiveStore, SourceGoneError } from '../../../../lambda/exports/rules/archive-store.ts';
-import { type Adopting, createAdopting } from '../../../../lambda/store/adopted.ts';
-import { AdoptedPathError, type AdoptedRepo } from '../../../../lambda/store/rules/adopted-repos.ts';
+import {
+  adoptedArchives,
+  adoptedListing,
+  adoptedSigner,
+  adoptedStore,
+} from '../../../../lambda/store/adopted.ts';
+import {
+  AdoptedPathError,
+  type AdoptedRepo,
+  AdoptedRepos,
+} from '../../../../lambda/store/rules/adopted-repos.ts';
 import type { UrlSigner } from '../../../../lambda/store/rules/store.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
@@ -10,23 +19,19 @@ const oid = 'abcd'.padEnd(64, '0');
 const key = `acme/game/${oid}`;
 const stored = `lfs/ab/cd/${oid.slice(4)}`;
 const game: AdoptedRepo = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' };
-let adopting: Adopting;
-beforeEach(() => {
-  adopting = createAdopting([game]);
-});
+const repos = new AdoptedRepos([game]);
 const soon = { deadlineMs: Number.MAX_SAFE_INTEGER };
 
 describe('a stage without adopted repos', () => {
   it('has nothing between its functions and the bucket', () => {
-    const none = createAdopting([]);
+    const none = new AdoptedRepos([]);
     const [memory, archives] = [new MemoryObjectStore(), new MemoryArchiveStore()];
     const listing = Object.assign(memory, { warmUp: async () => {} });
-    expect(none.store(memory)).toBe(memory);
-    expect(none.listing(listing)).toBe(listing);
-    expect(none.archives(archives)).toBe(archives);
+    expect(adoptedStore(memory, none)).toBe(memory);
+    expect(adoptedListing(listing, none)).toBe(listing);
+    expect(adoptedArchives(archives, none)).toBe(archives);
     const signer = {} as UrlSigner;
-    expect(none.signer(signer)).toBe(signer);
-    expect(none.repos.all).toEqual([]);
+    expect(adoptedSigner(signer, none)).toBe(signer);
   });
 });
 
@@ -40,7 +45,7 @@ describe('objects of an adopted repo', () => {
   });
 
   it('are asked for, and deleted, where they are stored', async () => {
-    const store = adopting.store(memory);
+    const store = adoptedStore(memory, repos);
     expect(await store.head(key)).toMatchObject({ sizeBytes: 7 });
     expect(await store.head(`acme/game2/${oid}`)).toMatchObject({ sizeBytes: 8 });
     expect(await store.head(`acme/game/${oid.replace('a', 'b')}`)).toBeUndefined();
@@ -50,19 +55,19 @@ describe('objects of an adopted repo', () => {
   });
 
   it('are all that there is: what is hidden is neither found nor deleted', async () => {
-    const store = adopting.store(memory);
+    const store = adoptedStore(memory, repos);
     expect(await store.head('acme/game/readme')).toBeUndefined();
     await store.delete(['acme/game/readme'], soon);
     expect(memory.objectCount).toBe(3);
     // The store is not even asked.
     const asked = () => Promise.reject(new Error('Nothing is to be asked.'));
-    const unused = adopting.store({ head: asked, delete: asked });
+    const unused = adoptedStore({ head: asked, delete: asked }, repos);
     expect(await unused.head('acme/game/readme')).toBeUndefined();
     await unused.delete(['acme/game/readme'], soon);
   });
 
   it('are never reached under the name of another tenant', async () => {
-    const store = adopting.store(memory);
+    const store = adoptedStore(memory, repos);
     await expect(store.head(stored)).rejects.toThrow(AdoptedPathError);
     await expect(store.delete([stored], soon)).rejects.toThrow(AdoptedPathError);
     expect(memory.objectCount).toBe(3);
@@ -77,7 +82,7 @@ describe('URLs of an adopted repo', () => {
   };
   let signer: UrlSigner;
   beforeEach(() => {
-    signer = adopting.signer({ signUpload: sign, signDownload: sign });
+    signer = adoptedSigner({ signUpload: sign, signDownload: sign }, repos);
   });
   const upload = { oid, sizeBytes: 1, signedAtMs: 0, lifetimeMs: 1000 };
   const download = { signedAtMs: 0, lifetimeMs: 1000 };
@@ -106,7 +111,7 @@ describe('archives of an adopted repo', () => {
   const bytes = Buffer.from('content');
   beforeEach(() => {
     inner = new MemoryArchiveStore({ limits: { partBytesMin: 1 } });
-    archives = adopting.archives(inner);
+    archives = adoptedArchives(inner, repos);
   });
 
   it('are made of its objects where they are stored', async () => {
@@ -152,8 +157,9 @@ describe('archives of an adopted repo', () => {
   });
 
   it('pass on any other failure', async () => {
-    const failing = createAdopting([game]).archives(
+    const failing = adoptedArchives(
       Object.assign(new MemoryArchiveStore(), { readInto: () => Promise.reject(new Error('Broken.')) }),
+      repos,
     );
     const read = failing.readInto({ key, etag: '' }, { startByte: 0, endByte: 1 }, new Uint8Array(1));
     await expect(read).rejects.toThrow('Broken.');

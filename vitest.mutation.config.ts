@@ -12,7 +12,7 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   scan: ['test/unit/lambda/scan/{,rules/}*.test.ts'],
   exports: ['test/unit/lambda/exports/*.test.ts'],
   people: ['test/unit/lambda/people/{,rules/}*.test.ts'],
-  extras: ['test/unit/lambda/extras/{,rules/}*.test.ts'],
+  small: ['test/unit/lambda/{locks,history,downloads,warnings,status}/{,rules/}*.test.ts'],
   adopted: ['test/unit/lambda/store/{adopted*,rules/*}.test.ts'],
   // How requests are made of clauses and pages: by their own tests, without a table.
   requests: [

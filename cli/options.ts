@@ -1,7 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { tokenIdOf } from '../lambda/people/rules/tokens.ts';
+import { isDay } from '../lambda/rules/dates.ts';
 import { isOid, isTenantName, repoNamed, tenantNameRule } from '../lambda/rules/names.ts';
-import { isDay, parseSize } from '../lambda/rules/text.ts';
+import { parseSize } from '../lambda/rules/sizes.ts';
 import { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { adminTokenPlace, UsageError } from './errors.ts';

@@ -1,5 +1,5 @@
 import type { ForecastBody } from '../lambda/api/contract/history.ts';
-import { formatBytes } from '../lambda/rules/text.ts';
+import { formatBytes } from '../lambda/rules/sizes.ts';
 
 /** Words for a terminal: ages, sizes, counts, dollars, commands. */
 

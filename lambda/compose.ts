@@ -1,4 +1,7 @@
+import { systemClock, systemIds } from './aws/clock-and-ids.ts';
 import { createEventBridge } from './aws/event-bus.ts';
+import { createConsoleFiles, roleCredentials } from './aws/function-environment.ts';
+import { createInvocationLog, createInvocations } from './aws/invocation-log.ts';
 import { createPowertoolsLog, createPowertoolsMetrics } from './aws/powertools.ts';
 import { createAdminSecret, createSecretsClient, storeCredentials } from './aws/secrets.ts';
 import {
@@ -10,14 +13,6 @@ import {
   createSqsWebhookQueue,
   quickLimits,
 } from './aws/sqs.ts';
-import {
-  createConsoleFiles,
-  createInvocationLog,
-  createInvocations,
-  roleCredentials,
-  systemClock,
-  systemIds,
-} from './aws/system.ts';
 import { ArchiveClient } from './exports/archive-client.ts';
 import type { ExportQueue } from './exports/messages.ts';
 import {
@@ -27,29 +22,30 @@ import {
   exportStoreKinds,
 } from './exports/rules/settings.ts';
 import { S3ArchiveStore } from './exports/s3-archives.ts';
-import { RefusalTally } from './extras/rules/history.ts';
-import { type GaugedQueue, gaugedQueues, type QueueGauge } from './extras/rules/status.ts';
-import { type EventBus, isWebhookUrl } from './extras/rules/warnings.ts';
-import { createStoreProbe } from './extras/status.ts';
-import { createWebhookSender } from './extras/webhook-sender.ts';
+import { RefusalTally } from './history/rules/history.ts';
 import { createHostClient } from './people/git-hosts.ts';
 import { createIdentityVerifier } from './people/identity-verifier.ts';
 import { gitHostsFromJson } from './people/rules/git-hosts.ts';
 import { issuersFromJson } from './people/rules/identities.ts';
 import { KnownPeople } from './people/rules/person.ts';
+import { serviceName } from './rules/metrics.ts';
 import { settingsFromJson } from './rules/settings.ts';
-import { serviceName } from './rules/system.ts';
 import { parseJson } from './rules/text.ts';
-import { ScanListing } from './scan/listing.ts';
+import { ScanListing } from './scan/list-objects.ts';
 import { createPathScan } from './scan/path-scan.ts';
 import { KnownObjects, ListingPace } from './scan/rules/known-objects.ts';
+import { type GaugedQueue, gaugedQueues, type QueueGauge } from './status/rules/status.ts';
+import { createStoreProbe } from './status/status.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from './store/adopted.ts';
-import { BucketClient, type S3Settings } from './store/client.ts';
+import { BucketClient, type S3Settings } from './store/bucket-client.ts';
 import { S3ObjectStore, S3TextFiles } from './store/object-store.ts';
 import { AdoptedRepos, adoptedReposFromJson } from './store/rules/adopted-repos.ts';
 import { S3UrlSigner } from './store/signing.ts';
 import * as stores from './stores.ts';
 import { createDynamoDb } from './table/client.ts';
+import type { EventBus } from './warnings/rules/warnings.ts';
+import { isWebhookUrl } from './warnings/rules/webhook-delivery.ts';
+import { createWebhookSender } from './warnings/webhook-sender.ts';
 
 /**
  * Composes each deployed function's dependencies from its environment, once per container. Each function gets only

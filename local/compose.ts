@@ -5,16 +5,6 @@ import { ArchiveClient } from '../lambda/exports/archive-client.ts';
 import type { ExportQueue } from '../lambda/exports/messages.ts';
 import { exportSettingsFor } from '../lambda/exports/rules/settings.ts';
 import { S3ArchiveStore } from '../lambda/exports/s3-archives.ts';
-import { RefusalTally } from '../lambda/extras/rules/history.ts';
-import type { QueueGauge } from '../lambda/extras/rules/status.ts';
-import {
-  isLoopbackHost,
-  isWebhookUrl,
-  type WebhookQueue,
-  type WebhookSender,
-} from '../lambda/extras/rules/warnings.ts';
-import { createStoreProbe } from '../lambda/extras/status.ts';
-import { createWebhookSender } from '../lambda/extras/webhook-sender.ts';
 import { create as createConsole } from '../lambda/handlers/console.ts';
 import { create as createExchangeToken } from '../lambda/handlers/exchange-token.ts';
 import { create as createExportArchive } from '../lambda/handlers/export-archive.ts';
@@ -28,24 +18,35 @@ import { create as createNotFound } from '../lambda/handlers/not-found.ts';
 import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
+import { RefusalTally } from '../lambda/history/rules/history.ts';
 import type { RecountQueue, Redelivery } from '../lambda/ledger/rules/recount-policy.ts';
 import { createHostClient } from '../lambda/people/git-hosts.ts';
 import { createIdentityVerifier } from '../lambda/people/identity-verifier.ts';
 import type { GitHost } from '../lambda/people/rules/git-hosts.ts';
 import type { IdentityIssuer } from '../lambda/people/rules/identities.ts';
 import { KnownPeople } from '../lambda/people/rules/person.ts';
+import type { Clock, Ids, Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
+import type { ConsoleFiles, PackedConsole } from '../lambda/rules/packed-console.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
-import type { Clock, ConsoleFiles, Ids, Invocations, Log, PackedConsole } from '../lambda/rules/system.ts';
-import { ScanListing } from '../lambda/scan/listing.ts';
+import { ScanListing } from '../lambda/scan/list-objects.ts';
 import { createPathScan } from '../lambda/scan/path-scan.ts';
 import { KnownObjects, ListingPace } from '../lambda/scan/rules/known-objects.ts';
+import type { QueueGauge } from '../lambda/status/rules/status.ts';
+import { createStoreProbe } from '../lambda/status/status.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../lambda/store/adopted.ts';
-import { BucketClient } from '../lambda/store/client.ts';
+import { BucketClient } from '../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../lambda/store/object-store.ts';
 import { type AdoptedRepo, AdoptedRepos } from '../lambda/store/rules/adopted-repos.ts';
 import type { UrlSigner } from '../lambda/store/rules/store.ts';
 import { S3UrlSigner } from '../lambda/store/signing.ts';
+import {
+  isLoopbackHost,
+  isWebhookUrl,
+  type WebhookQueue,
+  type WebhookSender,
+} from '../lambda/warnings/rules/webhook-delivery.ts';
+import { createWebhookSender } from '../lambda/warnings/webhook-sender.ts';
 import { exportWorkers, type PumpConsumer } from './background/pump.ts';
 import type { QueueConsumer } from './background/recount-pump.ts';
 import type { ScheduledFunction } from './background/schedule.ts';

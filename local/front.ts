@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { decodePath, matchRoute, type RouteMatch } from '../lambda/api/route-match.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../lambda/routes.ts';
-import type { Clock, Log } from '../lambda/rules/system.ts';
+import type { Clock, Log } from '../lambda/rules/clock-and-log.ts';
 import { lambdaContext } from './lambda-context.ts';
 import { closeServer, limitConnections, listenOnLoopback } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';

@@ -1,12 +1,13 @@
 import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createInvocationLog, createInvocations, systemClock, systemIds } from '../lambda/aws/system.ts';
+import { systemClock, systemIds } from '../lambda/aws/clock-and-ids.ts';
+import { createInvocationLog, createInvocations } from '../lambda/aws/invocation-log.ts';
 import type { Deps } from '../lambda/deps.ts';
 import type { GitHost } from '../lambda/people/rules/git-hosts.ts';
 import { type IdentityIssuer, publicIssuers } from '../lambda/people/rules/identities.ts';
+import type { Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { defaultSettings, type Settings } from '../lambda/rules/settings.ts';
-import type { Invocations, Log } from '../lambda/rules/system.ts';
-import { formatBytes } from '../lambda/rules/text.ts';
+import { formatBytes } from '../lambda/rules/sizes.ts';
 import type { AdoptedRepo } from '../lambda/store/rules/adopted-repos.ts';
 import { defaultQueueTiming, ExportPump, type QueueTiming } from './background/pump.ts';
 import { openKeptMessages, openKeptRecounts } from './background/queue-items.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { redact } from '../lambda/aws/system.ts';
+import { redact } from '../lambda/aws/invocation-log.ts';
 import {
   type GitHost,
   gitHostIdPattern,
@@ -9,8 +9,8 @@ import {
   isGitHostUrl,
 } from '../lambda/people/rules/git-hosts.ts';
 import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/people/rules/identities.ts';
+import type { Invocation, Log } from '../lambda/rules/clock-and-log.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
-import type { Invocation, Log } from '../lambda/rules/system.ts';
 import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';
 import { StartupError } from './system/durable-file.ts';
 

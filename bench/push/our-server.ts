@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { createInvocations, systemClock, systemIds } from '../../lambda/aws/system.ts';
+import { systemClock, systemIds } from '../../lambda/aws/clock-and-ids.ts';
+import { createInvocations } from '../../lambda/aws/invocation-log.ts';
 import { createTenant } from '../../lambda/people/tenants.ts';
 import { createToken } from '../../lambda/people/tokens.ts';
+import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
-import type { Log } from '../../lambda/rules/system.ts';
-import { BucketClient } from '../../lambda/store/client.ts';
+import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
 import { newMessage, reportsFailure, toSqsEvent } from '../../local/background/pump.ts';
 import { composeEmbedded, createFunctions } from '../../local/compose.ts';

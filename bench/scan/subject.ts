@@ -1,10 +1,10 @@
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
-import { systemClock } from '../../lambda/aws/system.ts';
+import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { runRecount } from '../../lambda/ledger/run-recount.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { ScanListing } from '../../lambda/scan/listing.ts';
+import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
-import { BucketClient } from '../../lambda/store/client.ts';
+import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
 import { noMetrics } from '../../local/lambda-context.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';

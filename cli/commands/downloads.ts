@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { formatBytes } from '../../lambda/rules/text.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { BodyOf } from '../api-client.ts';
 import { actionCommand, given, option, tenantOperand } from '../command.ts';
 import { printList, withPageOptions } from '../list-pages.ts';

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { exportIdPattern } from '../../lambda/exports/rules/job.ts';
 import { wrongRequested } from '../../lambda/exports/rules/objects.ts';
 import { isOid } from '../../lambda/rules/names.ts';
-import { formatBytes } from '../../lambda/rules/text.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
 import {
   actionCommand,

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { InvalidArgumentError, Option } from 'commander';
-import { prefixBytes, prefixesOf } from '../../lambda/gc/rules/cleanups.ts';
+import { prefixBytes, prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { formatBytes } from '../../lambda/rules/text.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiAnswer, ApiClient, BodyOf, ParamsOf } from '../api-client.ts';
 import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';

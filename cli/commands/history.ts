@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
-import { historyDaysMax } from '../../lambda/extras/rules/history.ts';
-import { dayAfter, dayOf, formatBytes } from '../../lambda/rules/text.ts';
+import { historyDaysMax } from '../../lambda/history/rules/history.ts';
+import { dayAfter, dayOf } from '../../lambda/rules/dates.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { BodyOf } from '../api-client.ts';
 import { flag, option, routeCommand, tenantOperand } from '../command.ts';
 import { canDrawBlocks } from '../context.ts';

@@ -1,4 +1,4 @@
-import { formatBytes } from '../../lambda/rules/text.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import {
   actionCommand,

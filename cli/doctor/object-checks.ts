@@ -7,8 +7,8 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { formatBytes } from '../../lambda/rules/text.ts';
-import { StoreAnswerError } from '../../lambda/store/exchange.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { StoreAnswerError } from '../../lambda/store/http-exchange.ts';
 import { escapePath } from '../../lambda/store/signing.ts';
 import { type Check, check, type Finding, fail, skipped, warning } from './check.ts';
 import { describeOutcome, isAccepted, type Probe, type RawOutcome } from './probe.ts';

@@ -10,11 +10,11 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { S3Client, type ServiceOutputTypes } from '@aws-sdk/client-s3';
+import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { requestHandler } from '../../lambda/aws/sdk.ts';
-import { systemClock } from '../../lambda/aws/system.ts';
 import { storeErrorOf } from '../../lambda/exports/archive-client.ts';
-import { ScanListing } from '../../lambda/scan/listing.ts';
-import { BucketClient, isNetworkError } from '../../lambda/store/client.ts';
+import { ScanListing } from '../../lambda/scan/list-objects.ts';
+import { BucketClient, isNetworkError } from '../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
 import {
   type DelimitedPage,

@@ -1,5 +1,5 @@
 import { AbortMultipartUploadCommand } from '@aws-sdk/client-s3';
-import { systemClock } from '../../lambda/aws/system.ts';
+import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { type Check, check, type Outcome, warning } from './check.ts';
 import { listingChecks } from './listing-checks.ts';
 import { consistencyChecks, largeChecks } from './object-checks.ts';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { systemClock } from '../../lambda/aws/system.ts';
+import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { escapePath } from '../../lambda/store/signing.ts';
 import { explainStoreError } from '../du/store-errors.ts';

@@ -1,4 +1,4 @@
-import { formatBytes, formatPercent } from '../../lambda/rules/text.ts';
+import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
 import type { LfsAddress } from '../git/lfs-address.ts';
 import { formatCount, formatObjects } from '../render.ts';
 import { renderTable } from '../table.ts';

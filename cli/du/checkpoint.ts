@@ -3,7 +3,7 @@ import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { parseJson } from '../../lambda/rules/text.ts';
-import { pause } from '../../lambda/store/client.ts';
+import { pause } from '../../lambda/store/bucket-client.ts';
 import { errorCode, readIfThere, writeDurably } from '../../local/system/durable-file.ts';
 import { CliError } from '../errors.ts';
 import { lockFile } from '../file-lock.ts';

@@ -1,6 +1,6 @@
-import { systemClock } from '../../lambda/aws/system.ts';
+import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { ScanListing } from '../../lambda/scan/listing.ts';
+import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import type {
   CountedPart,
@@ -8,7 +8,7 @@ import type {
   ScanRest,
   ScanStrategy,
 } from '../../lambda/scan/rules/scan-plan.ts';
-import { BucketClient } from '../../lambda/store/client.ts';
+import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { defaultCredentials } from '../default-credentials.ts';
 import type { Checkpoint, ScanIdentity } from './checkpoint.ts';
 import { type FolderResult, FolderSums, foldersOfPart } from './folders.ts';

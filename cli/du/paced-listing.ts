@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events';
-import { isThrottling, pause, Retries } from '../../lambda/store/client.ts';
+import { isThrottling, pause, Retries } from '../../lambda/store/bucket-client.ts';
 import {
   type ListedPage,
   type ListPageRequest,

@@ -5,7 +5,7 @@ import { type ArchiveFormat, formatFor } from '../../lambda/exports/rules/archiv
 import { type ExportSubject, indexOf, manifestOf } from '../../lambda/exports/rules/layout.ts';
 import { distinctObjects, memberName, type StoredObject } from '../../lambda/exports/rules/objects.ts';
 import { objectKey } from '../../lambda/rules/names.ts';
-import { formatBytes } from '../../lambda/rules/text.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
 import { errorCode, syncFolder } from '../../local/system/durable-file.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';

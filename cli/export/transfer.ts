@@ -1,4 +1,4 @@
-import { formatBytes } from '../../lambda/rules/text.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { CliContext } from '../context.ts';
 import { Rate, type WaitLine } from '../progress.ts';
 import { formatDuration } from '../render.ts';

@@ -1,5 +1,5 @@
 import type { ExportBody } from '../../lambda/api/contract/exports.ts';
-import { formatBytes } from '../../lambda/rules/text.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
 import {
   formatAge,
   formatCount,

@@ -1,6 +1,6 @@
 import type { ForecastBody } from '../../lambda/api/contract/history.ts';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
-import { formatBytes, formatPercent } from '../../lambda/rules/text.ts';
+import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
 
 /** Text of the console. Sizes and ages are those of the command line. */
 

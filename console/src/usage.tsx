@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { formatCount, formatObjects } from '../../cli/render.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
-import { formatBytes, parseSize } from '../../lambda/rules/text.ts';
+import { formatBytes, parseSize } from '../../lambda/rules/sizes.ts';
 import { ask } from './api.ts';
 import { barOf, type CountProgress, type Parts } from './figures.ts';
 import { Card, Problem } from './parts.tsx';

@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { PackedBodies, PackedConsole, PackedFile } from '../rules/system.ts';
+import type { PackedBodies, PackedConsole, PackedFile } from '../rules/packed-console.ts';
 import { header, type Response } from './http.ts';
 import { problem } from './problems.ts';
 

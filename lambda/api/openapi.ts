@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { exportIdPattern } from '../exports/rules/job.ts';
-import { lockIdPattern } from '../extras/rules/lock.ts';
+import { lockIdPattern } from '../locks/rules/locks.ts';
 import { type RouteKey, routes } from '../routes.ts';
 import { oidPattern, repoPattern, tenantPattern } from '../rules/names.ts';
 import { contract } from './contract/all.ts';

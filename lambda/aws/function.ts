@@ -3,15 +3,14 @@ import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { overTls, type Response } from '../api/http.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Redelivery } from '../ledger/rules/recount-policy.ts';
+import type { Invocations, Log } from '../rules/clock-and-log.ts';
 import {
   AuditUnavailableError,
-  type Invocations,
   LedgerUnavailableError,
-  type Log,
-  type Metrics,
   NewerFormatError,
   storageFullIn,
-} from '../rules/system.ts';
+} from '../rules/errors.ts';
+import type { Metrics } from '../rules/metrics.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';
 
 export type HttpHandler = (event: APIGatewayProxyEventV2, context: Context) => Promise<Response>;

@@ -1,7 +1,8 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics as Powertools } from '@aws-lambda-powertools/metrics';
-import { type Invocations, type Log, type Metrics, metricUnits, serviceName } from '../rules/system.ts';
-import { redact } from './system.ts';
+import type { Invocations, Log } from '../rules/clock-and-log.ts';
+import { type Metrics, metricUnits, serviceName } from '../rules/metrics.ts';
+import { redact } from './invocation-log.ts';
 
 /** Structured logs for CloudWatch. Events are never logged, because they contain credentials. */
 export function createPowertoolsLog(): Log {

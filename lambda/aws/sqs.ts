@@ -9,8 +9,6 @@ import {
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
 import type { ExportMessage, ExportQueue } from '../exports/messages.ts';
-import type { GaugedQueue, QueueGauge } from '../extras/rules/status.ts';
-import type { WebhookMessage, WebhookQueue } from '../extras/rules/warnings.ts';
 import {
   type RecountQueue,
   type RecountRequest,
@@ -18,7 +16,9 @@ import {
   recountCollapseMs,
   urgencyOf,
 } from '../ledger/rules/recount-policy.ts';
-import { type Clock, causeOf, type Invocations } from '../rules/system.ts';
+import { type Clock, causeOf, type Invocations } from '../rules/clock-and-log.ts';
+import type { GaugedQueue, QueueGauge } from '../status/rules/status.ts';
+import type { WebhookMessage, WebhookQueue } from '../warnings/rules/webhook-delivery.ts';
 import { type CallLimits, calling, clientOptions } from './sdk.ts';
 
 /** Of one request. What comes twice is a message more, unless the queue is FIFO: it drops what has the same id. */

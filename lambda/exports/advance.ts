@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
-import { noteFailure } from '../extras/status.ts';
 import { mapLimited } from '../rules/async.ts';
+import { noteFailure } from '../status/status.ts';
+import { ExportLease, LeaseLostError, tidyUp } from './lease.ts';
 import type { ExportMessage } from './messages.ts';
 import { type PlanDeps, planArchives, planHashedArchives } from './planning.ts';
 import { SourceGoneError, type UploadedPart, UploadGoneError } from './rules/archive-store.ts';
@@ -15,7 +16,6 @@ import {
   openUnits,
   plannedAnew,
 } from './rules/job.ts';
-import { ExportLease, LeaseLostError, tidyUp } from './work.ts';
 
 /** Parts that a store tells in one answer. */
 const partsOfPage = 1000;

@@ -1,7 +1,7 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { requestHandler } from '../aws/sdk.ts';
-import { pause, Retries, type S3Settings } from '../store/client.ts';
-import { MalformedAnswerError, StoreAnswerError } from '../store/exchange.ts';
+import { pause, Retries, type S3Settings } from '../store/bucket-client.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../store/http-exchange.ts';
 import { translateStoreError } from '../store/object-store.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';
 import { SourceGoneError, UploadGoneError } from './rules/archive-store.ts';

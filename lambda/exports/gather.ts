@@ -3,6 +3,7 @@ import { mapLimited } from '../rules/async.ts';
 import { isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../rules/names.ts';
 import { listTenant } from '../scan/find-stored.ts';
 import { type ListedPage, listPages, nextPage } from '../store/rules/store.ts';
+import { decodeJson, type ExportLease, encodeJson } from './lease.ts';
 import { type ExportFailure, type ExportJob, listKey, requestKey } from './rules/job.ts';
 import {
   decodeObjectList,
@@ -11,7 +12,6 @@ import {
   encodeObjectList,
   type StoredObject,
 } from './rules/objects.ts';
-import { decodeJson, type ExportLease, encodeJson } from './work.ts';
 
 const reposAtOnce = 4;
 const headsAtOnce = 32;

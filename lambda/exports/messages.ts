@@ -1,6 +1,6 @@
 import * as z from 'zod';
+import { isCorrelationId } from '../rules/clock-and-log.ts';
 import { isTenantName } from '../rules/names.ts';
-import { isCorrelationId } from '../rules/system.ts';
 import { parseJson } from '../rules/text.ts';
 
 /** One step of an export. */

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { type Gathered, gatherObjects, putGathered, readGathered } from './gather.ts';
+import { abortUploads, decodeJson, type ExportLease, encodeJson } from './lease.ts';
 import { formatFor } from './rules/archive-formats.ts';
 import { SourceGoneError } from './rules/archive-store.ts';
 import {
@@ -40,7 +41,6 @@ import {
   type VolumePlan,
 } from './rules/plan.ts';
 import { planSettingsFor } from './rules/settings.ts';
-import { abortUploads, decodeJson, type ExportLease, encodeJson } from './work.ts';
 
 /** Orders that are in memory, and written, at a time: all workers wait for them. */
 const putsAtOnce = 64;

@@ -12,7 +12,7 @@ import {
   UploadPartCommand,
   UploadPartCopyCommand,
 } from '@aws-sdk/client-s3';
-import { MalformedAnswerError } from '../store/exchange.ts';
+import { MalformedAnswerError } from '../store/http-exchange.ts';
 import { escapePath } from '../store/signing.ts';
 import {
   type ArchiveClient,

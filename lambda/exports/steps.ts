@@ -1,8 +1,17 @@
 import type { Deps } from '../deps.ts';
-import { noteFailure } from '../extras/status.ts';
 import { forEachLimited } from '../rules/async.ts';
+import { noteFailure } from '../status/status.ts';
 import { type AdvanceDeps, advanceExport, goOn } from './advance.ts';
 import { copyParts } from './copy-parts.ts';
+import {
+  decodeJson,
+  deleteBelow,
+  ExportBusyError,
+  ExportLease,
+  encodeJson,
+  tidyUp,
+  withLease,
+} from './lease.ts';
 import type { ExportMessage, ExportStep } from './messages.ts';
 import { crc32After } from './rules/archive-formats.ts';
 import { type MultipartUpload, SourceGoneError, UploadGoneError } from './rules/archive-store.ts';
@@ -24,15 +33,6 @@ import {
   withUnitDone,
 } from './rules/job.ts';
 import type { CopyOrder, HashOrder } from './rules/orders.ts';
-import {
-  decodeJson,
-  deleteBelow,
-  ExportBusyError,
-  ExportLease,
-  encodeJson,
-  tidyUp,
-  withLease,
-} from './work.ts';
 
 export type UnitStep = Extract<ExportStep, { kind: 'unit' }>;
 

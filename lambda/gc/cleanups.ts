@@ -12,14 +12,12 @@ import {
   isUnderWay,
   keepSetKey,
   newCleanup,
-  PrefixSet,
-  prefixBytes,
   type Selection,
   snapshotFromMs,
-  TooManyPrefixesError,
   tidiedCleanup,
   withRun,
 } from './rules/cleanups.ts';
+import { PrefixSet, prefixBytes, TooManyPrefixesError } from './rules/prefix-set.ts';
 import { isNoting } from './rules/watch.ts';
 
 /** What a clean-up needs to go on: beside what deletes need, a listing and files of its own. */

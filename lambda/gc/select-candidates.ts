@@ -18,9 +18,7 @@ import {
   encodeCandidates,
   keepSetKey,
   lookedAt,
-  PrefixSet,
   plus,
-  prefixBytes,
   type Selection,
   type Sum,
   tooManyNames,
@@ -28,6 +26,7 @@ import {
   withSelection,
   withStep,
 } from './rules/cleanups.ts';
+import { PrefixSet, prefixBytes } from './rules/prefix-set.ts';
 
 /** Attempts at a page, beside those of its requests. */
 const pageAttemptsMax = 4;

@@ -14,12 +14,12 @@ import {
   endedCleanup,
   isUnderWay,
   lookedAt,
-  type PrefixSet,
   plus,
   type Selection,
   tooManyNames,
   withFailure,
 } from './rules/cleanups.ts';
+import type { PrefixSet } from './rules/prefix-set.ts';
 import { isRelied, seenAgainFromMs, type Watch } from './rules/watch.ts';
 import { selectCandidates } from './select-candidates.ts';
 

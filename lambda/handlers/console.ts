@@ -3,7 +3,7 @@ import { overTls } from '../api/http.ts';
 import { deployed } from '../aws/deployed.ts';
 import type { HttpHandler } from '../aws/function.ts';
 import { consoleDeps } from '../compose.ts';
-import type { ConsoleFiles } from '../rules/system.ts';
+import type { ConsoleFiles } from '../rules/packed-console.ts';
 
 /** GET /, GET /assets/{file}: the console. It knows no tenant: the page asks the API, as whoever has signed in. */
 export function create({ files }: { readonly files: ConsoleFiles }): HttpHandler {

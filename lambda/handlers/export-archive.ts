@@ -3,9 +3,9 @@ import { deployed } from '../aws/deployed.ts';
 import { delayRedelivery } from '../aws/function.ts';
 import { exportDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
+import { ExportBusyError } from '../exports/lease.ts';
 import { decodeExportMessage } from '../exports/messages.ts';
 import { runExportStep, type StepDeps } from '../exports/steps.ts';
-import { ExportBusyError } from '../exports/work.ts';
 import type { Redelivery } from '../ledger/rules/recount-policy.ts';
 
 /** Time kept back from the function's limit, for the parts that are under way then. */

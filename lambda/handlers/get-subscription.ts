@@ -15,11 +15,11 @@ import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { subscriptionDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { forecastFrom, forecastNow } from '../extras/history.ts';
-import { lastRefusalsOf } from '../extras/rules/history.ts';
+import { forecastFrom, forecastNow } from '../history/history.ts';
+import { lastRefusalsOf } from '../history/rules/history.ts';
 import { getSubscription, type SubscriptionDeps } from '../ledger/recount-now.ts';
 import { allPages } from '../rules/async.ts';
-import { dayMs, dayOf } from '../rules/text.ts';
+import { dayMs, dayOf } from '../rules/dates.ts';
 
 const contract = tenantContract['GET /v1/tenants/{tenant}/subscription'];
 

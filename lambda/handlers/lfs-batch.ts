@@ -15,7 +15,7 @@ import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { batchDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { offerDownload } from '../extras/downloads.ts';
+import { offerDownload } from '../downloads/downloads.ts';
 import type { Watch } from '../gc/rules/watch.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';

@@ -9,12 +9,12 @@ import {
 } from '../aws/function.ts';
 import { reconcileDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { noteFailedRecount, whyOf } from '../extras/status.ts';
 import type { CleanupDeps } from '../gc/cleanups.ts';
 import type { ReconcileDeps } from '../ledger/reconcile.ts';
 import { decodeRecountMessage } from '../ledger/recount-requests.ts';
 import type { Redelivery } from '../ledger/rules/recount-policy.ts';
 import { runRecount } from '../ledger/run-recount.ts';
+import { noteFailedRecount, whyOf } from '../status/status.ts';
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;

@@ -3,8 +3,8 @@ import { withInvocation, withMetrics } from '../aws/function.ts';
 import { refreshDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { wakeExports } from '../exports/start.ts';
-import { handOverWarnings } from '../extras/warnings.ts';
 import { refresh } from '../ledger/recount-requests.ts';
+import { handOverWarnings } from '../warnings/warnings.ts';
 
 /** The schedule's target. */
 export function create(

@@ -3,8 +3,8 @@ import { deployed } from '../aws/deployed.ts';
 import { delayRedelivery } from '../aws/function.ts';
 import { webhookDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { decodeWebhookMessage, deliverToWebhook } from '../extras/warnings.ts';
 import type { Redelivery } from '../ledger/rules/recount-policy.ts';
+import { decodeWebhookMessage, deliverToWebhook } from '../warnings/webhooks.ts';
 
 /** When the table does not answer. */
 const retryMs = 60_000;

@@ -1,11 +1,12 @@
 import type { Deps } from '../deps.ts';
-import { noteRefusal } from '../extras/history.ts';
-import { PrefixSet, prefixText } from '../gc/rules/cleanups.ts';
+import { PrefixSet, prefixText } from '../gc/rules/prefix-set.ts';
 import { isNoting } from '../gc/rules/watch.ts';
+import { noteRefusal } from '../history/history.ts';
 import { allPages } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { objectKey, repoPrefix } from '../rules/names.ts';
 import { type FindStoredDeps, findStored, remembering } from '../scan/find-stored.ts';
+import type { AddOutcome } from './add-to-counter.ts';
 import {
   addWithinLimit,
   decideAtLimit,
@@ -17,7 +18,6 @@ import { requestOrLog } from './reservations.ts';
 import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
 import { sumClaims, uploadsToVerify } from './rules/reservation.ts';
 import { claimsMaxOf, type TenantRecord, tenantClaimsMax } from './rules/tenant.ts';
-import type { AddOutcome } from './tenant-store.ts';
 import {
   type AdmitUploadDeps,
   type AdmitUploadInput,

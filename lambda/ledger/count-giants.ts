@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
+import { nextMonthMs } from '../rules/dates.ts';
 import { objectKey } from '../rules/names.ts';
-import { nextMonthMs } from '../rules/text.ts';
 import type { Deletion } from './rules/deletion.ts';
 import { type EndedRun, GiantCount } from './rules/giant-count.ts';
 import { chargedForShards, type ShardCharge } from './rules/recount-policy.ts';

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { lockPageMax } from '../extras/rules/lock.ts';
+import { lockPageMax } from '../locks/rules/locks.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, repoPrefix, tenantPrefix } from '../rules/names.ts';
 import type { Settings } from '../rules/settings.ts';

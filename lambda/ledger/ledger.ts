@@ -1,5 +1,6 @@
 import { cleanupMethods } from '../gc/cleanup-store.ts';
 import type { Table } from '../table/requests.ts';
+import { counterMethods } from './add-to-counter.ts';
 import { deletionMethods } from './deletion-store.ts';
 import { reconcileMethods } from './reconcile-store.ts';
 import { refreshMethods } from './refresh-store.ts';
@@ -66,6 +67,7 @@ import { tenantMethods } from './tenant-store.ts';
 export function createDynamoDbLedger(table: Table) {
   return {
     ...tenantMethods(table),
+    ...counterMethods(table),
     ...repoMethods(table),
     ...reservationMethods(table),
     ...reconcileMethods(table),

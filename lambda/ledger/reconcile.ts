@@ -1,8 +1,8 @@
 import type { Deps } from '../deps.ts';
-import { noteCount } from '../extras/history.ts';
-import { noteLevel } from '../extras/warnings.ts';
+import { noteCount } from '../history/history.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
-import { commitRepos, commitShards, commitTenant, tidyShards } from './commit.ts';
+import { noteLevel } from '../warnings/warnings.ts';
+import { commitRepos, commitShards, commitTenant, tidyShards } from './commit-counts.ts';
 import { countGiants, type GiantsOutcome, selectGiants } from './count-giants.ts';
 import {
   type Recomputed,

@@ -1,9 +1,10 @@
 import * as z from 'zod';
 import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
+import { isCorrelationId } from '../rules/clock-and-log.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../rules/errors.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { isTenantName } from '../rules/names.ts';
-import { isCorrelationId, LedgerUnavailableError, NewerFormatError } from '../rules/system.ts';
 import { parseJson } from '../rules/text.ts';
 import {
   beginRun,

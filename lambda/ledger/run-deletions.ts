@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { PrefixSet, prefixText } from '../gc/rules/cleanups.ts';
+import { PrefixSet, prefixText } from '../gc/rules/prefix-set.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
 import { deletionPrefix, isOid } from '../rules/names.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';

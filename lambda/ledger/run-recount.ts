@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
-import { forgetHistory } from '../extras/history.ts';
 import type { CleanupDeps } from '../gc/cleanups.ts';
 import { advanceCleanups } from '../gc/sweep-candidates.ts';
+import { forgetHistory } from '../history/history.ts';
 import { allPages } from '../rules/async.ts';
 import { closeReposOfClosedTenant, emptyClosedRepos, removeLocks } from './empty-repos.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';

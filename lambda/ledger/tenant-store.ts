@@ -20,7 +20,7 @@ import {
   tenantKey,
   tenantOfPartition,
 } from './items.ts';
-import { type Counted, type RepoPath, type TenantRecord, tenantClaimsMax } from './rules/tenant.ts';
+import type { Counted, RepoPath, TenantRecord } from './rules/tenant.ts';
 
 export interface NewTenant {
   readonly tenant: string;
@@ -33,11 +33,6 @@ export interface NewTenant {
   readonly dueAtMs: number;
 }
 
-export type AddOutcome =
-  | { readonly kind: 'added' }
-  | { readonly kind: 'refused'; readonly tenant: TenantRecord }
-  | { readonly kind: 'absent' };
-
 /** What became of a change of a tenant's settings. */
 type SettingsOutcome =
   | { readonly kind: 'changed'; readonly tenant: TenantRecord }
@@ -45,7 +40,7 @@ type SettingsOutcome =
   | { readonly kind: 'superseded'; readonly tenant: TenantRecord }
   | { readonly kind: 'absent' };
 
-/** Tenant items: the account, its limit and the atomic counter. */
+/** Tenant items: the account and its limit. */
 export function tenantMethods(table: Table) {
   return methodsOn(table, {
     readTenant,
@@ -53,7 +48,6 @@ export function tenantMethods(table: Table) {
     updateTenant,
     setRepoLimit,
     closeTenant,
-    addCommitted,
     listTenants,
   });
 }
@@ -192,105 +186,6 @@ async function closeTenant(
     returns: 'ALL_NEW',
   });
   return result.ok ? parseTenant(result.attributes) : readTenant(table, tenant);
-}
-
-/**
- * Adds to the atomic counter if the sum stays within `limitBytes`, this still is the tenant's limit, and the
- * tenant is open and was counted before. With `limitBytes: null` the only bound is 2^53 − 1. It counts the reservation
- * and its claims too, up to `tenantClaimsMax`. If the repo has a limit, all of that holds for the repo too, in the same
- * write.
- *
- * `refused` carries the tenant as it was read right after the refusal.
- *
- * The one write of a batch to the tenant item. DynamoDB's conditions have no arithmetic. So the ceiling is computed
- * from the limit that the caller read, and the condition requires that this is still the limit.
- *
- * @throws {LedgerUnavailableError} The outcome is unknown: hand out no URL. If the bytes were added, the next
- * reconcile takes them off again.
- */
-async function addCommitted(
-  table: Table,
-  input: {
-    tenant: string;
-    sumBytes: number;
-    /** As it was read. `any`: what is added takes up nothing, so no limit matters, that of a repo neither. */
-    limitBytes: number | null | 'any';
-    /** The repo, and its limit as it was read. null: it has none. */
-    repo: { readonly name: string; readonly limitBytes: number | null };
-    /** The reservation and its claims. Default: 0. */
-    claimCount?: number;
-    /** Refused if the tenant had more of them then. Default: `tenantClaimsMax`. */
-    claimsMax?: number;
-    /** Refused if a counter holds more before. Default: no matter. Without a limit (`any`) neither counts. */
-    beforeMax?: { readonly tenantBytes?: number; readonly repoBytes?: number };
-    /** What is late of the tenant and of the repo, as it was read. Refused if there is more since. Default: no matter. */
-    lateMax?: { readonly tenantBytes: number; readonly repoBytes: number };
-  },
-): Promise<AddOutcome> {
-  const { tenant, sumBytes, limitBytes, repo, claimCount = 0, lateMax, beforeMax = {} } = input;
-  const { claimsMax = tenantClaimsMax } = input;
-  const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
-  const repoLimitBytes = limitBytes === 'any' ? null : repo.limitBytes;
-  const result = await updateItem(table, {
-    key: tenantKey(tenant),
-    change: [
-      adding({ committedBytes: sumBytes, claimCount }),
-      ...(repoLimitBytes === null
-        ? []
-        : [anyNamed('counter', [[counterField(repo.name), sumBytes]]).adding()]),
-    ],
-    condition: all(
-      exists,
-      'attribute_not_exists(#closedAtMs)',
-      '(attribute_not_exists(#claimCount) OR #claimCount <= :claimsCeiling)',
-      ...(limitBytes === 'any'
-        ? []
-        : [
-            '#committedBytes <= :ceiling',
-            limitCondition(limitBytes),
-            repoLimitCondition(repoLimitBytes),
-            ...(lateMax
-              ? [
-                  '(attribute_not_exists(#late) OR #late.#bytes <= :late)',
-                  '(attribute_not_exists(#repoLimit.#late) OR #repoLimit.#late.#bytes <= :repoLate)',
-                ]
-              : []),
-          ]),
-      inKnownFormat,
-    ),
-    values: {
-      ...formatValues,
-      ...(limitBytes !== 'any' && {
-        ':ceiling': Math.min((limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes, tenantBytes),
-      }),
-      ':claimsCeiling': claimsMax - claimCount,
-      ...(limitBytes !== 'any' &&
-        lateMax && { ':late': lateMax.tenantBytes, ':repoLate': lateMax.repoBytes }),
-      ':limit': typeof limitBytes === 'number' ? limitBytes : undefined,
-      ...(repoLimitBytes !== null && {
-        ':repoCeiling': Math.min(repoLimitBytes - sumBytes, repoBytes),
-        ':repoLimit': repoLimitBytes,
-      }),
-    },
-    ...(limitBytes !== 'any' && { keys: { '#repoLimit': limitField(repo.name) } }),
-  });
-  if (result.ok) return { kind: 'added' };
-  const now = await readTenant(table, tenant);
-  return now ? { kind: 'refused', tenant: now } : { kind: 'absent' };
-}
-
-/** That the tenant's limit is still the one that was read. One with a limit must have been counted. */
-function limitCondition(limitBytes: number | null): string {
-  return limitBytes === null
-    ? 'attribute_not_exists(#limitBytes)'
-    : all('#limitBytes = :limit', 'attribute_exists(#countedAtMs)');
-}
-
-/** The same for the limit of the repo. Its counter is there once the repo was counted. */
-function repoLimitCondition(limitBytes: number | null): string {
-  return limitBytes === null
-    ? 'attribute_not_exists(#repoLimit)'
-    : all('#repoLimit.#limitBytes = :repoLimit', '#counter0 <= :repoCeiling');
 }
 
 /** One page of tenants, in the order of their names. */

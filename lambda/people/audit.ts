@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { AuditUnavailableError, LedgerUnavailableError } from '../rules/system.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../rules/errors.ts';
 import {
   type AuditActor,
   type AuditEntry,

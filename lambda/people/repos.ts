@@ -8,10 +8,10 @@ import {
   type TenantRecord,
   unknownRepo,
 } from '../ledger/rules/tenant.ts';
+import { LedgerUnavailableError } from '../rules/errors.ts';
 import { repoPrefix } from '../rules/names.ts';
-import { LedgerUnavailableError } from '../rules/system.ts';
 import { hasKeys } from '../store/rules/store.ts';
-import type { RepoMarks } from './repo-marks.ts';
+import type { RepoMarks } from './repo-mark-store.ts';
 import { isInForce, type RepoMark } from './rules/git-hosts.ts';
 
 /**

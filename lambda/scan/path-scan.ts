@@ -1,6 +1,6 @@
+import type { Clock } from '../rules/clock-and-log.ts';
 import { compareKeys } from '../rules/names.ts';
 import type { Settings } from '../rules/settings.ts';
-import type { Clock } from '../rules/system.ts';
 import { type ListedPage, type ObjectListing, StoreUnavailableError } from '../store/rules/store.ts';
 import {
   type RangePage,
@@ -9,7 +9,7 @@ import {
   readPageInAnyOrder,
   seenInAnyOrder,
   seenOnPage,
-} from './read-page.ts';
+} from './page-in-range.ts';
 import { wholeKeySpace } from './rules/key-space.ts';
 import {
   chooseStrategy,

@@ -1,14 +1,15 @@
 import { hash } from 'node:crypto';
 import { AwsServiceError, isRefusal } from '../aws/sdk.ts';
 import type { ArchiveStore } from '../exports/rules/archive-store.ts';
-import type { Clock } from '../rules/system.ts';
+import type { Clock } from '../rules/clock-and-log.ts';
+import { unescapeXml } from './answer-xml.ts';
 import {
   type BucketClient,
   DeadlineError,
   isNetworkError,
   type RetrySettings,
   type StoreCall,
-} from './client.ts';
+} from './bucket-client.ts';
 import {
   type AnswerHead,
   type AnswerReader,
@@ -18,8 +19,7 @@ import {
   MalformedAnswerError,
   StoreAnswerError,
   TextReader,
-  unescapeXml,
-} from './exchange.ts';
+} from './http-exchange.ts';
 import { type ObjectStore, type StoredObject, StoreUnavailableError } from './rules/store.ts';
 
 /**

@@ -9,7 +9,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb';
 import { AwsServiceError, calling, clientOptions } from '../aws/sdk.ts';
-import { LedgerUnavailableError } from '../rules/system.ts';
+import { LedgerUnavailableError } from '../rules/errors.ts';
 import type { TableClient } from './table.ts';
 
 const commands = {

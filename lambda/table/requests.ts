@@ -1,5 +1,5 @@
 import { tenantKey } from '../ledger/items.ts';
-import { LedgerUnavailableError } from '../rules/system.ts';
+import { LedgerUnavailableError } from '../rules/errors.ts';
 import { send, sendIf } from './client.ts';
 import {
   absent,

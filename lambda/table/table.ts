@@ -1,5 +1,5 @@
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import { NewerFormatError } from '../rules/system.ts';
+import { NewerFormatError } from '../rules/errors.ts';
 import type { Fields } from './expressions.ts';
 
 /**

@@ -8,7 +8,7 @@ import {
   MathExpression,
 } from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { MetricName } from '../../lambda/rules/system.ts';
+import type { MetricName } from '../../lambda/rules/metrics.ts';
 import type { Api } from '../api.ts';
 import type { ExportWork, RecountQueue, StoreEvents } from '../background.ts';
 import type { Data } from '../data.ts';

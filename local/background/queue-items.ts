@@ -1,7 +1,7 @@
-import type { WebhookMessage } from '../../lambda/extras/rules/warnings.ts';
 import { isRecountReason } from '../../lambda/ledger/rules/recount-policy.ts';
-import { isCorrelationId } from '../../lambda/rules/system.ts';
+import { isCorrelationId } from '../../lambda/rules/clock-and-log.ts';
 import { pagesOf, type Table } from '../../lambda/table/requests.ts';
+import type { WebhookMessage } from '../../lambda/warnings/rules/webhook-delivery.ts';
 import { type Delivery, newMessage, type QueueMessage } from './pump.ts';
 
 /**

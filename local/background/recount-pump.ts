@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSEvent } from 'aws-lambda';
-import type { QueueGauge } from '../../lambda/extras/rules/status.ts';
 import type { RecountQueue, RecountRequest } from '../../lambda/ledger/rules/recount-policy.ts';
-import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/rules/system.ts';
+import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/rules/clock-and-log.ts';
+import type { QueueGauge } from '../../lambda/status/rules/status.ts';
 import { lambdaContext } from '../lambda-context.ts';
 import {
   afterFailure,

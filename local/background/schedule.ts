@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, EventBridgeEvent } from 'aws-lambda';
-import type { Clock, Log } from '../../lambda/rules/system.ts';
+import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
 import { lambdaContext } from '../lambda-context.ts';
 
 /** Timers as a port, so that a test can advance them together with its clock. */

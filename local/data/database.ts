@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ClassicLevel } from 'classic-level';
-import { StorageFullError } from '../../lambda/rules/system.ts';
+import { StorageFullError } from '../../lambda/rules/errors.ts';
 import type { TableClient } from '../../lambda/table/table.ts';
 import { diskFullAdvice, errorCode, isDiskFull, StartupError, syncFolder } from '../system/durable-file.ts';
 import { LevelStore, type LevelStoreOptions } from '../table/level-store.ts';

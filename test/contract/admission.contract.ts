@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import { systemClock, systemIds } from '../../lambda/aws/system.ts';
+import { systemClock, systemIds } from '../../lambda/aws/clock-and-ids.ts';
 import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
 import { reconcile } from '../../lambda/ledger/reconcile.ts';
 import type { AdmitUploadOutcome } from '../../lambda/ledger/upload-batch.ts';
+import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
 import { memoryDeps } from '../support/memory/deps.ts';
 import { MemoryObjectStore } from '../support/memory/object-store.ts';
 

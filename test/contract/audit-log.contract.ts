@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AuditLog } from '../../lambda/people/audit-log.ts';
+import type { AuditLog } from '../../lambda/people/audit-store.ts';
 import { type AuditEntry, auditFields, auditIdOf } from '../../lambda/people/rules/audit.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { walk } from '../support/walk.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ExportJobs } from '../../lambda/exports/jobs.ts';
+import type { ExportJobs } from '../../lambda/exports/job-store.ts';
 import { type ExportJob, newExportJob, openUnits, withUnitDone } from '../../lambda/exports/rules/job.ts';
 import { wholeTenant as request } from '../support/export-request.ts';
 import { onceOpen } from '../support/once-open.ts';

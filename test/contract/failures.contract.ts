@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Failures } from '../../lambda/extras/failures.ts';
-import { type Failure, keptFailuresMax } from '../../lambda/extras/rules/status.ts';
+import type { Failures } from '../../lambda/status/failure-store.ts';
+import { type Failure, keptFailuresMax } from '../../lambda/status/rules/status.ts';
 import { onceOpen } from '../support/once-open.ts';
 
 /** It has one list for all tenants: nothing else may note failures in the same table. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { History } from '../../lambda/extras/history-store.ts';
-import { type LastRefusal, lastRefusalsMax } from '../../lambda/extras/rules/history.ts';
+import type { History } from '../../lambda/history/history-store.ts';
+import { type LastRefusal, lastRefusalsMax } from '../../lambda/history/rules/history.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

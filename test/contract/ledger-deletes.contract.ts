@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { prefixText } from '../../lambda/gc/rules/cleanups.ts';
+import { prefixText } from '../../lambda/gc/rules/prefix-set.ts';
 import type { Deletion } from '../../lambda/ledger/rules/deletion.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { counted, ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';

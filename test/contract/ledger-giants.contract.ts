@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { prefixText } from '../../lambda/gc/rules/cleanups.ts';
+import { prefixText } from '../../lambda/gc/rules/prefix-set.ts';
 import { newDeletion, type Removal } from '../../lambda/ledger/rules/deletion.ts';
 import { countedNamesMax, type Shard } from '../../lambda/ledger/rules/shard.ts';
 import { allPages } from '../../lambda/rules/async.ts';

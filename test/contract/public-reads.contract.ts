@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { PublicReads } from '../../lambda/people/repo-marks.ts';
+import type { PublicReads } from '../../lambda/people/repo-mark-store.ts';
 import { publicReposMax } from '../../lambda/people/rules/git-hosts.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';

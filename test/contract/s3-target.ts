@@ -1,6 +1,6 @@
 import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
-import { ScanListing } from '../../lambda/scan/listing.ts';
-import { BucketClient } from '../../lambda/store/client.ts';
+import { ScanListing } from '../../lambda/scan/list-objects.ts';
+import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
 import { S3UrlSigner } from '../../lambda/store/signing.ts';
 import type { ObjectStoreTarget } from './object-store-context.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../lambda/aws/system.ts';
+import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import { startStore } from '../../local/store/start-store.ts';

@@ -1,16 +1,17 @@
-import { createDynamoDbExportJobs } from '../../lambda/exports/jobs.ts';
-import { createDynamoDbDownloads } from '../../lambda/extras/download-store.ts';
-import { createDynamoDbFailures } from '../../lambda/extras/failures.ts';
-import { createDynamoDbHistory } from '../../lambda/extras/history-store.ts';
-import { createDynamoDbLocks } from '../../lambda/extras/lock-store.ts';
-import { createDynamoDbWarnings, createDynamoDbWebhooks } from '../../lambda/extras/warning-store.ts';
-import { createDynamoDbAuditLog } from '../../lambda/people/audit-log.ts';
+import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
+import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
+import { createDynamoDbHistory } from '../../lambda/history/history-store.ts';
+import { createDynamoDbLocks } from '../../lambda/locks/lock-store.ts';
+import { createDynamoDbAuditLog } from '../../lambda/people/audit-store.ts';
 import {
   createDynamoDbKeptGrants,
   createDynamoDbMappedRepos,
   createDynamoDbPublicReads,
-} from '../../lambda/people/repo-marks.ts';
+} from '../../lambda/people/repo-mark-store.ts';
 import { createDynamoDbExchangeRules } from '../../lambda/people/token-store.ts';
+import { createDynamoDbFailures } from '../../lambda/status/failure-store.ts';
+import { createDynamoDbWarnings } from '../../lambda/warnings/warning-store.ts';
+import { createDynamoDbWebhooks } from '../../lambda/warnings/webhook-store.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { WarningLevel } from '../../lambda/extras/rules/warnings.ts';
-import { pendingWarningsMax, type Warnings } from '../../lambda/extras/warning-store.ts';
+import type { WarningLevel } from '../../lambda/warnings/rules/warnings.ts';
+import { pendingWarningsMax, type Warnings } from '../../lambda/warnings/warning-store.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

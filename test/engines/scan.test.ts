@@ -1,13 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { CreateBucketCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { beforeAll, expect, it } from 'vitest';
-import { systemClock } from '../../lambda/aws/system.ts';
+import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
-import { ScanListing } from '../../lambda/scan/listing.ts';
+import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import type { ScanStrategy } from '../../lambda/scan/rules/scan-plan.ts';
 import { AdoptedListing } from '../../lambda/store/adopted-listing.ts';
-import { BucketClient } from '../../lambda/store/client.ts';
+import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import {
   type AdoptedRepo,
   AdoptedRepos,

@@ -1,7 +1,8 @@
+import type { Downloads } from '../../lambda/downloads/download-store.ts';
 import { cancelExport } from '../../lambda/exports/start.ts';
-import type { Downloads } from '../../lambda/extras/download-store.ts';
 import { cancelCleanup, openCleanup, startRun } from '../../lambda/gc/cleanups.ts';
-import { keepSetKey, prefixesOf } from '../../lambda/gc/rules/cleanups.ts';
+import { keepSetKey } from '../../lambda/gc/rules/cleanups.ts';
+import { prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { startExport } from '../support/start-export.ts';
 import { Violation } from './invariants.ts';

@@ -1,5 +1,5 @@
 import { AwsServiceError } from '../../lambda/aws/sdk.ts';
-import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
 import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';

@@ -1,5 +1,6 @@
 import { openCleanup, startRun } from '../../lambda/gc/cleanups.ts';
-import { isUnderWay, keepSetKey, prefixesOf, snapshotFromMs } from '../../lambda/gc/rules/cleanups.ts';
+import { isUnderWay, keepSetKey, snapshotFromMs } from '../../lambda/gc/rules/cleanups.ts';
+import { prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { refresh } from '../../lambda/ledger/recount-requests.ts';
 import { lateForMs } from '../../lambda/ledger/rules/reservation.ts';
 import { createTenant } from '../../lambda/people/tenants.ts';

@@ -1,7 +1,7 @@
-import type { Downloads } from '../../lambda/extras/download-store.ts';
-import { findDownloads, meterOffer, offerFound } from '../../lambda/extras/downloads.ts';
+import type { Downloads } from '../../lambda/downloads/download-store.ts';
+import { findDownloads, meterOffer, offerFound } from '../../lambda/downloads/downloads.ts';
 import { sumClaims } from '../../lambda/ledger/rules/reservation.ts';
-import { LedgerUnavailableError } from '../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
 import { replacing } from './replacing.ts';
 import {
   cleanedWhilePushed,

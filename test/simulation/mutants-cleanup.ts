@@ -1,4 +1,4 @@
-import { prefixBytes } from '../../lambda/gc/rules/cleanups.ts';
+import { prefixBytes } from '../../lambda/gc/rules/prefix-set.ts';
 import type { SeenNote } from '../../lambda/gc/rules/watch.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
 import type { Deletion } from '../../lambda/ledger/rules/deletion.ts';

@@ -1,10 +1,11 @@
-import { createInvocations } from '../../lambda/aws/system.ts';
+import { createInvocations } from '../../lambda/aws/invocation-log.ts';
 import type { Deps } from '../../lambda/deps.ts';
-import { createDynamoDbExportJobs } from '../../lambda/exports/jobs.ts';
+import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
+import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
 import type { ArchiveStore } from '../../lambda/exports/rules/archive-store.ts';
-import { createDynamoDbDownloads } from '../../lambda/extras/download-store.ts';
-import { RefusalTally } from '../../lambda/extras/rules/history.ts';
 import { cleanupMethods } from '../../lambda/gc/cleanup-store.ts';
+import { RefusalTally } from '../../lambda/history/rules/history.ts';
+import { counterMethods } from '../../lambda/ledger/add-to-counter.ts';
 import { deletionMethods } from '../../lambda/ledger/deletion-store.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
 import { reconcileMethods } from '../../lambda/ledger/reconcile-store.ts';
@@ -14,8 +15,9 @@ import { reservationMethods } from '../../lambda/ledger/reservation-store.ts';
 import type { RecountRequest } from '../../lambda/ledger/rules/recount-policy.ts';
 import { tenantMethods } from '../../lambda/ledger/tenant-store.ts';
 import { createDynamoDbRequestKeys } from '../../lambda/people/token-store.ts';
+import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
+import type { Metrics } from '../../lambda/rules/metrics.ts';
 import type { Settings } from '../../lambda/rules/settings.ts';
-import type { Clock, Log, Metrics } from '../../lambda/rules/system.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import { type KnownObjects, ListingPace } from '../../lambda/scan/rules/known-objects.ts';
 import { adoptedListing, adoptedStore } from '../../lambda/store/adopted.ts';
@@ -42,6 +44,7 @@ import { tableOf } from './table.ts';
 const ledgerParts = new Map(
   [
     tenantMethods,
+    counterMethods,
     repoMethods,
     reservationMethods,
     reconcileMethods,

@@ -1,7 +1,7 @@
 import { isUnderWay } from '../../lambda/gc/rules/cleanups.ts';
 import { shardsInForce } from '../../lambda/ledger/rules/shard.ts';
 import { allPages } from '../../lambda/rules/async.ts';
-import { dayOf } from '../../lambda/rules/text.ts';
+import { dayOf } from '../../lambda/rules/dates.ts';
 import { Violation } from './invariants.ts';
 import type { TenantWorld } from './tenant-world.ts';
 

@@ -1,6 +1,6 @@
 import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { metricUnits } from '../../lambda/rules/system.ts';
+import { metricUnits } from '../../lambda/rules/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseStageSettings } from '../../lib/settings/stages.ts';
 import { arnOf, givesUpTo, templateOf } from './stack-template.ts';

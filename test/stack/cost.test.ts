@@ -1,7 +1,7 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
 import { standing } from '../../cost/month.ts';
-import { metricUnits } from '../../lambda/rules/system.ts';
+import { metricUnits } from '../../lambda/rules/metrics.ts';
 import { templateOf } from './stack-template.ts';
 
 const countOf = (template: Template, type: string) => Object.keys(template.findResources(type)).length;

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Deps } from '../../lambda/deps.ts';
+import { ExportBusyError } from '../../lambda/exports/lease.ts';
 import type { ExportMessage } from '../../lambda/exports/messages.ts';
 import type { ArchiveStore } from '../../lambda/exports/rules/archive-store.ts';
 import { type ExportJob, type ExportRequest, newExportJob } from '../../lambda/exports/rules/job.ts';
 import type { ExportSettings } from '../../lambda/exports/rules/settings.ts';
 import { runExportStep } from '../../lambda/exports/steps.ts';
-import { ExportBusyError } from '../../lambda/exports/work.ts';
 import type { ObjectListing } from '../../lambda/store/rules/store.ts';
 import { wholeTenant as all } from './export-request.ts';
 import { memoryDeps } from './memory/deps.ts';

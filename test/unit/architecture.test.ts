@@ -40,34 +40,48 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: [
       'lambda/aws',
       'lambda/deps.ts',
-      'lambda/extras',
       'lambda/ledger',
       'lambda/people',
       'lambda/scan',
+      'lambda/status',
       'lambda/store',
       'lambda/table',
       'rules',
     ],
     packages: ['@aws-sdk/client-s3', 'zod'],
   },
-  'lambda/extras': {
-    imports: ['lambda/deps.ts', 'lambda/people', 'lambda/scan', 'lambda/table', 'rules'],
-    packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
-  },
   'lambda/gc': { imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'], packages: ['zod'] },
   'lambda/ledger': {
     imports: [
       'lambda/deps.ts',
       'lambda/exports',
-      'lambda/extras',
       'lambda/gc',
+      'lambda/history',
       'lambda/people',
       'lambda/scan',
       'lambda/table',
+      'lambda/warnings',
       'rules',
     ],
     packages: ['zod'],
   },
+  'lambda/locks': {
+    imports: ['lambda/deps.ts', 'lambda/people', 'lambda/table', 'rules'],
+    packages: ['zod'],
+  },
+  'lambda/history': {
+    imports: ['lambda/deps.ts', 'lambda/downloads', 'lambda/table', 'rules'],
+    packages: ['zod'],
+  },
+  'lambda/downloads': {
+    imports: ['lambda/deps.ts', 'lambda/people', 'lambda/scan', 'lambda/table', 'rules'],
+    packages: ['zod'],
+  },
+  'lambda/warnings': {
+    imports: ['lambda/deps.ts', 'lambda/table', 'rules'],
+    packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
+  },
+  'lambda/status': { imports: ['lambda/deps.ts', 'lambda/table', 'rules'], packages: ['zod'] },
   'lambda/people': {
     imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['aws-jwt-verify', 'zod'],
@@ -83,11 +97,30 @@ const architecture: Readonly<Record<string, Entry>> = {
   },
   // Every store of the table; and all that use cases can depend on, as types.
   'lambda/stores.ts': {
-    imports: ['lambda/exports', 'lambda/extras', 'lambda/ledger', 'lambda/people'],
+    imports: [
+      'lambda/downloads',
+      'lambda/exports',
+      'lambda/history',
+      'lambda/ledger',
+      'lambda/locks',
+      'lambda/people',
+      'lambda/status',
+      'lambda/warnings',
+    ],
     packages: [],
   },
   'lambda/deps.ts': {
-    imports: ['lambda/exports', 'lambda/extras', 'lambda/ledger', 'lambda/people', 'rules'],
+    imports: [
+      'lambda/downloads',
+      'lambda/exports',
+      'lambda/history',
+      'lambda/ledger',
+      'lambda/locks',
+      'lambda/people',
+      'lambda/status',
+      'lambda/warnings',
+      'rules',
+    ],
     packages: [],
   },
   // Wire formats: HTTP for clients.
@@ -102,8 +135,9 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/api',
       'lambda/api/contract',
       'lambda/deps.ts',
-      'lambda/extras',
+      'lambda/downloads',
       'lambda/ledger',
+      'lambda/locks',
       'lambda/people',
       'lambda/routes.ts',
       'rules',
@@ -115,12 +149,15 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/api',
       'lambda/api/contract',
       'lambda/deps.ts',
+      'lambda/downloads',
       'lambda/exports',
-      'lambda/extras',
       'lambda/gc',
+      'lambda/history',
       'lambda/ledger',
       'lambda/people',
       'lambda/routes.ts',
+      'lambda/status',
+      'lambda/warnings',
       'rules',
     ],
     packages: ['aws-lambda', 'zod'],
@@ -131,12 +168,13 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: [
       'lambda/aws',
       'lambda/exports',
-      'lambda/extras',
       'lambda/people',
       'lambda/scan',
+      'lambda/status',
       'lambda/store',
       'lambda/stores.ts',
       'lambda/table',
+      'lambda/warnings',
       'rules',
     ],
     packages: [],
@@ -308,7 +346,7 @@ describe('the architecture', () => {
     expect(imports.length).toBeGreaterThan(1500);
     // Type imports too, and those over several lines.
     expect(imports).toContainEqual(
-      expect.objectContaining({ from: 'lambda/deps.ts', to: 'lambda/rules/system.ts' }),
+      expect.objectContaining({ from: 'lambda/deps.ts', to: 'lambda/rules/clock-and-log.ts' }),
     );
     expect(importedBy('lambda/ledger/admit-upload.ts')).toContain('lambda/ledger/upload-batch.ts');
   });
@@ -334,7 +372,7 @@ describe('the architecture', () => {
     [`export { createDynamoDbLocks } from '${locks}';`, false],
     [`const { createDynamoDbLocks } = await import('${locks}');`, false],
   ])('lets rules import rules alone, not even types of what does I/O: %s', (text, isAllowed) => {
-    const found = importsIn('lambda/extras/rules/lock.ts', text);
+    const found = importsIn('lambda/locks/rules/locks.ts', text);
     expect(found.map(mayImport)).toEqual([isAllowed]);
   });
 
@@ -377,7 +415,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compose|exports\/archive-client|extras\/webhook-sender|people\/(git-hosts|identity-verifier)|scan\/listing)\.ts$/;
+      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compose|exports\/archive-client|people\/(git-hosts|identity-verifier)|scan\/list-objects|warnings\/webhook-sender)\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { prefixBytes, prefixesMax } from '../../gc/rules/cleanups.ts';
+import { prefixBytes, prefixesMax } from '../../gc/rules/prefix-set.ts';
 import { oidPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import { bytes, time } from './fields.ts';

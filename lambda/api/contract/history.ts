@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { noForecastReasons } from '../../extras/rules/history.ts';
+import { noForecastReasons } from '../../history/rules/history.ts';
 import type { Contract } from './contract.ts';
 import { bytes, day, time } from './fields.ts';
 

@@ -5,7 +5,7 @@ import {
   lockIdPattern,
   lockPageMax,
   lockPathCharactersMax,
-} from '../../extras/rules/lock.ts';
+} from '../../locks/rules/locks.ts';
 import type { Contract } from './contract.ts';
 
 /** The wire format of the LFS File Locking API (git-lfs docs/api/locking.md). */

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { failureReasons, gaugedQueues, statusParts } from '../../extras/rules/status.ts';
+import { failureReasons, gaugedQueues, statusParts } from '../../status/rules/status.ts';
 import type { Contract } from './contract.ts';
 import { time } from './fields.ts';
 

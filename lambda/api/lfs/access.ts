@@ -12,8 +12,8 @@ import { authenticatePerson, isForHosts, type PersonDeps } from '../../people/au
 import { nameOfPerson, type PersonGrant } from '../../people/rules/person.ts';
 import type { Caller } from '../../people/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../../people/tokens.ts';
+import type { Clock } from '../../rules/clock-and-log.ts';
 import { sha256Hex } from '../../rules/hash.ts';
-import type { Clock } from '../../rules/system.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../http.ts';
 import { lfsForbidden, lfsHostUnavailable, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
 

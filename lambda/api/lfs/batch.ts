@@ -1,13 +1,15 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
-import { type DownloadVerdict, offerPublicly } from '../../extras/downloads.ts';
+import { type DownloadVerdict, offerPublicly } from '../../downloads/downloads.ts';
 import { crowdedClaims } from '../../ledger/rules/tenant.ts';
 import type { Refusal, UploadVerdict } from '../../ledger/upload-batch.ts';
 import { findPublicRepo } from '../../people/authenticate-person.ts';
 import { publicTokenId } from '../../people/rules/git-hosts.ts';
+import { dayOf } from '../../rules/dates.ts';
 import { isOid } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
-import { dayOf, formatBytes, isByteCount, parseJson } from '../../rules/text.ts';
+import { formatBytes, isByteCount } from '../../rules/sizes.ts';
+import { parseJson } from '../../rules/text.ts';
 import type { SignedRequest } from '../../store/rules/store.ts';
 import { batchRequestSchema, type WireAction, type WireObject } from '../contract/lfs.ts';
 import { baseUrl, pathRepo, pathTenant, type Response } from '../http.ts';

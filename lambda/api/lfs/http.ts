@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Settings } from '../../rules/settings.ts';
-import { formatBytes } from '../../rules/text.ts';
+import { formatBytes } from '../../rules/sizes.ts';
 import {
   accepts,
   answer,

@@ -1,7 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import type { Deps } from '../../deps.ts';
-import { releaseLock, takeLock } from '../../extras/locks.ts';
+import { releaseLock, takeLock } from '../../locks/locks.ts';
 import {
   type FileLock,
   hashOfLockId,
@@ -9,7 +9,7 @@ import {
   lockIdPattern,
   lockOwnerOf,
   lockPageMax,
-} from '../../extras/rules/lock.ts';
+} from '../../locks/rules/locks.ts';
 import type { RouteKey } from '../../routes.ts';
 import { parseJson, plainText } from '../../rules/text.ts';
 import {

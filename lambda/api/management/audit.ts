@@ -1,5 +1,5 @@
 import { type AuditEntry, auditKeptMs } from '../../people/rules/audit.ts';
-import { dayAfterMs } from '../../rules/text.ts';
+import { dayAfterMs } from '../../rules/dates.ts';
 import { type AuditEntryBody, auditContract } from '../contract/audit.ts';
 import { encodeCursor, pageSizeDefault } from '../contract/fields.ts';
 import { json } from '../http.ts';

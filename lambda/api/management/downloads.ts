@@ -1,5 +1,5 @@
-import { listDownloadDays, monthlyOffer } from '../../extras/downloads.ts';
-import { dayOf, monthOf, nextMonthMs } from '../../rules/text.ts';
+import { listDownloadDays, monthlyOffer } from '../../downloads/downloads.ts';
+import { dayOf, monthOf, nextMonthMs } from '../../rules/dates.ts';
 import { type DownloadPageBody, downloadContract } from '../contract/downloads.ts';
 import { encodeDownloadCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { json } from '../http.ts';

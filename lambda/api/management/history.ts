@@ -1,5 +1,5 @@
-import { readHistory, type TenantHistory } from '../../extras/history.ts';
-import type { Forecast, LastRefusal } from '../../extras/rules/history.ts';
+import { readHistory, type TenantHistory } from '../../history/history.ts';
+import type { Forecast, LastRefusal } from '../../history/rules/history.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import { iso } from '../contract/fields.ts';
 import { type ForecastBody, type HistoryBody, historyContract } from '../contract/history.ts';

@@ -1,13 +1,13 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Deps } from '../../deps.ts';
+import type { RepoPath } from '../../ledger/rules/tenant.ts';
 import {
   type FileLock,
   lockHashOf,
   lockOwnerIdsOf,
   lockPageMax,
   ownerOfLock,
-} from '../../extras/rules/lock.ts';
-import type { RepoPath } from '../../ledger/rules/tenant.ts';
+} from '../../locks/rules/locks.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type FileLockBody, lockContract } from '../contract/locks.ts';
 import { json, pathRepo, type Response } from '../http.ts';

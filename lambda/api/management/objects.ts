@@ -1,4 +1,4 @@
-import { listStoredObjects } from '../../extras/downloads.ts';
+import { listStoredObjects } from '../../downloads/downloads.ts';
 import { tenantPrefix } from '../../rules/names.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { objectContract } from '../contract/objects.ts';

@@ -22,8 +22,9 @@ import {
   publicReposMax,
 } from '../../people/rules/git-hosts.ts';
 import { mapLimited } from '../../rules/async.ts';
+import { dayOf, monthOf, nextMonthMs } from '../../rules/dates.ts';
 import { compareKeys } from '../../rules/names.ts';
-import { dayOf, formatBytes, monthOf, nextMonthMs } from '../../rules/text.ts';
+import { formatBytes } from '../../rules/sizes.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type RepoBody, repoContract, type updateRepoBody } from '../contract/repos.ts';
 import { json, pathRepo, type Response, receivedAtMs } from '../http.ts';

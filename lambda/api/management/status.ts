@@ -1,4 +1,4 @@
-import { readStatus, type StageStatus } from '../../extras/status.ts';
+import { readStatus, type StageStatus } from '../../status/status.ts';
 import { iso } from '../contract/fields.ts';
 import { type StatusBody, statusContract } from '../contract/status.ts';
 import { json } from '../http.ts';

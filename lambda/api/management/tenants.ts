@@ -1,9 +1,9 @@
-import type { Forecast } from '../../extras/rules/history.ts';
-import { noteLimit } from '../../extras/warnings.ts';
+import type { Forecast } from '../../history/rules/history.ts';
 import type { Subscription } from '../../ledger/recount-now.ts';
 import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
 import type { PublicRead } from '../../people/rules/git-hosts.ts';
 import { createTenant, createTenantOnce, updateTenant } from '../../people/tenants.ts';
+import { noteLimit } from '../../warnings/warnings.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type SubscriptionBody, type TenantBody, tenantContract } from '../contract/tenants.ts';
 import { json, receivedAtMs } from '../http.ts';

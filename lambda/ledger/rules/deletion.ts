@@ -1,4 +1,4 @@
-import { countOf } from '../../gc/rules/cleanups.ts';
+import { countOf } from '../../gc/rules/prefix-set.ts';
 import { isRelied, type Sweep } from '../../gc/rules/watch.ts';
 import { isOid } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';

@@ -1,24 +1,25 @@
+import { createDynamoDbDownloads } from '../../../lambda/downloads/download-store.ts';
 import {
   createDynamoDbExportJobs,
   exportPartition,
   exportStart,
   parseExport,
-} from '../../../lambda/exports/jobs.ts';
+} from '../../../lambda/exports/job-store.ts';
 import type { ExportJob } from '../../../lambda/exports/rules/job.ts';
-import { createDynamoDbDownloads } from '../../../lambda/extras/download-store.ts';
-import { createDynamoDbFailures } from '../../../lambda/extras/failures.ts';
-import { createDynamoDbHistory } from '../../../lambda/extras/history-store.ts';
-import { createDynamoDbLocks } from '../../../lambda/extras/lock-store.ts';
-import { createDynamoDbWarnings, createDynamoDbWebhooks } from '../../../lambda/extras/warning-store.ts';
-import { createDynamoDbAuditLog, entryItem } from '../../../lambda/people/audit-log.ts';
-import { createDynamoDbPublicReads } from '../../../lambda/people/repo-marks.ts';
+import { createDynamoDbHistory } from '../../../lambda/history/history-store.ts';
+import { createDynamoDbLocks } from '../../../lambda/locks/lock-store.ts';
+import { createDynamoDbAuditLog, entryItem } from '../../../lambda/people/audit-store.ts';
+import { createDynamoDbPublicReads } from '../../../lambda/people/repo-mark-store.ts';
 import { type AuditEntry, auditIdOf } from '../../../lambda/people/rules/audit.ts';
 import {
   createDynamoDbExchangeRules,
   createDynamoDbRequestKeys,
   createDynamoDbTokenStore,
 } from '../../../lambda/people/token-store.ts';
+import { createDynamoDbFailures } from '../../../lambda/status/failure-store.ts';
 import type { Table } from '../../../lambda/table/requests.ts';
+import { createDynamoDbWarnings } from '../../../lambda/warnings/warning-store.ts';
+import { createDynamoDbWebhooks } from '../../../lambda/warnings/webhook-store.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
 import { type MemoryTable, memoryTable } from './table.ts';
 

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { KeySet, ListServer, objectsIn } from '../../../bench/list-server/server.ts';
-import { systemClock } from '../../../lambda/aws/system.ts';
+import { systemClock } from '../../../lambda/aws/clock-and-ids.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
-import { ScanListing } from '../../../lambda/scan/listing.ts';
+import { ScanListing } from '../../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../../lambda/scan/path-scan.ts';
-import { BucketClient } from '../../../lambda/store/client.ts';
+import { BucketClient } from '../../../lambda/store/bucket-client.ts';
 import { Random } from '../../support/random.ts';
 
 const prefix = 'acme/app/';

@@ -8,8 +8,8 @@ import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
 import { recordStoreEvents, refresh } from '../../../lambda/ledger/recount-requests.ts';
 import type { RecountRequest } from '../../../lambda/ledger/rules/recount-policy.ts';
 import { runRecount } from '../../../lambda/ledger/run-recount.ts';
+import { dayMs } from '../../../lambda/rules/dates.ts';
 import { sha256Hex } from '../../../lambda/rules/hash.ts';
-import { dayMs } from '../../../lambda/rules/text.ts';
 import type { Fields } from '../../../lambda/table/expressions.ts';
 import {
   byDueIndex,

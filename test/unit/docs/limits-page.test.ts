@@ -2,12 +2,11 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { requestedObjectsMax } from '../../../lambda/api/contract/exports.ts';
 import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/tokens.ts';
+import { downloadsKeptMs } from '../../../lambda/downloads/download-store.ts';
 import { exportLimitMs } from '../../../lambda/exports/rules/settings.ts';
 import { startsPerDayMax } from '../../../lambda/exports/start.ts';
-import { downloadsKeptMs } from '../../../lambda/extras/download-store.ts';
-import { historyDaysMax } from '../../../lambda/extras/rules/history.ts';
-import { lockPageMax, lockPathCharactersMax } from '../../../lambda/extras/rules/lock.ts';
-import { prefixesMax } from '../../../lambda/gc/rules/cleanups.ts';
+import { prefixesMax } from '../../../lambda/gc/rules/prefix-set.ts';
+import { historyDaysMax } from '../../../lambda/history/rules/history.ts';
 import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/ledger/rules/deletion.ts';
 import {
   claimsBetweenMax,
@@ -16,6 +15,7 @@ import {
   reposMax,
   tenantClaimsMax,
 } from '../../../lambda/ledger/rules/tenant.ts';
+import { lockPageMax, lockPathCharactersMax } from '../../../lambda/locks/rules/locks.ts';
 import { auditKeptMs } from '../../../lambda/people/rules/audit.ts';
 import { gitHostsMax, mappedReposMax, publicReposMax } from '../../../lambda/people/rules/git-hosts.ts';
 import { exchangeRulesMax } from '../../../lambda/people/rules/identities.ts';

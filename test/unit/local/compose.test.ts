@@ -1,7 +1,8 @@
 import { createServer } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, it } from 'vitest';
-import { createInvocations, systemClock, systemIds } from '../../../lambda/aws/system.ts';
+import { systemClock, systemIds } from '../../../lambda/aws/clock-and-ids.ts';
+import { createInvocations } from '../../../lambda/aws/invocation-log.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import type { SignUploadInput } from '../../../lambda/store/rules/store.ts';
 import { createDynamoDb } from '../../../lambda/table/client.ts';

@@ -3,7 +3,7 @@ import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { systemClock } from '../../../lambda/aws/system.ts';
+import { systemClock } from '../../../lambda/aws/clock-and-ids.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../../../lambda/routes.ts';
 import { type HttpFront, type HttpFunctions, openHttpFront } from '../../../local/front.ts';
 import { Turns } from '../../../local/turns.ts';

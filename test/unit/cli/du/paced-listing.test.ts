@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Pace, PacedListing } from '../../../../cli/du/paced-listing.ts';
-import { StoreAnswerError } from '../../../../lambda/store/exchange.ts';
+import { StoreAnswerError } from '../../../../lambda/store/http-exchange.ts';
 import { translateStoreError } from '../../../../lambda/store/object-store.ts';
 import type { ListedPage } from '../../../../lambda/store/rules/store.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { explainStoreError } from '../../../../cli/du/store-errors.ts';
 import { CliError } from '../../../../cli/errors.ts';
-import { MalformedAnswerError, StoreAnswerError } from '../../../../lambda/store/exchange.ts';
+import { MalformedAnswerError, StoreAnswerError } from '../../../../lambda/store/http-exchange.ts';
 import { StoreRefusedError } from '../../../../lambda/store/object-store.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 

@@ -3,12 +3,12 @@ import { json } from '../../../../lambda/api/http.ts';
 import { lfsError } from '../../../../lambda/api/lfs/http.ts';
 import { respondProblem } from '../../../../lambda/api/problems.ts';
 import { type ErrorResponder, guard, warmUpTable, withMetrics } from '../../../../lambda/aws/function.ts';
-import { createInvocationLog, createInvocations } from '../../../../lambda/aws/system.ts';
+import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import {
   LedgerUnavailableError,
   NewerFormatError,
   StorageFullError,
-} from '../../../../lambda/rules/system.ts';
+} from '../../../../lambda/rules/errors.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { noMetrics } from '../../../../local/lambda-context.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { createPowertoolsLog, createPowertoolsMetrics } from '../../../../lambda/aws/powertools.ts';
-import { createInvocationLog, createInvocations } from '../../../../lambda/aws/system.ts';
-import { metricUnits } from '../../../../lambda/rules/system.ts';
+import { metricUnits } from '../../../../lambda/rules/metrics.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 
 const token = `lfsq_${'Ab3'.repeat(13)}Z`;

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
+import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { createAdminSecret, createSecretsClient, storeCredentials } from '../../../../lambda/aws/secrets.ts';
 import {
   createSqsClient,
@@ -6,10 +8,9 @@ import {
   createSqsRedelivery,
   quickLimits,
 } from '../../../../lambda/aws/sqs.ts';
-import { createInvocations, systemClock } from '../../../../lambda/aws/system.ts';
 import { createDynamoDbTokenStore } from '../../../../lambda/people/token-store.ts';
-import { ScanListing } from '../../../../lambda/scan/listing.ts';
-import { BucketClient } from '../../../../lambda/store/client.ts';
+import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
+import { BucketClient } from '../../../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../../../lambda/store/object-store.ts';
 import { createDynamoDb } from '../../../../lambda/table/client.ts';
 import { SilentServer } from './silent-server.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import {
   createSqsExportQueue,
   createSqsQueueGauge,
@@ -6,7 +7,6 @@ import {
   createSqsRedelivery,
   SentIds,
 } from '../../../../lambda/aws/sqs.ts';
-import { createInvocations } from '../../../../lambda/aws/system.ts';
 import { decodeExportMessage, type ExportMessage } from '../../../../lambda/exports/messages.ts';
 import { isRecountReason, type RecountReason } from '../../../../lambda/ledger/rules/recount-policy.ts';
 import { runRecount } from '../../../../lambda/ledger/run-recount.ts';

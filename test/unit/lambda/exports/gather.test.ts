@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { gatherObjects, listObjects } from '../../../../lambda/exports/gather.ts';
-import { ExportLease } from '../../../../lambda/exports/work.ts';
+import { ExportLease } from '../../../../lambda/exports/lease.ts';
 import type { ListPageRequest, ObjectListing } from '../../../../lambda/store/rules/store.ts';
 import { ExportStack, exportPath } from '../../../support/export-stack.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';

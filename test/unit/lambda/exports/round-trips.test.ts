@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
 import type { Deps } from '../../../../lambda/deps.ts';
-import type { ExportJobs } from '../../../../lambda/exports/jobs.ts';
+import type { ExportJobs } from '../../../../lambda/exports/job-store.ts';
+import { ExportBusyError } from '../../../../lambda/exports/lease.ts';
 import type { ArchiveStore } from '../../../../lambda/exports/rules/archive-store.ts';
 import type { ExportRequest } from '../../../../lambda/exports/rules/job.ts';
 import { runExportStep } from '../../../../lambda/exports/steps.ts';
-import { ExportBusyError } from '../../../../lambda/exports/work.ts';
 import { ExportStack } from '../../../support/export-stack.ts';
 import { RoundTrips } from '../../../support/round-trips.ts';
 import { expectObjects } from './expect-archives.ts';

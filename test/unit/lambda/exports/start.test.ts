@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import type { ExportJobs } from '../../../../lambda/exports/jobs.ts';
+import type { ExportJobs } from '../../../../lambda/exports/job-store.ts';
 import {
   exportIdPattern,
   newExportId,

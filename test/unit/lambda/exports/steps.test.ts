@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
+import { ExportBusyError } from '../../../../lambda/exports/lease.ts';
 import type { ExportMessage } from '../../../../lambda/exports/messages.ts';
 import { SourceGoneError } from '../../../../lambda/exports/rules/archive-store.ts';
 import { exportSettingsFor } from '../../../../lambda/exports/rules/settings.ts';
 import { hashObjects, runExportStep } from '../../../../lambda/exports/steps.ts';
-import { ExportBusyError } from '../../../../lambda/exports/work.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { ExportStack, type ExportStackOptions, exportPath } from '../../../support/export-stack.ts';
 import { MemoryArchiveStore } from '../../../support/memory/archive-store.ts';

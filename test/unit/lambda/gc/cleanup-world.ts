@@ -1,11 +1,7 @@
 import { expect } from 'vitest';
 import { openCleanup, startRun } from '../../../../lambda/gc/cleanups.ts';
-import {
-  type Cleanup,
-  type CleanupRun,
-  keepSetKey,
-  prefixesOf,
-} from '../../../../lambda/gc/rules/cleanups.ts';
+import { type Cleanup, type CleanupRun, keepSetKey } from '../../../../lambda/gc/rules/cleanups.ts';
+import { prefixesOf } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import type { Settings } from '../../../../lambda/rules/settings.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

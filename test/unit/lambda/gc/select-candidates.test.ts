@@ -1,14 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { CleanupDeps } from '../../../../lambda/gc/cleanups.ts';
-import {
-  decodeCandidates,
-  keepSetKey,
-  newCleanup,
-  prefixesOf,
-} from '../../../../lambda/gc/rules/cleanups.ts';
+import { decodeCandidates, keepSetKey, newCleanup } from '../../../../lambda/gc/rules/cleanups.ts';
+import { prefixesOf } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { selectCandidates } from '../../../../lambda/gc/select-candidates.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { GappyListing } from '../../../support/gappy-listing.ts';
 import { reservation } from '../../../support/ledger-records.ts';

@@ -6,10 +6,10 @@ import {
   candidatesKey,
   encodeCandidates,
   newCleanup,
-  prefixText,
   type Selection,
   withRun,
 } from '../../../../lambda/gc/rules/cleanups.ts';
+import { prefixText } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { sweepCandidates } from '../../../../lambda/gc/sweep-candidates.ts';
 import { type Deletion, newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';

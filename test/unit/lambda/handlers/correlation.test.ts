@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { json } from '../../../../lambda/api/http.ts';
 import { respondProblem } from '../../../../lambda/api/problems.ts';
+import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
 import { guard } from '../../../../lambda/aws/function.ts';
+import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { createSqsRecountQueue } from '../../../../lambda/aws/sqs.ts';
-import { createInvocationLog, createInvocations, systemClock } from '../../../../lambda/aws/system.ts';
 import { create as createReconcile } from '../../../../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
-import type { Clock } from '../../../../lambda/rules/system.ts';
+import type { Clock } from '../../../../lambda/rules/clock-and-log.ts';
 import { newMessage, toSqsEvent } from '../../../../local/background/pump.ts';
 import { noMetrics } from '../../../../local/lambda-context.ts';
 import { contextOf, requestOf, turns } from '../../../support/invocation.ts';

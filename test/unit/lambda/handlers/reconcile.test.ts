@@ -1,11 +1,12 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
 import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/aws/function.ts';
-import { createInvocationLog, createInvocations, systemClock } from '../../../../lambda/aws/system.ts';
-import type { Failures } from '../../../../lambda/extras/failures.ts';
+import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
 import type { Redelivery } from '../../../../lambda/ledger/rules/recount-policy.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
+import type { Failures } from '../../../../lambda/status/failure-store.ts';
 import { parseStageSettings } from '../../../../lib/settings/stages.ts';
 import { newMessage, toSqsEvent } from '../../../../local/background/pump.ts';
 import { lambdaContext, noMetrics } from '../../../../local/lambda-context.ts';

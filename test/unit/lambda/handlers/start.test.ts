@@ -46,7 +46,7 @@ it.each(readdirSync(folder).filter((handler) => handler !== withSdk))(
   async (handler) => {
     const imported = await importsOf(handler);
     expect(imported.filter((path) => !isBuiltin(path))).toEqual([]);
-    // From Node 22 on, an import of node:http loads it, as lambda/store/exchange.ts says.
+    // From Node 22 on, an import of node:http loads it, as lambda/store/http-exchange.ts says.
     if (handler !== withFetch) expect(imported).not.toContain('node:http');
   },
 );

@@ -2,7 +2,7 @@ import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { create } from '../../../../lambda/handlers/store-events.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { AdoptedRepos } from '../../../../lambda/store/rules/adopted-repos.ts';
 import { MemoryStack, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { prefixText } from '../../../../lambda/gc/rules/cleanups.ts';
+import { prefixText } from '../../../../lambda/gc/rules/prefix-set.ts';
 import {
   admitUpload,
   findStoredForUpload,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { commitRepos, commitShards, tidyShards } from '../../../../lambda/ledger/commit.ts';
+import { commitRepos, commitShards, tidyShards } from '../../../../lambda/ledger/commit-counts.ts';
 import type { GiantOutcome } from '../../../../lambda/ledger/count-giants.ts';
 import { GiantCount } from '../../../../lambda/ledger/rules/giant-count.ts';
 import { RepoReservations, type RepoScan } from '../../../../lambda/ledger/rules/repo-reservations.ts';

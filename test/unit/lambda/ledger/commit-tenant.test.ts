@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
-import { commitTenant } from '../../../../lambda/ledger/commit.ts';
+import { commitTenant } from '../../../../lambda/ledger/commit-counts.ts';
 import type { GiantOutcome, GiantsOutcome } from '../../../../lambda/ledger/count-giants.ts';
 import type { Recomputed } from '../../../../lambda/ledger/rules/reconciliation.ts';
 import { RepoReservations } from '../../../../lambda/ledger/rules/repo-reservations.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
 /** The delay of every message in the queue. */

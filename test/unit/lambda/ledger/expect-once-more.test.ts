@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { prefixText } from '../../../../lambda/gc/rules/cleanups.ts';
+import { prefixText } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { keepFromDeletion } from '../../../../lambda/ledger/admit-upload.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import type { Ledger } from '../../../../lambda/ledger/ledger.ts';

@@ -4,7 +4,7 @@ import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import { lateForMs } from '../../../../lambda/ledger/rules/reservation.ts';
 import { runDeletion } from '../../../../lambda/ledger/run-deletions.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { GiantStack, giantStack, oidOf, repo } from '../../../support/memory/giant-stack.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 

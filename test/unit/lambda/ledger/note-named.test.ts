@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PrefixSet } from '../../../../lambda/gc/rules/cleanups.ts';
+import { PrefixSet } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { takeLock } from '../../../../lambda/extras/locks.ts';
-import { lockPageMax } from '../../../../lambda/extras/rules/lock.ts';
 import { removeLocks } from '../../../../lambda/ledger/empty-repos.ts';
+import { takeLock } from '../../../../lambda/locks/locks.ts';
+import { lockPageMax } from '../../../../lambda/locks/rules/locks.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { MemoryLocks } from '../../../support/memory/stores.ts';
 import { tokenRecord } from '../../../support/token-record.ts';

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { takeLock } from '../../../../lambda/extras/locks.ts';
 import { cancelCleanup, openCleanup, startRun } from '../../../../lambda/gc/cleanups.ts';
 import { keepSetKey } from '../../../../lambda/gc/rules/cleanups.ts';
 import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import type { RecountRequest } from '../../../../lambda/ledger/rules/recount-policy.ts';
 import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
+import { takeLock } from '../../../../lambda/locks/locks.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type AuditTrail, actorOf, audited } from '../../../../lambda/people/audit.ts';
-import { AuditUnavailableError, LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
 import { MemoryAuditLog } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';

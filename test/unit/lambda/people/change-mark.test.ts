@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { findPublicRepo } from '../../../../lambda/people/authenticate-person.ts';
 import { createRepo, findRepo, overSettings, prepareMark } from '../../../../lambda/people/repos.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';

@@ -3,7 +3,7 @@ import { exchangeToken } from '../../../../lambda/people/exchange-token.ts';
 import type { Claims, ExchangeRule } from '../../../../lambda/people/rules/identities.ts';
 import { tokenIdOf } from '../../../../lambda/people/rules/tokens.ts';
 import { authenticateToken } from '../../../../lambda/people/tokens.ts';
-import { AuditUnavailableError, LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

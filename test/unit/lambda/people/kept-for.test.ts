@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createDynamoDbDownloads } from '../../../../lambda/extras/download-store.ts';
-import { createDynamoDbHistory } from '../../../../lambda/extras/history-store.ts';
+import { createDynamoDbDownloads } from '../../../../lambda/downloads/download-store.ts';
+import { createDynamoDbHistory } from '../../../../lambda/history/history-store.ts';
 import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
-import { createDynamoDbAuditLog } from '../../../../lambda/people/audit-log.ts';
+import { createDynamoDbAuditLog } from '../../../../lambda/people/audit-store.ts';
 import {
   createDynamoDbKeptGrants,
   createDynamoDbMappedRepos,
   createDynamoDbPublicReads,
-} from '../../../../lambda/people/repo-marks.ts';
+} from '../../../../lambda/people/repo-mark-store.ts';
 import type { AuditEntry } from '../../../../lambda/people/rules/audit.ts';
 import {
   createDynamoDbRequestKeys,

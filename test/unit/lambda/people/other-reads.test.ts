@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createDynamoDbExportJobs } from '../../../../lambda/exports/jobs.ts';
-import { createDynamoDbDownloads } from '../../../../lambda/extras/download-store.ts';
-import { createDynamoDbHistory } from '../../../../lambda/extras/history-store.ts';
-import { createDynamoDbLocks } from '../../../../lambda/extras/lock-store.ts';
-import { createDynamoDbWarnings } from '../../../../lambda/extras/warning-store.ts';
+import { createDynamoDbDownloads } from '../../../../lambda/downloads/download-store.ts';
+import { createDynamoDbExportJobs } from '../../../../lambda/exports/job-store.ts';
+import { createDynamoDbHistory } from '../../../../lambda/history/history-store.ts';
 import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
-import { createDynamoDbAuditLog } from '../../../../lambda/people/audit-log.ts';
-import { createDynamoDbMappedRepos } from '../../../../lambda/people/repo-marks.ts';
+import { createDynamoDbLocks } from '../../../../lambda/locks/lock-store.ts';
+import { createDynamoDbAuditLog } from '../../../../lambda/people/audit-store.ts';
+import { createDynamoDbMappedRepos } from '../../../../lambda/people/repo-mark-store.ts';
 import { exchangeRulesMax } from '../../../../lambda/people/rules/identities.ts';
 import {
   createDynamoDbExchangeRules,
   createDynamoDbTokenStore,
 } from '../../../../lambda/people/token-store.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
+import { createDynamoDbWarnings } from '../../../../lambda/warnings/warning-store.ts';
 import { FakeTable } from '../table/fake-table.ts';
 
 const client = new FakeTable();

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { dueAfterFullMs } from '../../../../lambda/ledger/rules/recount-policy.ts';
 import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
 import { createTenant, createTenantOnce, updateTenant } from '../../../../lambda/people/tenants.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { AdoptedRepos } from '../../../../lambda/store/rules/adopted-repos.ts';
 import { MemoryStack, minute } from '../../../support/memory/stack.ts';
 

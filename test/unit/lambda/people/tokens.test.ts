@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { systemIds } from '../../../../lambda/aws/system.ts';
+import { systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
 import {
   sessionLifetimeMs,
   type TokenRecord,

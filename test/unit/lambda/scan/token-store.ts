@@ -1,5 +1,5 @@
 import { compareKeys } from '../../../../lambda/rules/names.ts';
-import type { Exchange } from '../../../../lambda/store/exchange.ts';
+import type { Exchange } from '../../../../lambda/store/http-exchange.ts';
 import type { ListedObject } from '../../../support/round-listing.ts';
 import { renderPage, type XmlOrder } from './pages.ts';
 

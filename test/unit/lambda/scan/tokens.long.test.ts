@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { systemClock } from '../../../../lambda/aws/system.ts';
+import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
-import { ScanListing } from '../../../../lambda/scan/listing.ts';
+import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../../../lambda/scan/path-scan.ts';
 import type { PathScanInput } from '../../../../lambda/scan/rules/scan-plan.ts';
-import { BucketClient } from '../../../../lambda/store/client.ts';
-import type { Exchange } from '../../../../lambda/store/exchange.ts';
+import { BucketClient } from '../../../../lambda/store/bucket-client.ts';
+import type { Exchange } from '../../../../lambda/store/http-exchange.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { truthOf } from '../../../support/round-listing.ts';
 import { serve } from '../../../support/serve.ts';

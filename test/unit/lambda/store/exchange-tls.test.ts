@@ -9,7 +9,7 @@ import { describeWith } from '../../../support/describe-with.ts';
 import { listen } from '../../../support/serve.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
-const exchangeFile = new URL('../../../../lambda/store/exchange.ts', import.meta.url);
+const exchangeFile = new URL('../../../../lambda/store/http-exchange.ts', import.meta.url);
 
 /** What a process of its own gets: only at its start a process can be told whom to trust. */
 const client = `

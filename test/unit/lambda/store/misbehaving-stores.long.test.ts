@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { ScanListing } from '../../../../lambda/scan/listing.ts';
-import type { S3Settings } from '../../../../lambda/store/client.ts';
+import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
+import type { S3Settings } from '../../../../lambda/store/bucket-client.ts';
 import { objectLimits, S3ObjectStore } from '../../../../lambda/store/object-store.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { bucketAt } from '../../../support/serve.ts';

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
-import { ScanListing } from '../../../../lambda/scan/listing.ts';
-import type { S3Settings } from '../../../../lambda/store/client.ts';
+import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
+import type { S3Settings } from '../../../../lambda/store/bucket-client.ts';
 import {
   BytesReader,
   S3ObjectStore,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { createDynamoDb } from '../../../../lambda/table/client.ts';
 import { setting } from '../../../../lambda/table/expressions.ts';
 import { batchGet, getItem, putItem, updateItem } from '../../../../lambda/table/requests.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AwsServiceError } from '../../../../lambda/aws/sdk.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { adding, removingKeys, setting } from '../../../../lambda/table/expressions.ts';
 import {
   batchGet,

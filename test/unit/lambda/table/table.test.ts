@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { tenantKey } from '../../../../lambda/ledger/items.ts';
 import { createDynamoDbLedger, type Ledger } from '../../../../lambda/ledger/ledger.ts';
-import { NewerFormatError } from '../../../../lambda/rules/system.ts';
+import { NewerFormatError } from '../../../../lambda/rules/errors.ts';
 import { knownFormat } from '../../../../lambda/table/table.ts';
 import { type Database, openDatabase } from '../../../../local/data/database.ts';
 import { newTenant } from '../../../support/ledger-records.ts';

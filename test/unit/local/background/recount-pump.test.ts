@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
-import { createInvocationLog, createInvocations } from '../../../../lambda/aws/system.ts';
+import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { defaultQueueTiming, newMessage, type QueueMessage } from '../../../../local/background/pump.ts';
 import type { KeptRecounts } from '../../../../local/background/queue-items.ts';
 import { RecountPump } from '../../../../local/background/recount-pump.ts';

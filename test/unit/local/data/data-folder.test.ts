@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { systemIds } from '../../../../lambda/aws/system.ts';
+import { systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
 import {
   adminTokenOf,
   lockFolder,

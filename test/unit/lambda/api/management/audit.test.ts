@@ -5,7 +5,7 @@ import { create } from '../../../../../lambda/handlers/management.ts';
 import { repoLimitsMax } from '../../../../../lambda/ledger/rules/tenant.ts';
 import { auditActions } from '../../../../../lambda/people/rules/audit.ts';
 import type { RouteKey } from '../../../../../lambda/routes.ts';
-import { LedgerUnavailableError } from '../../../../../lambda/rules/system.ts';
+import { LedgerUnavailableError } from '../../../../../lambda/rules/errors.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
 import { adminToken, ManualClock, memoryDeps } from '../../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../../support/memory/object-store.ts';

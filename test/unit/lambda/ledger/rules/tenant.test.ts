@@ -16,7 +16,7 @@ import {
   type TenantRecord,
   unknownRepo,
 } from '../../../../../lambda/ledger/rules/tenant.ts';
-import { dayAfter, dayMs, dayOf, daysBetween } from '../../../../../lambda/rules/text.ts';
+import { dayAfter, dayMs, dayOf, daysBetween } from '../../../../../lambda/rules/dates.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 
 const lastMomentOfNovember = Date.UTC(2026, 11, 1) - 1;

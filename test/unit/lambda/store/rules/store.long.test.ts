@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { listStoredObjects } from '../../../../../lambda/downloads/downloads.ts';
 import { listObjects } from '../../../../../lambda/exports/gather.ts';
-import { listStoredObjects } from '../../../../../lambda/extras/downloads.ts';
 import { listInDeletions } from '../../../../../lambda/ledger/empty-repos.ts';
 import { sha256Hex } from '../../../../../lambda/rules/hash.ts';
 import { listTenant } from '../../../../../lambda/scan/find-stored.ts';

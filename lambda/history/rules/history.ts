@@ -1,0 +1,221 @@
+import { dayAfter, dayOf } from '../../rules/dates.ts';
+
+/** Days are kept for so long, the current one included. */
+export const historyDaysMax = 400;
+
+/** What is noted of a day, in UTC. */
+export interface HistoryDay {
+  /** Such as `2026-11-21`. */
+  readonly day: string;
+  /** What the last recount of the day found. */
+  readonly storedBytes: number;
+  readonly objectCount: number;
+  /** The most that was stored on the day, as far as recounts saw it. */
+  readonly maxStoredBytes: number;
+  /** Batches of which something was refused for the limit of what is stored. At least these, if there were many. */
+  readonly refusals: number;
+  /** Some of the day's last, at most {@link lastRefusalsMax}, in no order. Omitted: none. */
+  readonly lastRefusals?: readonly LastRefusal[];
+}
+
+/** Refused pushes of a day that are kept. */
+export const lastRefusalsMax = 5;
+
+/** A push of which something was refused. Retries of one user in one repo are one push. */
+export interface LastRefusal {
+  readonly atMs: number;
+  readonly repo: string;
+  /** Owner of the token. null: it has neither user nor label. */
+  readonly user: string | null;
+  /** What was refused. */
+  readonly files: number;
+  readonly bytes: number;
+  /** How much higher the limit would have to be: the number in git's message. */
+  readonly shortBytes: number;
+  /** Whose limit it was. */
+  readonly limit: 'tenant' | 'repo';
+}
+
+/** A day as it is shown. */
+export interface UsageDay extends HistoryDay {
+  /** Nothing was noted on this day: the figures are those of the day before. */
+  readonly isCarried: boolean;
+}
+
+/** The newest refused pushes since a time, the last first. */
+export function lastRefusalsOf(days: readonly HistoryDay[], sinceMs: number): LastRefusal[] {
+  const all = days.flatMap(({ lastRefusals = [] }) => lastRefusals).filter(({ atMs }) => atMs >= sinceMs);
+  return all.sort((a, b) => b.atMs - a.atMs).slice(0, lastRefusalsMax);
+}
+
+/**
+ * One entry for each day, without gaps: a day of which nothing was noted has the figures of the day before, because what
+ * changes is recounted. It begins with the first day of which anything is known.
+ *
+ * @param input.days sorted by day, from `from` or before on.
+ * @param input.now what is stored as last counted. It is what `today` ends with, whether or not that was noted.
+ * @param input.to no later than `today`.
+ */
+export function usageDays(input: {
+  days: readonly HistoryDay[];
+  from: string;
+  to: string;
+  today: string;
+  now: { readonly storedBytes: number; readonly objectCount: number } | null;
+}): UsageDay[] {
+  const { days, from, to, today, now } = input;
+  const noted = new Map(days.map((each) => [each.day, each]));
+  const found: UsageDay[] = [];
+  let last: HistoryDay | undefined;
+  for (let day = days[0]?.day ?? today; day <= to; day = dayAfter(day)) {
+    const carried = last && { ...last, day, maxStoredBytes: last.storedBytes, refusals: 0 };
+    const atEnd = shownOf({ day, noted: noted.get(day), carried, now: day === today ? now : null });
+    if (atEnd && day >= from) found.push({ ...atEnd, isCarried: !noted.has(day) });
+    last = atEnd;
+  }
+  return found;
+}
+
+function shownOf(input: {
+  day: string;
+  noted: HistoryDay | undefined;
+  carried: HistoryDay | undefined;
+  now: { readonly storedBytes: number; readonly objectCount: number } | null;
+}): HistoryDay | undefined {
+  const { day, noted, carried, now } = input;
+  const known = noted ?? carried;
+  if (!now) return known;
+  const { storedBytes, objectCount } = now;
+  const maxStoredBytes = Math.max(storedBytes, known?.maxStoredBytes ?? 0);
+  return { day, storedBytes, objectCount, maxStoredBytes, refusals: known?.refusals ?? 0 };
+}
+
+/** A forecast looks at so many days, the current one included. */
+export const forecastDays = 60;
+/** With fewer days nothing is forecast. */
+const forecastDaysMin = 7;
+/** What is further away is not forecast: two years. */
+const aheadDaysMax = 731;
+
+/** When a tenant reaches its limit, if it goes on as it did. */
+export type Forecast =
+  | {
+      readonly kind: 'full';
+      /** In UTC, such as `2026-11-21`: today if the limit is reached already. */
+      readonly day: string;
+      readonly bytesPerDay: number | null;
+    }
+  | { readonly kind: 'none'; readonly reason: NoForecast; readonly bytesPerDay: number | null };
+
+export const noForecastReasons = [
+  'unlimited',
+  'not-counted',
+  'too-few-days',
+  'not-growing',
+  'beyond-two-years',
+] as const;
+type NoForecast = (typeof noForecastReasons)[number];
+
+/**
+ * Growth is the median of the slopes between each two days (Theil and Sen). So one large push, or a delete, does not
+ * decide: growth that is shown goes on for weeks.
+ *
+ * @param input.days without gaps. The last one is today.
+ */
+export function forecastOf(input: { days: readonly UsageDay[]; limitBytes: number | null }): Forecast {
+  const { limitBytes } = input;
+  const days = input.days.slice(-forecastDays);
+  const now = days.at(-1);
+  const bytesPerDay = days.length < forecastDaysMin ? null : medianSlope(days.map((day) => day.storedBytes));
+  const none = (reason: NoForecast) => ({ kind: 'none', reason, bytesPerDay }) as const;
+  if (limitBytes === null) return none('unlimited');
+  if (!now) return none('not-counted');
+  const leftBytes = limitBytes - now.storedBytes;
+  if (leftBytes <= 0) return { kind: 'full', day: now.day, bytesPerDay };
+  if (bytesPerDay === null) return none('too-few-days');
+  if (bytesPerDay <= 0) return none('not-growing');
+  const aheadDays = Math.ceil(leftBytes / bytesPerDay);
+  if (aheadDays > aheadDaysMax) return none('beyond-two-years');
+  return { kind: 'full', day: dayAfter(now.day, aheadDays), bytesPerDay };
+}
+
+/** @param values one for each day, at least two. */
+function medianSlope(values: readonly number[]): number {
+  const slopes = values.flatMap((from, first) =>
+    values.slice(first + 1).map((to, index) => (to - from) / (index + 1)),
+  );
+  slopes.sort((a, b) => a - b);
+  const middle = slopes.length / 2;
+  const [lower = 0, upper = 0] = [slopes[Math.ceil(middle) - 1], slopes[Math.floor(middle)]];
+  return (lower + upper) / 2;
+}
+
+/** So many refusals of a tenant are written one by one before it has to wait. */
+const writesAtFirst = 10;
+/** From then on one write in this time. */
+const writeEveryMs = 10_000;
+/** Tenants that one process remembers. */
+export const tallyTenantsMax = 1000;
+
+interface Tally {
+  readonly day: string;
+  readonly writesLeft: number;
+  readonly filledAtMs: number;
+  readonly unwritten: number;
+  readonly isWarned: boolean;
+}
+
+/**
+ * Which refusals of batches this process writes down. A client that is refused in a loop must not cost a write each time:
+ * after the first few its refusals are gathered, and written together. Those that are still gathered when the process or
+ * the day ends are not written, so what is written is at least what happened.
+ */
+export class RefusalTally {
+  /** By tenant, the one that was refused longest ago first. */
+  readonly #tallies = new Map<string, Tally>();
+
+  /** Counts a refusal. @returns how many to write now. 0: a later one writes it. */
+  add(tenant: string, nowMs: number): number {
+    const before = this.#filled(tenant, nowMs);
+    const unwritten = before.unwritten + 1;
+    const isWritten = before.writesLeft >= 1;
+    this.#put(tenant, {
+      ...before,
+      writesLeft: before.writesLeft - (isWritten ? 1 : 0),
+      unwritten: isWritten ? 0 : unwritten,
+    });
+    return isWritten ? unwritten : 0;
+  }
+
+  /** What was to be written was not: it is written with the next. */
+  giveBack(tenant: string, count: number, nowMs: number): void {
+    const before = this.#filled(tenant, nowMs);
+    this.#put(tenant, { ...before, unwritten: before.unwritten + count });
+  }
+
+  /** Whether this process knows that a warning was raised on this day. */
+  isWarned(tenant: string, nowMs: number): boolean {
+    return this.#filled(tenant, nowMs).isWarned;
+  }
+
+  noteWarned(tenant: string, nowMs: number): void {
+    this.#put(tenant, { ...this.#filled(tenant, nowMs), isWarned: true });
+  }
+
+  #filled(tenant: string, nowMs: number): Tally {
+    const day = dayOf(nowMs);
+    const known = this.#tallies.get(tenant);
+    if (known?.day !== day)
+      return { day, writesLeft: writesAtFirst, filledAtMs: nowMs, unwritten: 0, isWarned: false };
+    // A clock may go back.
+    const gained = Math.max(0, nowMs - known.filledAtMs) / writeEveryMs;
+    return { ...known, writesLeft: Math.min(writesAtFirst, known.writesLeft + gained), filledAtMs: nowMs };
+  }
+
+  #put(tenant: string, tally: Tally): void {
+    this.#tallies.delete(tenant);
+    this.#tallies.set(tenant, tally);
+    const [oldest] = this.#tallies.keys();
+    if (this.#tallies.size > tallyTenantsMax && oldest !== undefined) this.#tallies.delete(oldest);
+  }
+}

@@ -1,0 +1,78 @@
+import type { Deps } from '../deps.ts';
+import { actorOf, audited } from '../people/audit.ts';
+import type { Caller } from '../people/rules/tokens.ts';
+import type { ReleaseOutcome, TakeOutcome } from './lock-store.ts';
+import {
+  type FileLock,
+  lockHashOf,
+  lockIdPattern,
+  lockIdRandomLength,
+  lockOwnerOf,
+  ownerOfLock,
+} from './rules/locks.ts';
+
+/** A repo can have locks before its first push. Made-up names must not fill the table: a tenant with so many needs a push first. */
+export const locksBeforePushMax = 1000;
+
+/**
+ * Locks a path in somebody's name. Whoever asks for a lock that they have is told so as anybody else.
+ *
+ * @param input.path as `isLockPath` wants it.
+ * @throws {LedgerUnavailableError}
+ */
+export async function takeLock(
+  { locks, clock, ids }: Pick<Deps, 'locks' | 'clock' | 'ids'>,
+  input: { tenant: string; repo: string; isRepoKnown: boolean; path: string; token: Caller },
+): Promise<
+  Exclude<TakeOutcome, { kind: 'taken' }> | { kind: 'taken'; lock: FileLock } | { kind: 'no-repo' }
+> {
+  const { tenant, repo, isRepoKnown, path, token } = input;
+  if (!isRepoKnown && (await locks.hasAtLeast({ tenant, count: locksBeforePushMax })))
+    return { kind: 'no-repo' };
+  const lock: FileLock = {
+    id: `${lockHashOf(path)}${ids.random(lockIdRandomLength)}`,
+    path,
+    ...lockOwnerOf(token),
+    lockedAtMs: clock.nowMs(),
+  };
+  const outcome = await locks.take({ tenant, repo, lock });
+  return outcome.kind === 'taken' ? { kind: 'taken', lock } : outcome;
+}
+
+type ReleaseDeps = Pick<Deps, 'locks' | 'audit' | 'clock' | 'log'>;
+
+interface ReleaseInput {
+  readonly tenant: string;
+  readonly repo: string;
+  /** As the client sent it. */
+  readonly lockId: string;
+  /** Also what somebody else has locked. Only that is audited: nobody fills the audit with locks of their own. */
+  readonly isForced: boolean;
+  readonly token: Caller;
+  readonly requestId: string;
+}
+
+/** Releases a lock in somebody's name. @throws {LedgerUnavailableError} */
+export async function releaseLock(deps: ReleaseDeps, input: ReleaseInput): Promise<ReleaseOutcome> {
+  const { tenant, repo, lockId, isForced, token } = input;
+  if (!lockIdPattern.test(lockId)) return { kind: 'absent' };
+  const outcome = await deps.locks.release({ tenant, repo, lockId, ownerId: lockOwnerOf(token).ownerId });
+  return isForced && outcome.kind === 'of-another' ? releaseByForce(deps, input) : outcome;
+}
+
+function releaseByForce(deps: ReleaseDeps, input: ReleaseInput): Promise<ReleaseOutcome> {
+  const { tenant, repo, lockId, token, requestId } = input;
+  return audited(deps, {
+    action: { tenant, requestId, by: actorOf(token), action: 'lock.force', target: { repo, lockId } },
+    run: async (trail) => {
+      const outcome = await deps.locks.release({ tenant, repo, lockId });
+      if (outcome.kind !== 'released') return outcome;
+      const { lock } = outcome;
+      trail.was({ path: lock.path, owner: ownerOfLock(lock), ownerName: lock.ownerName });
+      deps.log.info('lock taken away', { tenant, repo, lockId, tokenId: token.tokenId });
+      return outcome;
+    },
+    verdictOf: ({ kind }) =>
+      kind === 'released' ? { outcome: 'done' } : { outcome: 'refused', reason: 'lock-not-found' },
+  });
+}

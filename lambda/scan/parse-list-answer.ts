@@ -1,0 +1,287 @@
+import {
+  decodeListedKey,
+  elementText,
+  escapedText,
+  MalformedPageError,
+  unescapeXml,
+  utf8Text,
+} from '../store/answer-xml.ts';
+import { type AnswerReader, errorIn } from '../store/http-exchange.ts';
+import type { DelimitedPage, ListedPage } from '../store/rules/store.ts';
+import { EntryReader, type EntryReaderOptions } from './parse-list-entries.ts';
+
+/** The number of entries is not the page's KeyCount. */
+export class KeyCountError extends MalformedPageError {}
+
+const resultOpen = '<ListBucketResult';
+const resultClose = '</ListBucketResult>';
+
+/** Four times as many as a thousand of the longest keys take. */
+const pageBytesMax = 16 * 1024 ** 2;
+
+/**
+ * Called for each piece of a page, because what was read of it is kept.
+ *
+ * @param bytes all so far.
+ * @throws {MalformedPageError} to close the connection: a page that does not end is not waited for.
+ */
+function checkPageBytes(bytes: number): void {
+  if (bytes > pageBytesMax) throw new MalformedPageError(`The page has more than ${pageBytesMax} bytes.`);
+}
+
+/** What a page says besides its entries. */
+interface ListFrame {
+  readonly isUrlEncoded: boolean;
+  /** Undefined: this is the last page. */
+  readonly token: string | undefined;
+}
+
+/** The text up to the end tag. @throws {MalformedPageError} without that tag: the body was cut off. */
+function textToEnd(bytes: Buffer): string {
+  const text = utf8Text(bytes).trimEnd();
+  if (!text.endsWith(resultClose))
+    throw new MalformedPageError('The page was cut off: its end tag is missing.');
+  return text;
+}
+
+/**
+ * Reads what is around the entries of a ListObjectsV2 answer, and whether it is complete: KeyCount is the number of
+ * entries, and there is a token if and only if IsTruncated is true. The order of the elements does not matter: AWS puts
+ * the token before the entries, other stores put it after them.
+ *
+ * @param around the answer up to its end tag, without its entries.
+ * @param counts what KeyCount may be.
+ * @throws {MalformedPageError}
+ */
+function readListFrame(around: string, counts: readonly number[]): ListFrame {
+  if (!around.includes(resultOpen)) throw new MalformedPageError('The answer is not a ListBucketResult.');
+  if (around.includes('<Contents')) throw new MalformedPageError('The page contains an incomplete entry.');
+  checkKeyCount(elementText(around, 'KeyCount'), counts);
+  const isTruncated = elementText(around, 'IsTruncated');
+  const token = elementText(around, 'NextContinuationToken') || undefined;
+  if (isTruncated !== (token === undefined ? 'false' : 'true')) {
+    throw new MalformedPageError(
+      `The page has IsTruncated "${isTruncated}", but ${token === undefined ? 'no' : 'a'} continuation token.`,
+    );
+  }
+  return { isUrlEncoded: elementText(around, 'EncodingType') === 'url', token };
+}
+
+function checkKeyCount(keyCount: string | undefined, counts: readonly number[]): void {
+  if (keyCount === undefined) {
+    throw new MalformedPageError('The answer has no KeyCount: the store does not speak ListObjectsV2.');
+  }
+  if (!counts.some((count) => keyCount === String(count)))
+    throw new KeyCountError(`The page has KeyCount ${keyCount}, but contains ${counts[0]} keys.`);
+}
+
+/** An error document with status 200, which S3 sends when it fails after it began to answer. */
+export function errorInBody(text: string): MalformedPageError | undefined {
+  const { code } = errorIn(text);
+  return code === undefined
+    ? undefined
+    : new MalformedPageError(`The store answered 200 with the error ${code}.`);
+}
+
+/** What the reader found in a page. The arrays may be longer than the number of keys. */
+interface PageParts {
+  readonly count: number;
+  readonly sizes: Float64Array;
+  /** LastModified of each key, in ms; NaN if it cannot be read. undefined: nobody asked for it. */
+  readonly times: Float64Array | undefined;
+  /** ETag of each key, still escaped as in the page. undefined: nobody asked for it. */
+  readonly etags: readonly string[] | undefined;
+  /** All keys, still encoded as in the page, one after the other. */
+  readonly keyBytes: Buffer;
+  readonly keyEnds: Uint32Array;
+  readonly totalBytes: number;
+  readonly isUrlEncoded: boolean;
+  readonly token: string | undefined;
+}
+
+/** A page whose keys stay bytes until they are read. */
+export class ScannedPage implements ListedPage {
+  readonly keyCount: number;
+  readonly totalBytes: number;
+  readonly isTruncated: boolean;
+  readonly nextContinuationToken: string | undefined;
+  readonly #parts: PageParts;
+
+  constructor(parts: PageParts) {
+    this.keyCount = parts.count;
+    this.totalBytes = parts.totalBytes;
+    this.isTruncated = parts.token !== undefined;
+    this.nextContinuationToken = parts.token;
+    this.#parts = parts;
+  }
+
+  keyAt(index: number): string {
+    this.#check(index);
+    const { keyBytes, keyEnds, isUrlEncoded } = this.#parts;
+    const start = index === 0 ? 0 : keyEnds[index - 1];
+    return decodeListedKey(utf8Text(keyBytes.subarray(start, keyEnds[index])), { isUrlEncoded });
+  }
+
+  sizeAt(index: number): number {
+    this.#check(index);
+    return this.#parts.sizes[index] ?? 0;
+  }
+
+  lastModifiedMsAt(index: number): number | undefined {
+    this.#check(index);
+    const time = this.#parts.times?.[index];
+    return Number.isNaN(time) ? undefined : time;
+  }
+
+  etagAt(index: number): string {
+    this.#check(index);
+    return unescapeXml(this.#parts.etags?.[index] ?? '');
+  }
+
+  #check(index: number): void {
+    if (index >= 0 && index < this.keyCount) return;
+    throw new RangeError(`The page has ${this.keyCount} keys, but none at index ${index}.`);
+  }
+}
+
+const contentsOpen = Buffer.from('<Contents>');
+const contentsClose = Buffer.from('</Contents>');
+
+/** Longer than the rest of nearly any entry. */
+const seamBytes = 1024;
+
+/**
+ * Reads a ListObjectsV2 answer, piece by piece, for what a scan needs: the sizes, the number of keys, and where the
+ * listing continues. Keys stay bytes until they are read. Nothing else is kept.
+ *
+ * The answer must be complete: each entry has exactly one key and one size, and what is around them is as
+ * {@link readListFrame} wants it.
+ */
+export class ListPageReader implements AnswerReader<ScannedPage> {
+  readonly #entries: EntryReader;
+  /** The text before the first entry, once that was found. */
+  #head: string | undefined;
+  /** Unread bytes: of the head, of an entry whose end has not arrived, or of the text after the last entry. */
+  #pending: Buffer = Buffer.alloc(0);
+  #bytes = 0;
+
+  constructor(options: EntryReaderOptions) {
+    this.#entries = new EntryReader(options);
+  }
+
+  /** The beginning of an answer without entries, most likely an error document. Empty if there are entries. */
+  get textWithoutEntries(): string {
+    return this.#head === undefined ? this.#pending.toString('utf8', 0, 4096) : '';
+  }
+
+  /** Reads the next piece. @throws {MalformedPageError} */
+  write(piece: Buffer): void {
+    this.#bytes += piece.length;
+    checkPageBytes(this.#bytes);
+    const joined = this.#head === undefined ? undefined : this.#readSeam(piece);
+    const bytes = joined === undefined ? this.#withPending(piece) : piece;
+    let start = joined ?? 0;
+    if (this.#head === undefined) {
+      start = bytes.indexOf(contentsOpen);
+      if (start < 0) {
+        this.#pending = Buffer.from(bytes);
+        return;
+      }
+      this.#head = utf8Text(bytes.subarray(0, start));
+    }
+    const lastClose = bytes.lastIndexOf(contentsClose);
+    const end = lastClose < start ? start : lastClose + contentsClose.length;
+    this.#entries.read(bytes, { start, end });
+    // Copied, because the piece is valid only now.
+    this.#pending = Buffer.from(bytes.subarray(end));
+  }
+
+  /**
+   * Reads the entry that began in the previous piece, without joining the two pieces.
+   *
+   * @returns where in the piece the entry ends; undefined if that is not within its first bytes.
+   */
+  #readSeam(piece: Buffer): number | undefined {
+    if (this.#pending.length === 0) return 0;
+    const seam = Buffer.concat([this.#pending, piece.subarray(0, seamBytes)]);
+    const close = seam.indexOf(contentsClose);
+    if (close < 0) return undefined;
+    const end = close + contentsClose.length;
+    this.#entries.read(seam, { start: 0, end });
+    return end - this.#pending.length;
+  }
+
+  #withPending(piece: Buffer): Buffer {
+    return this.#pending.length === 0 ? piece : Buffer.concat([this.#pending, piece]);
+  }
+
+  /** The page, after the last piece. @throws {MalformedPageError} when the answer is not complete. */
+  end(): ScannedPage {
+    const around = (this.#head ?? '') + textToEnd(this.#pending);
+    const { count, sizes, times, etags, keyBytes, keyEnds, totalBytes } = this.#entries;
+    const frame = readListFrame(around, [count]);
+    const entries = { count, sizes, times, etags: etags?.texts, keyBytes, keyEnds, totalBytes };
+    return new ScannedPage({ ...entries, ...frame });
+  }
+}
+
+/** Reads a ListObjectsV2 answer with a delimiter, all of it at its end: such pages are few. */
+export class FolderPageReader implements AnswerReader<DelimitedPage> {
+  readonly #pieces: Buffer[] = [];
+  #bytes = 0;
+
+  /** @throws {MalformedPageError} when it is too long. */
+  write(piece: Buffer): void {
+    this.#bytes += piece.length;
+    checkPageBytes(this.#bytes);
+    this.#pieces.push(Buffer.from(piece));
+  }
+
+  /** @throws {MalformedPageError} when the answer is not complete. */
+  end(): DelimitedPage {
+    const bytes = Buffer.concat(this.#pieces);
+    try {
+      return readFolderPage(textToEnd(bytes));
+    } catch (error) {
+      throw errorInBody(bytes.toString('utf8', 0, 4096)) ?? error;
+    }
+  }
+}
+
+function readFolderPage(text: string): DelimitedPage {
+  const contents: string[] = [];
+  const prefixes: string[] = [];
+  const around = text.replace(
+    /<(Contents|CommonPrefixes)>(.*?)<\/\1>/gs,
+    (_all, kind: string, inner: string) => {
+      (kind === 'Contents' ? contents : prefixes).push(inner);
+      return '';
+    },
+  );
+  if (around.includes('<CommonPrefixes'))
+    throw new MalformedPageError('The page contains an incomplete folder.');
+  // S3 counts the folders too. Some stores count the keys alone.
+  const { isUrlEncoded, token } = readListFrame(around, [contents.length + prefixes.length, contents.length]);
+  return {
+    commonPrefixes: prefixes.map((inner) => decodeListedKey(only(inner, 'Prefix'), { isUrlEncoded })),
+    keys: contents.map((inner) => ({
+      key: decodeListedKey(only(inner, 'Key'), { isUrlEncoded }),
+      sizeBytes: sizeOf(only(inner, 'Size')),
+    })),
+    nextContinuationToken: token,
+  };
+}
+
+/** The text of an element that must be there, still escaped. */
+function only(inner: string, name: string): string {
+  const text = escapedText(inner, name);
+  if (text === undefined) throw new MalformedPageError(`The page contains an entry without a ${name}.`);
+  return text;
+}
+
+function sizeOf(digits: string): number {
+  const size = Number(digits);
+  if (!/^\d+$/.test(digits) || !Number.isSafeInteger(size))
+    throw new MalformedPageError('The page contains a size that is not a number of bytes.');
+  return size;
+}

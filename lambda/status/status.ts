@@ -1,0 +1,192 @@
+import type { Deps } from '../deps.ts';
+import type { Clock } from '../rules/clock-and-log.ts';
+import { LedgerUnavailableError, NewerFormatError } from '../rules/errors.ts';
+import { errorChain, redactText } from '../rules/text.ts';
+import { type ObjectListing, StoreUnavailableError } from '../store/rules/store.ts';
+import {
+  type Failure,
+  type FailureReason,
+  type Finding,
+  failuresPart,
+  type GaugedQueue,
+  isOverByItself,
+  type Overdue,
+  overdueMs,
+  overdueTenantsMax,
+  type QueueLevel,
+  queuePart,
+  type ShownFailure,
+  type StatusPart,
+  type StoreProbe,
+  schedulePart,
+  storePart,
+  tenantsPart,
+} from './rules/status.ts';
+
+/** Why a recount failed, in a word. */
+export function whyOf(error: unknown): FailureReason {
+  if (error instanceof StoreUnavailableError) return 'store';
+  if (error instanceof LedgerUnavailableError) return 'table';
+  return error instanceof NewerFormatError ? 'newer-format' : 'unexpected';
+}
+
+/** Notes for the operator that something failed. If that fails too, it is logged: the failure itself is in the log anyway. */
+export async function noteFailure(
+  { failures, clock, log }: Pick<Deps, 'failures' | 'clock' | 'log'>,
+  failure: Omit<Failure, 'atMs' | 'sinceMs'>,
+): Promise<void> {
+  const atMs = clock.nowMs();
+  try {
+    await failures.note({ ...failure, atMs, sinceMs: atMs });
+  } catch (error) {
+    log.warn('failure not noted', { tenant: failure.tenant, error });
+  }
+}
+
+/** The same of a recount, with what tells whether a later one has made up for it. */
+export async function noteFailedRecount(
+  deps: Pick<Deps, 'failures' | 'ledger' | 'clock' | 'log'>,
+  failure: Pick<Failure, 'tenant' | 'tries' | 'why'>,
+): Promise<void> {
+  const record = await deps.ledger.readTenant(failure.tenant).catch(() => undefined);
+  await noteFailure(deps, {
+    kind: 'recount',
+    ...failure,
+    ...(record && { appliedEpoch: record.appliedEpoch }),
+  });
+}
+
+type StatusDeps = Pick<Deps, 'ledger' | 'failures' | 'queueGauges' | 'storeProbe' | 'clock'>;
+
+/** No part of the answer waits longer: the gateway ends a request after 30 s. */
+const partMsMax = 8_000;
+/** More of what an error says is not shown. */
+const whyCharactersMax = 200;
+
+/** What a stage is doing, and what failed. null: that could not be read. */
+export interface StageStatus {
+  readonly checkedAtMs: number;
+  readonly parts: readonly StatusPart[];
+  readonly store: Pick<StoreProbe, 'kind' | 'endpoint' | 'bucket'> & { readonly latencyMs: number | null };
+  /** `ranAtMs` null: it never ran. */
+  readonly schedule: { readonly ranAtMs: number | null; readonly handedUntilMs: number | null } | null;
+  readonly overdue: Overdue | null;
+  readonly queues: readonly ({ readonly queue: GaugedQueue } & QueueLevel)[];
+  readonly failures: readonly ShownFailure[] | null;
+}
+
+/**
+ * Looks at store, queues, schedule and tenants, all at the same time. What does not answer is shown as such, and keeps nothing
+ * else: this never throws, and takes some 8 s at most.
+ *
+ * It takes one LIST, two requests for each queue, and some ten units of the table. If tenants are overdue, reading them takes more,
+ * at most what one run of the schedule does.
+ */
+export async function readStatus(deps: StatusDeps): Promise<StageStatus> {
+  const { ledger, clock, queueGauges, storeProbe } = deps;
+  const { kind, endpoint, bucket } = storeProbe;
+  const nowMs = clock.nowMs();
+  const [store, state, overdue, failures, levels] = await Promise.all([
+    find(clock, async () => {
+      await storeProbe.probe();
+      return { latencyMs: clock.nowMs() - nowMs };
+    }),
+    find(clock, async () => (await ledger.readRefreshState()) ?? null),
+    find(clock, () => readOverdue(deps, nowMs)),
+    find(clock, () => readFailures(deps, nowMs)),
+    Promise.all(
+      queueGauges.map(async (gauge) => ({
+        queue: gauge.queue,
+        found: await find(clock, () => gauge.read()),
+      })),
+    ),
+  ]);
+  // What an older version wrote does not say when it ran.
+  const ran = mapped(state, (value) => value && { ...value, ranAtMs: value.ranAtMs ?? value.handedUntilMs });
+  return {
+    checkedAtMs: nowMs,
+    parts: [
+      storePart({ kind, endpoint, bucket, answer: store }),
+      schedulePart(ran, nowMs),
+      tenantsPart(overdue, nowMs),
+      ...levels.map(({ queue, found }) => queuePart(queue, found, nowMs)),
+      failuresPart(failures),
+    ],
+    store: { kind, endpoint, bucket, latencyMs: store.ok ? store.value.latencyMs : null },
+    schedule: ran.ok
+      ? { ranAtMs: ran.value?.ranAtMs ?? null, handedUntilMs: ran.value?.handedUntilMs ?? null }
+      : null,
+    overdue: overdue.ok ? overdue.value : null,
+    queues: levels.flatMap(({ queue, found }) => (found.ok ? [{ queue, ...found.value }] : [])),
+    failures: failures.ok ? failures.value : null,
+  };
+}
+
+async function readOverdue({ ledger }: Pick<Deps, 'ledger'>, nowMs: number): Promise<Overdue> {
+  const untilMs = nowMs - overdueMs;
+  const found = await ledger.dueTenants({ untilMs, tenantsMax: overdueTenantsMax });
+  // Several can be due since the same moment.
+  return { tenants: found.due.slice(0, overdueTenantsMax), isCut: found.untilMs < untilMs };
+}
+
+/**
+ * With whether each is over: a recount that committed since has made up for it. The time of a count alone does not tell: that of a
+ * tenant with giants may stay as it is for long.
+ */
+async function readFailures(
+  { ledger, failures }: Pick<Deps, 'ledger' | 'failures'>,
+  nowMs: number,
+): Promise<readonly ShownFailure[]> {
+  const isOver = async (failure: Failure) => {
+    if (failure.kind === 'export') return isOverByItself(failure, nowMs);
+    try {
+      const tenant = await ledger.readTenant(failure.tenant);
+      const { atMs, appliedEpoch = Number.MAX_SAFE_INTEGER } = failure;
+      return !tenant || tenant.appliedEpoch > appliedEpoch || (tenant.counted?.countedAtMs ?? 0) > atMs;
+    } catch (error) {
+      if (error instanceof NewerFormatError) return false;
+      throw error;
+    }
+  };
+  return Promise.all(
+    (await failures.list()).map(async (failure) => ({ ...failure, isOver: await isOver(failure) })),
+  );
+}
+
+/** What somebody finds out in time. Never rejects. */
+async function find<T>(clock: Deps['clock'], look: () => Promise<T>): Promise<Finding<T>> {
+  const late = clock.sleep(partMsMax).then((): Finding<T> => {
+    return { ok: false, why: `no answer within ${partMsMax / 1000} s` };
+  });
+  const found = look().then(
+    (value): Finding<T> => ({ ok: true, value }),
+    (error: unknown): Finding<T> => ({ ok: false, why: whyText(error) }),
+  );
+  return Promise.race([found, late]);
+}
+
+function whyText(error: unknown): string {
+  const text = redactText(errorChain(error));
+  return text.length <= whyCharactersMax ? text : `${text.slice(0, whyCharactersMax)}…`;
+}
+
+function mapped<T, U>(finding: Finding<T>, change: (value: T) => U): Finding<U> {
+  return finding.ok ? { ok: true, value: change(finding.value) } : finding;
+}
+
+/** No tenant has this name, so there is nothing to be listed. */
+const prefix = 'v1/';
+const answerMs = 6_000;
+
+/** Lists nothing: one LIST, which takes the bucket, the credentials and the right to list. */
+export function createStoreProbe(
+  { listing, clock }: { listing: Pick<ObjectListing, 'listPage'>; clock: Pick<Clock, 'nowMs'> },
+  place: Pick<StoreProbe, 'kind' | 'endpoint' | 'bucket'>,
+): StoreProbe {
+  return {
+    ...place,
+    async probe() {
+      await listing.listPage({ prefix, maxKeys: 1, deadlineMs: clock.nowMs() + answerMs });
+    },
+  };
+}

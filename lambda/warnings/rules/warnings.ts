@@ -1,0 +1,78 @@
+/** Percent of the limit of what is stored at which a tenant is warned. */
+export const warningLevels = [90, 80] as const;
+
+/** The level that a tenant is on. 0: below all of them. */
+export type WarningLevel = 0 | (typeof warningLevels)[number];
+
+/** A level is left this many points below it, so that a tenant at its edge is not warned again and again. */
+const leftBelowPoints = 5;
+
+/**
+ * The level after a count. What is stored decides, and not what is promised to uploads: those may never arrive.
+ *
+ * @param input.limitBytes null: unlimited, which is below every level.
+ */
+export function levelAfter(input: {
+  before: WarningLevel;
+  storedBytes: number;
+  limitBytes: number | null;
+}): WarningLevel {
+  const { before } = input;
+  const percent = percentOf(input);
+  const reached = warningLevels.find((level) => percent >= level) ?? 0;
+  const kept = warningLevels.find((level) => level <= before && percent >= level - leftBelowPoints) ?? 0;
+  return reached > kept ? reached : kept;
+}
+
+function percentOf({ storedBytes, limitBytes }: { storedBytes: number; limitBytes: number | null }): number {
+  if (limitBytes === null || storedBytes === 0) return 0;
+  // Of a limit of 0 it is infinite.
+  return (storedBytes / limitBytes) * 100;
+}
+
+/** What is said of a tenant, once for each time that it happens. */
+export type Warning =
+  /** Another level is reached, or left. */
+  | (Figures & { readonly kind: 'level'; readonly level: WarningLevel; readonly previousLevel: WarningLevel })
+  /** The first batch of the day of which something was refused. */
+  | (Figures & { readonly kind: 'full' });
+
+interface Figures {
+  readonly atMs: number;
+  /** As last counted. */
+  readonly storedBytes: number;
+  /** null: unlimited. */
+  readonly limitBytes: number | null;
+}
+
+/** A warning with its number: the first of a tenant is 1, and none is left out. */
+export interface NumberedWarning {
+  readonly seq: number;
+  readonly warning: Warning;
+}
+
+/** What receivers get. The same id is the same event, however often it comes. */
+export interface WarningEvent {
+  /** `acme:7`. */
+  readonly id: string;
+  readonly type: 'storage.level' | 'storage.full' | 'webhook.test';
+  /** When it happened, such as `2026-11-21T05:00:00.000Z`. */
+  readonly timestamp: string;
+  readonly data: Readonly<Record<string, string | number | null>>;
+}
+
+export function warningEvent(tenant: string, { seq, warning }: NumberedWarning): WarningEvent {
+  const { kind, atMs, ...data } = warning;
+  return {
+    id: `${tenant}:${seq}`,
+    type: `storage.${kind}`,
+    timestamp: new Date(atMs).toISOString(),
+    data: { tenant, ...data },
+  };
+}
+
+/** Where the operator's own programs hear of tenants. */
+export interface EventBus {
+  /** @throws if some were not taken. Others may have been. */
+  publish(events: readonly WarningEvent[]): Promise<void>;
+}

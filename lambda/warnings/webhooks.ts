@@ -1,0 +1,136 @@
+import * as z from 'zod';
+import type { Deps } from '../deps.ts';
+import { isCorrelationId } from '../rules/clock-and-log.ts';
+import { isTenantName } from '../rules/names.ts';
+import { parseJson } from '../rules/text.ts';
+import {
+  nextDelayMs,
+  secretCharacters,
+  secretsOf,
+  type Webhook,
+  type WebhookAttempt,
+  type WebhookMessage,
+  webhookHeaders,
+  webhookSecret,
+} from './rules/webhook-delivery.ts';
+
+/**
+ * Sets where a tenant's warnings go. A new one gets a secret; that of an old one changes only if it is asked for, and the
+ * old secret then signs too for a day.
+ *
+ * @returns `secret` if there is a new one: it is answered this once.
+ * @throws {LedgerUnavailableError}
+ */
+export async function setWebhook(
+  { webhooks, ids, clock }: Pick<Deps, 'webhooks' | 'ids' | 'clock'>,
+  { tenant, url, isNewSecret }: { tenant: string; url: string; isNewSecret: boolean },
+): Promise<{ webhook: Webhook; secret: string | undefined; isNew: boolean }> {
+  const nowMs = clock.nowMs();
+  const known = await webhooks.read(tenant);
+  const last = known?.url === url ? known.last : null;
+  if (known && !isNewSecret) {
+    const webhook: Webhook = { ...known, url, last };
+    await webhooks.put({ tenant, webhook });
+    return { webhook, secret: undefined, isNew: false };
+  }
+  const secret = webhookSecret(ids.random(secretCharacters));
+  const webhook: Webhook = {
+    url,
+    secret,
+    previousSecret: known?.secret ?? null,
+    createdAtMs: known?.createdAtMs ?? nowMs,
+    secretChangedAtMs: nowMs,
+    last,
+  };
+  await webhooks.put({ tenant, webhook });
+  return { webhook, secret, isNew: known === undefined };
+}
+
+/** Between two test events of a tenant. Nobody is to use them to flood a receiver. */
+export const testRestMs = 10_000;
+
+/**
+ * Has a test event sent, once.
+ *
+ * @throws {LedgerUnavailableError} or the error of the queue.
+ */
+export async function testWebhook(
+  { webhooks, webhookQueue, ids, clock }: Pick<Deps, 'webhooks' | 'webhookQueue' | 'ids' | 'clock'>,
+  tenant: string,
+): Promise<{ readonly kind: 'queued'; readonly eventId: string } | { readonly kind: 'too-soon' | 'absent' }> {
+  const atMs = clock.nowMs();
+  const noted = await webhooks.noteTest({ tenant, atMs, restMs: testRestMs });
+  if (noted !== 'noted') return { kind: noted };
+  const id = `${tenant}:test-${ids.random(12)}`;
+  const timestamp = new Date(atMs).toISOString();
+  await webhookQueue.send([{ tenant, event: { id, type: 'webhook.test', timestamp, data: { tenant } } }]);
+  return { kind: 'queued', eventId: id };
+}
+
+type DeliveryOutcome =
+  /** Delivered, given up, or the tenant has no webhook. */
+  | { readonly kind: 'done' }
+  /** It is to be sent again. */
+  | { readonly kind: 'again'; readonly delayMs: number };
+
+/**
+ * Sends an event to the tenant's webhook, as it is now, and notes what became of it.
+ *
+ * @param input.attempt the first one is 1.
+ * @throws {LedgerUnavailableError} It may have been sent.
+ */
+export async function deliverToWebhook(
+  deps: Pick<Deps, 'webhooks' | 'webhookSender' | 'clock' | 'log'>,
+  input: { message: WebhookMessage; attempt: number },
+): Promise<DeliveryOutcome> {
+  const { webhooks, webhookSender, clock, log } = deps;
+  const { message, attempt } = input;
+  const { tenant, event } = message;
+  const { id, type, timestamp, data } = event;
+  const webhook = await webhooks.read(tenant);
+  if (!webhook) return { kind: 'done' };
+  const { url } = webhook;
+  const atMs = clock.nowMs();
+  const body = JSON.stringify({ type, timestamp, data });
+  const headers = webhookHeaders({
+    secrets: secretsOf(webhook, atMs),
+    id,
+    timestampSeconds: Math.floor(atMs / 1000),
+    body,
+  });
+  const answer = await webhookSender.post({ url, headers, body });
+  const status = answer.kind === 'answered' ? answer.status : null;
+  const isDelivered = status !== null && status >= 200 && status < 300;
+  const delayMs = isDelivered ? undefined : nextDelayMs({ attempt, status, isTest: type === 'webhook.test' });
+  const failure = answer.kind === 'failed' ? answer.failure : isDelivered ? null : 'status';
+  const nextAtMs = delayMs === undefined ? null : clock.nowMs() + delayMs;
+  const made: WebhookAttempt = { eventId: id, type, atMs, attempt, status, failure, nextAtMs };
+  const fields = { tenant, eventId: id, type, attempt, status };
+  if (isDelivered) log.info('webhook delivered', fields);
+  else log.warn('webhook not delivered', { ...fields, failure, givenUp: delayMs === undefined });
+  try {
+    await webhooks.noteAttempt({ tenant, url, attempt: made });
+  } catch (error) {
+    // It was sent: a table that does not answer is no reason to send it once more.
+    log.warn('webhook attempt not noted', { tenant, eventId: id, error });
+  }
+  return delayMs === undefined ? { kind: 'done' } : { kind: 'again', delayMs };
+}
+
+/** A message of the queue of webhooks. */
+const webhookMessage = z.object({
+  tenant: z.string().refine(isTenantName),
+  event: z.object({
+    id: z.string().regex(/^[0-9A-Za-z:-]{1,100}$/),
+    type: z.enum(['storage.level', 'storage.full', 'webhook.test']),
+    timestamp: z.iso.datetime(),
+    data: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+  }),
+  // For the log alone.
+  correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
+});
+
+/** @returns undefined if the body is nothing that can be sent. Retrying never helps then. */
+export function decodeWebhookMessage(body: string): z.output<typeof webhookMessage> | undefined {
+  return webhookMessage.safeParse(parseJson(body)).data;
+}

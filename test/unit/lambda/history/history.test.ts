@@ -1,0 +1,449 @@
+import { describe, expect, it } from 'vitest';
+import {
+  forecastFrom,
+  forecastNow,
+  forgetHistory,
+  noteCount,
+  noteRefusal,
+  readHistory,
+} from '../../../../lambda/history/history.ts';
+import type { History } from '../../../../lambda/history/history-store.ts';
+import { RefusalTally } from '../../../../lambda/history/rules/history.ts';
+import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
+import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
+import { dayAfter, dayOf } from '../../../../lambda/rules/dates.ts';
+import { ManualClock } from '../../../support/memory/deps.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
+import { MemoryDownloads, MemoryHistory, MemoryWarnings } from '../../../support/memory/stores.ts';
+import { setRepoLimit } from '../../../support/over-settings.ts';
+import { recordingLog } from '../../../support/recording-log.ts';
+import { tenantRecord } from '../../../support/tenant-record.ts';
+
+describe('forget history', () => {
+  const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
+
+  describe('the history of a tenant', () => {
+    it('goes with it, and is not written again by the recount that empties it', async () => {
+      const world = new MemoryStack();
+      world.put({ [`a/${oidOf(1)}`]: 1 });
+      await world.create();
+      expect(await world.deps.history.days(range)).toHaveLength(1);
+      await world.ledger.closeTenant({ tenant, closedAtMs: world.nowMs });
+      await world.consume({ full: true });
+      expect(await world.deps.history.days(range)).toEqual([]);
+    });
+
+    it('that is long goes a part at a time, until the time is up', async () => {
+      const { deps } = new MemoryStack();
+      const asked: number[] = [];
+      let nowMs = 1000;
+      const history = Object.assign(new MemoryHistory(), {
+        forgetSome: async ({ daysMax }: { daysMax: number }) => {
+          asked.push(daysMax);
+          nowMs += 10;
+          return { hasMore: asked.length % 3 !== 0 };
+        },
+      });
+      const clock = { ...deps.clock, nowMs: () => nowMs };
+      expect(await forgetHistory({ history, clock }, { tenant, untilMs: 2000 })).toBe(true);
+      expect(asked).toEqual([100, 100, 100]);
+      expect(await forgetHistory({ history, clock }, { tenant, untilMs: nowMs })).toBe(false);
+      expect(asked).toHaveLength(4);
+      // To the last moment of its time.
+      expect(await forgetHistory({ history, clock }, { tenant, untilMs: nowMs + 10 })).toBe(true);
+      expect(asked).toHaveLength(6);
+    });
+  });
+});
+
+describe('note count', () => {
+  const day = 86_400_000;
+  const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
+
+  async function world() {
+    const made = new MemoryStack();
+    made.put({ [`a/${oidOf(1)}`]: 100, [`b/${oidOf(2)}`]: 20 });
+    await made.create(1000);
+    const days = () => made.deps.history.days(range);
+    return { made, days };
+  }
+
+  describe('a recount', () => {
+    it('is noted as the value of its day, with the highest of the day', async () => {
+      const { made, days } = await world();
+      const first = {
+        day: dayOf(made.nowMs),
+        storedBytes: 120,
+        objectCount: 2,
+        maxStoredBytes: 120,
+        refusals: 0,
+      };
+      expect(await days()).toEqual([first]);
+      await made.objects.delete([`${tenant}/a/${oidOf(1)}`]);
+      await made.consume({ full: true });
+      expect(await days()).toEqual([{ ...first, storedBytes: 20, objectCount: 1 }]);
+      made.nowMs += day;
+      made.put({ [`a/${oidOf(3)}`]: 1 });
+      await made.consume({ full: true });
+      // The new day began with 20.
+      expect(await days()).toEqual([
+        { ...first, storedBytes: 20, objectCount: 1 },
+        { day: dayOf(made.nowMs), storedBytes: 21, objectCount: 2, maxStoredBytes: 21, refusals: 0 },
+      ]);
+      made.nowMs += day;
+      await made.objects.delete([`${tenant}/b/${oidOf(2)}`]);
+      await made.consume({ full: true });
+      expect((await days()).at(-1)).toMatchObject({ storedBytes: 1, maxStoredBytes: 21 });
+    });
+
+    it('whose note is lost does not fail, is logged and counted, and the next one makes up for it', async () => {
+      const { made } = await world();
+      const { log, entries } = recordingLog();
+      const counted: string[] = [];
+      const metrics = { ...made.deps.metrics, increment: (name: string) => void counted.push(name) };
+      const kept = new MemoryHistory();
+      let isBroken = true;
+      const history: History = {
+        ...bound(kept),
+        note: async (count) => {
+          if (isBroken) throw new Error('The table is down.');
+          return kept.note(count);
+        },
+      };
+      const recount = () =>
+        runRecount(
+          { ...made.deps, history, log, metrics },
+          { request: { tenant, reason: 'manual', full: true }, deadlineMs: made.nowMs + 14 * minute },
+        );
+      expect(await recount()).toBe('done');
+      expect(counted).toContain('HistoryNotNoted');
+      expect(entries.some(({ message }) => message === 'history not noted')).toBe(true);
+      expect(await kept.days(range)).toEqual([]);
+      isBroken = false;
+      expect(await recount()).toBe('done');
+      expect(await kept.days(range)).toMatchObject([{ storedBytes: 120, objectCount: 2 }]);
+    });
+
+    it('of which it is not known whether it was noted may be the newest', async () => {
+      const { made } = await world();
+      const { log, entries } = recordingLog();
+      const error = new Error('The table is down.');
+      const history: History = { ...bound(new MemoryHistory()), note: () => Promise.reject(error) };
+      const after = await made.record();
+      expect(await noteCount({ ...made.deps, history, log }, { before: after, after, epoch: 1 })).toBe(
+        'unknown',
+      );
+      expect(entries).toEqual([{ level: 'warn', message: 'history not noted', fields: { tenant, error } }]);
+    });
+
+    it('of a tenant that was never counted, or is being deleted, is not noted', async () => {
+      const { made } = await world();
+      const history = new MemoryHistory();
+      const note = (after: object) => {
+        const before = tenantRecord({ tenant });
+        return noteCount({ ...made.deps, history }, { before, after: { ...before, ...after }, epoch: 1 });
+      };
+      const counted = { storedBytes: 5, objectCount: 1, countedAtMs: 1 };
+      expect(await note({ counted: null, closedAtMs: null })).toBe('unknown');
+      expect(await note({ counted, closedAtMs: 7 })).toBe('unknown');
+      expect(await history.days(range)).toEqual([]);
+      expect(await note({ counted, closedAtMs: null })).toBe('noted');
+      expect(await history.days(range)).toHaveLength(1);
+    });
+  });
+
+  function bound(history: MemoryHistory): History {
+    return {
+      note: (count) => history.note(count),
+      addRefusals: (refused) => history.addRefusals(refused),
+      days: (input) => history.days(input),
+      forgetSome: (input) => history.forgetSome(input),
+    };
+  }
+});
+
+describe('note refusal', () => {
+  const refusal = {
+    repo: null,
+    oids: [oidOf(3)],
+    refusedBytes: 500,
+    missingBytes: 450,
+    storedBytes: 100,
+    limitBytes: 150,
+  };
+  const by = { repo: 'a', user: 'ada' };
+  const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
+
+  async function world() {
+    const made = new MemoryStack();
+    made.put({ [`a/${oidOf(1)}`]: 100 });
+    await made.create(150);
+    const refusals = async () => (await made.deps.history.days(range)).map((day) => day.refusals);
+    const push = (index: number, sizeBytes: number) => made.push('a', { [oidOf(index)]: sizeBytes });
+    return { made, refusals, push };
+  }
+
+  describe('a refused batch', () => {
+    it('is counted on its day, also if only some of it is refused; an admitted one is not', async () => {
+      const { made, refusals, push } = await world();
+      await push(2, 10);
+      expect(await refusals()).toEqual([0]);
+      await push(3, 500);
+      expect(await refusals()).toEqual([1]);
+      await made.push('a', { [oidOf(4)]: 10, [oidOf(5)]: 500 });
+      expect(await refusals()).toEqual([2]);
+      made.nowMs += 86_400_000;
+      await push(3, 500);
+      const days = await made.deps.history.days(range);
+      expect(days.map((day) => day.refusals)).toEqual([2, 1]);
+    });
+
+    it('for the limit of its repo alone is not the tenant’s', async () => {
+      const { made, refusals } = await world();
+      await setRepoLimit(made.ledger, { tenant, repo: 'b', limitBytes: 5 });
+      const verdicts = await made.push('b', { [oidOf(2)]: 6 });
+      expect([...(verdicts as ReadonlyMap<string, { kind: string }>).values()]).toMatchObject([
+        { kind: 'over-limit' },
+      ]);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(await refusals()).toEqual([0]);
+      expect((await made.deps.warnings.read(tenant)).pending).toEqual([]);
+      // The push is shown all the same, with what the tenant stores.
+      const [day] = await made.deps.history.days(range);
+      expect(day).toMatchObject({
+        storedBytes: 100,
+        lastRefusals: [{ repo: 'b', user: null, files: 1, bytes: 6, shortBytes: 1, limit: 'repo' }],
+      });
+    });
+
+    it('is kept for a day with its repo, user and what was missing', async () => {
+      const { made } = await world();
+      const record = await made.ledger.readTenant(tenant);
+      if (!record) throw new Error('No tenant.');
+      const objects = new Map([
+        [oidOf(8), 20],
+        [oidOf(9), 500],
+        [oidOf(10), 40],
+      ]);
+      const outcome = await admitUpload(made.deps, { tenant: record, repo: 'a', user: 'ada', objects });
+      if (outcome.kind !== 'answered') throw new Error('No answer.');
+      const told = [...outcome.verdicts.values()].find((verdict) => verdict.kind === 'over-limit');
+      const lastRefusals = async () => (await readHistory(made.deps, { tenant: record })).lastRefusals;
+      const { oids = [], refusedBytes: bytes, missingBytes: shortBytes } = told?.refusal ?? {};
+      const found = { atMs: made.nowMs, repo: 'a', user: 'ada', files: oids.length, bytes, shortBytes };
+      expect(bytes).toBeGreaterThanOrEqual(500);
+      expect(await lastRefusals()).toEqual([{ ...found, limit: 'tenant' }]);
+      made.nowMs += 25 * 3_600_000;
+      expect(await lastRefusals()).toEqual([]);
+    });
+
+    it.each([
+      ['fails', async () => Promise.reject(new Error('The table is down.'))],
+      ['never ends', () => new Promise<never>(() => undefined)],
+    ])('is answered though the write of the history %s', async (_, addRefusals) => {
+      const { made } = await world();
+      const history: History = Object.assign(new MemoryHistory(), { addRefusals });
+      const record = await made.ledger.readTenant(tenant);
+      if (!record) throw new Error('No tenant.');
+      const { log, entries } = recordingLog();
+      const outcome = await admitUpload(
+        { ...made.deps, history, log },
+        { tenant: record, repo: 'a', objects: new Map([[oidOf(9), 500]]) },
+      );
+      expect(outcome).toMatchObject({ kind: 'answered' });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(entries.filter(({ message }) => message === 'refusal not noted').length).toBe(
+        _ === 'fails' ? 1 : 0,
+      );
+    });
+
+    it('that could not be written is written with the next, and one in a loop costs no write each time', async () => {
+      const { made } = await world();
+      const kept = new MemoryHistory();
+      const writes: number[] = [];
+      let isBroken = true;
+      const history: History = Object.assign(new MemoryHistory(), {
+        addRefusals: async (refused: Parameters<History['addRefusals']>[0]) => {
+          if (isBroken) throw new Error('The table is down.');
+          writes.push(refused.count);
+          await kept.addRefusals(refused);
+        },
+      });
+      const deps = { ...made.deps, history, refusalTally: new RefusalTally() };
+      const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
+      await noteRefusal(deps, { tenant, counted }, refusal, by);
+      isBroken = false;
+      for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, counted }, refusal, by);
+      expect(writes).toEqual([2, ...Array(8).fill(1)]);
+      expect(await kept.days(range)).toMatchObject([{ refusals: 10, storedBytes: 100, maxStoredBytes: 100 }]);
+    });
+
+    it('of a tenant that was never counted is not noted', async () => {
+      const { made } = await world();
+      const history = new MemoryHistory();
+      await noteRefusal({ ...made.deps, history }, { tenant, counted: null }, refusal, by);
+      expect(await history.days(range)).toEqual([]);
+    });
+
+    it('is warned of once a day by each process, and again if that failed, which is logged', async () => {
+      const { made } = await world();
+      const { log, entries } = recordingLog();
+      const error = new Error('The table is down.');
+      const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
+      const raised: unknown[] = [];
+      let isBroken = true;
+      const warnings = Object.assign(new MemoryWarnings(), {
+        raiseFull: async (input: unknown) => {
+          raised.push(input);
+          if (isBroken) throw error;
+          return 'raised' as const;
+        },
+      });
+      const deps = { ...made.deps, warnings, log, refusalTally: new RefusalTally() };
+      const refuse = () => noteRefusal(deps, { tenant, counted }, refusal, by);
+      await refuse();
+      expect(entries).toEqual([
+        { level: 'warn', message: 'refusal not warned of', fields: { tenant, error } },
+      ]);
+      isBroken = false;
+      for (let index = 0; index < 3; index += 1) await refuse();
+      expect(raised).toHaveLength(2);
+      made.nowMs += 86_400_000;
+      await refuse();
+      expect(raised).toHaveLength(3);
+    });
+
+    it('that could not be counted is logged', async () => {
+      const { made } = await world();
+      const { log, entries } = recordingLog();
+      const error = new Error('The table is down.');
+      const history: History = Object.assign(new MemoryHistory(), {
+        addRefusals: () => Promise.reject(error),
+      });
+      const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
+      await noteRefusal({ ...made.deps, history, log }, { tenant, counted }, refusal, by);
+      expect(entries).toEqual([{ level: 'warn', message: 'refusal not noted', fields: { tenant, error } }]);
+    });
+  });
+});
+
+describe('read history', () => {
+  const tenant = 'acme';
+  // 2027-01-15.
+  const clock = new ManualClock();
+  const today = '2027-01-15';
+  const atDay = (day: string) => Date.parse(`${day}T12:00:00Z`);
+
+  async function world(stored: Readonly<Record<string, number>>) {
+    const [history, downloads] = [new MemoryHistory(), new MemoryDownloads()];
+    for (const [day, storedBytes] of Object.entries(stored))
+      await history.note({
+        tenant,
+        atMs: atDay(day),
+        epoch: 1,
+        storedBytes,
+        objectCount: 1,
+        highestBytes: storedBytes,
+      });
+    const nowBytes = Object.values(stored).at(-1) ?? 0;
+    const record = tenantRecord({
+      tenant,
+      limitBytes: 1000,
+      counted: { storedBytes: nowBytes, objectCount: 1, countedAtMs: clock.nowMs() },
+    });
+    const read = (range: { from?: string; to?: string } = {}) =>
+      readHistory({ history, downloads, clock }, { tenant: record, ...range });
+    return { history, downloads, record, read };
+  }
+
+  describe('the history', () => {
+    it('is that of the last 30 days, unless others are asked for', async () => {
+      const { read } = await world({ '2026-10-01': 5, '2027-01-10': 7 });
+      const { from, to, days } = await read();
+      expect([from, to, days.length]).toEqual(['2026-12-17', today, 30]);
+      expect(days[0]).toMatchObject({ day: '2026-12-17', storedBytes: 5, isCarried: true });
+      expect(days.at(-1)).toMatchObject({ day: today, storedBytes: 7 });
+      expect(await read({ to: '2026-10-02' })).toMatchObject({ from: '2026-09-03', to: '2026-10-02' });
+      expect((await read({ to: '2026-10-02' })).days.map(({ day }) => day)).toEqual([
+        '2026-10-01',
+        '2026-10-02',
+      ]);
+      expect((await read({ from: '2027-01-10', to: '2027-01-10' })).days).toHaveLength(1);
+    });
+
+    it('has what is kept, and nothing of the future', async () => {
+      const old = dayAfter(today, -400);
+      const { read } = await world({ [old]: 5, [dayAfter(today, -399)]: 6 });
+      const { from, to, days } = await read({ from: '0001-01-01', to: '9999-12-31' });
+      expect([from, to]).toEqual([dayAfter(today, -399), today]);
+      expect(days).toHaveLength(400);
+      expect(days[0]).toMatchObject({ storedBytes: 6 });
+      expect((await read({ from: '2030-01-01' })).days).toEqual([]);
+      expect((await read({ from: '2027-01-10', to: '2027-01-01' })).days).toEqual([]);
+      expect((await read({ to: '2020-01-01' })).days).toEqual([]);
+    });
+
+    it('has what was offered on each day, and says where that is not known', async () => {
+      const { read, downloads } = await world({ '2026-11-01': 5 });
+      const meter = (day: string, bytes: number) =>
+        downloads.meter({
+          tenant,
+          repo: 'app',
+          tokenId: 't',
+          atMs: atDay(day),
+          writeId: `${day} ${bytes}`,
+          bytes,
+          objects: 1,
+          limitBytes: null,
+        });
+      await meter('2026-12-30', 10);
+      await meter('2027-01-02', 20);
+      await meter('2027-01-02', 5);
+      const offered = async () =>
+        (await read({ from: '2026-12-29', to: '2027-01-03' })).days.map((day) => day.downloads?.bytes);
+      expect(await offered()).toEqual([0, 10, 0, 0, 25, 0]);
+      // A month that was metered before its days were summed up.
+      const months = downloads.months.bind(downloads);
+      downloads.months = async (input) =>
+        (await months(input)).map((month) =>
+          month.month === '2026-12' ? { ...month, bytes: 90, objects: 9 } : month,
+        );
+      expect(await offered()).toEqual([undefined, 10, undefined, 0, 25, 0]);
+    });
+
+    it('has what was offered on the one day that is asked for, and on the first of a month', async () => {
+      const { read, downloads } = await world({ '2026-11-01': 5 });
+      const offer = { tenant, repo: 'app', tokenId: 't', objects: 1, limitBytes: null };
+      await downloads.meter({ ...offer, writeId: 'a', atMs: atDay('2027-01-01'), bytes: 7 });
+      await downloads.meter({ ...offer, writeId: 'b', atMs: atDay('2026-12-31'), bytes: 8 });
+      const offered = async (from: string, to: string) =>
+        (await read({ from, to })).days.map((day) => day.downloads?.bytes);
+      expect(await offered('2027-01-01', '2027-01-01')).toEqual([7]);
+      expect(await offered('2026-12-31', '2027-01-01')).toEqual([8, 7]);
+    });
+
+    it('has the forecast that the subscription has, whichever days are asked for', async () => {
+      const growing = Object.fromEntries(
+        Array.from({ length: 50 }, (_, index) => [dayAfter(today, index - 49), 10 * index]),
+      );
+      // The first day of which a forecast of today knows, and one before it.
+      expect(forecastFrom(today)).toBe('2026-10-08');
+      const [first, older] = [
+        { '2026-10-08': 100, [today]: 700 },
+        { '2026-10-07': 100, [today]: 700 },
+      ];
+      expect((await (await world(first)).read()).forecast).toMatchObject({ reason: 'not-growing' });
+      expect((await (await world(older)).read()).forecast).toMatchObject({ reason: 'too-few-days' });
+      const cases = [growing, { '2026-10-20': 100 }, { '2026-11-30': 1, [today]: 700 }, {}, first, older];
+      for (const stored of cases) {
+        const { history, record, read } = await world(stored);
+        const noted = await history.days({ tenant, from: forecastFrom(today), to: today });
+        const forecast = forecastNow({ tenant: record, noted, today });
+        expect((await read()).forecast).toEqual(forecast);
+        expect((await read({ from: today })).forecast).toEqual(forecast);
+      }
+      const { read } = await world(growing);
+      expect((await read()).forecast).toEqual({ kind: 'full', day: '2027-03-07', bytesPerDay: 10 });
+    });
+  });
+});

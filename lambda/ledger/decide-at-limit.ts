@@ -202,8 +202,6 @@ async function heldByOthers(
   };
 }
 
-/** A batch reconciles inline only when this many rounds of full concurrency can list the tenant. */
-const inlineRoundsMax = 5;
 /** Reconciles, our own and others', that one batch waits for. */
 const reconcilesMax = 3;
 /** Kept back from the batch function's time limit, to answer in. */
@@ -337,7 +335,6 @@ function recountInline(deps: AdmitUploadDeps, question: LimitQuestion): Promise<
       clock.nowMs() + settings.inlineReconcileBudgetMs,
       attempt.beganMs + settings.batchTimeLimitMs - answerReserveMs,
     ),
-    requestsMax: inlineRoundsMax * settings.scanConcurrency,
     exclude: {
       reservationId: attempt.reservation.id,
       repo: attempt.reservation.repo,

@@ -170,6 +170,8 @@ export interface ReconcileInput {
   readonly isThorough?: boolean;
   /** Somebody waits for the outcome: more requests at a time. */
   readonly isAwaited?: boolean;
+  /** With more LIST requests than this it gives up. Default: no limit. */
+  readonly listsMax?: number;
   /** The scan ends as `unfinished` at this time. */
   readonly deadlineMs?: number;
   /**
@@ -201,7 +203,7 @@ export type ReconcileOutcome =
     }
   /** Another reconcile holds the lease. */
   | { readonly kind: 'busy'; readonly leaseUntilMs: number }
-  /** A later reconcile or a delete overtook this one. Whatever this one wrote, the later one corrects. */
+  /** A later reconcile or a delete overtook this one, or it gave up. Whatever it wrote, the next one corrects. */
   | { readonly kind: 'superseded' }
   /** The deadline passed before everything was listed. */
   | { readonly kind: 'unfinished' }
@@ -248,7 +250,7 @@ export async function reconcile(deps: ReconcileDeps, input: ReconcileInput): Pro
   });
   if (begun.kind !== 'begun') return begun;
   const { epoch, before } = begun;
-  const lease = holdLease(deps, { before, epoch, untilMs: leaseUntilMs });
+  const lease = holdLease(deps, { ...input, before, epoch, untilMs: leaseUntilMs });
   try {
     const outcome = await scanAndCommit(deps, { input, epoch, before, lease }).catch((error: unknown) => {
       if (error instanceof SupersededError) return { kind: 'superseded' } as const;

@@ -3,7 +3,7 @@ import { allPages } from '../rules/async.ts';
 import { pageKeysMax } from '../scan/rules/key-space.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';
 import { type ReconcileDeps, type ReconcileInput, type ReconcileOutcome, reconcile } from './reconcile.ts';
-import { recountWaitMs, type Urgency } from './rules/recount-policy.ts';
+import { listsAtOnceMax, recountWaitMs, type Urgency } from './rules/recount-policy.ts';
 import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
 
 const firstPollMs = 100;
@@ -42,7 +42,7 @@ export async function awaitOtherReconcile(
  */
 export function recountDelayMs(
   deps: Pick<Deps, 'clock' | 'log' | 'metrics' | 'settings'>,
-  input: { tenant: TenantRecord; urgency: Urgency | 'first' },
+  input: { tenant: TenantRecord; urgency: Urgency },
 ): number {
   const waitMs = recountWaitMs(deps.settings, { ...input, nowMs: deps.clock.nowMs() });
   if (waitMs > 0) {
@@ -66,12 +66,10 @@ export type RecountNowOutcome =
   /** There is no new count. A recount may begin in `waitMs` (0: now). */
   | { readonly kind: 'unknown'; readonly waitMs: number };
 
-export interface RecountNowInput extends Omit<ReconcileInput, 'tenant' | 'isAwaited'> {
+export interface RecountNowInput extends Omit<ReconcileInput, 'tenant' | 'isAwaited' | 'listsMax'> {
   /** The tenant as read last. */
   readonly before: TenantRecord;
   readonly deadlineMs: number;
-  /** Do not begin if the last count suggests that more LIST requests than this are needed. Default: no limit. */
-  readonly requestsMax?: number;
 }
 
 /**
@@ -79,23 +77,27 @@ export interface RecountNowInput extends Omit<ReconcileInput, 'tenant' | 'isAwai
  * scan answers everybody who asks at the same time. It waits for a running reconcile even if the policy defers a
  * new one, because the requests of the running one are paid for.
  *
+ * It begins none, and ends its own, if that takes more LIST requests than may be made at once. The queue counts then.
+ *
  * If the store does not answer, the last count stays, and the outcome is `unknown`.
  *
  * @throws {LedgerUnavailableError}
  */
 export async function recountNow(deps: ReconcileDeps, input: RecountNowInput): Promise<RecountNowOutcome> {
-  const { before, requestsMax, ...how } = input;
+  const { before, ...how } = input;
   const { tenant } = before;
+  const nowMs = deps.clock.nowMs();
   const waitMs = recountDelayMs(deps, { tenant: before, urgency: 'decision' });
   const unknown = { kind: 'unknown', waitMs } as const;
-  if (waitMs > 0 && before.leaseUntilMs <= deps.clock.nowMs()) return unknown;
   if (before.claimCount > inlineClaimsMax) return unknown;
+  const listsMax = listsAtOnceMax(deps.settings, { ...before, nowMs });
   const listedObjects = before.listedObjectCount ?? before.counted?.objectCount ?? 0;
-  const expectedRequests = Math.ceil(listedObjects / pageKeysMax);
-  if (requestsMax !== undefined && expectedRequests > requestsMax) return unknown;
+  const mayBegin = Math.max(1, Math.ceil(listedObjects / pageKeysMax)) <= listsMax;
+  if (!mayBegin && before.leaseUntilMs <= nowMs) return unknown;
   try {
-    const outcome =
-      waitMs > 0 ? ({ kind: 'busy' } as const) : await reconcile(deps, { ...how, tenant, isAwaited: true });
+    const outcome = mayBegin
+      ? await reconcile(deps, { ...how, tenant, isAwaited: true, listsMax })
+      : ({ kind: 'busy' } as const);
     // A tenant with a giant that is being counted for the first time may still be unknown.
     if (outcome.kind === 'committed') return outcome.tenant.counted ? outcome : unknown;
     if (outcome.kind !== 'busy') return unknown;

@@ -11,7 +11,10 @@ import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
  * that are made under it: they are paid for even if the reconcile does not commit.
  */
 export interface Lease {
-  /** Extends the lease once half of it is over. `superseded`: another reconcile took over, so this one can stop. */
+  /**
+   * Extends the lease once half of it is over. `superseded`: this one can stop, because another reconcile took over, or because
+   * it has made more LIST requests than it may.
+   */
   renew(): Promise<'ours' | 'superseded'>;
   /**
    * Lets another reconcile begin now. Charges the tenant's budget, and that of its shards, because no commit will, also if
@@ -39,10 +42,10 @@ export async function renewOrThrow(lease: Pick<Lease, 'renew'>): Promise<void> {
 /** @param held.before the tenant right before the lease was taken. */
 export function holdLease(
   deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
-  held: { before: TenantRecord; epoch: number; untilMs: number },
+  held: { before: TenantRecord; epoch: number; untilMs: number; listsMax?: number },
 ): Lease {
   const { ledger, clock, settings } = deps;
-  const { before, epoch } = held;
+  const { before, epoch, listsMax = Number.POSITIVE_INFINITY } = held;
   const { tenant } = before;
   let untilMs = held.untilMs;
   let requests = 0;
@@ -56,6 +59,7 @@ export function holdLease(
   });
   return {
     async renew() {
+      if (requests > listsMax) return 'superseded';
       const nowMs = clock.nowMs();
       if (nowMs < untilMs - settings.reconcileLeaseMs / 2) return 'ours';
       // Set before the write, so that pages that arrive during the write do not renew again.

@@ -52,24 +52,21 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /**
- * How far the tenant's budget of LIST requests may be overdrawn when a recount begins:
- *
- * - in the background a little, so that cheap scans are not delayed because somebody asked in between,
- * - an hour if somebody waits,
- * - a day for the first count through the queue. Reads of the console that didn't end are charged too: with an hour for
- *   both, who looks again and again would keep the count from ever beginning.
+ * How far the tenant's budget of LIST requests may be overdrawn when a recount begins: in the background a little, so that
+ * cheap scans are not delayed because somebody asked in between, and an hour if somebody waits.
  */
-const overdraftMs: Readonly<Record<Urgency | 'first', number>> = {
-  background: 5 * minuteMs,
-  decision: hourMs,
-  first: 24 * hourMs,
-};
+const overdraftMs: Readonly<Record<Urgency, number>> = { background: 5 * minuteMs, decision: hourMs };
+/**
+ * How far it may be overdrawn by what is listed at once, within a request or at the beginning of a clean-up. It is half as
+ * far, so who looks again and again never keeps the queue from counting.
+ */
+const atOnceOverdraftMs = overdraftMs.decision / 2;
 
 type Budget = Pick<TenantRecord, 'listedUntilMs' | 'counted'>;
 
-/** The overdraft for a recount from the queue. A tenant that was never counted must be counted, whoever asks. */
-export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency | 'first' {
-  return tenant.counted === null ? 'first' : urgencyOf(reason);
+/** The urgency of a recount from the queue. A tenant that was never counted takes no uploads: somebody waits, whoever asks. */
+export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency {
+  return tenant.counted === null ? 'decision' : urgencyOf(reason);
 }
 
 /**
@@ -79,7 +76,7 @@ export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency 
  */
 function mayBeginAtMs(
   settings: Pick<Settings, 'recountRestMs'>,
-  input: { tenant: Budget; urgency: Urgency | 'first' },
+  input: { tenant: Budget; urgency: Urgency },
 ): number {
   const { tenant, urgency } = input;
   const affordableAtMs = tenant.listedUntilMs - overdraftMs[urgency];
@@ -91,7 +88,7 @@ function mayBeginAtMs(
 /** How long a recount must wait, in milliseconds. 0: it may begin. */
 export function recountWaitMs(
   settings: Pick<Settings, 'recountRestMs'>,
-  input: { tenant: Budget; urgency: Urgency | 'first'; nowMs: number },
+  input: { tenant: Budget; urgency: Urgency; nowMs: number },
 ): number {
   return Math.max(0, mayBeginAtMs(settings, input) - input.nowMs);
 }
@@ -109,11 +106,20 @@ export function chargedUntilMs(
   return Math.max(nowMs, listedUntilMs) + Math.ceil((requests * hourMs) / settings.listRequestsPerHour);
 }
 
+/** LIST requests that a recount within a request may make. 0: it must not begin. */
+export function listsAtOnceMax(
+  settings: Pick<Settings, 'listRequestsPerHour'>,
+  input: { listedUntilMs: number; nowMs: number },
+): number {
+  const leftMs = atOnceOverdraftMs - Math.max(0, input.listedUntilMs - input.nowMs);
+  return Math.max(0, Math.floor((leftMs * settings.listRequestsPerHour) / hourMs));
+}
+
 /**
- * How far the choice of a clean-up's candidates may overdraw the budget: with its first step as a person who waits for a
- * count, but at most half as far, and then a little further than the background, which it shares the budget with.
+ * How far the choice of a clean-up's candidates may overdraw the budget: after its first step a little further than the
+ * background, which it shares the budget with.
  */
-const selectionOverdraftMs = { first: hourMs / 2, next: 2 * overdraftMs.background };
+const selectionOverdraftMs = { first: atOnceOverdraftMs, next: 2 * overdraftMs.background };
 /** A step waits no longer for the budget, so recounts that fail again and again don't keep a clean-up from ending. */
 const selectionWaitMaxMs = 30 * minuteMs;
 

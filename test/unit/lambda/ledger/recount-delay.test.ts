@@ -336,7 +336,7 @@ describe('beyond the overdraft', () => {
   it('within it, the same batch is answered after a recount', async () => {
     await open(tight, 100);
     await world.ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 60, limitBytes: 100 });
-    await indebt(hour);
+    await indebt(hour / 2 - minute);
     const objects = new Map([[oidOf(3), 50]]);
     const outcome = await admitUpload(world.deps, { tenant: await world.record(), repo: 'game', objects });
     expect(outcome.kind).toBe('answered');
@@ -344,7 +344,7 @@ describe('beyond the overdraft', () => {
   });
 
   it('the console shows the last known usage, and a recount is requested', async () => {
-    await indebt(hour + 1);
+    await indebt(hour / 2 - minute + 1);
     const cached = { tenant: await world.record(), repos: [] };
     expect(await getSubscription(world.deps, { cached, refresh: true })).toMatchObject({
       source: 'cache',
@@ -352,7 +352,7 @@ describe('beyond the overdraft', () => {
       tenant: { counted: { storedBytes: 30 } },
     });
     expect(world.requests).toEqual([{ tenant, reason: 'miss', full: true }]);
-    world.nowMs += 1;
+    world.nowMs += 3 * minute;
     const shown = await getSubscription(world.deps, { cached, refresh: true });
     expect(shown).toMatchObject({ source: 'scan', refreshing: false });
     expect(shown.repos.map(({ repo, storedBytes }) => [repo, storedBytes])).toEqual([

@@ -89,19 +89,37 @@ describe('a recount that somebody waits for', () => {
     expect(await count({ claimCount: 50_000 })).toMatchObject({ kind: 'committed' });
   });
 
-  it('is not begun if the last count suggests more LIST requests than are allowed', async () => {
+  it('is not begun if the last count suggests more LIST requests than may be made at once', async () => {
     const unknown = { kind: 'unknown', waitMs: 0 };
+    // 2 more may be made.
+    const debt = () => ({ listedUntilMs: world.nowMs + hour / 2 - 6000 });
     // Of a tenant with giants, less than all of it is listed.
     const listed = (listedObjectCount: number) =>
-      count({ counted: counted(9000), listedObjectCount }, { requestsMax: 2 });
+      count({ ...debt(), counted: counted(9000), listedObjectCount });
     expect(await listed(2001)).toEqual(unknown);
     expect(await listed(2000)).toMatchObject({ kind: 'committed' });
     begun.mockClear();
-    expect(await count({ counted: counted(2001) }, { requestsMax: 2 })).toEqual(unknown);
+    expect(await count({ ...debt(), counted: counted(2001) })).toEqual(unknown);
+    expect(await count({ listedUntilMs: world.nowMs + hour / 2, counted: counted(0) })).toEqual(unknown);
     expect(begun).not.toHaveBeenCalled();
     for (const found of [counted(2000), null])
-      expect(await count({ counted: found }, { requestsMax: 2 })).toMatchObject({ kind: 'committed' });
-    expect(await count({ counted: counted(1e9) })).toMatchObject({ kind: 'committed' });
+      expect(await count({ ...debt(), counted: found })).toMatchObject({ kind: 'committed' });
+  });
+
+  it('gives up after as many LIST requests as may be made at once, and they are paid for', async () => {
+    const pages = vi.fn();
+    vi.spyOn(world.deps.scan, 'scan').mockImplementation(async ({ onPage }) => {
+      for (let requests = 1; ; requests += 1) {
+        await onPage?.({ requests } as never);
+        pages();
+      }
+    });
+    await world.ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'x' });
+    const { listedUntilMs } = await world.record();
+    const debt = { listedUntilMs: world.nowMs + hour / 2 - 6000 };
+    expect(await count(debt, { full: false })).toEqual({ kind: 'unknown', waitMs: 0 });
+    expect(pages).toHaveBeenCalledTimes(2);
+    expect(await world.record()).toMatchObject({ listedUntilMs: listedUntilMs + 9000, leaseUntilMs: 0 });
   });
 
   it('is unknown if it does not end in time, or is overtaken, or the tenant is gone', async () => {

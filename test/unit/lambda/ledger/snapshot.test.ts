@@ -56,6 +56,19 @@ describe('lease', () => {
       expect(await lease.renew()).toBe('superseded');
     });
 
+    it('says that it can stop after more LIST requests than it may make', async () => {
+      const before = tenantRecord({ tenant });
+      lease = holdLease(
+        { ledger, clock, settings },
+        { before, epoch, untilMs: beganMs + leaseMs, listsMax: 2 },
+      );
+      lease.addRequests(2);
+      expect(await lease.renew()).toBe('ours');
+      lease.addRequests(1);
+      expect(await lease.renew()).toBe('superseded');
+      expect(written()).toEqual([]);
+    });
+
     it('charges the LIST requests that were made under it, when it is released', async () => {
       lease.addRequests(2);
       lease.addRequests(1);

@@ -7,6 +7,7 @@ import {
   dueAfterActivityMs,
   dueAfterFullMs,
   isRecountReason,
+  listsAtOnceMax,
   lookAgainAtMs,
   mayListCandidatesAtMs,
   queuedUrgencyOf,
@@ -48,7 +49,7 @@ const nowMs = 1_800_000_000_000;
 
 const countedAt = (countedAtMs: number) => ({ storedBytes: 1, objectCount: 1, countedAtMs });
 
-function waitMs(more: { urgency: Urgency | 'first'; debtMs?: number; countedMsAgo?: number | null }): number {
+function waitMs(more: { urgency: Urgency; debtMs?: number; countedMsAgo?: number | null }): number {
   const { urgency, debtMs = 0, countedMsAgo = hour } = more;
   const counted = countedMsAgo === null ? null : countedAt(nowMs - countedMsAgo);
   return recountWaitMs(defaultSettings, {
@@ -68,16 +69,15 @@ describe('a recount', () => {
   it.each([
     ['background', 5 * minute],
     ['decision', hour],
-    ['first', day],
   ] as const)('with urgency %s may overdraw the budget by %i ms, and must wait for more', (urgency, ms) => {
     expect(waitMs({ urgency, debtMs: ms })).toBe(0);
     expect(waitMs({ urgency, debtMs: ms + 7 })).toBe(7);
   });
 
-  it('has the urgency `first` if the tenant was never counted, and otherwise the urgency of its reason', () => {
+  it('is waited for if the tenant was never counted, and otherwise has the urgency of its reason', () => {
     const never = { listedUntilMs: 0, counted: null };
     const known = { listedUntilMs: 0, counted: countedAt(0) };
-    expect(queuedUrgencyOf(never, 'upload')).toBe('first');
+    expect(queuedUrgencyOf(never, 'upload')).toBe('decision');
     for (const reason of ['upload', 'verify', 'event', 'schedule'] as const)
       expect(queuedUrgencyOf(known, reason)).toBe('background');
     for (const reason of ['refusal', 'miss', 'import', 'manual', 'delete', 'unfinished'] as const)
@@ -131,7 +131,7 @@ describe('the budget', () => {
   });
 
   it('allows a recount after exactly the wait that it states, so nobody waits for ever', () => {
-    const anyUrgency = fc.constantFrom<Urgency | 'first'>('background', 'decision', 'first');
+    const anyUrgency = fc.constantFrom<Urgency>('background', 'decision');
     fc.assert(
       fc.property(fc.nat(1e9), fc.nat(day), anyUrgency, (debtMs, countedMsAgo, urgency) => {
         const tenant = { listedUntilMs: nowMs + debtMs, counted: countedAt(nowMs - countedMsAgo) };
@@ -163,6 +163,25 @@ describe('the budget', () => {
     };
     expect(beginnings(20)).toBe(24 * 60);
     expect(beginnings(1000)).toBe(Math.ceil(day / (50 * minute)));
+  });
+});
+
+describe('a recount within a request', () => {
+  const lists = (debtMs: number) => listsAtOnceMax(defaultSettings, { listedUntilMs: nowMs + debtMs, nowMs });
+
+  it('lists while the budget is overdrawn by less than half an hour', () => {
+    expect([-hour, 0, 10 * minute, 30 * minute - 3000, 30 * minute - 2999, day].map(lists)).toEqual([
+      600, 600, 400, 1, 0, 0,
+    ]);
+  });
+
+  it('never keeps the queue from counting: it leaves half of the overdraft', () => {
+    const listedUntilMs = chargedUntilMs(defaultSettings, {
+      listedUntilMs: nowMs,
+      requests: lists(0),
+      nowMs,
+    });
+    expect(waitMs({ urgency: 'decision', debtMs: listedUntilMs - nowMs + 29 * minute })).toBe(0);
   });
 });
 

@@ -1,17 +1,13 @@
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parseArgs } from 'node:util';
-import { formatTable } from '../cost/command.ts';
-import { cpuMsOfTree } from './processes.ts';
-import { digits, medianOf, medianRatio, orderOfRound } from './statistics.ts';
+import { plainEnvironment } from '../test/support/process.ts';
+import { cpuMsOfTree, type StartedProcess, startProcess } from './processes.ts';
+import { type Column, optionsOf, orderOfRound, tableOf } from './statistics.ts';
 
 /** What one stack did in a round. */
 interface Round {
@@ -30,60 +26,43 @@ interface Round {
  * Options: `--clients=N` (50), `--objects=N` in a batch (10), `--seconds=N` a round (5), `--rounds=N` (3),
  * `--before=FOLDER`: another checkout, with its packages, whose stack takes turns with this one.
  */
-export async function benchCrowd(
-  print: (text: string) => void,
-  options: readonly string[],
-): Promise<unknown> {
-  const { values } = parseArgs({
-    args: [...options],
-    options: {
-      clients: { type: 'string', default: '50' },
-      objects: { type: 'string', default: '10' },
-      seconds: { type: 'string', default: '5' },
-      rounds: { type: 'string', default: '3' },
-      before: { type: 'string' },
-    },
-  });
+export async function benchCrowd(print: (text: string) => void, options: readonly string[]): Promise<void> {
+  const defaults = { clients: '50', objects: '10', seconds: '5', rounds: '3', before: '' };
+  const values = optionsOf(options, defaults);
   const [clients, objects] = [Number(values.clients), Number(values.objects)];
   const stacks: { name: string; root: string; rounds: Round[] }[] = [
     { name: 'this', root: fileURLToPath(new URL('../', import.meta.url)), rounds: [] },
   ];
-  if (values.before !== undefined) stacks.push({ name: 'before', root: values.before, rounds: [] });
+  if (values.before !== '') stacks.push({ name: 'before', root: values.before, rounds: [] });
   for (let round = 0; round < Number(values.rounds); round += 1) {
     for (const { root, rounds } of orderOfRound(stacks, round)) {
-      const stack = await startStack(root);
-      try {
-        rounds.push(await measure(stack, { clients, objects, ms: Number(values.seconds) * 1000 }));
-      } finally {
-        await stack.stop();
-      }
+      const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-bench-'));
+      const stack = await startStack(root, folder);
+      rounds.push(await measure(stack, { clients, objects, ms: Number(values.seconds) * 1000 }));
+      await stack.stop();
+      rmSync(folder, { recursive: true, force: true });
     }
   }
-  const perSecond = (rounds: readonly Round[]) => rounds.map((round) => round.perSecond);
-  const rows = stacks.map(({ name, rounds }) => [
-    name,
-    digits(medianOf(rounds, (round) => round.perSecond)),
-    digits(medianRatio(perSecond(stacks[0]?.rounds ?? []), perSecond(rounds))),
-    ...(['p50Ms', 'p99Ms', 'cpuMs', 'residentMb'] as const).map((figure) =>
-      digits(medianOf(rounds, (round) => round[figure])),
-    ),
-    perSecond(rounds)
-      .map((each) => each.toFixed(0))
-      .join(' '),
-  ]);
-  const header = ['', 'median', 'this ×', 'p50 ms', 'p99 ms', 'CPU ms each', 'RSS MB', 'rounds'];
-  print(`Batches of ${objects} new objects a second, from ${clients} clients`);
-  print(`${formatTable(header, rows)}\n`);
-  return stacks.map(({ name, rounds }) => ({ stack: name, rounds }));
+  const columns: Column<Round>[] = [
+    ['median', ({ perSecond }) => perSecond],
+    ['this ×', ({ perSecond }) => 1 / perSecond, 'ratio'],
+    ['p50 ms', ({ p50Ms }) => p50Ms],
+    ['p99 ms', ({ p99Ms }) => p99Ms],
+    ['CPU ms each', ({ cpuMs }) => cpuMs],
+    ['RSS MB', ({ residentMb }) => residentMb],
+    ['rounds', ({ perSecond }) => perSecond, 'all'],
+  ];
+  const rows = stacks.map(({ name, rounds: samples }) => ({ name, samples, base: stacks[0]?.rounds }));
+  print(`Batches of ${objects} new objects a second, from ${clients} clients\n${tableOf(columns, rows)}\n`);
 }
 
 async function measure(
-  stack: Stack,
+  { pid, port }: StartedProcess,
   { clients, objects, ms }: { clients: number; objects: number; ms: number },
 ): Promise<Round> {
   const tenants: Tenant[] = [];
   for (let client = 0; client < clients; client += 1)
-    tenants.push(await createTenant(stack.url, `client-${client}`));
+    tenants.push(await createTenant(`http://127.0.0.1:${port}`, `client-${client}`));
   const run = async (untilMs: number) => {
     const took: number[] = [];
     const send = async (tenant: Tenant) => {
@@ -94,54 +73,32 @@ async function measure(
   };
   // The compiler has seen the code afterwards.
   await run(performance.now() + ms / 2);
-  const [startedMs, cpuBeforeMs] = [performance.now(), cpuMsOfTree(stack.pid)];
+  const [startedMs, cpuBeforeMs] = [performance.now(), cpuMsOfTree(pid)];
   const took = await run(startedMs + ms);
-  const status = readFileSync(`/proc/${stack.pid}/status`, 'utf8');
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return {
     perSecond: took.length / ((performance.now() - startedMs) / 1000),
     p50Ms: took[Math.floor(took.length / 2)] ?? Number.NaN,
     p99Ms: took[Math.floor(took.length * 0.99)] ?? Number.NaN,
-    cpuMs: (cpuMsOfTree(stack.pid) - cpuBeforeMs) / took.length,
+    cpuMs: (cpuMsOfTree(pid) - cpuBeforeMs) / took.length,
     residentMb: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1000,
   };
 }
 
 const adminToken = 'bench-admin-token-0123456789abcdef';
 
-/** A stack as `npm start` runs it, in a process of its own. `stop` ends it, and removes its data. */
-interface Stack {
-  readonly url: string;
-  readonly pid: number;
-  stop(): Promise<void>;
-}
-
-/** @param root the folder of a checkout. */
-async function startStack(root: string): Promise<Stack> {
-  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-bench-'));
-  const main = join(root, 'local/main.ts');
-  const args = ['--import', 'tsx', main, '--port', '0', '--data', join(folder, 'data')];
-  const child = spawn(process.execPath, args, {
+/** A stack as `npm start` runs it. @param root the folder of a checkout. */
+const startStack = (root: string, folder: string) =>
+  startProcess({
+    command: process.execPath,
+    args: (port) => [
+      ...['--import', 'tsx', join(root, 'local/main.ts')],
+      ...['--port', String(port), '--data', join(folder, 'data')],
+    ],
+    env: { ...plainEnvironment(), LFS_QUOTA_ADMIN_TOKEN: adminToken },
+    folder,
     cwd: root,
-    env: { PATH: process.env['PATH'], LFS_QUOTA_ADMIN_TOKEN: adminToken },
-    stdio: ['ignore', 'pipe', 'ignore'],
   });
-  let out = '';
-  child.stdout.on('data', (chunk) => {
-    out += String(chunk);
-  });
-  const ended = once(child, 'exit');
-  const stop = async () => {
-    child.kill('SIGTERM');
-    await ended;
-    rmSync(folder, { recursive: true, force: true });
-  };
-  for (;;) {
-    const url = /^ready (http:\S+)$/m.exec(out)?.[1];
-    if (url !== undefined) return { url, pid: child.pid ?? 0, stop };
-    if (child.exitCode !== null) throw new Error(`The stack ended: ${out}`);
-    await sleep(20);
-  }
-}
 
 /** Where a tenant's batches go, and with which credentials. */
 interface Tenant {
@@ -174,12 +131,7 @@ async function batch({ url, authorization }: Tenant, objects: number): Promise<n
   });
   const type = 'application/vnd.git-lfs+json';
   const body = JSON.stringify({ operation: 'upload', transfers: ['basic'], objects: wanted });
-  const headers = {
-    authorization,
-    accept: type,
-    'content-type': type,
-    'content-length': Buffer.byteLength(body),
-  };
+  const headers = { authorization, accept: type, 'content-type': type };
   const startedMs = performance.now();
   // Not fetch: it would use as much of the machine as the stack does.
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {

@@ -1,9 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-type Bench = (print: (text: string) => void, options: readonly string[]) => Promise<unknown>;
+type Bench = (print: (text: string) => void, options: readonly string[]) => Promise<void>;
 
 /** docs/bench.md says what each measures, and has the newest results. */
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
@@ -17,6 +16,9 @@ const benches: Readonly<Record<string, () => Promise<Bench>>> = {
 // The SDK would warn about Node 20 in every process.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
 
+// What ends this process ends the servers that it started.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 const [name = '', ...options] = process.argv.slice(2);
 const bench = await benches[name]?.();
@@ -25,19 +27,10 @@ if (!bench) {
   process.exit(2);
 }
 const command = `npm run bench -- ${[name, ...options].join(' ')}`.trimEnd();
-const run = {
-  command,
-  date: new Date().toISOString().slice(0, 10),
-  commit: commitOf(fileURLToPath(new URL('../', import.meta.url))),
-  machine: `${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}`,
-};
-print(`${command}\n${run.date}, ${run.commit}, ${run.machine}\n`);
-const result = await bench(print, options);
-const folder = new URL('out/', import.meta.url);
-mkdirSync(folder, { recursive: true });
-const file = new URL(`${name}.json`, folder);
-writeFileSync(file, `${JSON.stringify({ ...run, result }, null, 1)}\n`);
-print(`Written to ${fileURLToPath(file)}`);
+const date = new Date().toISOString().slice(0, 10);
+const commit = commitOf(fileURLToPath(new URL('../', import.meta.url)));
+print(`${command}\n${date}, ${commit}, ${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}\n`);
+await bench(print, options);
 
 /** The commit of a checkout. With `+`: something in it is changed. */
 function commitOf(checkout: string): string {

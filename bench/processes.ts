@@ -1,85 +1,67 @@
-import { type ChildProcess, execFileSync, fork } from 'node:child_process';
+import { execFileSync, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
+import { closeServer, listenOnLoopback } from '../local/system/loopback-server.ts';
+import { signalGroup } from '../test/support/process.ts';
 import type { Call, ChildApi, Reply } from './serve.ts';
 
-/** A child process ended before it answered, for example because it had too little memory. */
-class ChildEndedError extends Error {
-  override readonly name = 'ChildEndedError';
-}
-
 /** The parent's side of a child process that calls `serve`. */
-export class Child<Api extends ChildApi, Ready = undefined> {
+export interface Child<Api extends ChildApi, Ready = undefined> {
+  readonly pid: number;
   /** What the child passed to `serve`. */
   readonly ready: Ready;
-  readonly #process: ChildProcess;
-
-  private constructor(process: ChildProcess, ready: Ready) {
-    this.#process = process;
-    this.ready = ready;
-  }
-
-  /**
-   * Waits until the child serves.
-   * @throws {ChildEndedError} when it ends before.
-   */
-  static async of<Api extends ChildApi, Ready = undefined>(
-    process: ChildProcess,
-  ): Promise<Child<Api, Ready>> {
-    return new Child<Api, Ready>(process, (await nextValue(process)) as Ready);
-  }
-
-  /** Runs a TypeScript file of this project, or a bundle, as a child. */
-  static fork<Api extends ChildApi, Ready = undefined>(
-    file: URL | string,
-    args: readonly string[] = [],
-  ): Promise<Child<Api, Ready>> {
-    const execArgv = ['--import', 'tsx', '--no-warnings'];
-    return Child.of(
-      typeof file === 'string'
-        ? fork(file, args, { execArgv: ['--no-warnings'] })
-        : fork(fileURLToPath(file), args, { execArgv }),
-    );
-  }
-
-  get pid(): number {
-    return this.#process.pid ?? 0;
-  }
-
-  /**
-   * Calls a function of the child. The next call must wait for the result.
-   * @throws {ChildEndedError} when the child ends before it answers.
-   */
-  async call<Name extends keyof Api & string>(
+  /** Calls a function of the child. The next call must wait for the result. @throws {Error} when the child ends before. */
+  call<Name extends keyof Api & string>(
     name: Name,
     ...args: Parameters<Api[Name]>
-  ): Promise<Awaited<ReturnType<Api[Name]>>> {
-    const value = nextValue(this.#process);
-    this.#process.send({ name, args } satisfies Call);
-    return (await value) as Awaited<ReturnType<Api[Name]>>;
-  }
-
+  ): Promise<Awaited<ReturnType<Api[Name]>>>;
   /** Lets the child exit, and waits for it. */
-  async end(): Promise<void> {
-    const exited = once(this.#process, 'exit');
-    this.#process.disconnect();
-    await exited;
-  }
+  end(): Promise<void>;
 }
 
-function nextValue(process: ChildProcess): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    const ended = (code: number | null) =>
-      reject(new ChildEndedError(`A child process ended before it answered (code ${code}).`));
-    process.once('exit', ended);
-    process.once('message', ({ value }: Reply) => {
-      process.off('exit', ended);
-      resolve(value);
-    });
+/**
+ * Runs a TypeScript file of this project, or a bundle, as a child, and waits until it serves.
+ *
+ * @param options.node the Node that runs a bundle; by default this one.
+ * @throws {Error} when it ends before.
+ */
+export async function startChild<Api extends ChildApi, Ready = undefined>(
+  file: URL | string,
+  options: { args?: readonly string[]; node?: string; env?: NodeJS.ProcessEnv } = {},
+): Promise<Child<Api, Ready>> {
+  const { args = [], node = process.execPath, env = process.env } = options;
+  const child = fork(file instanceof URL ? fileURLToPath(file) : file, args, {
+    execPath: node,
+    execArgv: ['--no-warnings', ...(file instanceof URL ? ['--import', 'tsx'] : [])],
+    env,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
+  const exited = once(child, 'exit');
+  const nextValue = async () => {
+    const ended = exited.then(([code]) => {
+      throw new Error(`A child process ended before it answered (code ${code}).`);
+    });
+    const [{ value }] = (await Promise.race([once(child, 'message'), ended])) as [Reply];
+    return value;
+  };
+  return {
+    pid: child.pid ?? 0,
+    ready: (await nextValue()) as Ready,
+    call: (name, ...args) => {
+      const value = nextValue();
+      child.send({ name, args } satisfies Call);
+      return value as never;
+    },
+    end: async () => {
+      child.disconnect();
+      await exited;
+    },
+  };
 }
 
 /**
@@ -105,6 +87,64 @@ export async function bundle(file: URL): Promise<string> {
     banner: { js: "import{createRequire as r}from'node:module';const require=r(import.meta.url);" },
   });
   return outfile;
+}
+
+/** A server of another program that this process started. */
+export interface StartedProcess {
+  readonly pid: number;
+  readonly port: number;
+  /** Kills it, with its children. */
+  stop(): Promise<void>;
+}
+
+const startMsMax = 60_000;
+
+/**
+ * Starts a server on a free loopback port, and waits until it answers HTTP. It ends with this process.
+ *
+ * @param input.args of the program, for the port.
+ * @param input.folder for its log.
+ * @throws {Error} with the end of its log if it does not start.
+ */
+export async function startProcess(input: {
+  command: string;
+  args: (port: number) => readonly string[];
+  env: Readonly<Record<string, string>>;
+  folder: string;
+  cwd?: string;
+}): Promise<StartedProcess> {
+  const { command, args, env, folder, cwd = folder } = input;
+  const probe = createServer();
+  const port = await listenOnLoopback(probe, { port: 0, usedBy: 'the benchmark' });
+  await closeServer(probe, 0);
+  const logFile = path.join(folder, 'server.log');
+  const log = openSync(logFile, 'a');
+  const child = spawn(command, args(port), { cwd, env, detached: true, stdio: ['ignore', log, log] });
+  closeSync(log);
+  const kill = () => signalGroup(child.pid, 'SIGKILL');
+  process.once('exit', kill);
+  const ended = once(child, 'close').catch((error: unknown) => error);
+  const stop = async () => {
+    kill();
+    await ended;
+    process.off('exit', kill);
+  };
+  const untilMs = performance.now() + startMsMax;
+  const isThere = () =>
+    fetch(`http://127.0.0.1:${port}/`).then(
+      // Read to its end, so that no connection stays open.
+      (answer) => answer.text().then(() => true),
+      () => false,
+    );
+  while (!(await isThere())) {
+    if (child.pid === undefined || child.exitCode !== null || performance.now() > untilMs) {
+      await stop();
+      const said = readFileSync(logFile, 'utf8').trim().split('\n').slice(-5).join('\n');
+      throw new Error(`${command} did not start: ${said}`);
+    }
+    await sleep(50);
+  }
+  return { pid: child.pid ?? 0, port, stop };
 }
 
 /**

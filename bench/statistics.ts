@@ -1,14 +1,12 @@
+import { parseArgs } from 'node:util';
+import { formatTable } from '../cost/command.ts';
+
 /** The median. NaN if there are no values. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? Number.NaN;
   return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? Number.NaN)) / 2;
-}
-
-/** The median of one figure of each sample. */
-export function medianOf<Sample>(samples: readonly Sample[], figure: (sample: Sample) => number): number {
-  return median(samples.map(figure));
 }
 
 /**
@@ -25,8 +23,51 @@ export function orderOfRound<Item>(items: readonly Item[], round: number): Item[
   return [...items.slice(first), ...items.slice(0, first)];
 }
 
-/** A time or a ratio with the digits that matter in a table. */
+/** A figure with the digits that matter in a table. */
 export function digits(value: number): string {
   if (!Number.isFinite(value)) return '–';
+  if (Number.isInteger(value) || value >= 1000) return Math.round(value).toLocaleString('en-US');
   return value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : value >= 0.1 ? 2 : 3);
 }
+
+/** A column of a table: the median of a figure, its median ratio to the base's, its maximum, or all of its values. */
+export type Column<Sample> = readonly [
+  heading: string,
+  figure: (sample: Sample) => number,
+  shown?: 'median' | 'ratio' | 'max' | 'all',
+];
+
+interface Row<Sample> {
+  readonly name: string;
+  readonly samples: readonly Sample[];
+  /** What was measured in turns with it. */
+  readonly base?: readonly Sample[] | undefined;
+}
+
+/** A table of what was measured: a row for each thing that took part, without those that have no samples. */
+export function tableOf<Sample>(columns: readonly Column<Sample>[], rows: readonly Row<Sample>[]): string {
+  const cells = rows.map(({ name, samples, base = [] }) => [
+    name,
+    ...columns.map(([, figure, shown = 'median']) => {
+      const values = samples.map(figure);
+      if (shown === 'all') return values.map(digits).join(' ');
+      if (shown === 'ratio') return digits(medianRatio(values, base.map(figure)));
+      return digits(shown === 'max' ? Math.max(...values) : median(values));
+    }),
+  ]);
+  return formatTable(['', ...columns.map(([heading]) => heading)], cells);
+}
+
+/** The options of a benchmark, as texts. @throws {TypeError} for one that it doesn't have. */
+export function optionsOf<Defaults extends Readonly<Record<string, string>>>(
+  args: readonly string[],
+  defaults: Defaults,
+): { readonly [Name in keyof Defaults]: string } {
+  const options = Object.fromEntries(
+    Object.entries(defaults).map(([name, value]) => [name, { type: 'string' as const, default: value }]),
+  );
+  return parseArgs({ args: [...args], options }).values as Defaults;
+}
+
+/** `1000,4000` as numbers. */
+export const numbersOf = (text: string) => text.split(',').map(Number);

@@ -1,17 +1,23 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
+import { mkdirSync, readdirSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { CreateBucketCommand, S3Client } from '@aws-sdk/client-s3';
 import { plainEnvironment } from '../test/support/process.ts';
+import { type StartedProcess, startProcess } from './processes.ts';
 
 /** The one bucket of a run, and its credentials. */
 export const bucket = 'bench';
 export const region = 'us-east-1';
 export const credentials = { accessKeyId: 'bench-access', secretAccessKey: 'bench-secret-0123456789' };
+
+/** The bucket as the clients of the product take it. */
+export const bucketAt = (endpoint: string) => ({
+  bucket,
+  region,
+  endpoint,
+  forcePathStyle: true,
+  credentials: async () => credentials,
+});
 
 /** Where engines and other servers are kept, so that each machine fetches them once; the same folder as in .ci/lib.sh. */
 export function cacheFolder(): string {
@@ -19,84 +25,6 @@ export function cacheFolder(): string {
   const folder = own || join(caches || join(homedir(), '.cache'), 'lfs-quota');
   mkdirSync(folder, { recursive: true });
   return folder;
-}
-
-/** A server of another program that this process started. */
-export interface StartedProcess {
-  readonly pid: number;
-  readonly port: number;
-  stop(): Promise<void>;
-}
-
-const startMsMax = 60_000;
-const stopMsMax = 10_000;
-
-/**
- * Starts a server on a free loopback port, and waits until it answers.
- *
- * @param input.args of the program, for the port.
- * @throws {Error} with the end of its log if it does not start.
- */
-export async function startProcess(input: {
-  command: string;
-  args: (port: number) => readonly string[];
-  env: Readonly<Record<string, string>>;
-  cwd: string;
-}): Promise<StartedProcess> {
-  const { command, args, env, cwd } = input;
-  const port = await freePort();
-  const logFile = join(cwd, 'server.log');
-  const log = openSync(logFile, 'a');
-  const child = spawn(command, args(port), { cwd, env, stdio: ['ignore', log, log] });
-  closeSync(log);
-  // It ends with this process, whatever ends it.
-  const kill = () => void child.kill('SIGKILL');
-  process.once('exit', kill);
-  const ended = once(child, 'close')
-    .catch((error: unknown) => error)
-    .finally(() => process.off('exit', kill));
-  let isOver = false;
-  void ended.then(() => {
-    isOver = true;
-  });
-  const stop = async () => {
-    child.kill('SIGTERM');
-    const force = setTimeout(kill, stopMsMax);
-    await ended;
-    clearTimeout(force);
-  };
-  const untilMs = performance.now() + startMsMax;
-  while (!(await answers(port))) {
-    if (isOver || performance.now() > untilMs) {
-      kill();
-      const said = readFileSync(logFile, 'utf8').trim().split('\n').slice(-5).join('\n');
-      throw new Error(`${command} did not start: ${said}`, { cause: isOver ? await ended : undefined });
-    }
-    await sleep(50);
-  }
-  return { pid: child.pid ?? 0, port, stop };
-}
-
-/** A loopback port on which nothing listened a moment ago. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('A listening server has no port.');
-  return address.port;
-}
-
-/** Whether anything on the port answers HTTP. */
-async function answers(port: number): Promise<boolean> {
-  try {
-    // Read to its end, so that no connection stays open.
-    await (await fetch(`http://127.0.0.1:${port}/`)).text();
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** The name of the newest versitygw in the cache. @throws {Error} if there is none. */
@@ -122,17 +50,10 @@ export async function startStore(folder: string): Promise<StartedProcess> {
       ROOT_ACCESS_KEY: credentials.accessKeyId,
       ROOT_SECRET_KEY: credentials.secretAccessKey,
     },
-    cwd: folder,
+    folder,
   });
-  const endpoint = `http://127.0.0.1:${started.port}`;
-  const client = new S3Client({ region, endpoint, credentials, forcePathStyle: true });
-  try {
-    await client.send(new CreateBucketCommand({ Bucket: bucket }));
-    return started;
-  } catch (error) {
-    await started.stop();
-    throw error;
-  } finally {
-    client.destroy();
-  }
+  const client = new S3Client(bucketAt(`http://127.0.0.1:${started.port}`));
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  client.destroy();
+  return started;
 }

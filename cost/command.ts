@@ -18,7 +18,7 @@ export function formatTable(header: readonly string[], rows: readonly (readonly 
 }
 
 /** A number with as many digits as matter. */
-export function formatNumber(value: number | undefined): string {
+function formatNumber(value: number | undefined): string {
   if (value === undefined || Number.isNaN(value)) return '–';
   const digits = Number.isInteger(value) || Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toFixed(digits).replace(/\B(?=(\d{3})+(?!\d))/g, digits === 0 ? ',' : '');

@@ -15,6 +15,7 @@ import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { wholeTenant as request } from '../../test/support/export-request.ts';
 import { MemoryExportJobs } from '../../test/support/memory/stores.ts';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
+import { bucketAt } from '../store.ts';
 
 /** Bytes in one direction, one call after the other. */
 class Bandwidth {
@@ -40,60 +41,48 @@ interface Network {
   readonly requestMs: number;
 }
 
+/** The bytes that a call sends. */
+const sent: Partial<Record<keyof ArchiveStore, (...args: never[]) => Uint8Array>> = {
+  put: (_key: string, bytes: Uint8Array) => bytes,
+  putSource: (_key: string, bytes: Uint8Array) => bytes,
+  uploadPart: (_upload: object, part: { bytes: Uint8Array }) => part.bytes,
+};
+
 /**
  * A store that is far away: each request, or page, takes a while, and bytes pass at a limited speed in each direction.
  * What the store itself takes comes on top.
  */
 function slowStore(store: ArchiveStore, { bytesPerSecond, requestMs }: Network): ArchiveStore {
-  const down = new Bandwidth(bytesPerSecond);
-  const up = new Bandwidth(bytesPerSecond);
-  async function after<T>(call: Promise<T>): Promise<T> {
-    const [answer] = await Promise.all([call, sleep(requestMs)]);
-    return answer;
-  }
+  const [down, up] = [new Bandwidth(bytesPerSecond), new Bandwidth(bytesPerSecond)];
   async function* paged<T>(pages: AsyncIterable<T>): AsyncGenerator<T> {
     for await (const page of pages) {
       await sleep(requestMs);
       yield page;
     }
   }
-  return {
-    put: async (key, bytes) => {
-      await up.pass(bytes.length);
-      await after(store.put(key, bytes));
+  const slow =
+    (name: keyof ArchiveStore) =>
+    async (...args: never[]) => {
+      await up.pass(sent[name]?.(...args).length ?? 0);
+      const call = (store[name] as (...args: never[]) => Promise<unknown>)(...args);
+      const [answer] = await Promise.all([call, sleep(requestMs)]);
+      // Read into the last argument, or returned.
+      const bytes: unknown = name === 'readInto' ? args.at(-1) : answer;
+      await down.pass(bytes instanceof Uint8Array ? bytes.length : 0);
+      return answer;
+    };
+  return new Proxy(store, {
+    get: (_, name: keyof ArchiveStore) => {
+      if (name === 'list' || name === 'uploads' || name === 'parts')
+        return (...args: never[]) =>
+          paged((store[name] as (...args: never[]) => AsyncIterable<unknown>)(...args));
+      return slow(name);
     },
-    putSource: async (key, bytes) => {
-      await up.pass(bytes.length);
-      return after(store.putSource(key, bytes));
-    },
-    get: async (key) => {
-      const bytes = await after(store.get(key));
-      await down.pass(bytes?.length ?? 0);
-      return bytes;
-    },
-    readInto: async (source, range, into) => {
-      await after(store.readInto(source, range, into));
-      await down.pass(into.length);
-    },
-    head: (key) => after(store.head(key)),
-    delete: (keys) => after(store.delete(keys)),
-    list: (prefix) => paged(store.list(prefix)),
-    createUpload: (key, options) => after(store.createUpload(key, options)),
-    uploads: (prefix) => paged(store.uploads(prefix)),
-    parts: (upload, options) => paged(store.parts(upload, options)),
-    uploadPart: async (upload, part) => {
-      await up.pass(part.bytes.length);
-      return after(store.uploadPart(upload, part));
-    },
-    copyPart: (upload, part) => after(store.copyPart(upload, part)),
-    complete: (upload, parts) => after(store.complete(upload, parts)),
-    abort: (upload) => after(store.abort(upload)),
-  };
+  });
 }
 
 interface ExportInput {
-  readonly store: { readonly endpoint: string; readonly bucket: string; readonly region: string };
-  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  readonly endpoint: string;
   readonly tenant: string;
   readonly kind: ExportStoreKind;
   readonly workers: number;
@@ -101,6 +90,7 @@ interface ExportInput {
 }
 
 export interface Exported {
+  readonly workers: number;
   /** Until the archive was there. */
   readonly seconds: number;
   readonly units: number;
@@ -118,24 +108,17 @@ const log: Deps['log'] = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Records that take a while to read and to change, as in a table. */
 function slowJobs(jobs: MemoryExportJobs, recordMs: number): StepDeps['exportJobs'] {
-  const slow: Pick<Deps['exportJobs'], 'read' | 'change' | 'leavePlace'> = {
-    read: async (path) => {
-      await sleep(recordMs);
-      return jobs.read(path);
-    },
-    change: async (path, change) => {
-      await sleep(2 * recordMs);
-      return jobs.change(path, change);
-    },
+  return {
+    read: (path) => sleep(recordMs).then(() => jobs.read(path)),
+    change: (path, change) => sleep(2 * recordMs).then(() => jobs.change(path, change)),
     leavePlace: async () => {},
-  };
-  return slow as StepDeps['exportJobs'];
+  } as Partial<Deps['exportJobs']> as StepDeps['exportJobs'];
 }
 
 /** One export from start to end, by several workers that share records and a queue. Each has a network of its own. */
 async function exportAll(input: ExportInput): Promise<Exported> {
   const { tenant, workers, network } = input;
-  const place = { ...input.store, forcePathStyle: true, credentials: async () => input.credentials };
+  const place = bucketAt(input.endpoint);
   const archives = new S3ArchiveStore({ client: new ArchiveClient(place) });
   const settings = exportSettingsFor(input.kind, { workers });
   const jobs = new MemoryExportJobs();
@@ -185,6 +168,7 @@ async function exportAll(input: ExportInput): Promise<Exported> {
     if ((await archives.head(key)) === undefined) throw new Error(`The archive ${key} isn't stored.`);
   await archives.delete(volumes.map(({ key }) => key));
   return {
+    workers,
     seconds: ((doneAtMs ?? Number.NaN) - startedMs) / 1000,
     units,
     archiveBytes: figures?.archiveBytes ?? 0,

@@ -6,16 +6,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { AwsServiceError } from '../../lambda/aws/sdk.ts';
 import { listenOnLoopback } from '../../local/system/loopback-server.ts';
-import { MemoryStore } from '../../local/table/memory-store.ts';
-import { LocalTable } from '../../local/table/table.ts';
 import { ListServer } from '../list-server/server.ts';
 import { serve } from '../serve.ts';
-import { resetTable } from './seed.ts';
+import { seededTable } from './seed.ts';
 
 /** Time to the first byte of each service. The table's own work comes on top. */
 const latenciesMs = { table: 5, queue: 8, secret: 20, head: 20, list: 100 } as const;
 
-const table = new LocalTable(new MemoryStore());
+let table = await seededTable(0);
 const list = new ListServer();
 list.latencyMs = latenciesMs.list;
 
@@ -29,9 +27,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     await sleep(latenciesMs.table);
     await answerTable(operation, request, response);
   } else if (service === 'AmazonSQS') {
-    const message = (await json(request)) as { MessageBody?: string };
+    const { MessageBody = '' } = (await json(request)) as { MessageBody?: string };
     await sleep(latenciesMs.queue);
-    answerJson(response, sent(message));
+    // The SDK checks the hash of the message in the answer.
+    const MD5OfMessageBody = createHash('md5').update(MessageBody).digest('hex');
+    answerJson(response, { MessageId: 'message', MD5OfMessageBody, SequenceNumber: '1' });
   } else if (service === 'secretsmanager') {
     await sleep(latenciesMs.secret);
     answerJson(response, { Name: 'admin', SecretString: 'bench-admin-token' });
@@ -56,9 +56,8 @@ async function answerTable(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const input = withItems((await json(request)) as object, unmarshall);
-    const output = await table.send(operation as 'GetItem', input as never);
-    answerJson(response, withItems(output, marshall));
+    const output = await table.send(operation as 'GetItem', plain(await json(request)) as never);
+    answerJson(response, marshalled(output));
   } catch (error) {
     if (!(error instanceof AwsServiceError)) throw error;
     const { code, message, status } = error;
@@ -66,47 +65,25 @@ async function answerTable(
   }
 }
 
-/** Where the members of an input or an output have items: one, a list, or by the name of a table. */
-const itemPaths: Readonly<Record<string, 'item' | 'items' | 'items by table' | 'requests by table'>> = {
-  Key: 'item',
-  Item: 'item',
-  Attributes: 'item',
-  ExclusiveStartKey: 'item',
-  LastEvaluatedKey: 'item',
-  ExpressionAttributeValues: 'item',
-  Items: 'items',
-  Keys: 'items',
-  Responses: 'items by table',
-  RequestItems: 'requests by table',
-  UnprocessedKeys: 'requests by table',
-};
-
-/** The members of an input or an output, with another form of the items in it. */
-function withItems(members: object, convert: (item: never) => object): object {
-  const mapValues = (value: object, map: (inner: never) => unknown) =>
-    Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, map(inner as never)]));
-  const converted = Object.entries(members).map(([name, value]) => {
-    if (value === undefined) return [name, value];
-    switch (itemPaths[name]) {
-      case 'item':
-        return [name, convert(value as never)];
-      case 'items':
-        return [name, value.map(convert)];
-      case 'items by table':
-        return [name, mapValues(value, (items: never[]) => items.map(convert))];
-      case 'requests by table':
-        return [name, mapValues(value, (asked: object) => withItems(asked, convert))];
-      default:
-        return [name, value];
-    }
-  });
-  return Object.fromEntries(converted);
+/** An input with values instead of DynamoDB's, which are objects with one member that names the type. */
+function plain(input: unknown): unknown {
+  if (typeof input !== 'object' || input === null) return input;
+  if (Array.isArray(input)) return input.map(plain);
+  const members = Object.entries(input);
+  if (members.length === 1 && /^([BNS]S?|BOOL|NULL|[LM])$/.test(members[0]?.[0] ?? ''))
+    return unmarshall({ value: input as never })['value'];
+  return Object.fromEntries(members.map(([name, value]) => [name, plain(value)]));
 }
 
-/** SendMessage. The SDK checks the hash of the message in the response. */
-function sent({ MessageBody = '' }: { MessageBody?: string }): object {
-  const MD5OfMessageBody = createHash('md5').update(MessageBody).digest('hex');
-  return { MessageId: 'message', MD5OfMessageBody, SequenceNumber: '1' };
+/** An output with DynamoDB's values in its items. */
+function marshalled(output: object): object {
+  const convert = ([name, value]: [string, unknown]): [string, unknown] => {
+    if (Array.isArray(value)) return [name, value.map((item) => marshall(item))];
+    if (['Item', 'Attributes', 'LastEvaluatedKey'].includes(name) && value) return [name, marshall(value)];
+    if (name === 'Responses') return [name, marshalled(value as object)];
+    return [name, value];
+  };
+  return Object.fromEntries(Object.entries(output).map(convert));
 }
 
 const api = {
@@ -117,8 +94,10 @@ const api = {
     });
     return listenOnLoopback(server, { port: 0, usedBy: 'the backend' });
   },
-  /** @param objects of the repo. */
-  reset: (objects: number): Promise<void> => resetTable(table, objects),
+  /** The state before any call. @param objects of the repo. */
+  reset: async (objects: number): Promise<void> => {
+    table = await seededTable(objects);
+  },
 };
 
 /** Table, store, queue and secrets in their own process, so that their work isn't measured. */

@@ -1,8 +1,12 @@
+import { readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
 import type { Context } from 'aws-lambda';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
 
 /** The parts of a start, in ms. Lambda bills them, and gives them a full core. */
 export interface Start {
+  readonly codeBytes: number;
+  readonly gzippedBytes: number;
   /** Node itself, until it runs the first line. */
   readonly nodeMs: number;
   /** Reading, compiling and running the bundle's modules. */
@@ -33,7 +37,10 @@ const { handler } = (await import(bundle)) as {
 const totalMs = performance.now();
 const marked = (name: string) => performance.getEntriesByName(`lfs-quota.${name}`)[0]?.startTime ?? totalMs;
 const [composeAtMs, prepareAtMs] = [marked('compose'), marked('prepare')];
+const code = readFileSync(bundle);
 const start: Start = {
+  codeBytes: code.length,
+  gzippedBytes: gzipSync(code).length,
   nodeMs,
   loadMs: composeAtMs - nodeMs,
   composeMs: prepareAtMs - composeAtMs,

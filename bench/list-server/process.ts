@@ -1,5 +1,5 @@
 import type { Child } from '../processes.ts';
-import { ownCpuMs, serve } from '../serve.ts';
+import { serve } from '../serve.ts';
 import { ListServer } from './server.ts';
 
 const server = new ListServer();
@@ -8,10 +8,13 @@ const api = {
   setLatencyMs: (latencyMs: number): void => {
     server.latencyMs = latencyMs;
   },
-  /** The bytes of all objects in the bucket `n{count}`. */
-  bytesOf: (count: number): number => server.keySet(count).totalBytes,
-  /** LIST requests and CPU time of this process so far. */
-  stats: () => ({ requests: server.requests, cpuMs: ownCpuMs() }),
+  /** What the bucket `n{count}` holds. */
+  truthOf: (count: number) => {
+    const { objectCount, totalBytes } = server.keySet(count);
+    return { objectCount, totalBytes };
+  },
+  /** LIST requests so far. */
+  requests: () => server.requests,
 };
 
 /** The list server in its own process, so that its work isn't measured. It is ready with its endpoint. */

@@ -1,21 +1,20 @@
 import { join } from 'node:path';
 import { systemClock, systemIds } from '../../lambda/aws/clock-and-ids.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
+import { runRecount } from '../../lambda/ledger/run-recount.ts';
 import { createTenant } from '../../lambda/people/tenants.ts';
 import { createToken } from '../../lambda/people/tokens.ts';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
-import { newMessage, reportsFailure, toSqsEvent } from '../../local/background/pump.ts';
 import { composeEmbedded, createFunctions } from '../../local/compose.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { openHttpFront } from '../../local/front.ts';
-import { lambdaContext } from '../../local/lambda-context.ts';
 import { Turns } from '../../local/turns.ts';
 import type { Child } from '../processes.ts';
 import { serve } from '../serve.ts';
-import { bucket, credentials, region } from '../store.ts';
+import { bucket, bucketAt, credentials } from '../store.ts';
 
 const tenant = 'bench';
 const complain = (message: string, fields: Record<string, unknown> = {}) =>
@@ -29,7 +28,7 @@ interface Place {
   readonly folder: string;
 }
 
-let reconcile: (() => Promise<unknown>) | undefined;
+let recount: (() => Promise<'done' | 'requeued'>) | undefined;
 
 /** The functions of the embedded stack with their table, but with a store that is elsewhere, as on AWS. */
 async function compose({ storeUrl, folder }: Place) {
@@ -54,8 +53,7 @@ async function compose({ storeUrl, folder }: Place) {
     log,
     turns,
   });
-  const place = { bucket, region, endpoint: storeUrl, forcePathStyle: true };
-  const client = new BucketClient({ ...place, credentials: async () => credentials });
+  const client = new BucketClient(bucketAt(storeUrl));
   return { deps: { ...deps, store: new S3ObjectStore({ client, clock: systemClock }) }, turns };
 }
 
@@ -64,14 +62,8 @@ const api = {
   start: async (place: Place): Promise<{ port: number; token: string }> => {
     const { deps, turns } = await compose(place);
     const functions = createFunctions(deps);
-    reconcile = () => {
-      const message = newMessage(
-        { tenant, reason: 'verify', full: false },
-        { nowMs: Date.now(), messageId: 'bench' },
-      );
-      const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 15 * 60_000 });
-      return functions.reconcile(toSqsEvent(message), context);
-    };
+    const request = { tenant, reason: 'verify' as const, full: false };
+    recount = () => runRecount(deps, { request, deadlineMs: Date.now() + 15 * 60_000 });
     await createTenant(deps, { tenant, plan: null, limitBytes: 1e15 });
     const { token } = await createToken(deps, { tenant, scope: 'write', label: null });
     const http = Promise.resolve(functions.http);
@@ -80,7 +72,7 @@ const api = {
   },
   /** The recount that a push asks for. */
   settle: async (): Promise<void> => {
-    if (reportsFailure(await reconcile?.())) throw new Error('The recount failed.');
+    if ((await recount?.()) !== 'done') throw new Error('The recount failed.');
   },
 };
 

@@ -2,9 +2,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { json } from 'node:stream/consumers';
 import { S3UrlSigner } from '../../lambda/store/signing.ts';
 import { listenOnLoopback } from '../../local/system/loopback-server.ts';
-import type { Child } from '../processes.ts';
 import { serve } from '../serve.ts';
-import { bucket, credentials, region } from '../store.ts';
+import { bucketAt } from '../store.ts';
+
+/** A server that signs what it is asked for, and nothing else: the least that any server with signed URLs has to do. */
 
 interface BatchRequest {
   readonly operation: 'upload' | 'download';
@@ -12,24 +13,10 @@ interface BatchRequest {
 }
 
 const lifetimeMs = 30 * 60_000;
+const [storeUrl = ''] = process.argv.slice(2);
+const signer = new S3UrlSigner(bucketAt(storeUrl));
 
-const api = {
-  /** @returns the port. */
-  start: ({ storeUrl }: { storeUrl: string }): Promise<number> => {
-    const place = { bucket, region, endpoint: storeUrl, forcePathStyle: true };
-    const signer = new S3UrlSigner({ ...place, credentials: async () => credentials });
-    const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
-      void answer(signer, request, response);
-    });
-    return listenOnLoopback(server, { port: 0, usedBy: 'the benchmark' });
-  },
-};
-
-async function answer(
-  signer: S3UrlSigner,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Promise<void> {
+async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const repo = /^\/([\w-]+)\/objects\/batch$/.exec(request.url ?? '')?.[1];
   if (request.method !== 'POST' || repo === undefined) {
     request.resume();
@@ -51,7 +38,7 @@ async function answer(
   response.writeHead(200, { 'content-type': 'application/vnd.git-lfs+json' }).end(body);
 }
 
-/** A server that signs what it is asked for, and nothing else: the least that any server with signed URLs has to do. */
-export type PresignServer = Child<typeof api>;
-
-serve(api);
+const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
+  void answer(request, response);
+});
+serve({}, await listenOnLoopback(server, { port: 0, usedBy: 'the benchmark' }));

@@ -7,9 +7,8 @@ import { createPathScan } from '../../lambda/scan/path-scan.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
 import { noMetrics } from '../../local/lambda-context.ts';
-import { MemoryStore } from '../../local/table/memory-store.ts';
-import { LocalTable, storesOn } from '../../local/table/table.ts';
-import { repo, resetTable, tableName, tenant } from '../functions/seed.ts';
+import { storesOn } from '../../local/table/table.ts';
+import { repo, seededTable, tableName, tenant } from '../functions/seed.ts';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
 
 /**
@@ -25,7 +24,7 @@ export interface Counted {
   readonly wallMs: number;
   readonly cpuMs: number;
   /** Largest resident memory of the process so far. */
-  readonly peakMb?: number;
+  readonly peakMb: number;
 }
 
 const prefix = `${tenant}/${repo}/`;
@@ -59,7 +58,7 @@ function createShards(): (objects: number) => Promise<CountOutcome> {
   const settings = { ...defaultSettings, shardListsPerHour: 10_000_000 };
   const nothing = async () => undefined;
   return async (objects) => {
-    const table = { client: new LocalTable(new MemoryStore()), tableName };
+    const table = { client: await seededTable(objects), tableName };
     const deps = {
       ...storesOn(table),
       listing,
@@ -73,7 +72,6 @@ function createShards(): (objects: number) => Promise<CountOutcome> {
       queue: { request: nothing, requestAll: nothing },
       settings,
     };
-    await resetTable(table.client, objects);
     await deps.ledger.markDirty({ tenant, repo, dirtyToken: 'bench' });
     const request = { tenant, reason: 'manual' as const, full: false };
     do await runRecount(deps, { request, deadlineMs: systemClock.nowMs() + runMs });
@@ -99,14 +97,7 @@ function createSdk(): () => Promise<Pick<Counted, 'objects' | 'bytes'>> {
   };
 }
 
-const create = {
-  hint: createScan,
-  probe: createScan,
-  sixteen: createScan,
-  shards: createShards,
-  sdk: createSdk,
-};
-const count = create[kind]();
+const count = kind === 'sdk' ? createSdk() : kind === 'shards' ? createShards() : createScan();
 
 const api = {
   count: async (objects: number): Promise<Counted> => {

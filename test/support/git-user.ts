@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Files, writeFiles } from './payload.ts';
 import { type Ended, gitEnvironment, run } from './process.ts';
 
-/** The longest that one git command may take. */
+/** The longest that one git command of a test may take. */
 const gitTimeoutMs = 120_000;
 
 /**
@@ -14,16 +14,21 @@ export class GitUser {
   static readonly #all = new Set<GitUser>();
   readonly home: string;
   readonly #env: Record<string, string>;
+  readonly #timeoutMs: number;
 
-  private constructor(home: string) {
+  private constructor(home: string, timeoutMs: number) {
     this.home = home;
+    this.#timeoutMs = timeoutMs;
     this.#env = gitEnvironment(home);
   }
 
-  /** @param access the token that the credential helper returns for a URL. Without it there is no helper. */
-  static async create(access?: { url: string; token: string }): Promise<GitUser> {
+  /**
+   * @param access the token that the credential helper returns for a URL. Without it there is no helper.
+   * @param timeoutMs the longest that one command may take.
+   */
+  static async create(access?: { url: string; token: string }, timeoutMs = gitTimeoutMs): Promise<GitUser> {
     const home = await mkdtemp(join(tmpdir(), 'lfs-quota-e2e-home-'));
-    const user = new GitUser(home);
+    const user = new GitUser(home, timeoutMs);
     GitUser.#all.add(user);
     await user.git(home, 'config', '--global', 'user.name', 'E2E');
     await user.git(home, 'config', '--global', 'user.email', 'e2e@example.invalid');
@@ -72,13 +77,13 @@ export class GitUser {
 
   /** Runs git, and leaves it to the caller to look at the exit code. */
   async tryGit(cwd: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
-    return run('git', args, { cwd, env: { ...this.#env, ...env }, timeoutMs: gitTimeoutMs });
+    return run('git', args, { cwd, env: { ...this.#env, ...env }, timeoutMs: this.#timeoutMs });
   }
 
   /** Runs lines as if the person had pasted them into a shell. */
   async paste(cwd: string, lines: readonly string[]): Promise<Ended> {
     const script = ['set -e', ...lines].join('\n');
-    return run('sh', ['-c', script], { cwd, env: this.#env, timeoutMs: gitTimeoutMs });
+    return run('sh', ['-c', script], { cwd, env: this.#env, timeoutMs: this.#timeoutMs });
   }
 
   async commitAll(cwd: string, message: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { KeySet, ListServer, objectsIn } from '../../../bench/list-server/server.ts';
+import { KeySet, ListServer } from '../../../bench/list-server/server.ts';
 import { systemClock } from '../../../lambda/aws/clock-and-ids.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import { ScanListing } from '../../../lambda/scan/list-objects.ts';
@@ -7,21 +7,12 @@ import { createPathScan } from '../../../lambda/scan/path-scan.ts';
 import { BucketClient } from '../../../lambda/store/bucket-client.ts';
 import { Random } from '../../support/random.ts';
 
-const prefix = 'acme/app/';
-const count = 7_321;
-const set = new KeySet({ prefix, count, seed: 5 });
-
-function objectsOf(input: { after: string; keysMax: number }) {
-  const page = set.page(input);
-  const objects = objectsIn(page, prefix);
-  expect(objects).toHaveLength(page.keyCount);
-  return { objects, isTruncated: page.isTruncated };
-}
+const set = new KeySet(7_321);
 
 function allObjects() {
   const all: { name: string; sizeBytes: number }[] = [];
   for (let isTruncated = true; isTruncated; ) {
-    const page = objectsOf({ after: all.at(-1)?.name ?? '', keysMax: 1000 });
+    const page = set.page({ after: all.at(-1)?.name ?? '', keysMax: 1000 });
     all.push(...page.objects);
     ({ isTruncated } = page);
   }
@@ -32,11 +23,12 @@ describe('computed keys', () => {
   const all = allObjects();
 
   it('are as many and as large as the set says, in order, of 64 digits', () => {
-    expect(all).toHaveLength(count);
+    expect(all).toHaveLength(set.objectCount);
+    expect(Math.abs(set.objectCount - 7_321)).toBeLessThan(300);
     expect(all.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0)).toBe(set.totalBytes);
     const names = all.map(({ name }) => name);
     expect(names.filter((name) => !/^[0-9a-f]{64}$/.test(name))).toEqual([]);
-    expect(new Set(names).size).toBe(count);
+    expect(new Set(names).size).toBe(names.length);
     expect([...names].sort()).toEqual(names);
   });
 
@@ -45,17 +37,16 @@ describe('computed keys', () => {
     const hex = (digits: number) =>
       Array.from({ length: digits }, () => random.int(0, 15).toString(16)).join('');
     const places = [
-      ...Array.from({ length: 200 }, () => hex(random.int(1, 64))),
-      ...Array.from({ length: 200 }, () => random.pick(all).name.slice(0, random.int(10, 64))),
+      ...Array.from({ length: 50 }, () => hex(random.int(1, 64))),
+      ...Array.from({ length: 50 }, () => random.pick(all).name.slice(0, random.int(10, 64))),
       'f'.repeat(64),
     ];
     for (const after of places) {
       const keysMax = random.int(1, 1000);
       const from = all.findIndex(({ name }) => name > after);
       const expected = from < 0 ? [] : all.slice(from, from + keysMax);
-      const page = objectsOf({ after, keysMax });
-      expect(page.objects).toEqual(expected);
-      expect(page.isTruncated).toBe(from >= 0 && from + keysMax < count);
+      const isTruncated = from >= 0 && from + keysMax < all.length;
+      expect(set.page({ after, keysMax })).toEqual({ objects: expected, isTruncated });
     }
   });
 });
@@ -76,7 +67,9 @@ describe('the list server', () => {
       clock: systemClock,
       settings: defaultSettings,
     });
-    const truth = { kind: 'done', objectCount: 30_000, storedBytes: server.keySet(30_000).totalBytes };
+    const { objectCount, totalBytes } = server.keySet(30_000);
+    const truth = { kind: 'done', objectCount, storedBytes: totalBytes };
+    const prefix = 'acme/app/';
     for (const kind of ['probe', 'sixteen', 'sequential'] as const)
       expect(await scan.scan({ prefix, strategy: { kind } })).toMatchObject(truth);
     const hinted = await scan.scan({ prefix, hintObjects: 30_000 });

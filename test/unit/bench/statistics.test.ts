@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { cpuMsOfTree } from '../../../bench/processes.ts';
-import { digits, median, medianOf, medianRatio, orderOfRound } from '../../../bench/statistics.ts';
+import { digits, median, medianRatio, optionsOf, orderOfRound, tableOf } from '../../../bench/statistics.ts';
 
 describe('the arithmetic of benchmarks', () => {
   it.each([
@@ -10,12 +10,6 @@ describe('the arithmetic of benchmarks', () => {
     [[4, 1, 10, 2], 3],
   ])('the median of %j is %d', (values, middle) => {
     expect(median(values)).toBe(middle);
-    expect(
-      medianOf(
-        values.map((value) => ({ value })),
-        ({ value }) => value,
-      ),
-    ).toBe(middle);
   });
 
   it.each([
@@ -36,7 +30,8 @@ describe('the arithmetic of benchmarks', () => {
   });
 
   it.each([
-    [1234.5, '1235'],
+    [1234.5, '1,235'],
+    [19, '19'],
     [12.34, '12.3'],
     [1.234, '1.23'],
     [0.0123, '0.012'],
@@ -45,6 +40,26 @@ describe('the arithmetic of benchmarks', () => {
   ])('%d is printed as %s', (value, text) => {
     expect(digits(value)).toBe(text);
   });
+});
+
+it('a table has medians, ratios to the base, maxima, and all values', () => {
+  const columns = [
+    ['s', (value: number) => value],
+    ['×', (value: number) => value, 'ratio'],
+    ['max', (value: number) => value, 'max'],
+    ['rounds', (value: number) => value, 'all'],
+  ] as const;
+  const table = tableOf(columns, [{ name: 'ours', samples: [2, 8, 4], base: [1, 2, 4] }]);
+  expect(table.split('\n').map((line) => line.split(/ {2,}/).filter(Boolean))).toEqual([
+    ['s', '×', 'max', 'rounds'],
+    ['----', '-', '-', '---', '------'],
+    ['ours', '4', '2', '8', '2 8 4'],
+  ]);
+});
+
+it('an option that a benchmark does not have is refused', () => {
+  expect(optionsOf(['--keys=9'], { keys: '1', runs: '5' })).toEqual({ keys: '9', runs: '5' });
+  expect(() => optionsOf(['--key=9'], { keys: '1' })).toThrow(TypeError);
 });
 
 it.runIf(process.platform === 'linux')('the CPU time of a process is read from this machine', () => {

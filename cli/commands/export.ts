@@ -188,7 +188,7 @@ function registerLocal(group: Command, context: CliContext): void {
     .argument('<tenant>', 'name of the tenant; the token must be one of it', parseTenant)
     .option('--repo <repo>', 'only the objects of this repo', parseRepo)
     .option('--objects <file>', 'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them')
-    .requiredOption('--output <file>', 'the archive; until it is complete, FILE.….partial lies beside it')
+    .requiredOption('--output <file>', 'the archive; until it is complete, FILE.….parts lies beside it')
     .option('--force', 'replace the file if it exists')
     .option('--json', 'print what was made as JSON')
     .action((tenant: string, options: LocalOptions) => exportLocal(tenant, options, context));
@@ -198,10 +198,11 @@ async function exportLocal(tenant: string, options: LocalOptions, context: CliCo
   const { repo = null, output: file } = options;
   const client = openClient(options, context, 'a token of the tenant');
   const wanted = options.objects === undefined ? undefined : readWanted(options.objects);
-  checkPlace(file, { isForced: options.force === true });
+  const isForced = options.force === true;
+  checkPlace(file, { isForced });
   const goOn = `What is complete is kept. Go on with \`${commandOf(tenant, options)}\`.`;
   const wish = { tenant, repo, wanted };
-  const made = await exportLocally({ client, context }, { wish, file, goOn });
+  const made = await exportLocally({ client, context }, { wish, file, isForced, goOn });
   const hasNames = wanted?.some(({ name }) => name !== undefined) === true;
   const { missing } = made;
   const result = { tenant, repo, file: path.resolve(file), ...made };

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, readdir, rename, rm, statfs } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { type ArchiveFormat, formatFor } from '../../lambda/exports/rules/archive-formats.ts';
-import { type ExportSubject, indexOf, manifestOf } from '../../lambda/exports/rules/layout.ts';
-import { distinctObjects, memberName, type StoredObject } from '../../lambda/exports/rules/objects.ts';
-import { objectKey } from '../../lambda/rules/names.ts';
+import { formatFor } from '../../lambda/exports/rules/archive-formats.ts';
+import { type ExportSubject, entrySizesOf, Layout } from '../../lambda/exports/rules/layout.ts';
+import { distinctObjects, type StoredObject } from '../../lambda/exports/rules/objects.ts';
+import { segmentsIn } from '../../lambda/exports/rules/orders.ts';
+import { isOid, objectKey } from '../../lambda/rules/names.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
-import { errorCode, syncFolder } from '../../local/system/durable-file.ts';
+import { parseJson } from '../../lambda/rules/text.ts';
+import { errorCode, readIfThere, syncFolder, writeDurably } from '../../local/system/durable-file.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -14,20 +17,33 @@ import { lockFile } from '../file-lock.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
 import { WaitLine } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
-import { checkMayDownload, DiskError, downloadObjects } from './lfs-download.ts';
-import { type Interrupt, listenForInterrupt, TransferError, TransferProgress } from './transfer.ts';
+import { checkMayDownload, downloadObjects } from './lfs-download.ts';
+import {
+  downloadFailure,
+  giveName,
+  type Interrupt,
+  listenForInterrupt,
+  sha256Of,
+  TransferProgress,
+} from './transfer.ts';
 
 /**
- * An archive on this machine's disk, made from the objects themselves. Objects are appended once they are complete, and the
- * oid of each is the SHA-256 of its bytes: so the unfinished archive itself says what an earlier call has fetched.
+ * An archive on this machine's disk, made from the objects themselves. Each is a file of its own until all are there: its
+ * name is its oid, so it says itself whether it is whole. Then what the archive has is written down, and each object is
+ * moved to its place in it.
+ *
+ * While it is made, a folder beside it has `OID` (an object), `OID.part` (one that is arriving), `contents` (what the
+ * archive has) and `archive.tar`. Without `contents`, the objects are not all there.
  */
 
 /** As many as the memory of one process takes with ease, and as an export on the server may have. */
 const objectsMax = 2_000_000;
 /** Broken objects that an error names. */
 const namedMax = 3;
-/** Bytes that are read or copied at a time. */
-const pieceBytes = 1024 ** 2;
+/** Once so many bytes have been moved, their files are removed: until then they take room twice. */
+const movedBytesMax = 64 * 1024 ** 2;
+/** About what a head takes in the archive, with padding and a line of the index. */
+const headBytes = 1024;
 
 /** What is to be exported. */
 export interface LocalWish {
@@ -45,95 +61,118 @@ export interface LocalExport {
   readonly missing: ExportSubject['missing'];
 }
 
+/** What the archive has. Once it is written down it stays so. */
+interface Contents extends Omit<ExportSubject, 'path'> {
+  /** In the order of the oids. */
+  readonly objects: readonly (readonly [oid: string, sizeBytes: number])[];
+}
+
 interface Running {
   readonly client: ApiClient;
   readonly context: CliContext;
   readonly line: WaitLine;
   readonly stop: AbortSignal;
   readonly sleep: Interrupt['sleep'];
-  readonly nowMs: () => number;
+  /** The folder with what is there of the archive. */
+  readonly folder: string;
 }
 
 /**
- * Makes an archive. After a stop or a kill, the same call goes on with what is complete: another wish has another
- * unfinished file beside the archive.
+ * Makes an archive. After a stop or a kill, the same call goes on with what is there: another wish has another folder
+ * beside the archive.
  *
  * @param input.goOn how to go on, for a person.
  * @throws {CliError}
  */
 export async function exportLocally(
   { client, context }: { client: ApiClient; context: CliContext },
-  input: { wish: LocalWish; file: string; goOn: string },
+  input: { wish: LocalWish; file: string; isForced: boolean; goOn: string },
 ): Promise<LocalExport> {
-  const { wish, file, goOn } = input;
+  const { wish, file, isForced, goOn } = input;
   const asked = createHash('sha256').update(JSON.stringify([client.baseUrl, wish]));
-  const partial = `${file}.${asked.digest('hex').slice(0, 8)}.partial`;
+  const folder = `${file}.${asked.digest('hex').slice(0, 8)}.parts`;
   const line = new WaitLine(context, { isQuiet: false });
   const { signal: stop, sleep, release } = listenForInterrupt(context);
-  const { nowMs } = context;
+  const running = { client, context, line, stop, sleep, folder };
   try {
-    const unlock = await lockFile(partial, 'exports to it');
+    const unlock = await lockFile(folder, 'exports to it');
     try {
-      return await run({ client, context, line, stop, sleep, nowMs }, { wish, file, partial });
+      await nameLeftovers(running, file);
+      const contents = (await readContents(folder)) ?? (await gather(running, wish));
+      const sizeBytes = await writeArchive(running, wish, contents);
+      line.clear();
+      await (isForced ? rename : giveName)(archiveIn(folder), file);
+      await syncFolder(path.dirname(file));
+      await rm(folder, { recursive: true });
+      return { objectCount: contents.objects.length, sizeBytes, missing: contents.missing };
     } finally {
-      await removeArriving(partial);
       await unlock();
     }
   } catch (error) {
     line.clear();
-    if (stop.aborted) throw new CliError('Stopped.', { hint: goOn, failure: 'interrupted', cause: error });
-    if (error instanceof CliError) throw error;
-    if (error instanceof TransferError)
-      throw new CliError(`The export is not complete. ${error.message.replace(/\.?$/, '.')}`, {
-        hint: goOn,
-        cause: error,
-      });
-    const code = errorCode(error instanceof DiskError ? error.cause : error);
-    // Node's own errors have an underscore in their code.
-    if (code === undefined || !/^E[A-Z]+$/.test(code)) throw error;
-    const hint = `Free some space there, or name a file where you may write. ${goOn}`;
-    throw new CliError(`${file} cannot be written (${code}).`, { hint, cause: error });
+    throw downloadFailure(error, { isStopped: stop.aborted, file, goOn });
   } finally {
     release();
   }
 }
 
-/** Removes what was arriving when a call ended: each lies in a file beside the archive. */
-async function removeArriving(partial: string): Promise<void> {
-  const [folder, start] = [path.dirname(partial), `${path.basename(partial)}.arriving-`];
-  const names = await readdir(folder).catch(() => []);
-  for (const name of names) if (name.startsWith(start)) await rm(path.join(folder, name), { force: true });
+const archiveIn = (folder: string) => path.join(folder, 'archive.tar');
+const contentsIn = (folder: string) => path.join(folder, 'contents');
+
+/** Names what lies beside the archive of older versions and other wishes: nothing else removes it. */
+async function nameLeftovers({ context, folder }: Running, file: string): Promise<void> {
+  const [own, start] = [path.basename(folder), path.basename(file)];
+  const isLeft = (name: string) =>
+    name.startsWith(start) &&
+    /^(\.[0-9a-f]{8})?\.(parts|partial(\..*)?)$/.test(name.slice(start.length)) &&
+    name !== own;
+  const names = (await readdir(path.dirname(file))).filter(isLeft).sort();
+  if (names.length > 0)
+    context.err(`Left by other exports to ${file}, and not used by this one: ${names.join(', ')}\n`);
 }
 
-async function run(
-  running: Running,
-  { wish, file, partial }: { wish: LocalWish; file: string; partial: string },
-): Promise<LocalExport> {
-  const { context, line } = running;
-  await checkMayDownload(running, wish);
+/** What an earlier call has decided; undefined if it has not, or its archive has its name already. @throws {CliError} */
+async function readContents(folder: string): Promise<Contents | undefined> {
+  const text = await readIfThere(contentsIn(folder));
+  if (text === undefined || !existsSync(archiveIn(folder))) return undefined;
+  const contents = parseJson(text);
+  if (contents === undefined) throw harmed(folder);
+  return contents as Contents;
+}
+
+function harmed(folder: string): CliError {
+  const hint = `Delete ${folder}, and begin anew.`;
+  return new CliError(`${folder} is not as it was left: a disk or a program has changed it.`, { hint });
+}
+
+const pathOf = ({ tenant, repo }: LocalWish) => (repo === null ? tenant : `${tenant}/${repo}`);
+
+/** Fetches all objects, and writes down what the archive has. @throws {CliError} */
+async function gather(running: Running, wish: LocalWish): Promise<Contents> {
+  const { context, folder } = running;
   const startedAtMs = context.nowMs();
+  await checkMayDownload(running, wish);
+  const { tenant, wanted } = wish;
   const listed = await listObjects(running, wish);
-  const tar = await GrowingTar.open(partial, {
-    format: formatFor('tar', { modifiedAtMs: startedAtMs }),
-    known: [...listed.objects, ...(wish.wanted ?? [])],
-    stop: running.stop,
-    onBytes: (bytes) => line.inPlace && line.show(`looking at what is there: ${formatBytes(bytes)}`),
-  });
-  try {
-    const count = tar.objects.size;
-    if (count > 0)
-      context.err(`Going on: ${formatCount(count)} of ${formatObjects(listed.objects.length)} are there.\n`);
-    const gone = await fetchMissing(running, { tar, partial, tenant: wish.tenant, objects: listed.objects });
-    line.clear();
-    const missing = [...listed.missing, ...gone];
-    const of = wish.repo === null ? wish.tenant : `${wish.tenant}/${wish.repo}`;
-    const sizeBytes = await tar.finish({ path: of, startedAtMs, missing });
-    await rename(partial, file);
-    await syncFolder(path.dirname(file));
-    return { objectCount: tar.objects.size, sizeBytes, missing };
-  } finally {
-    await tar.close();
-  }
+  const names = existsSync(folder) ? await readdir(folder) : [];
+  const there = await wholeObjects(running, names);
+  if (listed.objects.length + there.size === 0)
+    throw new CliError(`${pathOf(wish)} stores ${wanted ? 'none of these objects' : 'nothing'}.`, {
+      hint: `See what there is with \`lfs-quota object list ${tenant}\`.`,
+    });
+  if (there.size > 0)
+    context.err(
+      `Going on: ${formatCount(there.size)} of ${formatObjects(listed.objects.length)} are there.\n`,
+    );
+  const pending = listed.objects.filter(({ oid }) => !there.has(oid));
+  await checkRoom(running, { objects: listed.objects, pending, names });
+  await mkdir(folder, { recursive: true });
+  const gone = await fetchMissing(running, { tenant, objects: listed.objects, pending, there });
+  const missing = [...listed.missing, ...gone].filter(({ oid }) => !there.has(oid));
+  const contents = { startedAtMs, missing, objects: [...there].sort(([a], [b]) => (a < b ? -1 : 1)) };
+  await writeFile(archiveIn(folder), '');
+  await writeDurably(contentsIn(folder), JSON.stringify(contents));
+  return contents;
 }
 
 /** Lists what an export is to have, and what was asked for and is not stored. @throws {CliError} */
@@ -141,7 +180,7 @@ async function listObjects(
   { client, context, line, stop }: Running,
   { tenant, repo, wanted }: LocalWish,
 ): Promise<{ objects: readonly StoredObject[]; missing: ExportSubject['missing'] }> {
-  const names = wanted && new Map(wanted.map(({ oid, name }) => [oid, name]));
+  const only = wanted && new Set(wanted.map(({ oid }) => oid));
   const listed: StoredObject[] = [];
   const pages = eachPage(client, {
     route: 'listObjects',
@@ -153,12 +192,10 @@ async function listObjects(
   for await (const { body } of pages) {
     stop.throwIfAborted();
     for (const { oid, sizeBytes, repo: of } of body.objects) {
-      if (names && !names.has(oid)) continue;
-      const name = names?.get(oid);
-      const key = objectKey({ tenant, repo: of, oid });
-      listed.push({ oid, sizeBytes, etag: '', key, ...(name !== undefined && { name }) });
+      if (only?.has(oid) !== false)
+        listed.push({ oid, sizeBytes, etag: '', key: objectKey({ tenant, repo: of, oid }) });
     }
-    if (listed.length > objectsMax)
+    if (Math.max(listed.length, only?.size ?? 0) > objectsMax)
       throw new CliError(`There are more than ${formatCount(objectsMax)} objects.`, {
         hint: 'Export the repos one by one, with --repo.',
       });
@@ -166,11 +203,6 @@ async function listObjects(
   }
   const { objects, conflicts } = distinctObjects(listed);
   line.clear();
-  if (objects.length === 0)
-    throw new CliError(
-      `${repo === null ? tenant : `${tenant}/${repo}`} stores ${wanted ? 'none of these objects' : 'nothing'}.`,
-      { hint: `See what there is with \`lfs-quota object list ${tenant}\`.` },
-    );
   if (conflicts.length > 0)
     context.err(
       `${formatObjects(conflicts.length)} left out: another repo has the oid with another size, so one of them is broken.\n`,
@@ -180,34 +212,55 @@ async function listObjects(
   return { objects, missing: absent.map(({ oid }) => ({ oid, sizeBytes: null })) };
 }
 
-/** Downloads what the archive lacks. @returns what is gone. @throws {CliError} if others are broken. */
+/** Objects that earlier calls have fetched: oid → size. What has other bytes is removed. */
+async function wholeObjects(
+  { line, stop, folder }: Running,
+  names: readonly string[],
+): Promise<Map<string, number>> {
+  const there = new Map<string, number>();
+  for (const oid of names.filter(isOid)) {
+    if (line.inPlace) line.show(`looking at what is there: ${formatObjects(there.size)}`);
+    const file = await open(path.join(folder, oid));
+    try {
+      const { size: sizeBytes } = await file.stat();
+      if ((await sha256Of(file, { sizeBytes, stop })) === oid) there.set(oid, sizeBytes);
+    } finally {
+      await file.close();
+    }
+    if (!there.has(oid)) await rm(path.join(folder, oid));
+  }
+  line.clear();
+  return there;
+}
+
+/** All objects that are stored, and those that are not there. */
+type ObjectLists = Readonly<Record<'objects' | 'pending', readonly StoredObject[]>>;
+
+/** @param input.there grows by what is downloaded. @returns what is gone. @throws {CliError} if others are broken. */
 async function fetchMissing(
   running: Running,
-  input: { tar: GrowingTar; partial: string; tenant: string; objects: readonly StoredObject[] },
+  input: ObjectLists & { readonly tenant: string; readonly there: Map<string, number> },
 ): Promise<ExportSubject['missing']> {
-  const { context, line } = running;
-  const { tar, partial, tenant, objects } = input;
-  const pending = objects.filter(({ oid }) => !tar.objects.has(oid));
-  const pendingBytes = bytesOf(pending);
-  await checkRoom(partial, pendingBytes);
+  const { context, line, folder } = running;
+  const { tenant, objects, pending, there } = input;
   const totalBytes = bytesOf(objects);
   const progress = new TransferProgress(context, line);
-  const gone: StoredObject[] = [];
+  const gone: { oid: string; sizeBytes: number }[] = [];
   const broken: string[] = [];
-  let bytes = totalBytes - pendingBytes;
-  const more = () => `${formatCount(tar.objects.size)} of ${formatCount(objects.length)} objects`;
+  let bytes = totalBytes - bytesOf(pending);
+  const more = () => `${formatCount(there.size)} of ${formatCount(objects.length)} objects`;
   await downloadObjects(running, {
     tenant,
     objects: pending,
-    fileOf: (worker) => `${partial}.arriving-${worker}`,
+    fileOf: (oid) => path.join(folder, oid),
     onBytes: (arrived) => {
       bytes += arrived;
       progress.show({ bytes, totalBytes }, more);
     },
-    onFetched: async (object, fetched) => {
-      if (fetched.kind === 'complete') await tar.append(object, fetched.file);
-      else if (fetched.kind === 'gone') gone.push(object);
-      else broken.push(`${object.oid}: ${fetched.message}`);
+    onFetched: ({ oid, sizeBytes }, fetched) => {
+      if (fetched.kind === 'complete') there.set(oid, sizeBytes);
+      else if (fetched.kind === 'gone') gone.push({ oid, sizeBytes });
+      else broken.push(`${oid}: ${fetched.message}`);
     },
   });
   if (broken.length > 0) {
@@ -216,175 +269,111 @@ async function fetchMissing(
       `${formatObjects(broken.length)} cannot be exported. The others are there.\n` +
         `${broken.slice(0, namedMax).join('\n')}${others}`,
       {
-        hint: 'Push the right bytes once more after `lfs-quota object delete`, or export without them: name the others in --objects FILE.',
+        hint: 'Run the same command again. What never comes: remove it with `lfs-quota object delete`, and push it if you have the right bytes.',
       },
     );
   }
-  return gone.map(({ oid, sizeBytes }) => ({ oid, sizeBytes }));
+  return gone;
 }
 
 const bytesOf = (objects: readonly StoredObject[]) =>
   objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
-/** @throws {CliError} when a disk has not the room for so many bytes more. */
-async function checkRoom(file: string, bytes: number): Promise<void> {
-  const { bavail, bsize } = await statfs(path.dirname(file));
+/** @throws {CliError} when a disk has not the room for what is to come. */
+async function checkRoom(
+  { folder }: Running,
+  { objects, pending, names }: ObjectLists & { readonly names: readonly string[] },
+): Promise<void> {
+  const { bavail, bsize } = await statfs(path.dirname(folder));
+  const arriving = new Set(names.filter((name) => name.endsWith('.part')));
+  let bytes = 0;
+  for (const { oid, sizeBytes } of pending) {
+    bytes += Math.ceil(sizeBytes / bsize) * bsize;
+    if (arriving.has(`${oid}.part`)) bytes -= (await stat(path.join(folder, `${oid}.part`))).size;
+  }
+  // What moves into the archive is there twice for a while.
+  const largest = objects.reduce((most, { sizeBytes }) => Math.max(most, sizeBytes), 0);
+  bytes += Math.max(largest, Math.min(bytesOf(objects), movedBytesMax));
+  bytes += headBytes * objects.length;
   const freeBytes = bavail * bsize;
   if (freeBytes >= bytes) return;
   throw new CliError(
-    `${file} needs ${formatBytes(bytes)} more, and its disk has ${formatBytes(freeBytes)} free.`,
+    `${folder} needs ${formatBytes(bytes)} more, and its disk has ${formatBytes(freeBytes)} free.`,
     { hint: 'Free some space, or name a file on another disk.' },
   );
 }
 
-interface TarInput {
-  readonly format: ArchiveFormat;
-  /** What the names in it mean. */
-  readonly known: readonly { readonly oid: string; readonly name?: string }[];
-  readonly stop: AbortSignal;
-  /** Called with how many bytes of an earlier call were looked at. */
-  readonly onBytes: (bytes: number) => void;
-}
-
-const volume = { number: 1, of: 1 };
-
-/** A tar to which whole objects are appended. Manifest and index come last, as only then it is known what there is. */
-class GrowingTar {
-  /** What is there, and where its bytes begin, by oid. */
-  readonly objects = new Map<string, StoredObject & { readonly startByte: number }>();
-  readonly #file: FileHandle;
-  readonly #format: ArchiveFormat;
-  #endByte = 0;
-  #appending: Promise<void> = Promise.resolve();
-
-  private constructor(file: FileHandle, format: ArchiveFormat) {
-    this.#file = file;
-    this.#format = format;
-  }
-
-  /** Opens a tar, and cuts it off where the first thing lies that is no whole object. */
-  static async open(name: string, input: TarInput): Promise<GrowingTar> {
-    const tar = new GrowingTar(await open(name, 'a+'), input.format);
-    try {
-      await tar.#readObjects(input);
-      await tar.#file.truncate(tar.#endByte);
-      return tar;
-    } catch (error) {
-      await tar.close();
-      throw error;
-    }
-  }
-
-  /** Appends an object whose bytes a file has. Of several calls one is at it at a time. */
-  append(object: StoredObject, file: FileHandle): Promise<void> {
-    const appended = this.#appending.then(async () => {
-      const { sizeBytes } = object;
-      const member = { name: memberName(object), sizeBytes };
-      await this.#write(this.#format.head({ ...member, crc32: 0 }));
-      const startByte = this.#endByte;
-      for (let at = 0; at < sizeBytes; at += pieceBytes)
-        await this.#write(await readAt(file, at, Math.min(pieceBytes, sizeBytes - at)));
-      await this.#write(new Uint8Array(this.#format.padBytes(sizeBytes)));
-      this.objects.set(object.oid, { ...object, startByte });
-    });
-    this.#appending = appended.catch(() => undefined);
-    return appended;
-  }
-
-  /** Adds manifest, index and end. @returns how long it is. */
-  async finish(subject: ExportSubject): Promise<number> {
-    const objects = [...this.objects.values()].sort((a, b) => (a.oid < b.oid ? -1 : 1));
-    const dataStartOf = (index: number) => objects[index]?.startByte ?? Number.NaN;
-    for (const content of [
-      manifestOf({ subject, volume, objects }),
-      indexOf({ volume, objects, dataStartOf }),
-    ]) {
-      await this.#write(this.#format.head({ ...content, crc32: 0 }));
-      for (let startByte = 0; startByte < content.sizeBytes; startByte += pieceBytes)
-        await this.#write(
-          content.bytes({ startByte, endByte: Math.min(startByte + pieceBytes, content.sizeBytes) }),
-        );
-      await this.#write(new Uint8Array(this.#format.padBytes(content.sizeBytes)));
-    }
-    await this.#write(
-      this.#format.end({
-        members: objects.length + 2,
-        directoryStartByte: this.#endByte,
-        directoryEndByte: this.#endByte,
-      }),
-    );
-    await this.#file.sync();
-    return this.#endByte;
-  }
-
-  close(): Promise<void> {
-    return this.#file.close();
-  }
-
-  async #write(bytes: Uint8Array): Promise<void> {
-    await this.#file.appendFile(bytes);
-    this.#endByte += bytes.length;
-  }
-
-  async #readObjects({ known, stop, onBytes }: TarInput): Promise<void> {
-    const oids = new Map(known.map((object) => [memberName(object), object.oid]));
-    const oidOf = (name: string) =>
-      oids.get(name) ?? /^lfs\/objects\/..\/..\/([0-9a-f]{64})$/.exec(name)?.[1];
-    const { size } = await this.#file.stat();
-    for (;;) {
-      const head = await readTarHead(this.#file, this.#endByte);
-      const oid = head && oidOf(head.name);
-      if (!head || oid === undefined) return;
-      const { name, sizeBytes, startByte } = head;
-      const endByte = startByte + sizeBytes + this.#format.padBytes(sizeBytes);
-      if (endByte > size) return;
-      const hash = createHash('sha256');
-      for (let at = 0; at < sizeBytes; at += pieceBytes) {
-        stop.throwIfAborted();
-        hash.update(await readAt(this.#file, startByte + at, Math.min(pieceBytes, sizeBytes - at)));
-        onBytes(startByte + at);
-      }
-      if (hash.digest('hex') !== oid) return;
-      this.objects.set(oid, { oid, sizeBytes, etag: '', key: '', name, startByte });
-      this.#endByte = endByte;
-    }
-  }
-}
-
-const blockBytes = 512;
-
-/** What the head of a file in a tar says, pax records included; undefined if there is none. */
-async function readTarHead(
-  file: FileHandle,
-  at: number,
-): Promise<{ name: string; sizeBytes: number; startByte: number } | undefined> {
-  const block = await readAt(file, at, blockBytes);
-  if (block.length < blockBytes || block[0] === 0) return undefined;
-  const field = (from: number, bytes: number) =>
-    block.toString('latin1', from, from + bytes).replace(/\0.*$/s, '');
-  const [name, prefix] = [field(0, 100), field(345, 155)];
-  const sizeBytes = Number.parseInt(field(124, 12), 8);
-  if (!Number.isSafeInteger(sizeBytes)) return undefined;
-  if (field(156, 1) !== 'x')
-    return { name: prefix === '' ? name : `${prefix}/${name}`, sizeBytes, startByte: at + blockBytes };
-  if (sizeBytes > pieceBytes) return undefined;
-  const records = (await readAt(file, at + blockBytes, sizeBytes)).toString('utf8').split('\n');
-  const behind = at + blockBytes + Math.ceil(sizeBytes / blockBytes) * blockBytes;
-  const head = await readTarHead(file, behind);
-  const said = (key: string) => records.find((each) => each.includes(` ${key}=`))?.replace(/^\d+ \w+=/, '');
-  return (
-    head && { ...head, name: said('path') ?? head.name, sizeBytes: Number(said('size') ?? head.sizeBytes) }
+/**
+ * Moves all objects into the archive. Each has its place there, so what an earlier call has written is written again, but
+ * for the bytes of objects that have no file any more.
+ *
+ * @returns how long it is. @throws {CliError} if bytes have changed on the disk.
+ */
+async function writeArchive(running: Running, wish: LocalWish, contents: Contents): Promise<number> {
+  const { context, line, folder } = running;
+  const named = new Map(wish.wanted?.map((each) => [each.oid, each]));
+  const objects = contents.objects.map(([oid, sizeBytes]) => ({
+    oid,
+    sizeBytes,
+    etag: '',
+    key: '',
+    ...named.get(oid),
+  }));
+  const format = formatFor('tar', { modifiedAtMs: contents.startedAtMs });
+  const sizes = entrySizesOf(objects, format);
+  const subject = { ...contents, path: pathOf(wish) };
+  const layout = new Layout({ format, objects, sizes, subject, volume: { number: 1, of: 1 } }, () =>
+    Uint32Array.from(objects.keys()),
   );
+  const progress = new TransferProgress(context, line, 'writing the archive: ');
+  const tar = await open(archiveIn(folder), 'r+');
+  const moved = { files: [] as string[], bytes: 0 };
+  const removeMoved = async () => {
+    await tar.sync();
+    for (const file of moved.files.splice(0)) await rm(file);
+    moved.bytes = 0;
+  };
+  try {
+    let at = 0;
+    for (const segment of segmentsIn(layout, { startByte: 0, endByte: layout.sizeBytes })) {
+      if (segment.kind === 'literal') await writeAt(tar, segment.bytes(0), at);
+      else if (await moveObject(running, { tar, object: segment.object, startByte: at })) {
+        moved.files.push(path.join(folder, segment.object.oid));
+        moved.bytes += segment.sizeBytes;
+        if (moved.bytes >= movedBytesMax) await removeMoved();
+      }
+      at += segment.sizeBytes;
+      progress.show({ bytes: at, totalBytes: layout.sizeBytes });
+    }
+    await tar.truncate(layout.sizeBytes);
+    await removeMoved();
+    return layout.sizeBytes;
+  } finally {
+    await tar.close();
+  }
 }
 
-/** Bytes of a file; fewer at its end. */
-async function readAt(file: FileHandle, at: number, sizeBytes: number): Promise<Buffer> {
-  const bytes = Buffer.allocUnsafe(sizeBytes);
-  let done = 0;
-  while (done < sizeBytes) {
-    const { bytesRead } = await file.read(bytes, done, sizeBytes - done, at + done);
-    if (bytesRead === 0) break;
-    done += bytesRead;
+/** @returns false if an earlier call has moved it. @throws {CliError} if its bytes are others. */
+async function moveObject(
+  { folder, stop }: Running,
+  { tar, object, startByte }: { tar: FileHandle; object: StoredObject; startByte: number },
+): Promise<boolean> {
+  const { oid, sizeBytes } = object;
+  const file = await open(path.join(folder, oid)).catch((error: unknown) => {
+    if (errorCode(error) !== 'ENOENT') throw error;
+  });
+  try {
+    const sha256 = file
+      ? await sha256Of(file, { sizeBytes, stop }, (piece, at) => writeAt(tar, piece, startByte + at))
+      : await sha256Of(tar, { startByte, sizeBytes, stop });
+    if (sha256 !== oid) throw harmed(folder);
+    return file !== undefined;
+  } finally {
+    await file?.close();
   }
-  return bytes.subarray(0, done);
+}
+
+async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length; )
+    done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
 }

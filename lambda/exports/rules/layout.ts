@@ -210,7 +210,7 @@ export const indexLineBytes = 64 + 2 * (1 + numberDigits) + 1;
  *
  * @param input.dataStartOf where the bytes of the object with this index begin.
  */
-export function indexOf(input: {
+function indexOf(input: {
   volume: VolumeNumber;
   objects: readonly StoredObject[];
   dataStartOf: (objectIndex: number) => number;

@@ -29,7 +29,6 @@ export class FakeService {
   readonly closedRepos = new Set<string>();
   token = 'tenant-token';
   tenant = 'acme';
-  expiresInSeconds = 1800;
   /** Statuses of the next batches. */
   readonly batchStatuses: number[] = [];
   /** What the store does with the n-th GET of an object, from 0. */
@@ -41,6 +40,8 @@ export class FakeService {
   /** What the list says of a size, if it is not the truth. */
   sizeOf: (object: FakeObject) => number = ({ bytes }) => bytes.length;
   knowsRanges = true;
+  /** What stands before the host of its URLs. */
+  secretHost = '';
   batches = 0;
   lists = 0;
   #url = '';
@@ -123,8 +124,8 @@ export class FakeService {
           return { oid, size, error: { code: 404, message: 'The object is not stored here.' } };
         if (found.bytes.length !== size)
           return { oid, size, error: { code: 422, message: 'The object is stored with another size.' } };
-        const href = `${this.#url}/store/${oid}`;
-        const download = { href, header: { 'x-signed': 'yes' }, expires_in: this.expiresInSeconds };
+        const href = `${this.#url}/store/${oid}`.replace('//', `//${this.secretHost}`);
+        const download = { href, header: { 'x-signed': 'yes' }, expires_in: 1800 };
         return { oid, size, authenticated: true, actions: { download } };
       }),
     };

@@ -50,7 +50,7 @@ const refuses =
     response.writeHead(status).end('<Error><Code>AccessDenied</Code></Error>');
 
 /** An API with one export, and a store that does each of these in turn. The last one stays. */
-async function serve(conducts: readonly Conduct[], archives = 1) {
+async function serve(conducts: readonly Conduct[], archives = 1, user = '') {
   const asked: string[] = [];
   let downloads = 0;
   let urls = 0;
@@ -69,7 +69,7 @@ async function serve(conducts: readonly Conduct[], archives = 1) {
     const list = Array.from({ length: archives }, (_, index) => ({
       name: archives === 1 ? 'acme.tar' : `acme-${index + 1}-of-${archives}.tar`,
       sizeBytes: content.length,
-      url: `http://127.0.0.1:${port}/store/${index}?${urls}`,
+      url: `http://${user}127.0.0.1:${port}/store/${index}?${urls}`,
       urlExpiresAt: '2026-11-21T05:30:00Z',
     }));
     response.end(JSON.stringify(done('', { archives: list })));
@@ -144,7 +144,7 @@ describe('a download of an archive', () => {
     expect(asked).toEqual(['/store/0?1 from 0', '/store/0?2 from 0']);
   });
 
-  it('gives up after five attempts that bring nothing, keeps what it has, and says how to go on', async () => {
+  it('gives up after six attempts that bring nothing, keeps what it has, and says how to go on', async () => {
     const pauses: number[] = [];
     const { asked, run } = await serve([breaksAfter(100_000), refuses(503)]);
     const sleep = (durationMs?: number) => {
@@ -153,10 +153,10 @@ describe('a download of an archive', () => {
     };
     const { code, err } = await run(file, { sleep });
     expect(code).toBe(6);
-    expect(err).toContain('The archive is not complete. The store answered 503');
+    expect(err).toContain("The archive isn't complete. The store answered 503");
     expect(err).toContain(`\`lfs-quota export show acme ${exportId} --output ${file}\``);
-    expect(asked).toHaveLength(5);
-    expect(pauses).toEqual([1000, 2000, 4000]);
+    expect(asked).toHaveLength(6);
+    expect(pauses).toEqual([500, 1000, 2000, 4000, 8000]);
     expect(readFileSync(partFile).equals(content.subarray(0, 100_000))).toBe(true);
     expect(existsSync(file)).toBe(false);
   });
@@ -183,9 +183,31 @@ describe('a download of an archive', () => {
     };
     const { code, err } = await run(file, { onInterrupt });
     expect(code).toBe(130);
-    expect(err).toContain('Stopped the download.');
+    expect(err).toContain('Stopped.');
     expect(err).toContain('What has arrived is kept.');
     expect(readFileSync(partFile).equals(content.subarray(0, 70_000))).toBe(true);
+  });
+
+  it('does not replace a file that appears meanwhile', async () => {
+    const appears: Conduct = (response, from) => {
+      writeFileSync(file, 'mine');
+      sends(response, from);
+    };
+    const { run } = await serve([appears]);
+    const { code, err } = await run();
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining(`${file} exists by now. The whole archive is ${partFile}.`),
+    });
+    expect(readFileSync(file, 'utf8')).toBe('mine');
+    expect(readFileSync(partFile).equals(content)).toBe(true);
+  });
+
+  it('tells nobody a URL that cannot be used', async () => {
+    const { run } = await serve([sends], 1, 'user:secret@');
+    const { code, err } = await run();
+    expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining('The connection failed.') });
+    expect(err).not.toContain('secret');
   });
 
   it('puts several archives into a folder, and goes on with the ones that are missing', async () => {

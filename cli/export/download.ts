@@ -187,7 +187,7 @@ export async function downloadArchive(
       throw new CliError(fetched.kind === 'gone' ? 'The archive is not stored any more.' : fetched.message, {
         hint: `See what there is with \`lfs-quota export list ${tenant}\`.`,
       });
-    await giveName(part, file);
+    await giveName(part, file, { isForced: false });
     line.end(`${file}: ${formatBytes(sizeBytes)}`);
   } catch (error) {
     line.clear();

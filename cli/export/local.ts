@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat, statfs, writeFile } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { formatFor } from '../../lambda/exports/rules/archive-formats.ts';
 import { type ExportSubject, entrySizesOf, Layout } from '../../lambda/exports/rules/layout.ts';
@@ -9,7 +9,7 @@ import { segmentsIn } from '../../lambda/exports/rules/orders.ts';
 import { isOid, objectKey } from '../../lambda/rules/names.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import { parseJson } from '../../lambda/rules/text.ts';
-import { errorCode, readIfThere, syncFolder, writeDurably } from '../../local/system/durable-file.ts';
+import { errorCode, readIfThere, writeDurably } from '../../local/system/durable-file.ts';
 import type { ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
@@ -25,6 +25,7 @@ import {
   listenForInterrupt,
   sha256Of,
   TransferProgress,
+  writeAt,
 } from './transfer.ts';
 
 /**
@@ -101,8 +102,7 @@ export async function exportLocally(
       const contents = (await readContents(folder)) ?? (await gather(running, wish));
       const sizeBytes = await writeArchive(running, wish, contents);
       line.clear();
-      await (isForced ? rename : giveName)(archiveIn(folder), file);
-      await syncFolder(path.dirname(file));
+      await giveName(archiveIn(folder), file, { isForced });
       await rm(folder, { recursive: true });
       return { objectCount: contents.objects.length, sizeBytes, missing: contents.missing };
     } finally {
@@ -371,9 +371,4 @@ async function moveObject(
   } finally {
     await file?.close();
   }
-}
-
-async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
-  for (let done = 0; done < bytes.length; )
-    done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
 }

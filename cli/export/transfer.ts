@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { type FileHandle, link, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
@@ -58,7 +58,7 @@ interface FileDownload {
  * @throws {TransferError} what the last attempt failed with. @throws what `nextOffer` or the disk fails with.
  */
 export async function downloadFile(deps: DownloadDeps, input: FileDownload): Promise<Fetched> {
-  const part = await open(input.part, 'a+');
+  const part = await open(input.part, constants.O_RDWR | constants.O_CREAT);
   try {
     const fetched = await new Arriving(deps, input, part).fetch();
     if (fetched.kind === 'complete') await part.sync();
@@ -126,13 +126,15 @@ class Arriving {
       await this.#restart();
       throw new TransferError('The store sent more bytes than there are.');
     }
-    await this.#part.appendFile(piece);
+    await writeAt(this.#part, piece, this.#bytes);
     this.#refusals = 0;
     this.#arrived(piece.length);
   }
 
   async #judge(): Promise<Attempt<Fetched>> {
     const { oid, sizeBytes } = this.#input;
+    // Another process may have written to it.
+    await this.#part.truncate(sizeBytes);
     if (oid === undefined || (await sha256Of(this.#part, { sizeBytes, ...this.#deps })) === oid)
       return { kind: 'done', value: { kind: 'complete' } };
     await this.#restart();
@@ -153,6 +155,12 @@ class Arriving {
     this.#bytes += bytes;
     if (bytes !== 0) this.#input.onBytes(bytes);
   }
+}
+
+/** Writes all of the bytes. */
+export async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length; )
+    done += (await file.write(bytes, done, bytes.length - done, at + done)).bytesWritten;
 }
 
 /** @param onPiece gets all bytes, each piece with its distance from the first. @returns in hex. */
@@ -297,19 +305,24 @@ export function downloadFailure(
   });
 }
 
-/** Gives a whole file its name, unless another file has it by now. @throws {CliError} */
-export async function giveName(whole: string, name: string): Promise<void> {
-  try {
-    await link(whole, name);
-    await rm(whole);
-  } catch (error) {
-    // Some file systems know no links.
-    if (errorCode(error) === 'EEXIST' || existsSync(name))
-      throw new CliError(`${name} exists by now. The whole archive is ${whole}.`, {
-        hint: 'Move it to where you want it.',
-      });
-    await rename(whole, name);
-  }
+/** Gives a whole file its name, which no other file may have by now, unless that is forced. @throws {CliError} */
+export async function giveName(
+  whole: string,
+  name: string,
+  { isForced }: { isForced: boolean },
+): Promise<void> {
+  const isLinked =
+    !isForced &&
+    (await link(whole, name).then(
+      () => true,
+      () => false,
+    ));
+  if (!isLinked && !isForced && existsSync(name))
+    throw new CliError(`${name} exists by now. The whole archive is ${whole}.`, {
+      hint: 'Move it to where you want it.',
+    });
+  // Some file systems know no links.
+  await (isLinked ? rm(whole) : rename(whole, name));
   await syncFolder(path.dirname(name));
 }
 

@@ -1,6 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -201,6 +209,17 @@ describe('a download of an archive', () => {
     });
     expect(readFileSync(file, 'utf8')).toBe('mine');
     expect(readFileSync(partFile).equals(content)).toBe(true);
+  });
+
+  it('is right though something else writes to its file', async () => {
+    const conduct: Conduct = (response, from) => {
+      appendFileSync(partFile, randomBytes(1000));
+      if (from === 0) breaksAfter(100_000)(response, from);
+      else sends(response, from);
+    };
+    const { run } = await serve([conduct]);
+    expect(await run()).toMatchObject({ code: 0 });
+    expect(readFileSync(file).equals(content)).toBe(true);
   });
 
   it('tells nobody a URL that cannot be used', async () => {

@@ -74,30 +74,10 @@ describe('without a server', () => {
 });
 
 describe('a wrong command line sends nothing and exits with 2', () => {
-  it.each([
-    [['tenant', 'limit', 'acme', '5Q'], '1GiB'],
-    [['tenant', 'limit', 'acme', '-1'], '-1'],
-    [['tenant', 'limit', 'acme', '99999999PiB'], '1GiB'],
-    [['tenant', 'create', '..'], "A tenant's name is"],
-    [['usage', 'a/b'], "A tenant's name is"],
-    [['token', 'revoke', 'acme', '../x'], 'token list'],
-    [['token', 'create', 'acme'], '--scope'],
-    [['rule', 'create', 'acme', '--issuer', 'https://a', '--match', 'ref', '--scope', 'read'], 'CLAIM=VALUE'],
-    [['rule', 'create', 'acme', '--issuer', 'https://a', '--scope', 'read'], '--match'],
-    [['rule', 'delete', 'acme', '../x'], 'rule list'],
-    [['downloads', 'acme', '--from', '2026-02-30'], '2026-11-21'],
-    [['downloads', 'acme', '--by', 'hour'], 'day, repo, token'],
-    [['token', 'create', 'acme', '--scope', 'admin'], 'read, write'],
-    [['tenant', 'list', '--page-size', '0'], 'whole number'],
-    [['tenant', 'create', 'acme', 'extra'], 'too many arguments'],
-    [['tenant', 'crate'], 'unknown command'],
-    [['usage'], 'missing required argument'],
-    [['usage', 'acme', '--nope'], 'unknown option'],
-    [[], 'Usage:'],
-  ])('%j', async (args, says) => {
-    const result = await cli(args, { env: { LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: 'http://127.0.0.1:1' } });
-    expect(result.err).toContain(says);
-    expect(result).toMatchObject({ code: 2, out: '' });
+  it('without a word', async () => {
+    const { code, out, err } = await cli([], { env: { LFS_QUOTA_TOKEN: 'x' } });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('Usage:');
   });
 
   it.each([

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { Command } from 'commander';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
@@ -11,6 +10,7 @@ import { createRuleBody } from '../../../lambda/api/contract/exchange.ts';
 import { publicIssuers, wrongRule } from '../../../lambda/people/rules/identities.ts';
 import type { RouteKey } from '../../../lambda/routes.ts';
 import { exampleAnswer, operationOf } from './api-examples.ts';
+import { goldenRuns } from './golden-runs.ts';
 import { cli, programForTest, startServer, type TestServer } from './harness.ts';
 
 /** Every table that a command drew. */
@@ -121,15 +121,6 @@ describe('each command', () => {
       });
     await program.parseAsync(wordsOf(line), { from: 'user' });
     expect(called?.words).toBe(words);
-  });
-
-  it.each(lines.filter(([, words]) => !(words in notOfTheApi)))('%s is no wrong use', async (line) => {
-    server = await startServer(() => ({ status: 500, body: 'x' }));
-    const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
-    const ask = () => Promise.resolve('');
-    const ended = await cli(wordsOf(line), { env, ask, sleep: () => Promise.reject(new Error('waits')) });
-    expect(ended.code, ended.err).toBe(1);
-    expect(server.asked.length).toBeGreaterThan(0);
   });
 });
 
@@ -357,8 +348,8 @@ const notAsked: Readonly<Record<string, string>> = {
 };
 
 describe('the operations of the API', () => {
-  it('have a command each, or a reason why they have none; so has all that they may be asked', async () => {
-    const asked = await askedByExamples();
+  it('have a command each, or a reason why they have none; so has all that they may be asked', () => {
+    const asked = askedInTranscripts();
     const all = Object.keys(contract) as RouteKey[];
     const unserved = all.filter((operation) => !asked.has(operation));
     expect(unserved.sort()).toEqual(Object.keys(servedOtherwise).sort());
@@ -374,55 +365,24 @@ describe('the operations of the API', () => {
   });
 });
 
-/** What the examples and some more ask: operation → names of parameters and fields. */
-async function askedByExamples(): Promise<Map<string, Set<string>>> {
+/** What the commands ask in their transcripts: operation → names of parameters and fields. */
+function askedInTranscripts(): Map<string, Set<string>> {
   const asked = new Map<string, Set<string>>();
-  for (const line of [
-    ...lines.filter(([, words]) => !(words in notOfTheApi)).map(([line]) => line),
-    ...moreLines,
-  ]) {
-    server = await startServer((request) => exampleAnswer(request));
-    const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
-    const args = wordsOf(line).filter((word) => word !== '--watch' && word !== '--wait');
-    if (args.includes('--output')) args.splice(args.indexOf('--output'), 2);
-    const ended = await cli(args, { env, ask: async () => (args.includes('tenant') ? 'acme' : 'y') });
-    expect(ended.code, line + ended.err).toBe(0);
-    for (const { method, path, body } of server.asked) {
+  for (const command of Object.keys(goldenRuns)) {
+    const transcript = readFileSync(new URL(`golden/${command}.txt`, import.meta.url), 'utf8');
+    for (const [, method = '', path = '', body = '{}'] of transcript.matchAll(
+      /^> (\S+) (\S+)(?: (.+))?$/gm,
+    )) {
       const operation = operationOf({ method, path });
       if (operation === undefined) continue;
       const names = asked.get(operation) ?? new Set();
-      for (const name of new URL(path, server.url).searchParams.keys()) names.add(name);
-      for (const name of Object.keys(body ?? {})) names.add(name);
+      for (const name of new URL(path, 'http://api').searchParams.keys()) names.add(name);
+      for (const name of Object.keys(JSON.parse(body))) names.add(name);
       asked.set(operation, names);
     }
-    await server.close();
   }
   return asked;
 }
-
-const list = [
-  'tenant list',
-  'token list acme',
-  'audit acme',
-  'repo list acme',
-  'object list acme --repo game',
-];
-const moreLists = [
-  'lock list acme game',
-  'reservation list acme',
-  'deletion list acme',
-  'count list acme',
-  'export list acme',
-];
-
-/** With options that no example has. */
-const moreLines = [
-  ...[...list, ...moreLists].map((line) => `lfs-quota ${line} --limit 5 --cursor c00`),
-  'lfs-quota downloads acme --repo game --page-size 5',
-  'lfs-quota audit acme --to 2026-11-30',
-  'lfs-quota history acme --from 2026-11-01 --to 2026-11-30',
-  `lfs-quota export start acme --objects ${fileURLToPath(new URL('./objects.txt', import.meta.url))} --no-wait`,
-];
 
 /** Parameters of the query, and fields of the body. */
 function inputsOf({ query, body }: RouteContract): string[] {

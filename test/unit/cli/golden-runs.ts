@@ -35,6 +35,17 @@ const exampleRuns = Object.entries(examples)
   .map((line) => (asks.test(line) && !/--(yes|dry-run)/.test(line) ? `${line} --yes` : line));
 
 const run = (line: string, ...answers: Change[]): Run => ({ line, answers });
+const says = (line: string, answer: string, ...answers: Change[]): Run => ({
+  line,
+  answers,
+  says: [answer],
+});
+/** Without a terminal, and at one where these are said. */
+const asked = (line: string, all: readonly string[], ...answers: Change[]): Run[] => [
+  run(line, ...answers),
+  ...all.map((answer) => says(line, answer, ...answers)),
+];
+const unknownPlan = { objectCount: null, bytes: null };
 const mib = 1024 ** 2;
 const oid = (digit: string) => digit.repeat(64);
 const days = '--from 2026-11-01 --to 2026-11-30';
@@ -223,6 +234,17 @@ const tenantRuns: readonly Run[] = [
   run('tenant download-limit acme 1TiB --yes', { downloadLimitBytes: 1024 ** 4 }),
   run('tenant new-repos acme created', { reposMustExist: true }),
   run('tenant new-repos acme never'),
+  ...asked('tenant limit acme 2MiB', ['n', 'y'], { usage: { ...idle, storedBytes: 5 * mib } }),
+  ...asked('tenant download-limit acme 2MiB', ['n', 'y'], { month: { ...publicRead.month, bytes: 3 * mib } }),
+  ...['unlimited', '6MiB'].map((size) =>
+    run(`tenant limit acme ${size}`, { usage: { ...idle, storedBytes: 5 * mib } }),
+  ),
+  ...['create acme --limit 2', 'limit acme 2', 'download-limit acme 2'].map((words) =>
+    run(`tenant ${words}`),
+  ),
+  ...asked('tenant delete acme', [' acme', 'y', '']),
+  says('tenant delete acme', 'acme', { problem: 'tenant-not-found' }),
+  run('tenant delete acme --dry-run --yes', unknownPlan),
   run('tenant create ..'),
   run('tenant create acme extra'),
   run('tenant crate'),
@@ -261,6 +283,14 @@ const repoRuns: readonly Run[] = [
   run('repo host acme game github acme/game', { gitHost: { ...gitHost, repoId: null } }),
   run('repo host acme game github'),
   run('repo unhost acme game', { gitHost: undefined }),
+  ...asked('repo limit acme game 1MiB', ['n', 'y'], { storedBytes: 4 * mib }),
+  ...asked('repo public acme game --limit 1MiB', ['n', 'y'], {
+    publicRead: { ...publicRead, month: { ...publicRead.month, bytes: 3 * mib } },
+  }),
+  ...['limit acme game 1', 'public acme game --limit 1'].map((words) => run(`repo ${words}`)),
+  ...asked('repo delete acme game', [' y', 'n']),
+  says('repo delete acme game', 'y', { problem: 'repo-not-found' }),
+  run('repo delete acme game --dry-run --yes', unknownPlan),
   run('repo delete acme .. --yes'),
 ];
 
@@ -414,6 +444,7 @@ const ofLists = {
       downloads: [],
     }),
     run('downloads acme --from 2026-02-30'),
+    run('downloads acme --repo game --page-size 5'),
     run('downloads acme --by hour'),
     wrongDays('downloads'),
   ],
@@ -440,6 +471,9 @@ const ofLists = {
       dueAt: '2026-11-21T06:00:00Z',
     }),
     run(`object delete acme game ${oid('a')} --yes`, { dueAt: '2026-11-21T06:40:00Z', waitsFor: 'uploads' }),
+    ...asked(`object delete acme game ${oid('a')}`, ['YES', '']),
+    says(`object delete acme game ${oid('a')} ${oid('b')}`, 'y', {}, { problem: 'object-not-found' }),
+    run(`object delete acme game ${oid('a')} --dry-run --yes`, unknownPlan),
     run('object delete acme game --yes'),
     run(`object delete acme game ${oid('a')} ABC --yes`),
   ],
@@ -558,6 +592,13 @@ const ofLists = {
     run('reservation list acme --repo a/b'),
     run('reservation cancel acme --all --yes', { cancelledCount: 0 }),
     run('reservation cancel acme --repo game --id x --yes --json'),
+    ...asked(
+      'reservation cancel acme --made-by github:7',
+      ['y', 'n'],
+      { cancelledCount: 1000, bytes: mib, hasMore: true },
+      { cancelledCount: 1, bytes: mib, hasMore: false },
+    ),
+    ...['', ' --all --id x'].map((which) => run(`reservation cancel acme${which} --yes`)),
   ],
   lock: [
     pagesOf(
@@ -568,6 +609,19 @@ const ofLists = {
     run("lock list acme game --owner 'a&b c'", { locks: [] }),
     run("lock delete acme game --path 'a b.psd' --yes", { releasedCount: 1 }),
     run('lock delete acme a/b --all --yes'),
+    ...asked('lock delete acme game --owner ada', [' y', 'n'], {
+      locks: [lock, { ...lock, path: 'a.psd' }],
+      releasedCount: 2,
+    }),
+    says('lock delete acme game --path a.psd', 'y', { locks: [] }),
+    ...['', ' --json'].map((option) =>
+      run(
+        `lock delete acme game --all --yes${option}`,
+        { releasedCount: 1000, hasMore: true },
+        { releasedCount: 204, hasMore: false },
+      ),
+    ),
+    ...['', ' --all --owner ada'].map((which) => run(`lock delete acme game${which} --yes`)),
   ],
   reconcile: [
     pagesOf(
@@ -588,6 +642,7 @@ const ofLists = {
   ],
   export: [
     run('export start acme --repo game.git --format zip --dry-run --no-wait'),
+    run('export start acme --objects test/unit/cli/objects.txt --no-wait'),
     run('export start acme --format rar'),
     run('export list acme', { exports: [] }),
     pagesOf(
@@ -631,10 +686,16 @@ const more: Readonly<Record<string, readonly Run[]>> = {
   ...ofLists,
 };
 
+/** Part of a list. */
+const partRuns = [
+  ...['tenant list', 'audit acme', 'lock list acme game'],
+  ...['token', 'repo', 'object', 'reservation', 'deletion', 'count', 'export'].map((of) => `${of} list acme`),
+].map((line) => `${line} --limit 5 --cursor c00`);
+
 /** By their first word: the examples of the help, and what else a command can be given and answered. */
 export const goldenRuns: Readonly<Record<string, readonly Run[]>> = Object.fromEntries(
-  Object.entries(more).map(([command, runs]) => [
-    command,
-    [...exampleRuns.filter((line) => line.split(' ')[0] === command).map((line) => run(line)), ...runs],
-  ]),
+  Object.entries(more).map(([command, runs]) => {
+    const simple = [...exampleRuns, ...partRuns].filter((line) => line.split(' ')[0] === command);
+    return [command, [...simple.map((line) => run(line)), ...runs]];
+  }),
 );

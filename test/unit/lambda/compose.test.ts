@@ -15,7 +15,6 @@ const defaults = {
 
 /** The environment of a container. */
 function deployedWith(variables: Readonly<Record<string, string | undefined>>): void {
-  vi.resetModules();
   vi.stubGlobal('stageJson', defaults);
   vi.stubEnv('LFS_QUOTA_TABLE', 'ledger');
   vi.stubEnv('LFS_QUOTA_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo');
@@ -109,6 +108,8 @@ describe('a deployed function', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
+    // A function's queues share a client.
+    vi.resetModules();
     deployedWith({ AWS_ENDPOINT_URL: general, [name]: `http://127.0.0.1:${port}` });
     const error: unknown = await call().catch((thrown: unknown) => thrown);
     expect(inspect(error)).toContain('AccessDenied: by the stand-in');

@@ -302,10 +302,16 @@ const isOf = (file: string, entry: string) => file === entry || file.startsWith(
 /** Pure functions and types: those of a subject, and those that all share. */
 const isRule = (file: string) => /^lambda\/(?:[\w-]+\/)?rules\//.test(file);
 
+const entriesByFile = new Map<string, string>();
+
 function entryOf(file: string): string {
-  if (isRule(file)) return 'rules';
+  const known = entriesByFile.get(file);
+  if (known !== undefined) return known;
   const entries = Object.keys(architecture).filter((entry) => isOf(file, entry));
-  return entries.reduce((longest, entry) => (entry.length > longest.length ? entry : longest), '');
+  const longest = entries.reduce((best, entry) => (entry.length > best.length ? entry : best), '');
+  const found = isRule(file) ? 'rules' : longest;
+  entriesByFile.set(file, found);
+  return found;
 }
 
 function packageOf(specifier: string): string {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
 import { commandsOf, examples } from '../../../cli/help.ts';
 import { displayWidth, withoutColours } from '../../../cli/terminal.ts';
@@ -61,22 +61,31 @@ const notOfTheApi: Readonly<Record<string, string>> = {
 
 const apiLeaves = leaves.filter(({ words }) => !(words in notOfTheApi));
 
+let examplesServer: TestServer;
+let changed: ((body: unknown) => unknown) | undefined;
+beforeAll(async () => {
+  examplesServer = await startServer((asked) => exampleAnswer(asked, changed));
+});
+afterAll(() => examplesServer.close());
+
 /** Runs the first example of a command on the examples of the API. */
 async function onExamples(
   words: string,
   options: { more?: readonly string[]; change?: (body: unknown) => unknown; columns?: number } = {},
 ) {
-  const { more = [], change, columns } = options;
+  const { more = [], columns } = options;
   const line = examples[words]?.[0]?.[0] ?? '';
-  server = await startServer((asked) => exampleAnswer(asked, change));
-  const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };
+  changed = options.change;
+  const { url, asked } = examplesServer;
+  const before = asked.length;
+  const env = { LFS_QUOTA_URL: url, LFS_QUOTA_TOKEN: 'x' };
   const args = [...wordsOf(line).filter((word) => !['--watch', '--wait'].includes(word)), ...more];
   if (args.includes('--output')) args.splice(args.indexOf('--output'), 2);
   const asks = /^(tenant|repo|object|lock) delete$|limit$|^repo public$/.test(words);
   if (asks && !args.includes('--dry-run')) args.push('--yes');
   const isTerminal = columns !== undefined;
   const result = await cli(args, { env, ...(isTerminal && { isTerminal, errIsTerminal: true, columns }) });
-  return { ...result, asked: server.asked };
+  return { ...result, asked: asked.slice(before) };
 }
 
 describe('each command', () => {
@@ -278,7 +287,6 @@ describe('on a terminal', () => {
           for (const args of more) {
             const { err, code } = await onExamples(words, { columns, change, more: args });
             expect(code, err).toBe(0);
-            await server?.close();
           }
           for (const { columns: names, width, text } of drawn) {
             headings.add(names.join());
@@ -307,7 +315,6 @@ describe('on a terminal', () => {
   it.each(['usage', 'history'])('%s draws no more than fits', async (words) => {
     for (const columns of [40, 60, 80]) {
       const { out } = await onExamples(words, { columns });
-      await server?.close();
       const pictures = out.split('\n').filter((line) => /[█▁▂▃▄▅▆▇|]/.test(line));
       expect(pictures.length).toBeGreaterThan(0);
       for (const line of pictures) expect(displayWidth(line), line).toBeLessThanOrEqual(columns);

@@ -16,8 +16,6 @@ export interface Run {
   readonly answers?: readonly Change[];
   /** What the person at the terminal answers. Without it there is no terminal. */
   readonly says?: readonly string[];
-  /** Of the terminal. */
-  readonly columns?: number;
   readonly lang?: string;
 }
 

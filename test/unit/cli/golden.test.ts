@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ProblemCode, problemTypes } from '../../../lambda/api/contract/problems.ts';
 import { exampleAnswer } from './api-examples.ts';
 import { goldenRuns, type Run } from './golden-runs.ts';
-import { type Answer, cli, startServer, type TestServer } from './harness.ts';
+import { type Answer, type Asked, cli, startServer, type TestServer } from './harness.ts';
 
 /**
  * What each command asks the API and prints, in `golden/COMMAND.txt`: `$` the command line, `<` what the API answers
@@ -10,11 +10,12 @@ import { type Answer, cli, startServer, type TestServer } from './harness.ts';
  * questions and what the person says; `=` the exit code, unless it is 0. After a change, look at what `-u` (as the last word) writes.
  */
 
-let server: TestServer | undefined;
-afterEach(async () => {
-  await server?.close();
-  server = undefined;
+let server: TestServer;
+let answerTo: (asked: Asked) => Answer;
+beforeAll(async () => {
+  server = await startServer((asked) => answerTo(asked));
 });
+afterAll(() => server.close());
 
 /** The words of a line, as a shell takes them. */
 const wordsOf = (line: string): string[] =>
@@ -32,20 +33,19 @@ function problemAnswer(code: ProblemCode): Answer {
 }
 
 async function transcriptOf(run: Run): Promise<string> {
-  const { line, answers = [], says = [], lang, columns } = run;
+  const { line, answers = [], says = [], lang } = run;
   const left = [...says];
   const dialog: string[] = [];
-  server = await startServer((asked) => {
-    const count = server?.asked.length ?? 0;
+  const { url, asked: all } = server;
+  const before = all.length;
+  answerTo = (asked) => {
+    const count = all.length - before;
     const change = answers[Math.min(count, answers.length) - 1] ?? {};
     if ('problem' in change) return problemAnswer(change.problem);
     return exampleAnswer(asked, (body) => ({ ...(body as object), ...change }));
-  });
-  const { url } = server;
-  const isTerminal = columns !== undefined;
+  };
   const { code, out, err } = await cli(wordsOf(line), {
     env: { LFS_QUOTA_URL: url, LFS_QUOTA_TOKEN: 'x', LANG: lang ?? 'C.UTF-8', NO_COLOR: '1' },
-    ...(isTerminal && { isTerminal, columns }),
     ...(says.length > 0 && {
       ask: async (question) => {
         const answer = left.shift() ?? '';
@@ -54,15 +54,15 @@ async function transcriptOf(run: Run): Promise<string> {
       },
     }),
   });
-  const { asked } = server;
-  await server.close();
   return [
     `$ lfs-quota ${line}\n`,
     ...answers.map((change) => `< ${shortened(JSON.stringify(change))}\n`),
-    ...asked.map(
-      ({ method, path, body }) =>
-        `> ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}\n`,
-    ),
+    ...all
+      .slice(before)
+      .map(
+        ({ method, path, body }) =>
+          `> ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}\n`,
+      ),
     out,
     marked('!', [err, ...dialog].join('').replaceAll(url, 'http://API')),
     code === 0 ? '' : `= ${code}\n`,

@@ -339,12 +339,15 @@ describe('the schedule', () => {
       visitedAtMs: nowMs,
       epoch: 1,
     }));
+    /** By the run in which they are due. */
+    const dueIn = new Map([[0, [...tenants]]]);
     let longestMs = 0;
     for (let run = 0; run < (2 * day) / runMs; run += 1) {
       const atMs = nowMs + run * runMs;
-      const found = tenants.filter(({ dueAtMs }) => dueAtMs <= atMs);
+      const found = dueIn.get(run) ?? [];
       found.sort((a, b) => a.dueAtMs - b.dueAtMs);
-      for (const tenant of found.slice(0, refreshTenantsMax)) {
+      dueIn.set(run + 1, [...found.splice(refreshTenantsMax), ...(dueIn.get(run + 1) ?? [])]);
+      for (const tenant of found) {
         longestMs = Math.max(longestMs, atMs - tenant.dueAtMs);
         tenant.epoch += 1;
         tenant.visitedAtMs = atMs;
@@ -355,6 +358,10 @@ describe('the schedule', () => {
           listedUntilMs: 0,
           unchangedForMs: 0,
         });
+        const next = Math.ceil((tenant.dueAtMs - nowMs) / runMs);
+        const others = dueIn.get(next);
+        if (others) others.push(tenant);
+        else dueIn.set(next, [tenant]);
       }
     }
     expect((refreshTenantsMax * day) / runMs).toBe(432_000);

@@ -82,6 +82,7 @@ export function auditTests(api: () => Api): void {
       expect(await newest()).toMatchObject({
         by: { kind: 'operator' },
         action: 'tenant.update',
+        asked: { limitBytes: 2_000_000, plan: 'team' },
         outcome: 'done',
         before: { limitBytes: 1_000_000, plan: null },
         after: { limitBytes: 2_000_000, plan: 'team' },

@@ -66,5 +66,6 @@ for (const names of nameLayouts)
       folders: 'an adopted repo has none',
       keyBesideFolder: 'an adopted repo has no folders',
       multipart: 'they are those of the local store',
+      ...(names !== 'ab/cd/rest' && { urls: 'they are signed as those of ab/cd/rest' }),
     },
   });

@@ -1,25 +1,22 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { lfsAccess, RejectedLogins } from '../../../../lambda/api/lfs/access.ts';
-import {
-  adminTenantAccess,
-  managerAccess,
-  readerAccess,
-  refuseBeyondRepos,
-  seesRepo,
-} from '../../../../lambda/api/management/access.ts';
+import { readerAccess } from '../../../../lambda/api/management/access.ts';
 import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
 import { create as management } from '../../../../lambda/handlers/management.ts';
 import { tokenIdOf } from '../../../../lambda/people/rules/tokens.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
-import { adminToken, ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
+import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryTokenStore } from '../../../support/memory/stores.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
 
 const tokenFor = (tenant: string) => `lfsq_${tenant.padEnd(40, '0')}`;
 
-const event = (tenant: string, presented: string, repo = 'game.git') =>
-  httpEvent({ headers: { authorization: `Bearer ${presented}` }, pathParameters: { tenant, repo } });
+const event = (tenant: string, presented: string) =>
+  httpEvent({
+    headers: { authorization: `Bearer ${presented}` },
+    pathParameters: { tenant, repo: 'game.git' },
+  });
 
 describe('access to a tenant', () => {
   let ledger: MemoryLedger;
@@ -41,16 +38,6 @@ describe('access to a tenant', () => {
     await ledger.closeTenant({ tenant: 'closed', closedAtMs: 5 });
   });
 
-  it('is granted to its own token', async () => {
-    const access = await lfsAccess(deps(), event('open', tokenFor('open')));
-    expect(access).toMatchObject({
-      ok: true,
-      tenant: { tenant: 'open' },
-      repo: 'game',
-      token: { scope: 'write' },
-    });
-  });
-
   it.each([
     ['the LFS API', lfsAccess],
     ['the management API', readerAccess],
@@ -66,13 +53,6 @@ describe('access to a tenant', () => {
     ] as const) {
       expect(await check(deps(), event(tenant, tokenFor(token)))).toEqual(closed);
     }
-  });
-
-  it('ends for a repo that is being deleted, as if it were another’s', async () => {
-    await ledger.closeRepo({ tenant: 'open', repo: 'game', closedAtMs: 5 });
-    const absent = await lfsAccess(deps(), event('absent', tokenFor('open')));
-    expect(await lfsAccess(deps(), event('open', tokenFor('open')))).toEqual(absent);
-    expect(await lfsAccess(deps(), event('open', tokenFor('open'), 'other'))).toMatchObject({ ok: true });
   });
 
   it('needs the whole token, not only one with the same id', async () => {
@@ -92,38 +72,6 @@ describe('access to a tenant', () => {
     clock.advance(1000);
     for (const check of [lfsAccess, readerAccess])
       expect(await check(asked, event('open', token))).toMatchObject({ response: { statusCode: 401 } });
-  });
-
-  it('is for the repos of a token alone: another looks like one of a tenant that is absent', async () => {
-    const token = tokenFor('some');
-    await tokens.put(tokenRecord(token, { tenant: 'open', repos: ['game', 'film'] }));
-    for (const repo of ['game', 'film.git'])
-      expect(await lfsAccess(deps(), event('open', token, repo))).toMatchObject({ ok: true });
-    const absent = await lfsAccess(deps(), event('absent', token));
-    expect(await lfsAccess(deps(), event('open', token, 'other'))).toEqual(absent);
-    const reader = await readerAccess(deps(), event('open', token));
-    if (!reader.ok) throw new Error('refused');
-    expect(['game', 'other'].map((repo) => seesRepo(reader, repo))).toEqual([true, false]);
-    expect(refuseBeyondRepos(reader, 'game')).toBeUndefined();
-    expect(refuseBeyondRepos(reader, undefined)).toMatchObject({ statusCode: 403 });
-    expect(refuseBeyondRepos(reader, 'other')).toMatchObject({ statusCode: 404 });
-  });
-
-  it.each([
-    ['read', 403],
-    ['write', 403],
-    ['manage', 200],
-  ] as const)('to manage it takes the scope manage: %s', async (scope, statusCode) => {
-    const token = tokenFor('scoped');
-    await tokens.put(tokenRecord(token, { tenant: 'open', scope }));
-    const access = await managerAccess(deps(), event('open', token));
-    expect(access.ok ? 200 : access.response.statusCode).toBe(statusCode);
-    expect(await managerAccess(deps(), event('closed', token))).toMatchObject({
-      response: { statusCode: 404 },
-    });
-    expect(await adminTenantAccess(deps(), event('open', token))).toMatchObject({
-      response: { statusCode: 401 },
-    });
   });
 
   it('notes the use of a token once an hour, and goes on if that fails', async () => {
@@ -147,15 +95,6 @@ describe('access to a tenant', () => {
     expect(await lfsAccess({ ...asked, tokens: failing }, event('open', tokenFor('open')))).toMatchObject({
       ok: true,
     });
-  });
-
-  it('is the operator’s too, to manage it even where it is closed, but not to push', async () => {
-    for (const tenant of ['open', 'closed']) {
-      const asked = event(tenant, adminToken);
-      expect(await readerAccess(deps(), asked)).toMatchObject({ ok: true, isAdmin: true });
-      expect(await adminTenantAccess(deps(), asked)).toMatchObject({ ok: true, tenant: { tenant } });
-      expect(await lfsAccess(deps(), asked)).toMatchObject({ ok: false, response: { statusCode: 401 } });
-    }
   });
 
   it.each([

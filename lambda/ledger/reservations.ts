@@ -203,17 +203,19 @@ export async function verifyUpload(
 ): Promise<VerifyOutcome> {
   const { tenant, repo, oid, verifyToken } = input;
   if (!verifyToken) return { kind: 'unauthenticated' };
-  const [reservation, stored] = await Promise.all([
-    deps.ledger.readReservation({ tenant, repo, reservationId: reservationIdOf(verifyToken) }),
-    deps.store.head(objectKey({ tenant, repo, oid })),
-  ]);
+  const reservationId = reservationIdOf(verifyToken);
+  const reservation = await deps.ledger.readReservation({ tenant, repo, reservationId });
   const isTokenValid =
     reservation?.state === 'issued' &&
     reservation.repo === repo &&
     reservation.claims.has(oid) &&
     !isDead(reservation, deps.clock.nowMs());
+  // Strangers must not make the store work, nor learn by its errors which paths are adopted.
   if (!isTokenValid) return { kind: 'unauthenticated' };
-  await requestOrLog(deps, { tenant, reason: 'verify', full: false });
+  const [stored] = await Promise.all([
+    deps.store.head(objectKey({ tenant, repo, oid })),
+    requestOrLog(deps, { tenant, reason: 'verify', full: false }),
+  ]);
   if (!stored) return { kind: 'missing' };
   return stored.sizeBytes === input.sizeBytes
     ? { kind: 'verified' }

@@ -1,9 +1,20 @@
 import { hash } from 'node:crypto';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { z } from 'zod';
-import { type AdoptedRepo, type Api, expectProblem, expectStatus, jsonOf, type TestTenant } from './api.ts';
+import {
+  type AdoptedRepo,
+  type Api,
+  bearer,
+  comparable,
+  expectLfsError,
+  expectProblem,
+  expectStatus,
+  jsonOf,
+  newName,
+  type TestTenant,
+} from './api.ts';
 import { exported, filesOfTar, nameOf } from './exports.ts';
-import { ask, type LfsObject, objectOf, push } from './lfs.ts';
+import { ask, type LfsObject, lfsHeaders, newOid, objectOf, push } from './lfs.ts';
 import { subscriptionOf } from './subscription.ts';
 
 type Layout = AdoptedRepo['names'];
@@ -151,6 +162,19 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
       expect((await api().manage('DELETE', `/v1/tenants/${own.tenant}/exports/${job.exportId}`)).status).toBe(
         200,
       );
+    });
+
+    it('is not told to strangers: a verify in its path is that of any tenant', async () => {
+      const verify = (tenant: string) =>
+        api().send({
+          method: 'POST',
+          path: `/${tenant}/game/info/lfs/verify`,
+          headers: { ...lfsHeaders, ...bearer(`lfsv_${newOid()}`) },
+          body: JSON.stringify({ oid: newOid(), size: 1 }),
+        });
+      const any = await verify(newName());
+      expectLfsError(any, 401);
+      expect(comparable(await verify('lfs-there'))).toEqual(comparable(any));
     });
 
     it('lists its objects, and takes a delete of one', async () => {

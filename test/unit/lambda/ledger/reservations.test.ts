@@ -269,7 +269,9 @@ describe('a verify', () => {
     ['with another token', { verifyToken: 'lfsv_other' }],
     ['of another repo', { repo: 'web' }],
     ['of an object that was not reserved', { oid: oidOf(2) }],
-  ])('%s is refused', async (_, change) => {
+  ])('%s is refused, and the store is not asked', async (_, change) => {
+    // It refuses a key in an adopted path, which a stranger can name.
+    world.deps.store.head = () => Promise.reject(new Error('The store was asked.'));
     expect(await verify(change)).toEqual({ kind: 'unauthenticated' });
     expect(world.requests).toEqual([]);
   });

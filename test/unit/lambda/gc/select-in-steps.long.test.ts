@@ -184,6 +184,16 @@ describe('the choice of candidates in steps', () => {
     expect(await world.files()).toEqual([]);
   });
 
+  it('takes nothing for old that was stored between its steps', async () => {
+    await open({ listRequestsPerHour: 1e6 });
+    await step(slowly(second));
+    world.nowMs += minute;
+    world.objects.put(`${tenant}/${repo}/${'f'.repeat(64)}`, 1, undefined, world.nowMs);
+    world.nowMs += minute;
+    const sums = { listed: { objectCount: 301 }, young: { objectCount: 1 } };
+    expect(await step({}, 9e15)).toMatchObject({ state: 'deleting', selection: sums });
+  });
+
   it('deletes nothing that an export is to have which was opened between its steps', async () => {
     await step(slowly(second));
     world.nowMs += 10 * minute;

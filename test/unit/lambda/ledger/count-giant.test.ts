@@ -88,13 +88,6 @@ describe('a giant in which nothing has changed', () => {
     expect([stack.lists - lists, stack.heads - heads, found.count.changes()]).toEqual([0, 0, []]);
   });
 
-  it('gives up if another reconcile took the lease', async () => {
-    const lost = { ...lease, renew: async () => 'superseded' as const };
-    await expect(count({ lease: lost })).rejects.toThrow(
-      expect.objectContaining({ name: 'SupersededError' }),
-    );
-  });
-
   it('has its lease renewed after each page of shards, each object that is asked for, and each LIST', async () => {
     let renewals = 0;
     const renewing = {
@@ -251,13 +244,6 @@ describe('a shard that is due', () => {
 });
 
 describe('when somebody asks for all to be counted again', () => {
-  it('each shard is scanned from then on', async () => {
-    stack.nowMs += minute;
-    const { giant, shardLists } = await count({ isThorough: true });
-    expect([giant.recountFromMs, shardLists]).toEqual([stack.nowMs, 16]);
-    expect((await count()).giant).toEqual((await record()).giant);
-  });
-
   it('a round that is under way is overtaken, and those that were counted longest ago are scanned first', async () => {
     const recountFromMs = stack.nowMs + 1;
     const giant = { sinceEpoch: (await record()).giant?.sinceEpoch ?? 0, recountFromMs };
@@ -319,46 +305,6 @@ describe('a repo that becomes a giant', () => {
     expect(scan).toMatchObject({ storedBytes: 600, objectCount: 60 });
   });
 
-  it('has a shard split that is too large, after one page of it', async () => {
-    await begun(await asNew());
-    const rest = { ranges: [{ after: '7800', last: '8' }], objectCount: 30, requests: 1 };
-    const asked = scans((input) =>
-      input.resume?.ranges[0]?.after === '7' ? { kind: 'unfinished', rest: rest as never } : {},
-    );
-    const { count: counted } = await count();
-    expect(counted.shards.map(({ prefix }) => prefix)).toContain('7f');
-    expect(asked).toHaveLength(16 + 16);
-    expect(asked[0]).toMatchObject({ requestsMax: 1, resume: { objectsExpected: null } });
-  });
-
-  it('goes on with the scan of a shard after its first page, if it is not too large', async () => {
-    await begun(await asNew());
-    const rest = { ranges: [{ after: '7c', last: '8' }], objectCount: 15, requests: 1 };
-    const asked = scans((input) =>
-      input.requestsMax === 1 && input.resume?.ranges[0]?.after === '7'
-        ? { kind: 'unfinished', rest: rest as never }
-        : {},
-    );
-    const { count: counted } = await count(awaiting(oidOf(3)));
-    expect(counted.shards).toHaveLength(16);
-    const further = asked.filter(({ requestsMax }) => requestsMax === undefined);
-    expect(further).toMatchObject([{ resume: rest, lookFor: new Set() }]);
-    expect(asked.flatMap(({ lookFor = [] }) => [...lookFor])).toEqual([oidOf(3)]);
-  });
-
-  it('has as many shards as keep all names that were seen', async () => {
-    await begun(await asNew());
-    const names = (size: number) => new Map(Array.from({ length: size }, (_, index) => [`${index}`, 1]));
-    const seven = (seen: number) => (input: PathScanInput) =>
-      input.resume?.ranges[0]?.after === '7' ? { seen: names(seen) } : {};
-    scans(seven(countedNamesMax));
-    expect((await count()).count.shards).toHaveLength(16);
-    const asked = scans(seven(countedNamesMax + 1));
-    expect((await count(awaiting(missing))).count.shards).toHaveLength(31);
-    expect(asked).toHaveLength(16 + 16);
-    expect(asked[1]).toMatchObject({ lookFor: new Set([missing]) });
-  });
-
   it('is left alone while its count is paused, and no full count waits for a time', async () => {
     await begun(await asNew());
     await stack.ledger.steerCount({ tenant, repo, steeringVersion: 0, pausedAtMs: stack.nowMs });
@@ -384,20 +330,41 @@ describe('a first count', () => {
   beforeEach(async () => {
     await begun(await asNew());
   });
-  /** The shard of the names that begin with 7 has more than a page. */
-  const sevenIs = (rest: object, then: () => void = () => {}) =>
+  const page = (after: string, objectCount: number) => ({
+    kind: 'unfinished',
+    rest: { ranges: [{ after, last: '8' }], objectCount, requests: 1 },
+  });
+  /** This is the first answer about the shard of the names that begin with 7. @returns what was asked. */
+  const sevenIs = (answer: object, then: () => void = () => {}) =>
     scans((input) => {
       if (input.requestsMax !== 1 || input.resume?.ranges[0]?.after !== '7') return {};
       then();
-      return { kind: 'unfinished', rest: rest as never };
+      return answer;
     });
-
-  it('splits a shard in which more is young than can be told', async () => {
-    scans(({ resume }) => (resume?.ranges[0]?.after === '7' ? { recent: 'too many' } : {}));
-    expect((await count()).count.shards).toHaveLength(31);
+  const names = (size: number) => ({
+    seen: new Map(Array.from({ length: size }, (_, index) => [`${index}`, 1])),
   });
 
-  it('leaves such a shard for later if its prefix is as long as any', async () => {
+  it.each([
+    ['a shard that is too large', page('7800', 30), 31, 32],
+    ['one in which more is young than can be told', { recent: 'too many' }, 31, 32],
+    ['one of which more names were seen than it can keep', names(countedNamesMax + 1), 31, 32],
+    ['none that can keep all that were seen', names(countedNamesMax), 16, 16],
+    ['none that is not too large: its scan goes on after the first page', page('7c', 15), 16, 17],
+    ['none of whose names the first page tells nothing', page('7', 5), 16, 17],
+  ])('splits %s', async (_, answer, shards, requests) => {
+    const asked = sevenIs(answer);
+    const { count: counted } = await count(awaiting(missing));
+    expect(counted.shards).toHaveLength(shards);
+    expect(counted.shards.some(({ prefix }) => prefix === '7f')).toBe(shards > 16);
+    expect(asked).toHaveLength(requests);
+    expect(asked[0]).toMatchObject({ requestsMax: 1, resume: { objectsExpected: null } });
+    const further = asked.filter(({ requestsMax }) => requestsMax === undefined);
+    expect(further).toMatchObject(requests === 17 ? [{ resume: (answer as { rest: object }).rest }] : []);
+    expect(asked.flatMap(({ lookFor = [] }) => [...lookFor])).toEqual([missing]);
+  });
+
+  it('leaves a shard for later if its prefix is as long as any', async () => {
     const { epoch } = (await stack.shards())[7] ?? expect.fail();
     await stack.ledger.removeShard({ tenant, repo, prefix: '7', epochRead: epoch });
     const shard = unscannedShard('7777', epoch);
@@ -410,17 +377,12 @@ describe('a first count', () => {
 
   it('asks for no second page of a shard after the deadline', async () => {
     const deadlineMs = stack.nowMs + 5;
-    const asked = sevenIs({ ranges: [{ after: '7c', last: '8' }], objectCount: 15, requests: 1 }, () => {
+    const asked = sevenIs(page('7c', 15), () => {
       stack.nowMs = deadlineMs;
     });
     const { scan } = await begun({ deadlineMs });
     expect(scan).toBeUndefined();
     expect(asked.filter(({ requestsMax }) => requestsMax === undefined)).toEqual([]);
-  });
-
-  it('does not split a shard of whose names the first page tells nothing', async () => {
-    sevenIs({ ranges: [{ after: '7', last: '8' }], objectCount: 5, requests: 1 });
-    expect((await count()).count.shards).toHaveLength(16);
   });
 
   it('asks for no more pages of a shard at a time than are allowed, and 32 at most', async () => {
@@ -532,16 +494,6 @@ describe('a delete in a giant', () => {
     stack.nowMs += minute;
   });
 
-  it('is taken off the count, and its record is dropped after that', async () => {
-    await removed({ [oidOf(3)]: old });
-    const { scan, doubtBytes, runs, count: counted } = await count();
-    expect(scan).toMatchObject({ storedBytes: 590, objectCount: 59 });
-    expect(doubtBytes).toBe(0);
-    expect(runs).toEqual([{ deletionId: 'd', runMs: stack.nowMs + minute }]);
-    const appliedRuns = new Set([`d:${stack.nowMs + minute}`]);
-    expect(counted.changes()).toMatchObject([{ shard: { appliedRuns } }]);
-  });
-
   it('is in doubt if a batch waits for the object, or a reservation claims it', async () => {
     await removed({ [oidOf(3)]: old });
     expect(await count(awaiting(oidOf(3)))).toMatchObject({ doubtBytes: 10, countedAtMs: stack.nowMs });
@@ -559,31 +511,6 @@ describe('a delete in a giant', () => {
     await stack.ledger.putReservation({ tenant, reservation: claim });
     // What is shown is as old as the doubt.
     expect(await count()).toMatchObject({ doubtBytes: 10, countedAtMs: stack.nowMs - minute });
-  });
-
-  it('is not in doubt because of its own late reservation, which says that the object may come again', async () => {
-    await removed({ [oidOf(3)]: old });
-    const deletedByMs = stack.nowMs + minute + 2 * stack.deps.settings.clockSkewMs;
-    const own = {
-      id: 'r',
-      repo,
-      state: 'issued' as const,
-      claims: new Map([[oidOf(3), 10]]),
-      createdAtMs: 0,
-      expiresAtMs: 0,
-      deadAtMs: stack.nowMs - 1,
-      lookAtMs: stack.nowMs + week,
-      deletedByMs,
-    };
-    await stack.ledger.putReservation({ tenant, reservation: own });
-    expect(await count()).toMatchObject({ doubtBytes: 0, scan: { storedBytes: 590 } });
-  });
-
-  it('is in doubt if another delete names the object too: either may have removed it', async () => {
-    await removed({ [oidOf(3)]: old }, 'd1');
-    await removed({ [oidOf(3)]: old, [oidOf(4)]: old }, 'd2');
-    // In doubt twice, and the other object is taken off.
-    expect(await count()).toMatchObject({ doubtBytes: 20, scan: { storedBytes: 590 } });
   });
 
   const begin = async (objects: Record<string, number>, state: 'marked' | 'deleting') => {
@@ -634,11 +561,6 @@ describe('a delete in a giant', () => {
     expect(stack.heads).toBe(heads);
     expect(scan.giant?.unknown.has(missing)).toBe(true);
     expect(nextDueAtMs).toBe(stack.nowMs + 10_000);
-  });
-
-  it('that is only marked changes nothing', async () => {
-    await begin({ [oidOf(3)]: 10 }, 'marked');
-    expect(await count()).toMatchObject({ doubtBytes: 0, countedAtMs: stack.nowMs });
   });
 });
 

@@ -291,9 +291,9 @@ describe('a recount from the queue', () => {
     await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
     world.nowMs += hour;
     await indebt(hour + minute);
-    expect(await consume({ reason: 'schedule' })).toBe('requeued');
+    expect(await consume({ reason: 'upload', full: true })).toBe('requeued');
     expect(await world.keys()).toEqual([`art/${oidOf(2)}`]);
-    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
     await indebt(hour);
     await markObject(world.deps, { tenant, repo: 'art', oid: oidOf(2), dryRun: false });
     world.nowMs += hour;
@@ -306,9 +306,9 @@ describe('a recount from the queue', () => {
     await deleteRepo(world.deps, { tenant, repo: 'game', dryRun: false });
     world.requests.length = 0;
     await indebt(2 * hour);
-    expect(await consume({ reason: 'delete' })).toBe('requeued');
+    expect(await consume({ reason: 'manual', full: true })).toBe('requeued');
     expect(await world.keys()).toEqual([`art/${oidOf(2)}`]);
-    expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
+    expect(world.requests).toEqual([{ tenant, reason: 'manual', full: true }]);
     expect(await epochs()).toBe(1);
   });
 });

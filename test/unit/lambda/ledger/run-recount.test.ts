@@ -44,12 +44,6 @@ describe('a recount from the queue', () => {
     expect(world.requests).toEqual([]);
   });
 
-  it('covers what may have changed, or all of the tenant if that was requested', async () => {
-    await run({ reason: 'manual' });
-    await run({ reason: 'manual', full: true });
-    expect(fulls).toEqual([false, true]);
-  });
-
   it('is full from the time on at which a full count is due', async () => {
     world.nowMs = (await world.record()).dueAtMs - 1;
     await run();
@@ -257,57 +251,16 @@ describe('a recount from the queue', () => {
     });
   });
 
-  describe('that is deferred', () => {
-    /** A LIST request costs a minute of the budget. The last one is this long ahead. */
-    const indebt = async (debtMs: number) => {
-      const { epoch } = await world.record();
-      await world.ledger.setLease({ tenant, epoch, leaseUntilMs: 0, listedUntilMs: world.nowMs + debtMs });
-    };
-    beforeEach(() => open({ listRequestsPerHour: 60, deleteGraceMs: 0 }));
-
-    it('is queued again as it was, or left to the schedule if that requested it', async () => {
-      await indebt(2 * hour);
-      expect(await run({ reason: 'verify' })).toBe('requeued');
-      expect(world.requests).toEqual([{ tenant, reason: 'verify', full: false }]);
-      expect(await run({ reason: 'schedule' })).toBe('done');
-      expect([world.requests.length, fulls]).toEqual([1, []]);
-    });
-
-    it('after a delete is made like one that somebody waits for', async () => {
-      await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
-      world.requests.length = 0;
-      await indebt(hour);
-      expect(await run({ reason: 'upload' })).toBe('done');
-      expect(fulls).toEqual([false]);
-    });
-
-    it('although it freed space is queued again as a delete', async () => {
-      await markObject(world.deps, { tenant, repo: 'game', oid: oidOf(1), dryRun: false });
-      world.requests.length = 0;
-      await indebt(2 * hour);
-      expect(await run({ reason: 'upload', full: true })).toBe('requeued');
-      expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
-    });
-
-    it('stays as full as it was if something else is left to do', async () => {
-      await deleteRepo(world.deps, { tenant, repo: 'game', dryRun: false });
-      world.requests.length = 0;
-      await indebt(2 * hour);
-      expect(await run({ reason: 'manual', full: true })).toBe('requeued');
-      expect([fulls, world.requests]).toEqual([[], [{ tenant, reason: 'manual', full: true }]]);
-    });
-
-    it('is not the first of its tenant, for which somebody waits, unless the budget is overdrawn by more', async () => {
-      world = new MemoryStack({ listRequestsPerHour: 60 });
-      const times = { createdAtMs: 0, dueAtMs: 9e15 };
-      await world.ledger.createTenant({ tenant, plan: null, limitBytes: 9, counted: null, ...times });
-      const setDebt = (debtMs: number) =>
-        world.ledger.setLease({ tenant, epoch: 0, leaseUntilMs: 0, listedUntilMs: world.nowMs + debtMs });
-      await setDebt(hour + 1);
-      expect(await run({ reason: 'upload' })).toBe('requeued');
-      await setDebt(hour);
-      expect(await run({ reason: 'upload' })).toBe('done');
-    });
+  it('that is the first of its tenant is one that somebody waits for, whoever requested it', async () => {
+    world = new MemoryStack();
+    const times = { createdAtMs: 0, dueAtMs: 9e15 };
+    await world.ledger.createTenant({ tenant, plan: null, limitBytes: 9, counted: null, ...times });
+    const setDebt = (debtMs: number) =>
+      world.ledger.setLease({ tenant, epoch: 0, leaseUntilMs: 0, listedUntilMs: world.nowMs + debtMs });
+    await setDebt(hour + 1);
+    expect(await run({ reason: 'upload' })).toBe('requeued');
+    await setDebt(hour);
+    expect(await run({ reason: 'upload' })).toBe('done');
   });
 
   describe('that cannot be committed', () => {

@@ -21,6 +21,26 @@ const known = (repo: string, objectCount: number, epoch = 1): RepoRecord => ({
   closedAtMs: null,
 });
 
+/** The end of a scan that found five objects of one byte. */
+const done = (requests: number): PathScanOutcome => ({
+  kind: 'done',
+  storedBytes: 5,
+  objectCount: 5,
+  seen: new Map(),
+  recent: new Set(),
+  requests,
+});
+
+/** The end of one that has listed this much of a repo. */
+const unfinished = (requests: number, objectCount: number) => {
+  const range = { prefix: `${tenant}/app/`, ranges: [], isSequential: false, objectsExpected: null };
+  return {
+    kind: 'unfinished',
+    requests,
+    rest: { ...range, storedBytes: 0, objectCount, seen: [], requests },
+  } as const;
+};
+
 describe('a scan of the repos of a tenant', () => {
   let objects: MemoryObjectStore;
   let clock: ManualClock;
@@ -67,6 +87,17 @@ describe('a scan of the repos of a tenant', () => {
         },
       },
     };
+  };
+  /** A flat page has its keys in another order than S3's. */
+  const backwards = () => {
+    const deps = depsOf();
+    const { listPage } = deps.listing;
+    deps.listing.listPage = async (request) => {
+      const page = await listPage(request);
+      if (request.prefix !== `${tenant}/`) return page;
+      return { ...page, keyAt: (index) => page.keyAt(page.keyCount - 1 - index) };
+    };
+    return deps;
   };
   const input = (more: Partial<ScanReposInput>): ScanReposInput => ({
     tenant,
@@ -125,18 +156,6 @@ describe('a scan of the repos of a tenant', () => {
       expect(outcome).toMatchObject({ outgrown: [{ repo: 'app', epoch: 0, objectCount: 0 }] });
     });
 
-    it('goes on if its pages had only few keys', async () => {
-      fill('app/', 60);
-      const { listPage } = objects;
-      let pages = 0;
-      objects.listPage = (request) => {
-        pages += 1;
-        return listPage.call(objects, { ...request, maxKeys: 5 });
-      };
-      expect(await counts({ known: [known('app', 7)], due }, deps(1000))).toEqual({ app: 60 });
-      expect(pages).toBeGreaterThan(10);
-    });
-
     it('counts what has no name as ever, however much that is', async () => {
       fill('/', 9000);
       expect(await counts({ known: [known('', 7)], due: new Set(['']) }, deps(1000))).toEqual({ '': 9000 });
@@ -147,30 +166,15 @@ describe('a scan of the repos of a tenant', () => {
       /** The first scan ends like this, and the next one at the end of the repo. */
       const ending = (requests: number, objectCount: number) => {
         inputs.length = 0;
-        const rest = {
-          prefix: `${tenant}/app/`,
-          ranges: [],
-          storedBytes: 0,
-          objectCount,
-          seen: [],
-          requests,
-          isSequential: false,
-          objectsExpected: null,
-        };
-        const scan = async (asked: PathScanInput): Promise<PathScanOutcome> => {
+        const first = unfinished(requests, objectCount);
+        const scan = async (asked: PathScanInput) => {
           inputs.push(asked);
-          return inputs.length === 1
-            ? { kind: 'unfinished', requests, rest }
-            : {
-                kind: 'done',
-                storedBytes: 5,
-                objectCount: 5,
-                seen: new Map(),
-                recent: new Set(),
-                requests: requests + 1,
-              };
+          return inputs.length === 1 ? first : done(requests + 1);
         };
-        return { rest, run: () => run({ known: [known('app', 7)], due }, { ...deps(1000), scan: { scan } }) };
+        return {
+          rest: first.rest,
+          run: () => run({ known: [known('app', 7)], due }, { ...deps(1000), scan: { scan } }),
+        };
       };
 
       it('is a giant from the threshold on', async () => {
@@ -376,14 +380,7 @@ describe('a scan of the repos of a tenant', () => {
       // Large repos are scanned on their own either way. Between 999 of them lie 1,000 ranges.
       const large = records(999, 1000);
       const small = [known('a', 1), known('b', 1)];
-      const scan = { scan: async (): Promise<PathScanOutcome> => ({ kind: 'done', ...empty }) };
-      const empty = {
-        storedBytes: 0,
-        objectCount: 0,
-        seen: new Map(),
-        recent: new Set<string>(),
-        requests: 1,
-      };
+      const scan = { scan: async () => done(1) };
       const listed = async (all: RepoRecord[]) => {
         asked = [];
         await run({ isFull: true, known: all }, { ...depsOf(), scan });
@@ -421,15 +418,8 @@ describe('a scan of the repos of a tenant', () => {
     });
 
     it('the first time scans each of many folders if the store lists in another order', async () => {
-      const deps = depsOf();
       for (let index = 0; index < 17; index += 1) fill(`r${10 + index}/`, 2);
-      const { listPage } = deps.listing;
-      deps.listing.listPage = async (request) => {
-        const page = await listPage(request);
-        if (request.prefix !== `${tenant}/`) return page;
-        return { ...page, keyAt: (index) => page.keyAt(page.keyCount - 1 - index) };
-      };
-      expect(Object.keys(await counts({ isFull: true }, deps))).toHaveLength(17);
+      expect(Object.keys(await counts({ isFull: true }, backwards()))).toHaveLength(17);
       expect(asked).toHaveLength(1 + 1 + 17);
     });
 
@@ -443,15 +433,8 @@ describe('a scan of the repos of a tenant', () => {
     it('scans each repo on its own if the store lists in another order', async () => {
       fill('a/', 2);
       fill('b/', 2);
-      const deps = depsOf();
-      const { listPage } = deps.listing;
-      deps.listing.listPage = async (request) => {
-        const page = await listPage(request);
-        if (request.prefix !== `${tenant}/`) return page;
-        return { ...page, keyAt: (index) => page.keyAt(page.keyCount - 1 - index) };
-      };
       const records = [known('a', 2), known('b', 2)];
-      expect(await run({ isFull: true, known: records }, deps)).toMatchObject({
+      expect(await run({ isFull: true, known: records }, backwards())).toMatchObject({
         kind: 'done',
         scans: new Map([
           ['a', { objectCount: 2 }],
@@ -489,17 +472,10 @@ describe('a scan of the repos of a tenant', () => {
           await onPage?.({ storedBytes: 0, objectCount: 0, share: undefined, requests });
           expect(charged).toBe(requests);
         }
-        return {
-          kind: 'done',
-          storedBytes: 5,
-          objectCount: 1,
-          seen: new Map(),
-          recent: new Set(),
-          requests: 4,
-        };
+        return done(4);
       },
     };
-    expect(await counts({ due: new Set(['app']) }, { ...depsOf(), scan })).toEqual({ app: 1 });
+    expect(await counts({ due: new Set(['app']) }, { ...depsOf(), scan })).toEqual({ app: 5 });
     expect([charged, renewals]).toEqual([4, 3]);
   });
 
@@ -511,8 +487,7 @@ describe('a scan of the repos of a tenant', () => {
           await onPage?.({ storedBytes: 0, objectCount: 0, share: undefined, requests });
           told.push(charged);
         }
-        const found = { storedBytes: 5, objectCount: 1, seen: new Map<string, number>() };
-        return { kind: 'done', ...found, recent: new Set(), requests: 900 };
+        return done(900);
       },
     };
     await run({ due: new Set(['app']) }, { ...depsOf(), scan });
@@ -566,11 +541,7 @@ describe('a scan of the repos of a tenant', () => {
   it('is unfinished if a large repo is, that was left out of a flat listing', async () => {
     for (const repo of ['a', 'b', 'c', 'd']) fill(`${repo}/`, 1);
     const records = ['a', 'b', 'c', 'd'].map((repo) => known(repo, 1));
-    const rest = { prefix: '', ranges: [], storedBytes: 0, objectCount: 0, seen: [], requests: 1 };
-    const left = { ...rest, isSequential: false, objectsExpected: null };
-    const scan = {
-      scan: async (): Promise<PathScanOutcome> => ({ kind: 'unfinished', requests: 1, rest: left }),
-    };
+    const scan = { scan: async () => unfinished(1, 0) };
     const all = { isFull: true, known: [...records, known('large', 5000)] };
     expect(await run(all, { ...depsOf(), scan })).toEqual({ kind: 'unfinished' });
     expect(asked).toEqual(['flat', 'flat']);

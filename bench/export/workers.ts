@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import type { Deps } from '../../lambda/deps.ts';
+import type { AdvanceDeps } from '../../lambda/exports/advance.ts';
 import { ArchiveClient } from '../../lambda/exports/archive-client.ts';
 import { ExportBusyError } from '../../lambda/exports/lease.ts';
 import type { ExportMessage } from '../../lambda/exports/messages.ts';
@@ -9,7 +10,7 @@ import type { ArchiveStore } from '../../lambda/exports/rules/archive-store.ts';
 import { newExportJob } from '../../lambda/exports/rules/job.ts';
 import { type ExportStoreKind, exportSettingsFor } from '../../lambda/exports/rules/settings.ts';
 import { S3ArchiveStore } from '../../lambda/exports/s3-archives.ts';
-import { runExportStep, type StepDeps } from '../../lambda/exports/steps.ts';
+import { runExportStep } from '../../lambda/exports/steps.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { wholeTenant as request } from '../../test/support/export-request.ts';
@@ -107,12 +108,12 @@ const stepMsMax = 3_600_000;
 const log: Deps['log'] = { info: () => {}, warn: () => {}, error: () => {} };
 
 /** Records that take a while to read and to change, as in a table. */
-function slowJobs(jobs: MemoryExportJobs, recordMs: number): StepDeps['exportJobs'] {
+function slowJobs(jobs: MemoryExportJobs, recordMs: number): AdvanceDeps['exportJobs'] {
   return {
     read: (path) => sleep(recordMs).then(() => jobs.read(path)),
     change: (path, change) => sleep(2 * recordMs).then(() => jobs.change(path, change)),
     leavePlace: async () => {},
-  } as Partial<Deps['exportJobs']> as StepDeps['exportJobs'];
+  } as Partial<Deps['exportJobs']> as AdvanceDeps['exportJobs'];
 }
 
 /** One export from start to end, by several workers that share records and a queue. Each has a network of its own. */
@@ -130,7 +131,7 @@ async function exportAll(input: ExportInput): Promise<Exported> {
   const startedMs = performance.now();
   let doneAtMs: number | undefined;
   const work = async () => {
-    const deps: StepDeps = {
+    const deps: AdvanceDeps = {
       archives: slowStore(archives, network),
       listing: new ScanListing({ client: new BucketClient(place) }),
       exportJobs: slowJobs(jobs, network.recordMs),

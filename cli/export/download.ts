@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { ExportBody } from '../../lambda/api/contract/exports.ts';
+import { isOpen } from '../../lambda/exports/rules/job.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiAnswer, ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
@@ -19,9 +20,6 @@ import {
 const pollMs = 2000;
 /** Polls in a row that fail: an export may take hours, and a connection breaks now and then. */
 const failedPollsMax = 5;
-
-const isOpen = ({ state }: Pick<ExportBody, 'state'>) =>
-  state === 'planning' || state === 'hashing' || state === 'copying';
 
 /**
  * Waits until an export has ended, and shows how far it is.

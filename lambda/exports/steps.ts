@@ -200,8 +200,6 @@ async function crc32OfBytes(
   return { crc32, requests };
 }
 
-export type UnitDeps = AdvanceDeps;
-
 /** A worker that has less left of its time lets another complete the archive. */
 const finishWithinMs = 120_000;
 
@@ -221,7 +219,7 @@ type UnitOutcome =
  * @throws {StoreUnavailableError} @throws {LedgerUnavailableError} The unit is to be done again.
  */
 export async function runUnit(
-  deps: UnitDeps,
+  deps: AdvanceDeps,
   input: { path: ExportPath; step: UnitStep; deadlineMs: number },
 ): Promise<UnitOutcome> {
   const { path, step } = input;
@@ -243,7 +241,7 @@ export async function runUnit(
 }
 
 async function workOn(
-  deps: UnitDeps,
+  deps: AdvanceDeps,
   input: {
     path: ExportPath;
     step: UnitStep;
@@ -299,7 +297,7 @@ function isToAdvance(job: ExportJob): boolean {
 }
 
 async function hashUnit(
-  deps: UnitDeps,
+  deps: AdvanceDeps,
   input: {
     path: ExportPath;
     step: UnitStep;
@@ -317,7 +315,7 @@ async function hashUnit(
 }
 
 async function goOnLater(
-  deps: UnitDeps,
+  deps: AdvanceDeps,
   { path, step, report }: { path: ExportPath; step: UnitStep; report: UnitReport },
 ): Promise<UnitOutcome> {
   await report.pause();
@@ -327,7 +325,7 @@ async function goOnLater(
 }
 
 async function replan(
-  deps: UnitDeps,
+  deps: AdvanceDeps,
   { path, step, why }: { path: ExportPath; step: UnitStep; why: Error },
 ): Promise<UnitOutcome> {
   let isAnew = false;
@@ -342,8 +340,6 @@ async function replan(
   return 'replanned';
 }
 
-export type StepDeps = AdvanceDeps & UnitDeps;
-
 /**
  * Does one step of an export. An export whose steps fail again and again fails itself.
  *
@@ -351,7 +347,7 @@ export type StepDeps = AdvanceDeps & UnitDeps;
  * @throws when the step is to be delivered again.
  */
 export async function runExportStep(
-  deps: StepDeps,
+  deps: AdvanceDeps,
   { message, deadlineMs }: { message: ExportMessage; deadlineMs: number },
 ): Promise<void> {
   const { tenant, exportId, step } = message;
@@ -378,7 +374,7 @@ export async function runExportStep(
 }
 
 function doStep(
-  deps: StepDeps,
+  deps: AdvanceDeps,
   { message, deadlineMs }: { message: ExportMessage; deadlineMs: number },
 ): Promise<unknown> {
   const { tenant, exportId, step } = message;
@@ -394,6 +390,6 @@ function doStep(
 }
 
 /** That of an export that was not begun, or what older versions kept of a tenant beside its exports. */
-async function forgetFolder(deps: StepDeps, path: ExportPath): Promise<void> {
+async function forgetFolder(deps: AdvanceDeps, path: ExportPath): Promise<void> {
   if ((await deps.exportJobs.read(path)) === undefined) await deleteBelow(deps, exportPrefix(path));
 }

@@ -3,9 +3,10 @@ import { deployed } from '../aws/deployed.ts';
 import { delayRedelivery } from '../aws/function.ts';
 import { exportDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
+import type { AdvanceDeps } from '../exports/advance.ts';
 import { ExportBusyError } from '../exports/lease.ts';
 import { decodeExportMessage } from '../exports/messages.ts';
-import { runExportStep, type StepDeps } from '../exports/steps.ts';
+import { runExportStep } from '../exports/steps.ts';
 import type { Redelivery } from '../ledger/rules/recount-policy.ts';
 
 /** Time kept back from the function's limit, for the parts that are under way then. */
@@ -15,7 +16,7 @@ const reserveMs = 60_000;
 const retryMs = 5_000;
 const retryMaxMs = 60_000;
 
-type ConsumerDeps = StepDeps & Pick<Deps, 'invocations'> & { readonly redelivery: Redelivery };
+type ConsumerDeps = AdvanceDeps & Pick<Deps, 'invocations'> & { readonly redelivery: Redelivery };
 
 /** The consumer of the steps of exports. A step that fails is delivered again. */
 export function create(deps: ConsumerDeps) {

@@ -1,10 +1,6 @@
-/** The part of the object store (S3 or compatible) that makes archives: files of its own, and uploads in parts. */
+import type { ByteRange } from './layout.ts';
 
-/** Bytes from `startByte` up to, and without, `endByte`. */
-interface Range {
-  readonly startByte: number;
-  readonly endByte: number;
-}
+/** The part of the object store (S3 or compatible) that makes archives: files of its own, and uploads in parts. */
 
 /** An object in the version that was listed. */
 export interface SourceObject {
@@ -41,7 +37,7 @@ export interface ArchiveStore {
    *
    * @throws {SourceGoneError} if it is not there any more, or in another version.
    */
-  readInto(source: SourceObject, range: Range, into: Uint8Array): Promise<void>;
+  readInto(source: SourceObject, range: ByteRange, into: Uint8Array): Promise<void>;
   /** The size and ETag of an object; undefined if there is none. */
   head(key: string): Promise<{ readonly sizeBytes: number; readonly etag: string } | undefined>;
   /** Deletes objects. One that does not exist is no error. */
@@ -70,7 +66,7 @@ export interface ArchiveStore {
    */
   copyPart(
     upload: MultipartUpload,
-    part: { number: number; source: SourceObject; range?: Range | undefined; sizeBytes: number },
+    part: { number: number; source: SourceObject; range?: ByteRange | undefined; sizeBytes: number },
   ): Promise<UploadedPart & { readonly crc32?: number }>;
   /** Makes the object from parts, in their order. @throws {UploadGoneError} */
   complete(

@@ -1,4 +1,5 @@
 import type { Member } from './archive-formats.ts';
+import type { SourceObject } from './archive-store.ts';
 import { type ByteRange, contentPieces, type Layout, movedBy, overlapOf, sizeOf } from './layout.ts';
 import type { StoredObject } from './objects.ts';
 import type { Part } from './parts.ts';
@@ -238,7 +239,7 @@ export interface OrderedVolume {
   readonly key: string;
   readonly uploadId: string;
   /** What the planner made for it. */
-  readonly made: OrderedObject;
+  readonly made: SourceObject;
 }
 
 interface Numbered {
@@ -255,25 +256,20 @@ export type OrderedPart =
 
 /** A part that is made by one request. */
 export type LeafPart =
-  | { readonly kind: 'copy'; readonly source: OrderedObject; readonly range?: ByteRange }
+  | { readonly kind: 'copy'; readonly source: SourceObject; readonly range?: ByteRange }
   | { readonly kind: 'upload'; readonly pieces: readonly Piece[] };
-
-interface OrderedObject {
-  readonly key: string;
-  readonly etag: string;
-}
 
 /** A run of bytes of a part. */
 export type Piece =
   | { readonly kind: 'zeros'; readonly sizeBytes: number }
-  | { readonly kind: 'object'; readonly source: OrderedObject; readonly range: ByteRange }
+  | { readonly kind: 'object'; readonly source: SourceObject; readonly range: ByteRange }
   /** Of what lies in the store because only the planner could make it: {@link madeBytes}. */
   | { readonly kind: 'made'; readonly range: ByteRange }
   | { readonly kind: 'head'; readonly member: Member & { crc32: number }; readonly range?: ByteRange };
 
 /** Objects whose CRC-32 is to be found. */
 export interface HashOrder {
-  readonly objects: readonly (OrderedObject & { readonly oid: string; readonly sizeBytes: number })[];
+  readonly objects: readonly (SourceObject & { readonly oid: string; readonly sizeBytes: number })[];
 }
 
 /** How the parts of an archive are written down. */
@@ -342,4 +338,4 @@ function pieceOf(segment: Segment, crc32Of: OrderContext['crc32Of']): Piece {
   return { kind: 'head', member: { ...recipe.member, crc32 }, range: recipe.range };
 }
 
-const sourceOf = ({ key, etag }: StoredObject): OrderedObject => ({ key, etag });
+const sourceOf = ({ key, etag }: StoredObject): SourceObject => ({ key, etag });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { advanceExport } from '../../../../lambda/exports/advance.ts';
+import { type AdvanceDeps, advanceExport } from '../../../../lambda/exports/advance.ts';
 import type { ExportMessage } from '../../../../lambda/exports/messages.ts';
 import { type ExportJob, noProgress } from '../../../../lambda/exports/rules/job.ts';
 import { cancelExport } from '../../../../lambda/exports/start.ts';
@@ -7,7 +7,6 @@ import {
   isWanted,
   runExportStep,
   runUnit,
-  type UnitDeps,
   UnitReport,
   type UnitStep,
 } from '../../../../lambda/exports/steps.ts';
@@ -137,7 +136,7 @@ describe('run unit', () => {
       const { stack, units } = await planned(format);
       const step = units[0]?.step;
       if (step?.kind !== 'unit') throw new Error('There is no unit.');
-      const run = (more: Partial<UnitDeps> = {}, secondsLeft = 300) => {
+      const run = (more: Partial<AdvanceDeps> = {}, secondsLeft = 300) => {
         const deadlineMs = stack.clock.nowMs() + secondsLeft * 1000;
         return runUnit({ ...stack.deps, ...more }, { path: exportPath, step, deadlineMs });
       };

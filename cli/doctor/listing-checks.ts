@@ -1,7 +1,8 @@
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
+import { forEachLimited } from '../../lambda/rules/async.ts';
 import { compareKeys } from '../../lambda/rules/names.ts';
 import { type Check, check, fail, skipped, warning } from './check.ts';
-import { forEachAtOnce, type ListedKey, type Probe } from './probe.ts';
+import type { ListedKey, Probe } from './probe.ts';
 
 const miscounted = 'Do not use this store: usage would be counted wrong.';
 const onlyOthers = 'The service itself writes ASCII keys only. Let no other tool write other names here.';
@@ -158,7 +159,7 @@ const letters = (probe: Probe) => probe.once('letters', async () => (await write
 async function write(probe: Probe, names: readonly string[]): Promise<Fixture> {
   const prefix = `${probe.newKey()}/`;
   const objects = names.map((name, index) => ({ key: prefix + name, sizeBytes: index + 1 }));
-  await forEachAtOnce(objects, ({ key, sizeBytes }) => probe.put(key, Buffer.alloc(sizeBytes, 'x')));
+  await forEachLimited(objects, 16, ({ key, sizeBytes }) => probe.put(key, Buffer.alloc(sizeBytes, 'x')));
   return { prefix, objects: objects.sort((a, b) => compareKeys(a.key, b.key)) };
 }
 

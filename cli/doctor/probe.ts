@@ -1,13 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { once, setMaxListeners } from 'node:events';
-import {
-  type Agent,
-  Agent as HttpAgent,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-} from 'node:http';
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import { Readable } from 'node:stream';
 import { S3Client, type ServiceOutputTypes } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
@@ -43,9 +37,6 @@ const attemptsMax = 5;
 
 /** Statuses with which a store says that it is asked too much. */
 const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);
-
-/** Objects written or deleted at a time. */
-const requestsAtOnce = 16;
 
 export interface ProbeTarget {
   readonly bucket: string;
@@ -102,9 +93,10 @@ export class Probe {
   readonly #listing: ScanListing;
   readonly #signer: S3UrlSigner;
   readonly #bucketClient: BucketClient;
-  readonly #agent: Agent;
   readonly #memo = new Map<string, Promise<unknown>>();
   #signal: AbortSignal | undefined;
+  /** Rejects at the abort. */
+  readonly #aborted: Promise<never>;
   #names = 0;
 
   constructor(target: ProbeTarget, signal: AbortSignal) {
@@ -128,18 +120,20 @@ export class Probe {
     // Each request on its way listens to it, and Node warns of a leak if there are more than ten listeners.
     setMaxListeners(0, signal);
     this.#signal = signal;
+    this.#aborted = once(signal, 'abort').then(() => {
+      throw signal.reason;
+    });
+    this.#aborted.catch(() => {});
     this.#bucketClient = client;
     this.#listing = new ScanListing({ client, retry: { attemptsMax } });
     this.#store = new S3ObjectStore({ client, clock: systemClock, retry: { attemptsMax } });
     this.#signer = new S3UrlSigner(place);
-    this.#agent = new (endpoint?.startsWith('http:') ? HttpAgent : HttpsAgent)({ keepAlive: true });
   }
 
   /** Closes the connections that are kept alive. */
   destroy(): void {
     this.client.destroy();
     this.#bucketClient.destroy();
-    this.#agent.destroy();
   }
 
   /** From here on an abort stops nothing any more: what is left is the cleanup. */
@@ -190,7 +184,7 @@ export class Probe {
     return await this.sendRaw({ method: 'GET', href: await this.signDownload(key, late) });
   }
 
-  /** Sends a request as it is: without an agent, on a connection of its own. */
+  /** Sends a request as it is. */
   async sendRaw(request: RawRequest): Promise<RawOutcome> {
     const outcome = await sendRaw({ ...request, signal: this.#signal });
     if (outcome.kind === 'answer') this.#note(outcome.status);
@@ -201,7 +195,7 @@ export class Probe {
   sendBytes(
     { href, header }: SignedRequest,
     body: Buffer,
-    options: Pick<RawRequest, 'cutAfterBytes' | 'agent'> = {},
+    options: Pick<RawRequest, 'cutAfterBytes' | 'isKeptAlive'> = {},
   ): Promise<RawOutcome> {
     const headers = { ...header, 'content-length': `${body.length}` };
     return this.sendRaw({ method: 'PUT', href, headers, body, ...options });
@@ -212,7 +206,7 @@ export class Probe {
     const { href, header } = await this.signUpload({ key, oid: sha256Of(body), sizeBytes: body.length });
     this.written.add(key);
     const type = { 'content-type': 'application/octet-stream' };
-    return await this.sendBytes({ href, header: { ...header, ...type } }, body, { agent: this.#agent });
+    return await this.sendBytes({ href, header: { ...header, ...type } }, body, { isKeptAlive: true });
   }
 
   /** Stores an object for another check. @throws {Error} when the store refuses it, even at the third try. */
@@ -262,14 +256,14 @@ export class Probe {
     pagesMax: number,
   ): Promise<{ pages: ListedKey[][]; isWhole: boolean }> {
     const pages: ListedKey[][] = [];
-    let token: string | undefined;
-    do {
-      const more = { ...(token !== undefined && { continuationToken: token }) };
-      const page = await this.list({ ...request, ...more });
-      pages.push(page.keys);
-      token = page.nextContinuationToken;
-    } while (token !== undefined && pages.length < pagesMax);
-    return { pages, isWhole: token === undefined };
+    let more: { continuationToken?: string } = {};
+    while (pages.length < pagesMax) {
+      const { keys, nextContinuationToken: token } = await this.list({ ...request, ...more });
+      pages.push(keys);
+      if (token === undefined) return { pages, isWhole: true };
+      more = { continuationToken: token };
+    }
+    return { pages, isWhole: false };
   }
 
   /** What is one level below a prefix. */
@@ -302,15 +296,8 @@ export class Probe {
 
   /** Rejects at the abort. What the store does with a request that is on its way is left to the cleanup. */
   async #unlessAborted<T>(run: () => Promise<T>): Promise<T> {
-    const signal = this.#signal;
-    if (signal === undefined) return await run();
-    signal.throwIfAborted();
-    let onAbort = () => {};
-    const aborted = new Promise<never>((_resolve, reject) => {
-      onAbort = () => reject(signal.reason);
-      signal.addEventListener('abort', onAbort, { once: true });
-    });
-    return await Promise.race([run(), aborted]).finally(() => signal.removeEventListener('abort', onAbort));
+    this.#signal?.throwIfAborted();
+    return this.#signal === undefined ? await run() : await Promise.race([run(), this.#aborted]);
   }
 }
 
@@ -331,17 +318,6 @@ export function sha256Of(body: Buffer): string {
   return createHash('sha256').update(body).digest('hex');
 }
 
-/** Sixteen at a time. Each error leaves one less at a time; the first is thrown when all have ended. */
-export async function forEachAtOnce<T>(items: readonly T[], run: (item: T) => Promise<void>): Promise<void> {
-  const waiting = items.values();
-  const worker = async () => {
-    for (const item of waiting) await run(item);
-  };
-  const workers = Array.from({ length: Math.min(requestsAtOnce, items.length) }, worker);
-  const [failed] = (await Promise.allSettled(workers)).filter((ended) => ended.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
-}
-
 export interface RawRequest {
   readonly href: string;
   readonly method: string;
@@ -350,7 +326,8 @@ export interface RawRequest {
   readonly body?: Buffer | Readable;
   /** The connection is cut after these bytes of the body. */
   readonly cutAfterBytes?: number;
-  readonly agent?: Agent;
+  /** Otherwise the connection is of this request alone. */
+  readonly isKeptAlive?: boolean;
   /** Without any traffic, or without the answer's end, for this long it is given up. A minute by default. */
   readonly idleMs?: number;
   readonly signal?: AbortSignal | undefined;
@@ -376,11 +353,15 @@ export async function sendRaw(input: RawRequest): Promise<RawOutcome> {
   const { href, method, headers = {}, body, cutAfterBytes, idleMs = idleMsMax, signal } = input;
   signal?.throwIfAborted();
   const { origin, protocol } = new URL(href);
-  const open = protocol === 'https:' ? httpsRequest : httpRequest;
-  // The path as written, because a URL object would resolve its dots.
-  const path = href.slice(origin.length);
-  const { agent = false } = input;
-  const outgoing = open(href, { path, method, headers, agent, signal, timeout: idleMs });
+  const outgoing = (protocol === 'https:' ? httpsRequest : httpRequest)(href, {
+    // As written, because a URL object would resolve its dots.
+    path: href.slice(origin.length),
+    method,
+    headers,
+    signal,
+    timeout: idleMs,
+    ...(!input.isKeptAlive && { agent: false }),
+  });
   const answered = once(outgoing, 'response');
   // Once there's an answer, its body tells.
   outgoing.on('error', () => {});
@@ -388,35 +369,27 @@ export async function sendRaw(input: RawRequest): Promise<RawOutcome> {
   if (cutAfterBytes !== undefined && Buffer.isBuffer(body))
     outgoing.write(body.subarray(0, cutAfterBytes), () => outgoing.destroy(new Error('cut on purpose')));
   else Readable.from(body ?? [], { objectMode: false }).pipe(outgoing);
+  let slow: NodeJS.Timeout | undefined;
   try {
     const [incoming] = (await answered) as [IncomingMessage];
+    // An answer that drips without end is traffic, too.
+    slow = setTimeout(() => incoming.destroy(new Error(`no end for ${idleMs / 1000} s`)), idleMs);
+    let read = Buffer.alloc(0);
+    for await (const chunk of incoming) {
+      read = Buffer.concat([read, chunk]);
+      if (read.length >= answerBytesMax) break;
+    }
     const { statusCode: status = 0, headers } = incoming;
-    return { kind: 'answer', status, headers, body: await readBody(incoming, idleMs) };
+    return { kind: 'answer', status, headers, body: read.subarray(0, answerBytesMax) };
   } catch (error) {
     signal?.throwIfAborted();
     const { code, message } = error as NodeJS.ErrnoException;
     return { kind: 'cut', reason: code ?? message };
   } finally {
+    clearTimeout(slow);
     // What is left of the body is not wanted any more.
     if (!outgoing.writableFinished) outgoing.destroy();
   }
-}
-
-async function readBody(incoming: IncomingMessage, idleMs: number): Promise<Buffer> {
-  // An answer that drips without end is traffic, too.
-  const slow = setTimeout(() => incoming.destroy(new Error(`no end for ${idleMs / 1000} s`)), idleMs);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  try {
-    for await (const chunk of incoming as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      size += chunk.length;
-      if (size >= answerBytesMax) break;
-    }
-  } finally {
-    clearTimeout(slow);
-  }
-  return Buffer.concat(chunks).subarray(0, answerBytesMax);
 }
 
 /** An outcome in a few words: `403 SignatureDoesNotMatch`, or why there was no answer. */

@@ -1,9 +1,10 @@
 import { AbortMultipartUploadCommand } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
+import { forEachLimited } from '../../lambda/rules/async.ts';
 import { type Check, check, type Outcome, warning } from './check.ts';
 import { listingChecks } from './listing-checks.ts';
 import { consistencyChecks, largeChecks } from './object-checks.ts';
-import { deleteMsMax, forEachAtOnce, Probe, type ProbeTarget } from './probe.ts';
+import { deleteMsMax, Probe, type ProbeTarget } from './probe.ts';
 import type { StoreFacts } from './profile.ts';
 import { accessChecks, refusalChecks, uploadChecks } from './upload-checks.ts';
 
@@ -164,9 +165,11 @@ async function cleanUp(probe: Probe): Promise<{ left: readonly string[]; result:
     for (let passes = 0; left.length > 0 && passes < cleanupPassesMax; passes += 1) {
       const keys = passes === 0 ? new Set([...(await listOwn(probe)), ...left]) : left;
       error = undefined;
-      await forEachAtOnce([...keys], (key) => probe.delete(key)).catch((thrown: unknown) => {
-        error = thrown;
-      });
+      await forEachLimited(keys, 16, (key) =>
+        probe.delete(key).catch((thrown: unknown) => {
+          error = thrown;
+        }),
+      );
       left = await listOwn(probe);
     }
   } catch (thrown) {

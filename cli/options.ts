@@ -65,12 +65,30 @@ export function openClient(
 }
 
 /** An address, always in the same form. @param example of one. @throws {UsageError} */
-export function readBaseUrl(text: string, example: string): string {
+function readBaseUrl(text: string, example: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
     throw new UsageError(`'${text}' is not an address. Give one such as ${example}.`);
   }
   return (url.origin + url.pathname).replace(/\/+$/, '');
+}
+
+/** Of commands that ask a store themselves. */
+export const endpointOption = [
+  '--endpoint <url>',
+  'address of an S3-compatible store (env: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; default: AWS)',
+] as const;
+
+/** Where a store is. `endpoint` undefined: AWS. @throws {UsageError} */
+export function storePlaceOf(
+  { endpoint, region }: { readonly endpoint?: string; readonly region?: string },
+  { env }: CliContext,
+): { endpoint: string | undefined; region: string } {
+  const url = endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || undefined);
+  return {
+    endpoint: url && readBaseUrl(url, 'https://ACCOUNT.r2.cloudflarestorage.com'),
+    region: region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'),
+  };
 }
 
 /** A tenant's name. It is checked here because `..` in a path would lead to another endpoint. */

@@ -9,7 +9,7 @@ import type { ProbeTarget } from '../doctor/probe.ts';
 import type { StoreProfile } from '../doctor/profile.ts';
 import type { CheckResult, Examination } from '../doctor/run-checks.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { parseBytes, parseS3Url } from '../options.ts';
+import { endpointOption, parseBytes, parseS3Url, storePlaceOf } from '../options.ts';
 import { BusyLine } from '../progress.ts';
 import { printable } from '../terminal.ts';
 
@@ -30,10 +30,7 @@ export function registerDoctor(program: Command, context: CliContext): void {
       'try whether an S3-compatible store can be used: it writes some 70 objects (16 MB), and deletes them',
     )
     .argument('<url>', 's3://BUCKET or s3://BUCKET/PATH; objects are made below a random path of it')
-    .option(
-      '--endpoint <url>',
-      'address of an S3-compatible store (env: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; default: AWS)',
-    )
+    .option(...endpointOption)
     .option('--region <name>', 'region of the bucket (env: AWS_REGION; default: us-east-1)')
     .option('--json', 'print one JSON object at the end')
     .option('--profile <file>', 'write what the store was found to do, as JSON')
@@ -69,7 +66,8 @@ async function doctor(url: string, options: DoctorOptions, context: CliContext):
       () => examine(target, { signal: abort.signal, onResult }),
     )
     .finally(() => release?.());
-  if (options.json) context.out(`${JSON.stringify(asJson(target, examined, context.nowMs() - startedMs))}\n`);
+  const seconds = (context.nowMs() - startedMs) / 1000;
+  if (options.json) context.out(`${JSON.stringify({ ...asJson(target, examined), seconds })}\n`);
   else context.out(`\n${formatSummary(examined.results)}\n`);
   if (!examined.isInterrupted && options.profile !== undefined)
     await writeProfile(options.profile, target, { ...examined, probedAtMs: startedMs });
@@ -130,22 +128,10 @@ function conclude({ results, isInterrupted }: Examination): void {
   );
 }
 
-function asJson(target: ProbeTarget, examined: Examination, durationMs: number) {
-  const { bucket, prefix, endpoint = null, region } = target;
+function asJson({ bucket, prefix, endpoint, region }: ProbeTarget, examined: Examination) {
   const { results: checks, holds, requests, left, isInterrupted } = examined;
   const usable = !isInterrupted && idsWith(checks, 'fail').length === 0;
-  return {
-    bucket,
-    prefix,
-    endpoint,
-    region,
-    usable,
-    checks,
-    holds,
-    requests,
-    left,
-    seconds: durationMs / 1000,
-  };
+  return { bucket, prefix, endpoint: endpoint ?? null, region, usable, checks, holds, requests, left };
 }
 
 /** Looked for at once, because the checks may take minutes. */
@@ -181,26 +167,16 @@ async function writeProfile(
   });
 }
 
-function readTarget(url: string, options: DoctorOptions, { env }: CliContext): ProbeTarget {
+function readTarget(url: string, options: DoctorOptions, context: CliContext): ProbeTarget {
   if (url.endsWith('*')) throw new UsageError('Give a path without *: s3://BUCKET or s3://BUCKET/PATH.');
   const { bucket, prefix } = parseS3Url(url);
   return {
     bucket,
     prefix: `${prefix}lfs-quota-doctor-${randomBytes(8).toString('hex')}/`,
-    endpoint: readEndpoint(options.endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'])),
-    region: options.region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'),
+    ...storePlaceOf(options, context),
     isThorough: options.thorough === true,
     largestBytes: options.largest,
   };
-}
-
-function readEndpoint(text: string | undefined): string | undefined {
-  if (!text) return undefined;
-  if (!/^https?:$/.test(URL.canParse(text) ? new URL(text).protocol : ''))
-    throw new UsageError(
-      `'${text}' is not an address. Give one such as https://ACCOUNT.r2.cloudflarestorage.com.`,
-    );
-  return text;
 }
 
 function parseLargest(text: string): number {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type CliContext, canRedraw } from '../context.ts';
+import type { CliContext } from '../context.ts';
 import type { DuCount } from '../du/count.ts';
 import { type DuOptions, flagOf, requestPrice, savingOf, targetOf, withDuOptions } from '../du/options.ts';
 import { dollarsOf, formatReport, jsonReport, ProgressLine } from '../du/report.ts';
@@ -59,11 +59,7 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   const { scan } = target;
   const saving = savingOf(url, options);
   const price = requestPrice(options, scan.endpoint);
-  const line = new ProgressLine(context, {
-    terminal: { isTerminal: canRedraw(context, 'err'), columns: () => context.errColumns?.() },
-    dollarsOf: (sums) => dollarsOf(sums, price),
-    hintObjects: options.hint,
-  });
+  const line = new ProgressLine(context, (sums) => dollarsOf(sums, price));
   const print = (count: DuCount) => {
     const report = { scan, count, requestPrice: price };
     context.out(

@@ -139,7 +139,7 @@ function beginning(
     objectsExpected,
     isSequential: scan.order === 'sequential',
   };
-  return strategy.kind === 'hint' || scan.order !== 'parallel' ? { resume, strategy } : { resume };
+  return scan.order === 'parallel' ? { resume } : { resume, strategy };
 }
 
 interface TallyInput {

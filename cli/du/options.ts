@@ -1,22 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
-import type { ScanStrategy } from '../../lambda/scan/rules/scan-plan.ts';
 import type { CliContext } from '../context.ts';
 import { UsageError } from '../errors.ts';
-import { parseS3Url, parseUpTo, readBaseUrl } from '../options.ts';
+import { endpointOption, parseS3Url, parseUpTo, storePlaceOf } from '../options.ts';
 import { shellWords } from '../render.ts';
 import type { ScanIdentity } from './checkpoint.ts';
 import type { DuTarget } from './count.ts';
 
 /** The options of `du`. */
 
-const strategies = [
-  'probe',
-  'sixteen',
-  'fixed-sixteen',
-  'sequential',
-  'hint',
-] as const satisfies readonly ScanStrategy['kind'][];
+const strategies = ['probe', 'sixteen', 'fixed-sixteen', 'sequential'] as const;
 
 /** Folders that are shown unless --top says otherwise. */
 const topDefault = 20;
@@ -28,7 +21,6 @@ const depthMax = 1024;
 const defaultSaveSeconds = 5;
 /** Dollars for 1,000 LISTs of S3 in us-east-1 and most other regions, on 2026-11-21. */
 const listPriceOfAws = 0.005;
-const endpointExample = 'https://ACCOUNT.r2.cloudflarestorage.com';
 
 export interface DuOptions {
   readonly endpoint?: string;
@@ -42,16 +34,12 @@ export interface DuOptions {
   readonly maxRate?: number;
   readonly listPrice?: number;
   readonly strategy?: (typeof strategies)[number];
-  readonly hint?: number;
   readonly concurrency?: number;
 }
 
 export function withDuOptions(command: Command): Command {
   return command
-    .option(
-      '--endpoint <url>',
-      'address of an S3-compatible store (env: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; default: AWS)',
-    )
+    .option(...endpointOption)
     .option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)')
     .option('--json', 'print one JSON object')
     .option('--by-prefix', 'also add up each folder; it takes no request more')
@@ -83,24 +71,22 @@ export function withDuOptions(command: Command): Command {
         'how the scan begins; docs/scan.md compares them (default: probe)',
       ).choices(strategies),
     )
-    .option('--hint <objects>', 'about how many objects there are, if you know', parseUpTo())
     .option('--concurrency <requests>', 'most requests at a time (default: 128)', parseUpTo());
 }
 
 /** What is counted, and how. @throws {UsageError} */
-export function targetOf(url: string, options: DuOptions, { env }: CliContext): DuTarget {
-  const strategy = strategyOf(options);
-  const keepsOrder = strategy.kind === 'sequential' || strategy.kind === 'fixed-sixteen';
-  const endpoint = options.endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || undefined);
+export function targetOf(url: string, options: DuOptions, context: CliContext): DuTarget {
+  const { strategy = 'probe' } = options;
+  const { endpoint = null, region } = storePlaceOf(options, context);
   return {
     scan: {
       ...parseS3Url(url),
-      endpoint: endpoint === undefined ? null : readBaseUrl(endpoint, endpointExample),
-      order: keepsOrder ? strategy.kind : 'parallel',
+      endpoint,
+      order: strategy === 'sequential' || strategy === 'fixed-sixteen' ? strategy : 'parallel',
       folders: foldersOf(options),
     },
-    region: options.region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'),
-    strategy,
+    region,
+    strategy: { kind: strategy },
     concurrency: options.concurrency ?? defaultSettings.scanConcurrency,
     rateMax: options.maxRate,
   };
@@ -119,15 +105,6 @@ function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanIdentity[
     );
   }
   return { depth: depth ?? 1, top: top ?? topDefault };
-}
-
-function strategyOf({ strategy, hint }: DuOptions): ScanStrategy {
-  if (hint !== undefined && (strategy ?? 'hint') === 'hint') return { kind: 'hint', objects: hint };
-  if (hint !== undefined)
-    throw new UsageError(`--hint and --strategy ${strategy} exclude each other. Give only one of them.`);
-  if (strategy === 'hint')
-    throw new UsageError('--strategy hint needs --hint N, about how many objects there are.');
-  return { kind: strategy ?? 'probe' };
 }
 
 /** How a count is saved. */

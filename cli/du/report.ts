@@ -1,5 +1,5 @@
 import { formatBytes } from '../../lambda/rules/sizes.ts';
-import type { CliContext } from '../context.ts';
+import { type CliContext, canRedraw } from '../context.ts';
 import { Rate } from '../progress.ts';
 import { formatCount, formatDollars, formatDuration, formatObjects, formatRequests } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -135,45 +135,30 @@ const progressIntervalMs = 100;
 const sampleIntervalMs = 500;
 /** Without a terminal: least time between two lines. The first one comes after this time, too. */
 const plainIntervalMs = 30_000;
-/** A share that is made of an estimate does not exceed this before the end. */
-const estimatedShareHighest = 0.99;
 
-interface ProgressTerminal {
-  /** Standard error is a terminal: the line is redrawn in place. Otherwise there is a new one now and then. */
-  readonly isTerminal: boolean;
-  /** Width at the moment; undefined or 0 if the terminal does not tell it. */
-  readonly columns: () => number | undefined;
-}
-
-export interface ProgressOptions {
-  readonly terminal: ProgressTerminal;
-  /** Dollars for the requests of a count; undefined: nobody knows. */
-  readonly dollarsOf: (sums: DuProgress['sums']) => number | undefined;
-  /** About how many objects there are; undefined: nobody knows. */
-  readonly hintObjects: number | undefined;
-}
-
-/** What a running scan has done, on standard error. */
+/** What a running scan has done, on standard error: a line that is redrawn in place, or without a terminal one now and then. */
 export class ProgressLine {
   readonly #context: CliContext;
-  readonly #options: ProgressOptions;
+  readonly #dollarsOf: (sums: DuSums) => number | undefined;
+  readonly #isTerminal: boolean;
   readonly #objects = new Rate();
   readonly #requests = new Rate();
   #shownMs: number;
   #sampledMs = 0;
   #isDrawn = false;
 
-  constructor(context: CliContext, options: ProgressOptions) {
+  /** @param dollarsOf for the requests of a count; undefined: nobody knows. */
+  constructor(context: CliContext, dollarsOf: (sums: DuSums) => number | undefined) {
     this.#context = context;
-    this.#options = options;
-    this.#shownMs = options.terminal.isTerminal ? 0 : context.nowMs();
+    this.#dollarsOf = dollarsOf;
+    this.#isTerminal = canRedraw(context, 'err');
+    this.#shownMs = this.#isTerminal ? 0 : context.nowMs();
   }
 
   /** @param progressOf is called only if it is needed: a scan may have a thousand pages a second. */
   show(progressOf: () => DuProgress): void {
     const nowMs = this.#context.nowMs();
-    const { isTerminal } = this.#options.terminal;
-    const isDue = nowMs - this.#shownMs >= (isTerminal ? progressIntervalMs : plainIntervalMs);
+    const isDue = nowMs - this.#shownMs >= (this.#isTerminal ? progressIntervalMs : plainIntervalMs);
     if (!isDue && nowMs - this.#sampledMs < sampleIntervalMs) return;
     const progress = progressOf();
     const { objects, requests } = progress.sums;
@@ -183,12 +168,14 @@ export class ProgressLine {
     if (!isDue) return;
     this.#shownMs = nowMs;
     const parts = this.#partsOf(progress);
-    if (!isTerminal) {
+    if (!this.#isTerminal) {
       this.#context.err(`${parts.join(', ')}\n`);
       return;
     }
     this.#isDrawn = true;
-    this.#context.err(`\r${fitting(parts, this.#width())}\u001b[K`);
+    // A line that wraps could not be redrawn in place. The last column is kept free: some terminals wrap at it.
+    const width = Math.max(0, (terminalWidth(this.#context, 'err') ?? 0) - 1);
+    this.#context.err(`\r${fitting(parts, width)}\u001b[K`);
   }
 
   clear(): void {
@@ -197,15 +184,11 @@ export class ProgressLine {
   }
 
   /** The most important first: a narrow terminal does not show all. */
-  #partsOf({ sums, share, slowedTo }: DuProgress): string[] {
+  #partsOf({ sums, share: done, slowedTo }: DuProgress): string[] {
     const { objects, bytes, requests } = sums;
-    const { hintObjects, dollarsOf } = this.#options;
     const objectRate = this.#objects.perSecond;
     const requestRate = this.#requests.perSecond;
-    const done =
-      share ??
-      (hintObjects === undefined ? undefined : Math.min(estimatedShareHighest, objects / hintObjects));
-    const dollars = dollarsOf(sums);
+    const dollars = this.#dollarsOf(sums);
     const leftMs = done && objectRate ? ((objects / done - objects) / objectRate) * 1000 : undefined;
     return [
       formatObjects(objects),
@@ -217,13 +200,6 @@ export class ProgressLine {
       ...(requestRate === undefined ? [] : [`${formatCount(Math.round(requestRate))} requests/s`]),
       ...(slowedTo === undefined ? [] : [`the store asked to slow down to ${Math.ceil(slowedTo)}/s`]),
     ];
-  }
-
-  /** A line that wraps could not be redrawn in place. The last column is kept free: some terminals wrap at it. */
-  #width(): number {
-    const { columns: errColumns } = this.#options.terminal;
-    const columns = terminalWidth({ ...this.#context, errIsTerminal: true, errColumns }, 'err') ?? 0;
-    return Math.max(0, columns - 1);
   }
 }
 

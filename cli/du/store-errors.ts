@@ -29,82 +29,59 @@ export function explainStoreError(error: unknown, target: Target): unknown {
   return new CliError(message, { ...rest, cause: error });
 }
 
+const explain = (message: string, hint: string, failure?: Failure): Explanation => ({
+  message,
+  hint,
+  ...(failure && { failure }),
+});
+
 function explainOutage(error: Error, target: Target): Explanation {
   const { code = '' } = (error.cause ?? error) as { code?: string };
   if (['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
-    return {
-      message: `Nothing answers at ${storeOf(target)} (${code}).`,
-      hint: 'Check --endpoint, and whether the store is running.',
-      failure: 'unavailable',
-    };
+    const hint = 'Check --endpoint, and whether the store is running.';
+    return explain(`Nothing answers at ${storeOf(target)} (${code}).`, hint, 'unavailable');
   }
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
-  return {
-    message: `${storeOf(target)} did not list the path: ${detail}`,
-    hint: 'Try again later, or with fewer requests at a time: --concurrency 8.',
-    failure: 'unavailable',
-  };
+  const hint = 'Try again later, or with fewer requests at a time: --concurrency 8.';
+  return explain(`${storeOf(target)} did not list the path: ${detail}`, hint, 'unavailable');
 }
 
 function explainRefusal(answer: unknown, target: Target): Explanation {
   const { bucket, region } = target;
+  const store = storeOf(target);
   // No request was sent: the SDK found no credentials to sign it.
-  if (!(answer instanceof StoreAnswerError)) return noCredentials;
-  const { status, bucketRegion } = answer;
-  if (bucketRegion !== undefined && bucketRegion !== region) {
-    return {
-      message: `The bucket ${bucket} is in ${bucketRegion}, not in ${region}.`,
-      hint: `Use --region ${bucketRegion}.`,
-    };
+  if (!(answer instanceof StoreAnswerError)) {
+    const hint =
+      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or sign in with `aws sso login`.';
+    return explain('There are no credentials for the store.', hint, 'unauthorized');
   }
-  if (answer.name === 'NoSuchBucket' || status === 404) {
-    return {
-      message: `There is no bucket ${bucket} at ${storeOf(target)}.`,
-      hint: 'Check its name, --endpoint and --region.',
-      failure: 'not-found',
-    };
+  const { status, bucketRegion, name } = answer;
+  if (bucketRegion !== undefined && bucketRegion !== region)
+    return explain(
+      `The bucket ${bucket} is in ${bucketRegion}, not in ${region}.`,
+      `Use --region ${bucketRegion}.`,
+    );
+  if (name === 'NoSuchBucket' || status === 404) {
+    const hint = 'Check its name, --endpoint and --region.';
+    return explain(`There is no bucket ${bucket} at ${store}.`, hint, 'not-found');
   }
-  if (answer.name === 'InvalidAccessKeyId' || answer.name === 'SignatureDoesNotMatch') {
-    return {
-      message: `${storeOf(target)} rejected the credentials (${answer.name}).`,
-      hint: 'Check the access key id and the secret access key.',
-      failure: 'unauthorized',
-    };
+  if (name === 'InvalidAccessKeyId' || name === 'SignatureDoesNotMatch') {
+    const hint = 'Check the access key id and the secret access key.';
+    return explain(`${store} rejected the credentials (${name}).`, hint, 'unauthorized');
   }
-  if (answer.name === 'ExpiredToken' || answer.name === 'ExpiredTokenException') {
-    return {
-      message: 'The credentials have expired.',
-      hint: 'Sign in again, or set new ones.',
-      failure: 'unauthorized',
-    };
-  }
-  if (answer.name === 'RequestTimeTooSkewed') {
-    return {
-      message: `The clock of ${storeOf(target)} differs too much from this machine's.`,
-      hint: 'Set both clocks by NTP.',
-    };
-  }
+  if (name === 'ExpiredToken' || name === 'ExpiredTokenException')
+    return explain('The credentials have expired.', 'Sign in again, or set new ones.', 'unauthorized');
+  if (name === 'RequestTimeTooSkewed')
+    return explain(`The clock of ${store} differs too much from this machine's.`, 'Set both clocks by NTP.');
   if (status === 403) {
-    return {
-      message: `These credentials may not list ${bucket}.`,
-      hint: 'They need the permission s3:ListBucket. Check the name as well: a bucket that does not exist may answer the same.',
-      failure: 'unauthorized',
-    };
+    const hint =
+      'They need the permission s3:ListBucket. Check the name as well: a bucket that does not exist may answer the same.';
+    return explain(`These credentials may not list ${bucket}.`, hint, 'unauthorized');
   }
-  if (status === 301) {
-    return { message: `The bucket ${bucket} is not in ${region}.`, hint: 'Give its region with --region.' };
-  }
-  return {
-    message: `${storeOf(target)} refused to list ${bucket} (${status} ${answer.name}).`,
-    hint: 'Check --endpoint and --region.',
-  };
+  if (status === 301)
+    return explain(`The bucket ${bucket} is not in ${region}.`, 'Give its region with --region.');
+  return explain(`${store} refused to list ${bucket} (${status} ${name}).`, 'Check --endpoint and --region.');
 }
-
-const noCredentials: Explanation = {
-  message: 'There are no credentials for the store.',
-  hint: 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or sign in with `aws sso login`.',
-  failure: 'unauthorized',
-};
 
 function storeOf({ endpoint, region }: Target): string {
   return endpoint ?? `AWS (${region})`;

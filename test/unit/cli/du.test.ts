@@ -53,21 +53,18 @@ describe('du', () => {
     expect(text.replaceAll(',', '')).toContain(`(${bytes} bytes)`);
   });
 
-  it.each([
-    ['probe', []],
-    ['sixteen', []],
-    ['fixed-sixteen', []],
-    ['sequential', []],
-    ['hint', ['--hint', '4000']],
-  ])('prints one JSON object (%s)', async (strategy, more) => {
-    const args = ['--json', '--endpoint', endpoint, '--strategy', strategy, '--concurrency', '4', ...more];
-    expect(JSON.parse(await run('s3://n4000', ...args))).toMatchObject({
-      bucket: 'n4000',
-      prefix: '',
-      objects: 4000,
-      bytes,
-    });
-  });
+  it.each(['probe', 'sixteen', 'fixed-sixteen', 'sequential'])(
+    'prints one JSON object (%s)',
+    async (strategy) => {
+      const args = ['--json', '--endpoint', endpoint, '--strategy', strategy, '--concurrency', '4'];
+      expect(JSON.parse(await run('s3://n4000', ...args))).toMatchObject({
+        bucket: 'n4000',
+        prefix: '',
+        objects: 4000,
+        bytes,
+      });
+    },
+  );
 
   it('counts nothing below a path without objects', async () => {
     expect(await run('s3://n4000/nowhere', '--endpoint', endpoint)).toMatch(
@@ -79,9 +76,7 @@ describe('du', () => {
     [['s3://nobody', '--endpoint'], /There is no bucket nobody/],
     [['n4000/acme'], /names no bucket/],
     [['https://n4000/acme'], /names no bucket/],
-    [['s3://n4000', '--hint', '0'], /whole number/],
-    [['s3://n4000', '--strategy', 'hint'], /needs --hint/],
-    [['s3://n4000', '--strategy', 'probe', '--hint', '5'], /exclude each other/],
+    [['s3://n4000', '--concurrency', '0'], /whole number/],
     [['s3://n4000', '--endpoint', 'ftp://host'], /is not an address/],
     [
       ['s3://n4000', '--endpoint', 'http://127.0.0.1:1'],

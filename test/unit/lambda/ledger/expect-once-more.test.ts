@@ -182,23 +182,23 @@ describe('deleted objects that a second PUT may bring back', () => {
 
   describe('of a tenant with very many claims', () => {
     it('wait, and are gone as soon as nothing can store them again', async () => {
-      world = new MemoryStack({ lateClaimsMax: 2500 });
+      world = new MemoryStack({ lateClaimsMax: 1500 });
       await world.create(1e9);
-      const objects = Array.from({ length: 4000 }, (_, index) => [`app/${oidOf(index)}`, 1]);
+      const objects = Array.from({ length: 2000 }, (_, index) => [`app/${oidOf(index)}`, 1]);
       world.put(Object.fromEntries(objects));
-      await world.push('app', { [oidOf(4000)]: 1 });
+      await world.push('app', { [oidOf(2000)]: 1 });
       world.nowMs += deathMs;
       await world.consume({ full: true });
       await deleteApp();
-      expect(await world.keys()).toHaveLength(2000);
-      expect((await world.record()).claimCount).toBeLessThanOrEqual(2500);
+      expect(await world.keys()).toHaveLength(1000);
+      expect((await world.record()).claimCount).toBeLessThanOrEqual(1500);
       expect(await world.deletions()).toMatchObject([{ state: 'marked' }]);
       const heads = vi.spyOn(world.deps.store, 'head');
       await world.pass(3 * hour);
       // Once an hour, however often the tenant is recounted.
       expect(heads).toHaveBeenCalledTimes(3 * 1000);
       heads.mockRestore();
-      expect(await world.keys()).toHaveLength(2000);
+      expect(await world.keys()).toHaveLength(1000);
       await world.pass(22 * hour);
       expect(await world.keys()).toEqual([]);
       await world.pass(3 * hour);

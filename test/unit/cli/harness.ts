@@ -45,6 +45,8 @@ export async function startServer(answer: (asked: Asked) => Answer): Promise<Tes
     response.writeHead(status, { 'content-type': type ?? 'application/json' });
     response.end(body === undefined ? '' : typeof body === 'string' ? body : JSON.stringify(body));
   });
+  // Many commands of a file ask the same server: on a busy machine, it must not close what the next one is sent on.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

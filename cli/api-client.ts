@@ -46,7 +46,7 @@ export interface Asking<Id extends RouteId> {
   readonly body?: Sent<EntryOf<Id>>;
 }
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 const routes = new Map(
   Object.entries<RouteContract>(contract).map(([key, { id, answers }]) => {

@@ -16,7 +16,7 @@ export function commandsOf(program: Command, before: readonly string[] = []): Ca
 }
 
 /** A command line that works as it stands, and what it is good for if that is not plain. */
-export type Example = readonly [line: string, what?: string];
+type Example = readonly [line: string, what?: string];
 
 const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8';
 const exportId = '019a9d3c2f805f0c1e2d3b4a';

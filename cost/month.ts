@@ -63,7 +63,7 @@ export const standing = {
 };
 
 /** One item of the bill, for a month and all tenants. */
-export interface Line {
+interface Line {
   readonly what: string;
   readonly times: number;
   readonly cost: Cost;

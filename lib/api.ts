@@ -19,7 +19,7 @@ import type { Functions } from './functions/functions.ts';
 import { metricsNamespace } from './monitoring/custom-metrics.ts';
 import type { StageSettings } from './settings/stage-settings.ts';
 
-export interface ApiProps {
+interface ApiProps {
   readonly settings: StageSettings;
   readonly functions: Functions;
 }

@@ -13,7 +13,7 @@ interface OfferedOption {
 }
 
 /** A command or a group of some, as a shell completes it. */
-export interface OfferedCommand {
+interface OfferedCommand {
   /** Its words, without the program's: `tenant create`; empty for the program itself. */
   readonly words: string;
   readonly commands: readonly { readonly name: string; readonly about: string }[];

@@ -318,7 +318,7 @@ export function sha256Of(body: Buffer): string {
   return createHash('sha256').update(body).digest('hex');
 }
 
-export interface RawRequest {
+interface RawRequest {
   readonly href: string;
   readonly method: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -5,7 +5,7 @@ import { renderTable } from '../table.ts';
 import { cellsOf, printable, type View } from '../terminal.ts';
 import type { PathSum, UsageByPath } from './usage.ts';
 
-export interface ReportOptions {
+interface ReportOptions {
   /** Levels of folders. undefined: those that tell most. */
   readonly depth: number | undefined;
   /** Rows of the table. */
@@ -101,7 +101,7 @@ export function jsonReport({ baseUrl: url, tenant, repo }: LfsAddress, usage: Us
 }
 
 /** What a rectangle of the map stands for. */
-export interface MapItem {
+interface MapItem {
   readonly label: string;
   /** Shown below the label if there is room for all of it. */
   readonly note: string;
@@ -265,7 +265,7 @@ function cut(text: string, room: number, more: string): string {
 }
 
 /** What lies below a path of a clone: a file, or a folder, whose path ends with a slash. That of the root is empty. */
-export interface PathNode extends PathSum {
+interface PathNode extends PathSum {
   /** The largest first. Empty for a file. */
   readonly children: readonly PathNode[];
 }

@@ -10,7 +10,7 @@ import {
 } from '../git/git.ts';
 
 /** Where an object is in the history of a clone. */
-export interface PathOfObject {
+interface PathOfObject {
   readonly path: string;
   /** Whether the file at HEAD is this object. Otherwise it is an older version, or of another branch. */
   readonly isCurrent: boolean;

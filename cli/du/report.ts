@@ -8,7 +8,7 @@ import type { ScanIdentity } from './checkpoint.ts';
 import type { DuCount, DuProgress, DuSums } from './count.ts';
 
 /** What is printed of a count. */
-export interface DuReport {
+interface DuReport {
   readonly scan: ScanIdentity;
   readonly count: DuCount;
   /** Dollars for a request; undefined: nobody knows. */

@@ -137,7 +137,7 @@ export function filesFor(
 }
 
 /** What a download is asked for. */
-export interface Download {
+interface Download {
   readonly job: ExportBody;
   /** Its place in the list of archives. */
   readonly index: number;

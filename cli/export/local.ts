@@ -47,7 +47,7 @@ const movedBytesMax = 64 * 1024 ** 2;
 const headBytes = 1024;
 
 /** What is to be exported. */
-export interface LocalWish {
+interface LocalWish {
   readonly tenant: string;
   /** null: all repos. */
   readonly repo: string | null;

@@ -86,7 +86,7 @@ async function missingOf(clone: string, refs: readonly RemoteRef[]): Promise<Rem
   return refs.filter(({ commit }) => absent.has(commit));
 }
 
-export interface ScannedClone {
+interface ScannedClone {
   /** The oids to which some commit, index, stash or reflog points. */
   readonly oids: ReadonlySet<string>;
   /** Objects of git that were looked at. */

@@ -3,7 +3,7 @@ import { CliError } from '../errors.ts';
 import { errorCharactersMax, gitSetting, noGit } from './git.ts';
 
 /** What git keeps for an address. */
-export interface GitCredential {
+interface GitCredential {
   readonly url: string;
   readonly username: string;
   readonly password: string;

@@ -6,7 +6,7 @@ import { CliError } from '../errors.ts';
 export const errorCharactersMax = 4_096;
 
 /** A git command that runs in a clone. */
-export interface GitProcess {
+interface GitProcess {
   readonly stdin: Writable;
   readonly stdout: Readable;
   /** Settles when it has ended. @throws {CliError} if it failed. */

@@ -19,7 +19,7 @@ import type { Functions, HandlerFunction } from '../functions/functions.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';
 import { customMetric } from './custom-metrics.ts';
 
-export interface AlarmsProps {
+interface AlarmsProps {
   readonly settings: StageSettings;
   readonly api: Api;
   readonly functions: Functions;

@@ -204,7 +204,7 @@ export const protocolSettings = z
   .prefault({})
   .describe('How, and how often, usage is counted. The defaults are tested most.');
 
-export type ProtocolSettings = z.output<typeof protocolSettings>;
+type ProtocolSettings = z.output<typeof protocolSettings>;
 
 /** The same settings in the units that the functions use. */
 export function settingsOf(protocol: ProtocolSettings): Settings {

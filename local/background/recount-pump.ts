@@ -21,7 +21,7 @@ import { settledWithin, type Timers } from './schedule.ts';
 
 export type QueueConsumer = (event: SQSEvent, context: Context) => Promise<unknown>;
 
-export interface RecountPumpOptions {
+interface RecountPumpOptions {
   readonly kept: KeptRecounts;
   readonly clock: Clock;
   readonly timers: Timers;

@@ -10,7 +10,7 @@ import { compareKeys } from '../../lambda/rules/names.ts';
 export type Item = Readonly<Record<string, unknown>>;
 
 /** What placeholders stand for. */
-export interface Placeholders {
+interface Placeholders {
   /** `#alias` → name. */
   readonly names: Readonly<Record<string, string>>;
   /** `:name` → value. */

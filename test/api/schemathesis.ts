@@ -7,7 +7,7 @@ import type { ApiFixture } from './fixture.ts';
 const examplesPerOperation = 100;
 const runMaxMs = 15 * 60_000;
 
-export interface FuzzRun {
+interface FuzzRun {
   /** Requests that were made. */
   readonly cases: number;
   /** What schemathesis found, in its words; undefined when it found nothing. */

@@ -111,7 +111,7 @@ async function collect(incoming: IncomingMessage): Promise<Answer> {
   };
 }
 
-export type ApiRequest = Omit<Sent, 'href' | 'ca'> & { readonly path: string };
+type ApiRequest = Omit<Sent, 'href' | 'ca'> & { readonly path: string };
 
 export interface TestTenant {
   readonly tenant: string;

@@ -58,7 +58,7 @@ const subscription = z.strictObject({
   deleting: z.literal(true).optional(),
 });
 
-export type SubscriptionAnswer = z.output<typeof subscription>;
+type SubscriptionAnswer = z.output<typeof subscription>;
 
 function subscriptionIn(answer: Answer): SubscriptionAnswer {
   expect(answer.status, answer.text).toBe(200);

@@ -27,7 +27,7 @@ export function describeInBrowser(title: string, body: (launch: () => Promise<Br
   });
 }
 
-export interface Watched {
+interface Watched {
   /** What the console of the browser said: errors, warnings, what the policy refused. */
   readonly messages: string[];
   /** How much of the page moved without anybody having done anything, and what. */

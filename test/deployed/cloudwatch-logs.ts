@@ -11,7 +11,7 @@ const eventsShape = z.object({ events: z.array(z.object({ timestamp: z.number(),
 const linesMax = 10_000;
 
 /** A line that a function wrote as JSON: a log entry or metrics. */
-export type LogEntry = Readonly<Record<string, unknown>>;
+type LogEntry = Readonly<Record<string, unknown>>;
 
 /** Reads the functions' logs from CloudWatch Logs. */
 export class CloudWatchLogs {

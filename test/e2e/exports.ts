@@ -11,7 +11,7 @@ const exportShape = z.object({
 });
 
 /** An export, as the API shows it. */
-export type ShownExport = z.infer<typeof exportShape>;
+type ShownExport = z.infer<typeof exportShape>;
 
 async function ask(stack: Stack, path: string, body?: unknown): Promise<ShownExport> {
   const response = await fetch(`${stack.url}${path}`, {

@@ -8,7 +8,7 @@ import { afterEach } from 'vitest';
 const main = fileURLToPath(new URL('../../local/main.ts', import.meta.url));
 
 /** The process that `npm start` runs. */
-export interface ChildStack {
+interface ChildStack {
   readonly process: ChildProcess;
   readonly output: { out: string; err: string };
   /** Resolves with the address in the line `ready`. Rejects if the process ends before. */

@@ -1,7 +1,7 @@
 import type { TenantWorld } from './tenant-world.ts';
 
 /** What a client does when the connection of its PUT breaks. */
-export type AfterBreak = 'same-url' | 'new-batch' | 'give-up';
+type AfterBreak = 'same-url' | 'new-batch' | 'give-up';
 
 /**
  * A PUT whose connection breaks: the store has got a part of it, and keeps nothing. It may take as long as a whole one.

@@ -41,7 +41,7 @@ export interface CleanupMutant extends Mutant {
 }
 
 /** What happened. */
-export interface CleanupCoverage {
+interface CleanupCoverage {
   pushes: number;
   /** Objects that pushes named and that were stored, or deleted, already. */
   renamed: number;

@@ -10,7 +10,7 @@ export class Violation extends Error {
 }
 
 /** One batch request that is not answered yet, and whether the limit was exceeded at any moment of it. */
-export interface OpenRequest {
+interface OpenRequest {
   readonly repo: string;
   readonly objects: ReadonlyMap<string, number>;
   readonly beganMs: number;

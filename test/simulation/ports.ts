@@ -135,7 +135,7 @@ function storeOf(actor: Actor, world: WorldPorts): ObjectStore & ObjectListing {
 /** How often a delete in a slow world is not answered at once. */
 const slowDeletes = 0.3;
 
-export interface WorldPorts {
+interface WorldPorts {
   readonly table: Table;
   readonly store: MemoryObjectStore;
   readonly adoptedRepos: AdoptedRepos;

@@ -12,7 +12,7 @@ function aroundSinceMs(fullCountedAtMs: number): number {
 }
 
 /** A URL that a client holds. */
-export interface HeldUrl {
+interface HeldUrl {
   readonly repo: string;
   readonly oid: string;
   readonly sizeBytes: number;
@@ -20,7 +20,7 @@ export interface HeldUrl {
 }
 
 /** A PUT that has begun and not ended. */
-export interface Upload {
+interface Upload {
   readonly name: string;
   readonly sizeBytes: number;
 }

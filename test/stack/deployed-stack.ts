@@ -4,7 +4,7 @@
  */
 
 /** Where a stack is deployed. */
-export interface Place {
+interface Place {
   readonly partition: string;
   readonly region: string;
   readonly urlSuffix: string;

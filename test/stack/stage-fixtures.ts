@@ -3,7 +3,7 @@ import { adoptedPathCharactersMax } from '../../lambda/store/rules/adopted-repos
 import { everySetting, type StageSettingsInput } from '../../lib/settings/stage-settings.ts';
 
 /** Settings of stages that stand for all: what holds for their templates holds for those of any stage. */
-export interface StageFixture {
+interface StageFixture {
   readonly name: string;
   readonly settings: StageSettingsInput;
 }

@@ -1,7 +1,7 @@
 import { hashNames } from './round-listing.ts';
 
 /** Names as people give them: buckets that are no store of hashes. */
-export interface BucketShape {
+interface BucketShape {
   readonly title: string;
   readonly names: () => string[];
 }

@@ -33,7 +33,7 @@ function stepOf(bytes: number): number {
 }
 
 /** The CRC-32 of some bytes, and how many they are. */
-export interface Crc32Piece {
+interface Crc32Piece {
   readonly crc32: number;
   readonly sizeBytes: number;
 }

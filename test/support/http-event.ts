@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 
-export interface EventParts {
+interface EventParts {
   readonly method?: string;
   readonly path?: string;
   readonly routeKey?: string;

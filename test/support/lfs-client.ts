@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 /** As much of a git-lfs client as the tests of the stack need. */
 /** A repo of the tenant `demo`. */
-export interface LfsPlace {
+interface LfsPlace {
   readonly url: string;
   readonly token: string;
   /** `art` when left out. */

@@ -3,7 +3,7 @@ import type { StoredObject } from '../../lambda/exports/rules/objects.ts';
 import { Random } from './random.ts';
 
 /** A distribution of object sizes. */
-export interface ObjectSet {
+interface ObjectSet {
   readonly name: string;
   /** Bytes of the next object. */
   readonly sizeOf: (random: Random) => number;

@@ -44,7 +44,7 @@ function bytesMaxOf(route: string): number {
   return routes[route]?.body?.bytesMax ?? bodyBytesMaxDefault;
 }
 
-export interface WorstBody {
+interface WorstBody {
   readonly route: string;
   readonly title: string;
   readonly schema: z.ZodType;

@@ -201,7 +201,7 @@ export function readableTenant(
 }
 
 /** What a request shows to be let in. */
-export interface Presented {
+interface Presented {
   readonly kind: 'token' | 'session';
   readonly secret: string;
 }

@@ -203,7 +203,7 @@ function outage(streams: MetricStreams, { from, minutes }: { from: number; minut
 }
 
 /** Something that needs a person, and the minutes within which an alarm must say so. */
-export interface Fault {
+interface Fault {
   readonly what: string;
   readonly withinMinutes: number;
   readonly publish: (streams: MetricStreams) => void;

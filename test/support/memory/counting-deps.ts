@@ -14,13 +14,13 @@ const messagesPerSend = 10;
 const pagedReads = new Set(['reservations', 'reservationsOf', 'repos', 'deletions', 'deletionsOf', 'seen']);
 
 /** One call of a port. Its name is a method of the ledger or of the token store, or HEAD, DELETE, LIST, SEND. */
-export interface CountedCall {
+interface CountedCall {
   readonly name: string;
   readonly beganMs: number;
 }
 
 /** How long one call takes. The elapsed time then says how many calls were made one after the other. */
-export interface CallTimes {
+interface CallTimes {
   /** The table, and the queue. */
   readonly tableMs: number;
   /** HEAD and DELETE. */

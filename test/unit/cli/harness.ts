@@ -59,7 +59,7 @@ export async function startServer(answer: (asked: Asked) => Answer): Promise<Tes
   };
 }
 
-export interface CliResult {
+interface CliResult {
   readonly code: number;
   readonly out: string;
   readonly err: string;

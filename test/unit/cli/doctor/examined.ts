@@ -17,7 +17,7 @@ export function unsetCredentials(): void {
   delete process.env['AWS_SECRET_ACCESS_KEY'];
 }
 
-export interface Examined extends Examination {
+interface Examined extends Examination {
   /** The checks with a warning or a failure. */
   readonly found: Readonly<Record<string, Outcome>>;
   readonly store: LyingStore;

@@ -14,7 +14,7 @@ export function fakeObject(repo: string, bytes: Buffer): FakeObject {
 }
 
 /** How the store answers a GET, if not as it should. */
-export type Oddity =
+type Oddity =
   | { readonly status: number; readonly body?: string }
   /** Only so many bytes; the connection is closed once they have arrived. */
   | { readonly cutAt: number; readonly hasArrived: () => boolean }

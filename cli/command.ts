@@ -2,7 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import type { ApiClient, Asking, BodyOf, PageId, ParamsOf, RouteId } from './api-client.ts';
 import type { CliContext } from './context.ts';
 import { type ListOptions, printList, withListOptions } from './list-pages.ts';
-import { openClient, parseRepo, parseTenant, withApiOptions } from './options.ts';
+import { openClient, parseRepo, parseTenant, withServiceOptions } from './options.ts';
 import { type View, viewOf } from './terminal.ts';
 
 /** Commands as rows: their words, what they are given, and what of it goes to which route. */
@@ -234,4 +234,9 @@ function givenOf<O extends Operands, P extends Options>({ operands }: Row<O, P>,
     operands: Object.fromEntries(names.map((name, index) => [name, args[index]])) as ValuesOf<O>,
     options: args[names.length] as OptionsOf<P> & ListOptions,
   };
+}
+
+/** Adds `--url`, `--token` and `--json` to a command. */
+function withApiOptions(command: Command): Command {
+  return withServiceOptions(command).option('--json', "print the API's response as JSON");
 }

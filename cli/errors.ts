@@ -16,11 +16,6 @@ export const exitCodes = {
 /** Of a command that ran, and was not done. */
 export type Failure = Exclude<keyof typeof exitCodes, 'done' | 'usage'>;
 
-/** A line for each code. */
-export function exitCodeLines(): string[] {
-  return Object.values(exitCodes).map(({ code, meaning }) => `${String(code).padStart(3)}  ${meaning}`);
-}
-
 /** The command failed for a reason that the person at the terminal can act on. */
 export class CliError extends Error {
   override readonly name = 'CliError';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { exitCodeLines } from './errors.ts';
+import { exitCodes } from './errors.ts';
 
 /** A command that does something, with the words that call it: `tenant create`. */
 export interface CalledCommand {
@@ -200,4 +200,9 @@ Exit codes:
 ${exitCodeLines()
   .map((line) => `  ${line}`)
   .join('\n')}`;
+}
+
+/** A line for each code. */
+function exitCodeLines(): string[] {
+  return Object.values(exitCodes).map(({ code, meaning }) => `${String(code).padStart(3)}  ${meaning}`);
 }

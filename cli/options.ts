@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { tokenIdOf } from '../lambda/people/rules/tokens.ts';
 import { isDay } from '../lambda/rules/dates.ts';
-import { isOid, isTenantName, repoNamed, tenantNameRule } from '../lambda/rules/names.ts';
+import { isTenantName, repoNamed, tenantNameRule } from '../lambda/rules/names.ts';
 import { parseSize } from '../lambda/rules/sizes.ts';
 import { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
@@ -18,11 +17,6 @@ export interface ApiOptions {
   readonly url?: string;
   readonly token?: string;
   readonly json?: boolean;
-}
-
-/** Adds `--url`, `--token` and `--json` to a command. */
-export function withApiOptions(command: Command): Command {
-  return withServiceOptions(command).option('--json', "print the API's response as JSON");
 }
 
 /** Adds `--url` and `--token` to a command. */
@@ -136,12 +130,6 @@ export const eachRepo = (text: string, before: string[] | undefined): string[] =
   parseRepo(text),
 ];
 
-/** The id of an LFS object. */
-export function parseOid(text: string): string {
-  if (!isOid(text)) throw new InvalidArgumentError('An oid is 64 lower-case hex digits.');
-  return text;
-}
-
 /** A limit in bytes; null for `unlimited`. */
 export function parseLimit(text: string): number | null {
   return text.toLowerCase() === 'unlimited' ? null : parseBytes(text, 'For no limit, use `unlimited`.');
@@ -183,16 +171,4 @@ export function parseLifetime(text: string): number {
   if (count === undefined)
     throw new InvalidArgumentError('Give minutes, hours or days, such as 30m, 12h or 90d; at most 365d.');
   return Number(count) * secondsOf[unit as keyof typeof secondsOf];
-}
-
-/** A token's id as `token list` shows it. For a pasted secret, the error has its id. */
-export function parseTokenId(text: string): string {
-  if (text.startsWith('lfsq_'))
-    throw new UsageError(`That's a token's secret. Use its id: ${tokenIdOf(text)}`);
-  if (!/^[A-Za-z0-9_-]{1,128}$/.test(text)) {
-    throw new InvalidArgumentError(
-      'Give the id, not the token itself. List the ids with `lfs-quota token list TENANT`.',
-    );
-  }
-  return text;
 }

@@ -1,7 +1,17 @@
 import { parseArgs } from 'node:util';
 import { defaultSettings } from '../lambda/rules/settings.ts';
-import { defaultWorkload, monthOf, sumOf, type Workload } from './month.ts';
-import { type Cost, giantOf, pricesAsOf, type StoreName, services, totalOf } from './operations.ts';
+import {
+  type Cost,
+  defaultWorkload,
+  giantOf,
+  monthOf,
+  pricesAsOf,
+  type StoreName,
+  services,
+  sumOf,
+  totalOf,
+  type Workload,
+} from './operations.ts';
 
 /** A table for the terminal: the first column is left-aligned, all others right-aligned. */
 export function formatTable(header: readonly string[], rows: readonly (readonly string[])[]): string {

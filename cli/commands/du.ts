@@ -1,11 +1,26 @@
-import type { Command } from 'commander';
-import type { CliContext } from '../context.ts';
-import type { DuCount } from '../du/count.ts';
-import { type DuOptions, flagOf, requestPrice, savingOf, targetOf, withDuOptions } from '../du/options.ts';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { defaultSettings } from '../../lambda/rules/settings.ts';
+import { asCalled, type CliContext, canDrawBlocks } from '../context.ts';
+import type { ScanIdentity } from '../du/checkpoint.ts';
+import type { DuCount, DuTarget } from '../du/count.ts';
 import { dollarsOf, formatReport, jsonReport, ProgressLine } from '../du/report.ts';
-import { type DuGitOptions, duGit } from '../du-git/run.ts';
+import type { Saving } from '../du/run.ts';
+import { formatPaths, jsonOfPaths } from '../du-git/report.ts';
+import { pathsOfObjects, usageByPath } from '../du-git/usage.ts';
 import { UsageError } from '../errors.ts';
-import { parseRepo, parseTenant } from '../options.ts';
+import { type LfsAddress, lfsAddressOf } from '../git/git.ts';
+import { eachPage, pageSizeMax } from '../list-pages.ts';
+import {
+  endpointOption,
+  openClient,
+  parseRepo,
+  parseS3Url,
+  parseTenant,
+  parseUpTo,
+  storePlaceOf,
+} from '../options.ts';
+import { WaitLine } from '../progress.ts';
+import { formatCount, shellWords } from '../render.ts';
 import { viewOf } from '../terminal.ts';
 
 interface GitModeOptions extends DuGitOptions {
@@ -69,4 +84,207 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   // Imported only here: loading the SDK takes longer than most other commands take.
   const { runDu } = await import('../du/run.ts');
   await runDu(target, { context, line, print, saving });
+}
+
+/** The options of `du`. */
+
+const strategies = ['probe', 'sixteen', 'fixed-sixteen', 'sequential'] as const;
+
+/** Folders that are shown unless --top says otherwise. */
+const topDefault = 20;
+/** All of them are in each file that is saved. */
+const topMax = 10_000;
+/** A key has at most 1,024 bytes. */
+const depthMax = 1024;
+/** Seconds between two saves. What is listed in this time is listed again after a kill. */
+const defaultSaveSeconds = 5;
+/** Dollars for 1,000 LISTs of S3 in us-east-1 and most other regions, on 2026-11-21. */
+const listPriceOfAws = 0.005;
+
+interface DuOptions {
+  readonly endpoint?: string;
+  readonly region?: string;
+  readonly json?: boolean;
+  readonly byPrefix?: boolean;
+  readonly depth?: number;
+  readonly top?: number;
+  readonly resume?: string;
+  readonly saveEvery?: number;
+  readonly maxRate?: number;
+  readonly listPrice?: number;
+  readonly strategy?: (typeof strategies)[number];
+  readonly concurrency?: number;
+}
+
+function withDuOptions(command: Command): Command {
+  return command
+    .option(...endpointOption)
+    .option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)')
+    .option('--json', 'print one JSON object')
+    .option('--by-prefix', 'also add up each folder; it takes no request more')
+    .option('--depth <levels>', 'with --by-prefix: levels of folders (default: 1)', parseUpTo(depthMax))
+    .option(
+      '--top <folders>',
+      `with --by-prefix: how many of the largest are shown (default: ${topDefault})`,
+      parseUpTo(topMax),
+    )
+    .option('--resume <file>', 'save in this file what is counted, and go on with what it has')
+    .option(
+      '--save-every <seconds>',
+      `with --resume: what a kill may cost (default: ${defaultSaveSeconds})`,
+      parseDecimal({ above: 0 }),
+    )
+    .option(
+      '--max-rate <requests>',
+      'most requests a second (default: as many as the store takes)',
+      parseUpTo(),
+    )
+    .option(
+      '--list-price <dollars>',
+      `price of 1,000 LIST requests, to show what it costs (default: ${listPriceOfAws} on AWS)`,
+      parseDecimal({ above: -1 }),
+    )
+    .addOption(
+      new Option(
+        '--strategy <name>',
+        'how the scan begins; docs/scan.md compares them (default: probe)',
+      ).choices(strategies),
+    )
+    .option('--concurrency <requests>', 'most requests at a time (default: 128)', parseUpTo());
+}
+
+/** What is counted, and how. @throws {UsageError} */
+function targetOf(url: string, options: DuOptions, context: CliContext): DuTarget {
+  const { strategy = 'probe' } = options;
+  const { endpoint = null, region } = storePlaceOf(options, context);
+  return {
+    scan: {
+      ...parseS3Url(url),
+      endpoint,
+      order: strategy === 'sequential' || strategy === 'fixed-sixteen' ? strategy : 'parallel',
+      folders: foldersOf(options),
+    },
+    region,
+    strategy: { kind: strategy },
+    concurrency: options.concurrency ?? defaultSettings.scanConcurrency,
+    rateMax: options.maxRate,
+  };
+}
+
+/** @throws {UsageError} for an option that needs another one. */
+function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanIdentity['folders'] {
+  if (!byPrefix) {
+    if (depth !== undefined) throw new UsageError('--depth is for folders: add --by-prefix.');
+    if (top !== undefined) throw new UsageError('--top is for folders: add --by-prefix.');
+    return null;
+  }
+  if (strategy === 'sequential') {
+    throw new UsageError(
+      '--by-prefix needs a store that lists names in order; --strategy sequential is for one that does not. Give only one of them.',
+    );
+  }
+  return { depth: depth ?? 1, top: top ?? topDefault };
+}
+
+/** @returns undefined: the count is not saved. @throws {UsageError} */
+function savingOf(url: string, options: DuOptions): Saving | undefined {
+  const { resume: name, saveEvery } = options;
+  if (name === undefined) {
+    if (saveEvery !== undefined) throw new UsageError('--save-every is for a file: add --resume FILE.');
+    return undefined;
+  }
+  const words = Object.entries(options).flatMap(([option, value]) =>
+    value === true ? [flagOf(option)] : [flagOf(option), String(value)],
+  );
+  return {
+    name,
+    everyMs: (saveEvery ?? defaultSaveSeconds) * 1000,
+    command: `lfs-quota ${shellWords(['du', url, ...words])}`,
+  };
+}
+
+/** `--save-every` for `saveEvery`. */
+function flagOf(option: string): string {
+  return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+}
+
+/** Dollars for a request; undefined: nobody knows what this store costs. */
+function requestPrice({ listPrice }: DuOptions, endpoint: string | null): number | undefined {
+  const price = listPrice ?? (endpoint === null ? listPriceOfAws : undefined);
+  return price === undefined ? undefined : price / 1000;
+}
+
+function parseDecimal({ above }: { above: number }): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+(\.\d+)?$/.test(text) && value > above && value <= 1e6) return value;
+    throw new InvalidArgumentError(`Give a number such as 0.5${above < 0 ? '' : ', above 0'}.`);
+  };
+}
+
+interface DuGitOptions {
+  /** Folder of the clone. */
+  readonly clone?: string;
+  readonly url?: string;
+  readonly token?: string;
+  readonly tenant?: string;
+  readonly repo?: string;
+  readonly depth?: number;
+  readonly top?: number;
+  readonly json?: boolean;
+}
+
+const pathsDefault = 20;
+
+/** `du --git`: what a repo stores, by the paths that its objects have in a clone. */
+async function duGit(options: DuGitOptions, context: CliContext): Promise<void> {
+  const { clone = '.' } = options;
+  const address = await addressOf(clone, options);
+  const line = new WaitLine(context, { isQuiet: true });
+  const paths = await pathsOfObjects(clone, {
+    onProgress: (count) => line.show(`scanning: ${formatCount(count)} objects of git`),
+  });
+  line.clear();
+  const { stored, others } = await storedOf(address, options, context);
+  const usage = usageByPath(stored, paths, others);
+  if (options.json) return context.out(`${JSON.stringify(jsonOfPaths(address, usage))}\n`);
+  const report = formatPaths(address, usage, {
+    depth: options.depth,
+    top: options.top ?? pathsDefault,
+    view: viewOf(context),
+    drawBlocks: canDrawBlocks(context.env),
+  });
+  context.out(asCalled(report, context));
+}
+
+async function addressOf(clone: string, options: DuGitOptions): Promise<LfsAddress> {
+  const { url, tenant, repo } = options;
+  if ((tenant === undefined) !== (repo === undefined))
+    throw new UsageError('Give both --tenant and --repo, or none of them.');
+  if (tenant === undefined || repo === undefined) {
+    const address = await lfsAddressOf(clone);
+    return url === undefined ? address : { ...address, baseUrl: url };
+  }
+  return { baseUrl: url ?? '', tenant, repo };
+}
+
+async function storedOf({ baseUrl, tenant, repo }: LfsAddress, options: DuGitOptions, context: CliContext) {
+  const service = baseUrl === '' ? options : { ...options, url: baseUrl };
+  const pages = eachPage(openClient(service, context, 'the admin token, or one of the tenant'), {
+    route: 'listObjects',
+    params: { tenant },
+    query: { repo },
+    items: 'objects',
+    options: { pageSize: pageSizeMax },
+  });
+  const stored = new Map<string, number>();
+  const others = { bytes: 0, objectCount: 0 };
+  for await (const { body } of pages) {
+    for (const { oid, sizeBytes } of body.objects) stored.set(oid, sizeBytes);
+    for (const { objectCount, sizeBytes } of body.others) {
+      others.objectCount += objectCount;
+      others.bytes += sizeBytes;
+    }
+  }
+  return { stored, others };
 }

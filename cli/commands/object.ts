@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from 'commander';
+import { isOid } from '../../lambda/rules/names.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import {
@@ -14,7 +16,7 @@ import { type DeletePlanBody, deleteOptions, formatFreed, runDelete, saysYes } f
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { eachPage, pageSizeMax, printList, withListOptions } from '../list-pages.ts';
-import { parseOid, parseRepo, parseUpTo } from '../options.ts';
+import { parseRepo, parseUpTo } from '../options.ts';
 import { WaitLine } from '../progress.ts';
 import { formatAge, formatObjects, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
@@ -329,4 +331,10 @@ function renderDeletions(deletions: BodyOf<'listDeletions'>['deletions'], view: 
     renderTable(['oid', { name: 'size', right: true }, 'goes', { name: 'repo', least: 16 }], rows, view) +
     `Total: ${formatObjects(deletions.length)}, ${formatBytes(bytes)}. To keep one, push it again before it goes.\n`
   );
+}
+
+/** The id of an LFS object. */
+function parseOid(text: string): string {
+  if (!isOid(text)) throw new InvalidArgumentError('An oid is 64 lower-case hex digits.');
+  return text;
 }

@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from 'commander';
+import { tokenIdOf } from '../../lambda/people/rules/tokens.ts';
 import type { BodyOf } from '../api-client.ts';
 import {
   choice,
@@ -9,7 +11,8 @@ import {
   routeCommand,
   tenantOperand,
 } from '../command.ts';
-import { eachRepo, managerToken, parseLifetime, parseTokenId } from '../options.ts';
+import { UsageError } from '../errors.ts';
+import { eachRepo, managerToken, parseLifetime } from '../options.ts';
 import { formatAge, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { printable, type View } from '../terminal.ts';
@@ -148,4 +151,16 @@ function renderToken(token: TokenBody, { nowMs }: View): string {
 function expiryOf({ expiresAt }: TokenBody, nowMs: number): string {
   if (expiresAt === null) return 'never';
   return Date.parse(expiresAt) <= nowMs ? 'expired' : formatUntil(expiresAt, nowMs);
+}
+
+/** A token's id as `token list` shows it. For a pasted secret, the error has its id. */
+function parseTokenId(text: string): string {
+  if (text.startsWith('lfsq_'))
+    throw new UsageError(`That's a token's secret. Use its id: ${tokenIdOf(text)}`);
+  if (!/^[A-Za-z0-9_-]{1,128}$/.test(text)) {
+    throw new InvalidArgumentError(
+      'Give the id, not the token itself. List the ids with `lfs-quota token list TENANT`.',
+    );
+  }
+  return text;
 }

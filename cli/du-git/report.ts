@@ -1,5 +1,5 @@
 import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
-import type { LfsAddress } from '../git/lfs-address.ts';
+import type { LfsAddress } from '../git/git.ts';
 import { formatCount, formatObjects } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { cellsOf, printable, type View } from '../terminal.ts';
@@ -22,7 +22,7 @@ const mapWidthMax = 100;
 const mapWidthDefault = 80;
 
 /** Usage by path, for a person: a picture, a table, and what is in neither. */
-export function formatReport(
+export function formatPaths(
   { tenant, repo }: LfsAddress,
   usage: UsageByPath,
   { depth, top, view, drawBlocks }: ReportOptions,
@@ -96,7 +96,7 @@ const sumText = ({ bytes, objectCount }: UsageByPath['stored']) =>
   `${formatBytes(bytes)} in ${formatObjects(objectCount)}`;
 
 /** The same for a program: every file, the largest first. */
-export function jsonReport({ baseUrl: url, tenant, repo }: LfsAddress, usage: UsageByPath): unknown {
+export function jsonOfPaths({ baseUrl: url, tenant, repo }: LfsAddress, usage: UsageByPath): unknown {
   return { url, tenant, repo, ...usage };
 }
 

@@ -1,3 +1,4 @@
+import { S3Client } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
@@ -9,7 +10,6 @@ import type {
   ScanStrategy,
 } from '../../lambda/scan/rules/scan-plan.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
-import { defaultCredentials } from '../default-credentials.ts';
 import type { Checkpoint, ScanIdentity } from './checkpoint.ts';
 import { type FolderResult, FolderSums, foldersOfPart } from './folders.ts';
 import { Pace, PacedListing } from './paced-listing.ts';
@@ -218,4 +218,13 @@ class Tally {
       folders: this.folders?.keep(ranges) ?? null,
     };
   }
+}
+
+/**
+ * The credentials that the AWS CLI would use: environment, profile, single sign-on, instance. The SDK looks for them,
+ * and keeps them until they expire.
+ */
+function defaultCredentials(region: string) {
+  const { credentials } = new S3Client({ region }).config;
+  return () => credentials();
 }

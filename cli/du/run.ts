@@ -3,7 +3,6 @@ import { CliError } from '../errors.ts';
 import { formatObjects } from '../render.ts';
 import { CheckpointFile, ReplacedFileError } from './checkpoint.ts';
 import { countBelow, countOf, type DuCount, type DuProgress, type DuTarget } from './count.ts';
-import type { Saving } from './options.ts';
 import type { ProgressLine } from './report.ts';
 import { explainStoreError } from './store-errors.ts';
 
@@ -129,4 +128,13 @@ async function showing<T>(
     clearInterval(timer);
     line.clear();
   }
+}
+
+/** How a count is saved. */
+export interface Saving {
+  /** The file. */
+  readonly name: string;
+  readonly everyMs: number;
+  /** The command that goes on with it. */
+  readonly command: string;
 }

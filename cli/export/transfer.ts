@@ -185,7 +185,7 @@ export async function sha256Of(
   return hash.digest('hex');
 }
 
-export type Attempt<T> =
+type Attempt<T> =
   | { readonly kind: 'done'; readonly value: T }
   /** @property gotOn it brought something, so that the count of attempts begins anew. */
   | { readonly kind: 'failed'; readonly error: unknown; readonly gotOn?: boolean };

@@ -264,15 +264,6 @@ const endedMs = 3_600_000;
 export const tenantGroups = ['all', 'over', 'near', 'uncounted', 'old', 'deleting'] as const;
 export type TenantGroup = (typeof tenantGroups)[number];
 
-export const groupText: Readonly<Record<TenantGroup, string>> = {
-  all: 'All',
-  over: 'Full',
-  near: 'Nearly full',
-  uncounted: 'Never counted',
-  old: 'Count overdue',
-  deleting: 'Being deleted',
-};
-
 /** Whether a tenant is one of those that somebody may have to look at. */
 export function isInGroup(body: TenantBody, group: TenantGroup, nowMs: number): boolean {
   const { usage, deleting = false } = body;

@@ -3,7 +3,7 @@ import { formatAge } from '../../cli/render.ts';
 import type { StatusBody } from '../../lambda/api/contract/status.ts';
 import type { TenantBody } from '../../lambda/api/contract/tenants.ts';
 import { ask, askPages, type Listed, useNow, usePoll } from './api.ts';
-import { groupText, isInGroup, sortTenants, type TenantGroup, tenantGroups } from './figures.ts';
+import { isInGroup, sortTenants, type TenantGroup, tenantGroups } from './figures.ts';
 import { Card, Choice, CsvButton, Cut, Problem } from './parts.tsx';
 import { bytesText, notDone, percentText } from './text.ts';
 import { Bar, countText, LimitField, readLimit, type TypedLimit } from './usage.tsx';
@@ -312,3 +312,12 @@ function NewTenant({ onMade }: { onMade: () => void }) {
     </form>
   );
 }
+
+const groupText: Readonly<Record<TenantGroup, string>> = {
+  all: 'All',
+  over: 'Full',
+  near: 'Nearly full',
+  uncounted: 'Never counted',
+  old: 'Count overdue',
+  deleting: 'Being deleted',
+};

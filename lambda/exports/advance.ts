@@ -11,7 +11,6 @@ import {
   type ExportVolume,
   endedJob,
   failedJob,
-  isFaultOfService,
   isOpen,
   openUnits,
   plannedAnew,
@@ -194,4 +193,10 @@ async function expire({ exportJobs, clock }: AdvanceDeps, path: ExportPath): Pro
   await exportJobs.change(path, (job) =>
     job.state === 'done' && nowMs >= job.expiresAtMs ? endedJob(job, { state: 'expired', nowMs }) : undefined,
   );
+}
+
+/** Whether a job failed by no fault of what was asked for: that is the operator's affair too. */
+function isFaultOfService({ state, failure }: Pick<ExportJob, 'state' | 'failure'>): boolean {
+  const { reason } = failure ?? {};
+  return state === 'failed' && reason !== 'object-too-large' && reason !== 'too-many-objects';
 }

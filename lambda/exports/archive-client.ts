@@ -4,7 +4,6 @@ import { pause, Retries, type S3Settings } from '../store/bucket-client.ts';
 import { MalformedAnswerError, StoreAnswerError } from '../store/http-exchange.ts';
 import { translateStoreError } from '../store/object-store.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';
-import { SourceGoneError, UploadGoneError } from './rules/archive-store.ts';
 
 /** What the SDK adds to its errors, if it can. */
 interface SdkError extends Error {
@@ -29,68 +28,6 @@ export function storeErrorOf(thrown: unknown): unknown {
   }
   const isUnreadable = status !== undefined || $response !== undefined;
   return isUnreadable ? new MalformedAnswerError(`The answer cannot be read (${name}).`) : thrown;
-}
-
-/** Whether a call failed because there is no such object. An answer to HEAD has no body, and so another name. */
-export function isNoSuchKey(thrown: unknown): boolean {
-  return thrown instanceof Error && (thrown.name === 'NoSuchKey' || thrown.name === 'NotFound');
-}
-
-/** Says what is gone, if a call failed for that. @throws {SourceGoneError} */
-export async function ofSource<T>(key: string, call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (cause) {
-    const hasChanged = cause instanceof Error && cause.name === 'PreconditionFailed';
-    throw hasChanged || isNoSuchKey(cause) ? new SourceGoneError(key, { cause }) : cause;
-  }
-}
-
-/** The same for an upload. @throws {UploadGoneError} */
-export async function ofUpload<T>(call: Promise<T>): Promise<T> {
-  try {
-    return await call;
-  } catch (cause) {
-    const isGone = cause instanceof Error && cause.name === 'NoSuchUpload';
-    throw isGone ? new UploadGoneError('The upload was completed or aborted.', { cause }) : cause;
-  }
-}
-
-/** What an answer must have. @throws {MalformedAnswerError} if it has not. */
-export function required<T>(value: T | undefined, name: string): T {
-  if (value === undefined) throw new MalformedAnswerError(`The answer has no ${name}.`);
-  return value;
-}
-
-/**
- * Reads a body into bytes that it must fill.
- *
- * @throws {MalformedAnswerError} if it has more or fewer. A store that does not know ranges sends more.
- */
-export async function readBodyInto(body: AsyncIterable<Uint8Array>, into: Uint8Array): Promise<void> {
-  let at = 0;
-  for await (const piece of body) {
-    // To leave the loop closes the connection.
-    if (at + piece.length > into.length) throw wrongLength(into);
-    into.set(piece, at);
-    at += piece.length;
-  }
-  if (at < into.length) throw wrongLength(into);
-}
-
-const wrongLength = ({ length }: Uint8Array) =>
-  new MalformedAnswerError(`The answer has not the ${length} bytes that were asked for.`);
-
-/** The CRC-32 in base64, as a number. @throws {MalformedAnswerError} if it is none. */
-export function crc32Of(base64: string): number {
-  const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length !== 4) throw new MalformedAnswerError('The answer has a CRC32 that is none.');
-  return bytes.readUInt32BE();
-}
-
-/** Bytes from `startByte` up to, and without, `endByte`, as headers name them. */
-export function rangeText({ startByte, endByte }: { startByte: number; endByte: number }): string {
-  return `bytes=${startByte}-${endByte - 1}`;
 }
 
 /** A bucket, and how to reach it. */

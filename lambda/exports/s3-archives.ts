@@ -14,17 +14,15 @@ import {
 } from '@aws-sdk/client-s3';
 import { MalformedAnswerError } from '../store/http-exchange.ts';
 import { escapePath } from '../store/signing.ts';
+import type { ArchiveClient } from './archive-client.ts';
 import {
-  type ArchiveClient,
-  crc32Of,
-  isNoSuchKey,
-  ofSource,
-  ofUpload,
-  rangeText,
-  readBodyInto,
-  required,
-} from './archive-client.ts';
-import type { ArchiveStore, MultipartUpload, SourceObject, UploadedPart } from './rules/archive-store.ts';
+  type ArchiveStore,
+  type MultipartUpload,
+  SourceGoneError,
+  type SourceObject,
+  type UploadedPart,
+  UploadGoneError,
+} from './rules/archive-store.ts';
 
 /** Keys come URL-encoded if the store knows that, because XML cannot contain some characters. */
 const EncodingType = 'url';
@@ -288,4 +286,66 @@ async function orNone<T>(call: Promise<T>): Promise<T | undefined> {
     if (isNoSuchKey(error)) return undefined;
     throw error;
   }
+}
+
+/** Whether a call failed because there is no such object. An answer to HEAD has no body, and so another name. */
+function isNoSuchKey(thrown: unknown): boolean {
+  return thrown instanceof Error && (thrown.name === 'NoSuchKey' || thrown.name === 'NotFound');
+}
+
+/** Says what is gone, if a call failed for that. @throws {SourceGoneError} */
+async function ofSource<T>(key: string, call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (cause) {
+    const hasChanged = cause instanceof Error && cause.name === 'PreconditionFailed';
+    throw hasChanged || isNoSuchKey(cause) ? new SourceGoneError(key, { cause }) : cause;
+  }
+}
+
+/** The same for an upload. @throws {UploadGoneError} */
+async function ofUpload<T>(call: Promise<T>): Promise<T> {
+  try {
+    return await call;
+  } catch (cause) {
+    const isGone = cause instanceof Error && cause.name === 'NoSuchUpload';
+    throw isGone ? new UploadGoneError('The upload was completed or aborted.', { cause }) : cause;
+  }
+}
+
+/** What an answer must have. @throws {MalformedAnswerError} if it has not. */
+function required<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new MalformedAnswerError(`The answer has no ${name}.`);
+  return value;
+}
+
+/**
+ * Reads a body into bytes that it must fill.
+ *
+ * @throws {MalformedAnswerError} if it has more or fewer. A store that does not know ranges sends more.
+ */
+async function readBodyInto(body: AsyncIterable<Uint8Array>, into: Uint8Array): Promise<void> {
+  let at = 0;
+  for await (const piece of body) {
+    // To leave the loop closes the connection.
+    if (at + piece.length > into.length) throw wrongLength(into);
+    into.set(piece, at);
+    at += piece.length;
+  }
+  if (at < into.length) throw wrongLength(into);
+}
+
+const wrongLength = ({ length }: Uint8Array) =>
+  new MalformedAnswerError(`The answer has not the ${length} bytes that were asked for.`);
+
+/** The CRC-32 in base64, as a number. @throws {MalformedAnswerError} if it is none. */
+function crc32Of(base64: string): number {
+  const bytes = Buffer.from(base64, 'base64');
+  if (bytes.length !== 4) throw new MalformedAnswerError('The answer has a CRC32 that is none.');
+  return bytes.readUInt32BE();
+}
+
+/** Bytes from `startByte` up to, and without, `endByte`, as headers name them. */
+function rangeText({ startByte, endByte }: { startByte: number; endByte: number }): string {
+  return `bytes=${startByte}-${endByte - 1}`;
 }

@@ -17,7 +17,7 @@ import { subscriptionDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { forecastFrom, forecastNow } from '../history/history.ts';
 import { lastRefusalsOf } from '../history/rules/history.ts';
-import { getSubscription, type SubscriptionDeps } from '../ledger/recount-now.ts';
+import { getSubscription, type SubscriptionDeps } from '../ledger/get-subscription.ts';
 import { allPages } from '../rules/async.ts';
 import { dayMs, dayOf } from '../rules/dates.ts';
 

@@ -14,7 +14,6 @@ import {
   mayBeHandedAgain,
   noRefreshState,
   type RefreshState,
-  settledMs,
 } from './rules/recount-policy.ts';
 import { changeNote, isDead, placeOf, type Reservation, type StoreChange } from './rules/reservation.ts';
 import type { RepoRecord } from './rules/tenant.ts';
@@ -273,3 +272,9 @@ export function decodeStoreEvents(
 function decodeKey(key: string): string {
   return decodeURIComponent(key.replaceAll('+', ' '));
 }
+
+/**
+ * What became due less than this ago is left to the next run: by the clock of its writer it may be due later, and the
+ * index may not show it yet. What a run misses waits for a round.
+ */
+const settledMs = 10_000;

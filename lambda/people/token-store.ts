@@ -14,7 +14,7 @@ import {
 } from '../table/requests.ts';
 import { byKindIndex, expiryAttribute, keyNames } from '../table/table.ts';
 import { type ExchangeRule, exchangeRulesMax } from './rules/identities.ts';
-import { type SessionKey, type SessionRecord, shownAfterExpiryMs, type TokenRecord } from './rules/tokens.ts';
+import { type SessionRecord, shownAfterExpiryMs, type TokenRecord } from './rules/tokens.ts';
 
 const ruleItem = z.object({
   id: z.string(),
@@ -328,3 +328,5 @@ async function finish(table: Table, id: string): Promise<void> {
     condition: exists,
   });
 }
+
+type SessionKey = Pick<SessionRecord, 'parentId' | 'sessionId'>;

@@ -1,7 +1,6 @@
 import { compareKeys } from '../rules/names.ts';
 import { type ListedPage, StoreUnavailableError } from '../store/rules/store.ts';
-import type { ListedNames } from './rules/alphabet.ts';
-import type { OpenRange, PageTask } from './rules/uneven-ranges.ts';
+import type { ListedNames, OpenRange, PageTask } from './rules/uneven-ranges.ts';
 
 /** Of 64 digits, a name takes about 200 bytes. */
 const namesMax = 100_000;

@@ -1,12 +1,4 @@
-import {
-  decodeListedKey,
-  elementText,
-  escapedText,
-  MalformedPageError,
-  unescapeXml,
-  utf8Text,
-} from '../store/answer-xml.ts';
-import { type AnswerReader, errorIn } from '../store/http-exchange.ts';
+import { type AnswerReader, errorIn, MalformedPageError, unescapeXml } from '../store/http-exchange.ts';
 import type { DelimitedPage, ListedPage } from '../store/rules/store.ts';
 import { EntryReader, type EntryReaderOptions } from './parse-list-entries.ts';
 
@@ -284,4 +276,64 @@ function sizeOf(digits: string): number {
   if (!/^\d+$/.test(digits) || !Number.isSafeInteger(size))
     throw new MalformedPageError('The page contains a size that is not a number of bytes.');
   return size;
+}
+
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/**
+ * The text of whole characters. A character that was replaced would make a key or a token name another place of the
+ * listing.
+ *
+ * @throws {MalformedPageError} when the bytes are not UTF-8.
+ */
+function utf8Text(bytes: Buffer): string {
+  const text = bytes.toString('utf8');
+  // What is not UTF-8 became U+FFFD. Only then the strict decoder, which is slower, has to look.
+  if (!text.includes('\ufffd')) return text;
+  try {
+    return strictUtf8.decode(bytes);
+  } catch (cause) {
+    throw new MalformedPageError("The page contains bytes that aren't UTF-8.", { cause });
+  }
+}
+
+/**
+ * Decodes a key of a page. With `encoding-type=url` a space is `+` or `%20`, and a plus is always `%2B`.
+ *
+ * @throws {MalformedPageError} when the text is not an encoded key.
+ */
+function decodeListedKey(text: string, { isUrlEncoded }: { isUrlEncoded: boolean }): string {
+  const key = unescapeXml(text);
+  // Nearly all keys have nothing to decode.
+  if (!isUrlEncoded || !(key.includes('%') || key.includes('+'))) return key;
+  try {
+    return decodeURIComponent(key.replaceAll('+', ' '));
+  } catch (cause) {
+    throw new MalformedPageError(
+      "The page contains a key that isn't URL-encoded, although its EncodingType is url.",
+      { cause },
+    );
+  }
+}
+
+/**
+ * The text of the only element with this name, still escaped, or undefined if there is none.
+ *
+ * @throws {MalformedPageError} when there are two, or the end tag is missing.
+ */
+function escapedText(xml: string, name: string): string | undefined {
+  const open = `<${name}>`;
+  const start = xml.indexOf(open);
+  if (start < 0) return undefined;
+  const end = xml.indexOf('<', start + open.length);
+  if (end < 0 || !xml.startsWith(`</${name}>`, end) || xml.includes(open, end)) {
+    throw new MalformedPageError(`The page contains a malformed <${name}>.`);
+  }
+  return xml.slice(start + open.length, end);
+}
+
+/** The same, unescaped. @throws {MalformedPageError} */
+function elementText(xml: string, name: string): string | undefined {
+  const text = escapedText(xml, name);
+  return text === undefined ? undefined : unescapeXml(text);
 }

@@ -1,4 +1,4 @@
-import { MalformedPageError } from '../store/answer-xml.ts';
+import { MalformedPageError } from '../store/http-exchange.ts';
 import { pageKeysMax } from './rules/key-space.ts';
 
 const dot = 0x2e;

@@ -301,3 +301,36 @@ function waitOf(text: string | undefined): number | undefined {
   const ms = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
   return Number.isNaN(ms) ? undefined : ms;
 }
+
+/** The XML that the page reader needs: the text of single elements, and keys. */
+
+/** The bytes are not a complete, well-formed page. It must be fetched again. */
+export class MalformedPageError extends MalformedAnswerError {
+  override readonly name = 'MalformedPageError';
+}
+
+const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** @throws {MalformedPageError} when the text contains an entity that stands for no character. */
+export function unescapeXml(text: string): string {
+  if (!text.includes('&')) return text;
+  const unescaped = text.replace(/&([^;&]*);?/g, (whole, name: string) => {
+    if (!whole.endsWith(';')) throw new MalformedPageError('The page contains an "&" that starts no entity.');
+    const code = codePointOf(name);
+    const known = entities[name];
+    if (known !== undefined) return known;
+    if (!(code >= 0 && code <= 0x10ffff)) {
+      throw new MalformedPageError(`The page contains the unknown entity "&${name};".`);
+    }
+    return String.fromCodePoint(code);
+  });
+  // Half a surrogate pair can't be sent back to the store.
+  if (/\p{Surrogate}/u.test(unescaped)) throw new MalformedPageError('The page contains half a character.');
+  return unescaped;
+}
+
+/** The number in the name of an entity such as `#252` or `#xfc`. NaN if there is none. */
+function codePointOf(name: string): number {
+  const [, hex, decimal] = /^#(?:x([\da-f]+)|(\d+))$/i.exec(name) ?? [];
+  return hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+}

@@ -2,7 +2,6 @@ import { hash } from 'node:crypto';
 import { AwsServiceError, isRefusal } from '../aws/sdk.ts';
 import type { ArchiveStore } from '../exports/rules/archive-store.ts';
 import type { Clock } from '../rules/clock-and-log.ts';
-import { unescapeXml } from './answer-xml.ts';
 import {
   type BucketClient,
   DeadlineError,
@@ -19,6 +18,7 @@ import {
   MalformedAnswerError,
   StoreAnswerError,
   TextReader,
+  unescapeXml,
 } from './http-exchange.ts';
 import { type ObjectStore, type StoredObject, StoreUnavailableError } from './rules/store.ts';
 

@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
 import {
@@ -9,17 +10,22 @@ import {
   OutputFormat,
 } from 'aws-cdk-lib/aws-lambda-nodejs';
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
+import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { exportsFolder } from '../../lambda/exports/rules/job.ts';
+import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
+import { cleanupFolder } from '../../lambda/gc/rules/cleanups.ts';
 import { gitHostsToJson } from '../../lambda/people/rules/git-hosts.ts';
 import { issuersToJson } from '../../lambda/people/rules/identities.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { settingsToJson } from '../../lambda/rules/settings.ts';
-import { adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
+import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
+import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
+import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
 import type { StageSettings } from '../settings/stage-settings.ts';
-import { environmentFor, type FunctionResources, statementsFor } from './function-resources.ts';
-import { functionSpecs } from './function-specs.ts';
+import { type FunctionSpec, functionSpecs, type ObjectAction, type QueueUse } from './function-specs.ts';
 
 /**
  * The settings of a stage that become part of its code: name → expression, for the bundler. `lambda/compose.ts` reads
@@ -203,4 +209,230 @@ export class Functions extends Construct {
       ...((name === 'reconcile' || name === 'exportArchive') && { sendsToOwnQueue: true }),
     });
   }
+}
+
+/** A queue and its dead letters. */
+type StageQueue = IQueue & Pick<Queue, 'deadLetterQueue'>;
+
+/** The resources that functions are granted parts of. */
+interface FunctionResources {
+  readonly table: Pick<ITableV2, 'tableArn' | 'tableName'>;
+  readonly storage: ObjectStorage;
+  readonly recountQueue: StageQueue;
+  readonly webhookQueue: StageQueue;
+  /** Undefined if the stage makes no exports. */
+  readonly exports: ExportResources | undefined;
+  /** Undefined if the stage receives no events of its store. */
+  readonly storeEventsQueue: StageQueue | undefined;
+  readonly adminSecretArn: string;
+  /** Repos whose objects lie where another server put them. */
+  readonly adoptedRepos: readonly AdoptedRepo[];
+  /** The account's event bus. Undefined if the stage publishes nothing. */
+  readonly eventBusArn: string | undefined;
+  /** Where clients reach the API, if something stands before it. */
+  readonly publicUrl: string | undefined;
+}
+
+/** How a stage makes exports. */
+interface ExportResources {
+  readonly queue: StageQueue;
+  readonly store: ExportStoreKind;
+  readonly settings: StageSettings['exports'];
+}
+
+const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
+  send: ['sqs:SendMessage'],
+  receive: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
+  delay: ['sqs:ChangeMessageVisibility'],
+  gauge: ['sqs:GetQueueAttributes'],
+};
+
+const reachesTable = ({ table, items, indexes }: FunctionSpec) =>
+  [table, items, indexes].some((each) => each !== undefined);
+const reachesStore = ({ objects = [], bucket = [] }: FunctionSpec) => objects.length > 0 || bucket.length > 0;
+
+/** The environment variables that a function needs, and no others. */
+function environmentFor(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
+  return {
+    ...(reachesTable(spec) && { LFS_QUOTA_TABLE: resources.table.tableName }),
+    ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
+    ...(reachesStore(spec) && resources.storage.environment),
+    ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
+    ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
+    ...gaugeVariables(spec, resources),
+    ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
+    ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
+    ...(spec.secrets?.includes('admin token') && { LFS_QUOTA_ADMIN_SECRET_ARN: resources.adminSecretArn }),
+  };
+}
+
+/** The queues that a function may look at, each with its dead letters. */
+function gaugeVariables(spec: FunctionSpec, resources: FunctionResources): Record<string, string> {
+  const queues: Readonly<
+    Record<GaugedQueue, readonly [readonly QueueUse[] | undefined, StageQueue | undefined]>
+  > = {
+    recounts: [spec.recountQueue, resources.recountQueue],
+    webhooks: [spec.webhookQueue, resources.webhookQueue],
+    exports: [spec.exportQueue, resources.exports?.queue],
+    'store-events': [spec.storeEventsQueue, resources.storeEventsQueue],
+  };
+  const urls = Object.entries(queues).flatMap(([name, [uses, queue]]) => {
+    const deadLetters = queue?.deadLetterQueue?.queue.queueUrl;
+    return uses?.includes('gauge') && queue && deadLetters !== undefined
+      ? [[name, [queue.queueUrl, deadLetters]] as const]
+      : [];
+  });
+  return urls.length === 0 ? {} : { LFS_QUOTA_GAUGED_QUEUES: JSON.stringify(Object.fromEntries(urls)) };
+}
+
+function exportVariables({ queue, store, settings }: ExportResources) {
+  return {
+    LFS_QUOTA_EXPORT_QUEUE_URL: queue.queueUrl,
+    LFS_QUOTA_EXPORT_STORE: store,
+    LFS_QUOTA_EXPORT_WORKERS: String(settings.workers),
+    LFS_QUOTA_EXPORT_PER_TENANT: String(settings.perTenant),
+    LFS_QUOTA_EXPORT_KEEP_DAYS: String(settings.keepDays),
+  };
+}
+
+/** The policy statements of a function: exact actions on exact resources. */
+function statementsFor(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
+  const { table, storage, recountQueue, storeEventsQueue, adminSecretArn } = resources;
+  const secretArns = [
+    ...(spec.secrets?.includes('admin token') ? [adminSecretArn] : []),
+    ...(reachesStore(spec) && storage.credentialsSecretArn ? [storage.credentialsSecretArn] : []),
+  ];
+  const onTable = (actions: FunctionSpec['table'] = []) => actions.map((action) => `dynamodb:${action}`);
+  const indexArns = (spec.indexes ?? []).map((index) => `${table.tableArn}/index/${index}`);
+  return [
+    ...allow(onTable(spec.table), [table.tableArn]),
+    ...allow(onTable(spec.items?.actions), [table.tableArn], withinPartitions(spec.items?.partitions)),
+    ...allow(['dynamodb:Query'], indexArns),
+    ...(storage.bucket === undefined ? [] : storeStatements(spec, storage.bucket.bucketArn)),
+    ...(storage.bucket === undefined
+      ? []
+      : adoptedStatements(spec, storage.bucket.bucketArn, resources.adoptedRepos)),
+    ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
+    ...(storage.bucket ? cleanupStatements(spec, storage.bucket.bucketArn) : []),
+    ...queueStatements(spec.exportQueue, resources.exports?.queue),
+    ...queueStatements(spec.recountQueue, recountQueue),
+    ...queueStatements(spec.webhookQueue, resources.webhookQueue),
+    ...queueStatements(spec.storeEventsQueue, storeEventsQueue),
+    ...allow(['secretsmanager:GetSecretValue'], secretArns),
+    ...allow(
+      ['events:PutEvents'],
+      spec.publishesEvents && resources.eventBusArn ? [resources.eventBusArn] : [],
+    ),
+  ];
+}
+
+/**
+ * Which keys an action may reach. Keys are {tenant}/{repo}/{oid}, so no function reaches, or presigns, a key at the
+ * bucket's root. Objects that were imported directly below a tenant are deleted with the tenant.
+ */
+export function objectsBelow(action: ObjectAction): string {
+  return action === 'DeleteObject' ? '/*/*' : '/*/*/*';
+}
+
+/** Folders that a key has at least, to be matched by {@link objectsBelow}. */
+const foldersBelow = (action: ObjectAction) => objectsBelow(action).split('/').length - 2;
+
+/**
+ * Objects of adopted repos that have fewer folders than tenants' keys: those whose names are oids, below a path of one
+ * folder or none. All others are matched already.
+ */
+function adoptedStatements(
+  { objects = [] }: FunctionSpec,
+  bucketArn: string,
+  repos: readonly AdoptedRepo[],
+): PolicyStatement[] {
+  const shallow = repos
+    .filter(({ names }) => names === 'oid')
+    .map(({ path }) => ({ folders: path.split('/').length - 1, arn: `${bucketArn}/${path}${anyOid}` }));
+  return objects.flatMap((action) => {
+    const unmatched = shallow.filter(({ folders }) => folders < foldersBelow(action));
+    return allow(
+      [`s3:${action}`],
+      unmatched.map(({ arn }) => arn),
+    );
+  });
+}
+
+/** Each ? stands for one character. */
+const anyOid = '?'.repeat(64);
+
+function storeStatements({ objects = [], bucket = [] }: FunctionSpec, bucketArn: string): PolicyStatement[] {
+  const scopes = [...new Set(objects.map(objectsBelow))];
+  const actionsOn = (below: string) =>
+    objects.filter((action) => objectsBelow(action) === below).map((action) => `s3:${action}`);
+  return [
+    ...scopes.flatMap((below) => allow(actionsOn(below), [`${bucketArn}${below}`])),
+    ...allow(
+      bucket.map((action) => `s3:${action}`),
+      [bucketArn],
+    ),
+  ];
+}
+
+/** Below these lies what exports store. No tenant's name begins as they do. */
+export const exportScopes = {
+  archives: `/${exportsFolder}/*`,
+  requests: `/${exportsFolder}/*/*/work/request.json`,
+} as const;
+
+function exportStatements(
+  { archives = [], putsExportRequests }: FunctionSpec,
+  bucketArn: string,
+): PolicyStatement[] {
+  return [
+    ...allow(
+      archives.map((action) => `s3:${action}`),
+      [`${bucketArn}${exportScopes.archives}`],
+    ),
+    ...allow(putsExportRequests ? ['s3:PutObject'] : [], [`${bucketArn}${exportScopes.requests}`]),
+  ];
+}
+
+/** Below these lies what clean-ups store. No tenant's name begins as they do. */
+export const cleanupScopes = {
+  'keep-sets': `/${cleanupFolder}/*/*/keep-*`,
+  candidates: `/${cleanupFolder}/*/*/*/candidates-*`,
+} as const;
+
+function cleanupStatements({ putsCleanup }: FunctionSpec, bucketArn: string): PolicyStatement[] {
+  return putsCleanup ? allow(['s3:PutObject'], [`${bucketArn}${cleanupScopes[putsCleanup]}`]) : [];
+}
+
+function queueStatements(uses: readonly QueueUse[] = [], queue?: StageQueue): PolicyStatement[] {
+  if (!queue) return [];
+  const deadLetters = queue.deadLetterQueue?.queue.queueArn;
+  return uses.flatMap((use) => [
+    ...allow(queueActions[use], [queue.queueArn]),
+    ...allow(queueActions[use], use === 'gauge' && deadLetters !== undefined ? [deadLetters] : []),
+  ]);
+}
+
+/** One statement, or none if there is nothing to allow. */
+function allow(
+  actions: readonly string[],
+  resources: readonly string[],
+  conditions?: Record<string, unknown>,
+): PolicyStatement[] {
+  if (actions.length === 0 || resources.length === 0) return [];
+  return [
+    new PolicyStatement({
+      actions: [...actions],
+      resources: [...resources],
+      ...(conditions && { conditions }),
+    }),
+  ];
+}
+
+/** Only items whose partition key is like one of these. */
+function withinPartitions(patterns: readonly string[] = []): Record<string, unknown> {
+  return {
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': patterns },
+    // Without keys in the request, "all of them" would hold as well.
+    Null: { 'dynamodb:LeadingKeys': 'false' },
+  };
 }

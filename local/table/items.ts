@@ -1,5 +1,5 @@
 import { byDueIndex, byKindIndex, expiryAttribute, keyNames } from '../../lambda/table/table.ts';
-import { type Item, orderOf } from './expression.ts';
+import type { Item } from './expression.ts';
 
 export interface Key {
   readonly pk: string;
@@ -65,15 +65,6 @@ export const keyOf = (item: Item): Key => ({
 /** An item as an index has it. */
 export function entryOf(item: Item, { name, pk, sk }: Index): Item {
   return name === undefined ? item : { ...keyOf(item), [pk]: item[pk], [sk]: item[sk] };
-}
-
-/** By sort key, and then, in an index, by the items' own keys. */
-export function compareIn({ sk }: Index, left: Item, right: Item): number {
-  return (
-    (orderOf(left[sk], right[sk]) ?? 0) ||
-    (orderOf(left[keyNames.pk], right[keyNames.pk]) ?? 0) ||
-    (orderOf(left[keyNames.sk], right[keyNames.sk]) ?? 0)
-  );
 }
 
 const sizes = new WeakMap<object, number>();

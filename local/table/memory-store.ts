@@ -1,8 +1,8 @@
-import type { Item } from './expression.ts';
+import { keyNames } from '../../lambda/table/table.ts';
+import { type Item, orderOf } from './expression.ts';
 import {
   byExpiry,
   type Change,
-  compareIn,
   entryOf,
   type Index,
   type ItemStore,
@@ -152,3 +152,12 @@ const beside = ({ sk }: Index, sortKey: unknown): Item => ({
   ...(sk !== 'sk' && { sk: '' }),
   [sk]: sortKey,
 });
+
+/** By sort key, and then, in an index, by the items' own keys. */
+function compareIn({ sk }: Index, left: Item, right: Item): number {
+  return (
+    (orderOf(left[sk], right[sk]) ?? 0) ||
+    (orderOf(left[keyNames.pk], right[keyNames.pk]) ?? 0) ||
+    (orderOf(left[keyNames.sk], right[keyNames.sk]) ?? 0)
+  );
+}

@@ -1,5 +1,5 @@
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/ledger/deletes.ts';
-import { getSubscription } from '../../lambda/ledger/recount-now.ts';
+import { getSubscription } from '../../lambda/ledger/get-subscription.ts';
 import { deadAtMs } from '../../lambda/ledger/rules/reservation.ts';
 import { updateTenant } from '../../lambda/people/tenants.ts';
 import { allPages } from '../../lambda/rules/async.ts';

@@ -1,6 +1,6 @@
 import type { Template } from 'aws-cdk-lib/assertions';
 import { describe, expect, it } from 'vitest';
-import { standing } from '../../cost/month.ts';
+import { standing } from '../../cost/operations.ts';
 import { metricUnits } from '../../lambda/rules/metrics.ts';
 import { templateOf } from './stack-template.ts';
 

@@ -2,9 +2,10 @@ import * as z from 'zod';
 import { oidPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import {
+  alphanumeric,
   bytes,
-  decodeDeletionCursor,
-  deletionCursorPattern,
+  decodeCursor,
+  encodeCursor,
   flag,
   nextCursor,
   ofRepo,
@@ -12,6 +13,30 @@ import {
   time,
 } from './fields.ts';
 import { oid } from './objects.ts';
+
+interface DeletionPlace {
+  readonly repo: string;
+  readonly deletionId: string;
+}
+
+/** Bytes of a name in the cursor of a list of deletions, at most. A folder of the store can have a longer name than a repo. */
+const folderBytesMax = 1024;
+
+/** What the cursor of a list of deletions looks like: in hex an id (letters, digits and `-`, with `~` first or without), `#` and the name of a repo. */
+const deletionCursorPattern = new RegExp(
+  `^c(?:7e)?(?:${alphanumeric}|2d){1,64}23(?:[0-9a-f]{2}){0,${folderBytesMax}}$`,
+);
+
+export function encodeDeletionCursor({ repo, deletionId }: DeletionPlace): string {
+  return encodeCursor(`${deletionId}#${repo}`);
+}
+
+/** @param cursor of the form {@link deletionCursorPattern}. */
+function decodeDeletionCursor(cursor: string): DeletionPlace {
+  const text = decodeCursor(cursor);
+  const end = text.indexOf('#');
+  return { deletionId: text.slice(0, end), repo: text.slice(end + 1) };
+}
 
 const deleteRule = 'only dryRun=true and dryRun=false are known. Nothing was deleted';
 

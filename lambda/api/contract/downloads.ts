@@ -4,7 +4,8 @@ import {
   bytes,
   cursorPattern,
   day,
-  decodeDownloadCursor,
+  decodeCursor,
+  encodeCursor,
   nextCursor,
   ofRepo,
   pageOf,
@@ -79,3 +80,18 @@ export const downloadContract = {
     problems: ['repo-not-found'],
   },
 } as const satisfies Contract;
+
+interface DownloadPlace {
+  readonly day: string;
+  readonly repo: string;
+  readonly tokenId: string;
+}
+
+export function encodeDownloadCursor({ day, repo, tokenId }: DownloadPlace): string {
+  return encodeCursor(`${day}#${repo}#${tokenId}`);
+}
+
+function decodeDownloadCursor(cursor: string): DownloadPlace {
+  const [day = '', repo = '', ...rest] = decodeCursor(cursor).split('#');
+  return { day, repo, tokenId: rest.join('#') };
+}

@@ -3,7 +3,10 @@ import { wrongRequested } from '../../exports/rules/objects.ts';
 import { oidPattern } from '../../rules/names.ts';
 import { listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
-import { bytes, decodeCursor, exportCursorPattern, nextCursor, pageOf, repoName, time } from './fields.ts';
+import { bytes, decodeCursor, nextCursor, pageOf, repoName, time } from './fields.ts';
+
+/** What the cursor of a list of exports looks like: in hex the id of an export, which has 24 hex digits. */
+const exportCursorPattern = /^c(?:3[0-9]|6[1-6]){24}$/;
 
 /** More than a body has space for. */
 export const requestedObjectsMax = 15_000;

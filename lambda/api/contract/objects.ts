@@ -1,7 +1,13 @@
 import * as z from 'zod';
 import { oidPattern, repoPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
-import { bytes, decodeCursor, nextCursor, objectCursorPattern, ofRepo, pageOf, time } from './fields.ts';
+import { bytes, decodeCursor, nextCursor, ofRepo, pageOf, time } from './fields.ts';
+
+/** Of a list of objects: a key below a tenant's path, which leaves room for a tenant of one letter and a slash. */
+const objectKeyBytesMax = 1022;
+
+/** What the cursor of a list of objects looks like. */
+const objectCursorPattern = new RegExp(`^c(?:[0-9a-f]{2}){1,${objectKeyBytesMax}}$`);
 
 const objectQuery = pageOf(objectCursorPattern, decodeCursor).extend(ofRepo);
 

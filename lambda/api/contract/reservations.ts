@@ -1,14 +1,35 @@
 import * as z from 'zod';
 import type { Contract } from './contract.ts';
 import {
+  alphanumeric,
   bytes,
-  decodeReservationCursor,
+  decodeCursor,
+  encodeCursor,
   nextCursor,
   ofRepo,
   pageOf,
-  reservationCursorPattern,
   time,
 } from './fields.ts';
+
+interface ReservationPlace {
+  readonly repo: string;
+  readonly reservationId: string;
+}
+
+/** What the cursor of a list of reservations looks like: in hex an id, `#` and the name of a repo. */
+const reservationCursorPattern = new RegExp(
+  `^c(?:3[0-9]|6[1-6]){32}23(?:${alphanumeric})(?:(?:${alphanumeric}|2[de]|5f){0,98}(?:${alphanumeric}|2d|5f))?$`,
+);
+
+export function encodeReservationCursor({ repo, reservationId }: ReservationPlace): string {
+  return encodeCursor(`${reservationId}#${repo}`);
+}
+
+/** @param cursor of the form {@link reservationCursorPattern}. */
+function decodeReservationCursor(cursor: string): ReservationPlace {
+  const [reservationId = '', repo = ''] = decodeCursor(cursor).split('#');
+  return { repo, reservationId };
+}
 
 const reservationQuery = pageOf(reservationCursorPattern, decodeReservationCursor).extend(ofRepo);
 

@@ -15,7 +15,7 @@ import { authenticateToken, noteTokenUse } from '../../people/tokens.ts';
 import type { Clock } from '../../rules/clock-and-log.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../http.ts';
-import { lfsForbidden, lfsHostUnavailable, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
+import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
 
 export type LfsAccess =
   | {
@@ -177,4 +177,26 @@ export function readOnlyMessage({ person }: Pick<Caller, 'person'>, verb: string
   return person
     ? `${nameOfPerson(person)} may only read there, and so here: to ${verb} takes a right to push.`
     : `This token may only read: ${verb} with a write token.`;
+}
+
+/** 403 for a token that is rejected again and again: it ends a client that would repeat a 401 for ever. */
+function lfsForbidden(requestId: string, hosts: readonly string[] = []): Response {
+  const orNobody =
+    hosts.length === 0
+      ? ''
+      : `, or one for ${hosts.join(' or ')} that may not ask about this repo or is of nobody with access to it there`;
+  const message =
+    `This token is revoked, expired or mistyped${orNobody}: the credential helper keeps returning it. ` +
+    'Store a valid token, and wait a minute before you try again.';
+  return lfsError({ statusCode: 403, message, requestId });
+}
+
+/** 503: the host that vouches for people does not answer, so nobody is let in by it. git-lfs ends with the message. */
+function lfsHostUnavailable(input: { host: string; retryAfterMs: number; requestId: string }): Response {
+  const { host, retryAfterMs, requestId } = input;
+  const message =
+    `${host} does not answer, so your token for it cannot be checked. Try again in some seconds, ` +
+    'or use an access token of this tenant.';
+  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
+  return lfsError({ statusCode: 503, message, requestId }, { 'retry-after': seconds });
 }

@@ -67,32 +67,6 @@ export function lfsUnauthorized(requestId: string, hosts: readonly string[] = []
   );
 }
 
-/** 403 for a token that is rejected again and again: it ends a client that would repeat a 401 for ever. */
-export function lfsForbidden(requestId: string, hosts: readonly string[] = []): Response {
-  const orNobody =
-    hosts.length === 0
-      ? ''
-      : `, or one for ${hosts.join(' or ')} that may not ask about this repo or is of nobody with access to it there`;
-  const message =
-    `This token is revoked, expired or mistyped${orNobody}: the credential helper keeps returning it. ` +
-    'Store a valid token, and wait a minute before you try again.';
-  return lfsError({ statusCode: 403, message, requestId });
-}
-
-/** 503: the host that vouches for people does not answer, so nobody is let in by it. git-lfs ends with the message. */
-export function lfsHostUnavailable(input: {
-  host: string;
-  retryAfterMs: number;
-  requestId: string;
-}): Response {
-  const { host, retryAfterMs, requestId } = input;
-  const message =
-    `${host} does not answer, so your token for it cannot be checked. Try again in some seconds, ` +
-    'or use an access token of this tenant.';
-  const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
-  return lfsError({ statusCode: 503, message, requestId }, { 'retry-after': seconds });
-}
-
 /** The one answer for a tenant that is absent, another's, or has a name that no tenant can have. */
 export function lfsNotFound(requestId: string): Response {
   const message =

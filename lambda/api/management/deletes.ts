@@ -8,8 +8,13 @@ import {
   type ShownDeletion,
 } from '../../ledger/deletes.ts';
 import { openDeletionsMax } from '../../ledger/rules/deletion.ts';
-import { type DeletePlanBody, type DeletionBody, deleteContract } from '../contract/deletes.ts';
-import { encodeDeletionCursor, iso, pageSizeDefault } from '../contract/fields.ts';
+import {
+  type DeletePlanBody,
+  type DeletionBody,
+  deleteContract,
+  encodeDeletionCursor,
+} from '../contract/deletes.ts';
+import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { json, pathOid, pathRepo } from '../http.ts';
 import { problem, repoNotFound } from '../problems.ts';
 import { refuseBeyondRepos } from './access.ts';

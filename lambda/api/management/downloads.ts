@@ -1,7 +1,7 @@
 import { listDownloadDays, monthlyOffer } from '../../downloads/downloads.ts';
 import { dayOf, monthOf, nextMonthMs } from '../../rules/dates.ts';
-import { type DownloadPageBody, downloadContract } from '../contract/downloads.ts';
-import { encodeDownloadCursor, iso, pageSizeDefault } from '../contract/fields.ts';
+import { type DownloadPageBody, downloadContract, encodeDownloadCursor } from '../contract/downloads.ts';
+import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { json } from '../http.ts';
 import { listedRepos } from './access.ts';
 import { operations } from './operations.ts';

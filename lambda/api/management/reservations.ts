@@ -1,7 +1,11 @@
 import { cancelReservations, listReservations, type ShownReservation } from '../../ledger/reservations.ts';
 import { makerOf } from '../../ledger/rules/reservation.ts';
-import { encodeReservationCursor, iso, pageSizeDefault } from '../contract/fields.ts';
-import { type ReservationBody, reservationContract } from '../contract/reservations.ts';
+import { iso, pageSizeDefault } from '../contract/fields.ts';
+import {
+  encodeReservationCursor,
+  type ReservationBody,
+  reservationContract,
+} from '../contract/reservations.ts';
 import { json } from '../http.ts';
 import { isManager, listedRepos, type Reader } from './access.ts';
 import { operations } from './operations.ts';

@@ -1,5 +1,5 @@
 import type { Forecast } from '../../history/rules/history.ts';
-import type { Subscription } from '../../ledger/recount-now.ts';
+import type { Subscription } from '../../ledger/get-subscription.ts';
 import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
 import type { PublicRead } from '../../people/rules/git-hosts.ts';
 import { createTenant, createTenantOnce, updateTenant } from '../../people/tenants.ts';

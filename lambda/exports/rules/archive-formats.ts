@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib';
-import { isAscii } from './objects.ts';
 
 /** A file of an archive. */
 export interface Member {
@@ -339,4 +338,9 @@ export function formatFor(name: 'tar' | 'zip', options: { modifiedAtMs: number }
 /** The CRC-32 of bytes that follow others with this CRC-32. */
 export function crc32After(before: number, bytes: Uint8Array): number {
   return crc32(bytes, before);
+}
+
+/** True if every character of a text is ASCII. */
+function isAscii(text: string): boolean {
+  return !/[^ -~]/.test(text);
 }

@@ -215,12 +215,6 @@ export function inNextRound(job: ExportJob, { nowMs }: { nowMs: number }): Expor
   };
 }
 
-/** Whether a job failed by no fault of what was asked for: that is the operator's affair too. */
-export function isFaultOfService({ state, failure }: Pick<ExportJob, 'state' | 'failure'>): boolean {
-  const { reason } = failure ?? {};
-  return state === 'failed' && reason !== 'object-too-large' && reason !== 'too-many-objects';
-}
-
 /** A job that has failed. What it made is to be removed. */
 export function failedJob(
   job: ExportJob,

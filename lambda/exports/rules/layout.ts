@@ -21,22 +21,6 @@ export function overlapOf(a: ByteRange, b: ByteRange): ByteRange {
   };
 }
 
-/** The same range, so many bytes further on. */
-export function movedBy(range: ByteRange, bytes: number): ByteRange {
-  return { startByte: range.startByte + bytes, endByte: range.endByte + bytes };
-}
-
-/** A range in pieces of nearly the same size, none larger than `pieceBytesMax`, as few as can be. */
-export function* equalPieces(range: ByteRange, pieceBytesMax: number): Generator<ByteRange> {
-  const sizeBytes = sizeOf(range);
-  const pieces = Math.ceil(sizeBytes / pieceBytesMax);
-  const edge = (piece: number) => range.startByte + Math.floor((sizeBytes / pieces) * piece);
-  for (let piece = 0; piece < pieces; piece += 1) {
-    const isLast = piece === pieces - 1;
-    yield { startByte: edge(piece), endByte: isLast ? range.endByte : edge(piece + 1) };
-  }
-}
-
 /** What each object takes in an archive, in bytes, by its index. The rules of the order work on these alone. */
 export interface EntrySizes {
   /** Before its bytes. */
@@ -142,15 +126,6 @@ function lineContent(
       return sum;
     },
   };
-}
-
-/** A long content is read in pieces of at most this size. */
-const pieceBytes = 1024 ** 2;
-
-/** A range of a content, in pieces that fit memory. */
-export function* contentPieces(range: ByteRange): Generator<ByteRange> {
-  for (let startByte = range.startByte; startByte < range.endByte; startByte += pieceBytes)
-    yield { startByte, endByte: Math.min(range.endByte, startByte + pieceBytes) };
 }
 
 /** What the manifest says of an export, beside what the planner knows. */

@@ -102,11 +102,6 @@ function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
-/** True if every character of a text is ASCII. */
-export function isAscii(text: string): boolean {
-  return !/[^ -~]/.test(text);
-}
-
 /** An object that is asked for by its oid, with the name that it is to have in the archive. */
 export interface RequestedObject {
   readonly oid: string;

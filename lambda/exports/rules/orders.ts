@@ -1,6 +1,6 @@
 import type { Member } from './archive-formats.ts';
 import type { SourceObject } from './archive-store.ts';
-import { type ByteRange, contentPieces, type Layout, movedBy, overlapOf, sizeOf } from './layout.ts';
+import { type ByteRange, type Layout, overlapOf, sizeOf } from './layout.ts';
 import type { StoredObject } from './objects.ts';
 import type { Part } from './parts.ts';
 import { type PartFigures, partFigures, type ShardPart, type VolumePlan } from './plan.ts';
@@ -339,3 +339,17 @@ function pieceOf(segment: Segment, crc32Of: OrderContext['crc32Of']): Piece {
 }
 
 const sourceOf = ({ key, etag }: StoredObject): SourceObject => ({ key, etag });
+
+/** The same range, so many bytes further on. */
+function movedBy(range: ByteRange, bytes: number): ByteRange {
+  return { startByte: range.startByte + bytes, endByte: range.endByte + bytes };
+}
+
+/** A long content is read in pieces of at most this size. */
+const pieceBytes = 1024 ** 2;
+
+/** A range of a content, in pieces that fit memory. */
+function* contentPieces(range: ByteRange): Generator<ByteRange> {
+  for (let startByte = range.startByte; startByte < range.endByte; startByte += pieceBytes)
+    yield { startByte, endByte: Math.min(range.endByte, startByte + pieceBytes) };
+}

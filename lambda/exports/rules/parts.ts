@@ -2,7 +2,6 @@ import {
   ascendingBy,
   type ByteRange,
   type EntrySizes,
-  equalPieces,
   type Layout,
   overlapOf,
   type PlacedData,
@@ -398,4 +397,15 @@ function* copies({ placed, startByte, endByte }: Copy, { copyBytesMax }: FreePar
 
 function* uploads(range: ByteRange, { uploadBytesMax }: FreeParts): Generator<Part> {
   for (const piece of equalPieces(range, uploadBytesMax)) yield uploadPart(piece);
+}
+
+/** A range in pieces of nearly the same size, none larger than `pieceBytesMax`, as few as can be. */
+function* equalPieces(range: ByteRange, pieceBytesMax: number): Generator<ByteRange> {
+  const sizeBytes = sizeOf(range);
+  const pieces = Math.ceil(sizeBytes / pieceBytesMax);
+  const edge = (piece: number) => range.startByte + Math.floor((sizeBytes / pieces) * piece);
+  for (let piece = 0; piece < pieces; piece += 1) {
+    const isLast = piece === pieces - 1;
+    yield { startByte: edge(piece), endByte: isLast ? range.endByte : edge(piece + 1) };
+  }
 }

@@ -12,14 +12,7 @@ import {
 } from './layout.ts';
 import { isMemberName, nameLike, type StoredObject } from './objects.ts';
 import { freeOrder, freeParts, gridOrder, gridParts, type Part, uploadPart } from './parts.ts';
-import {
-  checkSettings,
-  type ExportPrices,
-  type PlanSettings,
-  shardBytesOf,
-  volumeBytesMaxOf,
-  type WorkerPace,
-} from './settings.ts';
+import { checkSettings, type ExportPrices, type PlanSettings, type WorkerPace } from './settings.ts';
 
 /** An offset at which every record of a directory has its longest form. */
 const farByte = 2 ** 45;
@@ -312,4 +305,16 @@ function objectsIn(layout: Layout, range: ByteRange): number {
   let count = 0;
   for (const _placed of layout.dataIn(range)) count += 1;
   return count;
+}
+
+/** The size of every shard but the last: whole parts, where parts have one size. */
+function shardBytesOf({ way, cellBytes, uploadBytesMax, shardBytesMax }: PlanSettings): number {
+  const unit = { stream: uploadBytesMax, 'copy-free': 1, 'copy-grid': cellBytes }[way];
+  return Math.floor(shardBytesMax / unit) * unit;
+}
+
+/** The largest archive: what one object may have, in as many shards as an upload has parts. */
+function volumeBytesMaxOf(settings: PlanSettings): number {
+  const { limits } = settings;
+  return Math.min(limits.objectBytesMax, limits.partsMax * shardBytesOf(settings));
 }

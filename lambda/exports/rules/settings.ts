@@ -77,18 +77,6 @@ export function quickestSettings(limits: StoreLimits): PlanSettings {
   };
 }
 
-/** The size of every shard but the last: whole parts, where parts have one size. */
-export function shardBytesOf({ way, cellBytes, uploadBytesMax, shardBytesMax }: PlanSettings): number {
-  const unit = { stream: uploadBytesMax, 'copy-free': 1, 'copy-grid': cellBytes }[way];
-  return Math.floor(shardBytesMax / unit) * unit;
-}
-
-/** The largest archive: what one object may have, in as many shards as an upload has parts. */
-export function volumeBytesMaxOf(settings: PlanSettings): number {
-  const { limits } = settings;
-  return Math.min(limits.objectBytesMax, limits.partsMax * shardBytesOf(settings));
-}
-
 /** @throws {RangeError} if the store would refuse what a plan with these settings asks for. */
 export function checkSettings(settings: PlanSettings): void {
   const { limits, way, cellBytes, uploadBytesMax, copyBytesMax, shardBytesMax } = settings;

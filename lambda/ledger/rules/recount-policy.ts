@@ -247,12 +247,6 @@ export const lookAgainMs = 5 * minuteMs;
  */
 export const handAgainMs = 180 * minuteMs;
 
-/**
- * What became due less than this ago is left to the next run: by the clock of its writer it may be due later, and the
- * index may not show it yet. What a run misses waits for a round.
- */
-export const settledMs = 10_000;
-
 /** Nothing has been handed on. */
 export const noRefreshState: RefreshState = {
   handedUntilMs: 0,

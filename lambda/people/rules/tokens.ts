@@ -91,8 +91,6 @@ export interface SessionRecord {
   readonly expiresAtMs: number;
 }
 
-export type SessionKey = Pick<SessionRecord, 'parentId' | 'sessionId'>;
-
 /** How long a session lasts, unless the token that it stands for ends before. */
 export const sessionLifetimeMs = 12 * 60 * 60_000;
 

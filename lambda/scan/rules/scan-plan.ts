@@ -1,6 +1,5 @@
 import { compareKeys } from '../../rules/names.ts';
 import type { ListedPage } from '../../store/rules/store.ts';
-import type { ListedNames } from './alphabet.ts';
 import { areSpreadEvenly, FolderDensities } from './evenness.ts';
 import {
   cutRange,
@@ -14,7 +13,14 @@ import {
   widthOf,
 } from './key-space.ts';
 import { type Gap, type Lane, planLanes, surveyLanes } from './lanes.ts';
-import { type OpenRange, OpenTasks, type PageResult, type PageTask, UnevenRanges } from './uneven-ranges.ts';
+import {
+  type ListedNames,
+  type OpenRange,
+  OpenTasks,
+  type PageResult,
+  type PageTask,
+  UnevenRanges,
+} from './uneven-ranges.ts';
 
 /**
  * How a scan begins, and whether it cuts into parts what its first pages leave.

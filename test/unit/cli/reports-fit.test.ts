@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderCleanup } from '../../../cli/commands/gc.ts';
 import { formatReport as duReport } from '../../../cli/du/report.ts';
-import { formatReport as duGitReport } from '../../../cli/du-git/report.ts';
+import { formatPaths as duGitReport } from '../../../cli/du-git/report.ts';
 import { displayWidth, type View } from '../../../cli/terminal.ts';
 
 /** Tables of commands that ask no API, or more than one: see every-command.test.ts for the others. */

@@ -1,8 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { answer } from '../../../cost/command.ts';
-import { defaultWorkload, monthOf, sumOf, type Workload } from '../../../cost/month.ts';
-import { giantOf, listingOf, totalOf } from '../../../cost/operations.ts';
+import {
+  defaultWorkload,
+  giantOf,
+  listingOf,
+  monthOf,
+  sumOf,
+  totalOf,
+  type Workload,
+} from '../../../cost/operations.ts';
 import { createPathScan } from '../../../lambda/scan/path-scan.ts';
 import { hashNames, RoundListing } from '../../support/round-listing.ts';
 

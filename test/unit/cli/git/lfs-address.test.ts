@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readLfsAddress } from '../../../../cli/git/lfs-address.ts';
+import { readLfsAddress } from '../../../../cli/git/git.ts';
 
 describe('an lfs.url', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readLfsAddress } from '../../../../cli/git/lfs-address.ts';
+import { readLfsAddress } from '../../../../cli/git/git.ts';
 import { parseRepo } from '../../../../cli/options.ts';
 import { createRuleBody } from '../../../../lambda/api/contract/exchange.ts';
 import { startExportBody } from '../../../../lambda/api/contract/exports.ts';

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
+import { getSubscription } from '../../../../lambda/ledger/get-subscription.ts';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
-import { awaitOtherReconcile, getSubscription } from '../../../../lambda/ledger/recount-now.ts';
+import { awaitOtherReconcile } from '../../../../lambda/ledger/recount-now.ts';
 import type { RecountRequest } from '../../../../lambda/ledger/rules/recount-policy.ts';
 import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';

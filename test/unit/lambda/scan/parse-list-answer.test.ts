@@ -5,7 +5,7 @@ import {
   KeyCountError,
   ListPageReader,
 } from '../../../../lambda/scan/parse-list-answer.ts';
-import { MalformedPageError } from '../../../../lambda/store/answer-xml.ts';
+import { MalformedPageError } from '../../../../lambda/store/http-exchange.ts';
 import { Random } from '../../../support/random.ts';
 import { hashNames, type ListedObject } from '../../../support/round-listing.ts';
 import { renderPage, type XmlOrder } from './pages.ts';

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compareKeys } from '../../../../../lambda/rules/names.ts';
-import { Alphabet, charactersOf, noteCut, splitPoint } from '../../../../../lambda/scan/rules/alphabet.ts';
+import {
+  Alphabet,
+  charactersOf,
+  noteCut,
+  splitPoint,
+} from '../../../../../lambda/scan/rules/uneven-ranges.ts';
 
 describe('alphabet', () => {
   function alphabetOf(...names: string[]): Alphabet {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ListedNames } from '../../../../../lambda/scan/rules/alphabet.ts';
 import { areSpreadEvenly, FolderDensities } from '../../../../../lambda/scan/rules/evenness.ts';
 import { keySpaceSize } from '../../../../../lambda/scan/rules/key-space.ts';
+import type { ListedNames } from '../../../../../lambda/scan/rules/uneven-ranges.ts';
 import { hashNames } from '../../../../support/round-listing.ts';
 
 describe('evenness', () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { compareKeys } from '../../../../../lambda/rules/names.ts';
-import type { ListedNames } from '../../../../../lambda/scan/rules/alphabet.ts';
 import {
   CutBudget,
+  type ListedNames,
   type OpenRange,
   OpenTasks,
   type PageTask,

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { redact } from '../lambda/aws/invocation-log.ts';
 import {
@@ -11,8 +10,6 @@ import {
 import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/people/rules/identities.ts';
 import type { Invocation, Log } from '../lambda/rules/clock-and-log.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
-import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';
-import { StartupError } from './system/durable-file.ts';
 
 interface TerminalLogOptions {
   /** `text` for people, `json` for machines. Both have one line for each entry. */
@@ -64,39 +61,6 @@ function plain(value: unknown): string {
   if (typeof value === 'string' && /^[\w.:/@+-]+$/.test(value)) return value;
   return JSON.stringify(value) ?? 'undefined';
 }
-
-/** @throws {StartupError} that says what is wrong with the file. */
-export function readAdoptedRepos(path: string): readonly AdoptedRepo[] {
-  try {
-    return adoptedReposFromJson(readFileSync(path, 'utf8'));
-  } catch (cause) {
-    const what = cause instanceof Error ? cause.message : String(cause);
-    throw new StartupError(`--adopt ${path} cannot be used: ${what}`, { cause });
-  }
-}
-
-export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--git-host ID,KIND,URL]
-                    [--adopt FILE] [--gc-watch MINUTES] [--loopback-webhooks]
-
-  --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
-  --data DIR   folder for all data; created if it is missing (default ./.lfs-quota)
-  --issuer KIND,ISSUER,JWKS
-               whose identity tokens CI jobs may exchange: github or gitlab, the claim 'iss', and the address of its
-               keys; may be repeated (default: GitHub Actions and gitlab.com; docs/tokens.md)
-  --adopt FILE repos whose objects lie in the store where another server put them, as JSON: docs/moving-in.md
-  --git-host ID,KIND,URL
-               a host whose people may use the repos that tenants map to it, with their own tokens: what tenants call it,
-               github, gitlab or gitea, and its address, such as github,github,https://api.github.com; may be repeated,
-               and be on this machine (default: none; docs/git-hosts.md)
-  --loopback-webhooks
-               webhooks may be on this machine, such as http://127.0.0.1:9000/: for tests and development
-  --gc-watch MINUTES
-               shortest time from "gc open" to "gc run" of the command line, for trying it out (default 1440; docs/gc.md)
-
-Environment:
-  LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and shown on a terminal
-  LFS_QUOTA_LOG          format of the log on standard error: 'text' (default) or 'json'
-`;
 
 export type Flags =
   | {

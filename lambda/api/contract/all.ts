@@ -1,7 +1,8 @@
+import * as z from 'zod';
 import type { RouteKey } from '../../routes.ts';
 import { auditContract } from './audit.ts';
 import { cleanupContract } from './cleanups.ts';
-import type { RouteContract } from './contract.ts';
+import type { Contract, RouteContract } from './contract.ts';
 import { countContract } from './counts.ts';
 import { deleteContract } from './deletes.ts';
 import { downloadContract } from './downloads.ts';
@@ -14,12 +15,53 @@ import { lockContract } from './locks.ts';
 import { objectContract } from './objects.ts';
 import { repoContract } from './repos.ts';
 import { reservationContract } from './reservations.ts';
-import { serviceContract } from './service.ts';
 import { sessionContract } from './sessions.ts';
 import { statusContract } from './status.ts';
 import { tenantContract } from './tenants.ts';
 import { tokenContract } from './tokens.ts';
 import { webhookContract } from './webhooks.ts';
+
+const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
+
+/** What the service says of itself. */
+const serviceContract = {
+  'GET /': {
+    id: 'console',
+    summary: 'The console: a page for people',
+    access: 'anyone',
+    answers: {
+      200: { description: 'The page. It shows nothing before somebody signs in.', types: ['text/html'] },
+      304: { description: 'It is the one that `If-None-Match` names.' },
+    },
+  },
+  'GET /assets/{file}': {
+    id: 'consoleAsset',
+    summary: 'A file of the console',
+    access: 'anyone',
+    answers: {
+      200: {
+        description: 'The file, which never changes.',
+        types: ['text/javascript', 'text/css', 'font/woff2'],
+      },
+      304: { description: 'It is the one that `If-None-Match` names.' },
+    },
+    problems: ['not-found'],
+  },
+  'GET /health': {
+    id: 'health',
+    summary: 'Whether the API answers',
+    access: 'anyone',
+    answers: { 200: { description: 'It does.', schema: healthSchema, example: { status: 'ok' } } },
+  },
+  'GET /openapi.json': {
+    id: 'openapi',
+    summary: 'This description, as OpenAPI 3.1',
+    access: 'anyone',
+    answers: {
+      200: { description: 'The document.', schema: z.looseObject({ openapi: z.string() }) },
+    },
+  },
+} as const satisfies Contract;
 
 /** Every route with all that is said of it. The compiler lets none be missing. */
 export const contract = {

@@ -268,7 +268,7 @@ interface RunningServer extends StartedProcess {
   settle?(): Promise<void>;
 }
 
-export interface ServerKind {
+interface ServerKind {
   readonly name: string;
   /** The path of a repo's LFS API. `lfs.url` gets it. */
   readonly lfsPath: (repo: string) => string;
@@ -279,7 +279,7 @@ export interface ServerKind {
   start(place: ServerPlace): Promise<RunningServer>;
 }
 
-export const ours: ServerKind = {
+const ours: ServerKind = {
   name: 'ours',
   lfsPath: (repo) => `/bench/${repo}/info/lfs`,
   isPeer: false,
@@ -291,7 +291,7 @@ export const ours: ServerKind = {
 };
 
 /** The bound: signed URLs without a token, a quota, a look at the store, or a verify. */
-export const presignOnly: ServerKind = {
+const presignOnly: ServerKind = {
   name: 'presign-only',
   lfsPath: (repo) => `/${repo}`,
   isPeer: false,
@@ -375,7 +375,7 @@ const rudolfs: ServerKind = {
 const folderOf = ({ name }: ServerKind) => join(cacheFolder(), name);
 
 /** Servers of others that are in the cache: docs/bench.md says how they get there. The other ones are named. */
-export function installedPeers(print: (text: string) => void): ServerKind[] {
+function installedPeers(print: (text: string) => void): ServerKind[] {
   return [giftless, rudolfs].filter((peer) => {
     const isThere = existsSync(folderOf(peer));
     if (!isThere) print(`${peer.name} is left out: install it into ${folderOf(peer)}.`);

@@ -33,8 +33,6 @@ const headsMax = 5000;
 const headsAtOnce = 64;
 /** After a shard could not be scanned. */
 const scanAgainAfterMs = 10_000;
-/** HEAD requests that are charged as one LIST: docs/cost.md. */
-const headsPerListCharge = 12.5;
 
 interface CountGiantInput {
   readonly tenant: string;
@@ -68,7 +66,10 @@ export interface GiantOutcome {
   readonly runs: readonly { readonly deletionId: string; readonly runMs: number }[];
   /** A change of which no record tells what it was, and of which the shards know now. null: there is none. */
   readonly dirtyTokenTaken: string | null;
-  /** LIST requests that were made for shards, and the HEADs in LISTs. They are not charged to the tenant's budget. */
+  /**
+   * LIST requests that were made for shards. They are not charged to the tenant's budget. The HEADs are charged to nobody: a
+   * client that asks again and again would else keep the shards from being scanned that its answer needs.
+   */
   readonly shardLists: number;
   readonly nextDueAtMs: number;
 }
@@ -109,11 +110,9 @@ async function countGiant(deps: CountGiantDeps, input: CountGiantInput): Promise
 
   const underWay = deletions.filter(({ state }) => state === 'deleting');
   const going = new Set(underWay.flatMap(namesOf));
-  const { unknown, heads } = goesOn
-    ? { unknown: new Set<string>(), heads: 0 }
+  const unknown = goesOn
+    ? new Set<string>()
     : await askForClaimed(deps, { ...input, count, reservations, going });
-  const headLists = Math.ceil(heads / headsPerListCharge);
-  input.lease.addShardRequests(headLists);
   count.tidy({ isClaimed: (oid) => claimed.has(oid), countedAtMs });
 
   const nextDueMs = () =>
@@ -149,7 +148,7 @@ async function countGiant(deps: CountGiantDeps, input: CountGiantInput): Promise
     count,
     runs: runs.map(({ deletionId, runMs }) => ({ deletionId, runMs })),
     dirtyTokenTaken: goesOn && isChangeUnknown(record) ? record.dirtyToken : null,
-    shardLists: scanner.requests + headLists,
+    shardLists: scanner.requests,
     nextDueAtMs: isPaused ? Number.MAX_SAFE_INTEGER : nextDueMs(),
   };
 }
@@ -294,7 +293,7 @@ function giantAfter(input: CountGiantInput, { count, giant }: { count: GiantCoun
 /**
  * Asks the store for each object that is claimed and not counted.
  *
- * @returns the oids of which nobody knows whether they have arrived, and how many HEAD requests were made.
+ * @returns the oids of which nobody knows whether they have arrived.
  */
 async function askForClaimed(
   { store, clock }: CountGiantDeps,
@@ -303,7 +302,7 @@ async function askForClaimed(
     reservations: RepoReservations;
     going: ReadonlySet<string>;
   },
-): Promise<{ unknown: ReadonlySet<string>; heads: number }> {
+): Promise<ReadonlySet<string>> {
   const { tenant, record, count, snapshot, going, lease } = input;
   const isAnswered = (oid: string) => count.isCounted(oid) || going.has(oid);
   const wanted = input.reservations.toAsk({ nowMs: snapshot.scanBeganMs, isCounted: isAnswered });
@@ -319,7 +318,7 @@ async function askForClaimed(
     await renewOrThrow(lease);
   });
   for (const oid of going) if (!count.isCounted(oid)) unknown.add(oid);
-  return { unknown, heads: oids.length };
+  return unknown;
 }
 
 /** How far the rate of LIST requests for shards may be overdrawn when a reconcile begins. */

@@ -71,9 +71,15 @@ describe('the LIST requests for shards', () => {
     const stack = await giantStack({ ...two, shardListsPerRun: 20 });
     stack.nowMs += week;
     expect(lists(await stack.countGiants())).toEqual([16, 4]);
-    stack.nowMs += week;
+  });
+
+  it('are all that is charged: who asks again and again for what never arrives keeps no shard from being scanned', async () => {
+    const stack = await giantStack(two);
+    const before = { ...(await stack.record()), shardsListedUntilMs: 7 };
     const claimed = { awaitedOidsOf: () => new Set(manyOids) };
-    expect(lists(await stack.countGiants(claimed))).toEqual([16 + 24, 24]);
+    const heads = stack.heads;
+    expect((await stack.countGiants({ ...claimed, before }))?.shardsListedUntilMs).toBe(7);
+    expect(stack.heads).toBeGreaterThan(heads);
   });
 
   describe('have a ceiling for the calendar month', () => {

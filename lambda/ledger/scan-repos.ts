@@ -362,8 +362,8 @@ async function scanRepo(
   const scan = async (more: Pick<PathScanInput, 'requestsMax' | 'resume'>) => {
     let charged = 0;
     const charge = (requests: number) => {
-      // A count that somebody waits for may make more. It would use up the budget of hours.
-      const due = Math.min(requests, listsMax);
+      // While somebody waits, the lease ends it. One that is emptied may take more, and would use up the budget of hours.
+      const due = input.isAwaited ? requests : Math.min(requests, listsMax);
       lease.addRequests(due - charged);
       charged = due;
     };

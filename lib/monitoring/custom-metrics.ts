@@ -6,7 +6,7 @@ import { type MetricName, serviceName } from '../../lambda/rules/metrics.ts';
 /** The namespace that a stage's functions write their metrics to. Alarms and dashboard read from it. */
 export const metricsNamespace = (scope: Construct): string => Stack.of(scope).stackName;
 
-/** A metric that the functions measure themselves. lambda/rules/clock-and-log.ts explains each. */
+/** A metric that the functions measure themselves. lambda/rules/metrics.ts explains each. */
 export function customMetric(
   scope: Construct,
   metricName: MetricName,

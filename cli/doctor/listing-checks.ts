@@ -159,7 +159,15 @@ const letters = (probe: Probe) => probe.once('letters', async () => (await write
 async function write(probe: Probe, names: readonly string[]): Promise<Fixture> {
   const prefix = `${probe.newKey()}/`;
   const objects = names.map((name, index) => ({ key: prefix + name, sizeBytes: index + 1 }));
-  await forEachLimited(objects, 16, ({ key, sizeBytes }) => probe.put(key, Buffer.alloc(sizeBytes, 'x')));
+  let failed: unknown;
+  // All that were begun end before anything else is done: one that arrived after the cleanup would stay.
+  await forEachLimited(objects, 16, async ({ key, sizeBytes }) => {
+    if (failed !== undefined) return;
+    await probe.put(key, Buffer.alloc(sizeBytes, 'x')).catch((error: unknown) => {
+      failed ??= error;
+    });
+  });
+  if (failed !== undefined) throw failed;
   return { prefix, objects: objects.sort((a, b) => compareKeys(a.key, b.key)) };
 }
 

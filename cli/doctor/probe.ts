@@ -369,11 +369,20 @@ export async function sendRaw(input: RawRequest): Promise<RawOutcome> {
   if (cutAfterBytes !== undefined && Buffer.isBuffer(body))
     outgoing.write(body.subarray(0, cutAfterBytes), () => outgoing.destroy(new Error('cut on purpose')));
   else Readable.from(body ?? [], { objectMode: false }).pipe(outgoing);
+  let incoming: IncomingMessage | undefined;
   let slow: NodeJS.Timeout | undefined;
+  // An answer that drips without end is traffic, too, and so are its headers.
+  const limitAnswer = () => {
+    clearTimeout(slow);
+    slow = setTimeout(
+      () => (incoming ?? outgoing).destroy(new Error(`no end for ${idleMs / 1000} s`)),
+      idleMs,
+    );
+  };
+  outgoing.once('finish', limitAnswer);
   try {
-    const [incoming] = (await answered) as [IncomingMessage];
-    // An answer that drips without end is traffic, too.
-    slow = setTimeout(() => incoming.destroy(new Error(`no end for ${idleMs / 1000} s`)), idleMs);
+    [incoming] = (await answered) as [IncomingMessage];
+    limitAnswer();
     let read = Buffer.alloc(0);
     for await (const chunk of incoming) {
       read = Buffer.concat([read, chunk]);
@@ -386,6 +395,7 @@ export async function sendRaw(input: RawRequest): Promise<RawOutcome> {
     const { code, message } = error as NodeJS.ErrnoException;
     return { kind: 'cut', reason: code ?? message };
   } finally {
+    outgoing.off('finish', limitAnswer);
     clearTimeout(slow);
     // What is left of the body is not wanted any more.
     if (!outgoing.writableFinished) outgoing.destroy();

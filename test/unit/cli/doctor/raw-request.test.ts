@@ -32,6 +32,15 @@ it('an answer that drips without end is none', async () => {
   expect(describeOutcome(outcome)).toBe('no answer (no end for 0.5 s)');
 });
 
+it('an answer whose headers drip without end is none', async () => {
+  const outcome = await ask(({ socket }) => {
+    socket?.write('HTTP/1.1 200 OK\r\nx-drip: ');
+    const drip = setInterval(() => socket?.write('.'), 50);
+    ends.push(() => clearInterval(drip));
+  });
+  expect(describeOutcome(outcome)).toBe('no answer (no end for 0.5 s)');
+});
+
 it('an answer that stops in the middle is none', async () => {
   const outcome = await ask((response) => response.writeHead(200).write('half'));
   expect(describeOutcome(outcome)).toMatch(/^no answer/);

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { examine } from '../../../../cli/doctor/run-checks.ts';
-import { LyingStore } from '../../../support/lying-store.ts';
+import { errorReply, LyingStore } from '../../../support/lying-store.ts';
 import { bucket } from '../../../support/store-fixture.ts';
 import { detailOf, examineStore, foundIn, setCredentials, unsetCredentials } from './examined.ts';
 
@@ -61,6 +62,28 @@ it('fails a check that cannot be made, and goes on', async () => {
   expect(examined.found).toMatchObject({ 'list-folders': 'fail' });
   expect(detailOf(examined, 'list-folders')).toMatch(/^The check could not be made: /);
   expect(detailOf(examined, 'list-after-put')).toMatch(/10 of 10/);
+});
+
+it('waits for uploads beside one that fails: none arrives after the cleanup', async () => {
+  const isOf = (name: string, { method, key }: { method: string; key: string }) =>
+    method === 'PUT' && key.endsWith(`/${name}`);
+  const { store, stored } = await examineStore(
+    {
+      instead: async (request) => {
+        if (isOf('~', request)) await sleep(500);
+        return isOf('-', request) ? errorReply(403, 'AccessDenied') : undefined;
+      },
+    },
+    {},
+    { groups: ['access', 'listings'] },
+  );
+  const late = store.asked.findIndex((request) => isOf('~', request));
+  const prefix = store.asked[late]?.key.slice(0, -1);
+  const meanwhile = store.asked
+    .slice(late + 1)
+    .filter(({ number }) => number > (store.asked[late]?.number ?? 0));
+  expect(meanwhile.filter(({ key }) => !key.startsWith(prefix ?? '?'))).toEqual([]);
+  expect(stored).toEqual({ keys: [], uploads: [] });
 });
 
 describe('an interrupt', () => {

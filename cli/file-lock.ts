@@ -61,7 +61,14 @@ async function create(lockPath: string, text: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (errorCode(error) === 'EEXIST') return false;
-    throw error;
+    // Some file systems know no links.
+    return await writeFile(lockPath, text, { flag: 'wx', mode: 0o600 }).then(
+      () => true,
+      (failure: unknown) => {
+        if (errorCode(failure) === 'EEXIST') return false;
+        throw failure;
+      },
+    );
   } finally {
     await rm(besidePath, { force: true });
   }

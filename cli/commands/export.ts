@@ -155,7 +155,7 @@ async function downloadAll(
       hint: `See how far it is with \`lfs-quota export show ${job.tenant} ${job.exportId}\`.`,
     });
   for (const { file, index } of filesFor(output, job))
-    await downloadArchive(by, { job, index, file, isQuiet });
+    await downloadArchive(by, { job, index, file, output, isQuiet });
 }
 
 function begunText({ tenant, exportId }: ExportBody, { program }: CliContext): string {

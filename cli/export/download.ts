@@ -7,7 +7,7 @@ import type { ApiAnswer, ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { Rate, WaitLine } from '../progress.ts';
-import { formatDuration } from '../render.ts';
+import { formatDuration, shellWords } from '../render.ts';
 import {
   downloadFailure,
   downloadFile,
@@ -142,6 +142,8 @@ interface Download {
   /** Its place in the list of archives. */
   readonly index: number;
   readonly file: string;
+  /** What a person gave for it: the file, or its folder. */
+  readonly output: string;
   readonly isQuiet: boolean;
 }
 
@@ -153,7 +155,7 @@ interface Download {
  */
 export async function downloadArchive(
   { client, context }: { client: ApiClient; context: CliContext },
-  { job, index, file, isQuiet }: Download,
+  { job, index, file, output, isQuiet }: Download,
 ): Promise<void> {
   const { tenant, exportId, archives } = job;
   const { name = file, sizeBytes = 0 } = archives[index] ?? {};
@@ -189,7 +191,8 @@ export async function downloadArchive(
     line.end(`${file}: ${formatBytes(sizeBytes)}`);
   } catch (error) {
     line.clear();
-    const goOn = `What has arrived is kept. Go on with \`lfs-quota export show ${tenant} ${exportId} --output ${file}\`.`;
+    const command = shellWords(['export', 'show', tenant, exportId, '--output', output]);
+    const goOn = `What has arrived is kept. Go on with \`lfs-quota ${command}\`.`;
     throw downloadFailure(error, { isStopped: stop.aborted, file, goOn });
   } finally {
     interrupt.release();

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { constants, existsSync } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rm, stat, statfs, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { z } from 'zod';
 import { formatFor } from '../../lambda/exports/rules/archive-formats.ts';
 import { type ExportSubject, entrySizesOf, Layout } from '../../lambda/exports/rules/layout.ts';
 import { distinctObjects, type StoredObject } from '../../lambda/exports/rules/objects.ts';
@@ -23,6 +24,7 @@ import {
   giveName,
   type Interrupt,
   listenForInterrupt,
+  noLink,
   sha256Of,
   TransferProgress,
   writeAt,
@@ -62,11 +64,16 @@ export interface LocalExport {
   readonly missing: ExportSubject['missing'];
 }
 
+const size = z.int().nonnegative();
+const oid = z.string().refine(isOid);
 /** What the archive has. Once it is written down it stays so. */
-interface Contents extends Omit<ExportSubject, 'path'> {
+const contentsShape = z.object({
+  startedAtMs: size.max(8.64e15),
+  missing: z.array(z.object({ oid, sizeBytes: size.nullable() })),
   /** In the order of the oids. */
-  readonly objects: readonly (readonly [oid: string, sizeBytes: number])[];
-}
+  objects: z.array(z.tuple([oid, size])),
+});
+type Contents = z.output<typeof contentsShape>;
 
 interface Running {
   readonly client: ApiClient;
@@ -135,9 +142,9 @@ async function nameLeftovers({ context, folder }: Running, file: string): Promis
 async function readContents(folder: string): Promise<Contents | undefined> {
   const text = await readIfThere(contentsIn(folder));
   if (text === undefined || !existsSync(archiveIn(folder))) return undefined;
-  const contents = parseJson(text);
-  if (contents === undefined) throw harmed(folder);
-  return contents as Contents;
+  const { data } = contentsShape.safeParse(parseJson(text));
+  if (data === undefined) throw harmed(folder);
+  return data;
 }
 
 function harmed(folder: string): CliError {
@@ -167,10 +174,12 @@ async function gather(running: Running, wish: LocalWish): Promise<Contents> {
   const pending = listed.objects.filter(({ oid }) => !there.has(oid));
   await checkRoom(running, { objects: listed.objects, pending, names });
   await mkdir(folder, { recursive: true });
+  // Of an archive that has its name already: what it had is not what this one has.
+  for (const file of [contentsIn(folder), archiveIn(folder)]) await rm(file, { force: true });
   const gone = await fetchMissing(running, { tenant, objects: listed.objects, pending, there });
   const missing = [...listed.missing, ...gone].filter(({ oid }) => !there.has(oid));
   const contents = { startedAtMs, missing, objects: [...there].sort(([a], [b]) => (a < b ? -1 : 1)) };
-  await writeFile(archiveIn(folder), '');
+  await writeFile(archiveIn(folder), '', { flag: 'wx' });
   await writeDurably(contentsIn(folder), JSON.stringify(contents));
   return contents;
 }
@@ -293,7 +302,7 @@ async function checkRoom(
   }
   // What moves into the archive is there twice for a while.
   const largest = objects.reduce((most, { sizeBytes }) => Math.max(most, sizeBytes), 0);
-  bytes += Math.max(largest, Math.min(bytesOf(objects), movedBytesMax));
+  bytes += Math.min(bytesOf(objects), movedBytesMax + largest);
   bytes += headBytes * objects.length;
   const freeBytes = bavail * bsize;
   if (freeBytes >= bytes) return;
@@ -326,7 +335,7 @@ async function writeArchive(running: Running, wish: LocalWish, contents: Content
     Uint32Array.from(objects.keys()),
   );
   const progress = new TransferProgress(context, line, 'writing the archive: ');
-  const tar = await open(archiveIn(folder), 'r+');
+  const tar = await open(archiveIn(folder), constants.O_RDWR | noLink);
   const moved = { files: [] as string[], bytes: 0 };
   const removeMoved = async () => {
     await tar.sync();

@@ -15,6 +15,8 @@ import { formatDuration } from '../render.ts';
 const idleMs = 60_000;
 /** Attempts in a row that bring nothing. */
 const attemptsMax = 6;
+/** A link that somebody has put there leads to a file of theirs. Windows has no such flag. */
+export const noLink = constants.O_NOFOLLOW ?? 0;
 /** Pause before the second of them, doubled each time. */
 const pauseMs = 500;
 /** Bytes that are read at a time. */
@@ -58,7 +60,7 @@ interface FileDownload {
  * @throws {TransferError} what the last attempt failed with. @throws what `nextOffer` or the disk fails with.
  */
 export async function downloadFile(deps: DownloadDeps, input: FileDownload): Promise<Fetched> {
-  const part = await open(input.part, constants.O_RDWR | constants.O_CREAT);
+  const part = await open(input.part, constants.O_RDWR | constants.O_CREAT | noLink);
   try {
     const fetched = await new Arriving(deps, input, part).fetch();
     if (fetched.kind === 'complete') await part.sync();
@@ -73,6 +75,8 @@ class Arriving {
   readonly #input: FileDownload;
   readonly #part: FileHandle;
   #bytes = 0;
+  /** As many as have ever been there: a store that knows no ranges brings the same ones again. */
+  #mostBytes = 0;
   #refusals = 0;
   #wrongHashes = 0;
 
@@ -85,6 +89,7 @@ class Arriving {
   async fetch(): Promise<Fetched> {
     this.#arrived((await this.#part.stat()).size);
     if (this.#bytes > this.#input.sizeBytes) await this.#restart();
+    this.#mostBytes = this.#bytes;
     return retrying(this.#deps, () => this.#attempt());
   }
 
@@ -105,7 +110,9 @@ class Arriving {
     } catch (error) {
       stop.throwIfAborted();
       if (!(error instanceof TransferError)) throw error;
-      return { kind: 'failed', error, gotOn: this.#bytes > from };
+      const gotOn = this.#bytes > this.#mostBytes;
+      this.#mostBytes = Math.max(this.#mostBytes, this.#bytes);
+      return { kind: 'failed', error, gotOn };
     }
     return this.#judge();
   }
@@ -138,6 +145,7 @@ class Arriving {
     if (oid === undefined || (await sha256Of(this.#part, { sizeBytes, ...this.#deps })) === oid)
       return { kind: 'done', value: { kind: 'complete' } };
     await this.#restart();
+    this.#mostBytes = 0;
     const message = 'Its bytes have another SHA-256.';
     // Bytes may change on the way, but not each time.
     this.#wrongHashes += 1;

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -264,12 +264,33 @@ describe('export local', () => {
   it.each([
     ['an object in the archive', (tar: Buffer) => flip(tarName, tar.length - 2000)],
     ['its contents', () => put('contents', '{')],
+    ['its contents, which are another JSON now', () => put('contents', '{"objects":[]}')],
+    [
+      'a size in its contents',
+      () => put('contents', readFileSync(parts('contents'), 'utf8').replace(/(\["[0-9a-f]{64}",)/g, '$1-')),
+    ],
   ])('makes no archive if a bit was flipped in %s', async (_title, harm) => {
     harm(await moved());
     const err = expect.stringContaining(`Delete ${parts()}, and begin anew.`);
     expect(await run()).toMatchObject({ code: 1, err });
     expect(existsSync(file)).toBe(false);
   });
+
+  it.each([true, false])(
+    'writes to no file to which a link leads (contents decided: %s)',
+    async (isDecided) => {
+      await moved();
+      const other = path.join(folder, 'other');
+      writeFileSync(other, 'mine');
+      rmSync(parts(tarName));
+      symlinkSync(other, parts(tarName));
+      if (!isDecided) rmSync(parts('contents'));
+      service.onGet = () => undefined;
+      const ended = isDecided ? { code: 1, err: expect.stringContaining('(ELOOP)') } : { code: 0 };
+      expect(await run()).toMatchObject(ended);
+      expect(readFileSync(other, 'utf8')).toBe('mine');
+    },
+  );
 
   it('has room for what it moves: files go while the archive grows', async () => {
     const [large, small] = [70_000_000, 1000].map((size) => fakeObject('art', Buffer.alloc(size, 4)));
@@ -285,6 +306,10 @@ describe('export local', () => {
     await moved();
     rmSync(parts(tarName));
     const objects = service.objects;
+    service.onGet = () => ({ status: 500 });
+    expect(await run()).toMatchObject({ code: 1 });
+    // Or else a kill before the new contents are written would leave the old ones with a new archive.
+    expect(existsSync(parts('contents'))).toBe(false);
     service.onGet = () => undefined;
     expect(await run()).toMatchObject({ code: 0 });
     expectObjects(objects);

@@ -7,6 +7,8 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -169,6 +171,32 @@ describe('a download of an archive', () => {
     expect(existsSync(file)).toBe(false);
   });
 
+  it('gives up a store that knows no ranges if no attempt gets further than one before', async () => {
+    const breaks = Array.from({ length: 8 }, (_, turn): Conduct => {
+      const length = turn % 2 === 0 ? 100_000 : 200_000;
+      return (response) => {
+        response.writeHead(200, { 'content-length': content.length }).write(content.subarray(0, length));
+        const timer = setInterval(() => {
+          if (statSync(partFile).size !== length) return;
+          clearInterval(timer);
+          response.destroy();
+        }, 5);
+      };
+    });
+    const { asked, run } = await serve([...breaks, sends]);
+    expect(await run()).toMatchObject({ code: 6 });
+    expect(asked).toHaveLength(2 + 5);
+  });
+
+  it('writes to no file to which a link leads', async () => {
+    const other = join(folder, 'other');
+    writeFileSync(other, 'mine');
+    symlinkSync(other, partFile);
+    const { asked, run } = await serve([sends]);
+    expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining('(ELOOP)') });
+    expect([asked, readFileSync(other, 'utf8')]).toEqual([[], 'mine']);
+  });
+
   it('refuses a range that is not the one it asked for', async () => {
     writeFileSync(partFile, content.subarray(0, 1000));
     const wrong: Conduct = (response) =>
@@ -238,6 +266,12 @@ describe('a download of an archive', () => {
     expect(asked).toHaveLength(2);
     writeFileSync(join(folder, 'acme-1-of-3.tar'), 'other');
     expect((await run(folder)).err).toContain('acme-1-of-3.tar exists already');
+  });
+
+  it('says how to go on with several archives in a folder', async () => {
+    const { run } = await serve([refuses(503)], 3);
+    const { code, err } = await run(folder);
+    expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining(`--output ${folder}\``) });
   });
 
   it('shows how far it is on a terminal', async () => {

@@ -1,0 +1,24 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import { expect, it, vi } from 'vitest';
+import { lockFile } from '../../../cli/file-lock.ts';
+import { useTempFolders } from '../../support/temp-folder.ts';
+
+vi.mock(import('node:fs/promises'), async (original) => ({
+  ...(await original()),
+  link: () => Promise.reject(Object.assign(new Error('Not on this file system.'), { code: 'EPERM' })),
+}));
+
+const tempFolder = useTempFolders();
+
+it('locks on a file system that knows no links', async () => {
+  const file = path.join(tempFolder(), 'file');
+  const lock = `${file}.lock`;
+  const unlock = await lockFile(file, 'uses it');
+  expect(JSON.parse(readFileSync(lock, 'utf8'))).toMatchObject({ pid: process.pid });
+  await unlock();
+  expect(existsSync(lock)).toBe(false);
+  writeFileSync(lock, JSON.stringify({ pid: process.ppid, host: hostname() }));
+  await expect(lockFile(file, 'uses it')).rejects.toThrow(`in use by process ${process.ppid}`);
+});

@@ -328,7 +328,7 @@ function scopeTests(api: () => Api): void {
       for (const who of shownCredentials()) {
         // A recount costs requests: that it is let in is shown once.
         if (route.path.endsWith('/reconcile') && who.endsWith('operator')) continue;
-        // It would end: test/blackbox/sessions.ts shows what comes of it.
+        // It would end: test/blackbox/tokens.ts shows what comes of it.
         if (`${route.method} ${route.path}` === 'DELETE /v1/session' && who.startsWith('session')) continue;
         expectTold(await ask(route, { tenant }, who), who, expected[who]);
       }

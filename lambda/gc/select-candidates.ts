@@ -58,16 +58,17 @@ interface Choosing {
  * It takes one step: until its time is up, or the tenant's budget of LIST requests. The clean-up remembers how far it is.
  *
  * @param input.untilMs pages are requested until then, but for 10 s in any case. Each ends within 10 s more.
+ * @param input.cleanupCount of the tenant, which share its budget. Default: 1.
  * @returns the clean-up with what was found; still selecting, if its time was up first. `waiting`: nothing more can be done
  * now, or somebody else has changed it meanwhile.
  * @throws {StoreUnavailableError | LedgerUnavailableError} The step is to be made again.
  */
 export async function selectCandidates(
   deps: CleanupDeps,
-  input: { tenant: string; cleanup: Cleanup; untilMs: number },
+  input: { tenant: string; cleanup: Cleanup; untilMs: number; cleanupCount?: number },
 ): Promise<Cleanup | 'waiting'> {
   const { clock, ledger, log, settings } = deps;
-  const { tenant, cleanup: before, untilMs } = input;
+  const { tenant, cleanup: before, untilMs, cleanupCount = 1 } = input;
   const { repo, run, selecting } = before;
   if (!run) throw new Error('A clean-up without a run selects no candidates.');
   const record = await ledger.readTenant(tenant);
@@ -84,7 +85,12 @@ export async function selectCandidates(
       await putCleanup(deps, { tenant, cleanup: { ...before, dueAtMs: mayListAtMs }, read: before });
     return 'waiting';
   }
-  const requestsMax = candidateListsMax(settings, { listedUntilMs, isFirst: !selecting, nowMs });
+  const requestsMax = candidateListsMax(settings, {
+    listedUntilMs,
+    isFirst: !selecting,
+    cleanupCount,
+    nowMs,
+  });
   const looking = lookedAt(before, { nowMs });
   const cleanup = await putCleanup(deps, { tenant, cleanup: looking, read: before });
   if (!cleanup) return 'waiting';

@@ -222,6 +222,7 @@ export async function advanceCleanups(
   input: { tenant: string; repos: readonly RepoRecord[]; untilMs: number },
 ): Promise<CleanupOutcome> {
   const { tenant, untilMs } = input;
+  const cleanupCount = input.repos.filter(({ watch }) => watch).length;
   let failure: { readonly error: unknown } | undefined;
   for (const { repo, watch, closedAtMs } of input.repos) {
     if (!watch) continue;
@@ -234,7 +235,8 @@ export async function advanceCleanups(
         if (isOver(deps, watch)) await deps.ledger.closeWatch({ tenant, repo, watch });
         continue;
       }
-      const outcome = await advance(deps, { tenant, cleanup, isClosed: closedAtMs !== null, untilMs });
+      const isClosed = closedAtMs !== null;
+      const outcome = await advance(deps, { tenant, cleanup, cleanupCount, isClosed, untilMs });
       if (outcome !== 'done') return outcome;
     } catch (error) {
       deps.log.warn('clean-up failed: trying the next one', { tenant, repo, error });
@@ -247,10 +249,10 @@ export async function advanceCleanups(
 
 async function advance(
   deps: CleanupDeps,
-  input: { tenant: string; cleanup: Cleanup; isClosed: boolean; untilMs: number },
+  input: { tenant: string; cleanup: Cleanup; cleanupCount: number; isClosed: boolean; untilMs: number },
 ): Promise<CleanupOutcome> {
   const { clock } = deps;
-  const { tenant, isClosed, untilMs } = input;
+  const { tenant, cleanupCount, isClosed, untilMs } = input;
   let { cleanup } = input;
   for (;;) {
     if (!isUnderWay(cleanup)) return tidyCleanup(deps, { tenant, cleanup });
@@ -265,7 +267,7 @@ async function advance(
     if (cleanup.state === 'watching') return 'done';
     const next =
       cleanup.state === 'selecting'
-        ? await selectCandidates(deps, { tenant, cleanup, untilMs })
+        ? await selectCandidates(deps, { tenant, cleanup, cleanupCount, untilMs })
         : await sweepCandidates(deps, { tenant, cleanup, untilMs });
     if (next === 'waiting') return 'done';
     if (next === 'unfinished' || next === 'uncounted') return next;

@@ -128,14 +128,21 @@ export function mayListCandidatesAtMs(input: { listedUntilMs: number; sinceMs: n
   return Math.min(input.listedUntilMs - overdraftMs.background, input.sinceMs + selectionWaitMaxMs);
 }
 
-/** LIST requests that a step of that choice may make. @param input.listedUntilMs of the tenant. */
+/**
+ * LIST requests that a step of that choice may make.
+ *
+ * @param input.listedUntilMs of the tenant.
+ * @param input.cleanupCount of the tenant: together they list no faster than the budget lets them when each has waited long
+ * enough, so they never keep the queue from counting.
+ */
 export function candidateListsMax(
   settings: Pick<Settings, 'listRequestsPerHour'>,
-  input: { listedUntilMs: number; isFirst: boolean; nowMs: number },
+  input: { listedUntilMs: number; isFirst: boolean; cleanupCount?: number; nowMs: number },
 ): number {
+  const { isFirst, cleanupCount = 1 } = input;
   const overdrawnMs = Math.max(0, input.listedUntilMs - input.nowMs);
-  const leftMs = selectionOverdraftMs[input.isFirst ? 'first' : 'next'] - overdrawnMs;
-  const usedMs = Math.max(leftMs, overdraftMs.background);
+  const leftMs = selectionOverdraftMs[isFirst ? 'first' : 'next'] - overdrawnMs;
+  const usedMs = Math.max(leftMs, overdraftMs.background / cleanupCount);
   return Math.max(1, Math.floor((usedMs * settings.listRequestsPerHour) / hourMs));
 }
 

@@ -163,6 +163,20 @@ describe('the choice of candidates in steps', () => {
     },
   );
 
+  it('shares with the other clean-ups of the tenant what each lists after half an hour, so that recounts have their turn', async () => {
+    await open({ listRequestsPerHour: 60 });
+    const { epoch } = await world.record();
+    const listedUntilMs = world.nowMs + 4 * hour;
+    await world.ledger.setLease({ tenant, epoch, listedUntilMs });
+    world.nowMs += 30 * minute;
+    const repos = await allPages(world.ledger.repos(tenant));
+    const others = repos.map((record) => ({ ...record, repo: 'other' }));
+    const input = { tenant, repos: [...repos, ...others], untilMs: world.nowMs };
+    await advanceCleanups({ ...world.deps, ...slowly(0) }, input);
+    // Half of the five that it would list alone.
+    expect((await world.record()).listedUntilMs).toBe(listedUntilMs + 2 * minute);
+  });
+
   it('is charged for what it listed though it fails', async () => {
     await open({ listRequestsPerHour: 60 });
     const broken: Partial<CleanupDeps> = {

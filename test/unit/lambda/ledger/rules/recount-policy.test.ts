@@ -206,6 +206,17 @@ describe('the choice of candidates of a clean-up', () => {
     expect([lists(day, true), lists(day, false)]).toEqual([100, 100]);
   });
 
+  it('shares these five minutes with the other clean-ups of the tenant, but not what is left anyway', () => {
+    const shared = (debtMs: number) =>
+      candidateListsMax(defaultSettings, {
+        listedUntilMs: nowMs + debtMs,
+        isFirst: false,
+        cleanupCount: 20,
+        nowMs,
+      });
+    expect([day, 5 * minute, 0].map(shared)).toEqual([5, 100, 200]);
+  });
+
   it('always makes a request, however small the budget is', () => {
     const input = { listedUntilMs: nowMs, isFirst: false, nowMs };
     expect(candidateListsMax({ listRequestsPerHour: 1 }, input)).toBe(1);

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import { pageKeysMax } from '../scan/rules/key-space.ts';
 import { StoreUnavailableError } from '../store/rules/store.ts';
 import { type ReconcileDeps, type ReconcileInput, type ReconcileOutcome, reconcile } from './reconcile.ts';
+import { requestOrLog } from './reservations.ts';
 import { listsAtOnceMax, recountWaitMs, type Urgency } from './rules/recount-policy.ts';
 import type { TenantRecord } from './rules/tenant.ts';
 
@@ -78,11 +79,17 @@ export interface RecountNowInput extends Omit<ReconcileInput, 'tenant' | 'isAwai
  *
  * It begins none, and ends its own, if that takes more LIST requests than may be made at once. The queue counts then.
  *
+ * It scans no shards of giants. If some are due, it asks the queue for that: whoever looks again and again puts off what the
+ * schedule would ask for.
+ *
  * If the store does not answer, the last count stays, and the outcome is `unknown`.
  *
  * @throws {LedgerUnavailableError}
  */
-export async function recountNow(deps: ReconcileDeps, input: RecountNowInput): Promise<RecountNowOutcome> {
+export async function recountNow(
+  deps: ReconcileDeps & Pick<Deps, 'queue'>,
+  input: RecountNowInput,
+): Promise<RecountNowOutcome> {
   const { before, ...how } = input;
   const { tenant } = before;
   const nowMs = deps.clock.nowMs();
@@ -97,8 +104,12 @@ export async function recountNow(deps: ReconcileDeps, input: RecountNowInput): P
     const outcome = mayBegin
       ? await reconcile(deps, { ...how, tenant, isAwaited: true, listsMax })
       : ({ kind: 'busy' } as const);
-    // A tenant with a giant that is being counted for the first time may still be unknown.
-    if (outcome.kind === 'committed') return outcome.tenant.counted ? outcome : unknown;
+    if (outcome.kind === 'committed') {
+      if (outcome.shardsDueAtMs !== null && outcome.shardsDueAtMs <= deps.clock.nowMs())
+        await requestOrLog(deps, { tenant, reason: 'unfinished', full: false });
+      // A tenant with a giant that is being counted for the first time may still be unknown.
+      return outcome.tenant.counted ? outcome : unknown;
+    }
     if (outcome.kind !== 'busy') return unknown;
     const after = await awaitOtherReconcile(deps, { before, deadlineMs: input.deadlineMs });
     return after?.counted ? { kind: 'committed-by-other', tenant: after } : unknown;

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { recountNow } from '../../../../lambda/ledger/recount-now.ts';
 import type { RecountReason } from '../../../../lambda/ledger/rules/recount-policy.ts';
 import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
 import { type GiantStack, giantStack } from '../../../support/memory/giant-stack.ts';
@@ -109,4 +110,19 @@ describe('a shard that becomes due soon, because of a delete', () => {
     expect(await run(30 * second - 1)).toEqual([0, 0]);
     expect(await run(30 * second)).toEqual([1, 10 * second]);
   });
+});
+
+it('shards that are due have their turn, though somebody looks at the usage every 10 seconds', async () => {
+  stack = await giantStack({ recountRestMs: minute });
+  stack.nowMs += 8 * 24 * 60 * minute;
+  const dueMs = stack.nowMs;
+  for (let looks = 1; looks <= 30; looks += 1) {
+    stack.nowMs += 10 * second;
+    const before = await stack.record();
+    const looked = await recountNow(stack.deps, { before, full: true, deadlineMs: stack.nowMs + minute });
+    expect(looked.kind).toBe('committed');
+    for (const { reason, full } of stack.requests.splice(0)) await listsOf(reason, full);
+    if (looks % 6 === 0 && (await stack.isDue())) await listsOf('schedule', false);
+  }
+  expect((await stack.shards()).filter(({ countedAtMs }) => countedAtMs < dueMs)).toEqual([]);
 });

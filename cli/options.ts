@@ -80,7 +80,7 @@ export function storePlaceOf(
 ): { endpoint: string | undefined; region: string } {
   const url = endpoint ?? (env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'] || undefined);
   return {
-    endpoint: url && readBaseUrl(url, 'https://ACCOUNT.r2.cloudflarestorage.com'),
+    endpoint: url === undefined ? undefined : readBaseUrl(url, 'https://ACCOUNT.r2.cloudflarestorage.com'),
     region: region ?? (env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1'),
   };
 }

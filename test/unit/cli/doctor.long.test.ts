@@ -174,6 +174,7 @@ describe('doctor', () => {
     [['objects'], /names no bucket/],
     [['s3://objects/a*'], /without \*/],
     [['s3://objects', '--endpoint', 'ftp://host'], /is not an address/],
+    [['s3://objects', '--endpoint', ''], /is not an address/],
     [['s3://objects', '--largest', 'huge'], /Use a size below 8 PiB/],
     [['s3://objects', '--largest', '6GiB'], /size up to 5GiB/],
     [[], /missing required argument 'url'/],

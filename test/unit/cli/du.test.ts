@@ -78,6 +78,7 @@ describe('du', () => {
     [['https://n4000/acme'], /names no bucket/],
     [['s3://n4000', '--concurrency', '0'], /whole number/],
     [['s3://n4000', '--endpoint', 'ftp://host'], /is not an address/],
+    [['s3://n4000', '--endpoint', ''], /is not an address/],
     [
       ['s3://n4000', '--endpoint', 'http://127.0.0.1:1'],
       /Nothing answers at http:\/\/127.0.0.1:1 \(ECONNREFUSED\)/,

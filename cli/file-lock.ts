@@ -54,7 +54,7 @@ export async function lockFile(file: string, doing: string): Promise<() => Promi
 
 /** With its content in one step: a link fails if the name exists. */
 async function create(lockPath: string, text: string): Promise<boolean> {
-  const besidePath = `${lockPath}.${randomUUID()}`;
+  const besidePath = `${lockPath}.${randomUUID()}${unfinishedSuffix}`;
   await writeFile(besidePath, text, { mode: 0o600 });
   try {
     await link(besidePath, lockPath);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes mistakes in the ledger's code, one at a time, and shows which of them no test notices: docs/mutation.md.
+# Makes mistakes in the ledger's code, one at a time, and shows which of them no test notices: CONTRIBUTING.md.
 #
 #   .ci/mutate.sh install           fetch StrykerJS into the cache (once a machine)
 #   .ci/mutate.sh run [FILE…]       in every file of the ledger, or in these (FILE:10-20 for some lines)

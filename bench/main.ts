@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 type Bench = (print: (text: string) => void, options: readonly string[]) => Promise<void>;
 
-/** docs/bench.md says what each measures, and has the newest results. */
+/** Each function's comment explains what it measures. docs/measured.md has the newest results. */
 const benches: Readonly<Record<string, () => Promise<Bench>>> = {
   crowd: async () => (await import('./crowd.ts')).benchCrowd,
   export: async () => (await import('./export/bench-export.ts')).benchExport,

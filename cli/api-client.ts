@@ -75,7 +75,7 @@ export function answerOf<Id extends RouteId>(id: Id, status: number, body: unkno
 
 function routeOf(id: RouteId) {
   const route = routes.get(id);
-  if (!route) throw new Error(`There is no route ${id}.`);
+  if (!route) throw new Error(`Route ${id} not found.`);
   return route;
 }
 
@@ -127,8 +127,8 @@ export class ApiClient {
       throw refusalError({ status, body, request: requestOf(id, asking), baseUrl: this.baseUrl });
     const parsed = answerOf(id, status, body);
     if (!parsed.success) {
-      throw new CliError(`${this.baseUrl} answered ${status} with a body that is not lfs-quota's.`, {
-        hint: 'Check that --url or LFS_QUOTA_URL names the lfs-quota API, and that both are of one version.',
+      throw new CliError(`${this.baseUrl} returned ${status} with a body that isn't lfs-quota's.`, {
+        hint: 'Check that --url or LFS_QUOTA_URL is an lfs-quota server of the same version.',
         cause: parsed.error,
       });
     }

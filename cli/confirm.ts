@@ -10,8 +10,8 @@ export type DeletePlanBody = BodyOf<DeleteRoute>;
 
 /** Options that all delete commands share. */
 export const deleteOptions = {
-  dryRun: flag('--dry-run', 'show what would be deleted, and delete nothing'),
-  yes: flag('-y, --yes', 'do not ask for confirmation; required without a terminal'),
+  dryRun: flag('--dry-run', 'preview, and delete nothing'),
+  yes: flag('-y, --yes', 'skip the prompt; required without a terminal'),
 };
 
 interface DeleteDialog<Id extends DeleteRoute> {
@@ -51,9 +51,7 @@ export async function runDelete<Id extends DeleteRoute>(
   }
   if (!options.yes) {
     if (ask === undefined) {
-      throw new UsageError(
-        'There is no terminal to ask for confirmation. Add --yes to delete, or --dry-run to see what would be deleted.',
-      );
+      throw new UsageError("Can't prompt without a terminal. Pass --yes to delete, or --dry-run to preview.");
     }
     context.err(summary((await sendAll(dialog, true)).plans));
     if (!dialog.isYes((await ask(dialog.question)).trim())) throw notConfirmed();
@@ -80,7 +78,7 @@ export async function requireYes(
 
 /** The person did not say yes. */
 export function notConfirmed(message = 'Nothing was deleted.'): CliError {
-  return new CliError(message, { hint: 'It was not confirmed. To go on without a question, add --yes.' });
+  return new CliError(message, { hint: 'Canceled. Nothing changed. Pass --yes to skip the prompt.' });
 }
 
 async function sendAll<Id extends DeleteRoute>(dialog: DeleteDialog<Id>, dryRun?: boolean) {
@@ -104,7 +102,7 @@ async function sendAll<Id extends DeleteRoute>(dialog: DeleteDialog<Id>, dryRun?
 export function formatFreed(plans: readonly DeletePlanBody[]): string {
   let [objectCount, freedBytes] = [0, 0];
   for (const plan of plans) {
-    if (plan.objectCount === null || plan.bytes === null) return 'not counted yet';
+    if (plan.objectCount === null || plan.bytes === null) return 'not scanned yet';
     objectCount += plan.objectCount;
     freedBytes += plan.bytes;
   }

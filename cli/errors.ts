@@ -3,13 +3,13 @@ import { printable } from './terminal.ts';
 
 /** How a command ends, for scripts. The codes never change their meaning. */
 export const exitCodes = {
-  done: { code: 0, meaning: 'it is done' },
-  failed: { code: 1, meaning: 'it failed, and the message says why' },
-  usage: { code: 2, meaning: 'the command line is wrong, or there is no token; nothing was sent' },
-  'not-found': { code: 3, meaning: 'there is no such thing, or the token may not know of it' },
-  unauthorized: { code: 4, meaning: 'the token was rejected, or it may not do this' },
-  refused: { code: 5, meaning: 'the service refused it as it was asked; nothing was changed' },
-  unavailable: { code: 6, meaning: 'no answer, or too busy: the same may work later' },
+  done: { code: 0, meaning: 'success' },
+  failed: { code: 1, meaning: 'error' },
+  usage: { code: 2, meaning: 'usage error: nothing was sent' },
+  'not-found': { code: 3, meaning: 'not found, or not visible to your token' },
+  unauthorized: { code: 4, meaning: 'unauthorized' },
+  refused: { code: 5, meaning: 'rejected: nothing changed' },
+  unavailable: { code: 6, meaning: 'unavailable: retry' },
   interrupted: { code: 130, meaning: 'stopped by Ctrl-C' },
 } as const;
 
@@ -58,7 +58,7 @@ export function refusalError(refusal: Refusal): CliError {
   const reason = parsed.success ? (parsed.data.detail ?? parsed.data.title) : undefined;
   const message =
     reason === undefined
-      ? `The answer to ${request.method} ${request.path} was ${status}.`
+      ? `${request.method} ${request.path} returned ${status}.`
       : `${printable(reason)} (${status})`;
   const hint =
     (parsed.success ? hintOf(parsed.data.code) : undefined) ?? hintFor(refusal, reason !== undefined);
@@ -73,60 +73,59 @@ function failureFor(status: number, isProblem: boolean): Failure {
   return status === 404 ? 'not-found' : 'refused';
 }
 
-const mayHaveHappened = 'The change may have been made: check before you repeat it.';
+const mayHaveHappened = 'The change might have succeeded: check before retrying.';
 const whatExists =
-  'It does not exist, or this token has no access to it. See what exists with `lfs-quota tenant list`, `lfs-quota repo list TENANT` and `lfs-quota token list TENANT`.';
-const beingDeleted = 'See what is left with `lfs-quota tenant show TENANT` and `lfs-quota repo list TENANT`.';
-const correct = 'Nothing was changed. Correct the value and try again.';
+  "It doesn't exist, or your token can't see it. List: lfs-quota tenant list, or lfs-quota repo list TENANT";
+const beingDeleted = "See what's left: lfs-quota tenant show TENANT";
+const correct = 'Nothing changed. Fix the value and retry.';
 /** Where the admin token is. */
 export const adminTokenPlace =
-  '`npm start` shows the admin token or names its file; on AWS it is in the secret AdminSecretArn.';
-const later = 'Try again in a few seconds.';
-const otherVersion =
-  'Nothing was changed. The service may be of another version: update the older of the two.';
-const cleanupState = 'See where it stands with `lfs-quota gc status TENANT REPO`.';
+  "npm start shows the admin token or its file. On AWS it's in the secret AdminSecretArn.";
+const later = 'Retry in a few seconds.';
+const otherVersion = 'Nothing changed. The server might have another version: update the older one.';
+const cleanupState = 'See its state: lfs-quota gc status TENANT REPO';
 
 /** What to do about problems of the API of which the status says too little. */
 export const problemHints: Readonly<Record<string, string>> = {
   'invalid-json': otherVersion,
   'invalid-idempotency-key': otherVersion,
-  'repo-required': 'This token is for some repos alone: name one with --repo.',
+  'repo-required': 'This token is for some repos only: pass --repo.',
   'not-found': otherVersion,
   'tenant-not-found': whatExists,
   'repo-not-found': whatExists,
-  'object-not-found': 'See what is stored with `lfs-quota object list TENANT --repo REPO`.',
-  'token-not-found': 'See the ids with `lfs-quota token list TENANT`.',
-  'rule-not-found': 'See the ids with `lfs-quota rule list TENANT`.',
-  'webhook-not-found': 'Set one with `lfs-quota webhook set TENANT URL`.',
-  'cleanup-not-found': 'Open one with `lfs-quota gc open TENANT REPO`.',
-  'export-not-found': 'See what there is with `lfs-quota export list TENANT`.',
+  'object-not-found': 'List its objects: lfs-quota object list TENANT --repo REPO',
+  'token-not-found': 'List them: lfs-quota token list TENANT',
+  'rule-not-found': 'List them: lfs-quota rule list TENANT',
+  'webhook-not-found': 'Set one: lfs-quota webhook set TENANT URL',
+  'cleanup-not-found': 'Run first: lfs-quota gc open TENANT REPO',
+  'export-not-found': 'List them: lfs-quota export list TENANT',
   'method-not-allowed': otherVersion,
-  'tenant-exists': 'See it with `lfs-quota tenant show TENANT`, or choose another name.',
+  'tenant-exists': 'See it: lfs-quota tenant show TENANT. Or choose another name.',
   'tenant-name-taken': 'Choose another name.',
   'tenant-name-reserved': 'Choose another name.',
-  'tenant-has-adopted': 'Take the adopted repo out of the settings of the stage first.',
+  'tenant-has-adopted': "Remove the adopted repo from the server's settings first.",
   'tenant-closed': beingDeleted,
-  'repo-exists': 'See it with `lfs-quota repo show TENANT REPO`, or choose another name.',
+  'repo-exists': 'See it: lfs-quota repo show TENANT REPO. Or choose another name.',
   'repo-closed': beingDeleted,
-  'repos-full': 'See them with `lfs-quota repo list TENANT`.',
-  'limits-full': 'Lift one first: `lfs-quota repo limit TENANT REPO unlimited`.',
-  'public-repos-full': 'Make another private first: `lfs-quota repo private TENANT REPO`.',
-  'mapped-repos-full': 'Unmap another first: `lfs-quota repo unhost TENANT REPO`.',
-  'count-not-ended': 'See how far it is with `lfs-quota count list TENANT`.',
-  'cleanup-ending': `Try again in a minute. ${cleanupState}`,
+  'repos-full': 'List them: lfs-quota repo list TENANT',
+  'limits-full': 'Remove one first: lfs-quota repo limit TENANT REPO unlimited',
+  'public-repos-full': 'Make another one private first: lfs-quota repo private TENANT REPO',
+  'mapped-repos-full': 'Unlink another one first: lfs-quota repo unhost TENANT REPO',
+  'count-not-ended': 'See its progress: lfs-quota count list TENANT',
+  'cleanup-ending': `Retry in a minute. ${cleanupState}`,
   'cleanup-too-early': cleanupState,
   'cleanup-running': cleanupState,
-  'exports-off': 'Whoever runs the stage can deploy it with another `exports.workers`.',
+  'exports-off': 'The operator can enable them with exports.workers.',
   'exports-full':
-    'See them with `lfs-quota export list TENANT`, and end one with `lfs-quota export delete TENANT EXPORT`.',
+    'List them: lfs-quota export list TENANT. Delete one: lfs-quota export delete TENANT EXPORT',
   'rules-full': 'Delete one first: `lfs-quota rule delete TENANT RULE`.',
   'token-revoked': 'Create another: `lfs-quota token create TENANT --scope SCOPE`.',
-  'body-too-large': 'Nothing was changed. Ask for less at a time.',
+  'body-too-large': 'Nothing changed. Send less in one request.',
   'unsupported-media-type': otherVersion,
   'invalid-body': correct,
   'invalid-query': correct,
   'idempotency-key-reused': otherVersion,
-  'deletions-full': 'See them with `lfs-quota deletion list TENANT`.',
+  'deletions-full': 'List them: lfs-quota deletion list TENANT',
   'test-too-soon': later,
   'issuer-unavailable': later,
 };
@@ -137,15 +136,15 @@ function hintOf(code: string | undefined): string | undefined {
 
 function hintFor({ status, baseUrl }: Refusal, isProblem: boolean): string {
   if (status === 401) {
-    return `Set LFS_QUOTA_TOKEN (or --token) to a token that is valid for this. ${adminTokenPlace}`;
+    return `Token invalid, expired or revoked. Set LFS_QUOTA_TOKEN or --token to a valid one. ${adminTokenPlace}`;
   }
   if (status === 403) {
-    return `This token is valid, and may not do this. Set LFS_QUOTA_TOKEN (or --token) to another. ${adminTokenPlace}`;
+    return `Permission denied. Set LFS_QUOTA_TOKEN or --token to a token with more rights. ${adminTokenPlace}`;
   }
   if (status === 429) return later;
-  if (status >= 500) return `The server failed; its log says why. ${mayHaveHappened}`;
+  if (status >= 500) return `Server error: see its log. ${mayHaveHappened}`;
   if (!isProblem) {
-    return `Check that --url or LFS_QUOTA_URL is the address of an lfs-quota API. It is ${baseUrl} now.`;
+    return `Check that --url or LFS_QUOTA_URL is an lfs-quota server. It's ${baseUrl}.`;
   }
   if (status === 404) return whatExists;
   return status === 400 || status === 422 ? correct : otherVersion;
@@ -155,14 +154,14 @@ function hintFor({ status, baseUrl }: Refusal, isProblem: boolean): string {
 export function unreachableError(error: unknown, baseUrl: string): CliError {
   const failure = 'unavailable';
   if (error instanceof Error && error.name === 'TimeoutError') {
-    return new CliError(`${baseUrl} did not answer in time.`, {
+    return new CliError(`${baseUrl} timed out.`, {
       hint: mayHaveHappened,
       failure,
       cause: error,
     });
   }
-  return new CliError(`No lfs-quota server answers at ${baseUrl}${socketErrorOf(error)}.`, {
-    hint: 'Start one with `npm start`, or set LFS_QUOTA_URL (or --url) to the address of another.',
+  return new CliError(`Can't reach ${baseUrl}${socketErrorOf(error)}.`, {
+    hint: 'Start a server with npm start, or set LFS_QUOTA_URL (or --url).',
     failure,
     cause: error,
   });

@@ -48,7 +48,7 @@ export async function lockFile(file: string, doing: string): Promise<() => Promi
     await takeAway(lockPath, found);
   }
   throw new CliError(`${file} is in use by ${holder ?? 'another process'}, which ${doing}.`, {
-    hint: 'Wait until that one ends, or stop it with Ctrl-C: it saves what it has.',
+    hint: 'Wait for it, or stop it with Ctrl-C: it saves its progress.',
   });
 }
 

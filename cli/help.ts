@@ -27,7 +27,7 @@ const exportId = '019a9d3c2f805f0c1e2d3b4a';
  */
 export const examples: Readonly<Record<string, readonly Example[]>> = {
   status: [
-    ['lfs-quota status', 'does anything need me?'],
+    ['lfs-quota status', 'does anything need attention?'],
     ["lfs-quota status --json | jq -r '.parts[] | select(.todo).says'", 'only what does'],
   ],
   'tenant create': [
@@ -35,7 +35,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota tenant create lab', 'without a limit'],
   ],
   'tenant list': [
-    ['lfs-quota tenant list', 'who is nearly full?'],
+    ['lfs-quota tenant list', 'who is near their limit?'],
     ["lfs-quota tenant list --json | jq -r '.tenants[].tenant'", 'all names'],
     ['lfs-quota tenant list --limit 10', 'only ten, the first by name'],
   ],
@@ -44,11 +44,11 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'tenant download-limit': [['lfs-quota tenant download-limit acme 1TiB', 'each month']],
   'tenant plan': [['lfs-quota tenant plan acme team']],
   'tenant new-repos': [
-    ['lfs-quota tenant new-repos acme created', 'a push makes no repo any more'],
-    ['lfs-quota tenant new-repos acme pushed', 'the first push makes it'],
+    ['lfs-quota tenant new-repos acme created', "pushes can't create repos any more"],
+    ['lfs-quota tenant new-repos acme pushed', 'the first push creates it'],
   ],
   'tenant delete': [
-    ['lfs-quota tenant delete acme --dry-run', 'see what would go'],
+    ['lfs-quota tenant delete acme --dry-run', 'preview it'],
     ['lfs-quota tenant delete acme', 'asks for its name first'],
   ],
   'token create': [
@@ -85,19 +85,19 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'repo create': [['lfs-quota repo create acme assets --limit 50GiB']],
   'repo list': [
     ['lfs-quota repo list acme'],
-    ['lfs-quota repo list acme --json | jq .repos[0]', 'as the API says it'],
+    ['lfs-quota repo list acme --json | jq .repos[0]', 'as in the API'],
   ],
   'repo show': [['lfs-quota repo show acme game']],
   'repo limit': [['lfs-quota repo limit acme game 10GiB'], ['lfs-quota repo limit acme game unlimited']],
   'repo public': [['lfs-quota repo public acme game --limit 100GiB', 'up to 100 GiB a month']],
   'repo private': [['lfs-quota repo private acme game']],
   'repo host': [
-    ['lfs-quota repo host acme game github acme/game', 'who may push there may push here'],
+    ['lfs-quota repo host acme game github acme/game', 'users who can push there can push here'],
     ['lfs-quota repo host acme game github acme/game --repo-id 123456789'],
   ],
   'repo unhost': [['lfs-quota repo unhost acme game']],
   'repo delete': [
-    ['lfs-quota repo delete acme game --dry-run', 'see what would go'],
+    ['lfs-quota repo delete acme game --dry-run', 'preview it'],
     ['lfs-quota repo delete acme game --yes --wait', 'in a script'],
   ],
   'object list': [
@@ -129,11 +129,11 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'lock list': [['lfs-quota lock list acme game'], ['lfs-quota lock list acme game --owner ada']],
   'lock delete': [
     ['lfs-quota lock delete acme game --path art/hero.psd'],
-    ['lfs-quota lock delete acme game --owner ada', 'shows them, and asks'],
+    ['lfs-quota lock delete acme game --owner ada', 'shows them, and prompts'],
     ['lfs-quota lock delete acme game --all --yes'],
   ],
   reconcile: [['lfs-quota reconcile acme --dry-run', 'what would it find?'], ['lfs-quota reconcile acme']],
-  'count list': [['lfs-quota count list acme', 'how far it is, and the time left']],
+  'count list': [['lfs-quota count list acme', 'progress, and time left']],
   'count pause': [['lfs-quota count pause acme footage']],
   'count resume': [['lfs-quota count resume acme footage']],
   'count cancel': [['lfs-quota count cancel acme footage']],
@@ -144,7 +144,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   ],
   'export local': [
     ['lfs-quota export local acme --output all.tar'],
-    ['lfs-quota export local acme --repo game --output game.tar', 'again: goes on after a break'],
+    ['lfs-quota export local acme --repo game --output game.tar', 'again: resumes after a break'],
   ],
   'export list': [['lfs-quota export list acme']],
   'export show': [
@@ -154,7 +154,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'export delete': [[`lfs-quota export delete acme ${exportId}`]],
   'gc open': [['lfs-quota gc open acme game', 'a day before gc run']],
   'gc run': [
-    ['lfs-quota gc run acme game --clone game.git', 'shows what no commit needs'],
+    ['lfs-quota gc run acme game --clone game.git', 'shows unreferenced objects'],
     ['lfs-quota gc run acme game --clone game.git --list unneeded.txt'],
     ['lfs-quota gc run acme game --clone game.git --older-than 30 --delete'],
   ],
@@ -162,8 +162,8 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'gc cancel': [['lfs-quota gc cancel acme game']],
   du: [
     ['lfs-quota du s3://my-bucket --by-prefix --top 3', 'the largest folders of any bucket'],
-    ['lfs-quota du s3://my-bucket --by-prefix --resume my-bucket.du', 'hours of it, over several calls'],
-    ['lfs-quota du --git', 'what the clone in this folder stores, by path'],
+    ['lfs-quota du s3://my-bucket --by-prefix --resume my-bucket.du', 'hours of it, in several runs'],
+    ['lfs-quota du --git', 'the repo of this clone, by path'],
   ],
   doctor: [
     ['lfs-quota doctor s3://lfs-objects'],

@@ -18,14 +18,14 @@ export interface ListOptions extends ApiOptions {
 /** Adds `--url`, `--token`, `--json` and what says which part of a list is read: all of it, unless it is said. */
 export function withListOptions(command: Command): Command {
   return withPageOptions(command)
-    .option('--limit <n>', 'at most so many (default: all)', parseUpTo())
-    .option('--cursor <cursor>', 'go on there: the `nextCursor` that --json printed with --limit');
+    .option('--limit <n>', 'maximum number (default: all)', parseUpTo())
+    .option('--cursor <cursor>', 'continue at this `nextCursor` of --json');
 }
 
 /** The same for what is only told of a whole list. */
 export function withPageOptions(command: Command): Command {
   return withServiceOptions(command)
-    .option('--json', 'print all of it as one JSON object, in the form of a page of the API')
+    .option('--json', 'print everything as one JSON object')
     .option('--page-size <n>', 'items per request, 1 to 1000', parseUpTo(pageSizeMax));
 }
 

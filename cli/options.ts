@@ -22,13 +22,8 @@ export interface ApiOptions {
 /** Adds `--url` and `--token` to a command. */
 export function withServiceOptions(command: Command): Command {
   return command
-    .addOption(new Option('--url <url>', `address of the API (env: LFS_QUOTA_URL, default: ${defaultUrl})`))
-    .addOption(
-      new Option(
-        '--token <token>',
-        'the admin token, or where that is enough one of the tenant (env: LFS_QUOTA_TOKEN, which no process list shows)',
-      ),
-    );
+    .addOption(new Option('--url <url>', `server URL (env: LFS_QUOTA_URL, default: ${defaultUrl})`))
+    .addOption(new Option('--token <token>', 'access token (env: LFS_QUOTA_TOKEN, preferred)'));
 }
 
 /**
@@ -46,14 +41,12 @@ export function openClient(
   if (!token) {
     const place = wanted === undefined ? ` ${adminTokenPlace}` : '';
     throw new UsageError(
-      `No token. Set LFS_QUOTA_TOKEN (or --token) to ${wanted ?? 'an access token'}.${place}`,
+      `No token. Set LFS_QUOTA_TOKEN or pass --token: ${wanted ?? 'an access token'}.${place}`,
     );
   }
   // `fetch` would reject such a header, with an error message that holds the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new UsageError(
-      'The token has characters that no token has. Copy it again, without spaces or line breaks.',
-    );
+    throw new UsageError('The token has invalid characters. Copy it again, without spaces or line breaks.');
   }
   return new ApiClient({ baseUrl: readBaseUrl(url, defaultUrl), token, busy: new BusyLine(context) });
 }
@@ -62,7 +55,7 @@ export function openClient(
 function readBaseUrl(text: string, example: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`'${text}' is not an address. Give one such as ${example}.`);
+    throw new UsageError(`'${text}' isn't a URL. Use one such as ${example}.`);
   }
   return (url.origin + url.pathname).replace(/\/+$/, '');
 }
@@ -70,7 +63,7 @@ function readBaseUrl(text: string, example: string): string {
 /** Of commands that ask a store themselves. */
 export const endpointOption = [
   '--endpoint <url>',
-  'address of an S3-compatible store (env: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; default: AWS)',
+  'URL of an S3-compatible store (env: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; default: AWS)',
 ] as const;
 
 /** Where a store is. `endpoint` undefined: AWS. @throws {UsageError} */
@@ -95,7 +88,7 @@ export function parseTenant(text: string): string {
 export function parseRepo(text: string): string {
   const name = repoNamed(text);
   if (name === undefined) {
-    throw new InvalidArgumentError('List the names with `lfs-quota repo list TENANT`.');
+    throw new InvalidArgumentError('List them: lfs-quota repo list TENANT');
   }
   return name;
 }
@@ -108,7 +101,7 @@ export function parseRepo(text: string): string {
 export function parseS3Url(url: string): { bucket: string; prefix: string } {
   const [, bucket, path = ''] = /^s3:\/\/([A-Za-z0-9][A-Za-z0-9._-]{1,62})(?:\/(.*))?$/s.exec(url) ?? [];
   if (bucket === undefined) {
-    throw new UsageError(`'${url}' names no bucket. Give s3://BUCKET or s3://BUCKET/PATH.`);
+    throw new UsageError(`'${url}' has no bucket. Use s3://BUCKET or s3://BUCKET/PATH.`);
   }
   if (path.endsWith('*')) return { bucket, prefix: path.slice(0, -1) };
   return { bucket, prefix: path === '' || path.endsWith('/') ? path : `${path}/` };
@@ -120,7 +113,7 @@ export function parseUpTo(max: number = Number.MAX_SAFE_INTEGER): (text: string)
     const count = Number(text);
     if (/^\d+$/.test(text) && count >= 1 && count <= max) return count;
     const range = max === Number.MAX_SAFE_INTEGER ? 'of 1 or more' : `from 1 to ${max}`;
-    throw new InvalidArgumentError(`Give a whole number ${range}.`);
+    throw new InvalidArgumentError(`Use a whole number ${range}.`);
   };
 }
 
@@ -150,7 +143,7 @@ export function parseLimitOption(text: string): { readonly bytes: number | null 
 /** A day in UTC, such as `2026-11-21`. */
 export function parseDay(text: string): string {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || !isDay(text))
-    throw new InvalidArgumentError('Give a day such as 2026-11-21.');
+    throw new InvalidArgumentError('Use a day such as 2026-11-21.');
   return text;
 }
 
@@ -169,6 +162,6 @@ const secondsOf = { m: 60, h: 3600, d: 86_400 } as const;
 export function parseLifetime(text: string): number {
   const [, count, unit] = /^(\d{1,9})([mhd])$/.exec(text) ?? [];
   if (count === undefined)
-    throw new InvalidArgumentError('Give minutes, hours or days, such as 30m, 12h or 90d; at most 365d.');
+    throw new InvalidArgumentError('Use minutes, hours or days, such as 30m, 12h or 90d, up to 365d.');
   return Number(count) * secondsOf[unit as keyof typeof secondsOf];
 }

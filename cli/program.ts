@@ -21,7 +21,7 @@ import { tenantCommands } from './commands/tenant.ts';
 import { tokenCommands } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
 import { webhookCommands } from './commands/webhook.ts';
-import type { CliContext } from './context.ts';
+import { asCalled, type CliContext } from './context.ts';
 import { CliError, exitCodes, UsageError } from './errors.ts';
 import { commandHelp, commandsOf, examples, mainHelp } from './help.ts';
 import { painter, terminalWidth } from './terminal.ts';
@@ -59,9 +59,7 @@ const helpWidthDefault = 80;
 export function buildProgram(context: CliContext): Command {
   // Set before the commands are added, because they inherit it.
   const program = new Command(context.program)
-    .description(
-      'Manage the tenants of an lfs-quota service, count what any S3 bucket holds, and try a store.',
-    )
+    .description('Manage Git LFS storage: quotas, tokens and repos.')
     .version(context.version)
     .configureOutput({
       writeOut: context.out,
@@ -82,12 +80,7 @@ function addHelp(program: Command, context: CliContext): void {
   program.addHelpText('after', () => mainHelp(program.name()));
 }
 
-/** Hints are written with `lfs-quota …` for a command. A person is shown the command as they have to type it. */
-function asCalled(text: string, { program }: CliContext): string {
-  return text.replaceAll('`lfs-quota ', () => `\`${program} `);
-}
-
-/** The same for examples, which stand in lines of their own. */
+/** As `asCalled`, for examples, which stand in lines of their own. */
 function asTyped(text: string, { program }: CliContext): string {
   return text.replaceAll(/^( +(?:source <\()?)lfs-quota /gm, (_, before) => `${before}${program} `);
 }

@@ -40,7 +40,7 @@ export function formatCount(count: number): string {
   return count.toLocaleString('en-US');
 }
 
-/** `$1.23`; of less than a cent `less than $0.01`. */
+/** `$1.23`; of less than a cent 'less than $0.01'. */
 export function formatDollars(dollars: number): string {
   if (dollars > 0 && dollars < 0.01) return 'less than $0.01';
   return `$${dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
@@ -68,10 +68,10 @@ export function shellWords(words: readonly string[]): string {
 }
 
 const reasons: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
-  unlimited: 'never: there is no limit',
-  'not-counted': 'not known: not counted yet',
-  'too-few-days': 'not known: too few days are known',
-  'not-growing': 'not in sight: it does not grow',
+  unlimited: 'never: unlimited',
+  'not-counted': 'unknown: not scanned yet',
+  'too-few-days': 'unknown: too few days of data',
+  'not-growing': "not in sight: it doesn't grow",
   'beyond-two-years': 'in more than two years',
 };
 
@@ -80,6 +80,6 @@ export function forecastText({ fullOn, reason, bytesPerDay }: ForecastBody): str
   const growth =
     bytesPerDay === null || bytesPerDay <= 0 ? '' : `, growing by ${formatBytes(bytesPerDay)} a day`;
   if (fullOn === null)
-    return reason === null ? 'not known' : reasons[reason] + (reason === 'beyond-two-years' ? growth : '');
+    return reason === null ? 'unknown' : reasons[reason] + (reason === 'beyond-two-years' ? growth : '');
   return `on ${fullOn}${growth}`;
 }

@@ -163,7 +163,7 @@ const listsPerSecond = 100;
 /** Assumed: the shard's item and that of its scan are each read twice, and written three times. */
 const shardUnits = { reads: 4, writes: 6 };
 
-/** One count of a giant: a repo of 100,000 objects or more, which is listed shard by shard (docs/scale.md). */
+/** One count of a giant: a repo of 100,000 objects or more, which is listed shard by shard (docs/measured.md). */
 export function giantOf(objects: number, store: StoreName) {
   const shards = 2 ** Math.max(0, Math.round(Math.log2(objects / shardObjects)));
   // Ranges leave less space for chance than in a small repo.

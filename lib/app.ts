@@ -79,7 +79,7 @@ class LfsQuotaStack extends Stack {
 function acknowledgeFindings(stack: LfsQuotaStack): void {
   acknowledge(stack.adminToken, 'SMG4', [
     'Operators and their tools hold the admin token: an automatic rotation would lock them out.',
-    'docs/operations.md says how to rotate it.',
+    'docs/runbook.md says how to rotate it.',
   ]);
   acknowledge(stack.api, 'APIG4', [
     'The handlers check the credential of every request except health checks. An authorizer of an HTTP API',

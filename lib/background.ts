@@ -45,8 +45,11 @@ export class RecountQueue extends Construct {
       // The limit of 300 requests a second then holds for each tenant, not for all of them together.
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
       fifoThroughputLimit: FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+      // 30 s of the bucket, and 5 s of clock difference. The difference counts once here, because two functions' clocks
+      // make the bucket. In a reservation's death it counts twice, because the store's clock judges too.
       deliveryDelay: Duration.seconds(delaySeconds),
-      // Lambda's recommendation, six times the consumer's timeout: its pollers may hold a message for longer than one run.
+      // Lambda's recommendation, six times the consumer's timeout: its pollers may hold a message for longer than one
+      // run. While a message is hidden, its tenant isn't recounted. So a longer timeout costs waiting after a crash.
       visibilityTimeout: Duration.minutes(6 * timeoutMinutes),
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: attemptsMax },
     });

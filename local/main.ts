@@ -10,7 +10,7 @@ export function readAdoptedRepos(path: string): readonly AdoptedRepo[] {
     return adoptedReposFromJson(readFileSync(path, 'utf8'));
   } catch (cause) {
     const what = cause instanceof Error ? cause.message : String(cause);
-    throw new StartupError(`--adopt ${path} cannot be used: ${what}`, { cause });
+    throw new StartupError(`Can't use --adopt ${path}: ${what}`, { cause });
   }
 }
 
@@ -18,23 +18,22 @@ export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer K
                     [--adopt FILE] [--gc-watch MINUTES] [--loopback-webhooks]
 
   --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
-  --data DIR   folder for all data; created if it is missing (default ./.lfs-quota)
+  --data DIR   data folder (default ./.lfs-quota)
   --issuer KIND,ISSUER,JWKS
-               whose identity tokens CI jobs may exchange: github or gitlab, the claim 'iss', and the address of its
-               keys; may be repeated (default: GitHub Actions and gitlab.com; docs/tokens.md)
-  --adopt FILE repos whose objects lie in the store where another server put them, as JSON: docs/moving-in.md
+               issuer of CI identity tokens: github or gitlab, the claim 'iss', and the URL of its keys; repeatable
+               (default: GitHub Actions and gitlab.com)
+  --adopt FILE repos in another LFS server's layout, as JSON (docs/migrate.md)
   --git-host ID,KIND,URL
-               a host whose people may use the repos that tenants map to it, with their own tokens: what tenants call it,
-               github, gitlab or gitea, and its address, such as github,github,https://api.github.com; may be repeated,
-               and be on this machine (default: none; docs/git-hosts.md)
+               git host with users who can log in: a name, github, gitlab or gitea, and its URL, such as
+               github,github,https://api.github.com; repeatable (docs/team-admins.md)
   --loopback-webhooks
-               webhooks may be on this machine, such as http://127.0.0.1:9000/: for tests and development
+               allow webhooks to this machine, such as http://127.0.0.1:9000/
   --gc-watch MINUTES
-               shortest time from "gc open" to "gc run" of the command line, for trying it out (default 1440; docs/gc.md)
+               shortest time from "gc open" to "gc run" (default 1440)
 
 Environment:
-  LFS_QUOTA_ADMIN_TOKEN  the admin token; without it, one is created, kept in DIR/admin-token and shown on a terminal
-  LFS_QUOTA_LOG          format of the log on standard error: 'text' (default) or 'json'
+  LFS_QUOTA_ADMIN_TOKEN  admin token (default: created, stored in DIR/admin-token, shown on a terminal)
+  LFS_QUOTA_LOG          log format on stderr: 'text' (default) or 'json'
 `;
 
 const intervalMs = 500;
@@ -142,7 +141,7 @@ async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> 
   const { port, dataDir, issuers, adoptFile, gitHosts, settings, allowsLoopbackWebhooks } = started;
   const adoptedRepos = adoptFile === undefined ? [] : adoptedReposOf(adoptFile);
   process.on('uncaughtException', (error) => {
-    log.error('stopped by an unexpected error; stored data is safe, start again to go on', {
+    log.error('stopped by an unexpected error; stored data is safe, start it again', {
       error,
     });
     process.exit(1);

@@ -344,12 +344,12 @@ function adminLine({ adminToken, adminTokenOrigin, dataPath }: EmbeddedStack, sh
  */
 function gitLines({ url, credentialFile }: { url: string; credentialFile: string }): readonly string[] {
   return [
-    'Once on this machine, so that git finds the token:',
+    'Once on this machine, to give Git the token:',
     '',
     '  git lfs install',
     `  git config --global credential.${url}.helper ${helperArgument(credentialFile)}`,
     '',
-    'In a git repository whose large files are tracked with `git lfs track` (choose a name for my-repo), then push:',
+    'In a Git repository that uses `git lfs track` (choose a name for my-repo), then push:',
     '',
     `  git config -f .lfsconfig lfs.url ${url}/${demoTenant}/my-repo/info/lfs`,
     '  git add .lfsconfig',
@@ -446,7 +446,7 @@ async function requireFreeNames(
 function requireFree(adoptedRepos: Deps['adoptedRepos'], tenant: string): void {
   if (adoptedRepos.isReserved(tenant))
     throw new StartupError(
-      `A path that is to be adopted begins with ${tenant}/, and ${tenant} is a tenant here. Its keys would lie among ` +
-        'those of another server. Move them to another path first.',
+      `An adopted path starts with ${tenant}/, and ${tenant} is a tenant here. Their keys would mix. ` +
+        'Move them to another path first.',
     );
 }

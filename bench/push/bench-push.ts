@@ -374,7 +374,7 @@ const rudolfs: ServerKind = {
 
 const folderOf = ({ name }: ServerKind) => join(cacheFolder(), name);
 
-/** Servers of others that are in the cache: docs/bench.md says how they get there. The other ones are named. */
+/** Servers of others that are in the cache: docs/measured.md says how they get there. The other ones are named. */
 function installedPeers(print: (text: string) => void): ServerKind[] {
   return [giftless, rudolfs].filter((peer) => {
     const isThere = existsSync(folderOf(peer));

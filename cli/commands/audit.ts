@@ -10,7 +10,7 @@ type AuditEntryBody = BodyOf<'listAudit'>['entries'][number];
 /** `audit`. */
 export const auditCommand = listCommand({
   name: 'audit',
-  description: 'show who did what to a tenant, the newest first; with --json all fields',
+  description: 'show who changed what, the newest first',
   route: 'listAudit',
   operands: { tenant: tenantOperand },
   options: {
@@ -25,7 +25,7 @@ export const auditCommand = listCommand({
   wanted: managerToken,
   items: 'entries',
   query: ({ options: { from, to, action } }) => ({ ...requireDaysInOrder({ from, to }), action }),
-  none: 'Nothing was done in this time.\n',
+  none: 'No entries in this time.\n',
   print: renderAudit,
 });
 

@@ -291,7 +291,7 @@ const shells: Readonly<Record<string, (commands: readonly OfferedCommand[]) => s
 export function registerCompletion(program: Command, context: CliContext): void {
   program
     .command('completion')
-    .description('print a script with which a shell completes the commands and options of lfs-quota')
+    .description('print a shell completion script')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
     .action((shell: string) => context.out(shells[shell]?.(offeredCommands(program)) ?? ''));
 }

@@ -39,19 +39,19 @@ const renewedSeconds = 7 * day;
 /** `connect`: the repository in this folder keeps its large files in a repo of the service from now on. */
 export function registerConnect(program: Command, context: CliContext): void {
   withServiceOptions(program.command('connect'))
-    .description('keep the large files of the repository in this folder in a repo of the service')
+    .description('set up this Git repository to use lfs-quota')
     .argument('<tenant>', 'name of the tenant', parseTenant)
-    .argument('<repo>', 'name of the repo; the first push makes it', parseRepo)
+    .argument('<repo>', 'name of the repo; the first push creates it', parseRepo)
     .option('--clone <dir>', 'another folder', '.')
-    .option('--read-only', 'a token that clones and pulls, but does not push')
+    .option('--read-only', 'a read-only token')
     .option('--user <name>', 'owner of its locks (default: the user of the token you pass)')
-    .option('--locks', 'also have git-lfs look for file locks before each push (docs/locks.md)')
+    .option('--locks', 'also check file locks before each push (docs/git-users.md#lock-files)')
     .option(
       '--expires <time>',
-      'how long the new token is valid, such as 30d, or never (default: 90d)',
+      'lifetime of the new token, such as 30d, or never (default: 90d)',
       parseLifetimeOption,
     )
-    .option('--json', 'print what was done as JSON')
+    .option('--json', 'print the result as JSON')
     .action((tenant: string, repo: string, options: ConnectOptions) =>
       connect({ tenant, repo }, options, context),
     );
@@ -102,7 +102,7 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
 }
 
 function tokenText({ made, isKept }: ChosenToken, nowMs: number): string {
-  if (made === undefined) return "the one you passed; git's credential helper has it";
+  if (made === undefined) return "the one you passed, stored by Git's credential helper";
   const { tokenId, scope, user, expiresAt } = made;
   const until = expiresAt === null ? 'never expires' : `expires ${formatUntil(expiresAt, nowMs)}`;
   const owner = user === null ? '' : `, locks belong to ${printable(user)}`;
@@ -123,16 +123,16 @@ function committedLfsUrl(clone: string): Promise<string | undefined> {
 async function workTreeOf(clone: string): Promise<string> {
   const top = await gitText(clone, ['rev-parse', '--show-toplevel']).catch(() => undefined);
   if (top !== undefined) return top;
-  throw new CliError(`There is no repository with files in ${path.resolve(clone)}.`, {
-    hint: 'Make one with `git init`, or name its folder with --clone.',
+  throw new CliError(`No Git repository with files in ${path.resolve(clone)}.`, {
+    hint: 'Run git init, or pass its folder with --clone.',
   });
 }
 
 async function refuseOwnAddress(clone: string, lfsUrl: string): Promise<void> {
   const own = await ownLfsUrl(clone);
   if (own === undefined || own === lfsUrl) return;
-  throw new CliError("The clone's own lfs.url is another one, and beats that of .lfsconfig.", {
-    hint: `Take it away, if it is not needed: git -C ${clone} config --unset lfs.url`,
+  throw new CliError("This clone's own lfs.url overrides .lfsconfig.", {
+    hint: `Remove it if you don't need it: git -C ${clone} config --unset lfs.url`,
   });
 }
 
@@ -238,9 +238,9 @@ async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<voi
   });
   if (status === 200) return;
   const said = z.object({ message: z.string() }).safeParse(body);
-  const reason = said.success ? printable(said.data.message) : `the answer was ${status}`;
-  throw new CliError(`The token is of no use for ${tenant}/${repo}: ${reason}`, {
-    hint: 'Give a token of the tenant that may use this repo, with LFS_QUOTA_TOKEN or --token.',
+  const reason = said.success ? printable(said.data.message) : `the response was ${status}`;
+  throw new CliError(`This token can't access ${tenant}/${repo}: ${reason}`, {
+    hint: 'Set LFS_QUOTA_TOKEN or --token to a token of the tenant with access to this repo.',
     failure: status === 404 ? 'not-found' : 'unauthorized',
   });
 }
@@ -268,7 +268,7 @@ async function keep(
   if ((await keptCredential(clone, credential))?.password === token) return;
   const helper = await gitSetting(clone, ['--get-urlmatch', 'credential.helper', baseUrl]);
   const why = said === '' ? '' : `: ${printable(said).replace(/\.+$/, '')}`;
-  throw new CliError(`Git's credential helper "${printable(helper ?? '')}" didn't keep the token${why}.`, {
+  throw new CliError(`Git's credential helper "${printable(helper ?? '')}" didn't store the token${why}.`, {
     hint: `Set another one: ${helperCommand()}`,
   });
 }
@@ -350,7 +350,7 @@ async function credential(
   });
   if (code !== 0)
     throw new CliError(`\`git credential ${action}\` failed with exit code ${code}.`, {
-      hint: 'See which helper git asks: git config --get-all credential.helper',
+      hint: 'Check your helper: git config --get-all credential.helper',
     });
   return { text, said: said.trim().split('\n')[0] ?? '' };
 }

@@ -11,25 +11,25 @@ const changes = [
   {
     name: 'pause',
     state: 'paused',
-    description: 'scan no shard of it until it is resumed; pushes and deletes go on',
+    description: 'pause its scan; pushes and deletes work',
   },
-  { name: 'resume', state: 'running', description: 'go on with its count' },
+  { name: 'resume', state: 'running', description: 'resume its scan' },
   {
     name: 'cancel',
     state: 'cancelled',
-    description: 'give up the recount that is under way; what was counted stays',
+    description: 'stop the requested rescan; finished parts stay',
   },
 ] as const;
 
 /** `count list|pause|resume|cancel`. */
-export const countCommands = group('count', 'show and steer how repos of many objects are counted', [
+export const countCommands = group('count', 'show, pause or resume scans of large repos', [
   listCommand({
     name: 'list',
-    description: 'list the repos that are counted by shards, and how far they are',
+    description: 'list large repos, with the progress of their scans',
     route: 'listCounts',
     operands: { tenant: tenantOperand },
     items: 'counts',
-    none: 'No repo is so large that it is counted by shards.\n',
+    none: 'No large repos.\n',
     print: renderCounts,
   }),
   ...changes.map(({ name, state, description }) =>

@@ -26,16 +26,14 @@ interface DoctorOptions {
 export function registerDoctor(program: Command, context: CliContext): void {
   program
     .command('doctor')
-    .description(
-      'try whether an S3-compatible store can be used: it writes some 70 objects (16 MB), and deletes them',
-    )
-    .argument('<url>', 's3://BUCKET or s3://BUCKET/PATH; objects are made below a random path of it')
+    .description('test an S3-compatible store: writes about 70 objects (16 MB) and deletes them')
+    .argument('<url>', 's3://BUCKET or s3://BUCKET/PATH; test objects go below a random path')
     .option(...endpointOption)
     .option('--region <name>', 'region of the bucket (env: AWS_REGION; default: us-east-1)')
     .option('--json', 'print one JSON object at the end')
-    .option('--profile <file>', 'write what the store was found to do, as JSON')
-    .option('--largest <size>', 'also try how large one upload may be, from this size down', parseLargest)
-    .option('--thorough', 'more rounds, and pages of 1,000 keys: some 2,700 requests')
+    .option('--profile <file>', 'write the result as JSON')
+    .option('--largest <size>', 'also find the largest upload, from this size down', parseLargest)
+    .option('--thorough', 'more rounds, and pages of 1,000 keys: about 2,700 requests')
     .action(async (url: string, options: DoctorOptions) => doctor(url, options, context));
 }
 
@@ -48,7 +46,7 @@ async function doctor(url: string, options: DoctorOptions, context: CliContext):
   const abort = new AbortController();
   const release = context.onInterrupt?.(() => {
     busy.hide();
-    context.err('Cleaning up. Interrupt again to stop at once; what is then left is below ');
+    context.err('Cleaning up. Press Ctrl-C again to stop immediately; leftovers are below ');
     context.err(`s3://${target.bucket}/${target.prefix}\n`);
     abort.abort();
   });
@@ -59,10 +57,10 @@ async function doctor(url: string, options: DoctorOptions, context: CliContext):
     busy.hide();
     if (!options.json) context.out(formatResult(result));
   };
-  if (!options.json) context.out(`Trying s3://${target.bucket} below ${target.prefix}\n\n`);
+  if (!options.json) context.out(`Testing s3://${target.bucket} below ${target.prefix}\n\n`);
   const examined = await busy
     .during(
-      () => `trying the store, ${made} checks made`,
+      () => `testing the store, ${made} checks finished`,
       () => examine(target, { signal: abort.signal, onResult }),
     )
     .finally(() => release?.());
@@ -108,24 +106,21 @@ function formatSummary(results: readonly CheckResult[]): string {
 /** Succeeds only if all checks were made, and none failed. @throws {CliError} */
 function conclude({ results, isInterrupted }: Examination): void {
   if (isInterrupted)
-    throw new CliError('Interrupted before all checks were made.', {
+    throw new CliError('Interrupted before all checks ran.', {
       hint: 'Run it again for the others.',
       failure: 'interrupted',
     });
   const failed = idsWith(results, 'fail');
   if (failed.length === 0) return;
   if (failed.some((id) => id === 'credentials' || id === 'bucket')) {
-    throw new CliError(`The store could not be tried: the check ${failed[0]} failed.`, {
-      hint: 'It says above what to do.',
+    throw new CliError(`The store couldn't be tested: the check ${failed[0]} failed.`, {
+      hint: 'See above what to do.',
     });
   }
   const count = failed.length === 1 ? 'a check' : `${failed.length} checks`;
-  throw new CliError(
-    `Do not use lfs-quota with this store as it is: ${count} failed (${failed.join(', ')}).`,
-    {
-      hint: 'Each says above what to do. What the service needs of a store is in docs/operations.md.',
-    },
-  );
+  throw new CliError(`Don't use lfs-quota with this store: ${count} failed (${failed.join(', ')}).`, {
+    hint: 'Each explains above what to do. See docs/deploy.md#choose-a-store.',
+  });
 }
 
 function asJson({ bucket, prefix, endpoint, region }: ProbeTarget, examined: Examination) {
@@ -138,7 +133,7 @@ function asJson({ bucket, prefix, endpoint, region }: ProbeTarget, examined: Exa
 async function checkFolderOf(file: string): Promise<void> {
   const folder = path.dirname(file);
   await access(folder, constants.W_OK).catch(() => {
-    throw new UsageError(`Nothing can be written to the folder ${folder}. Give --profile another file.`);
+    throw new UsageError(`Can't write to the folder ${folder}. Pass another file to --profile.`);
   });
 }
 
@@ -160,15 +155,15 @@ async function writeProfile(
     holds,
   };
   await writeFile(file, `${JSON.stringify(profile, null, 2)}\n`).catch((cause: Error) => {
-    throw new CliError(`The profile could not be written: ${cause.message}.`, {
-      hint: 'Give --profile another file, and run it again.',
+    throw new CliError(`Couldn't write the profile: ${cause.message}.`, {
+      hint: 'Pass another file to --profile, and run it again.',
       cause,
     });
   });
 }
 
 function readTarget(url: string, options: DoctorOptions, context: CliContext): ProbeTarget {
-  if (url.endsWith('*')) throw new UsageError('Give a path without *: s3://BUCKET or s3://BUCKET/PATH.');
+  if (url.endsWith('*')) throw new UsageError('Use a path without *: s3://BUCKET or s3://BUCKET/PATH.');
   const { bucket, prefix } = parseS3Url(url);
   return {
     bucket,
@@ -183,8 +178,6 @@ function parseLargest(text: string): number {
   const bytes = parseBytes(text);
   const { objectBytesMax } = defaultSettings;
   if (bytes < 1 || bytes > objectBytesMax)
-    throw new InvalidArgumentError(
-      'Give a size up to 5GiB, the largest single PUT of S3, such as 500MB or 5GiB.',
-    );
+    throw new InvalidArgumentError("Use a size up to 5GiB, S3's largest PUT, such as 500MB.");
   return bytes;
 }

@@ -16,7 +16,7 @@ type Group = keyof typeof groups;
 /** `downloads`: all pages, because sums of some would be wrong. */
 export const downloadsCommand = actionCommand({
   name: 'downloads',
-  description: 'show what was offered for download; with --json by day, repo and token',
+  description: 'show downloads by day, repo or token',
   base: withPageOptions,
   operands: { tenant: tenantOperand },
   options: {
@@ -27,9 +27,7 @@ export const downloadsCommand = actionCommand({
     ),
     to: option('--to <day>', 'the last day in UTC (default: today)', parseDay),
     repo: option('--repo <repo>', 'only of this repo', parseRepo),
-    by: given<Group>(
-      new Option('--by <what>', 'a line for each').choices(Object.keys(groups)).default('day'),
-    ),
+    by: given<Group>(new Option('--by <what>', 'group by').choices(Object.keys(groups)).default('day')),
   },
   wanted: 'a token of the tenant, or the admin token',
   run: (client, { context, operands: params, options }) =>
@@ -53,7 +51,7 @@ function renderDownloads(
     pages.flatMap(({ downloads }) => downloads),
     by,
   );
-  if (rows.length === 0) return `${heading}Nothing was offered on these days.\n`;
+  if (rows.length === 0) return `${heading}No downloads on these days.\n`;
   const columns = [
     { name: by, least: 12 },
     { name: 'offered', right: true },

@@ -39,14 +39,14 @@ const gitOnlyOptions = ['clone', 'url', 'token', 'tenant', 'repo'];
 export function registerDu(program: Command, context: CliContext): void {
   const command = program
     .command('du')
-    .description('count what is below a path of any S3 bucket, or with --git what a repo stores, by path')
-    .argument('[url]', 's3://BUCKET, s3://BUCKET/PATH, or s3://BUCKET/PREFIX* for all keys with that prefix');
+    .description('count any S3 bucket or path, or with --git a repo by file path')
+    .argument('[url]', 's3://BUCKET, s3://BUCKET/PATH, or s3://BUCKET/PREFIX*');
   withDuOptions(command)
-    .option('--git', 'what the service stores of the clone in this folder, by the paths of its files')
+    .option('--git', 'count the repo of this clone, by file path')
     .option('--clone <dir>', 'with --git: another clone')
     .option('--tenant <tenant>', 'with --git: the tenant (default: by lfs.url)', parseTenant)
     .option('--repo <repo>', 'with --git: the repo (default: by lfs.url)', parseRepo)
-    .option('--url <url>', 'with --git: address of the API (default: by lfs.url)')
+    .option('--url <url>', 'with --git: server URL (default: by lfs.url)')
     .option('--token <token>', 'with --git: a token of the tenant (env: LFS_QUOTA_TOKEN)')
     .action(async (url: string | undefined, options: DuOptions & GitModeOptions) => {
       refuseMixture(url, options);
@@ -58,15 +58,14 @@ export function registerDu(program: Command, context: CliContext): void {
 function refuseMixture(url: string | undefined, options: DuOptions & GitModeOptions): void {
   const given = Object.keys(options);
   if (options.git) {
-    if (url !== undefined) throw new UsageError('--git counts a clone. Give either it or an address s3://….');
+    if (url !== undefined) throw new UsageError('Use either --git or an s3:// URL.');
     const other = given.find((name) => !gitModeOptions.includes(name));
-    if (other !== undefined)
-      throw new UsageError(`${flagOf(other)} is for a bucket: leave it out with --git.`);
+    if (other !== undefined) throw new UsageError(`${flagOf(other)} doesn't work with --git.`);
     return;
   }
-  if (url === undefined) throw new UsageError('Give an address such as s3://BUCKET, or --git in a clone.');
+  if (url === undefined) throw new UsageError('Use s3://BUCKET, or --git in a clone.');
   const gitOnly = given.find((name) => gitOnlyOptions.includes(name));
-  if (gitOnly !== undefined) throw new UsageError(`--${gitOnly} is for a clone: add --git.`);
+  if (gitOnly !== undefined) throw new UsageError(`--${gitOnly} needs --git.`);
 }
 
 async function du(url: string, options: DuOptions, context: CliContext): Promise<void> {
@@ -121,36 +120,27 @@ function withDuOptions(command: Command): Command {
     .option(...endpointOption)
     .option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)')
     .option('--json', 'print one JSON object')
-    .option('--by-prefix', 'also add up each folder; it takes no request more')
+    .option('--by-prefix', 'also total each folder, without extra requests')
     .option('--depth <levels>', 'with --by-prefix: levels of folders (default: 1)', parseUpTo(depthMax))
-    .option(
-      '--top <folders>',
-      `with --by-prefix: how many of the largest are shown (default: ${topDefault})`,
-      parseUpTo(topMax),
-    )
-    .option('--resume <file>', 'save in this file what is counted, and go on with what it has')
+    .option('--top <folders>', `with --by-prefix: number of rows (default: ${topDefault})`, parseUpTo(topMax))
+    .option('--resume <file>', 'save progress in this file, and resume from it')
     .option(
       '--save-every <seconds>',
-      `with --resume: what a kill may cost (default: ${defaultSaveSeconds})`,
+      `with --resume: interval of saves (default: ${defaultSaveSeconds})`,
       parseDecimal({ above: 0 }),
     )
     .option(
       '--max-rate <requests>',
-      'most requests a second (default: as many as the store takes)',
+      'maximum requests per second (default: what the store accepts)',
       parseUpTo(),
     )
     .option(
       '--list-price <dollars>',
-      `price of 1,000 LIST requests, to show what it costs (default: ${listPriceOfAws} on AWS)`,
+      `price of 1,000 LIST requests (default: ${listPriceOfAws} on AWS)`,
       parseDecimal({ above: -1 }),
     )
-    .addOption(
-      new Option(
-        '--strategy <name>',
-        'how the scan begins; docs/scan.md compares them (default: probe)',
-      ).choices(strategies),
-    )
-    .option('--concurrency <requests>', 'most requests at a time (default: 128)', parseUpTo());
+    .addOption(new Option('--strategy <name>', 'how the scan starts (default: probe)').choices(strategies))
+    .option('--concurrency <requests>', 'concurrent requests (default: 128)', parseUpTo());
 }
 
 /** What is counted, and how. @throws {UsageError} */
@@ -174,13 +164,13 @@ function targetOf(url: string, options: DuOptions, context: CliContext): DuTarge
 /** @throws {UsageError} for an option that needs another one. */
 function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanIdentity['folders'] {
   if (!byPrefix) {
-    if (depth !== undefined) throw new UsageError('--depth is for folders: add --by-prefix.');
-    if (top !== undefined) throw new UsageError('--top is for folders: add --by-prefix.');
+    if (depth !== undefined) throw new UsageError('--depth needs --by-prefix.');
+    if (top !== undefined) throw new UsageError('--top needs --by-prefix.');
     return null;
   }
   if (strategy === 'sequential') {
     throw new UsageError(
-      '--by-prefix needs a store that lists names in order; --strategy sequential is for one that does not. Give only one of them.',
+      "--by-prefix needs a store that lists names in order, and --strategy sequential is for one that doesn't. Use only one.",
     );
   }
   return { depth: depth ?? 1, top: top ?? topDefault };
@@ -190,7 +180,7 @@ function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanIdentity[
 function savingOf(url: string, options: DuOptions): Saving | undefined {
   const { resume: name, saveEvery } = options;
   if (name === undefined) {
-    if (saveEvery !== undefined) throw new UsageError('--save-every is for a file: add --resume FILE.');
+    if (saveEvery !== undefined) throw new UsageError('--save-every needs --resume FILE.');
     return undefined;
   }
   const words = Object.entries(options).flatMap(([option, value]) =>
@@ -218,7 +208,7 @@ function parseDecimal({ above }: { above: number }): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (/^\d+(\.\d+)?$/.test(text) && value > above && value <= 1e6) return value;
-    throw new InvalidArgumentError(`Give a number such as 0.5${above < 0 ? '' : ', above 0'}.`);
+    throw new InvalidArgumentError(`Use a number such as 0.5${above < 0 ? '' : ', above 0'}.`);
   };
 }
 
@@ -260,7 +250,7 @@ async function duGit(options: DuGitOptions, context: CliContext): Promise<void> 
 async function addressOf(clone: string, options: DuGitOptions): Promise<LfsAddress> {
   const { url, tenant, repo } = options;
   if ((tenant === undefined) !== (repo === undefined))
-    throw new UsageError('Give both --tenant and --repo, or none of them.');
+    throw new UsageError('Use both --tenant and --repo, or neither.');
   if (tenant === undefined || repo === undefined) {
     const address = await lfsAddressOf(clone);
     return url === undefined ? address : { ...address, baseUrl: url };

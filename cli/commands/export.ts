@@ -44,7 +44,7 @@ const ofExport = {
 
 const startCommand = actionCommand({
   name: 'start',
-  description: 'make an archive, and wait until it is there',
+  description: 'create an archive, and wait for it',
   operands: { tenant: tenantOperand },
   options: {
     repo: option('--repo <repo>', 'only the objects of this repo', parseRepo),
@@ -53,9 +53,9 @@ const startCommand = actionCommand({
       '--objects <file>',
       'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them',
     ),
-    dryRun: flag('--dry-run', 'only tell what it would take'),
-    wait: given<boolean>(new Option('--no-wait', 'do not wait')),
-    output: option('--output <file>', 'download the archive to this file, or into this folder'),
+    dryRun: flag('--dry-run', 'only show what it would take'),
+    wait: given<boolean>(new Option('--no-wait', "don't wait")),
+    output: option('--output <file>', 'download the archive to this file or folder'),
   },
   run: async (client, { operands: params, options, context }) => {
     const { output, json: isQuiet = false } = options;
@@ -73,7 +73,7 @@ const startCommand = actionCommand({
 /** `export start|local|list|show|delete`: all objects of a tenant or repo as one archive. */
 export const exportCommands = group(
   'export',
-  'make an archive of all objects of a tenant or repo, in the store',
+  'export objects of a tenant or repo as an archive in the store',
   [
     startCommand,
     registerLocal,
@@ -83,7 +83,7 @@ export const exportCommands = group(
       route: 'listExports',
       operands: { tenant: tenantOperand },
       items: 'exports',
-      none: 'No exports.\n',
+      none: 'No exports yet. Start one: lfs-quota export start TENANT\n',
       print: renderExports,
     }),
     actionCommand({
@@ -93,7 +93,7 @@ export const exportCommands = group(
       options: {
         output: option(
           '--output <file>',
-          'download the archive to this file, or into this folder; goes on after a break',
+          'download the archive to this file or folder; resumes after a break',
         ),
       },
       run: async (client, { operands: params, options, context }) => {
@@ -116,7 +116,7 @@ export const exportCommands = group(
 /** What a delete did, where the state alone does not say it. */
 const deleted: Partial<Record<ExportBody['state'], string>> = {
   cancelled: 'cancelled, and what it made is removed',
-  expired: 'over, and its archive is removed',
+  expired: 'finished, archive removed',
 };
 
 /** Downloads an export, if that was asked for, and prints what it is. */
@@ -142,7 +142,7 @@ function wishOf(options: WishOptions, context: CliContext) {
   const { repo, format, dryRun, objects: file } = options;
   const { objects, repeats = 0 } = file === undefined ? {} : readObjectsFile(file);
   if (repeats > 0)
-    context.err(`${repeats} lines name an object again. It will be there once, under its first name.\n`);
+    context.err(`${repeats} lines repeat an object. It's exported once, under its first name.\n`);
   return { repo, format, dryRun, objects };
 }
 
@@ -151,7 +151,7 @@ async function downloadAll(
   { job, output, isQuiet }: { job: ExportBody; output: string; isQuiet: boolean },
 ): Promise<void> {
   if (job.state !== 'done')
-    throw new CliError(`There is no archive to download: the export is ${job.state}.`, {
+    throw new CliError(`No archive to download: the export is ${job.state}.`, {
       hint: `See how far it is with \`lfs-quota export show ${job.tenant} ${job.exportId}\`.`,
     });
   for (const { file, index } of filesFor(output, job))
@@ -159,13 +159,13 @@ async function downloadAll(
 }
 
 function begunText({ tenant, exportId }: ExportBody, { program }: CliContext): string {
-  return `The export ${exportId} has begun. See how far it is: ${program} export show ${tenant} ${exportId}\n`;
+  return `The export ${exportId} started. See its progress: ${program} export show ${tenant} ${exportId}\n`;
 }
 
 function throwIfFailed({ tenant, state, failure }: ExportBody): void {
   if (state === 'done' || state === 'explained') return;
   const why = failure === null ? `The export is ${state}.` : `The export failed. ${failure.message}`;
-  throw new CliError(why, { hint: `Begin another with \`lfs-quota export start ${tenant}\`.` });
+  throw new CliError(why, { hint: `Start another: lfs-quota export start ${tenant}` });
 }
 
 function asShown(job: ExportBody, context: CliContext): string {
@@ -174,8 +174,7 @@ function asShown(job: ExportBody, context: CliContext): string {
 
 /** An export's id. It is checked here because `..` in a path would lead to another endpoint. */
 function parseExportId(text: string): string {
-  if (!exportIdPattern.test(text))
-    throw new InvalidArgumentError('List the ids with `lfs-quota export list TENANT`.');
+  if (!exportIdPattern.test(text)) throw new InvalidArgumentError('List them: lfs-quota export list TENANT');
   return text;
 }
 
@@ -192,13 +191,13 @@ interface LocalOptions {
 /** `export local TENANT --output FILE`. */
 function registerLocal(group: Command, context: CliContext): void {
   withServiceOptions(group.command('local'))
-    .description('make a tar on this disk, from the objects themselves; goes on after a break')
-    .argument('<tenant>', 'name of the tenant; the token must be one of it', parseTenant)
+    .description('download all objects into a tar; resumes after a break')
+    .argument('<tenant>', "name of the token's tenant", parseTenant)
     .option('--repo <repo>', 'only the objects of this repo', parseRepo)
     .option('--objects <file>', 'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them')
-    .requiredOption('--output <file>', 'the archive; until it is complete, FILE.….parts lies beside it')
+    .requiredOption('--output <file>', "the archive; until it's complete, FILE.….parts is next to it")
     .option('--force', 'replace the file if it exists')
-    .option('--json', 'print what was made as JSON')
+    .option('--json', 'print the result as JSON')
     .action((tenant: string, options: LocalOptions) => exportLocal(tenant, options, context));
 }
 
@@ -208,7 +207,7 @@ async function exportLocal(tenant: string, options: LocalOptions, context: CliCo
   const wanted = options.objects === undefined ? undefined : readWanted(options.objects);
   const isForced = options.force === true;
   checkPlace(file, { isForced });
-  const goOn = `What is complete is kept. Go on with \`${commandOf(tenant, options)}\`.`;
+  const goOn = `Finished objects are kept. Resume: ${commandOf(tenant, options)}`;
   const wish = { tenant, repo, wanted };
   const made = await exportLocally({ client, context }, { wish, file, isForced, goOn });
   const hasNames = wanted?.some(({ name }) => name !== undefined) === true;
@@ -216,7 +215,9 @@ async function exportLocal(tenant: string, options: LocalOptions, context: CliCo
   const result = { tenant, repo, file: path.resolve(file), ...made };
   context.out(options.json ? `${JSON.stringify(result)}\n` : localText(made, { file, hasNames }));
   if (missing.length > 0)
-    context.err(`It lacks ${formatObjects(missing.length)} not stored now. Its manifest names them.\n`);
+    context.err(
+      `Not stored any more, so left out: ${formatObjects(missing.length)}. The manifest lists them.\n`,
+    );
 }
 
 /** @throws {UsageError} */
@@ -272,9 +273,7 @@ function readObjectsFile(file: string): { objects: NamedObject[]; repeats: numbe
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new UsageError(
-      `The file ${file} cannot be read: ${error instanceof Error ? error.message : error}.`,
-    );
+    throw new UsageError(`Can't read the file ${file}: ${error instanceof Error ? error.message : error}.`);
   }
   const objects = new Map<string, NamedObject>();
   let repeats = 0;
@@ -283,13 +282,12 @@ function readObjectsFile(file: string): { objects: NamedObject[]; repeats: numbe
     const [, oid = '', name] = /^(\S+)(?: [*-])?(?: (.+))?$/.exec(line) ?? [];
     if (!isOid(oid))
       throw new UsageError(
-        `Line ${index + 1} of ${file} does not begin with an oid, 64 lower-case hex digits. ` +
-          '`git lfs ls-files --long` prints such lines.',
+        `Line ${index + 1} of ${file} doesn't start with an oid (64 lower-case hex digits). Use the output of: git lfs ls-files --long`,
       );
     if (objects.has(oid)) repeats += 1;
     else objects.set(oid, { oid, ...(name !== undefined && { name }) });
   }
-  if (objects.size === 0) throw new UsageError(`The file ${file} names no object.`);
+  if (objects.size === 0) throw new UsageError(`The file ${file} has no objects.`);
   return { objects: [...objects.values()], repeats };
 }
 
@@ -297,13 +295,13 @@ function readObjectsFile(file: string): { objects: NamedObject[]; repeats: numbe
 function checkPlace(file: string, { isForced }: { isForced: boolean }): void {
   const folder = path.dirname(file);
   if (!existsSync(folder) || !statSync(folder).isDirectory())
-    throw new CliError(`There is no folder ${folder}.`, { hint: 'Make it, or name another file.' });
+    throw new CliError(`Folder ${folder} not found.`, { hint: 'Create it, or use another file.' });
   if (!existsSync(file)) return;
   if (!statSync(file).isFile())
-    throw new CliError(`${file} is no file.`, { hint: 'Give --output the name of a file.' });
+    throw new CliError(`${file} isn't a file.`, { hint: '--output needs a file name.' });
   if (!isForced)
-    throw new CliError(`${file} exists already.`, {
-      hint: 'Name another file, or replace it with --force.',
+    throw new CliError(`${file} already exists.`, {
+      hint: 'Use another file, or replace it with --force.',
     });
 }
 
@@ -349,7 +347,7 @@ function renderExport(job: ExportBody, view: View): string {
   const lines = [
     `export    ${job.exportId}: ${job.repo === null ? job.tenant : `${job.tenant}/${job.repo}`} as ${job.format}${objects}`,
     `state     ${job.state}${progress.share === null ? '' : `, ${formatShare(job)}`}`,
-    `began     ${formatAge(job.createdAt, nowMs)}, by ${printable(askerOf(job))}`,
+    `started   ${formatAge(job.createdAt, nowMs)}, by ${printable(askerOf(job))}`,
     ...(failure === null ? [] : [`failed    ${printable(failure.message)} (${failure.reason})`]),
     ...(plan === null ? [] : planLines(plan)),
   ];
@@ -376,7 +374,7 @@ function planLines(plan: NonNullable<ExportBody['plan']>): string[] {
     `plan      ${wayTitles[plan.way]}: ${takes}`,
     `size      ${formatBytes(plan.archiveBytes)}: ${formatBytes(plan.copiedBytes)} copied by the store, ${formatBytes(plan.uploadedBytes)} uploaded`,
   ];
-  if (plan.missing > 0) lines.push(`missing   ${formatObjects(plan.missing)}: the archive names them`);
+  if (plan.missing > 0) lines.push(`missing   ${formatObjects(plan.missing)}: listed in the archive`);
   if (plan.conflicts > 0)
     lines.push(`left out  ${formatObjects(plan.conflicts)}: others have their oid and another size`);
   return lines;
@@ -399,15 +397,15 @@ function renderArchives(job: ExportBody, view: View): string {
       rows,
       view,
     ),
-    `Kept until ${expiresAt}, for ${formatLeft(expiresAt, view.nowMs)}. It does not count against the limit.\n`,
-    `\nDownload it, now or later, and go on after a break:\n  lfs-quota export show ${tenant} ${exportId} --output ${shellWords([target])}\n`,
+    `Kept until ${expiresAt}, for ${formatLeft(expiresAt, view.nowMs)}. It doesn't count as usage.\n`,
+    `\nDownload or resume it:\n  lfs-quota export show ${tenant} ${exportId} --output ${shellWords([target])}\n`,
     ...(urls.length === 0 ? [] : [`Or, until ${archives[0]?.urlExpiresAt}, without a token:\n`, ...urls]),
     `\n${restoreText(job)}`,
   ].join('');
 }
 
 /** A name can be one of git's own files, which can hold a command. */
-const extractNamed = 'Extract it, but never into .git: the list gave its files their names.\n';
+const extractNamed = 'Never extract it into .git: its file names come from the list.\n';
 
 /** How to use the archives in the end. */
 function restoreText({ archives, format, named }: ExportBody): string {

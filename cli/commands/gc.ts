@@ -31,51 +31,48 @@ const ofCleanup = {
 };
 
 /** `gc open|run|status|cancel`: deletes what no commit of a repo needs any more. */
-export const gcCommands = group('gc', 'delete the objects of a repo that no commit needs any more', [
+export const gcCommands = group('gc', 'delete objects that no branch or tag references', [
   routeCommand({
     ...ofCleanup,
     name: 'open',
-    description: 'begin: from now on pushes note what they name; `gc run` may follow a day later',
+    description: 'start garbage collection: pushes now protect their objects; run `gc run` a day later',
     route: 'openCleanup',
     body: () => ({}),
   }),
   routeCommand({
     ...ofCleanup,
     name: 'status',
-    description: 'show where it stands, and what was found',
+    description: 'show its state and candidates',
     route: 'getCleanup',
   }),
   routeCommand({
     ...ofCleanup,
     name: 'cancel',
-    description: 'end it; what is not deleted yet stays',
+    description: "stop it; objects that aren't deleted yet stay",
     route: 'cancelCleanup',
   }),
   actionCommand({
     name: 'run',
-    description: 'scan a full clone, and show what no commit needs; with --delete, delete it',
+    description: 'scan a full clone, and show or delete unreferenced objects',
     operands: ofRepo,
     options: {
       clone: given<string>(
-        new Option(
-          '--clone <dir>',
-          'a full clone of the repo, best of all made by `git clone --mirror`',
-        ).default('.'),
+        new Option('--clone <dir>', 'a full clone of the repo, made by git clone --mirror').default('.'),
       ),
       remote: option(
         '--remote <name>',
-        'a remote whose refs the clone must have; may be repeated (default: origin)',
+        'remote with refs that the clone must have; repeatable (default: origin)',
         collect,
       ),
-      delete: flag('--delete', 'delete it; without this, it is only shown'),
-      force: flag('--force', 'delete it, though it is more than half of the bytes'),
+      delete: flag('--delete', 'delete; without it, only show'),
+      force: flag('--force', "delete even if it's more than half of the bytes"),
       olderThan: option(
         '--older-than <days>',
-        'keep what was stored in as many days (default: 7)',
+        'keep objects stored within this many days (default: 7)',
         parseDays,
       ),
-      list: option('--list <file>', 'write what was found into this file: a line each, oid and bytes'),
-      wait: given<boolean>(new Option('--no-wait', 'do not wait for its end')),
+      list: option('--list <file>', 'write candidates into this file: oid and bytes'),
+      wait: given<boolean>(new Option('--no-wait', "don't wait for the result")),
     },
     wanted: managerToken,
     run,
@@ -110,7 +107,7 @@ async function run(
   await checkReady(client, context, params);
   const keepSet = await readKeepSet(client, context, options);
   await client.busy.during(
-    () => 'sending what the clone needs',
+    () => 'uploading the reachable set',
     () => sendKeepSet(client, { params, ...keepSet }),
   );
   const started = await client.ask('runCleanup', {
@@ -131,10 +128,10 @@ async function run(
     );
   context.out(options.json ? `${text}\n` : shown(body, context));
   if (body.failure)
-    throw new CliError(`${failedText(body)}.`, { hint: 'Mend what it says above, and run it again.' });
+    throw new CliError(`${failedText(body)}.`, { hint: 'Fix the problem above, and run it again.' });
   // It has ended otherwise: by its time, or by somebody else's `gc cancel`.
   if (body.state === 'expired' || body.state === 'cancelled')
-    throw new CliError(`${failedText(body)}: the clean-up is ${body.state}.`, {
+    throw new CliError(`${failedText(body)}: garbage collection is ${body.state}.`, {
       hint: `Open another, and run it a day later: \`lfs-quota gc open ${params.tenant} ${params.repo}\``,
     });
 }
@@ -148,17 +145,17 @@ async function checkReady(
   const cleanup = await client.find('getCleanup', { params: { tenant, repo } });
   const isOpen = cleanup && ['watching', 'selecting', 'deleting'].includes(cleanup.state);
   if (!isOpen)
-    throw new CliError('No clean-up is open.', {
+    throw new CliError("Garbage collection isn't open.", {
       hint: `Open one first: lfs-quota gc open ${tenant} ${repo}`,
     });
   if (cleanup.mayRun) return;
   if (cleanup.state !== 'watching')
-    throw new CliError('A run is under way.', {
-      hint: `See how far it is: lfs-quota gc status ${tenant} ${repo}`,
+    throw new CliError('A run is in progress.', {
+      hint: `See its progress: lfs-quota gc status ${tenant} ${repo}`,
     });
   const when = formatUntil(cleanup.snapshotFrom, context.nowMs());
-  throw new CliError(`Nothing was looked at: this clean-up may be run ${when}.`, {
-    hint: 'Until then a push that began before `gc open` may still move its branch.',
+  throw new CliError(`It's too early: you can run it ${when}.`, {
+    hint: 'Until then, a push that started before gc open can still be in progress.',
   });
 }
 
@@ -203,13 +200,13 @@ async function writeList({ body, file }: { body: CleanupBody; file: string }): P
   const texts: string[] = [];
   for (const { url } of lists) texts.push(await (await fetchOrFail(url, { method: 'GET' })).text());
   if (lists.length === 0 && (body.found?.candidates.objectCount ?? 0) > 0)
-    throw new CliError(`There is no list any more: ${body.tenant}/${body.repo} is cleaned up.`, {
+    throw new CliError(`The list is gone: garbage collection of ${body.tenant}/${body.repo} is finished.`, {
       hint: 'Run it without --delete first.',
     });
   writeFileSync(file, texts.join(''));
 }
 
-const storeHint = 'Run it again. If that does not help, `lfs-quota doctor` tries the store.';
+const storeHint = "Run it again. If that doesn't help, check the store: lfs-quota doctor";
 
 async function fetchOrFail(url: string, request: RequestInit): Promise<Response> {
   const where = new URL(url).origin;
@@ -220,10 +217,10 @@ async function fetchOrFail(url: string, request: RequestInit): Promise<Response>
       signal: AbortSignal.timeout(transferMs),
     });
     if (answer.ok) return answer;
-    throw new CliError(`The store at ${where} answered ${answer.status}.`, { hint: storeHint });
+    throw new CliError(`The store at ${where} returned ${answer.status}.`, { hint: storeHint });
   } catch (error) {
     if (error instanceof CliError) throw error;
-    throw new CliError(`The store at ${where} does not answer.`, {
+    throw new CliError(`The store at ${where} doesn't respond.`, {
       hint: storeHint,
       failure: 'unavailable',
       cause: error,
@@ -237,7 +234,7 @@ function collect(text: string, before: readonly string[] = []): readonly string[
 
 function parseDays(text: string): number {
   const [, days] = /^(\d{1,4})d?$/.exec(text) ?? [];
-  if (days === undefined) throw new InvalidArgumentError('Give a number of days, such as 30.');
+  if (days === undefined) throw new InvalidArgumentError('Use a number of days, such as 30.');
   return Number(days);
 }
 
@@ -273,9 +270,9 @@ async function waitForRun(
       }
       await interrupt.sleep(pollMs);
       if (interrupt.signal.aborted) {
-        throw new CliError('Stopped waiting. The clean-up goes on without this command.', {
+        throw new CliError('Stopped waiting. Garbage collection continues on the server.', {
           failure: 'interrupted',
-          hint: 'See how far it is with `lfs-quota gc status`, or end it with `lfs-quota gc cancel`.',
+          hint: 'See its progress: lfs-quota gc status. Cancel it: lfs-quota gc cancel',
         });
       }
     }
@@ -308,10 +305,10 @@ function foundLines({ found, run, state, deleted }: CleanupBody, view: View): st
   if (!found) return [];
   const rows = [
     ['stored', sumText(found.stored)],
-    ['needed by a commit', sumText(found.kept)],
-    ['named by a push since', sumText(found.inUse)],
+    ['referenced by a commit', sumText(found.kept)],
+    ['in a push since then', sumText(found.inUse)],
     ...(found.reserved ? [['uploaded recently', sumText(found.reserved)]] : []),
-    [`younger than ${run?.minAgeDays ?? 0} days`, sumText(found.young)],
+    [`newer than ${run?.minAgeDays ?? 0} days`, sumText(found.young)],
     [run?.dryRun ? 'would be deleted' : 'to be deleted', sumText(found.candidates)],
     ...(run?.dryRun === false && (state !== 'watching' || deleted.objectCount > 0)
       ? [['deleted', sumText(deleted)]]
@@ -335,7 +332,7 @@ function nextLines(
   switch (state) {
     case 'watching':
       if (!mayRun)
-        return [`Pushes note what they name. Run it ${formatUntil(snapshotFrom, nowMs)}: ${command}\n`];
+        return [`Pushes now protect their objects. Run it ${formatUntil(snapshotFrom, nowMs)}: ${command}\n`];
       if (!run || !found) return [`Run it: ${command}\n`];
       if (found.candidates.objectCount === 0)
         return [
@@ -346,7 +343,7 @@ function nextLines(
       ];
     case 'selecting':
     case 'deleting':
-      return [`It goes on by itself: lfs-quota gc status ${path.tenant} ${path.repo}\n`];
+      return [`It continues in the background: lfs-quota gc status ${path.tenant} ${path.repo}\n`];
     case 'done':
       return found?.reserved
         ? [keptText(found.reserved, `lfs-quota gc open ${path.tenant} ${path.repo}`)]
@@ -363,7 +360,7 @@ function failedText({ deleted }: Pick<CleanupBody, 'deleted'>): string {
 
 /** A run that deletes ends the watch, so objects that it had to leave need a new one. */
 function keptText({ objectCount, until }: Recent, open: string): string {
-  return `${formatObjects(objectCount)} can be uploaded again until ${timeOf(until)}. To delete the rest later: ${open}\n`;
+  return `Uploads of ${formatObjects(objectCount)} are possible until ${timeOf(until)}. To delete the rest later: ${open}\n`;
 }
 
 /** What was just uploaded is a candidate once its upload URLs have expired. */
@@ -372,7 +369,7 @@ function nothingText(
   { nowMs, command, cancel }: { nowMs: number; command: string; cancel: string },
 ): string {
   if (!reserved) return `Nothing to delete. To finish: ${cancel}\n`;
-  return `Nothing to delete yet: ${formatObjects(reserved.objectCount)} can be uploaded again until ${timeOf(reserved.until)}. Run it again ${formatUntil(reserved.until, nowMs)}: ${command}\n`;
+  return `Nothing to delete yet: uploads of ${formatObjects(reserved.objectCount)} are possible until ${timeOf(reserved.until)}. Run it again ${formatUntil(reserved.until, nowMs)}: ${command}\n`;
 }
 
 /** One line, while somebody waits. */

@@ -16,19 +16,19 @@ type HistoryBody = BodyOf<'getHistory'>;
 /** `history TENANT`: what was stored on each day, and when the tenant is full. */
 export const historyCommand = routeCommand({
   name: 'history',
-  description: 'show what a tenant stored on each day, and when it will be full',
+  description: 'show daily usage and a forecast',
   route: 'getHistory',
   operands: { tenant: tenantOperand },
   options: {
-    days: option('--days <count>', `so many days (default: 30, at most ${historyDaysMax})`, parseDays),
+    days: option('--days <count>', `number of days (default: 30, up to ${historyDaysMax})`, parseDays),
     from: option('--from <day>', 'the first day in UTC, such as 2026-11-21', parseDay),
     to: option('--to <day>', 'the last day in UTC (default: today)', parseDay),
-    table: flag('--table', 'a line for each day instead of the chart'),
+    table: flag('--table', 'a row per day instead of the chart'),
   },
   wanted: 'a token of the tenant, or the admin token',
   query: ({ options, context }) => daysOf(options, context.nowMs()),
   print: (body, { options, context, view }) => {
-    if (body.days.length === 0) return 'Nothing is known of these days.\n';
+    if (body.days.length === 0) return 'No data for these days.\n';
     const refused = renderRefusals(body, view);
     if (options.table) return `${renderDays(body, view)}${refused}`;
     const chart = historyChart(body, { drawBlocks: canDrawBlocks(context.env), width: view.width });
@@ -46,7 +46,7 @@ interface DayOptions {
 function daysOf(options: DayOptions, nowMs: number): { from?: string; to?: string } {
   requireDaysInOrder(options);
   const { from, to, days } = options;
-  if (from && to && days) throw new UsageError('Give two of --from, --to and --days: they say all.');
+  if (from && to && days) throw new UsageError('Use two of --from, --to and --days.');
   if (from && days) return { from, to: dayAfter(from, days - 1) };
   const first = from ?? (days && dayAfter(to ?? dayOf(nowMs), 1 - days));
   return { ...(first && { from: first }), ...(to && { to }) };
@@ -55,7 +55,7 @@ function daysOf(options: DayOptions, nowMs: number): { from?: string; to?: strin
 function parseDays(text: string): number {
   const days = /^\d{1,3}$/.test(text) ? Number(text) : 0;
   if (days < 1 || days > historyDaysMax)
-    throw new InvalidArgumentError(`Give a number of days from 1 to ${historyDaysMax}.`);
+    throw new InvalidArgumentError(`Use a number of days from 1 to ${historyDaysMax}.`);
   return days;
 }
 
@@ -70,7 +70,7 @@ function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
     `limit     ${formatLimit(limitBytes)}`,
     `full      ${forecastText(forecast)}`,
     `refused   ${formatCount(refusals)} ${refusals === 1 ? 'batch' : 'batches'}`,
-    `offered   ${formatBytes(offeredBytes)} for download`,
+    `offered ${formatBytes(offeredBytes)} for download`,
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -10,10 +10,10 @@ import { type View, viewOf } from '../terminal.ts';
 
 type FileLockBody = BodyOf<'listFileLocks'>['locks'][number];
 
-const owner = option('--owner <owner>', 'only those of this user or token, as `lock list` shows it');
+const owner = option('--owner <owner>', 'only those of this user or token');
 
 /** `lock list|delete`. */
-export const lockCommands = group('lock', 'list the file locks of a repo, and release them in bulk', [
+export const lockCommands = group('lock', 'list or force-unlock file locks', [
   listCommand({
     name: 'list',
     description: 'list the file locks of a repo',
@@ -28,23 +28,23 @@ export const lockCommands = group('lock', 'list the file locks of a repo, and re
   }),
   actionCommand({
     name: 'delete',
-    description: 'release file locks, whoever owns them',
+    description: 'force-unlock files',
     operands: ofRepo,
     options: {
       owner,
-      path: option('--path <path>', 'only the one of this file'),
+      path: option('--path <path>', "only this file's lock"),
       all: flag('--all', 'all of the repo'),
-      yes: flag('-y, --yes', 'do not ask for confirmation; required without a terminal'),
+      yes: flag('-y, --yes', 'skip the prompt; required without a terminal'),
     },
     run: async (client, { operands: params, options, context }) => {
       const { path, all = false } = options;
       const asking = { params, query: { owner: options.owner, path } };
       if (Object.values(asking.query).some((value) => value !== undefined) === all)
-        throw new UsageError('Say which locks: --owner, --path or both, or else --all.');
+        throw new UsageError('Choose locks: --owner, --path or both, or --all.');
       if (!options.yes) await confirm(client, context, asking);
       const released = await releaseAll(client, asking);
       context.out(
-        options.json ? `${JSON.stringify(released)}\n` : `Released ${formatLocks(released.releasedCount)}.\n`,
+        options.json ? `${JSON.stringify(released)}\n` : `Unlocked ${formatLocks(released.releasedCount)}.\n`,
       );
     },
   }),
@@ -59,8 +59,7 @@ type Which = Required<Pick<Asking<'releaseFileLocks'>, 'params' | 'query'>>;
  */
 async function confirm(client: ApiClient, context: CliContext, which: Which): Promise<void> {
   const { ask } = context;
-  if (ask === undefined)
-    throw new UsageError('There is no terminal to ask for confirmation. Add --yes to release them.');
+  if (ask === undefined) throw new UsageError("Can't prompt without a terminal. Pass --yes to unlock them.");
   const options = { pageSize: pageSizeMax };
   const locks: FileLockBody[] = [];
   for await (const { body } of eachPage(client, {
@@ -71,13 +70,13 @@ async function confirm(client: ApiClient, context: CliContext, which: Which): Pr
   }))
     locks.push(...body.locks);
   if (locks.length === 0)
-    throw new CliError('There is no such lock.', {
-      hint: 'See which there are with `lfs-quota lock list TENANT REPO`.',
+    throw new CliError('Lock not found.', {
+      hint: 'List them: lfs-quota lock list TENANT REPO',
       failure: 'not-found',
     });
   context.err(renderLocks(locks, viewOf(context, 'err')));
-  const question = locks.length === 1 ? 'Release it? [y/N] ' : `Release all ${locks.length}? [y/N] `;
-  if (!saysYes((await ask(question)).trim())) throw notConfirmed('No lock was released.');
+  const question = locks.length === 1 ? 'Force-unlock it? [y/N]' : `Force-unlock all ${locks.length}? [y/N]`;
+  if (!saysYes((await ask(question)).trim())) throw notConfirmed('Nothing was unlocked.');
 }
 
 /** One request releases some. @returns the last answer, with how many it were in all. */

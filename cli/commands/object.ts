@@ -31,23 +31,23 @@ const extremesMax = 10_000;
 const sizeCharacters = 11;
 
 /** `object list|delete`. */
-export const objectCommands = group('object', 'list what is stored, and delete single objects', [
+export const objectCommands = group('object', 'list or delete objects', [
   actionCommand({
     name: 'list',
-    description: 'list what a tenant stores, by repo and oid',
+    description: "list a tenant's objects by repo and oid",
     base: withListOptions,
     operands: { tenant: tenantOperand },
     options: {
       repo: option('--repo <repo>', 'only those of this repo', parseRepo),
       largest: option(
         '--largest <n>',
-        `only the n largest, at most ${extremesMax}`,
+        `only the n largest, up to ${extremesMax}`,
         parseUpTo(extremesMax),
         (made) => made.conflicts(['limit', 'cursor']),
       ),
       oldest: option(
         '--oldest <n>',
-        `only the n that were stored first, at most ${extremesMax}`,
+        `only the oldest n, up to ${extremesMax}`,
         parseUpTo(extremesMax),
         (made) => made.conflicts(['largest', 'limit', 'cursor']),
       ),
@@ -75,7 +75,7 @@ export const objectCommands = group('object', 'list what is stored, and delete s
     },
     options: {
       ...deleteOptions,
-      wait: flag('--wait', 'wait until they are gone, and show what is left'),
+      wait: flag('--wait', "wait until they're deleted"),
     },
     run: async (client, { operands: { oids, ...place }, options, context }) => {
       const where = `${place.tenant}/${place.repo}`;
@@ -101,7 +101,7 @@ function dueText(
 ): string {
   const dueAt = plans.map((plan) => plan.dueAt).reduce((last, at) => (at > last ? at : last), '');
   const isHeld = plans.some((plan) => plan.waitsFor === 'uploads');
-  const reason = isHeld ? ', when upload URLs that could bring it back have expired' : '';
+  const reason = isHeld ? ', after its upload URLs expire' : '';
   const them = plans.length === 1 ? 'it' : 'them';
   return (
     `${where}: ${formatFreed(plans)}.\n` +
@@ -149,7 +149,7 @@ function addTo(sum: { objectCount: number; bytes: number }, { objects }: ObjectP
 }
 
 function totalText({ objectCount, bytes }: { objectCount: number; bytes: number }): string {
-  if (objectCount === 0) return 'No objects: nothing is stored.\n';
+  if (objectCount === 0) return 'No objects yet.\n';
   return `Total: ${formatObjects(objectCount)}, ${formatBytes(bytes)}.\n`;
 }
 
@@ -273,8 +273,8 @@ async function waitUntilGone(
   const goneCount = objects.length - kept.length;
   line.end(`${where}: ${formatObjects(goneCount)} deleted.`);
   if (kept.length === 0) return;
-  throw new CliError(`Pushed again meanwhile, and so kept: ${kept.join(' ')}`, {
-    hint: 'To delete it all the same, repeat the delete, and let nobody push it before it is due.',
+  throw new CliError(`Kept, because it was pushed again: ${kept.join(' ')}`, {
+    hint: 'To delete it anyway, delete it again.',
   });
 }
 
@@ -295,24 +295,24 @@ function leftText(left: readonly Going[], { nowMs, inPlace }: { nowMs: number; i
   const bytes = left.reduce((sum, { plan }) => sum + (plan.bytes ?? 0), 0);
   const size = `${formatObjects(left.length)} left, ${formatBytes(bytes)}`;
   const dueAt = left.map(({ plan }) => plan.dueAt).reduce((last, at) => (at > last ? at : last));
-  if (Date.parse(dueAt) <= nowMs) return `${size}; gone with the next run of the schedule`;
+  if (Date.parse(dueAt) <= nowMs) return `${size}; deleted with the next run of the schedule`;
   return `${size}, due ${inPlace ? formatUntil(dueAt, nowMs) : `at ${dueAt}`}`;
 }
 
 /** `deletion list TENANT`. */
 export const deletionCommands = group(
   'deletion',
-  'show which objects are marked for deletion; a push that names one keeps it',
+  'show objects scheduled for deletion; a push of one keeps it',
   [
     listCommand({
       name: 'list',
-      description: 'list the objects that are marked for deletion, repo by repo, and when they go',
+      description: 'list objects scheduled for deletion',
       route: 'listDeletions',
       operands: { tenant: tenantOperand },
       options: { repo: option('--repo <repo>', 'only those of this repo', parseRepo) },
       items: 'deletions',
       query: ({ options }) => ({ repo: options.repo }),
-      none: 'No deletions: no object is marked.\n',
+      none: 'No scheduled deletions.\n',
       print: renderDeletions,
     }),
   ],
@@ -335,6 +335,6 @@ function renderDeletions(deletions: BodyOf<'listDeletions'>['deletions'], view: 
 
 /** The id of an LFS object. */
 function parseOid(text: string): string {
-  if (!isOid(text)) throw new InvalidArgumentError('An oid is 64 lower-case hex digits.');
+  if (!isOid(text)) throw new InvalidArgumentError('An oid has 64 lower-case hex digits.');
   return text;
 }

@@ -12,16 +12,16 @@ type RepoBody = BodyOf<'getRepo'>;
 /** `reconcile TENANT`: asks for a recount of everything that the tenant stores, or shows what it would find. */
 export const reconcileCommand = actionCommand({
   name: 'reconcile',
-  description: 'recount everything that a tenant stores, in the background',
+  description: "rescan a tenant's storage in the background",
   operands: { tenant: tenantOperand },
   options: {
-    dryRun: flag('--dry-run', 'list the store, and show how far the counts are from it; change nothing'),
+    dryRun: flag('--dry-run', 'list the bucket and compare; change nothing'),
   },
   run: async (client, { operands: params, options, context }) => {
     const { tenant } = params;
     if (options.dryRun) return showDrift(client, { context, tenant, isJson: options.json === true });
     const { text } = await client.ask('requestRecount', { params });
-    const queued = `The recount is queued. See when it was done: ${context.program} usage ${tenant}`;
+    const queued = `The reconcile is queued. See the result: ${context.program} usage ${tenant}`;
     context.out(`${options.json ? text : queued}\n`);
   },
 });
@@ -102,7 +102,7 @@ function renderDrift(drift: readonly RepoDrift[], view: View): string {
   const total = drift.reduce((sum, { stored }) => sum + stored.storedBytes, 0);
   const objects = drift.reduce((sum, { stored }) => sum + stored.objectCount, 0);
   const all = `The store has ${formatObjects(objects)}, ${formatBytes(total)}.`;
-  if (wrong.length === 0) return `${all} That is what was counted.\n`;
+  if (wrong.length === 0) return `${all} The last result is shown.\n`;
   const rows = wrong.map((row) => {
     const { repo, counted, stored } = row;
     return [
@@ -124,7 +124,7 @@ function renderDrift(drift: readonly RepoDrift[], view: View): string {
   ];
   return (
     renderTable(columns, rows, view) +
-    `${all} Nothing was changed. What was pushed or deleted since a repo was counted is no mistake.\n`
+    `${all} Nothing changed. Pushes and deletes since a repo's last scan explain some differences.\n`
   );
 }
 

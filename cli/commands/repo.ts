@@ -41,155 +41,144 @@ const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], 
 const change = { route: 'updateRepo', operands: ofRepo, wanted: managerToken } as const;
 
 /** `repo create|list|show|limit|public|private|host|unhost|delete`. */
-export const repoCommands = group(
-  'repo',
-  "create, list, limit and delete a tenant's repos, make them public, and map them to git hosts",
-  [
-    routeCommand({
-      name: 'create',
-      description: 'create a repo: needed only if a push may not do it, or to limit it before its first push',
-      route: 'createRepo',
-      operands: ofRepo,
-      options: { limit: option('--limit <size>', 'its own limit, such as 10GiB', parseLimit) },
-      body: ({ operands: { repo }, options }) => ({ repo, limitBytes: options.limit }),
-      print,
-    }),
-    listCommand({
-      name: 'list',
-      description: "list a tenant's repos, the largest first; with --json by name",
-      route: 'listRepos',
-      operands: { tenant: tenantOperand },
-      items: 'repos',
-      none: 'No repos: nothing is stored.\n',
-      print: renderRepos,
-    }),
-    routeCommand({ name: 'show', description: 'show one repo', route: 'getRepo', operands: ofRepo, print }),
-    routeCommand({
-      ...change,
-      name: 'limit',
-      description: "change a repo's own storage limit, in addition to its tenant's",
-      operands: {
-        ...ofRepo,
-        size: operand('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit),
-      },
-      options: limitOptions,
-      before: (client, { operands: { size: bytes, ...params }, options, context }) =>
-        confirmLimit(context, options, {
-          bytes,
-          readUsed: async () => (await client.find('getRepo', { params }))?.storedBytes ?? null,
-          warning: (used, limit, excess) =>
-            `${nameOf(params)} stores ${used}, more than the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
-        }),
-      body: ({ operands }) => ({ limitBytes: operands.size }),
-      print,
-    }),
-    routeCommand({
-      ...change,
-      name: 'public',
-      description: 'let anyone download from a repo, without a token',
-      options: {
-        ...limitOptions,
-        limit: required(
-          option(
-            '--limit <size>',
-            'what anybody may be offered in a month, all together, such as 100GiB; or unlimited',
-            parseLimitOption,
-          ),
-        ),
-      },
-      before: (client, { operands: params, options, context }) =>
-        confirmLimit(context, options, {
-          bytes: options.limit.bytes,
-          readUsed: async () => (await client.find('getRepo', { params }))?.publicRead?.month?.bytes ?? null,
-          warning: (used, limit) =>
-            `${nameOf(params)} used ${used} of public downloads this month, more than the new limit of ${limit}. Public downloads fail until next month.`,
-        }),
-      body: ({ options }) => ({ publicRead: { monthlyLimitBytes: options.limit.bytes } }),
-      print: (body, { operands }) => publicText(nameOf(operands), body),
-    }),
-    routeCommand({
-      ...change,
-      name: 'private',
-      description: 'let only those download from a repo who have a token',
-      body: () => ({ publicRead: null }),
-      print: (body, { operands }) => publicText(nameOf(operands), body),
-    }),
-    routeCommand({
-      ...change,
-      name: 'host',
-      description: 'let people of a git host use a repo, with their own tokens for that host',
-      operands: {
-        ...ofRepo,
-        host: operand('<host>', 'the id of a git host of the stage, such as github'),
-        name: operand('<name>', 'full name of the repository there, such as acme/game'),
-      },
-      options: {
-        repoId: option(
-          '--repo-id <number>',
-          'its number there; without it, it is learned from the first person who comes',
-        ),
-      },
-      body: ({ operands: { host, name: repo }, options: { repoId } }) => ({
-        gitHost: { host, repo, repoId },
+export const repoCommands = group('repo', 'create, list, limit, publish, link and delete repos', [
+  routeCommand({
+    name: 'create',
+    description: "create a repo: only needed if pushes can't, or to limit it first",
+    route: 'createRepo',
+    operands: ofRepo,
+    options: { limit: option('--limit <size>', 'its own limit, such as 10GiB', parseLimit) },
+    body: ({ operands: { repo }, options }) => ({ repo, limitBytes: options.limit }),
+    print,
+  }),
+  listCommand({
+    name: 'list',
+    description: "list a tenant's repos, the largest first; with --json by name",
+    route: 'listRepos',
+    operands: { tenant: tenantOperand },
+    items: 'repos',
+    none: 'No repos yet. The first push creates one.\n',
+    print: renderRepos,
+  }),
+  routeCommand({ name: 'show', description: 'show one repo', route: 'getRepo', operands: ofRepo, print }),
+  routeCommand({
+    ...change,
+    name: 'limit',
+    description: "change a repo's own storage limit, in addition to its tenant's",
+    operands: {
+      ...ofRepo,
+      size: operand('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit),
+    },
+    options: limitOptions,
+    before: (client, { operands: { size: bytes, ...params }, options, context }) =>
+      confirmLimit(context, options, {
+        bytes,
+        readUsed: async () => (await client.find('getRepo', { params }))?.storedBytes ?? null,
+        warning: (used, limit, excess) =>
+          `${nameOf(params)} stores ${used}, more than the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
       }),
-      print: (body, { operands }) => mappedText(nameOf(operands), body),
+    body: ({ operands }) => ({ limitBytes: operands.size }),
+    print,
+  }),
+  routeCommand({
+    ...change,
+    name: 'public',
+    description: 'let anyone download from a repo, without a token',
+    options: {
+      ...limitOptions,
+      limit: required(
+        option(
+          '--limit <size>',
+          'monthly limit of anonymous downloads, such as 100GiB; or unlimited',
+          parseLimitOption,
+        ),
+      ),
+    },
+    before: (client, { operands: params, options, context }) =>
+      confirmLimit(context, options, {
+        bytes: options.limit.bytes,
+        readUsed: async () => (await client.find('getRepo', { params }))?.publicRead?.month?.bytes ?? null,
+        warning: (used, limit) =>
+          `${nameOf(params)} used ${used} of public downloads this month, more than the new limit of ${limit}. Public downloads fail until next month.`,
+      }),
+    body: ({ options }) => ({ publicRead: { monthlyLimitBytes: options.limit.bytes } }),
+    print: (body, { operands }) => publicText(nameOf(operands), body),
+  }),
+  routeCommand({
+    ...change,
+    name: 'private',
+    description: 'require a token for downloads again',
+    body: () => ({ publicRead: null }),
+    print: (body, { operands }) => publicText(nameOf(operands), body),
+  }),
+  routeCommand({
+    ...change,
+    name: 'host',
+    description: 'link a repo to a repository on a git host: its users can log in',
+    operands: {
+      ...ofRepo,
+      host: operand('<host>', 'id of a configured git host, such as github'),
+      name: operand('<name>', 'full name of the repository there, such as acme/game'),
+    },
+    options: {
+      repoId: option('--repo-id <number>', 'its number there (default: stored at first use)'),
+    },
+    body: ({ operands: { host, name: repo }, options: { repoId } }) => ({
+      gitHost: { host, repo, repoId },
     }),
-    routeCommand({
-      ...change,
-      name: 'unhost',
-      description: 'let only those use a repo who have a token of the tenant',
-      body: () => ({ gitHost: null }),
-      print: (body, { operands }) => mappedText(nameOf(operands), body),
-    }),
-    actionCommand({
-      name: 'delete',
-      description: 'delete a repo and all of its objects',
-      operands: ofRepo,
-      options: {
-        ...deleteOptions,
-        wait: flag('--wait', 'wait until the repo is empty, and show what is left'),
-      },
-      run: async (client, { operands: params, options, context }) => {
-        const deleted = await runDelete(context, {
-          client,
-          options,
-          route: 'deleteRepo',
-          params: [params],
-          question: 'Delete it? [y/N] ',
-          isYes: saysYes,
-          summary: (plans) =>
-            `${nameOf(params)}: ${formatFreed(plans)}.\n` +
-            `Pushes and pulls fail until it is empty.\n${heldText(plans[0], context.nowMs())}`,
-        });
-        if (deleted === undefined) return;
-        const isQuiet = options.json === true;
-        if (options.wait) await waitUntilEmpty({ client, context }, { params, isQuiet, plan: deleted[0] });
-        else if (!isQuiet)
-          context.out(
-            `Its objects are being deleted. See what is left: ${context.program} repo list ${params.tenant}\n`,
-          );
-      },
-    }),
-  ],
-);
+    print: (body, { operands }) => mappedText(nameOf(operands), body),
+  }),
+  routeCommand({
+    ...change,
+    name: 'unhost',
+    description: 'unlink a repo from its git host',
+    body: () => ({ gitHost: null }),
+    print: (body, { operands }) => mappedText(nameOf(operands), body),
+  }),
+  actionCommand({
+    name: 'delete',
+    description: 'delete a repo and all of its objects',
+    operands: ofRepo,
+    options: {
+      ...deleteOptions,
+      wait: flag('--wait', 'wait until the repo is empty'),
+    },
+    run: async (client, { operands: params, options, context }) => {
+      const deleted = await runDelete(context, {
+        client,
+        options,
+        route: 'deleteRepo',
+        params: [params],
+        question: 'Delete it? [y/N] ',
+        isYes: saysYes,
+        summary: (plans) =>
+          `${nameOf(params)}: ${formatFreed(plans)}.\n` +
+          `Pushes and pulls fail until it is empty.\n${heldText(plans[0], context.nowMs())}`,
+      });
+      if (deleted === undefined) return;
+      const isQuiet = options.json === true;
+      if (options.wait) await waitUntilEmpty({ client, context }, { params, isQuiet, plan: deleted[0] });
+      else if (!isQuiet)
+        context.out(
+          `Its objects are being deleted. See what's left: ${context.program} repo list ${params.tenant}\n`,
+        );
+    },
+  }),
+]);
 
 function publicText(path: string, { publicRead }: RepoBody): string {
-  if (!publicRead)
-    return `${path} is private. URLs that were given out before stay valid for up to 30 minutes.\n`;
+  if (!publicRead) return `${path} is private. URLs issued earlier work for up to 30 more minutes.\n`;
   const { monthlyLimitBytes, month } = publicRead;
   const ceiling =
     monthlyLimitBytes === null ? 'without a limit' : `up to ${formatLimit(monthlyLimitBytes)} a month`;
   const offered = month && month.bytes > 0 ? ` In ${month.month} so far: ${formatBytes(month.bytes)}.` : '';
-  return `${path} is public: anybody can download from it, ${ceiling}.${offered}\n`;
+  return `${path} is public: anyone can download from it, ${ceiling}.${offered}\n`;
 }
 
 function mappedText(path: string, { gitHost }: RepoBody): string {
-  if (!gitHost) return `${path} is mapped to no git host. Only tokens of the tenant are good for it.\n`;
+  if (!gitHost) return `${path} isn't linked to a git host any more. Users need a token of the tenant.\n`;
   const number = gitHost.repoId === null ? '' : ` (number ${gitHost.repoId})`;
-  return (
-    `${path} is mapped to ${gitHost.repo}${number} on ${gitHost.host}: who may pull there can pull here with their ` +
-    'own token for it, and who may push, push.\n'
-  );
+  return `${path} is linked to ${gitHost.repo}${number} on ${gitHost.host}: its users can pull and push here as they can there, with their own tokens.\n`;
 }
 
 const pollMs = 2000;
@@ -207,11 +196,11 @@ async function waitUntilEmpty(
     line.show(`${leftText(left)}${waitText(plan, now)}`);
     await context.sleep(pollMs);
   }
-  line.end(`${nameOf(params)} is empty. Its name can be used again in a minute or two.`);
+  line.end(`${nameOf(params)} is empty. You can reuse its name in a minute or two.`);
 }
 
 function leftText(left: RepoBody): string {
-  if (left.objectCount === null) return 'not counted yet';
+  if (left.objectCount === null) return 'not scanned yet';
   return `${formatObjects(left.objectCount)} left, ${formatBytes(left.storedBytes ?? 0)}`;
 }
 
@@ -221,17 +210,14 @@ function waitText(
   { nowMs, inPlace }: { nowMs: number; inPlace: boolean },
 ): string {
   if (plan?.waitsFor === undefined) return '';
-  if (Date.parse(plan.dueAt) <= nowMs) return '; what is left goes with the next run of the schedule';
+  if (Date.parse(plan.dueAt) <= nowMs) return '; the rest is deleted with the next run of the schedule';
   const until = inPlace ? formatUntil(plan.dueAt, nowMs) : `at ${plan.dueAt}`;
-  return `; uploads of it are under way, and what is left goes ${until}`;
+  return `; uploads to it are in progress, and the rest is deleted ${until}`;
 }
 
 function heldText(plan: DeletePlanBody | undefined, nowMs: number): string {
   if (plan?.waitsFor === undefined) return '';
-  return (
-    'What was pushed to it just now goes when its upload URLs have expired: the last of it ' +
-    `${formatUntil(plan.dueAt, nowMs)}, at ${plan.dueAt}.\n`
-  );
+  return `Recent uploads are deleted after their URLs expire: the last one ${formatUntil(plan.dueAt, nowMs)}, at ${plan.dueAt}.\n`;
 }
 
 /** Whether a count after the deletion found nothing. ISO dates of one form compare as text. */

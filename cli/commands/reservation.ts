@@ -11,59 +11,52 @@ import type { View } from '../terminal.ts';
 type ReservationBody = BodyOf<'listReservations'>['reservations'][number];
 
 const confirmation = {
-  question: 'Uploads of them that are still in progress may exceed the limit. Cancel them? [y/N] ',
-  withoutTerminal: 'There is no terminal to ask for confirmation. Add --yes to cancel them.',
-  otherwise: 'No reservation was cancelled.',
+  question: 'Their uploads might still finish, and exceed the limit. Cancel them? [y/N]',
+  withoutTerminal: "Can't prompt without a terminal. Pass --yes to cancel them.",
+  otherwise: 'Nothing was canceled.',
 };
 
 const repo = option('--repo <repo>', 'only those of this repo', parseRepo);
 
 /** `reservation list|cancel TENANT`. */
-export const reservationCommands = group(
-  'reservation',
-  'show the reservations of uploads, and cancel those that never arrived',
-  [
-    listCommand({
-      name: 'list',
-      description: "list a tenant's reservations, repo by repo",
-      route: 'listReservations',
-      operands: { tenant: tenantOperand },
-      options: { repo },
-      items: 'reservations',
-      query: ({ options }) => ({ repo: options.repo }),
-      none: 'No reservations: nothing is promised to uploads.\n',
-      print: renderReservations,
-    }),
-    actionCommand({
-      name: 'cancel',
-      description: 'cancel late reservations; an upload still in progress may then exceed the limit',
-      operands: { tenant: tenantOperand },
-      options: {
-        repo,
-        id: option('--id <id>', 'only this one'),
-        madeBy: option(
-          '--made-by <id>',
-          'only those of this token, rule or user, as `reservation list` shows it',
-        ),
-        all: flag('--all', 'all of the tenant'),
-        yes: flag('-y, --yes', 'skip the confirmation; required without a terminal'),
-      },
-      run: async (client, { operands: params, options, context }) => {
-        const { id, madeBy, all = false } = options;
-        const query = { repo: options.repo, id, madeBy };
-        if (Object.values(query).some((value) => value !== undefined) === all)
-          throw new UsageError('Say which reservations: --repo, --id or --made-by, or else --all.');
-        if (!options.yes) await requireYes(context, confirmation);
-        const sum = await cancelAll(client, { params, query });
-        context.out(
-          options.json
-            ? `${JSON.stringify({ ...params, ...sum, hasMore: false })}\n`
-            : cancelledText(params, sum),
-        );
-      },
-    }),
-  ],
-);
+export const reservationCommands = group('reservation', 'list uploads in progress, and cancel lapsed ones', [
+  listCommand({
+    name: 'list',
+    description: "list a tenant's reservations, repo by repo",
+    route: 'listReservations',
+    operands: { tenant: tenantOperand },
+    options: { repo },
+    items: 'reservations',
+    query: ({ options }) => ({ repo: options.repo }),
+    none: 'No uploads in progress.\n',
+    print: renderReservations,
+  }),
+  actionCommand({
+    name: 'cancel',
+    description: 'cancel lapsed reservations; an upload still in progress might exceed the limit',
+    operands: { tenant: tenantOperand },
+    options: {
+      repo,
+      id: option('--id <id>', 'only this one'),
+      madeBy: option('--made-by <id>', 'only those of this token, rule or user'),
+      all: flag('--all', 'all of the tenant'),
+      yes: flag('-y, --yes', 'skip the prompt; required without a terminal'),
+    },
+    run: async (client, { operands: params, options, context }) => {
+      const { id, madeBy, all = false } = options;
+      const query = { repo: options.repo, id, madeBy };
+      if (Object.values(query).some((value) => value !== undefined) === all)
+        throw new UsageError('Choose reservations: --repo, --id or --made-by, or --all.');
+      if (!options.yes) await requireYes(context, confirmation);
+      const sum = await cancelAll(client, { params, query });
+      context.out(
+        options.json
+          ? `${JSON.stringify({ ...params, ...sum, hasMore: false })}\n`
+          : cancelledText(params, sum),
+      );
+    },
+  }),
+]);
 
 /** One request cancels some. */
 async function cancelAll(client: ApiClient, asking: Asking<'cancelReservations'>) {
@@ -88,8 +81,8 @@ function cancelledText(
   { cancelledCount, bytes }: { cancelledCount: number; bytes: number },
 ): string {
   if (cancelledCount === 0)
-    return `Cancelled none: only those in the state "late" can be. See the states: lfs-quota reservation list ${tenant}\n`;
-  return `Cancelled ${formatReservations(cancelledCount)}, ${formatBytes(bytes)}. A recount frees their space.\n`;
+    return `Canceled nothing: only reservations in the state "late" can be canceled. See them: lfs-quota reservation list ${tenant}\n`;
+  return `Canceled ${formatReservations(cancelledCount)}, ${formatBytes(bytes)}. A reconcile frees their space.\n`;
 }
 
 const formatReservations = (count: number) =>
@@ -114,7 +107,7 @@ function renderReservations(reservations: readonly ReservationBody[], view: View
     { name: 'size', right: true },
     'created',
     'URLs expire',
-    'room is free',
+    'space is free',
     { name: 'made by', least: 8 },
   ];
   const arrived = reservations.filter((body) => body.arrived);

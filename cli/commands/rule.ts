@@ -9,32 +9,22 @@ import { warnIfAbsent } from '../warn-if-absent.ts';
 type Match = Record<string, string[]>;
 
 /** `rule create|list|delete`. */
-export const ruleCommands = group('rule', 'which CI jobs get tokens for their identity (docs/tokens.md)', [
+export const ruleCommands = group('rule', 'let CI jobs log in without a stored secret', [
   routeCommand({
     name: 'create',
-    description: 'let CI jobs exchange their identity for a token',
+    description: 'let CI jobs log in with their identity',
     route: 'createExchangeRule',
     operands: { tenant: tenantOperand },
     options: {
-      issuer: required(
-        option('--issuer <url>', "who vouches for them: the claim 'iss', such as https://gitlab.com"),
-      ),
+      issuer: required(option('--issuer <url>', "the claim 'iss', such as https://gitlab.com")),
       match: required(
-        option(
-          '--match <claim=value>',
-          'a claim that they must have; may be repeated, also for one claim',
-          eachMatch,
-        ),
+        option('--match <claim=value>', 'required claim; repeatable, also for one claim', eachMatch),
       ),
       scope: required(choice('--scope <scope>', 'read: clone and pull; write: also push', ['read', 'write'])),
-      repo: option(
-        '--repo <repo>',
-        'only for this repo; may be repeated (default: all of the tenant)',
-        eachRepo,
-      ),
+      repo: option('--repo <repo>', 'only for this repo; repeatable (default: all)', eachRepo),
       expires: option(
         '--expires <time>',
-        'how long their tokens are valid, such as 30m or 2h (default: 1h)',
+        'lifetime of their tokens, such as 30m or 2h (default: 1h)',
         parseLifetime,
       ),
     },
@@ -61,11 +51,11 @@ export const ruleCommands = group('rule', 'which CI jobs get tokens for their id
     print: ({ rules, issuers }, { view }) =>
       rules.length > 0
         ? renderRules(rules, view)
-        : `No rules: no CI job gets a token. Issuers of this stage: ${issuers.join(', ') || 'none'}.\n`,
+        : `No rules yet: CI jobs can't get tokens. Accepted issuers: ${issuers.join(', ') || 'none'}.\n`,
   }),
   routeCommand({
     name: 'delete',
-    description: 'let these jobs get no more tokens; those that they have end by themselves',
+    description: 'delete a rule; its tokens stop working',
     route: 'deleteExchangeRule',
     operands: {
       tenant: tenantOperand,
@@ -103,12 +93,11 @@ function renderRules(rules: readonly BodyOf<'createExchangeRule'>[], view: View)
 
 function eachMatch(text: string, before: Match | undefined): Match {
   const [, claim = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
-  if (value === '') throw new InvalidArgumentError('Give CLAIM=VALUE, such as repository_id=123456789.');
+  if (value === '') throw new InvalidArgumentError('Use CLAIM=VALUE, such as repository_id=123456789.');
   return { ...before, [claim]: [...(before?.[claim] ?? []), value] };
 }
 
 function parseRuleId(text: string): string {
-  if (!/^[0-9a-f]{16}$/.test(text))
-    throw new InvalidArgumentError('List the ids with `lfs-quota rule list TENANT`.');
+  if (!/^[0-9a-f]{16}$/.test(text)) throw new InvalidArgumentError('List them: lfs-quota rule list TENANT');
   return text;
 }

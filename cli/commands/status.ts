@@ -10,16 +10,15 @@ type StatusBody = BodyOf<'readStatus'>;
 /** `status`: what failed; store, queues and schedule at a glance. */
 export const statusCommand = routeCommand({
   name: 'status',
-  description:
-    'show what failed, the store, the queues and the schedule; exits with 1 if something is to be done',
+  description: "show the service's health; exits with 1 if it needs attention",
   route: 'readStatus',
   operands: {},
   print: (body, { view }) => renderStatus(body, view),
   after: async (_, { body }) => {
     const open = body.parts.filter(({ state }) => state !== 'fine');
     if (open.length > 0)
-      throw new CliError(`Something is to be done: ${open.map(({ part }) => part).join(', ')}.`, {
-        hint: 'What that is stands above, with `todo` in --json.',
+      throw new CliError(`Needs attention: ${open.map(({ part }) => part).join(', ')}.`, {
+        hint: 'See above, or `todo` in --json.',
       });
   },
 });

@@ -44,7 +44,7 @@ const limitCommands: readonly LimitCommand[] = [
   },
   {
     name: 'download-limit',
-    description: 'change how much a tenant may be offered for download in a month',
+    description: "change a tenant's monthly download limit",
     example: '1TiB',
     field: 'downloadLimitBytes',
     readUsed: async (client, params) =>
@@ -74,7 +74,7 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
     after: async (_, { operands: { tenant }, options, context }) => {
       if (options.json) return;
       context.out(
-        `\nNext, create a token for git: ${context.program} token create ${tenant} --scope write\n`,
+        `\nNext, create a token for Git: ${context.program} token create ${tenant} --scope write\n`,
       );
     },
   }),
@@ -116,7 +116,7 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
   ),
   routeCommand({
     name: 'plan',
-    description: 'change the plan that a tenant is billed by; it is only kept',
+    description: "change a tenant's plan, a text of yours",
     route: 'updateTenant',
     operands: { ...ofTenant, plan: operand('<plan>', 'name of the plan') },
     body: ({ operands: { plan } }) => ({ plan }),
@@ -124,15 +124,14 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
   }),
   routeCommand({
     name: 'new-repos',
-    description: 'say how a tenant gets a new repo',
+    description: 'choose whether pushes can create repos',
     route: 'updateTenant',
     operands: {
       ...ofTenant,
-      how: choiceOperand(
-        '<how>',
-        'pushed: the first push makes it; created: it takes a push once it was created',
-        ['pushed', 'created'],
-      ),
+      how: choiceOperand('<how>', 'pushed: the first push creates it; created: you must create it first', [
+        'pushed',
+        'created',
+      ]),
     },
     body: ({ operands: { how } }) => ({ reposMustExist: how === 'created' }),
     print,
@@ -149,16 +148,16 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
         options,
         route: 'deleteTenant',
         params: [params],
-        question: `To delete it permanently, type ${tenant}: `,
+        question: `You can't undo this or reuse the name. To delete it permanently, type ${tenant}:`,
         isYes: (answer) => answer === tenant,
         summary: (plans) =>
           `${tenant}: ${formatFreed(plans)}.\n` +
-          'Its tokens are revoked, its repos are closed, and their objects are deleted. Its name stays taken.\n',
+          "Its tokens are revoked, and its objects are deleted. You can't reuse the name.\n",
       });
       if (deleted === undefined || options.json) return;
       context.out(
-        `Its objects are being deleted. See what is left: ${context.program} tenant show ${tenant}\n` +
-          'When nothing is left, the tenant is not found any more.\n',
+        `Its objects are being deleted. See what's left: ${context.program} tenant show ${tenant}\n` +
+          "When it's finished, the tenant isn't found any more.\n",
       );
     },
   }),
@@ -171,7 +170,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     `limit    ${formatLimit(body.limitBytes)}`,
     `stored   ${body.usage === null ? 'not counted yet' : formatBytes(body.usage.storedBytes)}`,
     ...(body.downloadLimitBytes === null ? [] : [`download ${formatLimit(body.downloadLimitBytes)} a month`]),
-    ...(body.reposMustExist ? ['repos    have to be created before a push'] : []),
+    ...(body.reposMustExist ? ['repos must be created before a push'] : []),
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];
   return `${lines.join('\n')}\n`;

@@ -29,27 +29,23 @@ const ofToken = {
 export const tokenCommands = group('token', "create, list and revoke a tenant's access tokens", [
   routeCommand({
     name: 'create',
-    description: 'create a token; it is shown only once',
+    description: "create a token; it's shown once",
     route: 'createToken',
     operands: { tenant: tenantOperand },
     options: {
       scope: required(
         choice(
           '--scope <scope>',
-          'read: clone and pull; write: also push; manage: also tokens, deletes and recounts',
+          'read: clone, pull; write: also push; manage: also tokens, deletes, reconciles',
           ['read', 'write', 'manage'],
         ),
       ),
-      label: option('--label <text>', 'note that says what the token is for'),
-      user: option('--user <name>', 'whom it stands for: the owner of its locks'),
-      repo: option(
-        '--repo <repo>',
-        'only for this repo; may be repeated (default: all of the tenant)',
-        eachRepo,
-      ),
+      label: option('--label <text>', 'purpose of the token'),
+      user: option('--user <name>', 'its user, the owner of its locks'),
+      repo: option('--repo <repo>', 'only for this repo; repeatable (default: all)', eachRepo),
       expires: option(
         '--expires <time>',
-        'how long it is valid, such as 90d, 12h or 30m (default: for ever)',
+        'lifetime, such as 90d, 12h or 30m (default: never expires)',
         parseLifetime,
       ),
     },
@@ -64,7 +60,9 @@ export const tokenCommands = group('token', "create, list and revoke a tenant's 
     print: renderNew,
     after: async (client, { body, operands: { tenant }, options, context }) => {
       if (options.json) return;
-      context.err('Keep the token: it is not shown again. In git it is the password, with any user name.\n');
+      context.err(
+        "Copy the token now: you won't see it again. In Git, it's the password, with any username.\n",
+      );
       for (const repo of body.repos ?? []) await warnIfAbsent(client, context, { tenant, repo });
     },
   }),
@@ -159,7 +157,7 @@ function parseTokenId(text: string): string {
     throw new UsageError(`That's a token's secret. Use its id: ${tokenIdOf(text)}`);
   if (!/^[A-Za-z0-9_-]{1,128}$/.test(text)) {
     throw new InvalidArgumentError(
-      'Give the id, not the token itself. List the ids with `lfs-quota token list TENANT`.',
+      "Use the token's id, not its secret. List them: lfs-quota token list TENANT",
     );
   }
   return text;

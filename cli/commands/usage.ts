@@ -16,7 +16,7 @@ export const usageCommand = actionCommand({
   description: "show a tenant's usage, limit and repos",
   operands: { tenant: tenantOperand },
   options: {
-    refresh: flag('--refresh', 'count again now, instead of showing the last count'),
+    refresh: flag('--refresh', 'scan now instead of showing the last result'),
     watch: flag('--watch', 'repeat every 2 s until Ctrl-C'),
   },
   run: async (client: ApiClient, { operands: params, options, context }) => {
@@ -67,7 +67,7 @@ function renderUsage(
   const parts = [`${title}\n`, renderFigures(body, options)];
   if (body.limitBytes !== null && (body.usage?.reservedBytes ?? 0) > 0)
     parts.push(`See what is reserved: ${options.program} reservation list ${body.tenant}\n`);
-  if (body.refreshing) parts.push('A recount is running: ask again in a moment.\n');
+  if (body.refreshing) parts.push('A scan is in progress. Run it again in a few seconds.\n');
   if (body.repos.length > 0) parts.push('\n', renderRepos(body.repos, options));
   if (body.reposTruncated)
     parts.push(
@@ -86,7 +86,7 @@ function renderFigures(body: SubscriptionBody, options: View & { readonly drawBl
   const last = isAhead ? `, the last ${formatUntil(reservedUntil, options.nowMs)}` : '';
   const lines = [
     `stored    ${formatBytes(usage.storedBytes)} in ${formatObjects(usage.objectCount)}`,
-    `reserved  ${formatBytes(usage.reservedBytes)} (${mark}admitted uploads that may still arrive${last})`,
+    `reserved  ${formatBytes(usage.reservedBytes)} (${mark}uploads in progress${last})`,
   ];
   if (limitBytes !== null) {
     const { storedBytes, reservedBytes } = usage;
@@ -107,7 +107,7 @@ function whyOld({ usage, refreshing, deleting, repos }: SubscriptionBody, nowMs:
   const isOld = usage !== null && nowMs - Date.parse(usage.countedAt) >= oldCountMs;
   const isDeleting = deleting === true || repos.some((repo) => repo.deleting === true);
   if (!isOld || usage.reservedBytes > 0 || refreshing || isDeleting) return '';
-  return ' (nothing was uploaded since, so it was not counted again)';
+  return '(unchanged since the last scan)';
 }
 
 /**

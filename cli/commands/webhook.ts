@@ -5,54 +5,52 @@ import { formatAge, formatUntil } from '../render.ts';
 import { printable } from '../terminal.ts';
 
 /** `webhook set|show|delete|test`. */
-export const webhookCommands = group(
-  'webhook',
-  'where the warnings of a tenant are sent (docs/warnings.md)',
-  [
-    routeCommand({
-      name: 'set',
-      description: 'send warnings to this address; a new one gets a secret, which is shown this once',
-      route: 'setWebhook',
-      operands: {
-        tenant: tenantOperand,
-        url: operand('<url>', 'https on port 443, such as https://hooks.example.com/lfs-quota'),
-      },
-      options: { newSecret: flag('--new-secret', 'replace the secret; the old one signs too for 24 hours') },
-      wanted: managerToken,
-      body: ({ operands: { url }, options: { newSecret } }) => ({ url, newSecret }),
-      print: ({ secret, ...webhook }, { context, view }) => {
-        if (secret === null) return renderWebhook(webhook, view.nowMs);
-        context.err('Keep this secret: it is shown this once. Receivers check signatures with it.\n');
-        return `${secret}\n`;
-      },
-    }),
-    routeCommand({
-      name: 'show',
-      description: 'show where warnings are sent, and what became of the last one',
-      route: 'getWebhook',
-      operands: { tenant: tenantOperand },
-      wanted: managerToken,
-      print: (body, { view }) => renderWebhook(body, view.nowMs),
-    }),
-    routeCommand({
-      name: 'delete',
-      description: 'send no more warnings',
-      route: 'deleteWebhook',
-      operands: { tenant: tenantOperand },
-      wanted: managerToken,
-      print: () => 'The webhook is deleted.\n',
-    }),
-    routeCommand({
-      name: 'test',
-      description: 'send a test event, once',
-      route: 'testWebhook',
-      operands: { tenant: tenantOperand },
-      wanted: managerToken,
-      print: ({ eventId }, { context, operands }) =>
-        `Sending ${eventId}. See what became of it: ${context.program} webhook show ${operands.tenant}\n`,
-    }),
-  ],
-);
+export const webhookCommands = group('webhook', 'send usage alerts to a URL', [
+  routeCommand({
+    name: 'set',
+    description: 'send alerts to this URL; a new one gets a secret, shown once',
+    route: 'setWebhook',
+    operands: {
+      tenant: tenantOperand,
+      url: operand('<url>', 'https on port 443, such as https://hooks.example.com/lfs-quota'),
+    },
+    options: { newSecret: flag('--new-secret', 'create a new secret; the old one also signs for 24 hours') },
+    wanted: managerToken,
+    body: ({ operands: { url }, options: { newSecret } }) => ({ url, newSecret }),
+    print: ({ secret, ...webhook }, { context, view }) => {
+      if (secret === null) return renderWebhook(webhook, view.nowMs);
+      context.err(
+        "Copy this secret now: you won't see it again. Your receiver verifies signatures with it.\n",
+      );
+      return `${secret}\n`;
+    },
+  }),
+  routeCommand({
+    name: 'show',
+    description: 'show the webhook and its last delivery',
+    route: 'getWebhook',
+    operands: { tenant: tenantOperand },
+    wanted: managerToken,
+    print: (body, { view }) => renderWebhook(body, view.nowMs),
+  }),
+  routeCommand({
+    name: 'delete',
+    description: 'remove the webhook',
+    route: 'deleteWebhook',
+    operands: { tenant: tenantOperand },
+    wanted: managerToken,
+    print: () => 'The webhook is deleted.\n',
+  }),
+  routeCommand({
+    name: 'test',
+    description: 'send a test event, once',
+    route: 'testWebhook',
+    operands: { tenant: tenantOperand },
+    wanted: managerToken,
+    print: ({ eventId }, { context, operands }) =>
+      `Sending ${eventId}. See the result: ${context.program} webhook show ${operands.tenant}\n`,
+  }),
+]);
 
 function renderWebhook({ url, secretChangedAt, last }: BodyOf<'getWebhook'>, nowMs: number): string {
   return [
@@ -67,7 +65,7 @@ function lastText(last: NonNullable<BodyOf<'getWebhook'>['last']>, nowMs: number
   const { eventId, type, at, attempt, outcome, status, failure, nextAt } = last;
   const event = `${printable(type)} ${printable(eventId)}, attempt ${attempt}, ${formatAge(at, nowMs)}`;
   if (outcome === 'delivered') return `${event}: delivered (${status})`;
-  const why = status === null ? (failure ?? 'no answer').replaceAll('-', ' ') : `answered ${status}`;
-  const next = nextAt === null ? 'given up' : `again ${formatUntil(nextAt, nowMs)}`;
+  const why = status === null ? (failure ?? 'no response').replaceAll('-', ' ') : `answered ${status}`;
+  const next = nextAt === null ? 'no more retries' : `again ${formatUntil(nextAt, nowMs)}`;
   return `${event}: ${why}, ${next}`;
 }

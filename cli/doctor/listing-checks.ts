@@ -4,8 +4,8 @@ import { compareKeys } from '../../lambda/rules/names.ts';
 import { type Check, check, fail, skipped, warning } from './check.ts';
 import type { ListedKey, Probe } from './probe.ts';
 
-const miscounted = 'Do not use this store: usage would be counted wrong.';
-const onlyOthers = 'The service itself writes ASCII keys only. Let no other tool write other names here.';
+const miscounted = "Don't use this store: usage would be wrong.";
+const onlyOthers = "lfs-quota only writes ASCII keys. Don't write other names with other tools.";
 
 /** Keys of the check of full pages: one more than a page has. */
 const pageTestKeys = 1001;
@@ -25,23 +25,21 @@ export const listingChecks: readonly Check[] = [
   check('list-order', miscounted, async (probe) => {
     const { prefix } = await asciiFixture(probe);
     const { keys } = await probe.list({ prefix });
-    if (isSorted(keys)) return 'Keys come in the order of their bytes: 0, 9, A, Z, _, a, z, ~.';
-    return fail(`Keys do not come in the order of their bytes: ${namesOf(keys, prefix)}.`);
+    if (isSorted(keys)) return 'Keys are sorted by bytes: 0, 9, A, Z, _, a, z, ~.';
+    return fail(`Keys aren't sorted by bytes: ${namesOf(keys, prefix)}.`);
   }),
   check('list-unicode', onlyOthers, async (probe) => {
     try {
       const fixture = await unicodeFixture(probe);
       const { keys } = await probe.list({ prefix: fixture.prefix });
       const difference = differenceOf(fixture, keys);
-      if (difference !== undefined)
-        return warning(`Names that are not ASCII are listed wrong: ${difference}.`);
-      if (isSorted(keys))
-        return 'Names that are not ASCII, even beyond U+FFFF, are listed in the order of their UTF-8.';
+      if (difference !== undefined) return warning(`Non-ASCII names are listed wrong: ${difference}.`);
+      if (isSorted(keys)) return 'Non-ASCII names, even beyond U+FFFF, are sorted by UTF-8.';
       const order = namesOf(keys, fixture.prefix);
-      return warning(`Names that are not ASCII are not in the order of their UTF-8: ${order}.`);
+      return warning(`Non-ASCII names aren't sorted by UTF-8: ${order}.`);
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      return warning(`Names that are not ASCII cannot be written or listed: ${error.message}`);
+      return warning(`Non-ASCII names can't be written or listed: ${error.message}`);
     }
   }),
   check('list-start-after', miscounted, async (probe) => {
@@ -59,13 +57,13 @@ export const listingChecks: readonly Check[] = [
           `StartAfter "${from}" among the objects a, b, c, d gives "${found}" instead of "${expected}".`,
         );
     }
-    return 'StartAfter begins behind the given key, whether that key exists or not.';
+    return "StartAfter starts after the given key, even if it doesn't exist.";
   }),
-  check('list-start-outside', 'The service never asks so, and works.', async (probe) => {
+  check('list-start-outside', "lfs-quota doesn't use this.", async (probe) => {
     const prefix = await letters(probe);
     const before = await lettersAfter(probe, prefix.slice(0, -2));
     const behind = await lettersAfter(probe, `${prefix.slice(0, -1)}~`);
-    if (before === 'abcd' && behind === '') return 'StartAfter works before and behind the prefix as well.';
+    if (before === 'abcd' && behind === '') return 'StartAfter works before and after the prefix.';
     const gives = `gives "${before}" before it and "${behind}" behind it, not "abcd" and ""`;
     return warning(`StartAfter outside of the prefix ${gives}.`);
   }),
@@ -77,7 +75,7 @@ export const listingChecks: readonly Check[] = [
     const found = namesOf([...page.commonPrefixes.map((key) => ({ key })), ...page.keys], prefix);
     const expected = '"one/", "two/", "two-1", "zz"';
     if (found === expected)
-      return 'A listing with Delimiter=/ has each folder once, and the objects beside them.';
+      return 'A listing with Delimiter=/ has each folder once, and the objects next to them.';
     return fail(`A listing with Delimiter=/ gives ${found} instead of ${expected}.`);
   }),
   check('list-pages', miscounted, async (probe) => {
@@ -89,31 +87,31 @@ export const listingChecks: readonly Check[] = [
     if (pages.length <= needed)
       return 'Pages follow each other by their tokens: each key once, each page full.';
     return warning(
-      `${count} keys took ${pages.length} pages of three, not ${needed}: pages are not full, or the last one is empty.`,
-      'The counts are right, but need more LIST requests than elsewhere.',
+      `${count} keys took ${pages.length} pages of three, not ${needed}: pages aren't full, or the last one is empty.`,
+      'The totals are right, but need more LIST requests than elsewhere.',
     );
   }),
   check('list-unicode-pages', onlyOthers, async (probe) => {
     const fixture = await unicodeFixture(probe).catch(() => undefined);
-    if (!fixture) return skipped('Names that are not ASCII cannot be written: see list-unicode.');
+    if (!fixture) return skipped("Non-ASCII names can't be written: see list-unicode.");
     const { wrong } = await walk(probe, fixture, 1);
-    if (wrong === undefined) return 'Pages may end at names that are not ASCII.';
-    return warning(`Pages that end at names which are not ASCII are wrong: ${wrong}.`);
+    if (wrong === undefined) return 'Pages can end at non-ASCII names.';
+    return warning(`Pages that end at non-ASCII names are wrong: ${wrong}.`);
   }),
   // XML cannot contain control characters, so a listing that is not encoded cannot name all keys.
   check(
     'list-encoding',
-    'The service writes no such keys. Let no other tool write them here.',
+    "lfs-quota never writes such keys. Don't write them with other tools.",
     async (probe) => {
       const { prefix } = await asciiFixture(probe);
       const input = { Bucket: probe.target.bucket, Prefix: prefix, EncodingType: 'url' as const };
       const { EncodingType } = await probe.send((client) => client.send(new ListObjectsV2Command(input)));
       if (EncodingType === 'url') return 'Listings are in URL encoding, so any key can be listed.';
-      return warning('The store ignores EncodingType=url, so keys with control characters cannot be listed.');
+      return warning("The store ignores EncodingType=url, so keys with control characters can't be listed.");
     },
   ),
   check('list-page-size', miscounted, async (probe) => {
-    if (!probe.target.isThorough) return skipped('Needs 1,001 small objects: give --thorough.');
+    if (!probe.target.isThorough) return skipped('Needs 1,001 small objects: pass --thorough.');
     const names = Array.from({ length: pageTestKeys }, (_, index) => String(index).padStart(4, '0'));
     const fixture = await write(probe, names);
     const pageKeys = (await probe.list({ prefix: fixture.prefix, maxKeys: 5000 })).keys.length;
@@ -125,7 +123,7 @@ export const listingChecks: readonly Check[] = [
     if (pageKeys === 1000) return 'A full page has 1,000 keys, and all pages have every key once.';
     return warning(
       `A full page has ${pageKeys} keys, not 1,000.`,
-      'The counts are right. If it has fewer, raise protocol.listRequestsPerHour in proportion.',
+      'The totals are right. If pages are smaller, raise protocol.listRequestsPerHour in proportion.',
     );
   }),
 ];
@@ -206,7 +204,9 @@ async function walk(
   const count = objects.length;
   const { pages, isWhole } = await probe.listAll({ prefix, maxKeys }, count + 2);
   if (!isWhole)
-    throw new Error(`After ${pages.length} pages of ${count} keys there is still a token for another one.`);
+    throw new Error(
+      `After ${pages.length} pages of ${count} keys, the store still returns a token for another page.`,
+    );
   const walked = pages.flat();
   const large = pages.find((page) => page.length > maxKeys);
   if (large) return { pages, wrong: `a page of MaxKeys ${maxKeys} has ${large.length} keys` };

@@ -18,26 +18,25 @@ export const consistencyChecks: readonly Check[] = [
   isCurrent('head-after-put', {
     good: 'A HEAD sees an object as soon as it is uploaded',
     bad: 'a HEAD did not see an object that had just been uploaded',
-    advice:
-      'Do not use this store: git-lfs verifies the last upload of a batch, and would report it as lost.',
+    advice: "Don't use this store: git-lfs verifies the last upload of a batch, and would report it as lost.",
   }),
   isCurrent('list-after-put', {
     good: 'A listing has an object as soon as it is uploaded',
     bad: 'a listing lacked an object that had just been uploaded',
-    advice: 'Do not use this store: such objects would not be counted, and a tenant could exceed its limit.',
+    advice: "Don't use this store: such objects aren't counted, so a tenant could exceed its limit.",
   }),
   isCurrent('head-after-delete', {
-    good: 'A HEAD does not see an object any more once it is deleted',
+    good: "A HEAD doesn't find an object once it's deleted",
     bad: 'a HEAD still saw an object that had been deleted',
-    advice: 'Do not use this store: a push would leave such an object out as already stored, and lose it.',
+    advice: "Don't use this store: a push would skip such an object as already stored, and lose it.",
   }),
   isCurrent('list-after-delete', {
     good: 'A listing lacks an object once it is deleted',
     bad: 'a listing still had an object that had been deleted',
-    advice: 'The store can be used, but what is freed shows late, and counts until then.',
+    advice: 'You can use the store, but deleted objects count until they disappear from listings.',
     isUsable: true,
   }),
-  check('delete', 'The service repeats a delete: check that the key may delete.', async (probe) => {
+  check('delete', 'lfs-quota repeats deletes: check that the key can delete.', async (probe) => {
     const key = probe.newKey();
     await probe.put(key, Buffer.from('x'));
     for (const [what, deleted] of [
@@ -46,11 +45,11 @@ export const consistencyChecks: readonly Check[] = [
       ['an object that never was', probe.newKey()],
     ] as const) {
       const why = await whyNotDeleted(probe, deleted);
-      if (why !== undefined) return fail(`Deleting ${what} does not work: ${why}`);
+      if (why !== undefined) return fail(`Deleting ${what} doesn't work: ${why}`);
       if (await probe.head(deleted))
-        return fail(`After deleting ${what} it is still there.`, 'Do not use this store.');
+        return fail(`After deleting ${what}, it still exists.`, "Don't use this store.");
     }
-    return 'A delete removes an object, and repeating it is no error.';
+    return "A delete removes an object, and repeating it isn't an error.";
   }),
   // By one request, if the store knows DeleteObjects. Else by one for each.
   check('delete-many', 'Check that the key has the permission to delete.', async (probe) => {
@@ -61,8 +60,8 @@ export const consistencyChecks: readonly Check[] = [
     for (const key of keys)
       if (await probe.head(key))
         return fail(
-          'The store reports that it has deleted several objects at once, and one is still there.',
-          "Don't use this store: usage would fall, and nothing is freed.",
+          'The store reported that it deleted several objects, and one still exists.',
+          "Don't use this store: usage would fall, but nothing is freed.",
         );
     return 'Several objects at once are deleted, and each is gone.';
   }),
@@ -115,24 +114,24 @@ const one = Buffer.from('x');
 
 /** How large one PUT may be, and uploads in parts. The service works without, so nothing here can fail. */
 export const largeChecks: readonly Check[] = [
-  check('largest-upload', 'Look for a limit of what stands before the store, such as a proxy.', tryLargest),
-  check('multipart', 'Without it there are no exports: exports.workers has to be 0.', async (probe) => {
+  check('largest-upload', 'Check for a limit of a proxy in front of the store.', tryLargest),
+  check('multipart', "Without it, exports don't work: set exports.workers to 0.", async (probe) => {
     const { why } = await wholeParts(probe);
     if (why === undefined) return 'A multipart upload of 5 MiB and one byte becomes one object.';
-    return warning(`A multipart upload does not work: ${why}.`);
+    return warning(`Multipart uploads don't work: ${why}.`);
   }),
   partRule('multipart-small', [Buffer.alloc(1024, 'p'), one], (why) =>
     why === undefined
       ? 'Parts of 1 KiB are accepted.'
-      : 'Parts of 1 KiB are refused, as at AWS: all but the last have 5 MiB or more.',
+      : 'Parts of 1 KiB are rejected, as on AWS: all but the last must have 5 MiB.',
   ),
   partRule('multipart-unequal', [part, Buffer.concat([part, one]), one], (why) => {
-    if (why === undefined) return 'Parts may have different sizes.';
-    return warning(`Parts of different sizes are refused, as at R2: ${why}.`);
+    if (why === undefined) return 'Parts can have different sizes.';
+    return warning(`Parts of different sizes are rejected, as on R2: ${why}.`);
   }),
   partRule('copy-part', ['copy', one], (why) => {
     if (why === undefined) return 'A part can be copied from another object.';
-    return warning(`A part cannot be copied from another object: ${why}.`);
+    return warning(`A part can't be copied from another object: ${why}.`);
   }),
 ];
 
@@ -146,20 +145,20 @@ const largeIdleMsMax = 600_000;
 async function tryLargest(probe: Probe): Promise<Finding> {
   const { largestBytes } = probe.target;
   if (largestBytes === undefined)
-    return skipped('Uploads a large object: give --largest SIZE, such as 5GiB.');
+    return skipped('Uploads a large object: pass --largest SIZE, such as 5GiB.');
   const refused = await uploadZeros(probe, largestBytes);
   let size = largestBytes;
   for (let outcome = refused; !isAccepted(outcome); outcome = await uploadZeros(probe, size)) {
     size = Math.floor(size / 2);
     if (size < smallestBytes) break;
   }
-  const found = `One PUT of ${formatBytes(largestBytes)} is refused (${describeOutcome(refused)})`;
+  const found = `One PUT of ${formatBytes(largestBytes)} is rejected (${describeOutcome(refused)})`;
   if (size < smallestBytes && size < largestBytes) return warning(`${found}, and smaller ones as well.`);
   probe.facts.maxPutBytes = size;
   if (size === largestBytes) return `One PUT of ${formatBytes(size)} is accepted.`;
   return warning(
     `${found}, one of ${formatBytes(size)} accepted.`,
-    `Set protocol.objectMaxMiB to ${Math.floor(size / 1024 ** 2)} or less, so that larger objects are refused with a reason.`,
+    `Set protocol.objectMaxMiB to ${Math.floor(size / 1024 ** 2)} or less. Larger files then get a clear error.`,
   );
 }
 
@@ -195,9 +194,9 @@ function partRule(
   parts: readonly (Buffer | 'copy')[],
   judge: (why: string | undefined) => Finding,
 ): Check {
-  return check(id, 'The service sends equal parts, and reads what it cannot copy.', async (probe) => {
+  return check(id, "lfs-quota sends equal parts, and downloads what it can't copy.", async (probe) => {
     const whole = await wholeParts(probe);
-    if (whole.why !== undefined) return skipped('There are no multipart uploads.');
+    if (whole.why !== undefined) return skipped("Multipart uploads aren't supported.");
     return judge((await uploadParts(probe, parts, whole.key)).why);
   });
 }
@@ -215,7 +214,7 @@ async function uploadParts(
   probe.written.add(key);
   try {
     const { UploadId } = await probe.send((client) => client.send(new CreateMultipartUploadCommand(where)));
-    if (UploadId === undefined) throw new Error('the answer names no upload');
+    if (UploadId === undefined) throw new Error('the response has no upload');
     probe.partUploads.set(UploadId, key);
     const Parts: CompletedPart[] = [];
     let sizeBytes = 0;

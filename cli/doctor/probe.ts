@@ -216,7 +216,8 @@ export class Probe {
       await systemClock.sleep(500 * tries);
       outcome = await this.upload(key, body);
     }
-    if (!isAccepted(outcome)) throw new Error(`The store answered an upload with ${explainOutcome(outcome)}`);
+    if (!isAccepted(outcome))
+      throw new Error(`The store responded to an upload with ${explainOutcome(outcome)}`);
   }
 
   head(key: string): Promise<StoredObject | undefined> {
@@ -306,7 +307,7 @@ function inOwnWords(thrown: unknown): unknown {
   const error = storeErrorOf(thrown);
   if (!(error instanceof Error) || !isNetworkError(error)) return error;
   const { code = 'ETIMEDOUT' } = error as NodeJS.ErrnoException;
-  return new StoreUnavailableError(`There was no whole answer (${code}).`, { cause: error });
+  return new StoreUnavailableError(`The response was incomplete (${code}).`, { cause: error });
 }
 
 function isRetriable(outcome: RawOutcome): boolean {
@@ -404,7 +405,7 @@ export async function sendRaw(input: RawRequest): Promise<RawOutcome> {
 
 /** An outcome in a few words: `403 SignatureDoesNotMatch`, or why there was no answer. */
 export function describeOutcome(outcome: RawOutcome): string {
-  if (outcome.kind === 'cut') return `no answer (${outcome.reason})`;
+  if (outcome.kind === 'cut') return `no response (${outcome.reason})`;
   const [, code] = /<Code>([^<]{1,100})<\/Code>/.exec(outcome.body.toString()) ?? [];
   return code === undefined ? `${outcome.status}` : `${outcome.status} ${code}`;
 }

@@ -115,13 +115,13 @@ async function make({ id, advice, ask }: Check, probe: Probe): Promise<CheckResu
     return { id, ...(found.outcome !== 'skipped' && { advice }), ...found };
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    const detail = `The check could not be made: ${error.message}`;
+    const detail = `The check couldn't run: ${error.message}`;
     const outcome = optional.has(id) ? 'warning' : 'fail';
     return {
       id,
       outcome,
       detail,
-      advice: 'Run it again. If that repeats, the store does not answer as S3 does.',
+      advice: "Run it again. If it fails again, the store doesn't behave like S3.",
     };
   }
 }
@@ -177,7 +177,7 @@ async function cleanUp(probe: Probe): Promise<{ left: readonly string[]; result:
   }
   const id = 'cleanup';
   if (left.length === 0 && uploadsLeft === 0)
-    return { left, result: { id, outcome: 'pass', detail: 'Nothing of this run is left in the bucket.' } };
+    return { left, result: { id, outcome: 'pass', detail: 'This run left nothing in the bucket.' } };
   const { bucket, prefix, endpoint } = probe.target;
   const what = [
     ...(left.length > 0 ? [`${left.length} objects below ${prefix}`] : []),

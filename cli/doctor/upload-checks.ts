@@ -23,18 +23,18 @@ const late = `${lateMsMax / 1000} s after its URL expired`;
 /** How long a store may take to notice that a client is gone, before the doctor looks what it stored. */
 const settleMs = 500;
 
-const miscounted = 'Sizes would be counted wrong: do not use this store.';
+const miscounted = "Don't use this store: sizes would be wrong.";
 
 /** Can the store be reached, with these credentials, and does it agree about the time? */
 export const accessChecks: readonly Check[] = [
   check(
     'credentials',
-    'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or sign in with `aws sso login`.',
+    'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or run: aws sso login',
     async (probe) => {
       const found = await probe.client.config.credentials().catch(() => undefined);
-      if (found === undefined) return fail('There are no credentials for the store.');
+      if (found === undefined) return fail('No credentials for the store.');
       const isLasting = found.sessionToken === undefined;
-      const kind = isLasting ? 'a long-lived key' : 'a session, whose end also ends its signed URLs';
+      const kind = isLasting ? 'a long-lived key' : 'a session: its signed URLs end with it';
       return `Found the access key …${found.accessKeyId.slice(-4)}: ${kind}.`;
     },
   ),
@@ -43,7 +43,7 @@ export const accessChecks: readonly Check[] = [
     try {
       const { keys } = await probe.list({ prefix });
       if (keys.some(({ key }) => !key.startsWith(prefix)))
-        return fail('A listing by prefix also has keys without that prefix.', 'Do not use this store.');
+        return fail('A listing by prefix contains keys without that prefix.', "Don't use this store.");
       if (keys.length > 0)
         return fail('There are already objects below the path of this run.', 'Run it again.');
       return `${bucket} at ${endpoint ?? 'AWS'} (${region}) can be listed.`;
@@ -54,14 +54,13 @@ export const accessChecks: readonly Check[] = [
     }
   }),
   // Compared with the Date header of an answer, which has whole seconds.
-  check('clock', 'Set both by NTP: the store decides when a signed URL expires.', async (probe) => {
+  check('clock', 'Sync both by NTP: the store decides when a signed URL expires.', async (probe) => {
     const href = await probe.signDownload(probe.newKey());
     const sentMs = Date.now();
     const outcome = await probe.sendRaw({ method: 'GET', href });
     const receivedMs = Date.now();
     const date = outcome.kind === 'answer' ? Date.parse(outcome.headers.date ?? '') : Number.NaN;
-    if (Number.isNaN(date))
-      return warning('The answers of the store have no Date header, so its clock cannot be compared.');
+    if (Number.isNaN(date)) return warning("The store sends no Date header, so its clock can't be compared.");
     const skewMs = Math.round(date + 500 - (sentMs + receivedMs) / 2);
     // Only what is certain: the date is cut to seconds, and the answer took its time.
     const leastMs = Math.abs(skewMs) - 500 - (receivedMs - sentMs) / 2;
@@ -81,39 +80,39 @@ export const uploadChecks: readonly Check[] = [
     const { key, body, outcome } = await honestUpload(probe);
     if (!isAccepted(outcome))
       return fail(
-        `The store refused an upload with signed Content-Length and x-amz-checksum-sha256: ${explainOutcome(outcome)}`,
-        'Check that the key may write to the bucket. If it may, do not use this store.',
+        `The store rejected an upload with signed Content-Length and x-amz-checksum-sha256: ${explainOutcome(outcome)}`,
+        "Check that the key can write to the bucket. If it can, don't use this store.",
       );
     const stored = await probe.head(key);
     if (stored?.sizeBytes === body.length)
-      return `An upload by a signed URL arrives, and a HEAD tells its ${body.length} bytes.`;
-    const told = stored === undefined ? 'of no object' : `${stored.sizeBytes} bytes`;
-    return fail(`The store accepted ${body.length} bytes, but a HEAD tells ${told}.`);
+      return `An upload by a signed URL works, and a HEAD returns its ${body.length} bytes.`;
+    const told = stored === undefined ? 'finds nothing' : `returns ${stored.sizeBytes} bytes`;
+    return fail(`The store accepted ${body.length} bytes, but a HEAD ${told}.`);
   }),
-  check('checksum-kept', 'Report it to the makers of the store.', async (probe) => {
+  check('checksum-kept', "Report it to the store's vendor.", async (probe) => {
     const { key, body } = await honestUpload(probe);
     const sha256 = (await probe.head(key))?.sha256;
     if (sha256 === undefined)
-      return 'The store does not keep the SHA-256 of an upload; the service does not need it.';
-    if (sha256 === sha256Of(body)) return 'A HEAD tells the SHA-256 of the upload.';
-    return warning('A HEAD tells another SHA-256 than that of the upload.');
+      return "The store doesn't keep the SHA-256 of an upload. lfs-quota doesn't need it.";
+    if (sha256 === sha256Of(body)) return 'A HEAD returns the SHA-256 of the upload.';
+    return warning("A HEAD returns a different SHA-256 than the upload's.");
   }),
-  check('download', 'Do not use this store.', async (probe) => {
+  check('download', "Don't use this store.", async (probe) => {
     const { key, body } = await honestUpload(probe);
     const outcome = await probe.download(key);
-    if (hasBody(outcome, body)) return 'A download by a signed URL gives the bytes that were uploaded.';
-    if (isAccepted(outcome)) return fail('A download gives other bytes than were uploaded.');
-    const found = `The store refused a download by a signed URL: ${explainOutcome(outcome)}`;
-    return fail(found, 'Check that the key may read objects.');
+    if (hasBody(outcome, body)) return 'A download by a signed URL returns the uploaded bytes.';
+    if (isAccepted(outcome)) return fail('A download returns other bytes than the uploaded ones.');
+    const found = `The store rejected a download by a signed URL: ${explainOutcome(outcome)}`;
+    return fail(found, 'Check that the key can read objects.');
   }),
   check(
     'versioning',
-    'Suspend versioning, or let a lifecycle rule delete noncurrent versions. This run leaves some below its prefix.',
+    'Suspend versioning, or add a lifecycle rule that deletes noncurrent versions. This run leaves some below its prefix.',
     async (probe) => {
       const { outcome } = await honestUpload(probe);
       const version = outcome.kind === 'answer' ? outcome.headers['x-amz-version-id'] : undefined;
       if (version === undefined || version === 'null') return 'The bucket keeps no old versions.';
-      return warning('The bucket is versioned: deleted objects stay in it, billed and in no listing.');
+      return warning('The bucket is versioned: deleted objects stay, billed and unlisted.');
     },
   ),
   check('overwrite', miscounted, async (probe) => {
@@ -124,18 +123,18 @@ export const uploadChecks: readonly Check[] = [
       const outcome = await probe.upload(key, body);
       if (!isAccepted(outcome))
         return fail(
-          `Uploading ${what} to a key that exists is refused: ${describeOutcome(outcome)}.`,
-          'A push that is repeated would fail: switch off object lock or retention on this bucket.',
+          `Uploading ${what} to an existing key is rejected: ${describeOutcome(outcome)}.`,
+          'A repeated push would fail. Disable object lock or retention on this bucket.',
         );
       const bytes = (await probe.head(key))?.sizeBytes;
       if (bytes !== body.length)
-        return fail(`After overwriting, a HEAD tells ${bytes ?? 'no'} bytes instead of ${body.length}.`);
+        return fail(`After overwriting, a HEAD returns ${bytes ?? 'no'} bytes instead of ${body.length}.`);
     }
     return 'An object can be uploaded again, and overwritten.';
   }),
   check(
     'two-at-once',
-    'Two people who push the same file would lose it: do not use this store.',
+    "Don't use this store: two users who push the same file would lose it.",
     async (probe) => {
       const key = probe.newKey();
       const body = randomBytes(50_000);
@@ -143,14 +142,14 @@ export const uploadChecks: readonly Check[] = [
       const stored = await probe.download(key);
       if (!hasBody(stored, body))
         return fail(
-          `Two uploads of one object at once leave something else in the store (${describeOutcome(stored)}).`,
+          `Two concurrent uploads of one object leave something else in the store (${describeOutcome(stored)}).`,
         );
       const refused = outcomes.filter((outcome) => !isAccepted(outcome)).map(describeOutcome);
       if (refused.length === 0)
-        return 'Two uploads of one object at once are both accepted, and the object is whole.';
+        return 'Two concurrent uploads of one object both succeed, and the object is intact.';
       return warning(
-        `Of two uploads of one object at once, the store refused one: ${refused.join(', ')}.`,
-        'It can be used, but one of two people who push the same file has to push again.',
+        `Of two concurrent uploads of one object, the store rejected one: ${refused.join(', ')}.`,
+        'You can use it, but if two users push the same file at once, one must push again.',
       );
     },
   ),
@@ -167,7 +166,7 @@ function honestUpload(probe: Probe): Promise<{ key: string; body: Buffer; outcom
   });
 }
 
-const exceeded = 'Do not use this store: usage could exceed what was admitted, without anybody noticing.';
+const exceeded = "Don't use this store: usage could exceed the limit unnoticed.";
 
 /**
  * Uploads that must be refused, and store nothing: all of the accounting relies on it. Each breaks one promise of a
@@ -194,7 +193,7 @@ export const refusalChecks: readonly Check[] = [
     send: (probe, { signed, body }) => probe.sendBytes(signed, Buffer.concat([body, randomBytes(1000)])),
   }),
   // Somebody who knows a large object's hash announces it as small. The checksum is right, the length is not.
-  lie('wrong-length', 'bytes with the announced SHA-256, but more of them than announced', {
+  lie('wrong-length', 'bytes with the announced SHA-256, but more than announced', {
     send: async (probe, { key, body }) =>
       probe.sendBytes(await probe.signUpload({ key, oid: sha256Of(body), sizeBytes: 1 }), body),
   }),
@@ -221,13 +220,13 @@ export const refusalChecks: readonly Check[] = [
     lateMs: 3000,
     ifStored: warning(
       'The store accepted an upload 3 s after its URL expired.',
-      `Reservations cover it up to ${lateMsMax / 1000} s; later ones are the check late-upload.`,
+      `Reservations cover it up to ${lateMsMax / 1000} s. The check late-upload tests later ones.`,
     ),
   }),
   // Some stores write in place: a refused upload must not damage the object that is there.
   check(
     'kept-object',
-    'Do not use this store: a broken push would destroy what is stored.',
+    "Don't use this store: a broken push would destroy a stored object.",
     async (probe) => {
       const { key, body, signed } = await probe.announceStored();
       const other = randomBytes(body.length);
@@ -235,10 +234,8 @@ export const refusalChecks: readonly Check[] = [
       await probe.sendBytes(signed, other);
       await systemClock.sleep(settleMs);
       const kept = await probe.download(key);
-      if (hasBody(kept, body)) return 'Refused and cut-off uploads leave the object that is there as it was.';
-      return fail(
-        `Refused or cut-off uploads have changed the object that was there (${describeOutcome(kept)}).`,
-      );
+      if (hasBody(kept, body)) return "Rejected and interrupted uploads don't change the stored object.";
+      return fail(`Rejected or interrupted uploads changed the stored object (${describeOutcome(kept)}).`);
     },
   ),
   check('other-method', exceeded, async (probe) => {
@@ -250,7 +247,7 @@ export const refusalChecks: readonly Check[] = [
     const url = await probe.signDownload(key);
     return tryMethods(probe, { key, url, of: 'a download', methods: ['PUT', 'DELETE', 'POST'] });
   }),
-  check('late-download', 'Do not use this store: a URL could be read by for ever.', async (probe) => {
+  check('late-download', "Don't use this store: its URLs never expire.", async (probe) => {
     const { key } = await probe.announceStored();
     const outcome = await probe.download(key, { lateMs: lateMsMax });
     const what = `a download ${late}`;
@@ -269,14 +266,14 @@ export const refusalChecks: readonly Check[] = [
       const outcome = await probe.sendBytes({ ...signed, header }, body);
       const { sizeBytes = body.length } = (await probe.head(key)) ?? {};
       if (sizeBytes !== body.length)
-        return fail(`By the unsigned header ${name} an upload stored ${sizeBytes} other bytes.`);
+        return fail(`With the unsigned header ${name}, an upload stored ${sizeBytes} other bytes.`);
       if (isAccepted(outcome))
         return warning(
-          `The store accepts the header ${name}, which was not signed.`,
-          'It stored the right bytes. But other headers may make an object public: forbid that for the bucket.',
+          `The store accepts the unsigned header ${name}.`,
+          'It stored the right bytes, but other headers might make an object public. Block public access for the bucket.',
         );
     }
-    return 'Headers that begin with x-amz- and were not signed are refused.';
+    return 'Unsigned x-amz- headers are rejected.';
   }),
   // Something refused could have been stored a little later.
   check('nothing-left', exceeded, async (probe) => {
@@ -286,8 +283,8 @@ export const refusalChecks: readonly Check[] = [
       const { keys } = await probe.list({ prefix: key });
       if (keys.some((listed) => listed.key === key)) found.push(what);
     }
-    if (found.length === 0) return `The listing has none of the ${refused.size} uploads that were refused.`;
-    return fail(`The store refused this, and stored it later: ${found.join(', ')}.`);
+    if (found.length === 0) return `The listing has none of the ${refused.size} rejected uploads.`;
+    return fail(`The store rejected this, and stored it later: ${found.join(', ')}.`);
   }),
 ];
 
@@ -309,7 +306,7 @@ function lie(id: string, what: string, { send, isCut = false, lateMs, ifStored }
     const outcome = await (send ? send(probe, announced) : probe.sendBytes(signed, body));
     if (isCut) await systemClock.sleep(settleMs);
     const stored = await probe.head(key);
-    const found = `The store kept ${stored?.sizeBytes} bytes of ${what}, and answered`;
+    const found = `The store kept ${stored?.sizeBytes} bytes of ${what}, and returned`;
     if (stored !== undefined) return ifStored ?? fail(`${found} ${describeOutcome(outcome)}.`);
     probe.refused.set(key, what);
     return isCut ? `Nothing is stored of ${what}.` : judgeRefusal(what, outcome);
@@ -321,15 +318,15 @@ function judgeRefusal(what: string, outcome: RawOutcome): Finding {
   const answer = describeOutcome(outcome);
   if (isAccepted(outcome))
     return fail(
-      `The store answered ${answer} to ${what}, and did not do it.`,
-      'Do not use this store: a client would believe that its upload arrived.',
+      `The store returned ${answer} for ${what}, but didn't do it.`,
+      "Don't use this store: a client would think that its upload succeeded.",
     );
   // 501 is final: AWS answers it to a body without a length.
   if (outcome.kind === 'answer' && (outcome.status < 500 || outcome.status === 501))
-    return `Refused with ${answer}: ${what}.`;
+    return `Rejected with ${answer}: ${what}.`;
   return warning(
-    `The store did not do this, but answered as if it were down: ${what} → ${answer}.`,
-    'It can be used: a client repeats such an upload before it gives up.',
+    `The store rejected it, but with an error as if it were down: ${what} → ${answer}.`,
+    'You can use it: clients retry such an upload.',
   );
 }
 
@@ -345,7 +342,7 @@ async function tryMethods(
     const isChanged = (await probe.head(key))?.sizeBytes !== before?.sizeBytes;
     const effect = isChanged ? ', and the object is changed or gone' : '';
     if (isChanged || isAccepted(outcome))
-      return fail(`The URL of ${of} is good for ${method}: ${describeOutcome(outcome)}${effect}.`);
+      return fail(`The URL of ${of} works for ${method}: ${describeOutcome(outcome)}${effect}.`);
   }
-  return `The URL of ${of} is not good for ${methods.join(', ')}.`;
+  return `The URL of ${of} doesn't work for ${methods.join(', ')}.`;
 }

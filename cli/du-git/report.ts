@@ -84,10 +84,10 @@ function notesOf(
 ): string {
   const lines = [
     inNoCommit.objectCount > 0 &&
-      `In no commit of this clone: ${sumText(inNoCommit)}. To delete what no commit needs: \`lfs-quota gc open ${place}\`.`,
-    others.objectCount > 0 && `Keys that are no objects of git-lfs: ${sumText(others)}.`,
+      `Not referenced in this clone: ${sumText(inNoCommit)}. To delete unreferenced objects: lfs-quota gc open ${place}`,
+    others.objectCount > 0 && `Keys that aren't LFS objects: ${sumText(others)}.`,
     notStoredCount > 0 &&
-      `In a commit, but not stored: ${formatObjects(notStoredCount)}. To push them: git lfs push --all origin`,
+      `Referenced, but not stored: ${formatObjects(notStoredCount)}. To push them: git lfs push --all origin`,
   ].filter((line) => line !== false);
   return lines.length === 0 ? '' : `\n${lines.join('\n')}\n`;
 }

@@ -97,7 +97,7 @@ export class CheckpointFile {
   static async open(name: string, scan: ScanIdentity): Promise<CheckpointFile> {
     try {
       if ((await stat(name).catch(ignoreMissing))?.isFile() === false)
-        throw new CliError(`${name} is no file.`, { hint: 'Give --resume the name of a file.' });
+        throw new CliError(`${name} isn't a file.`, { hint: '--resume needs a file name.' });
       // A link to a file stays one.
       const file = await realpath(name).catch(() => path.resolve(name));
       const unlock = await lockFile(file, 'counts with it');
@@ -170,8 +170,8 @@ export class CheckpointFile {
 /** Somebody else wrote the file. Nothing is lost, but going on would waste requests, and end in the same conflict. */
 export class ReplacedFileError extends CliError {
   constructor(file: string) {
-    super(`Another process has written ${file} while this one counted.`, {
-      hint: 'Stop one of them, and go on with the other. What is saved is right, whichever wrote it.',
+    super(`Another process wrote ${file} during this count.`, {
+      hint: 'Stop one of them, and continue with the other. The saved file is right.',
     });
   }
 }
@@ -184,28 +184,28 @@ function writeCheckpoint(checkpoint: Checkpoint): string {
 /** @throws {CliError} when it is no checkpoint of this scan, or not as it was written. */
 function readCheckpoint(text: string, { name, scan }: { name: string; scan: ScanIdentity }): Checkpoint {
   if (!text.startsWith(`{"format":"${format}",`)) {
-    throw new CliError(`${name} was not written by \`lfs-quota du --resume\`.`, {
-      hint: 'It is left as it is. Give the name of a file that does not exist yet.',
+    throw new CliError(`${name} isn't a file of du --resume.`, {
+      hint: "It wasn't changed. Use a new file name.",
     });
   }
   const [, written = '', digest, body = ''] =
     /^\{"format":"[^"]*","version":(\d+)(?:,"sha256":"(\w+)","checkpoint":(.*)\}\n$)?/s.exec(text) ?? [];
   if (Number(written) > version) {
     throw new CliError(`${name} was written by a newer version of lfs-quota (format ${written}).`, {
-      hint: 'Go on with that version, or count again with another file.',
+      hint: 'Use that version, or start again with another file.',
     });
   }
   const { data } = checkpointSchema.safeParse(parseJson(body));
   if (data === undefined || sha256(body) !== digest) {
-    throw new CliError(`${name} is damaged: it is not as \`lfs-quota du --resume\` wrote it.`, {
-      hint: 'Restore it, or delete it and count from the beginning.',
+    throw new CliError(`${name} is damaged.`, {
+      hint: 'Restore it, or delete it and start again.',
     });
   }
   const wanted = wordsOf(scan);
   for (const [index, words] of wordsOf(data.scan).entries())
     if (words !== wanted[index]) {
       throw new CliError(`${name} belongs to another scan: one ${words}, not ${wanted[index]}.`, {
-        hint: 'Call it as that scan was called, or give this one a file of its own.',
+        hint: "Run it with that scan's options, or use another file.",
       });
     }
   return data;
@@ -235,14 +235,14 @@ function explain(error: unknown, name: string): unknown {
   const code = errorCode(error);
   if (error instanceof CliError || code === undefined) return error;
   const why: Readonly<Record<string, string>> = {
-    ENOENT: 'Its folder does not exist.',
-    ENOTDIR: 'Its folder does not exist.',
-    EACCES: 'It, or its folder, may not be read and written.',
-    EROFS: 'Its folder may not be written.',
+    ENOENT: "Its folder doesn't exist.",
+    ENOTDIR: "Its folder doesn't exist.",
+    EACCES: 'Check that you can read and write it and its folder.',
+    EROFS: "You can't write to its folder.",
     ENOSPC: 'The disk is full.',
   };
-  return new CliError(`${name} cannot be used to save the scan (${code}).`, {
-    hint: why[code] ?? 'Give --resume another file.',
+  return new CliError(`${name} can't be used to save the scan (${code}).`, {
+    hint: why[code] ?? 'Pass another file to --resume.',
     cause: error,
   });
 }

@@ -35,7 +35,7 @@ export async function runDu(target: DuTarget, input: RunInput): Promise<void> {
       return;
     }
     if (found !== undefined)
-      context.err(`Going on after ${formatObjects(found.objects)}, as ${saving?.name} has it.\n`);
+      context.err(`Resuming after ${formatObjects(found.objects)}, from ${saving?.name}.\n`);
     await count(target, { ...input, file });
   } finally {
     await file?.close();
@@ -47,7 +47,7 @@ async function count(
   input: RunInput & { file: CheckpointFile | undefined },
 ): Promise<void> {
   const { context, line, saving, file } = input;
-  const goOn = `Go on with \`${saving?.command}\`.`;
+  const goOn = `Resume: ${saving?.command}`;
   const stop = new AbortController();
   const everyMs = saving?.everyMs ?? 0;
   const onFailure = failureHandler(context, stop);
@@ -55,7 +55,7 @@ async function count(
     file &&
     context.onInterrupt?.(() => {
       line.clear();
-      context.err('Stopping: waiting for what is on its way. Interrupt again to stop at once.\n');
+      context.err('Stopping: waiting for requests in flight. Press Ctrl-C again to stop immediately.\n');
       stop.abort();
     });
   try {
@@ -88,7 +88,7 @@ function failureHandler(context: CliContext, stop: AbortController): (error: unk
     if (error instanceof ReplacedFileError) stop.abort();
     else if (!hasWarned && error instanceof Error) {
       hasWarned = true;
-      context.err(`\nwarning: ${error.message} The scan goes on, and tries it again.\n`);
+      context.err(`\nwarning: ${error.message} The scan continues, and retries it.\n`);
     }
   };
 }
@@ -110,7 +110,7 @@ async function explainEnd(
       return new CliError(`${message} ${failure.message}`, { hint: `${hint} ${goOn}`, cause });
     throw failure;
   }
-  return new CliError(message, { hint: `${hint}\nWhat was counted is saved. ${goOn}`, cause });
+  return new CliError(message, { hint: `${hint}\nProgress is saved. ${goOn}`, cause });
 }
 
 async function showing<T>(

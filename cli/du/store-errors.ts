@@ -18,8 +18,8 @@ interface Explanation {
 /** Turns an error of the store into one that says what to do next. Other errors are returned as they are. */
 export function explainStoreError(error: unknown, target: Target): unknown {
   if (error instanceof MalformedAnswerError) {
-    return new CliError(`A page of ${storeOf(target)} cannot be read: ${error.message}`, {
-      hint: 'That is a fault of the store. `lfs-quota doctor` tries what else it does.',
+    return new CliError(`A page of ${storeOf(target)} can't be read: ${error.message}`, {
+      hint: 'The store is broken. Check it: lfs-quota doctor',
       cause: error,
     });
   }
@@ -39,11 +39,11 @@ function explainOutage(error: Error, target: Target): Explanation {
   const { code = '' } = (error.cause ?? error) as { code?: string };
   if (['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'].includes(code)) {
     const hint = 'Check --endpoint, and whether the store is running.';
-    return explain(`Nothing answers at ${storeOf(target)} (${code}).`, hint, 'unavailable');
+    return explain(`Can't reach ${storeOf(target)} (${code}).`, hint, 'unavailable');
   }
   const detail = error.cause instanceof Error ? `${error.message} ${error.cause.message}` : error.message;
-  const hint = 'Try again later, or with fewer requests at a time: --concurrency 8.';
-  return explain(`${storeOf(target)} did not list the path: ${detail}`, hint, 'unavailable');
+  const hint = 'Retry later, or with fewer concurrent requests: --concurrency 8.';
+  return explain(`${storeOf(target)} didn't list the path: ${detail}`, hint, 'unavailable');
 }
 
 function explainRefusal(answer: unknown, target: Target): Explanation {
@@ -51,9 +51,8 @@ function explainRefusal(answer: unknown, target: Target): Explanation {
   const store = storeOf(target);
   // No request was sent: the SDK found no credentials to sign it.
   if (!(answer instanceof StoreAnswerError)) {
-    const hint =
-      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or sign in with `aws sso login`.';
-    return explain('There are no credentials for the store.', hint, 'unauthorized');
+    const hint = 'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or run: aws sso login';
+    return explain('No credentials for the store.', hint, 'unauthorized');
   }
   const { status, bucketRegion, name } = answer;
   if (bucketRegion !== undefined && bucketRegion !== region)
@@ -63,7 +62,7 @@ function explainRefusal(answer: unknown, target: Target): Explanation {
     );
   if (name === 'NoSuchBucket' || status === 404) {
     const hint = 'Check its name, --endpoint and --region.';
-    return explain(`There is no bucket ${bucket} at ${store}.`, hint, 'not-found');
+    return explain(`Bucket ${bucket} not found at ${store}.`, hint, 'not-found');
   }
   if (name === 'InvalidAccessKeyId' || name === 'SignatureDoesNotMatch') {
     const hint = 'Check the access key id and the secret access key.';
@@ -72,15 +71,17 @@ function explainRefusal(answer: unknown, target: Target): Explanation {
   if (name === 'ExpiredToken' || name === 'ExpiredTokenException')
     return explain('The credentials have expired.', 'Sign in again, or set new ones.', 'unauthorized');
   if (name === 'RequestTimeTooSkewed')
-    return explain(`The clock of ${store} differs too much from this machine's.`, 'Set both clocks by NTP.');
+    return explain(`The clock of ${store} differs too much from this machine's.`, 'Sync both clocks by NTP.');
   if (status === 403) {
-    const hint =
-      'They need the permission s3:ListBucket. Check the name as well: a bucket that does not exist may answer the same.';
-    return explain(`These credentials may not list ${bucket}.`, hint, 'unauthorized');
+    const hint = 'They need s3:ListBucket. Check the name too: a missing bucket can look the same.';
+    return explain(`These credentials can't list ${bucket}.`, hint, 'unauthorized');
   }
   if (status === 301)
-    return explain(`The bucket ${bucket} is not in ${region}.`, 'Give its region with --region.');
-  return explain(`${store} refused to list ${bucket} (${status} ${name}).`, 'Check --endpoint and --region.');
+    return explain(`The bucket ${bucket} isn't in ${region}.`, 'Pass its region with --region.');
+  return explain(
+    `${store} rejected the listing of ${bucket} (${status} ${name}).`,
+    'Check --endpoint and --region.',
+  );
 }
 
 function storeOf({ endpoint, region }: Target): string {

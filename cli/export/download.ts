@@ -70,8 +70,8 @@ async function poll(client: ApiClient, job: ExportBody): Promise<ApiAnswer<Expor
 function goesOn({ tenant, exportId }: ExportBody, cause?: CliError): CliError {
   const message =
     cause === undefined
-      ? 'Stopped waiting. The export goes on without this command.'
-      : `${cause.message.replace(/\.?$/, '.')} The export may go on without this command.`;
+      ? 'Stopped waiting. The export continues on the server.'
+      : `${cause.message.replace(/\.?$/, '.')} The export might continue on the server.`;
   return new CliError(message, {
     ...(cause === undefined && { failure: 'interrupted' }),
     cause,
@@ -109,10 +109,10 @@ function plainText({ state, progress }: ExportBody): string {
 export function checkOutput(output: string): void {
   const isFolder = existsSync(output) && statSync(output).isDirectory();
   if (isFolder) return;
-  if (existsSync(output)) throw new UsageError(`${output} exists already. Name another file, or a folder.`);
+  if (existsSync(output)) throw new UsageError(`${output} already exists. Use another file, or a folder.`);
   const folder = path.dirname(output);
   if (!existsSync(folder))
-    throw new UsageError(`There is no folder ${folder}. Make it, or name another file.`);
+    throw new UsageError(`Folder ${folder} not found. Create it, or use another file.`);
 }
 
 /**
@@ -127,12 +127,12 @@ export function filesFor(
 ): { readonly file: string; readonly index: number }[] {
   const isFolder = existsSync(output) && statSync(output).isDirectory();
   if (!isFolder && archives.length > 1)
-    throw new UsageError(`There are ${archives.length} archives, so ${output} must be a folder that exists.`);
+    throw new UsageError(`There are ${archives.length} archives, so ${output} must be an existing folder.`);
   return archives.flatMap(({ name, sizeBytes }, index) => {
     const file = isFolder ? path.join(output, path.basename(name)) : output;
     if (!existsSync(file)) return [{ file, index }];
     if (isFolder && statSync(file).size === sizeBytes) return [];
-    throw new UsageError(`${file} exists already. Name another file or folder.`);
+    throw new UsageError(`${file} already exists. Use another file or folder.`);
   });
 }
 
@@ -184,7 +184,7 @@ export async function downloadArchive(
       },
     );
     if (fetched.kind !== 'complete')
-      throw new CliError(fetched.kind === 'gone' ? 'The archive is not stored any more.' : fetched.message, {
+      throw new CliError(fetched.kind === 'gone' ? 'The archive was removed.' : fetched.message, {
         hint: `See what there is with \`lfs-quota export list ${tenant}\`.`,
       });
     await giveName(part, file, { isForced: false });
@@ -192,7 +192,7 @@ export async function downloadArchive(
   } catch (error) {
     line.clear();
     const command = shellWords(['export', 'show', tenant, exportId, '--output', output]);
-    const goOn = `What has arrived is kept. Go on with \`lfs-quota ${command}\`.`;
+    const goOn = `The downloaded part is kept. Resume: lfs-quota ${command}`;
     throw downloadFailure(error, { isStopped: stop.aborted, file, goOn });
   } finally {
     interrupt.release();
@@ -201,6 +201,6 @@ export async function downloadArchive(
 
 function offerOf({ archives, state }: ExportBody, index: number): Offer {
   const href = archives[index]?.url;
-  const message = `There is no archive to download: the export is ${state}.`;
+  const message = `No archive to download: the export is ${state}.`;
   return typeof href === 'string' ? { kind: 'offered', href } : { kind: 'refused', message };
 }

@@ -157,11 +157,9 @@ export async function checkMayDownload(
   const nothing = { oid: '0'.repeat(64), sizeBytes: 0 };
   if ((await ask(deps, { tenant, repo: repo ?? 'any' }, [nothing])) !== 'absent') return;
   const what = repo === null ? `no tenant ${tenant}` : `no tenant ${tenant}, or no repo ${repo}`;
-  throw new CliError(`There is ${what} for this token (404).`, {
+  throw new CliError(`Not found (404): ${what}.`, {
     failure: 'not-found',
-    hint:
-      'It does not exist, is being deleted, or the token is one of another tenant. ' +
-      `Give a token of ${tenant} with LFS_QUOTA_TOKEN or --token.`,
+    hint: `It doesn't exist, is being deleted, or your token is another tenant's. Set LFS_QUOTA_TOKEN or --token to a token of ${tenant}.`,
   });
 }
 
@@ -215,8 +213,8 @@ function refusal({ tenant }: BatchPlace, { status, body }: { status: number; bod
   const parsed = errorShape.safeParse(body);
   const why = parsed.success ? `: ${printable(parsed.data.message)}` : '.';
   const isForNow = status >= 500 || status === 429;
-  return new CliError(`The LFS API answered ${status}${why}`, {
+  return new CliError(`The LFS API returned ${status}${why}`, {
     failure: isForNow ? 'unavailable' : 'failed',
-    hint: isForNow ? 'Try again in a moment.' : 'Check --url or LFS_QUOTA_URL.',
+    hint: isForNow ? 'Retry in a few seconds.' : 'Check --url or LFS_QUOTA_URL.',
   });
 }

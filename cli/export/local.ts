@@ -135,7 +135,7 @@ async function nameLeftovers({ context, folder }: Running, file: string): Promis
     name !== own;
   const names = (await readdir(path.dirname(file))).filter(isLeft).sort();
   if (names.length > 0)
-    context.err(`Left by other exports to ${file}, and not used by this one: ${names.join(', ')}\n`);
+    context.err(`Left by other exports to ${file}, not used by this one: ${names.join(', ')}\n`);
 }
 
 /** What an earlier call has decided; undefined if it has not, or its archive has its name already. @throws {CliError} */
@@ -148,8 +148,8 @@ async function readContents(folder: string): Promise<Contents | undefined> {
 }
 
 function harmed(folder: string): CliError {
-  const hint = `Delete ${folder}, and begin anew.`;
-  return new CliError(`${folder} is not as it was left: a disk or a program has changed it.`, { hint });
+  const hint = `Delete ${folder}, and start again.`;
+  return new CliError(`${folder} was changed by another program or a broken disk.`, { hint });
 }
 
 const pathOf = ({ tenant, repo }: LocalWish) => (repo === null ? tenant : `${tenant}/${repo}`);
@@ -169,7 +169,7 @@ async function gather(running: Running, wish: LocalWish): Promise<Contents> {
     });
   if (there.size > 0)
     context.err(
-      `Going on: ${formatCount(there.size)} of ${formatObjects(listed.objects.length)} are there.\n`,
+      `Resuming: ${formatCount(there.size)} of ${formatObjects(listed.objects.length)} are downloaded.\n`,
     );
   const pending = listed.objects.filter(({ oid }) => !there.has(oid));
   await checkRoom(running, { objects: listed.objects, pending, names });
@@ -206,7 +206,7 @@ async function listObjects(
     }
     if (Math.max(listed.length, only?.size ?? 0) > objectsMax)
       throw new CliError(`There are more than ${formatCount(objectsMax)} objects.`, {
-        hint: 'Export the repos one by one, with --repo.',
+        hint: 'Export repos individually, with --repo.',
       });
     if (line.inPlace) line.show(`listing: ${formatCount(listed.length)} objects`);
   }
@@ -214,7 +214,7 @@ async function listObjects(
   line.clear();
   if (conflicts.length > 0)
     context.err(
-      `${formatObjects(conflicts.length)} left out: another repo has the oid with another size, so one of them is broken.\n`,
+      `${formatObjects(conflicts.length)} left out: another repo has the oid with a different size, so one of them is broken.\n`,
     );
   const found = new Set(objects.map(({ oid }) => oid));
   const absent = (wanted ?? []).filter(({ oid }) => !found.has(oid));
@@ -228,7 +228,7 @@ async function wholeObjects(
 ): Promise<Map<string, number>> {
   const there = new Map<string, number>();
   for (const oid of names.filter(isOid)) {
-    if (line.inPlace) line.show(`looking at what is there: ${formatObjects(there.size)}`);
+    if (line.inPlace) line.show(`checking existing files: ${formatObjects(there.size)}`);
     const file = await open(path.join(folder, oid));
     try {
       const { size: sizeBytes } = await file.stat();
@@ -275,10 +275,10 @@ async function fetchMissing(
   if (broken.length > 0) {
     const others = broken.length > namedMax ? `\n… and ${formatCount(broken.length - namedMax)} more` : '';
     throw new CliError(
-      `${formatObjects(broken.length)} cannot be exported. The others are there.\n` +
+      `${formatObjects(broken.length)} can't be exported. The others are there.\n` +
         `${broken.slice(0, namedMax).join('\n')}${others}`,
       {
-        hint: 'Run the same command again. What never comes: remove it with `lfs-quota object delete`, and push it if you have the right bytes.',
+        hint: 'Run the command again. If an object keeps failing, delete it with `lfs-quota object delete`, and push the right bytes.',
       },
     );
   }
@@ -308,7 +308,7 @@ async function checkRoom(
   if (freeBytes >= bytes) return;
   throw new CliError(
     `${folder} needs ${formatBytes(bytes)} more, and its disk has ${formatBytes(freeBytes)} free.`,
-    { hint: 'Free some space, or name a file on another disk.' },
+    { hint: 'Free up space, or use a file on another disk.' },
   );
 }
 

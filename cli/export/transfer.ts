@@ -106,7 +106,7 @@ class Arriving {
         { restart: () => this.#restart(), append: (piece) => this.#append(piece) },
       );
       if (refused) return this.#refused(refused);
-      if (this.#bytes < sizeBytes) throw new TransferError('The transfer broke off.');
+      if (this.#bytes < sizeBytes) throw new TransferError('The transfer was interrupted.');
     } catch (error) {
       stop.throwIfAborted();
       if (!(error instanceof TransferError)) throw error;
@@ -120,7 +120,7 @@ class Arriving {
   #refused({ status, text }: { status: number; text: string }): Attempt<Fetched> {
     if (status === 404 && text.includes('<Code>NoSuchKey</Code>'))
       return { kind: 'done', value: { kind: 'gone' } };
-    const message = `The store answered ${status}.`;
+    const message = `The store returned ${status}.`;
     if (status >= 400 && status < 500 && status !== 408 && status !== 429) this.#refusals += 1;
     // The first URL may have expired.
     return this.#refusals > 1
@@ -146,7 +146,7 @@ class Arriving {
       return { kind: 'done', value: { kind: 'complete' } };
     await this.#restart();
     this.#mostBytes = 0;
-    const message = 'Its bytes have another SHA-256.';
+    const message = 'Its bytes have a different SHA-256.';
     // Bytes may change on the way, but not each time.
     this.#wrongHashes += 1;
     return this.#wrongHashes === 1
@@ -308,7 +308,7 @@ export function downloadFailure(
   // Node's own errors have an underscore in their code.
   if (code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
   return new CliError(`Can't write ${file} (${code}).`, {
-    hint: `Free some space there, or name a file where you may write. ${hint}`,
+    hint: `Free up space, or use a file that you can write. ${hint}`,
     cause: error,
   });
 }
@@ -327,7 +327,7 @@ export async function giveName(
     ));
   if (!isLinked && !isForced && existsSync(name))
     throw new CliError(`${name} exists by now. The whole archive is ${whole}.`, {
-      hint: 'Move it to where you want it.',
+      hint: 'Move it where you need it.',
     });
   // Some file systems know no links.
   await (isLinked ? rm(whole) : rename(whole, name));

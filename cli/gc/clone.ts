@@ -37,32 +37,29 @@ export async function checkClone(clone: string, remotes: readonly string[]): Pro
   if (missing.length > 0) {
     const names = missing.slice(0, namedMax).map(({ name }) => name);
     const others = missing.length > namedMax ? ` and ${missing.length - namedMax} others` : '';
-    throw new CliError(
-      `The clone ${clone} does not have what these refs point to: ${names.join(', ')}${others}.`,
-      {
-        hint: remotes
-          .map((remote) => `Fetch them: git -C ${clone} fetch ${remote} '+refs/*:refs/gc/*'`)
-          .join('\n'),
-      },
-    );
+    throw new CliError(`The clone ${clone} lacks objects of these refs: ${names.join(', ')}${others}.`, {
+      hint: remotes
+        .map((remote) => `Fetch them: git -C ${clone} fetch ${remote} '+refs/*:refs/gc/*'`)
+        .join('\n'),
+    });
   }
   return refs.map(({ commit }) => commit);
 }
 
 async function refuseHalves(clone: string, folder: string): Promise<void> {
   if ((await gitText(clone, ['rev-parse', '--is-shallow-repository'])) === 'true')
-    throw new CliError(`The clone ${clone} is shallow: it does not have all commits.`, {
+    throw new CliError(`The clone ${clone} is shallow: it lacks commits.`, {
       hint: `Fetch them: git -C ${clone} fetch --unshallow`,
     });
   const settings = await gitText(clone, ['config', '--list', '--name-only']);
   if (/^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$/im.test(settings))
-    throw new CliError(`The clone ${clone} is partial: it does not have all files.`, {
-      hint: 'Make another without --filter: git clone --mirror URL',
+    throw new CliError(`The clone ${clone} is partial: it lacks files.`, {
+      hint: 'Create another one without --filter: git clone --mirror URL',
     });
   const replaced = await gitText(clone, ['for-each-ref', '--count=1', 'refs/replace/']);
   if (replaced !== '' || existsSync(path.join(folder, 'info', 'grafts')))
-    throw new CliError(`The clone ${clone} replaces commits by others (grafts, or refs/replace).`, {
-      hint: 'Make another: git clone --mirror URL',
+    throw new CliError(`The clone ${clone} replaces commits (grafts, or refs/replace).`, {
+      hint: 'Create another one: git clone --mirror URL',
     });
 }
 

@@ -42,7 +42,7 @@ export function startGit(clone: string, args: readonly string[]): GitProcess {
       else
         reject(
           new CliError(`\`git ${args.join(' ')}\` in ${clone} failed: ${why || `exit code ${code}`}`, {
-            hint: 'Mend what git says there, or name another clone with --clone.',
+            hint: 'Fix the problem that Git reports, or pass another clone with --clone.',
           }),
         );
     });
@@ -53,8 +53,8 @@ export function startGit(clone: string, args: readonly string[]): GitProcess {
 }
 
 export const noGit = (cause: Error) =>
-  new CliError(`git cannot be run: ${cause.message}.`, {
-    hint: 'Install git, and see that it is found: git --version',
+  new CliError(`Can't run git: ${cause.message}.`, {
+    hint: 'Install git, and check: git --version',
     cause,
   });
 
@@ -162,15 +162,15 @@ export async function* blobsOf(git: GitProcess, clone: string): AsyncGenerator<B
   }
   await git.ended;
   if (rest.length > 0)
-    throw new CliError(`git did not print the objects of ${clone} to their end.`, {
-      hint: `See what it lacks: git -C ${clone} fsck`,
+    throw new CliError(`git stopped before it printed all objects of ${clone}.`, {
+      hint: `Check it: git -C ${clone} fsck`,
     });
 }
 
 /** A clone that has not all of its objects. */
 export function incompleteClone(clone: string, object: string): CliError {
   return new CliError(`The clone ${clone} lacks the object ${object}.`, {
-    hint: 'Make another: git clone --mirror URL',
+    hint: 'Create another one: git clone --mirror URL',
   });
 }
 
@@ -209,11 +209,11 @@ export async function lfsAddressOf(clone: string): Promise<LfsAddress> {
   const url =
     (await ownLfsUrl(clone)) ??
     (await gitSetting(clone, [...(await lfsConfigOf(clone)), '--get', 'lfs.url']));
-  const hint = 'Name them: --url, --tenant and --repo. Or connect it with `lfs-quota connect`.';
+  const hint = 'Pass --url, --tenant and --repo, or run: lfs-quota connect TENANT REPO';
   if (url === undefined) throw new CliError(`The clone ${clone} has no lfs.url.`, { hint });
   const address = readLfsAddress(url);
   if (!address)
-    throw new CliError(`The lfs.url of the clone ${clone} is not the address of a repo here.`, { hint });
+    throw new CliError(`The lfs.url of the clone ${clone} isn't a repo of this server.`, { hint });
   return address;
 }
 

@@ -29,7 +29,7 @@ export function Downloads(props: {
   const nameOf = (key: string) => {
     if (by === 'day') return dayText(key);
     if (by === 'repo') return key;
-    if (key === 'public') return 'anybody (public repos)';
+    if (key === 'public') return 'anonymous (public repos)';
     return tokenName([...tokens, session].find(({ tokenId }) => tokenId === key) ?? nobody(key));
   };
   const sums = by === 'day' ? [...byDay].reverse() : largestBy(downloads, by === 'repo' ? 'repo' : 'tokenId');
@@ -91,7 +91,7 @@ function SumTable(props: {
           <tr>
             <th scope="col">{by === 'day' ? 'Day' : `Most by ${by}`}</th>
             <th scope="col" class="right">
-              {by === 'day' ? 'Handed out' : `${downloadDays} days`}
+              {by === 'day' ? 'Issued' : `${downloadDays} days`}
             </th>
             <th scope="col" class="right">
               Share
@@ -118,7 +118,7 @@ function Bars({ sums }: { sums: readonly Sum[] }) {
   return (
     <div class="days">
       <p class="hidden">
-        Most was offered on {dayText(most.key)}: {bytesText(most.bytes)}.
+        Highest on {dayText(most.key)}: {bytesText(most.bytes)}.
       </p>
       <svg aria-hidden="true">
         {sums.map(({ key, bytes }, index) => (

@@ -252,8 +252,8 @@ export const sortReservations = (reservations: readonly ReservationBody[]): Rese
 /** What is going on with it, in a few words. */
 export function reservationText({ state, arrived }: Pick<ReservationBody, 'state' | 'arrived'>): string {
   if (arrived) return 'arrived';
-  if (state === 'pending') return 'being admitted';
-  return state === 'issued' ? 'may arrive' : 'late, not all arrived';
+  if (state === 'pending') return 'starting';
+  return state === 'issued' ? 'uploading' : 'unconfirmed';
 }
 
 /** Nothing is left uncounted for longer, also where nothing happens: some 30 days, and some time to come around. */

@@ -9,10 +9,10 @@ import { Tenants } from './tenants.tsx';
 import { whoText } from './text.ts';
 
 const messages = {
-  'signed-out': 'This token is not valid here. It may be mistyped, revoked or expired.',
-  unreachable: 'The service does not answer. Try again in a moment.',
-  refused: 'That was refused. Try again.',
-  same: 'Try again.',
+  'signed-out': 'Invalid, expired or revoked token.',
+  unreachable: "Can't reach the server. Retry in a few seconds.",
+  refused: 'Rejected. Retry.',
+  same: 'Retry.',
 } as const;
 
 /** Asks for a token, once: the browser keeps a session instead. */
@@ -58,8 +58,8 @@ function SignIn({ onSignedIn }: { onSignedIn: (session: SessionBody) => void }) 
         <Problem text={problem} />
       </form>
       <p class="note" id="token-note">
-        The one that git asks for as a password. It is sent once and not kept: the browser keeps a session,
-        which ends after 12 hours, or when the token is revoked.
+        The one you use as Git's password. It's sent once and isn't stored. Your browser keeps a session for
+        12 hours, or until the token is revoked.
       </p>
     </main>
   );

@@ -56,7 +56,7 @@ function ObjectRow(props: {
           <p class="note">
             {repo}
             {age && ` · ${age}`}
-            {!mayDelete && dueAt && ` · goes ${formatUntil(dueAt, nowMs)}`}
+            {!mayDelete && dueAt && ` · deleted ${formatUntil(dueAt, nowMs)}`}
           </p>
         </th>
         <td class="right strong">{bytesText(sizeBytes)}</td>
@@ -64,7 +64,7 @@ function ObjectRow(props: {
           <td class="right act">
             {dueAt ? (
               <span class="soft" role="status" tabIndex={-1} ref={result as Ref<HTMLSpanElement>}>
-                goes {formatUntil(dueAt, nowMs)}
+                deleted {formatUntil(dueAt, nowMs)}
               </span>
             ) : (
               <button
@@ -110,12 +110,12 @@ function Sure(props: { plan: DeletePlanBody; nowMs: number; onSure: () => void; 
     <>
       <p class="note">
         Frees {bytesText(plan.bytes ?? 0)} {formatUntil(plan.dueAt, nowMs)}
-        {plan.waitsFor && ', when its upload has expired'}. Then commits that need it cannot be checked out
-        any more. Whoever pushes it before then keeps it.
+        {plan.waitsFor && ', when its upload expires'}. Then commits that need it cannot be checked out any
+        more. Whoever pushes it before then keeps it.
       </p>
       <span class="sure">
         <button type="button" class="bad" onClick={onSure}>
-          Delete it
+          Delete
         </button>
         <button type="button" class="quiet" ref={keep} onClick={onKeep}>
           Keep
@@ -290,9 +290,9 @@ export function Objects(props: Where & { mayDelete: boolean; nowMs: number }) {
               </tbody>
             </table>
           ) : (
-            !hasFailed && <p class="soft">There are none.</p>
+            !hasFailed && <p class="soft">None.</p>
           )}
-          {hasFailed && <p class="soft">Not all could be listed now.</p>}
+          {hasFailed && <p class="soft">Couldn't list all.</p>}
           <Cut isCut={shown.isCut} count={rows.length} />
         </>
       ) : (
@@ -317,7 +317,7 @@ function NotListed(props: {
             To find the largest and the oldest, all {formatObjects(objectCount)} have to be listed.
           </p>
           <button type="button" onClick={onLook}>
-            Look for them
+            List them
           </button>
         </>
       ) : (

@@ -35,11 +35,11 @@ function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean }) {
   return (
     <Card
       title={isFirst ? 'Make your first push' : 'Connect a repository'}
-      {...(isFirst && { note: 'three steps; this page shows its bytes when they arrive' })}
+      {...(isFirst && { note: 'three steps; this page shows the result' })}
     >
       <ol class="steps">
         <li>
-          <label for="repo-name">Name the repo as you like</label>
+          <label for="repo-name">Choose any repo name</label>
           <input
             id="repo-name"
             type="text"
@@ -55,7 +55,7 @@ function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean }) {
           </p>
         </li>
         <li>
-          <p>In the git repository, once for all who clone it</p>
+          <p>In the Git repository, once for everyone who clones it</p>
           <Code name="the address of the repo" text={config} />
         </li>
         <li>
@@ -65,7 +65,7 @@ function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean }) {
       </ol>
       {isFirst && (
         <p class="waiting soft">
-          <span aria-hidden="true" /> Waiting for the first object…
+          <span aria-hidden="true" /> Waiting for your first push…
         </p>
       )}
     </Card>
@@ -91,14 +91,14 @@ function LimitNotice({ body }: { body: SubscriptionBody }) {
       <p>
         {state === 'over' ? (
           <>
-            <strong>Uploads are refused.</strong>{' '}
-            {freeBytes < 0 ? `Delete ${bytesText(-freeBytes)} or more` : 'Delete something'}, or have the
-            limit raised. Downloads work as ever.
+            <strong>Storage limit reached. Pushes fail.</strong>{' '}
+            {freeBytes < 0 ? `Delete ${bytesText(-freeBytes)} or more` : 'Free up space'}, or get a higher
+            limit. Downloads still work.
           </>
         ) : (
           <>
             <strong>{bytesText(freeBytes)} are left.</strong>
-            {full} Then uploads are refused; downloads go on.
+            {full} Pushes fail then; downloads still work.
           </>
         )}
       </p>
@@ -117,12 +117,11 @@ function LostNotice({ view, onAsk }: { view: TenantView; onAsk: () => void }) {
   return (
     <div class="notice lost">
       <p>
-        <strong role="status">The service does not answer.</strong>{' '}
-        {view.body && 'These figures are as old as they say. '}
-        <span>Asked again {formatUntil(new Date(Math.max(againAtMs, nowMs)).toISOString(), nowMs)}.</span>
+        <strong role="status">Can't reach the server.</strong> {view.body && 'Showing older data. '}
+        <span>Retrying {formatUntil(new Date(Math.max(againAtMs, nowMs)).toISOString(), nowMs)}.</span>
       </p>
       <button type="button" onClick={onAsk}>
-        Ask now
+        Retry now
       </button>
     </div>
   );
@@ -143,7 +142,7 @@ function Reservations(props: {
   return (
     <Card
       title="Reserved"
-      note={<span role="status">{bytesText(reservedBytes)} may still arrive</span>}
+      note={<span role="status">{bytesText(reservedBytes)} uploading</span>}
       action={
         <CsvButton
           name="reservations"
@@ -176,7 +175,7 @@ function Reservations(props: {
               Size
             </th>
             <th scope="col" class="right">
-              At most until
+              Until
             </th>
           </tr>
         </thead>
@@ -194,7 +193,7 @@ function Reservations(props: {
       </table>
       <p class="note under">
         {more > 0 && `And ${countText(more)} more. `}
-        Until an upload ends, only a higher limit makes space. What has arrived already counts as stored.
+        Reserved for uploads in progress, until they finish or expire. You can't cancel them.
       </p>
       <Cut isCut={listed.isCut} count={sorted.length} />
     </Card>
@@ -228,14 +227,14 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
               onClick={view.countAgain}
               disabled={!body || view.countingSinceMs !== undefined}
             >
-              Count again
+              Scan now
             </button>
           )}
         </div>
       </div>
       <LostNotice view={view} onAsk={view.askNow} />
       {refusal !== undefined && (
-        <p class="notice bad">{refusal} Look at the address, or sign in with another token.</p>
+        <p class="notice bad">{refusal} Check the URL, or sign in with another token.</p>
       )}
       {body ? (
         <Figures
@@ -328,7 +327,7 @@ function Age(props: {
   return (
     <p class="note counting">
       <span>
-        <span role="status">{progress?.isPaused ? 'Count paused' : 'Counting'}</span>
+        <span role="status">{progress?.isPaused ? 'Scan paused' : 'Counting'}</span>
         {progress
           ? ` ${progress.what}: ${(progress.share * 100).toFixed(1)}\u00a0%, ${formatObjects(progress.objectCount)} so far`
           : '…'}

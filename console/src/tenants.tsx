@@ -14,9 +14,8 @@ import { Bar, countText, LimitField, readLimit, type TypedLimit } from './usage.
  * @param props.body undefined: it is being asked for. A store that is silent takes some seconds. null: it could not be read.
  */
 function Status({ body, nowMs }: { body: StatusBody | null | undefined; nowMs: number }) {
-  if (body === undefined) return <p class="soft under">Looking at the store, the queues and the schedule…</p>;
-  if (!body)
-    return <p class="soft under">The status could not be read now. It is tried again every minute.</p>;
+  if (body === undefined) return <p class="soft under">Checking store, queues and schedule…</p>;
+  if (!body) return <p class="soft under">Can't read the status. Retrying every minute.</p>;
   const { parts, failures, checkedAt } = body;
   const open = failures?.filter(({ over }) => !over) ?? [];
   const isFine = body.state === 'fine';
@@ -25,7 +24,7 @@ function Status({ body, nowMs }: { body: StatusBody | null | undefined; nowMs: n
       title="Status"
       note={
         <span role="status">
-          {isFine ? 'nothing failed' : 'something is to be done'}, asked {formatAge(checkedAt, nowMs)}
+          {isFine ? 'nothing failed' : 'needs attention'}, asked {formatAge(checkedAt, nowMs)}
         </span>
       }
     >
@@ -64,7 +63,7 @@ const againMs = 60_000;
 const statusMsMax = 2_000;
 
 const problemText = (tenants: readonly unknown[] | undefined) =>
-  `The tenants could not be read now.${tenants ? ' These figures are as old as they say.' : ''} It is tried again every minute.`;
+  `Can't read the tenants.${tenants ? ' These figures are as old as they say.' : ''} Retrying every minute.`;
 
 /** One row of what was never counted has no figures. */
 const flat = (body: TenantBody) => ({
@@ -170,7 +169,7 @@ export function Tenants() {
         <Problem text={hasFailed ? problemText(tenants) : undefined} />
         {tenants && <Groups tenants={tenants} nowMs={nowMs} group={group} onChoose={setGroup} />}
         {shown.length > 0 && <TenantTable tenants={shown} nowMs={nowMs} />}
-        {tenants?.length === 0 && <p class="soft">There are none yet.</p>}
+        {tenants?.length === 0 && <p class="soft">None yet.</p>}
         {listed && <Cut isCut={listed.isCut} count={listed.items.length} />}
       </Card>
     </main>
@@ -210,7 +209,7 @@ function TenantTable({ tenants, nowMs }: { tenants: readonly TenantBody[]; nowMs
             Plan
           </th>
           <th scope="col" class="middle">
-            Used of the limit
+            Used
           </th>
           <th scope="col" class="right middle">
             <span class="hidden">Percent</span>
@@ -264,7 +263,7 @@ function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
         ) : usage ? (
           'no limit'
         ) : (
-          'not counted yet'
+          'not scanned yet'
         )}
       </td>
       <td class="right middle">{share}</td>
@@ -306,7 +305,7 @@ function NewTenant({ onMade }: { onMade: () => void }) {
       />
       <LimitField typed={typed} onType={setTyped} />
       <button type="submit" class="primary">
-        Make the tenant
+        Create tenant
       </button>
       <Problem text={problem} />
     </form>
@@ -316,8 +315,8 @@ function NewTenant({ onMade }: { onMade: () => void }) {
 const groupText: Readonly<Record<TenantGroup, string>> = {
   all: 'All',
   over: 'Full',
-  near: 'Nearly full',
-  uncounted: 'Never counted',
-  old: 'Count overdue',
+  near: 'Near the limit',
+  uncounted: 'Never scanned',
+  old: 'Scan overdue',
   deleting: 'Being deleted',
 };

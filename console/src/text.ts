@@ -34,8 +34,8 @@ export function timeText(iso: string, nowMs: number): string {
 
 const noForecast: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
   unlimited: 'no limit',
-  'not-counted': 'not counted yet',
-  'too-few-days': 'too few days known for a forecast',
+  'not-counted': 'not scanned yet',
+  'too-few-days': 'not enough data for a forecast',
   'not-growing': 'not filling up',
   'beyond-two-years': 'not full within two years',
 };

@@ -42,7 +42,7 @@ export function Tokens(props: {
     if (found) {
       setListed(found);
       onRead(found.items);
-    } else setProblem('The tokens could not be read now: load the page again in a moment.');
+    } else setProblem("Couldn't load the tokens. Reload the page.");
   };
   useEffect(() => void read(), [tenant]);
   const revoke = async ({ tokenId }: TokenBody) => {
@@ -76,7 +76,7 @@ export function Tokens(props: {
       {secret !== undefined && (
         <div class="fresh">
           <p role="status" tabIndex={-1} ref={fresh}>
-            This is its secret. It is shown this once: copy it now.
+            Copy your token now. You won't see it again.
           </p>
           <Code text={secret} name="the new token" />
           <button type="button" onClick={close}>
@@ -105,7 +105,7 @@ export function Tokens(props: {
           />
         ))}
       </ul>
-      {tokens?.length === 0 && <p class="soft">There are none. Nobody but the operator gets in.</p>}
+      {tokens?.length === 0 && <p class="soft">No tokens yet. Create one to give someone access.</p>}
       {listed && <Cut isCut={listed.isCut} count={listed.items.length} />}
     </Card>
   );
@@ -156,7 +156,7 @@ function TokenRow(props: { token: TokenBody; isOwn: boolean; nowMs: number; onRe
 }
 
 const lifetimes = [
-  ['', 'until it is revoked'],
+  ['', 'Never'],
   ['604800', '7 days'],
   ['7776000', '90 days'],
   ['31536000', '365 days'],
@@ -182,7 +182,7 @@ function NewToken({ path, onMade }: { path: string; onMade: (secret: string) => 
   };
   return (
     <form class="fields" onSubmit={(event) => void make(event)}>
-      <label for="token-label">What it is for</label>
+      <label for="token-label">Label</label>
       <input
         id="token-label"
         ref={first}
@@ -192,7 +192,7 @@ function NewToken({ path, onMade }: { path: string; onMade: (secret: string) => 
         value={label}
         onInput={({ currentTarget }) => setLabel(currentTarget.value)}
       />
-      <label for="token-scope">It may</label>
+      <label for="token-scope">Scope</label>
       <select
         id="token-scope"
         value={scope}
@@ -202,7 +202,7 @@ function NewToken({ path, onMade }: { path: string; onMade: (secret: string) => 
         <option value="write">read and write</option>
         <option value="manage">manage</option>
       </select>
-      <label for="token-time">It is valid</label>
+      <label for="token-time">Expires</label>
       <select
         id="token-time"
         value={seconds}
@@ -215,7 +215,7 @@ function NewToken({ path, onMade }: { path: string; onMade: (secret: string) => 
         ))}
       </select>
       <button type="submit" class="primary">
-        Make the token
+        Create token
       </button>
       <Problem text={problem} />
     </form>

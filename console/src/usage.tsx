@@ -84,7 +84,7 @@ function NotCounted(props: { limitBytes: number | null; progress: CountProgress 
   return (
     <div class="usage">
       <p class="figure">
-        <span class="number words">Not counted yet</span>
+        <span class="number words">Calculating usage…</span>
         <span class="of">{limitBytes === null ? 'no limit' : `limit ${bytesText(limitBytes)}`}</span>
       </p>
       {limitBytes !== null && (
@@ -94,8 +94,8 @@ function NotCounted(props: { limitBytes: number | null; progress: CountProgress 
           </svg>
         </div>
       )}
-      <p class="soft">The bucket is being listed. Its figures will be here as soon as they are known.</p>
-      <p class="soft so-far">{progress && `${formatObjects(progress.objectCount)} counted so far`}</p>
+      <p class="soft">First scan in progress.</p>
+      <p class="soft so-far">{progress && `${formatObjects(progress.objectCount)} scanned so far`}</p>
     </div>
   );
 }
@@ -112,18 +112,13 @@ function Legend({ body, usage, nowMs }: { body: SubscriptionBody; usage: Usage; 
         kind="reserved"
         name="Reserved"
         value={bytesText(reservedBytes)}
-        note={reservedBytes === 0 ? 'no upload under way' : `uploads that may still arrive${until}`}
+        note={reservedBytes === 0 ? 'no uploads in progress' : `uploads in progress${until}`}
       />
       {free !== null && free >= 0 && (
         <Entry kind="free" name="Free" value={bytesText(free)} note={forecastNote(forecast)} />
       )}
       {free !== null && free < 0 && (
-        <Entry
-          kind="beyond"
-          name="Over"
-          value={bytesText(-free)}
-          note="to delete before uploads pass again"
-        />
+        <Entry kind="beyond" name="Over" value={bytesText(-free)} note="to delete before pushes work again" />
       )}
     </dl>
   );
@@ -213,7 +208,7 @@ export function Limit(props: {
     const { bytes } = limit;
     if (bytes !== null && bytes < storedBytes && !isWarned) {
       setIsWarned(true);
-      return setSaid(`Uploads fail until you delete ${bytesText(storedBytes - bytes)}.`);
+      return setSaid(`Pushes fail until you delete ${bytesText(storedBytes - bytes)}.`);
     }
     const outcome = await ask(`/v1/tenants/${tenant}`, { method: 'PATCH', body: { limitBytes: bytes } });
     if (outcome.kind !== 'ok') return setSaid(outcome.kind === 'refused' ? outcome.detail : notDone);

@@ -33,7 +33,7 @@ export function answerConsole(event: APIGatewayProxyEventV2, packed: PackedConso
   if (event.routeKey === 'GET /') return fileAnswer(event, packed.page, pageHeaders);
   const name = event.pathParameters?.['file'] ?? '';
   const file = Object.hasOwn(packed.assets, name) ? packed.assets[name] : undefined;
-  return file ? fileAnswer(event, file, assetHeaders) : problem('not-found', 'The console has no such file.');
+  return file ? fileAnswer(event, file, assetHeaders) : problem('not-found', 'File not found.');
 }
 
 function fileAnswer(

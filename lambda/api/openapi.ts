@@ -32,12 +32,12 @@ export function openApiDocument(serverUrl: string): Json {
       title: 'lfs-quota',
       version: '1',
       summary: 'The quota backend of a Git LFS service on object storage.',
-      description: 'docs/api.md is the same for people.',
+      description: 'docs/api.md is an index.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
     tags: [
-      { name: 'service', description: 'What the service says of itself.' },
+      { name: 'service', description: 'Information about the service.' },
       { name: 'lfs', description: 'The Git LFS API: what git-lfs calls.' },
       { name: 'management', description: 'Tenants, tokens, usage, exports and deletes.' },
     ],
@@ -58,20 +58,19 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'cookie',
     name: '__Host-lfsq',
-    description:
-      'A session of the console. All of the management API takes it like the token that it stands for.',
+    description: "A console session. It has its token's rights on the whole management API.",
   },
   console: {
     type: 'apiKey',
     in: 'header',
     name: 'lfs-quota-console',
-    description: '`1`. Without it a session does not count.',
+    description: '`1`. Required for a session.',
   },
   basic: {
     type: 'http',
     scheme: 'basic',
     description:
-      'Any user name, and the token as the password. This is what git-lfs sends. Of a mapped repo, a token of the person for the git host is as good.',
+      "Any username, and the token as the password, as git-lfs sends it. For a linked repo, a user's git host token works too.",
   },
 };
 
@@ -182,7 +181,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
   repo: {
     type: 'string',
     pattern: repoPattern.source,
-    description: 'A trailing `.git` is not part of the name.',
+    description: 'A trailing `.git` is ignored.',
   },
   oid: { type: 'string', pattern: oidPattern.source },
   exportId: { type: 'string', pattern: exportIdPattern.source },
@@ -241,7 +240,7 @@ const problemSchema: z.ZodType<Problem> = z
     code: z.enum(Object.keys(problemTypes) as [ProblemCode, ...ProblemCode[]]),
     title: z.string(),
     status: z.int(),
-    detail: z.string().meta({ description: 'What is wrong and what to do, for people.' }),
+    detail: z.string().meta({ description: 'The problem and the next step, for humans.' }),
   })
   .meta({ id: 'Problem', description: 'An error of the management API (RFC 9457).' });
 

@@ -23,7 +23,7 @@ export function problem(
  * the two apart.
  */
 export function tenantNotFound(): Response {
-  return problem('tenant-not-found', 'There is no such tenant, or these credentials may not see it.');
+  return problem('tenant-not-found', "The tenant doesn't exist, or your token can't see it.");
 }
 
 export function tenantClosed(tenant: string): Response {

@@ -49,7 +49,7 @@ function respondToErrors(log: Log, respondError: ErrorResponder, handler: HttpHa
         const response = respondError(503, unavailable, requestId);
         return { ...response, headers: { ...response.headers, 'retry-after': '5' } };
       }
-      const message = `Something broke on our side. Report it with the request id ${requestId}.`;
+      const message = `Internal error. Report it with the request ID ${requestId}.`;
       return respondError(500, message, requestId);
     }
   };
@@ -60,13 +60,13 @@ function unavailableMessage(error: unknown): string | undefined {
   const full = storageFullIn(error);
   if (full) return full.message;
   if (error instanceof NewerFormatError) {
-    return 'This tenant was written by a newer version of the service. Its operator must deploy that version again.';
+    return 'A newer version of lfs-quota changed this tenant. The operator must deploy that version again.';
   }
   if (error instanceof AuditUnavailableError) {
-    return 'Nothing was changed, because the audit cannot be written now. Try again in a moment.';
+    return "Nothing changed, because the audit log can't be written. Retry.";
   }
   if (error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError) {
-    return 'The storage behind this service does not answer. Try again in a moment.';
+    return "The table or object store doesn't respond. Retry in a few seconds.";
   }
   return undefined;
 }

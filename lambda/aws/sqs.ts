@@ -83,7 +83,10 @@ function failureCodes({ Failed = [] }: SendMessageBatchCommandOutput): string {
   return [...new Set(Failed.map(({ Code }) => String(Code)))].join(', ') || 'without a reason';
 }
 
-/** Requests of different kinds do not collapse. See `RecountQueue` in `lambda/ledger/rules/recount-policy.ts`. */
+/**
+ * Requests of different kinds do not collapse. So a request that a user waits for never joins an upload's message,
+ * which the policy may defer. See `RecountQueue` in `lambda/ledger/rules/recount-policy.ts`.
+ */
 function kindOf({ reason, full }: RecountRequest): string {
   const source = reason === 'schedule' ? 'schedule' : urgencyOf(reason);
   return `${full ? 'full' : 'due'}.${source}`;

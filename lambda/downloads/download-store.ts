@@ -51,8 +51,8 @@ const monthItem = sumItem.extend({ sk: z.string() }).catchall(z.unknown());
 const dayItem = sumItem.extend({ day: z.string(), repo: z.string(), tokenId: z.string() });
 
 /**
- * Away from the counter's partition: a busy day of downloads takes nothing from the uploads. One item takes a thousand
- * batches a second.
+ * Away from the counter's partition: a busy day of downloads takes nothing from the uploads. One item takes 1,000
+ * batches/s. Above that, it counts too low without a limit, and batches wait with one.
  */
 const partitionOf = (tenant: string) => `DOWNLOADS#${tenant}`;
 const monthPrefix = 'MONTH#';

@@ -165,7 +165,7 @@ async function nextOf(
 ): Promise<ExportJob> {
   const nowMs = deps.clock.nowMs();
   if (nowMs >= job.endsByMs) {
-    const message = 'The export took longer than it may. Export its repos one by one.';
+    const message = 'The export took too long. Export repos individually.';
     return lease.end((now) => failedJob(now, { nowMs, failure: { reason: 'timeout', message } }));
   }
   if (job.state === 'planning') return planArchives(deps, { job, lease });

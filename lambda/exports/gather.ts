@@ -163,7 +163,7 @@ export async function gatherObjects(
     onRequest: () => lease.renew(),
   });
   if (listed.kind === 'too-many') {
-    const message = `There are more than ${objectsMax.toLocaleString('en-US')} objects. Export its repos one by one.`;
+    const message = `There are more than ${objectsMax.toLocaleString('en-US')} objects. Export repos individually.`;
     return { failure: { reason: 'too-many-objects', message } };
   }
   const { objects, conflicts } = distinctObjects(listed.objects);
@@ -197,7 +197,7 @@ async function wantedObjects(
 ): Promise<ReadonlyMap<string, string | undefined> | undefined> {
   if (job.request.listedObjects === null) return undefined;
   const bytes = await archives.get(requestKey(job));
-  if (!bytes) throw new Error('The list of the objects that were asked for is gone.');
+  if (!bytes) throw new Error('The list of requested objects is gone. Start it again.');
   return new Map(decodeRequested(bytes).map(({ oid, name }) => [oid, name]));
 }
 

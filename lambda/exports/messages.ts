@@ -9,7 +9,10 @@ export type ExportStep =
   | { readonly kind: 'advance' }
   /** Remove what lies in the folder of an export that has no record. */
   | { readonly kind: 'forget' }
-  /** One unit of a round's work. */
+  /**
+   * One unit of a round's work: some seconds of it, never a part. A million parts would be a million messages, and as
+   * many reads of the record.
+   */
   | {
       readonly kind: 'unit';
       readonly round: number;

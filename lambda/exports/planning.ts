@@ -145,6 +145,10 @@ interface PlanInput {
 /**
  * Plans the archives of an export, begins their uploads, and writes down what workers have to do.
  *
+ * Don't add a request that waits for another. For a tar of up to 64 units there are 10 round trips before the first
+ * part and 5 after the last one. For a zip that hashes, there are 25 before.
+ * `test/unit/lambda/exports/round-trips.test.ts` counts them.
+ *
  * @param input.crc32s of all objects, by oid, for a zip alone.
  * @param input.meanwhile what is to be done before the job says that it is planned.
  * @throws {LeaseLostError} @throws {StoreUnavailableError} @throws {LedgerUnavailableError}
@@ -169,6 +173,7 @@ async function planCopies(
     crc32Of,
     meanwhile,
   });
+  // Last, once list, uploads and all orders are in the store: workers need nothing else.
   return lease.end((now) => ({
     ...now,
     state: 'copying',
@@ -223,7 +228,7 @@ function planVolumes(
 ): PlannedVolumes | { readonly failure: ExportFailure } {
   const plan = planExport(inputOf(job, gathered), planSettingsFor(deps.exportSettings));
   if (plan.kind !== 'planned') {
-    const message = `The object ${plan.object.oid} is larger than an archive may be.`;
+    const message = `The object ${plan.object.oid} is larger than an archive can be.`;
     return { failure: { reason: 'object-too-large', message } };
   }
   const { volumes } = plan;

@@ -112,7 +112,7 @@ const goneKeptMs = 90 * 24 * hour;
 const writesAtOnce = 16;
 
 /**
- * Clean-ups of what no ref needs (docs/gc.md): the watch on a repo's item, the clean-up's own item, what batches note, and
+ * Clean-ups of what no ref needs (docs/how-it-works.md): the watch on a repo's item, the clean-up's own item, what batches note, and
  * what is gone.
  */
 export function cleanupMethods(table: Table) {
@@ -167,7 +167,7 @@ async function closeWatch(table: Table, input: RepoPath & { watch: Watch }): Pro
   });
 }
 
-/** Notes what a batch names. @param input.noteId the batch's own. */
+/** Notes what a batch names: 2 write units for 100 objects, 11 for 1,000. @param input.noteId the batch's own. */
 async function noteSeen(
   table: Table,
   input: { tenant: string; watch: Watch; noteId: string; note: SeenNote },

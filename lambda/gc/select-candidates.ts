@@ -33,7 +33,10 @@ const pageAttemptsMax = 4;
 /** Pause before the second of them, and as much longer before each further one. */
 const pagePauseMs = 1_000;
 const firstDigits = [...'0123456789abcdef'];
-/** Candidates of one file. */
+/**
+ * Candidates of one file. The files are in the store, not in the table, because each upload batch reads all deletions
+ * of its repo.
+ */
 const fileLinesMax = 10_000;
 /** Candidates that are shown. */
 const largestMax = 10;
@@ -277,7 +280,7 @@ async function readKeepSet(
   const isWhole = bytes?.length === run.keepCount * prefixBytes && sha256Hex(bytes) === run.keepSha256;
   // Nothing may be deleted by half a keep-set.
   if (!bytes || !isWhole) {
-    const message = 'The keep-set is not in the store as it was announced. Run it again.';
+    const message = "The uploaded keep-set doesn't match the request. Run it again.";
     return { reason: 'no-keep-set', message };
   }
   const keep = new PrefixSet();

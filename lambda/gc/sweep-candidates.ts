@@ -131,7 +131,7 @@ async function sweepFile(
 /** The files go with the clean-up's end. If it has not ended, nobody knows any more what else was to be deleted. */
 const noCandidates: CleanupFailure = {
   reason: 'no-candidates',
-  message: "The list of what to delete isn't in the store as it was written. Run it again.",
+  message: 'The list of candidates is missing or changed. Run it again.',
 };
 
 async function endFailed(
@@ -142,7 +142,13 @@ async function endFailed(
   return (await putCleanup(deps, { tenant, cleanup: failed, read: cleanup })) ?? 'waiting';
 }
 
-/** @returns name → bytes of what is gone. Of what an earlier attempt deleted, nothing is known. */
+/**
+ * Deletes one piece. The deletion is due immediately, without the grace time of other deletes. It relies on two orders
+ * instead. A batch notes what it names, and *then* reads deletions. A deletion is claimed, and *then* what was noted is
+ * read. So at least one of the two finds the other.
+ *
+ * @returns name → bytes of what is gone. Of what an earlier attempt deleted, nothing is known.
+ */
 async function sweepPiece(
   deps: CleanupDeps,
   input: Sweeping & { repo: string; file: number; line: number; piece: readonly Candidate[] },

@@ -37,7 +37,7 @@ export function create(deps: ExchangeDeps): HttpHandler {
     const base = baseUrl(event, deps.publicUrl);
     // A name that no tenant can have is not said again: it may be anything.
     const audience = `${base}/${tenant ?? 'TENANT'}`;
-    let outcome: ExchangeOutcome = { kind: 'rejected', reason: 'there is no such tenant' };
+    let outcome: ExchangeOutcome = { kind: 'rejected', reason: "the tenant doesn't exist" };
     try {
       const { idToken } = decoded.body;
       const { requestId } = event.requestContext;
@@ -45,7 +45,7 @@ export function create(deps: ExchangeDeps): HttpHandler {
     } catch (error) {
       if (!(error instanceof IssuerUnavailableError)) throw error;
       deps.log.warn('issuer unavailable', { error });
-      const detail = 'Who vouches for this job does not answer. Try again in some seconds.';
+      const detail = "The identity's issuer doesn't respond. Retry in a few seconds.";
       return problem('issuer-unavailable', detail, { 'retry-after': tryAgainSeconds });
     }
     if (outcome.kind === 'rejected') {
@@ -53,7 +53,7 @@ export function create(deps: ExchangeDeps): HttpHandler {
       deps.log.info('identity rejected', { tenant: tenant ?? null, reason: outcome.reason });
       return problem(
         'unauthorized',
-        `This identity gets no token here. It must be for the audience ${audience}.`,
+        `This identity gets no token. Its audience must be ${audience}, and a rule must match it.`,
       );
     }
     const { token, record } = outcome;

@@ -1,16 +1,22 @@
 import { baseUrl, type Response } from '../api/http.ts';
-import { type LfsAccessDeps, lfsAccess, RejectedLogins, readOnlyMessage } from '../api/lfs/access.ts';
+import { type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
 import {
   answerAnybody,
   type BatchRequest,
   batchAnswer,
   decodeBatch,
   downloadAnswers,
-  downloadLimitMessage,
-  lateMessage,
   uploadAnswer,
 } from '../api/lfs/batch.ts';
 import { lfsBody, lfsError, lfsNotFound, lfsRetryLater, respondLfsError } from '../api/lfs/http.ts';
+import {
+  downloadLimitReached,
+  readOnly,
+  repoNotCreated,
+  tooManyRepos,
+  unfinishedUploads,
+  usageCheck,
+} from '../api/lfs/messages.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTableAndScan, withMetrics } from '../aws/function.ts';
 import { batchDeps } from '../compose.ts';
@@ -19,7 +25,7 @@ import { offerDownload } from '../downloads/downloads.ts';
 import type { Watch } from '../gc/rules/watch.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
-import { reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
+import { crowdedClaims, reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
 import type { AdmitUploadDeps } from '../ledger/upload-batch.ts';
 import { nameOfPerson } from '../people/rules/person.ts';
 import type { Caller } from '../people/rules/tokens.ts';
@@ -49,21 +55,14 @@ export function create(deps: BatchDeps): HttpHandler {
     if (decoded.batch.operation === 'download')
       return download(deps, { ...request, tokenId: access.token.tokenId, requestId });
     if (access.token.scope === 'read') {
-      const message = readOnlyMessage(access.token, 'push');
+      const message = readOnly(access.token.person, 'push');
       return lfsError({ statusCode: 403, message, requestId });
     }
     if (!access.takesPushes) {
-      const path = `${tenant.tenant}/${repo}`;
-      const message =
-        `There is no repo ${path}, and a push does not create one here. Is its name right? ` +
-        `If so, create it first: lfs-quota repo create ${tenant.tenant} ${repo}`;
-      return lfsError({ statusCode: 404, message, requestId });
+      return lfsError({ statusCode: 404, message: repoNotCreated(tenant.tenant, repo), requestId });
     }
     if (access.isOneTooMany) {
-      const message =
-        `The tenant ${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. ` +
-        'Push to one of them, or delete some: their places are free two days later.';
-      return lfsError({ statusCode: 422, message, requestId });
+      return lfsError({ statusCode: 422, message: tooManyRepos(tenant.tenant, reposMax), requestId });
     }
     const who = { user: userOf(access.token), madeBy: makerOf(access.token) };
     return upload(deps, { ...request, watch, who, baseUrl: baseUrl(event, deps.publicUrl), requestId });
@@ -94,8 +93,12 @@ async function upload(
   const outcome = await admitUpload(deps, { tenant, repo, repoObjects, watch, ...who, objects });
   switch (outcome.kind) {
     case 'answered': {
-      const verifyUrl = `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`;
-      const context = { tenant: tenant.tenant, repo, verifyUrl, nowMs: deps.clock.nowMs() };
+      const context = {
+        tenant: tenant.tenant,
+        verifyUrl: `${request.baseUrl}/${tenant.tenant}/${repo}.git/info/lfs/verify`,
+        consoleUrl: `${request.baseUrl}/#${tenant.tenant}`,
+        nowMs: deps.clock.nowMs(),
+      };
       return batchAnswer([
         ...[...batch.objects].map(([oid, size]) => {
           const verdict = outcome.verdicts.get(oid);
@@ -108,15 +111,15 @@ async function upload(
     }
     case 'retry': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
-      const again = `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.`;
       const message =
         outcome.lateUntilMs === undefined
-          ? `Usage is being recounted and this upload is near the limit. ${again}`
-          : lateMessage({
+          ? usageCheck(seconds)
+          : unfinishedUploads({
               tenant: tenant.tenant,
               untilMs: outcome.lateUntilMs,
               nowMs: deps.clock.nowMs(),
-              again,
+              seconds,
+              filesMax: crowdedClaims,
             });
       return lfsRetryLater({ seconds, message, requestId });
     }
@@ -133,7 +136,7 @@ async function download(
   const { objects } = batch;
   const outcome = await offerDownload(deps, { tenant, tokenId, repo, repoObjects, objects });
   if (outcome.kind === 'over-limit') {
-    const message = downloadLimitMessage({ ...outcome, tenant: tenant.tenant });
+    const message = downloadLimitReached({ ...outcome, tenant: tenant.tenant });
     deps.log.info('downloads refused', {
       tenant: tenant.tenant,
       repo,

@@ -2,6 +2,7 @@ import type { Response } from '../api/http.ts';
 import { lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
 import { lfsError, respondLfsError } from '../api/lfs/http.ts';
 import { type LockDeps, lockOperations } from '../api/lfs/locks.ts';
+import { notAnEndpoint } from '../api/lfs/messages.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { locksDeps } from '../compose.ts';
@@ -20,7 +21,7 @@ export function create(deps: LockDeps): HttpHandler {
     const { requestId } = event.requestContext;
     return operation
       ? operation(deps, { access, event })
-      : lfsError({ statusCode: 404, message: 'There is no such LFS endpoint here.', requestId });
+      : lfsError({ statusCode: 404, message: notAnEndpoint, requestId });
   });
 }
 

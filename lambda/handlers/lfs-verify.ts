@@ -9,6 +9,7 @@ import {
   respondLfsError,
   verifyToken,
 } from '../api/lfs/http.ts';
+import { invalid, sizeMismatch, uploadMissing } from '../api/lfs/messages.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { verifyDeps } from '../compose.ts';
@@ -32,7 +33,7 @@ export function create(
     const body = lfsBody(deps.settings, event);
     if (!body.ok) return body.response;
     const parsed = verifyRequestSchema.safeParse(parseJson(body.body));
-    if (!parsed.success) return fail(400, 'The body must be {"oid": SHA-256, "size": bytes}.');
+    if (!parsed.success) return fail(400, invalid.verify);
     const { oid, size } = parsed.data;
     const outcome = await verifyUpload(deps, {
       tenant,
@@ -45,9 +46,9 @@ export function create(
       case 'verified':
         return lfs(200, {});
       case 'missing':
-        return fail(404, 'The object did not arrive: push again.');
+        return fail(404, uploadMissing);
       case 'wrong-size':
-        return fail(409, `The object is stored with ${outcome.storedBytes} bytes, not ${size}.`);
+        return fail(409, sizeMismatch(outcome.storedBytes, size));
       case 'unauthenticated':
         return lfsUnauthorized(requestId);
     }

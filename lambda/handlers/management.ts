@@ -60,7 +60,7 @@ const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operat
 export function create(deps: ManagementDeps & Pick<Deps, 'invocations'>): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
     const operation = byRouteKey.get(event.routeKey);
-    return operation ? operation(deps, event) : problem('not-found', 'There is no such route.');
+    return operation ? operation(deps, event) : problem('not-found', 'Route not found.');
   });
 }
 

@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { overTls, type Response } from '../api/http.ts';
 import { lfsError } from '../api/lfs/http.ts';
+import { lfsUrlIncomplete, methodNotAllowed, notAnEndpoint } from '../api/lfs/messages.ts';
 import { problem } from '../api/problems.ts';
 import { methodsOf } from '../api/route-match.ts';
 import type { HttpHandler } from '../aws/function.ts';
@@ -17,26 +18,21 @@ function refusalOf(event: APIGatewayProxyEventV2): Response {
   const isLfs = event.rawPath.includes('/info/lfs');
   const misplaced = withoutInfoLfs(event.rawPath);
   if (misplaced !== undefined) {
-    const message = `lfs.url must end with /info/lfs. Change it from …${misplaced} to …${misplaced}/info/lfs`;
-    return lfsError({ statusCode: 404, message, requestId });
+    return lfsError({ statusCode: 404, message: lfsUrlIncomplete(misplaced), requestId });
   }
   // API Gateway hands over the path decoded, so one with an encoded slash may look like a route.
   const methods = methodsOf(routes, event.rawPath.split('/'));
   const isOfRoute = methods.some((method) => method === event.requestContext.http.method);
   if (methods.length > 0 && !isOfRoute) {
     const allow = methods.join(', ');
-    const message = `This path takes ${allow} alone.`;
+    const message = methodNotAllowed(allow);
     return isLfs
       ? lfsError({ statusCode: 405, message, requestId }, { allow })
       : problem('method-not-allowed', message, { allow });
   }
   return isLfs
-    ? lfsError({
-        statusCode: 404,
-        message: 'There is no such LFS endpoint here.',
-        requestId,
-      })
-    : problem('not-found', 'There is no such route.');
+    ? lfsError({ statusCode: 404, message: notAnEndpoint, requestId })
+    : problem('not-found', 'Route not found.');
 }
 
 /** `/tenant/repo` of a request that git-lfs makes if `lfs.url` lacks its end. undefined: it's something else. */

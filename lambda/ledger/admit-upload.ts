@@ -6,7 +6,6 @@ import { allPages } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { objectKey, repoPrefix } from '../rules/names.ts';
 import { type FindStoredDeps, findStored, remembering } from '../scan/find-stored.ts';
-import type { AddOutcome } from './add-to-counter.ts';
 import {
   addWithinLimit,
   decideAtLimit,
@@ -18,6 +17,7 @@ import { requestOrLog } from './reservations.ts';
 import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
 import { sumClaims, uploadsToVerify } from './rules/reservation.ts';
 import { claimsMaxOf, type TenantRecord, tenantClaimsMax } from './rules/tenant.ts';
+import type { AddOutcome } from './tenant-counter-store.ts';
 import {
   type AdmitUploadDeps,
   type AdmitUploadInput,

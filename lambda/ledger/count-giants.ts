@@ -173,6 +173,8 @@ function applyChanges(
       isUncertain: (name) => severalTimes.has(name),
     });
   }
+  // Each delete through the API makes an S3 event too. With `storeEvents`, it makes every shard stale that wasn't
+  // scanned since.
   for (const change of reservations.namelessChanges()) count.doubted(change);
   if (!isChangeUnknown(record)) return;
   const { countedAtMs: untilMs } = snapshot;
@@ -199,7 +201,12 @@ function progressOf(input: {
   };
 }
 
-/** Marks a repo as a giant, once it has shards. From then on, deletes leave records of what they remove. */
+/**
+ * Marks a repo as a giant, once it has shards. From then on, deletes leave records of what they remove.
+ *
+ * The mark comes before the first scan of a shard for a second reason. A shard that waits for its scan has an item, and
+ * deletes change it. So a reconcile that was overtaken can't write an old scan over it.
+ */
 async function beginFirstCount(deps: CountGiantDeps, input: CountGiantInput): Promise<GiantOutcome> {
   const { tenant, record, epoch, snapshot, lease } = input;
   const { repo, dirtyToken } = record;
@@ -223,7 +230,10 @@ async function beginFirstCount(deps: CountGiantDeps, input: CountGiantInput): Pr
   };
 }
 
-/** While a first count goes on, the repo's item says what its last count found. Deletes since then may be counted. */
+/**
+ * While a first count goes on, the repo's item says what its last count found. Deletes since then may be counted. So
+ * all of it is in doubt: the floor doesn't rely on a count that deletes may have made wrong.
+ */
 function numbersBefore({ record, snapshot }: CountGiantInput) {
   const { epoch, storedBytes, countedAtMs } = record;
   return {

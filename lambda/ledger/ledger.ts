@@ -1,15 +1,15 @@
 import { cleanupMethods } from '../gc/cleanup-store.ts';
 import type { Table } from '../table/requests.ts';
-import { counterMethods } from './add-to-counter.ts';
 import { deletionMethods } from './deletion-store.ts';
 import { reconcileMethods } from './reconcile-store.ts';
 import { refreshMethods } from './refresh-store.ts';
 import { repoMethods, shardMethods } from './repo-store.ts';
 import { reservationMethods } from './reservation-store.ts';
+import { counterMethods } from './tenant-counter-store.ts';
 import { tenantMethods } from './tenant-store.ts';
 
 /**
- * The ledger on one DynamoDB table: table.ts describes its items, docs/ledger.md explains the protocol.
+ * The ledger on one DynamoDB table: table.ts describes its items, docs/how-it-works.md explains the protocol.
  *
  * A write is atomic, and changes one item. It may land late or twice: conditions make a repeated write harmless.
  * A write that got no answer is repeated, the first attempt may land after the second, even after others, and a function

@@ -276,7 +276,13 @@ function limitsChange(limits: TenantCommit['repoLimits']): Clause[] {
   ];
 }
 
-/** Commits the tenant's new numbers once, if the epoch is still ours. */
+/**
+ * Commits the tenant's new numbers once, if the epoch is still ours.
+ *
+ * It adds the difference to the counter and never sets the value, because batches add to it while the scan runs.
+ * `appliedEpoch` lets the difference in once: without it, a retry after a lost response applies it twice (the simulator
+ * finds that in a third of its runs).
+ */
 async function commitTenant(
   table: Table,
   commit: TenantCommit,

@@ -233,7 +233,7 @@ interface ReconcileRun extends HeldReconcile {
 
 /**
  * Recomputes a tenant's usage from what the bucket lists and what live reservations may still bring, and
- * corrects the counter by the difference. docs/ledger.md explains each step and why it stands where it does.
+ * corrects the counter by the difference. docs/how-it-works.md explains each step and why it stands where it does.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError} Whatever was written by then, the next reconcile corrects.
  */

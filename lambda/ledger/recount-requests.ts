@@ -206,7 +206,7 @@ export async function steerCount(
     if (!before?.giant) return { kind: 'no-giant' };
     if (state === 'cancelled' && before.giant.isFirstCount) return { kind: 'first-count' };
     if (clock.nowMs() >= nowMs + settings.batchTimeLimitMs)
-      throw new LedgerUnavailableError(`Others steered the count of ${tenant}/${repo} at the same time.`);
+      throw new LedgerUnavailableError(`The scan of ${tenant}/${repo} changed at the same time. Retry.`);
   } while (
     (await ledger.steerCount({ ...path, ...steered, steeringVersion: before.steeringVersion ?? 0 })) ===
     'refused'

@@ -38,7 +38,12 @@ export function reservationMethods(table: Table) {
   });
 }
 
-/** Writes a new reservation. If it exists already, this is a retry of our own, and nothing happens. */
+/**
+ * Writes a new reservation. If it exists already, this is a retry of our own, and nothing happens.
+ *
+ * Never give it the table's TTL attribute (`expiryAttribute`). It may be the only record that a repo must be scanned:
+ * if it expires, its bytes might never be counted.
+ */
 async function putReservation(
   table: Table,
   {

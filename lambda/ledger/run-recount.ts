@@ -29,7 +29,10 @@ const reconcileMinMs = 1000;
 interface RunRecountInput {
   readonly request: RecountRequest;
   readonly deadlineMs: number;
-  /** The message failed before. It is not deferred: it must succeed, or end as a dead letter. */
+  /**
+   * The message failed before. It is not deferred: it must succeed, or end as a dead letter. A deferred message returns
+   * as a new one, so one that keeps failing would never become a dead letter.
+   */
   readonly isRetry?: boolean;
 }
 
@@ -53,6 +56,8 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
   const isFull = request.full || (isDue && urgencyOf(request.reason) === 'background');
   const { deletionCount } = record;
   const lastBeginMs = deadlineMs - reserveMs;
+  // The new message is sent before the old one is deleted, so it can't get lost. It's sent at least 35 s after the old
+  // one, so its deduplication id has a later bucket and it swallows no other request, even with clocks 5 s apart.
   const requeue = async (changes: Partial<RecountRequest>) => {
     await queue.request({ ...request, ...changes });
     return 'requeued' as const;

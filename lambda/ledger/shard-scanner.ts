@@ -40,7 +40,13 @@ interface ShardScannerInput {
  */
 type Scanned = ShardScan | 'too large' | 'too many' | 'late';
 
-/** Scans the shards of one giant repo that are due, and counts the LIST requests that this takes. */
+/**
+ * Scans the shards of one giant repo that are due, and counts the LIST requests that this takes.
+ *
+ * Scans are part of a reconcile, not of workers of their own. So a scan knows the claims that it began with, and only
+ * what arrives within its seconds must be told by its time. A worker would have to report everything newer than the
+ * longest life of a reservation, and its result would have to be folded in exactly once.
+ */
 export class ShardScanner {
   readonly #deps: Pick<Deps, 'scan' | 'clock' | 'settings'>;
   readonly #input: ShardScannerInput;

@@ -48,7 +48,7 @@ export async function exchangeToken(
   if (!rule) {
     await deps.clock.sleep(Math.max(0, beganMs + refusedAfterMs - deps.clock.nowMs()));
     const isThere = record?.closedAtMs === null;
-    return { kind: 'rejected', reason: isThere ? 'no rule lets it in' : 'there is no such tenant' };
+    return { kind: 'rejected', reason: isThere ? 'no rule lets it in' : "the tenant doesn't exist" };
   }
   const { scope, repos, lifetimeMs } = rule;
   const grant = {

@@ -67,7 +67,7 @@ export async function overSettings<T extends { readonly kind: string }>(
     const outcome = await attempt(read, tried);
     if (!isSuperseded(outcome)) return outcome as Exclude<T, { kind: 'superseded' }>;
     if (clock.nowMs() >= beganMs + settings.batchTimeLimitMs)
-      throw new LedgerUnavailableError(`Others changed the settings of ${tenant.tenant} at the same time.`);
+      throw new LedgerUnavailableError(`The settings of ${tenant.tenant} changed at the same time. Retry.`);
     tried = read;
     read = outcome.tenant;
   }

@@ -155,7 +155,7 @@ export function settingsFromJson(text: string | undefined): Settings {
   if (text === undefined) return defaultSettings;
   const changes = objectOf(text);
   for (const [name, value] of Object.entries(changes)) {
-    if (!Object.hasOwn(defaultSettings, name)) throw new Error(`"${name}" is not a setting of this version.`);
+    if (!Object.hasOwn(defaultSettings, name)) throw new Error(`"${name}" isn't a setting of this version.`);
     if (!Number.isSafeInteger(value) || Number(value) < 0)
       throw new Error(`"${name}" must be a whole number, 0 or more; it is ${JSON.stringify(value)}.`);
   }

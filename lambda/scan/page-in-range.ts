@@ -173,7 +173,7 @@ function checkOrder(page: { after: string | null; firstName: string; lastName: s
   const isAfter = after === null || compareKeys(firstName, after) > 0;
   if (isAfter && compareKeys(firstName, lastName) <= 0) return;
   throw new StoreUnavailableError(
-    'The store does not list keys in order after a given key, as S3 does. Use the scan strategy `sequential`.',
+    "The store doesn't list keys in order after a given key, as S3 does. Use --strategy sequential.",
   );
 }
 
@@ -188,7 +188,7 @@ function namesOf(page: ListedPage, { prefix, count }: { prefix: string; count: n
 function nameOf(page: ListedPage, index: number, prefix: string): string {
   const key = page.keyAt(index);
   if (!key.startsWith(prefix))
-    throw new StoreUnavailableError('The store listed a key that does not begin with the requested prefix.');
+    throw new StoreUnavailableError('The store listed a key without the requested prefix.');
   return key.slice(prefix.length);
 }
 

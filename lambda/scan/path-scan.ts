@@ -53,9 +53,7 @@ export class PageTrail {
     if (token !== undefined) this.#count(token);
     if (keyCount === 0) return;
     if (this.#previous && hasKey(this.#previous, page.keyAt(0))) {
-      throw new StoreUnavailableError(
-        'The listing of the store goes back: it has the same key on two pages in a row.',
-      );
+      throw new StoreUnavailableError("The store's listing repeats a key on two pages in a row.");
     }
     this.#previous = page;
   }
@@ -80,7 +78,7 @@ interface PathScanDeps {
   readonly settings: Pick<Settings, 'scanConcurrency'>;
 }
 
-/** Scans paths with a listing. docs/scan.md explains how, and what it costs. */
+/** Scans paths with a listing. docs/decisions.md explains how, and what it costs. */
 export function createPathScan(deps: PathScanDeps): PathScan {
   return { scan: (input) => new PathScanRun(deps, input).run() };
 }

@@ -222,7 +222,7 @@ export class StoreAnswerError extends Error {
     head?: AnswerHead;
   }) {
     const { status, head } = input;
-    super(redactText(input.message ?? `The store answered ${status}.`));
+    super(redactText(input.message ?? `The store returned ${status}.`));
     // An answer to HEAD has no body, and so no code.
     this.name = input.code ?? (status === 404 ? 'NotFound' : 'Unknown');
     this.status = status;

@@ -53,8 +53,7 @@ export function translateStoreError(cause: unknown, request: string): unknown {
   }
   if (isRefusal({ status, name: cause.name })) {
     return new StoreRefusedError(
-      `The store refused ${request} with ${status} ${cause.name}: ` +
-        'check the bucket name, the region, the credentials and their permissions (ListBucket included).',
+      `The store rejected ${request} with ${status} ${cause.name}: check bucket name, region, credentials and their permissions, including ListBucket.`,
       { cause },
     );
   }

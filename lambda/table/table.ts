@@ -89,8 +89,9 @@ export function tableDefinition(tableName: string): CreateTableCommandInput {
  * The newest format that this version reads and writes. A tenant's item has it in `format`, for all in its partition:
  * every request reads that item anyway. One without it is of format 1.
  *
- * docs/operations.md has the changes of an item that need no new format. For any other, a first release reads the next
- * format and a second one writes it: it sets `format` with the first write that an older version would misread.
+ * CONTRIBUTING.md, "Rules", has the changes of an item that need no new format. For any other, a first release reads
+ * the next format and a second one writes it: it sets `format` with the first write that an older version would
+ * misread.
  */
 export const knownFormat = 1;
 

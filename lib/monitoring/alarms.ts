@@ -38,7 +38,7 @@ const fiveMinutes = { period: Duration.minutes(5), statistic: 'Sum' };
 /** Lambda retries a throttled run of the schedule eight times in five minutes. One or two retries do no harm. */
 const backgroundThrottles = 3;
 
-/** Alarms on what needs a person. All notify one topic. docs/operations.md says what to do about each. */
+/** Alarms on what needs a person. All notify one topic. docs/runbook.md says what to do about each. */
 export class Alarms extends Construct {
   readonly topic: Topic;
   readonly all: readonly Alarm[];

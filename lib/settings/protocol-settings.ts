@@ -37,19 +37,17 @@ const uploads = {
       min: 5,
       max: 60,
       defaultValue: defaultSettings.urlLifetimeMs / minute,
-      whyMax:
-        'a presigned URL expires with the role session that signed it, and longer than an hour is not assumed of one',
+      whyMax: 'a signed URL expires with the role session that signed it, which might end after an hour',
     },
-    'How long a presigned URL is valid. An upload that never arrives counts against the limit for this long, plus ' +
-      'the grace.',
+    'Lifetime of signed URLs. Unfinished uploads count this long, plus the grace period.',
   ),
   putGraceMinutes: whole(
     { min: 1, max: 1_440, defaultValue: defaultSettings.putGraceMs / minute },
-    'Grace: an upload that began just before its URL expired may take this long, plus …',
+    'Grace period: an upload that started in time can take this long, plus …',
   ),
   putMinBytesPerSecond: whole(
     { min: 10_000, max: 1_000_000_000, defaultValue: defaultSettings.putMinBytesPerSecond },
-    '… its size at this rate. The next scan counts an upload that takes longer.',
+    '… its size at this rate. A slower upload is counted at the next scan.',
   ),
   objectMaxMiB: whole(
     {
@@ -58,7 +56,7 @@ const uploads = {
       defaultValue: defaultSettings.objectBytesMax / mib,
       whyMax: 'S3 accepts at most 5 GiB in one PUT',
     },
-    'Largest object that may be pushed.',
+    'Largest file.',
   ),
   clockSkewSeconds: whole(
     {
@@ -69,31 +67,30 @@ const uploads = {
       whyMax:
         'a batch must be over, by every clock, when its reservation is voided one minute after it was made',
     },
-    'Largest assumed difference between the clocks of two functions.',
+    'Largest difference between the clocks of two functions.',
   ),
 };
 
 const recounts = {
   recountRestSeconds: whole(
     { min: 0, max: 3_600, defaultValue: defaultSettings.recountRestMs / second },
-    'Shortest time between two recounts of a tenant that nobody waits for.',
+    'Shortest time between two reconciles of a tenant that only the schedule waits for.',
   ),
   listRequestsPerHour: whole(
     { min: 60, max: 1_000_000, defaultValue: defaultSettings.listRequestsPerHour },
-    'LIST requests per tenant and hour. A tenant whose scans cost more is recounted less often. A recount that ' +
-      'somebody waits for may overdraw one hour.',
+    'LIST requests per tenant and hour. If they run out, usage is updated less often.',
   ),
   maxAgeHours: whole(
     { min: 1, max: 720, defaultValue: defaultSettings.maxAgeMs / hour },
-    'Age at which a count is renewed, by the schedule or when somebody reads the usage.',
+    "Oldest usage before it's updated.",
   ),
   idleRefreshMaxDays: whole(
     { min: 1, max: 365, defaultValue: defaultSettings.idleRefreshMaxMs / day },
-    'The schedule counts idle tenants less and less often, but at least this often.',
+    'Longest time between two updates of an idle tenant.',
   ),
   refreshTenantsMax: whole(
     { min: 1, max: 10_000, defaultValue: defaultSettings.refreshTenantsMax },
-    'Tenants that one run of the schedule queues. The rest wait for the next.',
+    'Tenants per run of the schedule.',
   ),
   giantObjects: whole(
     {
@@ -102,36 +99,31 @@ const recounts = {
       defaultValue: defaultSettings.giantObjects,
       whyMin: 'listing a smaller repo costs less than keeping its shards',
     },
-    'A repo of so many objects is a giant: it is counted by shards, and a push to it causes no LIST. Below half of it, it ' +
-      'is listed as a whole again.',
+    "Number of objects that makes a repo large: it's scanned in shards. Below half of it, it's scanned as a whole again.",
   ),
   shardObjectsMax: whole(
     { min: 10_000, max: 10_000_000, defaultValue: defaultSettings.shardObjectsMax },
-    'A shard of a giant repo that has more objects is split into sixteen.',
+    "Largest shard. Above, it's split into sixteen.",
   ),
   shardRoundDays: whole(
     { min: 1, max: 365, defaultValue: defaultSettings.shardRoundMs / day },
-    'Each shard of a giant repo is listed this often, to find what changed around the API. It sets what giants cost: a ' +
-      'thousand objects are one LIST.',
+    'Days to list each shard once. 1,000 objects cost one LIST.',
   ),
   shardListsPerHour: whole(
     { min: 60, max: 10_000_000, defaultValue: defaultSettings.shardListsPerHour },
-    'LIST requests per tenant and hour for the shards of its giant repos, beside the others.',
+    'LIST requests per tenant and hour for shards, in addition.',
   ),
   shardListsPerMonth: whole(
     { min: 1000, max: 1_000_000_000, defaultValue: defaultSettings.shardListsPerMonth },
-    'LIST requests per tenant and calendar month (UTC) for the shards of its giant repos. When they are used up, no shard ' +
-      'is listed until the next month: pushes and deletes are still counted, changes around the API are not. A million ' +
-      'costs 5 dollars on S3. By default there is no such limit in practice.',
+    'LIST requests per tenant and calendar month (UTC) for shards. If they run out, changes around the API show next month. Default: unlimited in practice. A million cost $5 on S3.',
   ),
   headsPerList: whole(
     { min: 1, max: 1_000_000, defaultValue: defaultSettings.headsPerList },
-    'HEAD requests that cost as much as one LIST. A batch finds out what is stored by LIST if that is no dearer. With ' +
-      '1000000 it always asks by HEAD: set that for a store whose LIST does not show every upload at once.',
+    'HEAD requests that cost as much as one LIST. Use 1000000 for a store that lists uploads late.',
   ),
   scanConcurrency: whole(
     { min: 1, max: 512, defaultValue: defaultSettings.scanConcurrency },
-    'LIST requests at a time in one scan.',
+    'Concurrent LIST requests of one scan.',
   ),
 };
 
@@ -143,7 +135,7 @@ const waiting = {
       defaultValue: defaultSettings.inlineReconcileBudgetMs / second,
       whyMax: 'the batch function times out after 25 s, and needs 5 of them to answer',
     },
-    'How long a push near the limit waits for a recount before it is answered 429.',
+    'How long a push near the limit waits for a reconcile, before 429.',
   ),
   scanWaitSeconds: whole(
     {
@@ -152,11 +144,11 @@ const waiting = {
       defaultValue: defaultSettings.scanWaitMs / second,
       whyMax: 'the function that waits times out after 29 s',
     },
-    'How long a read of the usage waits for a count before it gets the last one.',
+    'How long a request for usage waits for a scan, before 202.',
   ),
   retryAfterSeconds: whole(
     { min: 1, max: 60, defaultValue: defaultSettings.retryAfterMs / second },
-    'Shortest Retry-After that clients get.',
+    'Shortest Retry-After.',
   ),
 };
 
@@ -168,16 +160,16 @@ const deletes = {
       defaultValue: defaultSettings.deleteGraceMs / minute,
       whyMin: 'a push may protect an object from deletion until its function times out, after 29 s',
     },
-    'How long an object marked for deletion can be kept by pushing it again.',
+    'How long a push can keep a deleted object.',
   ),
   cleanupWatchHours: whole(
     {
       min: 1,
       max: 168,
       defaultValue: defaultSettings.cleanupWatchMs / hour,
-      whyMin: 'a push that began before a clean-up was opened must have moved its branch by then',
+      whyMin: 'a push that started before must have moved its branch by then',
     },
-    'Shortest time from the opening of a clean-up to the look at its clone. No push may take longer.',
+    'Shortest time from `gc open` to `gc run`. Every push must finish within it.',
   ),
 };
 
@@ -187,14 +179,13 @@ const people = {
       min: 1,
       max: 60,
       defaultValue: defaultSettings.personKeptMs / minute,
-      whyMax: 'whoever loses access at their git host keeps it here for so long',
+      whyMax: 'users who lose access at their git host keep it here that long',
     },
-    "How long a git host's word on a person is kept: docs/git-hosts.md.",
+    "How long a git host's response about a user is valid.",
   ),
   publicMonthMaxGiB: whole(
     { min: 0, max: 1_000_000, defaultValue: defaultSettings.publicMonthBytesMax / gib },
-    'Largest monthly limit of a public repo that a token with the scope manage can set, also in a tenant without a ' +
-      'download limit. The admin token can set more. 0: only the operator makes repos public.',
+    'Largest monthly download limit that a `manage` token can set for a public repo. 0: only the operator makes repos public.',
   ),
 };
 
@@ -202,7 +193,7 @@ const people = {
 export const protocolSettings = z
   .strictObject({ ...uploads, ...recounts, ...waiting, ...deletes, ...people })
   .prefault({})
-  .describe('How, and how often, usage is counted. The defaults are tested most.');
+  .describe('How usage is counted. The defaults are tested most.');
 
 type ProtocolSettings = z.output<typeof protocolSettings>;
 

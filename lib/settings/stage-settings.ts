@@ -20,14 +20,14 @@ import { protocolSettings } from './protocol-settings.ts';
 const origin = z
   .string()
   .max(268)
-  .regex(/^https?:\/\/[a-z0-9.-]+(?::\d+)?$/, 'is not an origin such as https://console.example.com');
+  .regex(/^https?:\/\/[a-z0-9.-]+(?::\d+)?$/, "isn't an origin such as https://console.example.com");
 
 const secretArn = z
   .string()
   .max(600)
   .regex(
     /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/,
-    'is not a complete secret ARN: include the six characters at its end',
+    "isn't a complete secret ARN: include the six characters at its end",
   );
 
 const ownBucket = z.strictObject({
@@ -38,15 +38,14 @@ const ownBucket = z.strictObject({
     .max(3_650)
     .default(0)
     .describe(
-      'Days for which an object that was deleted or replaced can be brought back. It is billed meanwhile, and counts ' +
-        'as gone. 0: none are kept.',
+      'Days a deleted or replaced object can be restored. Billed, but not counted as usage. 0: none.',
     ),
 });
 
 const externalStore = z.strictObject({
   kind: z.literal('external').describe('An existing S3-compatible store, such as R2 or MinIO.'),
   endpoint: origin
-    .regex(/^https:/, 'must begin with https: presigned URLs and objects pass through it')
+    .regex(/^https:/, 'must start with https: signed URLs and objects pass through it')
     .refine(
       (endpoint) => !/\.backblazeb2\.com$/.test(endpoint),
       'is Backblaze B2, which rejects uploads with the signed header x-amz-checksum-sha256: use another store',
@@ -55,8 +54,8 @@ const externalStore = z.strictObject({
   region: z.string().min(1).max(64).describe('Region to sign requests for. R2 expects `auto`.'),
   bucket: z
     .string()
-    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, 'is not a bucket name')
-    .describe('An existing bucket that holds nothing else, or what `adoptedRepos` name.'),
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "isn't a bucket name")
+    .describe('An existing bucket for lfs-quota alone, or the one in `adoptedRepos`.'),
   credentialsSecretArn: secretArn.describe(
     'Secret with a key for that bucket, as JSON: {"accessKeyId": "…", "secretAccessKey": "…"}.',
   ),
@@ -65,14 +64,24 @@ const externalStore = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'File that `npx lfs-quota doctor --profile FILE` wrote about this store. Synth refuses a store that cannot ' +
-        'work, and takes the default of protocol.objectMaxMiB from it. A relative path begins where `cdk` runs.',
+      "A file written by `npx lfs-quota doctor --profile FILE`, relative to where `cdk` runs. Synth rejects a store that can't work, and uses its largest upload as `protocol.objectMaxMiB`.",
     ),
 });
 
-/** docs/decisions/memory.md explains each default. */
 const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(defaultMb).describe('MB.');
 
+/**
+ * docs/decisions.md has the rule for the defaults. Measured on 2026-11-21:
+ *
+ * - lfsBatch 1,024: with 512, a first upload of 20 objects takes 490 ms instead of 171.
+ * - getSubscription 1,024: 512 is too slow for a miss of 17,000 objects.
+ * - lfsVerify 512: 256 is too slow.
+ * - lfsLocks 512: a lock takes up to twice a cached read of usage.
+ * - management 512: 256 is too slow for a list of 100 tenants.
+ * - reconcile 512: a million open claims take 389 MB.
+ * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
+ * - exchangeToken, console and sendWebhook: not measured.
+ */
 const memoryOfFunctions = z
   .strictObject({
     console: memoryMb(256),
@@ -91,7 +100,7 @@ const memoryOfFunctions = z
     storeEvents: memoryMb(256),
   } satisfies Record<FunctionName, z.ZodType>)
   .prefault({})
-  .describe('Memory of each function. Lambda gives CPU in proportion: 1,769 MB is one core.');
+  .describe('Memory of each function. 1,769 MB is one CPU core.');
 
 const reservedConcurrency = z
   .strictObject({
@@ -99,13 +108,10 @@ const reservedConcurrency = z
       .int()
       .min(1)
       .optional()
-      .describe(
-        'Runs of the batch function that nothing else in the account can use up. It never has more. AWS refuses what ' +
-          'leaves the rest of the account less than 100, so a new account can set none.',
-      ),
+      .describe('Runs reserved for pushes and pulls; also their maximum. AWS requires 100 unreserved ones.'),
   })
   .prefault({})
-  .describe('Lambda concurrency set aside. By default all functions share that of the account.');
+  .describe("Reserved Lambda concurrency. By default, functions share the account's.");
 
 const throttle = z
   .strictObject({
@@ -114,20 +120,18 @@ const throttle = z
       .min(0)
       .max(10_000)
       .default(500)
-      .describe('Sustained rate of each LFS route: batches, verifies, locks. With burst 0 too: closed.'),
-    burst: z.int().min(0).max(5_000).default(1_000).describe('Requests at once to each LFS route.'),
+      .describe('Sustained rate of each LFS route. 0, with burst 0: closed.'),
+    burst: z.int().min(0).max(5_000).default(1_000).describe('Burst of each LFS route.'),
     otherRequestsPerSecond: z
       .int()
       .min(0)
       .max(10_000)
       .default(50)
-      .describe(
-        'Sustained rate of other routes: /health, /openapi.json, the management API, and what matches no route.',
-      ),
-    otherBurst: z.int().min(0).max(5_000).default(100).describe('Requests at once to other routes.'),
+      .describe('Sustained rate of all other routes.'),
+    otherBurst: z.int().min(0).max(5_000).default(100).describe('Burst of all other routes.'),
   })
   .prefault({})
-  .describe('Limits for all tenants together, above which API Gateway answers 429.');
+  .describe('Limits of API Gateway for all tenants together. Above: 429.');
 
 const reconcile = z
   .strictObject({
@@ -137,35 +141,29 @@ const reconcile = z
       .max(15)
       .default(5)
       .describe(
-        'Longest run. A failed recount is retried after one minute, then one minute later each time, up to ten. One ' +
-          'whose run died is retried after six times this.',
+        'Longest run of the function. A failed reconcile is retried after 1 to 10 minutes, a crashed one after six times this.',
       ),
     concurrency: z
       .int()
       .min(2)
       .max(1_000)
       .default(5)
-      .describe('Tenants recounted at a time. A new account may run 10 functions at once, all together.'),
+      .describe('Concurrent reconciles. A new account runs 10 functions at once in total.'),
     delaySeconds: z
       .int()
       .min(31)
       .max(900)
       .default(35)
-      .describe(
-        'Delay between a trigger and its recount. Triggers in the same 30 s share one message, which must start ' +
-          'after all of them by any clock (protocol.clockSkewSeconds).',
-      ),
+      .describe('Delay before a reconcile. Requests within 30 s share one message.'),
     attemptsMax: z
       .int()
       .min(1)
       .max(100)
       .default(20)
-      .describe(
-        'Failed runs before a recount becomes a dead letter. 20 outlast two hours without store or table.',
-      ),
+      .describe('Failed runs before a message becomes a dead letter. 20 take over two hours.'),
   })
   .prefault({})
-  .describe('Recounts and their queue.');
+  .describe('Reconciles and their queue.');
 
 const exportsOfStage = z
   .strictObject({
@@ -175,58 +173,45 @@ const exportsOfStage = z
       .max(1_000)
       .refine((workers) => workers !== 1, 'must be 0, or 2 or more: Lambda runs a queue by two or more')
       .default(8)
-      .describe(
-        'Functions that make archives at a time, for all tenants together. They count to what the account may run at ' +
-          'once: 2 for a new account. 0: no exports.',
-      ),
-    perTenant: z
-      .int()
-      .min(1)
-      .max(100)
-      .default(3)
-      .describe('Archives of a tenant that are made or kept at the same time.'),
+      .describe('Concurrent functions that build archives. 0: exports are disabled. Use 2 in a new account.'),
+    perTenant: z.int().min(1).max(100).default(3).describe('Archives per tenant, in progress or stored.'),
     keepDays: z
       .int()
       .min(1)
       .max(30)
       .default(7)
-      .describe(
-        'Days for which an archive is kept. It is billed meanwhile, and does not count against the limit.',
-      ),
+      .describe('Days an archive is stored. Billed, but not counted as usage.'),
   })
   .prefault({})
-  .describe('Archives of all objects of a tenant or repo: docs/export.md.');
+  .describe('Exports: docs/migrate.md#exports.');
 
 const warningsOfStage = z
   .strictObject({
     eventBus: z
       .boolean()
       .default(true)
-      .describe("Publish warnings of all tenants to the account's default event bus: a dollar a million."),
+      .describe("Publish all tenants' alerts to the account's default event bus: $1 a million."),
   })
   .prefault({})
-  .describe('Who hears that a tenant is nearly full: docs/warnings.md.');
+  .describe('Alerts: docs/saas-builders.md#get-notified.');
 
 const identityIssuer = z.strictObject({
   issuer: z
     .string()
     .max(512)
-    .regex(
-      /^https:\/\/[^\s?#]+[^\s?#/]$/,
-      'must be an address that begins with https, without a closing slash',
-    )
-    .describe('The claim `iss` of its tokens, such as https://gitlab.example.com.'),
+    .regex(/^https:\/\/[^\s?#]+[^\s?#/]$/, 'must be a URL that starts with https, without a trailing slash')
+    .describe('The claim `iss`, such as https://gitlab.example.com.'),
   jwksUri: z
     .string()
     .max(512)
-    .regex(/^https:\/\/\S+$/, 'must begin with https')
-    .describe('Where its public keys are, such as https://gitlab.example.com/oauth/discovery/keys.'),
-  kind: z.enum(issuerKinds).describe('How it names repositories.'),
+    .regex(/^https:\/\/\S+$/, 'must start with https')
+    .describe('URL of its public keys, such as https://gitlab.example.com/oauth/discovery/keys.'),
+  kind: z.enum(issuerKinds).describe('Which claims it uses.'),
 });
 
 const adoptedRepo = z.strictObject({
-  tenant: z.string().refine(isTenantName, `is not a tenant's name: ${tenantNameRule}`),
-  repo: z.string().refine(isRepoName, "is not a repo's name"),
+  tenant: z.string().refine(isTenantName, `isn't a tenant's name: ${tenantNameRule}`),
+  repo: z.string().refine(isRepoName, "isn't a repo's name"),
   path: z.string().refine(isAdoptedPath, adoptedPathRule),
   names: z.enum(nameLayouts),
 });
@@ -236,18 +221,17 @@ const gitHost = z.strictObject({
     .string()
     .regex(gitHostIdPattern, 'must be 1 to 20 of a-z, 0-9 and -, beginning and ending with a letter or digit')
     .describe(
-      'What tenants call it, such as github. People are told apart by it: never give it to another host afterwards.',
+      'Its name for tenants, such as github. Never reuse it for another host: users are identified by it.',
     ),
-  kind: z.enum(gitHostKinds).describe('How its API is spoken to. gitea: Forgejo, too.'),
+  kind: z.enum(gitHostKinds).describe('Its API. Use gitea for Forgejo.'),
   url: z
     .string()
     .refine(
       (url) => isGitHostUrl(url),
-      'must be an address that begins with https, without a closing slash or query',
+      'must be a URL that starts with https, without a trailing slash or query',
     )
     .describe(
-      'Of its API on GitHub, such as https://api.github.com or https://github.example.com/api/v3; else of the host, ' +
-        'such as https://gitlab.com.',
+      'GitHub: URL of its API, such as https://api.github.com or https://github.example.com/api/v3. Others: URL of the host.',
     ),
 });
 
@@ -256,57 +240,39 @@ const alarms = z
     email: z
       .email()
       .optional()
-      .describe('Who is notified. Without it, subscribe to the alarm topic yourself.'),
-    queueAgeMinutes: z.int().min(1).default(60).describe('Age of the oldest queued recount.'),
+      .describe('Recipient of alarms. Without it, subscribe to the alarm topic yourself.'),
+    queueAgeMinutes: z.int().min(1).default(60).describe('Age of the oldest waiting reconcile.'),
     recountFailures: z
       .int()
       .min(1)
       .max(12)
       .default(4)
-      .describe(
-        'Five-minute periods of an hour, of twelve, in which a recount failed. A tenant whose recounts all fail makes ' +
-          'four or more; an outage of ten minutes three at most.',
-      ),
+      .describe('Five-minute periods with failed reconciles, of the twelve in an hour.'),
     driftGiB: z
       .int()
       .min(1)
       .default(100)
-      .describe(
-        'GiB stored or reserved that one recount finds missing from the counter. It includes uploads admitted ' +
-          'while it begins: allow for at least one push.',
-      ),
-    recountAgeHours: z
-      .int()
-      .min(2)
-      .default(36)
-      .describe('Age of a count when a new one replaces it: above this the schedule falls behind.'),
-    apiErrors: z
-      .int()
-      .min(1)
-      .default(5)
-      .describe('5xx answers in 5 minutes, but for 509: downloads that are used up.'),
+      .describe('GiB that one reconcile finds missing in the counter. Allow for one push.'),
+    recountAgeHours: z.int().min(2).default(36).describe('Age of usage when a reconcile replaces it.'),
+    apiErrors: z.int().min(1).default(5).describe('5xx responses in 5 minutes, except 509.'),
     requestsThrottled: z
       .int()
       .min(1)
       .default(10)
-      .describe('Requests in 5 minutes that API Gateway itself answered with 429. Each may end a push.'),
+      .describe('Requests in 5 minutes that API Gateway rejected with 429.'),
     functionErrors: z
       .int()
       .min(1)
       .default(3)
-      .describe(
-        'Failed invocations of one function of the API in 5 minutes; in the background one is enough.',
-      ),
+      .describe('Errors of one API function in 5 minutes. In the background, 1 is enough.'),
     functionThrottles: z
       .int()
       .min(1)
       .default(10)
-      .describe(
-        'Throttled invocations of one function of the API in 5 minutes; in the background at most 3.',
-      ),
+      .describe('Throttled calls of one API function in 5 minutes. In the background, 3.'),
   })
   .prefault({})
-  .describe('Alarm thresholds. What to do about each alarm: docs/operations.md.');
+  .describe('Alarm thresholds: docs/runbook.md#alarms.');
 
 const logRetentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653] as const;
 
@@ -314,33 +280,32 @@ const logRetentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1
 export const everySetting = z.strictObject({
   account: z
     .string()
-    .regex(/^\d{12}$/, 'is not an account id: 12 digits')
+    .regex(/^\d{12}$/, "isn't an account id: 12 digits")
     .optional()
     .describe('AWS account. Default: that of your credentials.'),
   region: z
     .string()
-    .regex(/^[a-z]{2,4}(?:-[a-z]+)+-\d$/, 'is not an AWS region such as eu-central-1')
+    .regex(/^[a-z]{2,4}(?:-[a-z]+)+-\d$/, "isn't an AWS region such as eu-central-1")
     .optional()
     .describe('AWS region. Default: that of your credentials.'),
   keepData: z
     .boolean()
     .default(true)
-    .describe('Protect the stack from deletion. If it is deleted, keep table, bucket and admin token.'),
+    .describe('Protect the stack from deletion, and keep table, bucket and admin token after it.'),
   objectStore: z
     .discriminatedUnion('kind', [ownBucket, externalStore])
     .prefault({ kind: 'bucket' })
-    .describe('Where objects are stored. Choose before the first push: moving means copying them.'),
+    .describe('The object store. Choose it before the first push.'),
   adoptedRepos: z
     .array(adoptedRepo)
     .max(adoptedReposMax)
     .default([])
     .describe(
-      'Repos whose objects lie in the bucket where another server of Git LFS put them, as {tenant, repo, path, names}: ' +
-        'docs/moving-in.md. They are counted, served and deleted there.',
+      "Repos in another LFS server's layout, as {tenant, repo, path, names}: docs/migrate.md#use-another-servers-bucket.",
     ),
   restoredTableName: z
     .string()
-    .regex(/^[A-Za-z0-9._-]{3,255}$/, 'is not a table name')
+    .regex(/^[A-Za-z0-9._-]{3,255}$/, "isn't a table name")
     .optional()
     .describe("A table restored from a backup, used instead of the stack's own."),
   domain: z
@@ -348,24 +313,24 @@ export const everySetting = z.strictObject({
       name: z
         .string()
         .max(253)
-        .regex(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, 'is not a domain name')
+        .regex(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, "isn't a domain name")
         .describe('The domain name. Point it to the output DomainTarget.'),
       certificateArn: z
         .string()
-        .regex(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//, 'is not the ARN of an ACM certificate')
-        .describe("Its certificate, in the stage's region."),
+        .regex(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//, "isn't the ARN of an ACM certificate")
+        .describe("Its ACM certificate, in the stack's region."),
     })
     .optional()
-    .describe('Your own domain for the API. The API then answers under no other name.'),
+    .describe('Your own domain. The API then has no other URL.'),
   publicUrl: origin
-    .regex(/^https:/, 'must begin with https: tokens pass through it')
+    .regex(/^https:/, 'must start with https: tokens pass through it')
     .optional()
-    .describe('Where clients reach the API, if something such as CloudFront stands before it.'),
+    .describe('Public URL of the API, if CloudFront or another proxy is in front.'),
   corsOrigins: z
     .array(origin)
     .max(20)
     .default([])
-    .describe('Web origins that may call the API. git-lfs needs none.'),
+    .describe('Web origins that can call the API. git-lfs needs none.'),
   throttle,
   memoryMb: memoryOfFunctions,
   reservedConcurrency,
@@ -377,41 +342,31 @@ export const everySetting = z.strictObject({
     .max(20)
     .refine(
       (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
-      'names an issuer twice',
+      'has an issuer twice',
     )
     .default(publicIssuers.map((issuer) => ({ ...issuer })))
     .describe(
-      "Whose identity tokens a tenant's rules can exchange for tokens: docs/tokens.md. By default GitHub Actions and " +
-        "gitlab.com. []: nobody's.",
+      'Issuers of CI identity tokens: docs/team-admins.md#ci-without-a-stored-secret. Default: GitHub Actions and gitlab.com. []: none.',
     ),
   gitHosts: z
     .array(gitHost)
     .max(gitHostsMax)
-    .refine((hosts) => new Set(hosts.map(({ id }) => id)).size === hosts.length, 'names an id twice')
+    .refine((hosts) => new Set(hosts.map(({ id }) => id)).size === hosts.length, 'has an id twice')
     .default([])
-    .describe(
-      'Hosts whose people can come with their own tokens to the repos that tenants map: docs/git-hosts.md. Their tokens ' +
-        'are sent there, and nowhere else.',
-    ),
+    .describe('Git hosts with users who can log in: docs/team-admins.md#users-of-your-git-host.'),
   protocol: protocolSettings,
   refreshEveryMinutes: z
     .int()
     .min(1)
     .max(1_440)
     .default(1)
-    .describe('How often the schedule looks for tenants that are due, and hands over warnings.'),
+    .describe('Interval of the schedule: due reconciles and alerts.'),
   storeEvents: z
     .boolean()
     .default(false)
-    .describe(
-      'S3 notifies the stack of every object created or removed: changes made around the API are counted within ' +
-        "minutes, not a day. Only for the stack's own bucket.",
-    ),
-  logLevel: z
-    .enum(['DEBUG', 'INFO', 'WARN', 'ERROR'])
-    .default('INFO')
-    .describe('Lowest level that the functions log.'),
-  logRetentionDays: z.literal(logRetentionDays).default(30).describe('Days that CloudWatch keeps the logs.'),
+    .describe("Count changes around the API within minutes, by S3 events. Only with the stack's own bucket."),
+  logLevel: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']).default('INFO').describe('Lowest log level.'),
+  logRetentionDays: z.literal(logRetentionDays).default(30).describe('Days logs are stored.'),
   alarms,
 });
 

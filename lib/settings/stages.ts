@@ -16,7 +16,7 @@ interface Conflict {
 const collapseSeconds = recountCollapseMs / 1000;
 
 /**
- * What must hold between the settings of a stage. Otherwise the protocol of docs/ledger.md breaks: usage may be
+ * What must hold between the settings of a stage. Otherwise the protocol of docs/how-it-works.md breaks: usage may be
  * counted too low, or a recount may be lost.
  */
 function conflictsOf(settings: StageSettings): Conflict[] {
@@ -29,9 +29,9 @@ function conflictsOf(settings: StageSettings): Conflict[] {
   const compareArn = (path: string, arn: string) => {
     const [, , , region = '', account = ''] = arn.split(':');
     if (settings.region !== undefined && region !== settings.region)
-      conflict(path, `must be in the region of the stage, ${settings.region}, not in ${region}`);
+      conflict(path, `must be in the deployment's region, ${settings.region}, not in ${region}`);
     if (settings.account !== undefined && account !== settings.account)
-      conflict(path, `must be in the account of the stage, ${settings.account}, not in ${account}`);
+      conflict(path, `must be in the deployment's account, ${settings.account}, not in ${account}`);
   };
 
   const delaySecondsMin = collapseSeconds + protocol.clockSkewSeconds;
@@ -55,8 +55,7 @@ function conflictsOf(settings: StageSettings): Conflict[] {
   if (protocol.idleRefreshMaxDays * 24 < protocol.maxAgeHours)
     conflict(
       'protocol.idleRefreshMaxDays',
-      `must be ${Math.ceil(protocol.maxAgeHours / 24)} or more with protocol.maxAgeHours ${protocol.maxAgeHours}: ` +
-        'an idle tenant is not counted more often than a busy one',
+      `must be ${Math.ceil(protocol.maxAgeHours / 24)} or more with protocol.maxAgeHours ${protocol.maxAgeHours}: an idle tenant isn't updated more often than a busy one`,
     );
 
   const oldestHours = protocol.maxAgeHours + refreshEveryMinutes / 60;
@@ -98,7 +97,7 @@ function readStoreProfile(file: string): StoreProfile {
   }
   const parsed = storeProfileSchema.safeParse(json);
   if (parsed.success) return parsed.data;
-  throw new Error(`is no profile that this version knows (${z.prettifyError(parsed.error)}). ${probeAgain}`);
+  throw new Error(`isn't a profile of this version (${z.prettifyError(parsed.error)}). ${probeAgain}`);
 }
 
 /**
@@ -142,15 +141,14 @@ function isOfOtherStore(
     endpoint === store.endpoint && profile.bucket === store.bucket && profile.region === store.region;
   if (isSame) return undefined;
   const probed = `${profile.bucket} at ${endpoint ?? 'AWS'} (${profile.region})`;
-  return `is of another store: ${probed}. ${probeAgain}, with the endpoint, region and bucket of the stage`;
+  return `is for another store: ${probed}. ${probeAgain}, with the deployment's endpoint, region and bucket`;
 }
 
 /** What the accounting relies on, and this store does not do or was not asked for. */
 function unusable({ usable, failed, holds, warnings, probedAt }: StoreProfile): string[] {
   if (!usable || failed.length > 0) {
     return [
-      `says that the store cannot be used: it failed ${failed.join(', ') || 'a check'} (${probedAt}). ` +
-        `${probeAgain} to see why, or choose another store`,
+      `shows that the store can't be used: it failed ${failed.join(', ') || 'a check'} (${probedAt}). ${probeAgain} to see why, or choose another store`,
     ];
   }
   const needed = [
@@ -159,7 +157,7 @@ function unusable({ usable, failed, holds, warnings, probedAt }: StoreProfile): 
     [
       'startAfter',
       holds.startAfter === 'exact' || holds.startAfter === 'inside-prefix',
-      'listings can begin behind a key',
+      'listings can start after a key',
     ],
     [
       'listOrder',
@@ -171,7 +169,7 @@ function unusable({ usable, failed, holds, warnings, probedAt }: StoreProfile): 
   ] as const;
   const missing = needed
     .filter(([, holdsTrue]) => !holdsTrue)
-    .map(([fact, , what]) => `does not show that ${what} (holds.${fact}). ${probeAgain}`);
+    .map(([fact, , what]) => `doesn't show that ${what} (holds.${fact}). ${probeAgain}`);
   if (warnings.includes('largest-upload') && holds.maxPutBytes === null)
     missing.push(`found no size of upload that the store takes with --largest. ${probeAgain}`);
   return missing;
@@ -183,11 +181,7 @@ function clockConflict(settings: StageSettings, { holds }: StoreProfile): string
   const behindMs = -(holds.clockSkewMs ?? 0);
   const behindMaxMs = reservationSlackMs - clockSkewMs;
   if (behindMs <= behindMaxMs) return undefined;
-  return (
-    `says that the store's clock is ${Math.round(behindMs / 1000)} s behind: more than ${behindMaxMs / 1000} s, and ` +
-    'it accepts uploads for which no room is kept any more. Set the clocks of the store and of the machine that ' +
-    `probes it by NTP. ${probeAgain}`
-  );
+  return `shows that the store's clock is ${Math.round(behindMs / 1000)} s behind: more than ${behindMaxMs / 1000} s, so it accepts uploads after their reservation ends. Sync the clocks of the store and of the machine that tests it by NTP. ${probeAgain}`;
 }
 
 /**
@@ -224,7 +218,7 @@ export class StageSettingsError extends Error {
 export function parseStageSettings(stage: string, input: unknown): StageSettings {
   if (!/^[a-z][a-z0-9-]{0,19}$/.test(stage)) {
     throw new StageSettingsError(
-      `"${stage}" is not a stage name: at most 20 lower-case letters, digits and hyphens, a letter first.`,
+      `"${stage}" isn't a valid name: up to 20 lower-case letters, digits and hyphens, starting with a letter.`,
     );
   }
   const parsed = stageSettingsSchema.safeParse(input);
@@ -290,8 +284,7 @@ export function stageSettings(stage: string, settingsFile?: string): StageSettin
   if (settingsFile !== undefined) return parseStageSettings(stage, readSettingsFile(settingsFile));
   if (!Object.hasOwn(stages, stage)) {
     throw new StageSettingsError(
-      `There is no stage "${stage}". Known: ${Object.keys(stages).join(', ')}. ` +
-        'Add it to lib/settings/stages.ts, or pass its settings with -c settings=FILE.json.',
+      `"${stage}" isn't defined. Known: ${Object.keys(stages).join(', ')}. Add it to lib/settings/stages.ts, or pass its settings with -c settings=FILE.json.`,
     );
   }
   return parseStageSettings(stage, stages[stage]);

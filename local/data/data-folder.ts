@@ -227,8 +227,7 @@ async function refuseForeignFolder(path: string): Promise<void> {
   const foreign = names.find((name) => !name.startsWith('lock') && !name.endsWith(unfinishedSuffix));
   if (foreign === undefined) return;
   throw new StartupError(
-    `The folder ${path} holds other files (${foreign}) and is not a data folder of lfs-quota. ` +
-      'Choose an empty or a new folder: `npm start -- --data DIR`.',
+    `The folder ${path} contains other files (${foreign}) and isn't a data folder of lfs-quota. Choose an empty or new folder: npm start -- --data DIR`,
   );
 }
 
@@ -280,11 +279,11 @@ async function withClearErrors<T>(path: string, work: () => Promise<T>): Promise
 }
 
 const fileSystemReasons: Readonly<Record<string, string>> = {
-  EACCES: 'is not writable for this user',
-  EPERM: 'is not writable for this user',
+  EACCES: "isn't writable for this user",
+  EPERM: "isn't writable for this user",
   EROFS: 'is on a read-only file system',
-  ENOTDIR: 'cannot be used: a part of its path is a file',
-  EEXIST: 'cannot be used: it is a file',
-  ENOENT: 'cannot be created there',
+  ENOTDIR: "can't be used: a part of its path is a file",
+  EEXIST: "can't be used: it's a file",
+  ENOENT: "can't be created there",
   ENAMETOOLONG: 'has a name that is too long',
 };

@@ -12,8 +12,7 @@ import { LocalTable, type TableLimits } from '../table/table.ts';
 function explainFullDisk(error: unknown): unknown {
   if (!isDiskFull(error)) return error;
   const text =
-    'The disk of this server is full, or beyond the quota of its user. Free some space on it, then try again. ' +
-    'What is stored is safe.';
+    "The server's disk is full, or its user's disk quota is reached. Free up space and retry. Stored data is safe.";
   return new StorageFullError(text, { cause: error });
 }
 
@@ -123,7 +122,7 @@ export function openDatabaseError(path: string, error: unknown): StartupError {
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new StartupError(
-    `The database ${path} cannot be opened (${reason}). Restore the data folder from a backup, or choose another folder: \`npm start -- --data DIR\`.`,
+    `The database ${path} can't be opened (${reason}). Restore the data folder from a backup, or choose another folder: \`npm start -- --data DIR\`.`,
     { cause: error },
   );
 }

@@ -96,7 +96,7 @@ function readBytes(file: string, { first, sizeBytes }: Extent): Readable {
 /** The error that stops the start: what is damaged isn't served, and not removed. */
 function damaged(file: string): Error {
   const advice = 'Move it out of the data folder.';
-  return new Error(`The store's file ${file} is damaged or does not belong here. ${advice}`);
+  return new Error(`The store's file ${file} is damaged or doesn't belong here. ${advice}`);
 }
 
 /** A running upload: a file that no reader sees. It ends with `seal` and a rename, or is discarded. */
@@ -329,7 +329,7 @@ export class MultipartFiles {
     if (record?.key === key) return record;
     throw new S3Error(
       'NoSuchUpload',
-      "The specified upload doesn't exist. The upload ID may be invalid, or the upload may have been aborted or completed.",
+      "The specified upload doesn't exist. The upload ID is invalid, or the upload was aborted or completed.",
     );
   }
 

@@ -45,7 +45,7 @@ export class S3Error extends Error {
 export function notImplemented(what: string): S3Error {
   const advice =
     'It serves git-lfs and lfs-quota only; an SDK needs AWS_REQUEST_CHECKSUM_CALCULATION=when_required. ' +
-    'For other S3 clients, use a general store (docs/operations.md).';
+    'For other S3 clients, use a general store (docs/deploy.md#choose-a-store).';
   return new S3Error('NotImplemented', `This store doesn't implement ${what}. ${advice}`);
 }
 

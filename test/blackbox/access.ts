@@ -81,7 +81,7 @@ export function accessTests(api: () => Api): void {
       const answers = [];
       for (let times = 0; times < 12; times += 1) answers.push(await lfs({ tenant }, basic(token)));
       expectLfsError(answers.at(0) as Answer, 401);
-      expectLfsError(answers.at(-1) as Answer, 403, /revoked, expired or mistyped/);
+      expectLfsError(answers.at(-1) as Answer, 403, /invalid, expired or revoked/);
       expectLfsError(await lfs({ tenant }, basic(anotherUnknownToken())), 401);
     });
 
@@ -127,7 +127,7 @@ export function accessTests(api: () => Api): void {
       const headers = bearer(own.writeToken);
       expectProblem(await get('/v1/tenants', headers), 401, /admin token/);
       const tokens = await get(`/v1/tenants/${own.tenant}/tokens`, headers);
-      expectProblem(tokens, 403, /admin token, or a token of .* with the scope manage/);
+      expectProblem(tokens, 403, /admin token, or a token of .* with the manage scope/);
       expectStatus(await get('/v1/tenants', basic(api().target.adminToken, 'operator')), 200);
     });
   });
@@ -437,7 +437,7 @@ function expectTold(answer: Answer, who: Credential, expected: 'in' | number): v
     status === 401 ||
     (status < 405 && status > 400 && /scope-too-small|tenant-not-found|Repository not found/.test(text));
   // A repeated 401 of the LFS API.
-  const told = /revoked, expired or mistyped/.test(text) ? 401 : isRefused ? status : 'in';
+  const told = /invalid, expired or revoked/.test(text) ? 401 : isRefused ? status : 'in';
   expect([who, told], text.slice(0, 500)).toEqual([who, expected]);
   if (told === 'in') return;
   if (answer.headers['content-type'] === lfsType) expectLfsError(answer, status);

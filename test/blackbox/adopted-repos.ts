@@ -19,7 +19,7 @@ import { subscriptionOf } from './subscription.ts';
 
 type Layout = AdoptedRepo['names'];
 
-/** Where servers put an object, as docs/moving-in.md says. */
+/** Where servers put an object, as docs/migrate.md says. */
 const storedNames: Readonly<Record<Layout, (oid: string) => string>> = {
   oid: (oid) => oid,
   'ab/cd/rest': (oid) => `${oid.slice(0, 2)}/${oid.slice(2, 4)}/${oid.slice(4)}`,

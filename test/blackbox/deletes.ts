@@ -232,7 +232,7 @@ export function deleteTests(api: () => Api): void {
       expect(jsonOf(await manage('GET', `${path}/tokens`))).toEqual({ tokens: [], nextCursor: null });
       expectProblem(await manage('PATCH', path, { limitBytes: null }), 409, /being deleted/);
       expectProblem(await manage('POST', `${path}/tokens`, { scope: 'write' }), 409, /being deleted/);
-      expectProblem(await manage('POST', '/v1/tenants', { tenant: own.tenant }), 409, /stays taken/);
+      expectProblem(await manage('POST', '/v1/tenants', { tenant: own.tenant }), 409, /can't be reused/);
       expect(planIn(await manage('DELETE', path), 202)).toMatchObject({ dueAt: first.dueAt });
     });
 
@@ -355,7 +355,7 @@ export function importedDeleteTests(api: () => Api): { asked: () => void; onceDo
       const listed = jsonOf(await manage('GET', `/v1/tenants?limit=1000&after=${before}`));
       expect(JSON.stringify(listed)).not.toContain(`"${doomed}"`);
       const again = await api().manage('POST', '/v1/tenants', { tenant: doomed });
-      expectProblem(again, 409, /stays taken/);
+      expectProblem(again, 409, /can't be reused/);
     }, 300_000);
   };
 

@@ -98,7 +98,7 @@ export function exportTests(api: () => Api): void {
       const ids = [];
       for (let index = 0; index < 3; index += 1) ids.push((await started(tenant)).exportId);
       const full = await api().manage('POST', pathOf(tenant), {});
-      expectProblem(full, 409, /Delete one, or wait/);
+      expectProblem(full, 409, /Delete an export, or wait/);
       for (const id of ids) expect(full.text).toMatch(new RegExp(`${id} until \\d{4}-\\d\\d-\\d\\dT`));
       await api().manage('DELETE', pathOf(tenant, ids[0]));
       await started(tenant);
@@ -113,7 +113,7 @@ export function exportTests(api: () => Api): void {
         ['POST', pathOf(own.tenant)],
       ] as const) {
         const refused = await send(method, path, bearer(other.readToken), {});
-        expectProblem(refused, 404, /no such tenant/);
+        expectProblem(refused, 404, /tenant doesn't exist/);
         const absent = path.replace(own.tenant, newName());
         expect(comparable(await send(method, absent, bearer(other.readToken), {}))).toEqual(
           comparable(refused),
@@ -139,7 +139,7 @@ export function exportTests(api: () => Api): void {
       { body: { prefer: 'speed' }, detail: /^prefer/ },
       { body: { dryrun: true }, detail: /dryrun/ },
       { body: { dryRun: 'true' }, detail: /^dryRun: / },
-      { body: { objects: [] }, detail: /^objects: must name 1 to 15000 objects/ },
+      { body: { objects: [] }, detail: /^objects: must have 1 to 15000 objects/ },
       { body: { objects: [{ oid: 'x' }] }, detail: /^objects\.0\.oid: must be 64/ },
       { body: { objects: [{ oid: newOid(), name: '../x' }] }, detail: /^objects\.0\.name: must be/ },
       { body: { objects: [1, 2].map(() => ({ oid: newOid(), name: 'x' })) }, detail: /two objects/ },

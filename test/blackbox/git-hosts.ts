@@ -87,7 +87,7 @@ export function gitHostTests(api: () => Api): void {
 
     it('lets nobody in by the host until it is mapped, and does not ask it', async () => {
       const before = host.requests.length;
-      expectLfsError(await download(tokens.ada), 401, /mapped to forge, your own token/);
+      expectLfsError(await download(tokens.ada), 401, /on forge, your forge token/);
       expect(host.requests).toHaveLength(before);
     });
 
@@ -119,10 +119,10 @@ export function gitHostTests(api: () => Api): void {
       expectLfsError(
         await send(tokens.grace, batchPath(place), upload),
         403,
-        /grace \(forge\) may only read there/,
+        /grace \(forge\) has read access there/,
       );
       const lock = await send(tokens.grace, locks(), { path: 'a.psd' });
-      expectLfsError(lock, 403, /grace \(forge\) may only read there/);
+      expectLfsError(lock, 403, /grace \(forge\) has read access there/);
     });
 
     it('lets a person push for good: what they upload is stored and verified', async () => {
@@ -172,7 +172,7 @@ export function gitHostTests(api: () => Api): void {
 
     it('tells nobody else that it is one: they get the answer of a repo that is absent', async () => {
       const absent = await download(newToken(), { repo: 'absent' });
-      expectLfsError(absent, 401, /mapped to forge/);
+      expectLfsError(absent, 401, /on forge, your forge token/);
       const others = [
         await download(tokens.mallory),
         await download(newToken()),
@@ -234,11 +234,11 @@ export function gitHostTests(api: () => Api): void {
       host.state = 'down';
       try {
         const down = await download(token);
-        expectLfsError(down, 503, /forge does not answer, so your token for it cannot be checked/);
+        expectLfsError(down, 503, /Can't reach forge to check your token/);
         expect(down.headers['retry-after']).toBe('5');
         host.state = 'limited';
         const limited = await download(newTokenOfAda());
-        expectLfsError(limited, 429, /forge takes no more questions for now/);
+        expectLfsError(limited, 429, /forge limits token checks/);
         expect(limited.headers['retry-after']).toBe('7');
         // Tokens of the tenant need no host.
         expect((await download(place.writeToken)).status).toBe(200);

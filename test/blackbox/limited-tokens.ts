@@ -139,7 +139,7 @@ export function limitedTokenTests(api: () => Api): void {
 
     it('is not told whose exports take all places', async () => {
       const answer = await api().as(limited, 'POST', `/v1/tenants/${own.tenant}/exports`, { repo: 'game' });
-      expectProblem(answer, 409, /no place for another export/);
+      expectProblem(answer, 409, /All export slots/);
       expect(foundIn(answer, foreign)).toEqual([]);
     });
 

@@ -107,7 +107,7 @@ export function lockTests(api: () => Api): void {
       for (const { token } of [bob, ada]) {
         const answer = bodyOf(await lock(place, token, 'a b/ä.bin'), 409, conflict);
         expect(answer.lock).toEqual(taken);
-        expect(answer.message).toMatch(/^ada has locked a b\/ä\.bin since \d{4}-\d\d-\d\d \d\d:\d\d UTC\.$/);
+        expect(answer.message).toMatch(/^ada locked a b\/ä\.bin on \d{4}-\d\d-\d\d at \d\d:\d\d UTC\.$/);
       }
     });
 
@@ -161,12 +161,12 @@ export function lockTests(api: () => Api): void {
       expectLfsError(
         await unlock(place, bob.token, taken.id),
         403,
-        /^ada has locked a\.bin since .* --force/,
+        /^ada locked a\.bin on .*Ask ada to unlock it, or run: git lfs unlock --force a\.bin$/,
       );
       expect(bodyOf(await unlock(place, alsoAda.token, taken.id, { force: false }), 200, oneLock)).toEqual({
         lock: taken,
       });
-      expectLfsError(await unlock(place, ada.token, taken.id), 404, /no such lock/);
+      expectLfsError(await unlock(place, ada.token, taken.id), 404, /Lock not found/);
       const next = await take(place, bob.token, 'a.bin');
       expectLfsError(await unlock(place, ada.token, taken.id, { force: true }), 404, /another one was taken/);
       expect((await list(place, place.readToken)).locks).toEqual([next]);
@@ -176,7 +176,7 @@ export function lockTests(api: () => Api): void {
       const place = await api().newPlace();
       const ada = await newMember(place.tenant, { user: 'ada' });
       const taken = await take(place, ada.token, 'a.bin');
-      expectLfsError(await unlock(place, place.readToken, taken.id, { force: true }), 403, /write token/);
+      expectLfsError(await unlock(place, place.readToken, taken.id, { force: true }), 403, /write scope/);
       expect(bodyOf(await unlock(place, place.writeToken, taken.id, { force: true }), 200, oneLock)).toEqual({
         lock: taken,
       });
@@ -185,9 +185,9 @@ export function lockTests(api: () => Api): void {
 
     it('is taken and released with a token that may push, and seen with any', async () => {
       const place = await api().newPlace();
-      expectLfsError(await lock(place, place.readToken, 'a.bin'), 403, /write token/);
+      expectLfsError(await lock(place, place.readToken, 'a.bin'), 403, /write scope/);
       const taken = await take(place, place.writeToken, 'a.bin');
-      expectLfsError(await unlock(place, place.readToken, taken.id), 403, /write token/);
+      expectLfsError(await unlock(place, place.readToken, taken.id), 403, /write scope/);
       expect((await list(place, place.readToken)).locks).toEqual([taken]);
     });
 
@@ -251,17 +251,17 @@ export function lockTests(api: () => Api): void {
     });
 
     it.each([
-      ['', '{"path":', 400, /not valid JSON/],
-      ['', {}, 422, /^The lock request is malformed: path: /],
+      ['', '{"path":', 400, /isn't valid JSON/],
+      ['', {}, 422, /^Invalid lock request: path: /],
       ['', { path: '' }, 422, /path: must have 1 to 1024 characters/],
       ['', { path: 'a\nb' }, 422, /no control characters/],
       ['', { path: 7 }, 422, /path: /],
       ['/verify', { cursor: 'x' }, 422, /cursor: must be the next_cursor/],
       ['/verify', { limit: -1 }, 422, /limit: must be a whole number/],
-      ['/verify', '[]', 422, /malformed/],
+      ['/verify', '[]', 422, /Invalid/],
       [`/${'0'.repeat(52)}/unlock`, { force: 'yes' }, 422, /force: /],
-      [`/${'0'.repeat(52)}/unlock`, {}, 404, /no such lock/],
-      ['/1/unlock', { force: true }, 404, /no such lock/],
+      [`/${'0'.repeat(52)}/unlock`, {}, 404, /Lock not found/],
+      ['/1/unlock', { force: true }, 404, /Lock not found/],
     ] as const)('is not asked for at %s with %j', async (rest, body, status, says) => {
       expectLfsError(await ask(shared, 'POST', rest, shared.writeToken, body), status, says);
     });
@@ -273,7 +273,11 @@ export function lockTests(api: () => Api): void {
     });
 
     it.each(['?cursor=x', '?limit=-1', '?limit=x', '?limit=1.5'])('is not listed with %s', async (query) => {
-      expectLfsError(await ask(shared, 'GET', query, shared.readToken), 422, /malformed: (cursor|limit): /);
+      expectLfsError(
+        await ask(shared, 'GET', query, shared.readToken),
+        422,
+        /Invalid lock request: (cursor|limit): /,
+      );
     });
 
     it('is asked for in the media type of the LFS API', async () => {

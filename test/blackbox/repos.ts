@@ -75,8 +75,7 @@ export function repoTests(api: () => Api): void {
         objects: [pointer(objectOf(101))],
       });
       const message = objectsIn(answer)[0]?.error?.message;
-      expect(message).toContain(`over the storage limit of the repo ${place.tenant}/game: 0 bytes stored`);
-      expect(message).toContain('the limit is 100 bytes');
+      expect(message).toContain(`Storage limit reached: ${place.tenant}/game uses 0 B of 100 B.`);
     });
 
     it('is shown with its repo, and lifted by null', async () => {
@@ -148,7 +147,7 @@ export function repoTests(api: () => Api): void {
       expectLfsError(
         refused,
         404,
-        new RegExp(`no repo ${tenant}/game.*lfs-quota repo create ${tenant} game`),
+        new RegExp(`Repo ${tenant}/game doesn't exist.*lfs-quota repo create ${tenant} game`),
       );
       expect(await upload(old, 10)).toEqual(['upload']);
       await create(place, { repo: 'game' });
@@ -231,7 +230,7 @@ export function objectTests(api: () => Api): void {
 
     it('is not there for others, who cannot tell it from none', async () => {
       const refused = await get('', other.readToken);
-      expectProblem(refused, 404, /no such tenant/);
+      expectProblem(refused, 404, /tenant doesn't exist/);
       expect(comparable(await get('', other.readToken, newName()))).toEqual(comparable(refused));
       expectProblem(await get('', 'nobody'), 401);
     });

@@ -124,7 +124,7 @@ export function reservationTests(api: () => Api): void {
       ];
       for (const cursor of changed) {
         const answer = await api().manage('GET', path(`cursor=${cursor}`));
-        expectProblem(answer, 422, /^cursor: must be the nextCursor of the page before/);
+        expectProblem(answer, 422, /^cursor: must be the nextCursor of the previous page/);
       }
     });
 
@@ -155,7 +155,7 @@ export function reservationTests(api: () => Api): void {
         bytes: 0,
         hasMore: false,
       });
-      expectProblem(await api().manage('DELETE', path('made-by=x')), 422, /only repo, id and madeBy/);
+      expectProblem(await api().manage('DELETE', path('made-by=x')), 422, /repo, id and madeBy only/);
       for (const method of ['POST', 'PATCH'])
         expect((await api().manage(method, path())).headers['allow']).toMatch(/^(GET, DELETE|DELETE, GET)$/);
       const [first] = (await list()).reservations;

@@ -22,7 +22,7 @@ export function otherRouteTests(api: () => Api): void {
     it('of LFS that is none is a 404', async () => {
       for (const rest of ['lockers', 'objects', 'locksmith/verify', 'locks/verify/unlock/x']) {
         const path = `/acme/game.git/info/lfs/${rest}`;
-        expectLfsError(await api().as(lfsHeaders, 'GET', path), 404, /no such LFS endpoint/);
+        expectLfsError(await api().as(lfsHeaders, 'GET', path), 404, /Not an LFS endpoint/);
       }
     });
 
@@ -32,7 +32,11 @@ export function otherRouteTests(api: () => Api): void {
         const path = `/acme/game.git/${rest}`;
         const message = /lfs\.url must end with \/info\/lfs.*to …\/acme\/game\.git\/info\/lfs$/;
         expectLfsError(await api().send({ method: 'POST', path, headers: lfsHeaders }), 404, message);
-        expectProblem(await api().send({ method: 'POST', path: `/Acme/game/${rest}` }), 404, /no such route/);
+        expectProblem(
+          await api().send({ method: 'POST', path: `/Acme/game/${rest}` }),
+          404,
+          /Route not found/,
+        );
       },
     );
 
@@ -47,7 +51,7 @@ export function otherRouteTests(api: () => Api): void {
         ['GET', '/v1/tenants/acme/nothing'],
         ['GET', '/.git/config'],
       ] as const) {
-        expectProblem(await api().send({ method, path, headers }), 404, /no such route/);
+        expectProblem(await api().send({ method, path, headers }), 404, /Route not found/);
       }
     });
 

@@ -115,7 +115,7 @@ export function tokenTests(api: () => Api): void {
     it('that may only read does not upload, and all may download', async () => {
       const tenant = await api().newTenant();
       const place = { ...tenant, repo: 'game' };
-      expectLfsError(await postBatch(api(), place, upload(), basic(tenant.readToken)), 403, /write token/);
+      expectLfsError(await postBatch(api(), place, upload(), basic(tenant.readToken)), 403, /write scope/);
       for (const token of [tenant.readToken, tenant.writeToken]) {
         objectsIn(await postBatch(api(), place, download(), basic(token)));
       }

@@ -179,7 +179,7 @@ export function verifyTests(api: () => Api): void {
     });
 
     it('of what has not arrived is a 404', async () => {
-      expectLfsError(await postVerify(api(), verify, pointer(object)), 404, /did not arrive/);
+      expectLfsError(await postVerify(api(), verify, pointer(object)), 404, /isn't in the store/);
     });
 
     it('of what has arrived is a 200, as often as it is asked', async () => {

@@ -67,11 +67,10 @@ describeInBrowser('what the console promises', (launch) => {
           oid: 'ab'.repeat(32),
           size: limitBytes + 1,
         });
-        expect(error?.message).toContain(`${stored} (${usage.storedBytes} bytes) stored, `);
+        const used = formatBytes(usage.storedBytes + usage.reservedBytes);
         expect(error?.message).toContain(
-          `, ${reserved} (${usage.reservedBytes} bytes) promised to uploads under way`,
+          `${tenant.tenant} uses ${used} of ${limit} (${stored} stored, ${reserved} uploading).`,
         );
-        expect(error?.message).toContain(`, and the limit is ${limit} (${limitBytes} bytes).`);
         // A recount that met what is refused takes it for reserved until the next one, which is a minute later.
         await expect
           .poll(async () => (await subscriptionOf(tenant.tenant)).usage, { timeout: 120_000, interval: 300 })
@@ -99,7 +98,7 @@ describeInBrowser('what the console promises', (launch) => {
         await at.open(tenant.readToken);
         await at.page.getByText('from the bucket').waitFor();
         expect(plain(await at.page.locator('.figure').textContent())).toBe(
-          `${formatBytes(usage.storedBytes + usage.reservedBytes)} used of ${limit}${percent} %`,
+          `${used} used of ${limit}${percent} %`,
         );
         const values = await at.page.locator('.legend .value').allTextContents();
         expect(values.slice(0, 2).map(plain)).toEqual([stored, reserved]);
@@ -156,7 +155,7 @@ describeInBrowser('what the console promises', (launch) => {
         await held;
         await route.continue();
       });
-      await at.page.getByRole('button', { name: 'Count again' }).click();
+      await at.page.getByRole('button', { name: 'Scan now' }).click();
       await at.page.getByText('Counting').first().waitFor();
       expect(await at.page.locator('.figure').innerText()).toBe(before);
       release();
@@ -167,7 +166,7 @@ describeInBrowser('what the console promises', (launch) => {
     it('shows no figure for what was never counted', async () => {
       await answerWith((body) => ({ ...body, usage: null, repos: [], refreshing: true }), 202);
       await at.open(at.fixture.usual.readToken);
-      await at.page.getByText('Not counted yet').waitFor();
+      await at.page.getByText('Calculating usage…').waitFor();
       await at.page.waitForLoadState('load');
       const usage = await at.page.locator('.usage').innerText();
       expect(plain(usage)).toMatch(/limit 2.38 MiB/);
@@ -238,13 +237,13 @@ describeInBrowser('what the console promises', (launch) => {
     it('one byte below', async () => {
       expect(await withFree(1)).toBe('99.9 %');
       expect(plain(await at.page.locator('.notice.near').innerText())).toMatch(
-        /^1 B are left\..* Then uploads are refused; downloads go on\./,
+        /^1 B are left\..* Pushes fail then; downloads still work\./,
       );
     });
     it('exactly full', async () => {
       expect(await withFree(0)).toBe('100 %');
       expect(plain(await at.page.locator('.notice.over').innerText())).toMatch(
-        /^Uploads are refused\. Delete something, or have the limit raised\. Downloads work as ever\./,
+        /^Storage limit reached\. Pushes fail\. Free up space, or get a higher limit\. Downloads still work\./,
       );
     });
     it('one byte over, and more', async () => {

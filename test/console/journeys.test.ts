@@ -29,13 +29,13 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.getByLabel('Access token').waitFor();
     await at.page.keyboard.type('lfsq_wrong');
     await at.page.keyboard.press('Enter');
-    await at.page.getByText('This token is not valid here').waitFor();
+    await at.page.getByText('Invalid, expired or revoked token.').waitFor();
     await at.page.keyboard.press('Control+A');
     await at.page.keyboard.type(at.fixture.usual.manageToken);
     await at.page.keyboard.press('Enter');
     await at.page.getByRole('heading', { name: 'northlight' }).waitFor();
 
-    await tabTo(/^Count again$/);
+    await tabTo(/^Scan now$/);
     await at.page.keyboard.press('Enter');
     await at.page.getByText(/Counted (just now|\d s ago)/).waitFor();
 
@@ -46,7 +46,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await tabTo(/^New token$/);
     await at.page.keyboard.press('Enter');
     await at.page.keyboard.type('by keyboard');
-    await tabTo(/^Make the token$/);
+    await tabTo(/^Create token$/);
     await at.page.keyboard.press('Enter');
     const secret = await at.page.getByText(/^lfsq_[A-Za-z0-9]{40}$/).textContent();
     const used = await at.fixture.api.send({
@@ -114,7 +114,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
 
   it('sees the bytes of a first push arrive, the same as the API has', async () => {
     await at.open(at.fixture.empty.writeToken);
-    await at.page.getByText('Waiting for the first object').waitFor();
+    await at.page.getByText('Waiting for your first push').waitFor();
     await push(at.fixture.api, { ...at.fixture.empty, repo: 'game' }, [objectOf(300_000), objectOf(70_001)]);
     await at.page.getByRole('heading', { name: 'Repos', exact: true }).waitFor({ timeout: 30_000 });
     const answer = await at.fixture.api.manage('GET', '/v1/tenants/demo/subscription');
@@ -234,27 +234,27 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.getByText(/Frees 420/).waitFor({ state: 'detached' });
     await at.page.keyboard.press('Enter');
     await at.page.getByText(/Frees 420/).waitFor();
-    await tabTo(/^Delete it$/, 'Shift+Tab');
+    await tabTo(/^Delete$/, 'Shift+Tab');
     await at.page.keyboard.press('Enter');
-    await at.page.getByText('goes in 60 min').waitFor();
+    await at.page.getByText('deleted in 60 min').waitFor();
     const audit = jsonOf(
       await at.fixture.api.manage('GET', '/v1/tenants/northlight/audit?action=object.delete'),
     ) as {
       entries: { by: { kind: string }; after: { bytes: number } }[];
     };
     expect(audit.entries.filter(({ after }) => after.bytes === 420 * 1024).length).toBe(1);
-    await expect.poll(() => at.page.evaluate('document.activeElement.textContent')).toBe('goes in 60 min');
+    await expect.poll(() => at.page.evaluate('document.activeElement.textContent')).toBe('deleted in 60 min');
     // Among the oldest too, and once the page is loaded again.
     await at.page.getByText('Oldest').click();
     await at.page.getByText('Largest').click();
-    await at.page.getByText('goes in 60 min').waitFor();
+    await at.page.getByText('deleted in 60 min').waitFor();
     await at.page.reload();
-    await at.page.getByText(/^goes in (60|59) min$/).waitFor();
+    await at.page.getByText(/^deleted in (60|59) min$/).waitFor();
     await at.page.getByText('Marked').click();
     const rows = at.page.locator('#largest tbody tr');
     await expect
       .poll(() => rows.allInnerTexts())
-      .toEqual([expect.stringMatching(/420.KiB\s+goes in (60|59) min/)]);
+      .toEqual([expect.stringMatching(/420.KiB\s+deleted in (60|59) min/)]);
     // Whoever pushes it keeps it.
     const { api, usual } = at.fixture;
     const { deletions } = jsonOf(await api.manage('GET', '/v1/tenants/northlight/deletions')) as {
@@ -267,8 +267,8 @@ describeInBrowser('what somebody does in the console', (launch) => {
       { ...usual, repo: marked.repo },
       { operation: 'upload', objects: [{ oid: marked.oid, size: marked.sizeBytes }] },
     );
-    await at.page.getByRole('button', { name: 'Count again' }).click();
-    await at.page.getByText('There are none.').waitFor();
+    await at.page.getByRole('button', { name: 'Scan now' }).click();
+    await at.page.getByText('None.').waitFor();
     expect(at.messages).toEqual([]);
   });
 
@@ -278,13 +278,13 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.getByText('from the bucket').waitFor();
     await at.page.waitForLoadState('networkidle');
     await at.fixture.api.manage('DELETE', `/v1/tenants/northlight/tokens/${tokenId}`);
-    await at.page.getByRole('button', { name: 'Count again' }).click();
+    await at.page.getByRole('button', { name: 'Scan now' }).click();
     await at.page.getByLabel('Access token').waitFor();
     await at.page.getByLabel('Access token').fill(at.fixture.usual.readToken);
     await at.page.getByRole('button', { name: 'Sign in' }).click();
     await at.page.getByRole('heading', { name: 'northlight' }).waitFor();
     // A reader can neither count nor make tokens.
-    expect(await at.page.getByRole('button', { name: 'Count again' }).count()).toBe(0);
+    expect(await at.page.getByRole('button', { name: 'Scan now' }).count()).toBe(0);
     expect(await at.page.getByRole('heading', { name: 'Tokens' }).count()).toBe(0);
   });
 
@@ -299,11 +299,11 @@ describeInBrowser('what somebody does in the console', (launch) => {
       ['12 apples', 'Use a size below 8 PiB'],
     ] as const) {
       await at.page.getByLabel('Storage limit').fill(typed);
-      await at.page.getByRole('button', { name: 'Make the tenant' }).click();
+      await at.page.getByRole('button', { name: 'Create tenant' }).click();
       await at.page.getByText(said).waitFor();
     }
     await at.page.getByLabel('Storage limit').fill('50 GiB');
-    await at.page.getByRole('button', { name: 'Make the tenant' }).click();
+    await at.page.getByRole('button', { name: 'Create tenant' }).click();
     await at.page.getByLabel('Find a tenant').fill('MADE-');
     await at.page.getByRole('link', { name }).click();
     await at.page.getByRole('heading', { name }).waitFor();
@@ -335,7 +335,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     const { parts } = jsonOf(await api.manage('GET', '/v1/status')) as { parts: { says: string }[] };
     await expect.poll(() => card.getByRole('listitem').count()).toBe(parts.length);
     await card.getByText(parts.at(-1)?.says ?? '').waitFor();
-    await card.getByText(/The object store \(lfs-quota at .*\) answers, in \d+ ms\./).waitFor();
+    await card.getByText(/The object store \(lfs-quota at .*\) responds in \d+ ms\./).waitFor();
     const at1 = { failedAt: new Date().toISOString(), since: new Date().toISOString() };
     await at.page.route('**/v1/status', async (route) => {
       const body = (await (await route.fetch()).json()) as object;
@@ -363,8 +363,8 @@ describeInBrowser('what somebody does in the console', (launch) => {
     });
     await at.open(at.fixture.api.target.adminToken);
     await at.page.getByRole('link', { name: 'northlight' }).waitFor();
-    const failed = at.page.getByText('The status could not be read now.');
-    await at.page.getByText('Looking at the store, the queues and the schedule…').waitFor();
+    const failed = at.page.getByText("Can't read the status.");
+    await at.page.getByText('Checking store, queues and schedule…').waitFor();
     expect(await failed.count()).toBe(0);
     answer();
     await failed.waitFor();

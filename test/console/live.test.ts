@@ -56,7 +56,7 @@ describeWithGitLfs('without a reload', (launch) => {
     ({ messages } = await watch(page));
     await signIn(page, fixture.stack.url, tenant.readToken);
     await page.goto(fixture.stack.url);
-    await page.getByText('Waiting for the first object').waitFor();
+    await page.getByText('Waiting for your first push').waitFor();
     // From then on it is not asked by a new page.
     await page.evaluate('window.isFirstLoad = true');
   });
@@ -103,7 +103,7 @@ describeWithGitLfs('without a reload', (launch) => {
           .poll(() => legend(1).catch(() => ''), { timeout: 10_000, interval: 100 })
           .not.toMatch(/^(0 B)?$/);
         await page.getByRole('heading', { name: 'Reserved', exact: true }).waitFor({ timeout: 10_000 });
-        await page.getByText('only a higher limit makes space').waitFor();
+        await page.getByText("You can't cancel them").waitFor();
       } finally {
         signalGroup(pushing.pid, 'SIGCONT');
       }
@@ -177,7 +177,7 @@ describeWithGitLfs('somebody who follows the page alone', (launch) => {
     await page.getByLabel('Access token').fill(token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('Make your first push').waitFor();
-    await page.getByLabel('Name the repo as you like').fill('art');
+    await page.getByLabel('Choose any repo name').fill('art');
     const commands = (await page.locator('.steps pre').allTextContents()).flatMap((text) => text.split('\n'));
     expect(commands).toContain(`git config -f .lfsconfig lfs.url ${url}/demo/art/info/lfs`);
 

@@ -76,7 +76,7 @@ describeInBrowser(
     }
 
     /** What never ends in a state keeps the network busy. */
-    const state = (shows: string) => shows !== 'so far' && shows !== 'does not answer';
+    const state = (shows: string) => shows !== 'so far' && shows !== "Can't reach the server";
 
     /** What is seen in amber or red, and neither says what to do nor has it beside it. */
     async function warningsWithoutAction(page: Page): Promise<string[]> {
@@ -96,7 +96,7 @@ describeInBrowser(
           .filter((each) => each.tagName !== 'BUTTON' && (each.tagName !== 'rect' || !each.parentElement.matches('.swatch')))
           .filter((each) => !(each.closest('.usage') && notice))
           .filter((each) => !each.closest('.notice, form, tr, .sure')?.querySelector('button, a, .todo'))
-          .filter((each) => !/[Dd]elete|[Tt]ry again|Give |sign in/.test(each.textContent))
+          .filter((each) => !/[Dd]elete|[Rr]etry|sign in/.test(each.textContent))
           .map((each) => each.outerHTML.slice(0, 200));
       })()`),
       );

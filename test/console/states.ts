@@ -236,7 +236,7 @@ const withTrouble = (page: Page) =>
       store: {
         state: 'act',
         says: 'The object store (lfs-objects at https://account.r2.cloudflarestorage.com) does not serve requests: no answer within 8 s.',
-        todo: 'Until it does, uploads and downloads fail and nothing is counted. See whether it is up, and try its credentials with lfs-quota doctor.',
+        todo: "Until it works, pushes and pulls fail and nothing is counted. Check that it's up, and test its credentials with lfs-quota doctor.",
       },
       recounts: {
         state: 'act',
@@ -251,7 +251,7 @@ const withTrouble = (page: Page) =>
       failures: {
         state: 'act',
         says: 'Failed, and not made up for: 2 recounts and 1 export.',
-        todo: 'The store did not answer: it is tried again, and ends by itself once the store does.',
+        todo: "The store didn't respond. It's retried until it does.",
       },
     };
     const failedAt = new Date(Date.now() - 7 * 60_000).toISOString();
@@ -297,7 +297,7 @@ export const states: readonly State[] = [
         }),
         202,
       ),
-    shows: 'Not counted yet',
+    shows: 'Calculating usage…',
   },
   { name: 'empty', token: ({ empty }) => empty.writeToken, shows: 'Make your first push' },
   { name: 'usual', token: byManager, prepare: withHistory, shows: 'administrator' },
@@ -310,11 +310,11 @@ export const states: readonly State[] = [
       await page.route('**/subscription?refresh=true', never);
       await withCount(page);
     },
-    act: (page) => page.getByRole('button', { name: 'Count again' }).click(),
+    act: (page) => page.getByRole('button', { name: 'Scan now' }).click(),
     shows: 'so far',
   },
   { name: 'near', token: byManager, prepare: withLimit(1.06), shows: 'are left' },
-  { name: 'over', token: byReader, prepare: withLimit(0.92), shows: 'Uploads are refused' },
+  { name: 'over', token: byReader, prepare: withLimit(0.92), shows: 'Storage limit reached' },
   { name: 'unlimited', token: byReader, prepare: withLimit(null), shows: 'without a limit' },
   {
     name: 'unreachable',
@@ -326,9 +326,9 @@ export const states: readonly State[] = [
       // As if the page had been hidden for some time.
       await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
     },
-    shows: 'does not answer',
+    shows: "Can't reach the server",
   },
-  { name: 'reserved', token: byManager, prepare: withReservations, shows: 'only a higher limit makes space' },
+  { name: 'reserved', token: byManager, prepare: withReservations, shows: "You can't cancel them" },
   {
     name: 'deleting-an-object',
     token: byManager,
@@ -349,7 +349,7 @@ export const states: readonly State[] = [
       await withMarked(page);
     },
     act: (page) => page.getByText('Marked').click(),
-    shows: 'goes in 7 min',
+    shows: 'deleted in 7 min',
   },
   {
     name: 'downloads-by-token',
@@ -380,7 +380,7 @@ export const states: readonly State[] = [
     name: 'operator',
     token: ({ api }) => api.target.adminToken,
     prepare: withTenants,
-    shows: 'Count overdue 1',
+    shows: 'Scan overdue 1',
   },
   {
     name: 'never-counted-giant',
@@ -394,19 +394,19 @@ export const states: readonly State[] = [
       );
       await withCount(page);
     },
-    shows: '1,204,500 objects counted so far',
+    shows: '1,204,500 objects scanned so far',
   },
   { name: 'tenants', token: ({ api }) => api.target.adminToken, shows: 'nothing failed' },
   {
     name: 'operator-acts',
     token: ({ api }) => api.target.adminToken,
     prepare: withTrouble,
-    shows: 'something is to be done',
+    shows: 'needs attention',
   },
   {
     name: 'operator-without-status',
     token: ({ api }) => api.target.adminToken,
     prepare: (page) => page.route('**/v1/status', (route) => route.fulfill({ status: 503, json: {} })),
-    shows: 'status could not be read',
+    shows: "Can't read the status",
   },
 ];

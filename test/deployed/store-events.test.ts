@@ -53,7 +53,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage with events of the store', (
       headers: { authorization: `Bearer ${writeToken}`, 'content-type': 'application/vnd.git-lfs+json' },
       body: JSON.stringify({ operation: 'upload', objects: [{ oid, size: 1024 ** 2 + 1 }] }),
     });
-    expect(await response.text()).toContain('one upload takes 1 MiB at most');
+    expect(await response.text()).toContain('The maximum is 1 MiB');
   });
 
   describe('changed without the API', () => {

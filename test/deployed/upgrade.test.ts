@@ -56,7 +56,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that is upgraded and goes ba
     const kept = await deployment.tenantItem(outputs, 'after');
     const refused = await upload('after', 'third');
     expect(refused.status).toBe(503);
-    expect(await refused.text()).toContain('Its operator must deploy that version again.');
+    expect(await refused.text()).toContain('The operator must deploy that version again.');
     for (const [method, path, body] of [
       ['GET', '/v1/tenants/after'],
       ['PATCH', '/v1/tenants/after', { limitBytes: 1 }],

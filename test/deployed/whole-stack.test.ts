@@ -261,7 +261,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       await user.commitFiles(workTree, big, 'Too big');
       const refused = await user.tryGit(workTree, ['push', 'origin', 'main']);
       expect(refused.code).not.toBe(0);
-      expect(refused.err).toContain('over the storage limit of acme');
+      expect(refused.err).toContain('Storage limit reached: acme');
       expect(await stored('acme/game/')).toEqual(objects);
       await operator.call('PATCH', '/v1/tenants/acme', { limitBytes: 16_384 * kib });
       await user.git(workTree, 'push', '--quiet', 'origin', 'main');

@@ -47,7 +47,7 @@ describeWithGitLfs('access', () => {
     const pushed = await tryPush('read');
     expect(pushed.code).not.toBe(0);
     expect(pushed.err).toContain('HTTP/1.1 403');
-    expect(pushed.err).toMatch(/^batch response: .*write token/m);
+    expect(pushed.err).toMatch(/^batch response: .*read-only\. To push, use one with the write scope/m);
   });
 
   it('a bad token is refused without a question', async () => {

@@ -33,11 +33,11 @@ describeWithGitLfs('downloads that have a limit', () => {
     await stack.cliJson('tenant', 'download-limit', 'acme', '2MB');
     const second = await user.tryGit(user.home, ['clone', '--quiet', remote, join(user.home, 'second')]);
     expect(second.code).not.toBe(0);
-    const said = second.err.match(/The downloads of acme for this month are used up/g) ?? [];
+    const said = second.err.match(/Monthly download limit reached: acme used/g) ?? [];
     expect(said, second.err).toHaveLength(1);
     expect(second.err).toContain(
       // A checkout asks for one object after the other, so the first of the two still came.
-      '1.72 MiB of 1.91 MiB were offered, and this asks for 585.94 KiB. They begin anew on ' +
+      'used 1.72 MiB of 1.91 MiB, this needs 585.94 KiB. It resets on ' +
         `${page.month.resetsAt.slice(0, 10)} (UTC).`,
     );
 

@@ -224,7 +224,7 @@ describeWith({ title: 'other programs read the archives', ...archiveTools }, () 
 describeWithGitLfs('an archive makes a clone complete', () => {
   const tempFolder = useTempFolders();
 
-  // The commands of docs/export.md.
+  // The commands of docs/migrate.md.
   const extractors = {
     tar: ['tar', '-x', '-C', '.git', '-f', '../export.tar'],
     zip: ['unzip', '-q', '-d', '.git', '../export.zip'],

@@ -21,7 +21,7 @@ function filesOf(version: string): Files {
   );
 }
 
-// The commands of docs/export.md.
+// The commands of docs/migrate.md.
 const extractors = {
   tar: ['tar', '-x', '-C', '.git', '-f'],
   zip: ['unzip', '-q', '-d', '.git'],

@@ -52,7 +52,7 @@ describeWithGitLfs('people with their tokens for a git host', () => {
 
   it('push if they may push there', async () => {
     const { out } = await stack.cli('repo', 'host', 'acme', 'game', 'forge', 'acme/game');
-    expect(out).toMatch(/acme\/game is mapped to acme\/game on forge/);
+    expect(out).toMatch(/acme\/game is linked to acme\/game on forge/);
     // The client repeated a token that was bad a moment ago.
     forge.host.person({ id: 1, login: 'ada', token: `${tokenOf('ada')}-new` });
     await ada.setToken({ url: stack.url, token: `${tokenOf('ada')}-new` });
@@ -68,7 +68,7 @@ describeWithGitLfs('people with their tokens for a git host', () => {
     await grace.commitFiles(clone, new Map([['b.bin', bytesOf('b', 1000)]]), 'Not hers to push');
     const pushed = await grace.tryGit(clone, ['push', 'origin', 'main']);
     expect(pushed.code).not.toBe(0);
-    expect(pushed.err).toMatch(/grace \(forge\) may only read there/);
+    expect(pushed.err).toMatch(/grace \(forge\) has read access there/);
   });
 
   it('lock files as themselves', async () => {
@@ -90,7 +90,7 @@ describeWithGitLfs('people with their tokens for a git host', () => {
     await mallory.git(mallory.home, 'config', '--global', 'credential.helper', always);
     const again = await mallory.tryGit(mallory.home, ['clone', '--quiet', remote, 'again']);
     expect(again.code).not.toBe(0);
-    expect(again.err).toMatch(/or one for forge that may not ask about this repo/);
+    expect(again.err).toMatch(/invalid, expired or revoked, or its user has no access to this repo on forge/);
   });
 
   it('are told that their host is down, at once', async () => {
@@ -100,7 +100,7 @@ describeWithGitLfs('people with their tokens for a git host', () => {
     try {
       const pulled = await grace.tryGit(grace.home, ['clone', '--quiet', remote, 'again']);
       expect(pulled.code).not.toBe(0);
-      expect(pulled.err).toMatch(/forge does not answer, so your token for it cannot be checked/);
+      expect(pulled.err).toMatch(/Can't reach forge to check your token/);
     } finally {
       forge.host.state = 'up';
     }

@@ -75,7 +75,7 @@ describeWithGitLfs('file locks', () => {
       });
     const again = await lfs(bob, 'lock', 'hero.psd');
     expect(again.code).not.toBe(0);
-    expect(saidBy(again)).toMatch(/hero\.psd failed: ada has locked hero\.psd since .* UTC\./);
+    expect(saidBy(again)).toMatch(/hero\.psd failed: ada locked hero\.psd on .* UTC\./);
     expect(await lockedPaths(bob)).toEqual(['art/two words.psd', 'hero.psd']);
     expect((await lfs(bob, 'locks')).out).toMatch(/^hero\.psd\s+ada\s+ID:/m);
     expect((await lfs(bob, 'locks', '--path', 'hero.psd')).out.trim().split('\n')).toHaveLength(1);
@@ -137,7 +137,7 @@ describeWithGitLfs('file locks', () => {
   it('are released by their owner, or by force', async () => {
     const refused = await lfs(bob, 'unlock', 'hero.psd');
     expect(refused.code).not.toBe(0);
-    expect(saidBy(refused)).toMatch(/ada has locked hero\.psd since .* UTC\. .* --force/);
+    expect(saidBy(refused)).toMatch(/ada locked hero\.psd on .* UTC\. .* --force/);
     expect((await lfs(bob, 'unlock', '--force', 'hero.psd')).code).toBe(0);
     expect(await lockedPaths(ada)).toEqual(['art/two words.psd']);
     expect(await push(bob)).toMatchObject({ code: 0 });
@@ -163,8 +163,7 @@ describeWithGitLfs('file locks', () => {
     );
     expect(attempts.filter(({ code }) => code === 0)).toHaveLength(1);
     for (const attempt of attempts)
-      if (attempt.code !== 0)
-        expect(saidBy(attempt)).toMatch(/(ada|bob) has locked art\/contested\.psd since/);
+      if (attempt.code !== 0) expect(saidBy(attempt)).toMatch(/(ada|bob) locked art\/contested\.psd on/);
     expect(await lockedPaths(ada)).toEqual(['art/contested.psd']);
   });
 

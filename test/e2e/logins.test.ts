@@ -59,7 +59,7 @@ describeWithGitLfs('logins without a person', () => {
     await user.git(user.home, 'config', '--global', 'credential.helper', helper);
     const pushed = await tryPush(user, 'bad-helper');
     expect(pushed.code).not.toBe(0);
-    expect(pushed.err).toMatch(/revoked, expired or mistyped/);
+    expect(pushed.err).toMatch(/invalid, expired or revoked/);
     expect((await listStore(stack, 'acme/bad-helper')).size).toBe(0);
   }, 60_000);
 });

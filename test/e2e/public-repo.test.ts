@@ -63,7 +63,7 @@ describeWithGitLfs('a public repo', () => {
     await limit('2MB');
     const cloned = await clone('over');
     expect(cloned.code).not.toBe(0);
-    const said = cloned.err.match(/The public downloads of acme\/game for this month are used up/g) ?? [];
+    const said = cloned.err.match(/Public download limit reached: acme\/game used/g) ?? [];
     expect(said, cloned.err).toHaveLength(1);
     // git-lfs sends no token until it is told to: the message says how.
     const untold = await ada.tryGit(ada.home, ['clone', '--quiet', remote, join(ada.home, 'untold')]);

@@ -28,7 +28,7 @@ describeWithGitLfs('repos that are looked after', () => {
     await commit('first.bin', mib);
     const refused = await push();
     expect(refused.code).not.toBe(0);
-    expect(refused.err).toContain('There is no repo acme/game, and a push does not create one here.');
+    expect(refused.err).toContain("Repo acme/game doesn't exist and pushes can't create it.");
     expect(refused.err).toContain('lfs-quota repo create acme game');
     expect(await listStore(stack, 'acme')).toEqual(new Map());
     await stack.cliJson('repo', 'create', 'acme', 'game', '--limit', '2MiB');
@@ -39,8 +39,7 @@ describeWithGitLfs('repos that are looked after', () => {
     const [oid = ''] = await commit('second.bin', 1.5 * mib);
     const refused = await push();
     expect(refused.code).not.toBe(0);
-    expect(refused.err).toContain('over the storage limit of the repo acme/game: 1 MiB (1048576 bytes)');
-    expect(refused.err).toContain('and the limit is 2 MiB (2097152 bytes)');
+    expect(refused.err).toContain('Storage limit reached: acme/game uses 1 MiB of 2 MiB.');
     expect([...(await listStore(stack, 'acme')).keys()].join()).not.toContain(oid);
     await stack.cliJson('repo', 'limit', 'acme', 'game', '3MiB');
     const pushed = await push();

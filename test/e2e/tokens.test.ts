@@ -10,10 +10,10 @@ import { projectRoot, Stack } from './stack.ts';
 import { listStore } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
-const page = join(projectRoot, 'docs', 'tokens.md');
+const page = join(projectRoot, 'docs', 'team-admins.md');
 const script = join(projectRoot, 'docs', 'git-lfs-authenticate.sh');
 
-describeWithGitLfs('tokens, as docs/tokens.md shows them', () => {
+describeWithGitLfs('tokens, as docs/team-admins.md shows them', () => {
   let stack: Stack;
   let issuer: Awaited<ReturnType<typeof startTestIssuer>>;
   let host: Server;

@@ -199,19 +199,19 @@ describe('a bucket that another server has laid out', () => {
     writeFileSync(path, JSON.stringify([{ ...fanned, path: 'lfs/' }]));
     const refused = spawnStack(['--port', '0', '--data', dataDir, '--adopt', path]);
     expect(await refused.ended()).toMatchObject({ exitCode: 1 });
-    expect(refused.output.err).toContain('begins with lfs/, and lfs is a tenant here.');
+    expect(refused.output.err).toContain('starts with lfs/, and lfs is a tenant here.');
 
     writeFileSync(path, JSON.stringify([{ ...fanned, path: 'demo/' }]));
     const demo = spawnStack(['--port', '0', '--data', tempFolder(), '--adopt', path]);
     expect(await demo.ended()).toMatchObject({ exitCode: 1 });
-    expect(demo.output.err).toContain('begins with demo/, and demo is a tenant here.');
+    expect(demo.output.err).toContain('starts with demo/, and demo is a tenant here.');
 
     writeFileSync(path, '[{}]');
     const broken = spawnStack(['--port', '0', '--data', dataDir, '--adopt', path]);
     expect(await broken.ended()).toMatchObject({ exitCode: 1 });
-    expect(broken.output.err).toMatch(/^lfs-quota: --adopt .*adopted\.json cannot be used: Entry 1 of/m);
+    expect(broken.output.err).toMatch(/^lfs-quota: Can't use --adopt .*adopted\.json: Entry 1 of/m);
     const missing = spawnStack(['--port', '0', '--data', dataDir, '--adopt', `${path}.none`]);
     expect(await missing.ended()).toMatchObject({ exitCode: 1 });
-    expect(missing.output.err).toContain('cannot be used: ENOENT');
+    expect(missing.output.err).toContain('adopted.json.none: ENOENT');
   });
 });

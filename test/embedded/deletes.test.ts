@@ -207,7 +207,7 @@ describe('a tenant that is deleted on the embedded stack', () => {
     expect(await store.keys(`${tenant}/`)).toEqual([]);
     expect(await store.keys(`${tenant}2/`)).toHaveLength(1);
     expect((await api.manage('GET', '/v1/tenants')).text).not.toContain(tenant);
-    expectProblem(await api.manage('POST', '/v1/tenants', { tenant }), 409, /stays taken/);
+    expectProblem(await api.manage('POST', '/v1/tenants', { tenant }), 409, /can't be reused/);
     expectProblem(await api.manage('DELETE', `/v1/tenants/${tenant}`), 404);
     expect(entries.filter(({ level }) => level !== 'info')).toEqual([]);
   });

@@ -106,7 +106,7 @@ describe('export local', () => {
     expect(complete.size).toBe(answeredMax);
     const second = await start(args, envFor('second', Number.MAX_SAFE_INTEGER)).ended;
     expect(second, second.err).toMatchObject({ code: 0 });
-    expect(second.err).toContain(`${answeredMax} of ${objectCount} objects are there`);
+    expect(second.err).toContain(`${answeredMax} of ${objectCount} objects are downloaded`);
     expect(downloads('second').sort()).toEqual(
       [...contents.keys()].filter((oid) => !complete.has(oid)).sort(),
     );

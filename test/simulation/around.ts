@@ -11,7 +11,7 @@ interface AroundChange {
 }
 
 /**
- * What was put or removed around the API, in one tenant. docs/ledger.md names it as an exception: only a full listing
+ * What was put or removed around the API, in one tenant. docs/how-it-works.md names it as an exception: only a full listing
  * is certain to count it.
  */
 export class AroundChanges {

@@ -38,7 +38,7 @@ function unverifiedWithinMs(tookMs: number): number {
 
 /**
  * Pushes to a stage with the defaults for half an hour, and demands of each upload that the usage which is shown holds
- * it as soon as docs/ledger.md promises. Clients take their time, stop, and verify or do not.
+ * it as soon as docs/how-it-works.md promises. Clients take their time, stop, and verify or do not.
  *
  * @throws {Violation}
  */

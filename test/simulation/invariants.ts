@@ -4,7 +4,7 @@ import { lateMakersMax, type TenantRecord } from '../../lambda/ledger/rules/tena
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { sumBelow, type Truth } from './truth.ts';
 
-/** An invariant was broken. The message begins with its number in docs/ledger.md, and says by how much. */
+/** An invariant was broken. The message begins with its number in docs/how-it-works.md, and says by how much. */
 export class Violation extends Error {
   override readonly name = 'Violation';
 }

@@ -68,10 +68,10 @@ describe('the app', () => {
   });
 
   it.each([
-    [{ stage: 'nope' }, 'There is no stage "nope". Known: dev, prod.'],
+    [{ stage: 'nope' }, '"nope" isn\'t defined. Known: dev, prod.'],
     [{ stage: 'x', settings: '/nowhere.json' }, "The settings file /nowhere.json can't be read"],
     [{ stage: 'x', settings: write('broken.json', '{') }, "can't be read as JSON"],
-    [{ stage: 'Prod!', settings: write('empty.json', '{}') }, '"Prod!" is not a stage name'],
+    [{ stage: 'Prod!', settings: write('empty.json', '{}') }, '"Prod!" isn\'t a valid name'],
   ])('explains what is wrong with $stage $settings', (context, message) => {
     const wrong = () => appWith(context);
     expect(wrong).toThrow(StageSettingsError);

@@ -71,10 +71,9 @@ function settingsPage(): string {
     const facts = [values, defaultValue && `default ${defaultValue}`].filter(Boolean).join('; ');
     return [`- **${name}**${facts && ` (${facts})`}${description && `: ${description}`}`];
   });
-  return `# The settings of a stage
+  return `# Settings
 
-[operations.md](operations.md) says where to set them. A setting that is left out has its default. \`cdk synth\` fails
-and names every setting that is invalid or does not fit another one.
+[Deploy](deploy.md#settings) explains where to put them, and what to decide first. \`cdk synth\` lists every invalid setting.
 
 *Generated from \`lib/settings/\`: \`npx vitest run test/stack/settings-page.test.ts -u\` rewrites it.*
 

@@ -20,8 +20,8 @@ describe('the settings of a stage', () => {
   });
 
   it.each([
-    [{ account: '1234' }, 'account: is not an account id'],
-    [{ region: 'europe' }, 'region: is not an AWS region'],
+    [{ account: '1234' }, "account: isn't an account id"],
+    [{ region: 'europe' }, "region: isn't an AWS region"],
     [{ keepdata: true }, 'Unrecognized key: "keepdata"'],
     [{ refreshEveryMinutes: 0 }, 'refreshEveryMinutes: Too small'],
     [{ reconcile: { timeoutMinutes: 16 } }, 'reconcile.timeoutMinutes: Too big'],
@@ -35,8 +35,8 @@ describe('the settings of a stage', () => {
     // Of earlier versions: nothing that was set is ignored.
     [{ memoryMb: { scanShard: 1_024 } }, 'memoryMb: Unrecognized key: "scanShard"'],
     [{ reconcile: { shardWorkers: 4 } }, 'reconcile: Unrecognized key: "shardWorkers"'],
-    [{ corsOrigins: ['https://example.com/'] }, 'corsOrigins.0: is not an origin'],
-    [{ corsOrigins: ['*'] }, 'corsOrigins.0: is not an origin'],
+    [{ corsOrigins: ['https://example.com/'] }, "corsOrigins.0: isn't an origin"],
+    [{ corsOrigins: ['*'] }, "corsOrigins.0: isn't an origin"],
     [{ logRetentionDays: 31 }, 'logRetentionDays: Invalid option'],
     [{ domain: { name: 'lfs.example.com' } }, 'domain.certificateArn: Invalid input'],
     [{ alarms: { email: 'nobody' } }, 'alarms.email: Invalid email'],
@@ -47,22 +47,22 @@ describe('the settings of a stage', () => {
     ],
     [{ gitHosts: [{ ...gitHost, id: 'Git Hub' }] }, 'gitHosts.0.id: must be 1 to 20 of'],
     [{ gitHosts: [{ ...gitHost, kind: 'bitbucket' }] }, 'gitHosts.0.kind: Invalid option'],
-    [{ gitHosts: [{ ...gitHost, url: 'http://127.0.0.1:3000' }] }, 'gitHosts.0.url: must be an address'],
-    [{ gitHosts: [{ ...gitHost, url: 'https://api.github.com/' }] }, 'gitHosts.0.url: must be an address'],
-    [{ gitHosts: [gitHost, gitHost] }, 'gitHosts: names an id twice'],
+    [{ gitHosts: [{ ...gitHost, url: 'http://127.0.0.1:3000' }] }, 'gitHosts.0.url: must be a URL'],
+    [{ gitHosts: [{ ...gitHost, url: 'https://api.github.com/' }] }, 'gitHosts.0.url: must be a URL'],
+    [{ gitHosts: [gitHost, gitHost] }, 'gitHosts: has an id twice'],
     [{ gitHosts: Array.from({ length: 9 }, (_, at) => ({ ...gitHost, id: `h${at}` })) }, 'gitHosts: Too big'],
     [{ objectStore: { kind: 'minio' } }, 'objectStore.kind: Invalid'],
     [
       { objectStore: { kind: 'external', endpoint: 'r2.example.com' } },
-      'objectStore.endpoint: is not an origin',
+      "objectStore.endpoint: isn't an origin",
     ],
     [
       { objectStore: { kind: 'external', endpoint: 'http://r2.example.com' } },
-      'endpoint: must begin with https',
+      'endpoint: must start with https',
     ],
     [
       { objectStore: { kind: 'external', credentialsSecretArn: 'arn:aws:secretsmanager:x:1:secret:r2' } },
-      'objectStore.credentialsSecretArn: is not a complete secret ARN',
+      "objectStore.credentialsSecretArn: isn't a complete secret ARN",
     ],
   ])('are rejected by name if they are invalid: %j', (settings, message) => {
     expectRefused(settings, message);
@@ -128,15 +128,15 @@ const gitea = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' 
 describe('a setting of adopted repos', () => {
   it.each<[object[], string]>([
     [[{ ...gitea, path: 'lfs' }], 'adoptedRepos.0.path: must be empty, or folders of'],
-    [[{ ...gitea, tenant: 'A' }], "adoptedRepos.0.tenant: is not a tenant's name: 1 to 40 of"],
-    [[{ ...gitea, repo: '.x' }], "adoptedRepos.0.repo: is not a repo's name"],
+    [[{ ...gitea, tenant: 'A' }], "adoptedRepos.0.tenant: isn't a tenant's name: 1 to 40 of"],
+    [[{ ...gitea, repo: '.x' }], "adoptedRepos.0.repo: isn't a repo's name"],
     [[{ ...gitea, names: 'abc' }], 'adoptedRepos.0.names: Invalid option'],
     [[{ ...gitea, prefix: '' }], 'adoptedRepos.0: Unrecognized key'],
     [
       [gitea, { ...gitea, repo: 'b' }],
       'adoptedRepos.1: acme/b has a path that overlaps with that of acme/game',
     ],
-    [[{ ...gitea, path: '_gc/' }], 'adoptedRepos.0: acme/game has a path that begins with _'],
+    [[{ ...gitea, path: '_gc/' }], 'adoptedRepos.0: acme/game has a path that starts with _'],
     [
       Array.from({ length: 21 }, (_, index) => ({ ...gitea, repo: `r${index}`, path: `lfs${index}/` })),
       'adoptedRepos: Too big',
@@ -166,7 +166,7 @@ describe('a setting that would break the protocol', () => {
   it.each([
     [
       { urlLifetimeMinutes: 61 },
-      'urlLifetimeMinutes: must be 60 or less: a presigned URL expires with the role session',
+      'urlLifetimeMinutes: must be 60 or less: a signed URL expires with the role session',
     ],
     [{ clockSkewSeconds: 0 }, 'clockSkewSeconds: must be 1 or more'],
     [{ clockSkewSeconds: 16 }, 'clockSkewSeconds: must be 15 or less: a batch must be over'],
@@ -180,7 +180,7 @@ describe('a setting that would break the protocol', () => {
     [{ putMinBytesPerSecond: 9_999 }, 'putMinBytesPerSecond: Too small'],
     [{ listRequestsPerHour: 0 }, 'listRequestsPerHour: Too small'],
     [{ maxAgeHours: 0.5 }, 'maxAgeHours: Invalid input: expected int'],
-    [{ personKeptMinutes: 61 }, 'personKeptMinutes: must be 60 or less: whoever loses access'],
+    [{ personKeptMinutes: 61 }, 'personKeptMinutes: must be 60 or less: users who lose access'],
     [{ personKeptMinutes: 0 }, 'personKeptMinutes: Too small'],
     [{ urlLifetimeMs: 1 }, 'protocol: Unrecognized key: "urlLifetimeMs"'],
   ])('is rejected by name: %j', (protocol, message) => {

@@ -66,20 +66,20 @@ describe('the profile of a store', () => {
   });
 
   it.each([
-    [{ ...good, usable: false, failed: ['other-bytes'] }, 'cannot be used: it failed other-bytes'],
-    [{ ...good, failed: ['list-order', 'clock'] }, 'cannot be used: it failed list-order, clock'],
+    [{ ...good, usable: false, failed: ['other-bytes'] }, "can't be used: it failed other-bytes"],
+    [{ ...good, failed: ['list-order', 'clock'] }, "can't be used: it failed list-order, clock"],
     [holding({ checksumEnforced: null }), 'uploads of other bytes are refused (holds.checksumEnforced)'],
     [holding({ lengthEnforced: false }), 'uploads of another length are refused (holds.lengthEnforced)'],
-    [holding({ startAfter: 'wrong' }), 'listings can begin behind a key (holds.startAfter)'],
-    [holding({ startAfter: null }), 'listings can begin behind a key (holds.startAfter)'],
+    [holding({ startAfter: 'wrong' }), 'listings can start after a key (holds.startAfter)'],
+    [holding({ startAfter: null }), 'listings can start after a key (holds.startAfter)'],
     [holding({ listOrder: 'other' }), 'listings are in the order of bytes (holds.listOrder)'],
     [holding({ listConsistency: null }), 'just uploaded (holds.listConsistency)'],
     [refusesAbove(null), 'found no size of upload'],
     [holding({ clockSkewMs: -56_000 }), "the store's clock is 56 s behind: more than 55 s"],
-    [{ ...good, bucket: 'other' }, 'is of another store: other at https://store.example.com (auto)'],
-    [{ ...good, endpoint: null }, 'is of another store: lfs-objects at AWS (auto)'],
-    [{ ...good, region: 'eu' }, 'is of another store: lfs-objects at https://store.example.com (eu)'],
-    [{ ...good, formatVersion: 2 }, 'is no profile that this version knows'],
+    [{ ...good, bucket: 'other' }, 'is for another store: other at https://store.example.com (auto)'],
+    [{ ...good, endpoint: null }, 'is for another store: lfs-objects at AWS (auto)'],
+    [{ ...good, region: 'eu' }, 'is for another store: lfs-objects at https://store.example.com (eu)'],
+    [{ ...good, formatVersion: 2 }, "isn't a profile of this version"],
     ['{', "can't be read as JSON"],
   ])('that shows a store which cannot work ends the synth: %#', (profile, message) => {
     for (const told of [message, /^ {2}objectStore\.profile: /m, 'Run `npx lfs-quota doctor'])

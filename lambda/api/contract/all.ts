@@ -27,11 +27,11 @@ const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' }
 const serviceContract = {
   'GET /': {
     id: 'console',
-    summary: 'The console: a page for people',
+    summary: 'The console',
     access: 'anyone',
     answers: {
-      200: { description: 'The page. It shows nothing before somebody signs in.', types: ['text/html'] },
-      304: { description: 'It is the one that `If-None-Match` names.' },
+      200: { description: "The page. It's empty until you sign in.", types: ['text/html'] },
+      304: { description: 'Unchanged since the `ETag` in `If-None-Match`.' },
     },
   },
   'GET /assets/{file}': {
@@ -40,18 +40,18 @@ const serviceContract = {
     access: 'anyone',
     answers: {
       200: {
-        description: 'The file, which never changes.',
+        description: 'The file. It never changes.',
         types: ['text/javascript', 'text/css', 'font/woff2'],
       },
-      304: { description: 'It is the one that `If-None-Match` names.' },
+      304: { description: 'Unchanged since the `ETag` in `If-None-Match`.' },
     },
     problems: ['not-found'],
   },
   'GET /health': {
     id: 'health',
-    summary: 'Whether the API answers',
+    summary: 'Whether the API responds',
     access: 'anyone',
-    answers: { 200: { description: 'It does.', schema: healthSchema, example: { status: 'ok' } } },
+    answers: { 200: { description: 'It responds.', schema: healthSchema, example: { status: 'ok' } } },
   },
   'GET /openapi.json': {
     id: 'openapi',

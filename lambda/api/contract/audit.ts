@@ -17,32 +17,33 @@ const fields = (description: string) => z.record(z.string(), z.unknown()).nullab
 const auditEntrySchema = z
   .object({
     time,
-    requestId: z.string().meta({ description: 'Of the HTTP request. Log lines have it.' }),
+    requestId: z.string().meta({ description: 'ID of the HTTP request, as in log lines.' }),
     by: z
       .object({
         kind: z.enum(['operator', 'token', 'identity']).meta({
-          description:
-            'operator: the admin token. identity: for whom a host vouches: a CI job, or a person with their token for it.',
+          description: 'operator: the admin token. identity: a CI job, or a user with a git host token.',
         }),
-        tokenId: z.string().nullable().meta({ description: 'Of a person their id, such as github:1234.' }),
+        tokenId: z
+          .string()
+          .nullable()
+          .meta({ description: "For a git host's user, their id, such as github:1234." }),
         name: z.string().nullable().meta({
           description:
-            'User or label of the token, subject of the identity, or name of the person, as they were then.',
+            'User or label of the token, subject of the identity, or name of the user, at that time.',
         }),
       })
       .meta({ description: 'Who did it.' }),
     action: z.string().meta({ examples: ['token.create'] }),
     target: z
       .record(z.string(), z.unknown())
-      .meta({ description: 'What it was done to, besides the tenant, such as a repo.' }),
+      .meta({ description: 'The target within the tenant, such as a repo.' }),
     asked: fields('Query and body of the request. Long values are cut.'),
     outcome: z.enum(['begun', 'done', 'refused', 'failed']).meta({
       description:
-        'begun: nothing tells what became of it. done. refused: nothing was changed. failed: something broke, and part of it ' +
-        'may have been done.',
+        'begun: the outcome is unknown. done. refused: nothing changed. failed: part of it might have changed.',
     }),
-    reason: z.string().nullable().meta({ description: 'The code of the problem with which it was refused.' }),
-    before: fields('What the action changed, as it was.'),
+    reason: z.string().nullable().meta({ description: 'The problem code of a refusal.' }),
+    before: fields('The changed fields, before.'),
     after: fields('… and as it became.'),
   })
   .meta({ id: 'AuditEntry' });
@@ -57,10 +58,9 @@ export type AuditEntryBody = z.output<typeof auditEntrySchema>;
 export const auditContract = {
   'GET /v1/tenants/{tenant}/audit': {
     id: 'listAudit',
-    summary: 'Who did what to a tenant, the newest first',
+    summary: 'The audit log of a tenant, the newest first',
     description:
-      'Kept for 400 days, also of a deleted tenant, for the operator. A page may be shorter than asked for, or empty, without ' +
-      'being the last.',
+      'Entries are kept for 400 days, and the operator can read those of a deleted tenant. A page can be short or empty without being the last.',
     access: 'auditor',
     query: auditQuery,
     answers: {

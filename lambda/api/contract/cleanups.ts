@@ -21,7 +21,7 @@ const keepSet = {
     .min(0)
     .max(prefixesMax, `must be at most ${prefixesMax}`)
     .meta({
-      description: `Objects to which some commit points. The file has ${prefixBytes} bytes for each: the first of its oid.`,
+      description: `Objects that a commit references. The file has ${prefixBytes} bytes for each: the first ones of its oid.`,
     }),
   sha256: z
     .string()
@@ -33,18 +33,18 @@ const keepSetBody = z.strictObject(keepSet).meta({ id: 'KeepSet' });
 
 const cleanupRunBody = z
   .strictObject({
-    keepSet: z.strictObject(keepSet).meta({ description: 'As it was sent.' }),
-    dryRun: z.boolean().optional().meta({ default: true, description: 'Only tell what would be deleted.' }),
+    keepSet: z.strictObject(keepSet).meta({ description: 'As it was uploaded.' }),
+    dryRun: z.boolean().optional().meta({ default: true, description: 'Only show what would be deleted.' }),
     force: z
       .boolean()
       .optional()
-      .meta({ default: false, description: 'Delete, though it is more than half of the bytes.' }),
+      .meta({ default: false, description: "Delete even if it's more than half of the bytes." }),
     minAgeDays: z
       .int()
       .min(0)
       .max(minAgeDaysMax)
       .optional()
-      .meta({ default: minAgeDaysDefault, description: 'Keep what was stored in as many days.' }),
+      .meta({ default: minAgeDaysDefault, description: 'Keep objects stored within this many days.' }),
   })
   .meta({ id: 'CleanupRun' });
 
@@ -55,13 +55,12 @@ const cleanupSchema = z
     tenant: z.string(),
     repo: z.string(),
     state: z.enum(['watching', 'selecting', 'deleting', 'done', 'cancelled', 'expired']).meta({
-      description:
-        'watching: it waits for a run. selecting and deleting go on by themselves; the others are ends.',
+      description: 'watching: waiting for a run. selecting, deleting: in progress. The others are final.',
     }),
     openedAt: time,
-    snapshotFrom: time.meta({ description: 'Refs may be listed, and a clone may be scanned, from then on.' }),
-    mayRun: z.boolean().meta({ description: 'That time has come, and no run is under way.' }),
-    watchEndsAt: time.meta({ description: 'It ends by itself then.' }),
+    snapshotFrom: time.meta({ description: 'From then on, you can list refs and scan a clone.' }),
+    mayRun: z.boolean().meta({ description: 'That time has passed, and no run is in progress.' }),
+    watchEndsAt: time.meta({ description: 'It expires then.' }),
     endedAt: time.nullable(),
     run: z
       .object({
@@ -77,29 +76,31 @@ const cleanupSchema = z
       .object({
         stored: sum,
         kept: sum.meta({ description: 'In the keep-set.' }),
-        young: sum.meta({ description: 'Not in it, but stored lately.' }),
+        young: sum.meta({ description: 'Not in it, but stored recently.' }),
         inUse: sum.meta({
-          description: 'Neither, but named by a push since the clean-up was opened.',
+          description: 'Neither, but part of a push since it was opened.',
         }),
         reserved: sum.extend({ until: time }).optional().meta({
           description: 'None of these, but uploaded recently: a run can choose them from `until` on.',
         }),
-        candidates: sum.meta({ description: 'All others: what is deleted, unless somebody names it first.' }),
-        isMoreThanHalf: z.boolean().meta({ description: 'Of the bytes. Then it takes `force`.' }),
+        candidates: sum.meta({
+          description: "All others: they're deleted, unless a push contains them first.",
+        }),
+        isMoreThanHalf: z.boolean().meta({ description: 'More than half of the bytes: requires `force`.' }),
         largest: z.array(z.object({ oid: z.string().regex(oidPattern), sizeBytes: bytes })),
         lists: z
           .array(z.object({ url: z.string() }))
-          .meta({ description: 'All candidates, a line each: oid and bytes. Empty in the end.' }),
+          .meta({ description: "All candidates, one line each: oid and bytes. Empty when it's finished." }),
       })
       .nullable()
-      .meta({ description: 'What the last run found. null: nothing yet.' }),
+      .meta({ description: 'The result of the last run. null: none yet.' }),
     failure: z
       .object({
         reason: z.enum(['no-keep-set', 'too-much', 'too-many-names', 'no-candidates']),
         message: z.string(),
       })
       .nullable()
-      .meta({ description: 'Why the last run deleted nothing, or nothing more. Another may begin.' }),
+      .meta({ description: 'Why the last run deleted nothing, or stopped. You can start another.' }),
     deleted: sum.meta({ description: 'So far, at least.' }),
   })
   .meta({ id: 'Cleanup' });
@@ -153,9 +154,9 @@ const found = {
 export const cleanupContract = {
   'GET /v1/tenants/{tenant}/repos/{repo}/cleanup': {
     id: 'getCleanup',
-    summary: 'The clean-up of a repo, or the last one that it had',
+    summary: 'The current or last garbage collection of a repo',
     description:
-      'Each answer has new URLs for the lists of what was found: up to 100 of 10,000 objects each.',
+      'Each response has new URLs for the lists of candidates: up to 100, with 10,000 objects each.',
     access: 'manager',
     answers: {
       200: {
@@ -168,10 +169,9 @@ export const cleanupContract = {
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/cleanup': {
     id: 'openCleanup',
-    summary: 'Open a clean-up: from now on pushes note what they name',
+    summary: 'Open garbage collection: from now on, pushes protect their objects',
     description:
-      'A repo that has one keeps it. Wait until `snapshotFrom`, then list the refs and scan a full clone, send the ' +
-      'keep-set, and begin a run. The command line does all of it: `lfs-quota gc`.',
+      'If one is open, it stays. Wait until `snapshotFrom`. Then list the refs, scan a full clone, send the keep-set, and start a run. `lfs-quota gc` does all of it.',
     access: 'manager',
     onlyOpen: true,
     action: 'cleanup.open',
@@ -183,12 +183,12 @@ export const cleanupContract = {
     id: 'cancelCleanup',
     summary: 'Cancel a clean-up',
     description:
-      'What it has not deleted stays, but for up to 1,000 objects that are being deleted right now.',
+      "Objects that aren't deleted yet stay, except up to 1,000 that are being deleted at this moment.",
     access: 'manager',
     action: 'cleanup.cancel',
     answers: {
       200: {
-        description: 'The clean-up as it is now.',
+        description: "The clean-up's new state.",
         schema: cleanupSchema,
         example: { ...opened, state: 'cancelled', endedAt: '2026-11-21T05:10:00Z' },
       },
@@ -199,8 +199,7 @@ export const cleanupContract = {
     id: 'signKeepSet',
     summary: 'A URL to send a keep-set to',
     description:
-      'A keep-set is a file of the first 8 bytes of each oid to which some commit points, one after the other. Its length ' +
-      'and SHA-256 are signed.',
+      'A keep-set is a file with the first 8 bytes of each oid that a commit references. The URL signs its length and SHA-256.',
     access: 'manager',
     onlyOpen: true,
     action: 'cleanup.keep-set',
@@ -216,8 +215,8 @@ export const cleanupContract = {
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/run': {
     id: 'runCleanup',
-    summary: 'Find what nothing needs, and delete it if asked to',
-    description: 'A dry run unless the body says otherwise. After one, the clean-up stays open for another.',
+    summary: 'Find unreferenced objects, and optionally delete them',
+    description: 'A dry run by default. After it, you can run again.',
     access: 'manager',
     onlyOpen: true,
     action: 'cleanup.run',
@@ -227,7 +226,7 @@ export const cleanupContract = {
     },
     answers: {
       202: {
-        description: 'The run has begun. Ask for the clean-up again.',
+        description: 'The run has started. Poll the clean-up.',
         schema: cleanupSchema,
         example: { ...opened, state: 'selecting', run },
       },

@@ -117,17 +117,17 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
 export function lfsErrorsOf({ access, body, lfsErrors }: RouteContract): [status: string, when: string][] {
   if (!lfsErrors) return [];
   const errors: Record<string, string | null> = {
-    401: 'No valid token. git-lfs then asks its credential helper.',
-    404: 'There is no such tenant or repo, or this token is of another tenant.',
+    401: 'No valid token: git-lfs asks its credential helper.',
+    404: "The tenant or repo doesn't exist, or this token can't see it.",
     406: 'The Accept header excludes application/vnd.git-lfs+json.',
-    429: 'The git host of a person takes no more questions. Retry-After says when to try again.',
-    500: 'Internal error. The message names the request.',
-    503: 'The storage, or the git host of a person, does not answer. Retry-After says when to try again.',
+    429: "The user's git host limits requests. Retry after Retry-After seconds.",
+    500: 'Internal error. The message contains the request ID.',
+    503: "Table, object store or git host don't respond. Retry after Retry-After seconds.",
     ...(body && {
-      400: 'The body is not valid JSON.',
+      400: "The body isn't valid JSON.",
       413: 'The body is too large, or names too many objects.',
-      415: 'The Content-Type is not application/vnd.git-lfs+json.',
-      422: 'The body does not have the expected shape.',
+      415: "The Content-Type isn't application/vnd.git-lfs+json.",
+      422: 'The body is invalid.',
     }),
     ...lfsErrors,
   };

@@ -5,8 +5,7 @@ import { nextCursor, pageQuery, time } from './fields.ts';
 const steerCountBody = z
   .strictObject({
     state: z.enum(['running', 'paused', 'cancelled']).meta({
-      description:
-        'paused: no shard is scanned until it is running again. cancelled: the recount that is under way is given up.',
+      description: 'paused: no shard is scanned until you resume. cancelled: stops the requested rescan.',
     }),
   })
   .meta({ id: 'SteerCount' });
@@ -16,26 +15,21 @@ const countSchema = z
     repo: z.string(),
     kind: z.enum(['first', 'recount', 'rolling']).meta({
       description:
-        'first: the repo became so large that it is counted by shards, and not all of them are counted yet. recount: ' +
-        'somebody asked for all to be counted again. rolling: each shard is counted once in a round.',
+        'first: initial scan of a large repo, in shards. recount: requested rescan of all shards. rolling: regular scans, each shard once a round.',
     }),
     state: z.enum(['running', 'paused']),
     progress: z
       .object({
-        share: z.number().min(0).max(1).meta({ description: 'Share of the names that are counted.' }),
+        share: z.number().min(0).max(1).meta({ description: 'Share of the names that were scanned.' }),
         objectCount: z.int().min(0).meta({ description: 'Objects counted so far.' }),
         listRequests: z.int().min(0).meta({ description: 'LIST requests made so far.' }),
         objectsPerSecond: z.number().min(0).nullable(),
-        secondsLeft: z
-          .int()
-          .min(0)
-          .nullable()
-          .meta({ description: 'null: nothing tells it yet, or it is paused.' }),
+        secondsLeft: z.int().min(0).nullable().meta({ description: 'null: unknown, or paused.' }),
         beganAt: time,
         updatedAt: time,
       })
       .nullable()
-      .meta({ description: 'null: no count of all shards is under way.' }),
+      .meta({ description: 'null: no scan of all shards is in progress.' }),
   })
   .meta({ id: 'Count' });
 
@@ -62,9 +56,9 @@ const count = {
 export const countContract = {
   'GET /v1/tenants/{tenant}/counts': {
     id: 'listCounts',
-    summary: 'How far the counts of giant repos are',
+    summary: 'Progress of scans of large repos',
     description:
-      'Repos that are counted by shards, by name. A page may be shorter than asked for, or empty, without being the last.',
+      'Repos that are scanned in shards, by name. A page can be short or empty without being the last.',
     access: 'reader',
     query: pageQuery,
     answers: {
@@ -77,10 +71,9 @@ export const countContract = {
   },
   'PATCH /v1/tenants/{tenant}/repos/{repo}/count': {
     id: 'changeCount',
-    summary: 'Pause the count of a giant repo, resume it, or give up a recount',
+    summary: 'Pause, resume or cancel the scan of a large repo',
     description:
-      'What was counted stays. Pushes and deletes go on, and are counted. A first count can only be paused: until it has ' +
-      'ended, nobody knows what the repo holds.',
+      "Finished shards keep their result. Pushes and deletes work, and count. You can only pause an initial scan: without it, the repo's usage is unknown.",
     access: 'manager',
     action: 'count.steer',
     body: { schema: steerCountBody, example: { state: 'paused' } },

@@ -38,11 +38,11 @@ function decodeDeletionCursor(cursor: string): DeletionPlace {
   return { deletionId: text.slice(0, end), repo: text.slice(end + 1) };
 }
 
-const deleteRule = 'only dryRun=true and dryRun=false are known. Nothing was deleted';
+const deleteRule = 'use dryRun=true or dryRun=false. Nothing was deleted';
 
 /** Whoever misspells dryRun must not lose what was only to be looked at. */
 const deleteQuery = z.strictObject(
-  { dryRun: flag(deleteRule).meta({ default: false, description: 'Only tell what the delete would free.' }) },
+  { dryRun: flag(deleteRule).meta({ default: false, description: 'Only show what the delete would free.' }) },
   deleteRule,
 );
 
@@ -53,15 +53,13 @@ const deletePlanSchema = z
     tenant: z.string(),
     repo: z.string().optional(),
     oid: z.string().optional(),
-    objectCount: z.int().min(0).nullable().meta({ description: 'As last counted. null: never counted.' }),
+    objectCount: z.int().min(0).nullable().meta({ description: 'At the last scan. null: never scanned.' }),
     bytes: bytes.nullable(),
     dueAt: time.meta({
-      description:
-        'From then on all of it goes. Of a tenant, what open uploads still hold goes when those have expired.',
+      description: 'When deletion starts. Objects of open uploads are deleted when these have expired.',
     }),
     waitsFor: z.literal('uploads').optional().meta({
-      description:
-        'Why it is not due sooner: it was pushed just now, and its upload URLs could bring it back until `dueAt`.',
+      description: 'Why it waits: it was just uploaded, and its upload URL works until `dueAt`.',
     }),
   })
   .meta({ id: 'DeletePlan' });
@@ -74,11 +72,11 @@ const deletionSchema = z
     oid: z.string().regex(oidPattern),
     sizeBytes: bytes,
     state: z.enum(['marked', 'deleting']).meta({
-      description: 'marked: a push that names it keeps it. deleting: nobody can keep it any more.',
+      description: "marked: a push that contains it keeps it. deleting: it can't be kept any more.",
     }),
     dueAt: time.meta({
       description:
-        'It goes no sooner. If it was pushed shortly before the delete, it goes only when its upload URLs have expired.',
+        'The earliest time of its deletion. If it was just uploaded, its upload URLs must expire first.',
     }),
   })
   .meta({ id: 'Deletion' });
@@ -98,7 +96,7 @@ const deleteAnswers = (path: object) => ({
     example: { ...path, ...plan },
   },
   202: {
-    description: 'The delete has begun.',
+    description: 'The delete has started.',
     schema: deletePlanSchema,
     example: { ...path, ...plan },
   },
@@ -108,11 +106,9 @@ const deleteAnswers = (path: object) => ({
 export const deleteContract = {
   'GET /v1/tenants/{tenant}/deletions': {
     id: 'listDeletions',
-    summary: 'Objects that are marked for deletion, and when they go',
+    summary: 'Objects scheduled for deletion',
     description:
-      'Those that somebody asked to delete one by one, repo by repo. One that was pushed again since is not marked any ' +
-      'more. What goes with a whole repo, or by a clean-up, is told by those. A page may be shorter than asked for, or ' +
-      'empty, without being the last.',
+      "Objects with an individual delete request, by repo. A push of the object removes it from the list. Deletes of whole repos and garbage collection aren't listed here. A page can be short or empty without being the last.",
     access: 'reader',
     query: deletionQuery,
     answers: {
@@ -131,10 +127,9 @@ export const deleteContract = {
   },
   'DELETE /v1/tenants/{tenant}': {
     id: 'deleteTenant',
-    summary: 'Delete a tenant with all that it stores',
+    summary: 'Delete a tenant and all its objects',
     description:
-      'Revokes its tokens and empties its repos. The name stays taken. While the stage adopts a repo of it, this is ' +
-      'refused: the objects lie where another server put them.',
+      "Revokes its tokens and deletes its repos. The name can't be reused. A tenant with an adopted repo can't be deleted: another server uses those objects.",
     access: 'admin',
     action: 'tenant.delete',
     query: deleteQuery,
@@ -143,8 +138,8 @@ export const deleteContract = {
   },
   'DELETE /v1/tenants/{tenant}/repos/{repo}': {
     id: 'deleteRepo',
-    summary: 'Delete a repo with all that it stores',
-    description: 'Pushes and pulls answer 404 until it is empty. Then its name can be used anew.',
+    summary: 'Delete a repo and all its objects',
+    description: "Pushes and pulls get 404 until it's empty. Then you can reuse its name.",
     access: 'manager',
     action: 'repo.delete',
     query: deleteQuery,

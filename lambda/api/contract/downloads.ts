@@ -29,14 +29,14 @@ const downloadPageSchema = z
         bytes: z.int().meta({ description: 'Offered in this month (UTC) so far.' }),
         objects,
         limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
-        resetsAt: time.meta({ description: 'When the next month begins.' }),
+        resetsAt: time.meta({ description: 'When the next month starts.' }),
       })
       .meta({ description: 'Of all repos and tokens.' }),
     downloads: z.array(
       z.object({
         day: z.iso.date(),
         repo: z.string(),
-        tokenId: z.string().meta({ description: 'Who was offered it. The token may be revoked since.' }),
+        tokenId: z.string().meta({ description: 'The token that got the URLs. It might be revoked now.' }),
         bytes: z.int(),
         objects,
       }),
@@ -51,11 +51,9 @@ export type DownloadPageBody = z.output<typeof downloadPageSchema>;
 export const downloadContract = {
   'GET /v1/tenants/{tenant}/downloads': {
     id: 'listDownloads',
-    summary: 'What was offered for download, by day, repo and token',
+    summary: 'Offered downloads, by day, repo and token',
     description:
-      'Counted when a batch is answered: offered, not transferred. What is asked for again counts again; a URL that is used ' +
-      'twice counts once; archives of exports do not count. Kept for 400 days. A page may be shorter than asked for, or ' +
-      'empty, without being the last.',
+      "Counts offered downloads: when a URL is issued, not when it's used. A repeated request counts again. Exports don't count. Kept for 400 days. A page can be short or empty without being the last.",
     access: 'reader',
     query: downloadQuery,
     answers: {

@@ -14,7 +14,7 @@ const exchangeBody = z
   .strictObject({
     idToken: z
       .string()
-      .min(1, 'must not be empty')
+      .min(1, "can't be empty")
       .max(idTokenCharactersMax, `must have at most ${idTokenCharactersMax} characters`)
       .meta({ description: 'The identity token (JWT) of a CI job, for the audience `BASE-URL/TENANT`.' }),
   })
@@ -40,30 +40,26 @@ export const createRuleBody = z
     issuer: z
       .string()
       .max(issuerCharactersMax)
-      .meta({ description: 'Whose identity tokens: one of the issuers of the stage.' }),
+      .meta({ description: 'The issuer of the identity tokens: one that this server accepts.' }),
     match: recordOf(
-      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/, 'is no name of a claim'),
+      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/, "isn't a claim name"),
       z.union([claimValue, listOf(claimValue, { min: 1, max: valuesMax, rule: valueRule })], valueRule),
-      { max: claimsMax, rule: `must not name more than ${claimsMax} claims` },
+      { max: claimsMax, rule: `can have up to ${claimsMax} claims` },
     ).meta({
       description:
-        'Claim → the value that it must have, or several of which it must have one. All must match, exactly; a `ref` may ' +
-        'end in `*`. GitHub: `repository_id` or `repository_owner_id` is needed. GitLab: `project_id` or ' +
-        '`namespace_id`. To push, GitHub also needs `ref` (before a `*`: `refs/heads/` or `refs/tags/` and one more ' +
-        'character) or `environment`. GitLab needs `ref_path`, or `ref` with `ref_type=branch` or `ref_protected=true`, or ' +
-        '`environment` with `environment_protected=true` or `ref_protected=true`.',
+        'Claim → its required value, or a list of accepted values. All claims must match exactly; `ref` can end in `*`. GitHub: `repository_id` or `repository_owner_id` is required. GitLab: `project_id` or `namespace_id`. To push, GitHub also requires `ref` (before a `*`: `refs/heads/` or `refs/tags/` and one more character) or `environment`. GitLab requires `ref_path`, or `ref` with `ref_type=branch` or `ref_protected=true`, or `environment` with `environment_protected=true` or `ref_protected=true`.',
     }),
     scope: z.enum(['read', 'write']),
     repos: tokenRepos
       .nullable()
       .optional()
-      .meta({ description: 'The repos that its tokens are for. null: all of the tenant.' }),
+      .meta({ description: 'Repos of its tokens. null: all of the tenant.' }),
     ttlSeconds: z
       .int(ttlRule)
       .min(ttlSecondsMin, ttlRule)
       .max(ttlSecondsMax, ttlRule)
       .optional()
-      .meta({ default: ttlSecondsDefault, description: 'How long its tokens are valid.' }),
+      .meta({ default: ttlSecondsDefault, description: 'Lifetime of its tokens.' }),
   })
   .meta({ id: 'CreateExchangeRule' });
 
@@ -78,7 +74,7 @@ const exchangeRuleSchema = z
     createdAt: time,
     warning: z.string().nullable().meta({
       description:
-        "Why a rule like this isn't accepted any more, though it still applies: replace it. null: nothing is wrong.",
+        "Why this rule should be replaced: it still applies, but you couldn't create it today. null: it's fine.",
     }),
   })
   .meta({ id: 'ExchangeRule' });
@@ -86,17 +82,17 @@ const exchangeRuleSchema = z
 const exchangeRulesSchema = z
   .object({
     rules: z.array(exchangeRuleSchema),
-    issuers: z.array(z.string()).meta({ description: 'Whose identity tokens this stage takes.' }),
+    issuers: z.array(z.string()).meta({ description: 'Issuers that this server accepts.' }),
   })
   .meta({ id: 'ExchangeRules' });
 
 const exchangedTokenSchema = z
   .object({
     tenant: z.string(),
-    token: z.string().meta({ description: 'The secret. It is answered this once and stored nowhere.' }),
+    token: z.string().meta({ description: "The secret, returned once. It isn't stored." }),
     tokenId: z.string(),
     scope: z.enum(['read', 'write']),
-    repos: z.array(z.string()).nullable().meta({ description: 'The repos that it is for. null: all.' }),
+    repos: z.array(z.string()).nullable().meta({ description: 'Its repos. null: all.' }),
     expiresAt: time,
   })
   .meta({ id: 'ExchangedToken' });
@@ -121,11 +117,11 @@ const rule = {
 export const exchangeContract = {
   'GET /v1/tenants/{tenant}/exchange-rules': {
     id: 'listExchangeRules',
-    summary: 'The rules by which CI jobs get tokens, the oldest first',
+    summary: 'The rules for CI jobs, the oldest first',
     access: 'manager',
     answers: {
       200: {
-        description: 'All rules, and the issuers that the stage takes.',
+        description: 'All rules, and the accepted issuers.',
         schema: exchangeRulesSchema,
         example: { rules: [rule], issuers: [issuer, 'https://gitlab.com'] },
       },
@@ -133,9 +129,9 @@ export const exchangeContract = {
   },
   'POST /v1/tenants/{tenant}/exchange-rules': {
     id: 'createExchangeRule',
-    summary: 'Let CI jobs get tokens',
+    summary: 'Create a rule for CI jobs',
     description:
-      'Without a rule no job gets one. A rule has to name the repository, or its owner, by number: names can be taken over. Up to 4 KiB.',
+      'Jobs need a rule to get a token. A rule must contain the number of the repository or its owner, because names can be registered again. Up to 4 KiB.',
     access: 'manager',
     onlyOpen: true,
     action: 'rule.create',
@@ -149,25 +145,23 @@ export const exchangeContract = {
   },
   'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': {
     id: 'deleteExchangeRule',
-    summary: 'Let these jobs get no more tokens',
-    description: 'The tokens that it gave stop working at once.',
+    summary: 'Delete a rule',
+    description: 'Its tokens stop working immediately.',
     access: 'manager',
     action: 'rule.delete',
-    answers: { 204: { description: 'The rule is gone.' } },
+    answers: { 204: { description: 'The rule was deleted.' } },
     problems: ['rule-not-found'],
   },
   'POST /v1/tenants/{tenant}/exchange': {
     id: 'exchangeToken',
     summary: 'Get a token for a CI job',
     description:
-      'Takes the identity token that GitHub Actions or GitLab makes for a job, for the audience `BASE-URL/TENANT`, instead ' +
-      'of credentials. If a rule of the tenant lets it in, the answer is a token that expires soon. Otherwise it is the ' +
-      'same 401, whatever the reason.',
+      'Accepts the identity token of a GitHub Actions or GitLab job, for the audience `BASE-URL/TENANT`, instead of credentials. If a rule matches, you get a short-lived token. Otherwise the response is always the same 401.',
     access: 'identity',
     body: { schema: exchangeBody, example: { idToken: 'eyJ…' }, bytesMax: exchangeBodyBytesMax },
     answers: {
       201: {
-        description: 'The token with its secret, which is answered this once.',
+        description: 'The token with its secret, returned once.',
         schema: exchangedTokenSchema,
         example: {
           tenant: 'acme',

@@ -10,7 +10,7 @@ const exportCursorPattern = /^c(?:3[0-9]|6[1-6]){24}$/;
 
 /** More than a body has space for. */
 export const requestedObjectsMax = 15_000;
-const objectsRule = `must name 1 to ${requestedObjectsMax} objects, or be left out for all of them`;
+const objectsRule = `must have 1 to ${requestedObjectsMax} objects; leave it out for all`;
 
 const startExportBodyBytesMax = 1024 * 1024;
 
@@ -19,9 +19,9 @@ const nameUnitsMax = 4096;
 
 const requestedObject = z.strictObject({
   oid: z.string().regex(oidPattern, 'must be 64 lower-case hex digits'),
-  name: z.string().min(1, 'must not be empty').max(nameUnitsMax).optional().meta({
+  name: z.string().min(1, "can't be empty").max(nameUnitsMax).optional().meta({
     description:
-      'Its path in the archive: one that git takes, so not `.git/config`. Without it: `lfs/objects/ab/cd/OID`, where git-lfs looks for it below `.git`.',
+      'Its path in the archive: one that Git accepts, so not `.git/config`. Default: `lfs/objects/ab/cd/OID`, where git-lfs expects it below `.git`.',
   }),
 });
 
@@ -29,9 +29,9 @@ export const startExportBody = z
   .strictObject({
     repo: repoName
       .optional()
-      .meta({ description: 'Only objects of this repo. A trailing `.git` is not part of the name.' }),
+      .meta({ description: 'Only objects of this repo. A trailing `.git` is ignored.' }),
     format: z.enum(['tar', 'zip']).optional().meta({ default: 'tar' }),
-    dryRun: z.boolean().optional().meta({ default: false, description: 'Only tell what it would take.' }),
+    dryRun: z.boolean().optional().meta({ default: false, description: 'Only show what it would take.' }),
     prefer: z
       .enum(['time', 'cost'])
       .optional()
@@ -43,7 +43,7 @@ export const startExportBody = z
           context.addIssue({ code: 'custom', path: [wrong.index, wrong.field], message: wrong.message });
       })
       .optional()
-      .meta({ description: 'Only these. Name no oid and no name twice. The body takes about 14,000.' }),
+      .meta({ description: 'Only these, each oid and name once. The body can contain about 14,000.' }),
   })
   .meta({ id: 'StartExport' });
 
@@ -51,16 +51,16 @@ const exportQuery = pageOf(exportCursorPattern, decodeCursor);
 
 const planFigures = {
   archiveBytes: bytes,
-  uploadedBytes: bytes.meta({ description: 'What workers read and upload.' }),
-  copiedBytes: bytes.meta({ description: 'What the store copies by itself.' }),
-  archives: z.int().min(0).meta({ description: 'Above 1 if one object of the store cannot hold all.' }),
+  uploadedBytes: bytes.meta({ description: 'Bytes that workers read and upload.' }),
+  copiedBytes: bytes.meta({ description: 'Bytes that the store copies internally.' }),
+  archives: z.int().min(0).meta({ description: "Above 1 if one stored object can't contain all." }),
   shards: z
     .int()
     .min(0)
-    .meta({ description: 'Pieces that are made apart, because one upload has not parts enough.' }),
+    .meta({ description: "Parts that are built separately, because one upload can't have enough parts." }),
   requests: z.int().min(0).meta({ description: 'Requests to the store.' }),
   dollars: z.number().min(0).meta({ description: 'Requests, transfer and workers, by list prices.' }),
-  seconds: z.number().min(0).meta({ description: 'With all workers of the stage: an estimate.' }),
+  seconds: z.number().min(0).meta({ description: 'Estimate with all workers.' }),
 };
 
 const way = z.enum(['stream', 'copy-free', 'copy-grid']).meta({
@@ -80,16 +80,15 @@ export const exportSchema = z
         name: z.string().nullable().meta({ description: 'User or label of the token.' }),
       })
       .nullable()
-      .meta({ description: 'The asker. null: an older version made it.' }),
+      .meta({ description: 'Its author. null: an older version.' }),
     listedObjects: z
       .int()
       .min(1)
       .nullable()
-      .meta({ description: 'Objects that were asked for by their oids. null: all.' }),
+      .meta({ description: 'Number of requested oids. null: all objects.' }),
     named: z.boolean().meta({
       description:
-        'Whether the list gives files their names. Its archives end in `-files`: never extract them into `.git`, where a ' +
-        "name can be one of git's own files.",
+        "Whether the request chose file names. Its archives end in `-files`. Never extract them into `.git`: a name could be one of Git's own files.",
     }),
     format: z.enum(['tar', 'zip']),
     prefer: z
@@ -101,14 +100,12 @@ export const exportSchema = z
       .enum(['planning', 'hashing', 'copying', 'done', 'explained', 'failed', 'cancelled', 'expired'])
       .meta({
         description:
-          'planning, hashing (zip alone) and copying go on by themselves; the others are ends. explained: a dry run is ' +
-          'done. expired: the archive was removed.',
+          'planning, hashing (zip only) and copying are in progress. The others are final. explained: a dry run finished. expired: the archive was removed.',
       }),
     createdAt: time,
     endedAt: time.nullable(),
     expiresAt: time.meta({
-      description:
-        'When the archive is removed. While it is being made: when it fails, if it is not done by then.',
+      description: "When the archive is removed. In progress: when the export fails if it isn't done.",
     }),
     progress: z.object({
       share: z
@@ -121,10 +118,7 @@ export const exportSchema = z
       copiedBytes: bytes,
       hashedBytes: bytes,
       requests: z.int().min(0),
-      unitsDone: z
-        .int()
-        .min(0)
-        .meta({ description: 'Pieces of work that are done, of those of this state.' }),
+      unitsDone: z.int().min(0).meta({ description: 'Finished units of work in this state.' }),
       units: z.int().min(0),
     }),
     plan: z
@@ -132,14 +126,11 @@ export const exportSchema = z
         way,
         objectCount: z.int().min(0),
         objectBytes: bytes,
-        missing: z
-          .int()
-          .min(0)
-          .meta({ description: 'Objects that were asked for and are not in the store.' }),
+        missing: z.int().min(0).meta({ description: "Requested objects that aren't in the store." }),
         conflicts: z
           .int()
           .min(0)
-          .meta({ description: 'Objects left out, because another has their oid and another size.' }),
+          .meta({ description: 'Objects left out: another object has their oid and a different size.' }),
         ...planFigures,
       })
       .nullable()
@@ -160,14 +151,14 @@ export const exportSchema = z
           name: z.string(),
           sizeBytes: bytes,
           url: z.string().nullable().meta({
-            description: 'Downloads it, also in ranges, without credentials. null in lists.',
+            description: 'Its download URL: accepts ranges, needs no credentials. null in lists.',
           }),
-          urlExpiresAt: time.nullable().meta({ description: 'Ask again for a new one.' }),
+          urlExpiresAt: time.nullable().meta({ description: 'Poll again for a new one.' }),
         }),
       )
-      .meta({ description: 'Empty until it is done.' }),
+      .meta({ description: "Empty until it's done." }),
     countsAgainstQuota: z.literal(false).meta({
-      description: 'What an export stores is no part of the usage, and needs no room below the limit.',
+      description: "Archives aren't part of the usage, and don't need space below the limit.",
     }),
   })
   .meta({ id: 'Export' });
@@ -256,7 +247,7 @@ export const exportContract = {
   'GET /v1/tenants/{tenant}/exports': {
     id: 'listExports',
     summary: 'The exports of a tenant, the newest first',
-    description: 'Without URLs: ask for one export to get them.',
+    description: 'Without URLs: get a single export for them.',
     access: 'reader',
     needsExports: true,
     query: exportQuery,
@@ -273,10 +264,9 @@ export const exportContract = {
   },
   'POST /v1/tenants/{tenant}/exports': {
     id: 'startExport',
-    summary: 'Make an archive of all objects of a tenant, of a repo, or of some',
+    summary: 'Export objects of a tenant or repo as an archive',
     description:
-      'The store copies most of the bytes by itself. The archive is kept for some days, and does not count against the ' +
-      'quota. A tenant has a few places for exports: one is taken until its archive is removed.',
+      "The store copies most bytes internally. The archive is kept for some days, and isn't counted as usage. A tenant has a few slots for exports: each archive uses one until it's removed.",
     access: 'reader',
     onlyOpen: true,
     needsExports: true,
@@ -289,7 +279,7 @@ export const exportContract = {
     },
     answers: {
       202: {
-        description: 'The export has begun. Ask for it again.',
+        description: 'The export has started. Poll it.',
         schema: exportSchema,
         example: newExport,
       },
@@ -298,8 +288,8 @@ export const exportContract = {
   },
   'GET /v1/tenants/{tenant}/exports/{exportId}': {
     id: 'getExport',
-    summary: 'An export: how far it is, and where its archives are downloaded',
-    description: 'Each answer has new URLs.',
+    summary: 'Progress of an export, and URLs of its archives',
+    description: 'Each response has new URLs.',
     access: 'reader',
     needsExports: true,
     answers: { 200: { description: 'The export.', schema: exportSchema, example: doneExport } },
@@ -309,13 +299,13 @@ export const exportContract = {
     id: 'deleteExport',
     summary: 'Cancel an export, or remove its archive',
     description:
-      'Its place is free at once. What lies in the store is removed soon after; a download that has begun may break off.',
+      'Its slot is free immediately. The archive is removed soon after, which can interrupt a download.',
     access: 'reader',
     needsExports: true,
     action: 'export.delete',
     answers: {
       200: {
-        description: 'The export as it is now.',
+        description: "The export's new state.",
         schema: exportSchema,
         example: { ...newExport, state: 'cancelled', endedAt: '2026-11-21T05:00:05Z' },
       },

@@ -29,7 +29,7 @@ export const limit = (description: string) =>
 export const deleting = z
   .literal(true)
   .optional()
-  .meta({ description: 'Only while it is being deleted: it takes no more pushes.' });
+  .meta({ description: "Only while it's being deleted: pushes get 404." });
 
 export const nextCursor = z
   .string()
@@ -102,22 +102,20 @@ export const pageOf = <T>(pattern: RegExp, decode: (cursor: string) => T) =>
     /** Decoded: the key of the last item of the page before. */
     cursor: z
       .string()
-      .regex(pattern, 'must be the nextCursor of the page before')
+      .regex(pattern, 'must be the nextCursor of the previous page')
       .transform(decode)
       .optional()
       .meta({
         type: 'string',
         pattern: pattern.source,
-        description: '`nextCursor` of the page before. Without it the first page is answered.',
+        description: '`nextCursor` of the previous page. Default: the first page.',
       }),
   });
 
 export const pageQuery = pageOf(cursorPattern, decodeCursor);
 
 export const ofRepo = {
-  repo: repoName
-    .optional()
-    .meta({ description: 'Only those of this repo. A trailing `.git` is not part of the name.' }),
+  repo: repoName.optional().meta({ description: 'Only those of this repo. A trailing `.git` is ignored.' }),
 };
 
 export const flag = (rule = 'must be true or false') =>

@@ -7,12 +7,9 @@ export const forecastSchema = z
   .object({
     fullOn: z.iso.date().nullable().meta({
       description:
-        'The day (UTC) on which the tenant reaches its limit if it goes on growing like this; today if it has. null: see reason.',
+        'The day (UTC) the tenant reaches its limit at this growth; today if it has. null: see reason.',
     }),
-    reason: z
-      .enum(noForecastReasons)
-      .nullable()
-      .meta({ description: 'Why there is no day. null: there is one.' }),
+    reason: z.enum(noForecastReasons).nullable().meta({ description: "Why fullOn is null. null: it isn't." }),
     bytesPerDay: z.int().nullable().meta({
       description: 'The median growth of the last 60 days. null: fewer than 7 days are known.',
     }),
@@ -24,16 +21,16 @@ const lastRefusalSchema = z
     at: time,
     repo: z.string(),
     user: z.string().nullable().meta({ description: 'Owner of the token. null: unknown.' }),
-    files: z.int().min(0).meta({ description: 'Refused files.' }),
+    files: z.int().min(0).meta({ description: 'Rejected files.' }),
     bytes: bytes.meta({ description: 'Their size.' }),
-    shortBytes: bytes.meta({ description: "Missing space: the number in git's message." }),
-    limit: z.enum(['tenant', 'repo']).meta({ description: 'Limit that refused them.' }),
+    shortBytes: bytes.meta({ description: "Missing space: the number in Git's message." }),
+    limit: z.enum(['tenant', 'repo']).meta({ description: 'The limit that rejected them.' }),
   })
   .meta({ id: 'LastRefusal' });
 
 export const lastRefusalsSchema = z.array(lastRefusalSchema).meta({
   description:
-    "Refused pushes of the last 24 hours, up to 5, the newest first. A user's retries in one repo are one push.",
+    "Rejected pushes of the last 24 hours, up to 5, the newest first. A user's retries in one repo count as one.",
 });
 
 const historySchema = z
@@ -45,20 +42,20 @@ const historySchema = z
     days: z.array(
       z.object({
         day: z.iso.date(),
-        storedBytes: bytes.meta({ description: 'As last counted on the day.' }),
+        storedBytes: bytes.meta({ description: 'At the last scan of the day.' }),
         objectCount: z.int().min(0),
-        maxStoredBytes: bytes.meta({ description: 'The most that was counted on the day.' }),
+        maxStoredBytes: bytes.meta({ description: 'The highest usage that a scan found on the day.' }),
         refusals: z.int().min(0).meta({
           description:
-            'Batches of which something was refused for the limit. At least these, if a client was refused in a loop.',
+            'Batches with objects rejected by the limit: a lower bound if a client retries in a loop.',
         }),
         downloads: z
           .object({ bytes, objects: z.int().min(0) })
           .nullable()
-          .meta({ description: 'What was offered for download. null: not known.' }),
+          .meta({ description: 'Offered downloads. null: unknown.' }),
         carried: z.boolean().meta({
           description:
-            'Nothing was counted on this day, because nothing changed: the figures are those of the day before.',
+            'Not scanned on this day, because nothing changed: these are the figures of the day before.',
         }),
       }),
     ),
@@ -85,10 +82,8 @@ export const lastRefusal = {
 export const historyContract = {
   'GET /v1/tenants/{tenant}/history': {
     id: 'getHistory',
-    summary: 'What was stored, refused and offered on each day, and when the tenant is full',
-    description:
-      'One entry for each day (UTC), from the first of which anything is known. Days are kept for 400 days. Of days that are ' +
-      'not kept, or are still to come, nothing is answered.',
+    summary: 'Usage, rejected pushes and downloads by day, and a forecast',
+    description: 'One entry per day (UTC), starting with the first known one, for up to 400 days.',
     access: 'reader',
     query: z.strictObject({
       from: day('The first day, in UTC. Default: 29 days before the last.'),

@@ -13,7 +13,7 @@ import type { Contract } from './contract.ts';
 const ref = z
   .unknown()
   .optional()
-  .meta({ description: 'Accepted and not used: a lock is for all branches of its repo.' });
+  .meta({ description: 'Accepted and ignored: a lock applies to all branches.' });
 
 const pathRule = `must have 1 to ${lockPathCharactersMax} characters, and no control characters or invisible ones`;
 
@@ -29,12 +29,12 @@ export const lockRequestSchema = z
   })
   .meta({ id: 'LockRequest' });
 
-const cursorRule = 'must be the next_cursor of the page before';
+const cursorRule = 'must be the next_cursor of the previous page';
 const cursor = z
   .string()
   .regex(lockHashPattern, cursorRule)
   .optional()
-  .meta({ description: '`next_cursor` of the page before. Without it the first page is answered.' });
+  .meta({ description: '`next_cursor` of the previous page. Default: the first page.' });
 
 const limitRule = 'must be a whole number, 0 or more';
 const aboutLimit = `Most locks on the page. 0, or more than ${lockPageMax}: ${lockPageMax}.`;
@@ -58,12 +58,12 @@ export const listLocksQuery = z.object({
     .pipe(z.int(limitRule).min(0))
     .optional()
     .meta({ description: aboutLimit }),
-  refspec: z.string().optional().meta({ description: 'Accepted and not used.' }),
+  refspec: z.string().optional().meta({ description: 'Accepted and ignored.' }),
 });
 
 export const unlockRequestSchema = z
   .object({
-    force: z.boolean().optional().meta({ default: false, description: 'Also if somebody else has it.' }),
+    force: z.boolean().optional().meta({ default: false, description: 'Also if another user has it.' }),
     ref,
   })
   .meta({ id: 'UnlockRequest' });
@@ -92,7 +92,9 @@ const lockListSchema = z
 
 const verifiedLocksSchema = z
   .object({
-    ours: z.array(lockSchema).meta({ description: 'Those of this token, and of others with its user.' }),
+    ours: z
+      .array(lockSchema)
+      .meta({ description: 'Your locks: those of this token and of others with its user.' }),
     theirs: z.array(lockSchema),
     next_cursor: nextCursor,
   })
@@ -114,41 +116,40 @@ export const lfsLockContract = {
     id: 'lock',
     summary: 'Lock a file',
     description:
-      "For all branches of the repo, in the name of the token's user or, without one, of the token. Needs a token with " +
-      'the scope write or manage.',
+      "Applies to all branches. The owner is the token's user or, without one, the token. Requires the write or manage scope.",
     access: 'tenant',
     body: { schema: lockRequestSchema, example: { path: 'art/hero.psd', ref: exampleRef } },
     answers: {
       201: { description: 'It is locked.', schema: oneLockSchema, example: { lock: exampleLock } },
       409: {
-        description: 'Somebody has locked it already, perhaps the same owner.',
+        description: "It's already locked, maybe by the same owner.",
         schema: lockConflictSchema,
         example: {
           lock: exampleLock,
-          message: 'ada has locked art/hero.psd since 2026-11-21 05:00 UTC.',
+          message: 'ada locked art/hero.psd on 2026-11-21 at 05:00 UTC.',
           request_id: 'Kd9…',
         },
       },
     },
     lfsErrors: {
-      403: 'The token may only read, or the repo has as many locks as it can have.',
+      403: 'The token is read-only, or the repo has reached its maximum of locks.',
     },
   },
   'GET /{tenant}/{repo}/info/lfs/locks': {
     id: 'listLocks',
     summary: 'The locks of a repo',
-    description: 'Any token of the tenant that is for the repo. None found: an empty list.',
+    description: 'Any token with access to the repo. Without locks: an empty list.',
     access: 'tenant',
     query: listLocksQuery,
     answers: { 200: { description: 'One page.', schema: lockListSchema, example: { locks: [exampleLock] } } },
     lfsErrors: {
-      422: 'cursor or limit is not valid.',
+      422: 'cursor or limit is invalid.',
     },
   },
   'POST /{tenant}/{repo}/info/lfs/locks/verify': {
     id: 'verifyLocks',
-    summary: 'The locks of a repo, own ones apart',
-    description: 'git-lfs asks this before each push.',
+    summary: 'The locks of a repo, your own separately',
+    description: 'git-lfs calls it before each push.',
     access: 'tenant',
     body: { schema: verifyLocksRequestSchema, example: { ref: exampleRef } },
     answers: {
@@ -159,24 +160,22 @@ export const lfsLockContract = {
       },
     },
     lfsErrors: {
-      403:
-        'There is no such tenant or repo, or this token is of another tenant. ' +
-        'Not 404, by which git-lfs would take it that there are no locks.',
+      403: "The tenant or repo doesn't exist, or this token can't see it. Not 404, because git-lfs would conclude that the server has no locks.",
       404: null,
     },
   },
   'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': {
     id: 'unlock',
     summary: 'Release a lock',
-    description: 'By its owner, or with force by anybody who may push.',
+    description: 'By its owner, or with force by any user who can push.',
     access: 'tenant',
     body: { schema: unlockRequestSchema, example: { force: false, ref: exampleRef } },
     answers: {
       200: { description: 'It is released.', schema: oneLockSchema, example: { lock: exampleLock } },
     },
     lfsErrors: {
-      403: 'Somebody else has it, and force is not asked for; or the token may only read.',
-      404: 'There is no such lock any more; no such tenant or repo; or this token is of another tenant.',
+      403: "Another user has it and force isn't set, or the token is read-only.",
+      404: "The lock, tenant or repo doesn't exist, or this token can't see it.",
     },
   },
 } as const satisfies Contract;

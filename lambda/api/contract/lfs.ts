@@ -25,17 +25,17 @@ const transfersMax = 100;
 export const batchRequestSchema = z
   .object({
     operation: word.meta({ enum: ['upload', 'download'] }),
-    transfers: listOf(word, { min: 0, max: transfersMax, rule: `at most ${transfersMax} are taken` })
+    transfers: listOf(word, { min: 0, max: transfersMax, rule: `the maximum is ${transfersMax}` })
       .optional()
       .meta({
         anyOf: [{ maxItems: 0 }, { contains: { const: 'basic' } }],
-        description: 'Must be empty or hold "basic". Without it, basic is meant.',
+        description: 'Must be empty or contain "basic". Default: basic.',
       }),
-    ref: z.unknown().optional().meta({ description: 'Accepted and not used.' }),
+    ref: z.unknown().optional().meta({ description: 'Accepted and ignored.' }),
     objects: listOf(z.object({ oid, size }), {
       min: 0,
       max: defaultSettings.batchObjectsMax,
-      rule: `at most ${defaultSettings.batchObjectsMax} are taken at once`,
+      rule: `the maximum is ${defaultSettings.batchObjectsMax} per request`,
     }).meta({ minItems: 1 }),
     hash_algo: word.optional().meta({ enum: ['sha256'] }),
   })
@@ -44,7 +44,7 @@ export const batchRequestSchema = z
 const actionSchema = z
   .object({
     href: z.string(),
-    header: z.record(z.string(), z.string()).optional().meta({ description: 'Send these as they are.' }),
+    header: z.record(z.string(), z.string()).optional().meta({ description: 'Send these unchanged.' }),
     expires_in: z.int().min(0).optional().meta({ description: 'Seconds.' }),
   })
   .meta({ id: 'BatchAction' });
@@ -55,7 +55,7 @@ const batchObjectSchema = z
     size: z.number(),
     authenticated: z.literal(true).optional(),
     actions: z.record(z.string(), actionSchema).optional().meta({
-      description: 'upload and perhaps verify, or download. Without actions the object is stored already.',
+      description: 'upload and maybe verify, or download. Without actions, the object is already stored.',
     }),
     error: z.object({ code: z.int(), message: z.string() }).optional(),
   })
@@ -85,12 +85,9 @@ const exampleOid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6c
 export const lfsContract = {
   'POST /{tenant}/{repo}/info/lfs/objects/batch': {
     id: 'batch',
-    summary: 'Ask for uploads or downloads',
+    summary: 'Request uploads or downloads',
     description:
-      'The Git LFS Batch API with the basic transfer. An object that may be uploaded gets a presigned PUT for exactly ' +
-      'its bytes; the last one, and each of 8 MiB or more, also gets a verify action. One that is stored already gets ' +
-      'no actions. One over the limit gets error 507. ' +
-      'Uploading needs a token with the scope write. From a public repo anybody can download.',
+      'The Git LFS Batch API with the basic transfer. A new object gets a signed PUT for exactly its bytes; the last one, and each of 8 MiB or more, also gets a verify action. A stored object gets no actions. An object above the limit gets error 507. Uploads need the write scope. Downloads from a public repo need no token.',
     access: 'download',
     body: {
       schema: batchRequestSchema,
@@ -98,7 +95,7 @@ export const lfsContract = {
     },
     answers: {
       200: {
-        description: 'One answer for each object, some of which may be errors.',
+        description: 'One result per object, which can be an error.',
         schema: batchResponseSchema,
         example: {
           transfer: 'basic',
@@ -129,24 +126,22 @@ export const lfsContract = {
       },
     },
     lfsErrors: {
-      403: 'A read token asks for uploads, or a token was rejected several times within a minute.',
-      409: 'hash_algo is not sha256.',
-      422: 'The body does not have the expected shape, or names no objects.',
-      509: 'The downloads of this month, or those without a token, are used up. The message says when they begin anew.',
-      429:
-        'Usage is being recounted and the upload is near the limit, or the git host of a person takes no more questions. ' +
-        'Retry-After says when to try again.',
+      403: 'A read-only token requests uploads, or a token was rejected several times within a minute.',
+      409: "hash_algo isn't sha256.",
+      422: 'The body is invalid, or has no objects.',
+      509: 'The monthly download limit, or the public one, is reached. The message contains the reset date.',
+      429: "The upload is near the limit and usage is being checked, or the user's git host limits requests. Retry after Retry-After seconds.",
     },
   },
   'POST /{tenant}/{repo}/info/lfs/verify': {
     id: 'verify',
     summary: 'Report that an upload is complete',
-    description: 'Called by git-lfs with the token of the verify action. Usage does not depend on it.',
+    description: "git-lfs calls it with the token of the verify action. Usage doesn't depend on it.",
     access: 'verify',
     body: { schema: verifyRequestSchema, example: { oid: exampleOid, size: 12_345 } },
     answers: { 200: { description: 'The object is stored.', schema: verifyResponseSchema, example: {} } },
     lfsErrors: {
-      400: 'The body is not {"oid", "size"}.',
+      400: 'The body isn\'t {"oid", "size"}.',
       409: 'The object is stored with another size.',
       // git-lfs would take it for a success.
       422: null,

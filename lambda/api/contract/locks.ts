@@ -7,9 +7,9 @@ const fileLockSchema = z
     id: z.string(),
     path: z.string(),
     owner: z.string().meta({
-      description: 'The user of the token that took it or, without one, the id of the token.',
+      description: 'Its owner: a user, or the id of a token without one.',
     }),
-    ownerName: z.string().meta({ description: 'What git-lfs shows: the user, or the label of the token.' }),
+    ownerName: z.string().meta({ description: 'The name that git-lfs shows: user or label of the token.' }),
     lockedAt: time,
   })
   .meta({ id: 'FileLock' });
@@ -23,7 +23,7 @@ const releasedLocksSchema = z
     tenant: z.string(),
     repo: z.string(),
     releasedCount: z.int().min(0),
-    hasMore: z.boolean().meta({ description: 'Others are left. Repeat the request to release them.' }),
+    hasMore: z.boolean().meta({ description: 'More are left. Repeat the request.' }),
   })
   .meta({ id: 'ReleasedLocks' });
 
@@ -36,7 +36,7 @@ const cursorPattern = /^c(?:3[0-9]|6[1-6]){40}$/;
 const filters = {
   owner: z.string().min(1, 'must be a user, or the id of a token').optional().meta({
     description:
-      'Only those of this user or, of tokens without one, of the token with this id; or of the person with this id, such as github:1234.',
+      "Only those of this owner: a user, the id of a token without one, or a git host's user such as github:1234.",
   }),
   path: z.string().min(1, 'must be a path').optional().meta({ description: 'Only the one of this file.' }),
 };
@@ -54,7 +54,7 @@ export const lockContract = {
   'GET /v1/tenants/{tenant}/repos/{repo}/locks': {
     id: 'listFileLocks',
     summary: 'The file locks of a repo',
-    description: 'In no order that means anything. A repo may have locks before its first push.',
+    description: 'The order is unspecified. A repo can have locks before its first push.',
     access: 'reader',
     query: pageOf(cursorPattern, decodeCursor).extend(filters),
     answers: {
@@ -68,15 +68,15 @@ export const lockContract = {
   },
   'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': {
     id: 'releaseFileLocks',
-    summary: 'Release file locks, whoever owns them',
-    description: 'All of the repo, or those that the query names; 1,000 with one request.',
+    summary: 'Force-unlock files',
+    description: 'All locks of the repo, or the ones matching the query; 1,000 per request.',
     access: 'manager',
     action: 'locks.release',
     // If you misspell a filter, you don't lose what it was to spare.
-    query: z.strictObject(filters, 'only owner and path are known. No lock was released'),
+    query: z.strictObject(filters, 'use owner and path only. No lock was released'),
     answers: {
       200: {
-        description: 'How many were released, and whether others are left.',
+        description: 'The number of released locks, and whether more are left.',
         schema: releasedLocksSchema,
         example: { tenant: 'acme', repo: 'game', releasedCount: 12, hasMore: false },
       },

@@ -23,13 +23,12 @@ const objectPageSchema = z
         sizeBytes: bytes,
         storedAt: time
           .nullable()
-          .meta({ description: 'When it was put last, as the store says. null: it does not.' }),
+          .meta({ description: "When it was last uploaded, by the store's clock. null: unknown." }),
       }),
     ),
     others: z.array(z.object({ repo: z.string(), objectCount: z.int().min(1), sizeBytes: bytes })).meta({
       description:
-        'Keys of the page that git-lfs does not make, summed up by repo, as they count. Those that are in no repo have ' +
-        'an empty name.',
+        "Totals of keys that aren't LFS objects, by repo: they count too. The name is empty for keys outside of any repo.",
     }),
     nextCursor,
   })
@@ -45,11 +44,9 @@ export const oid = '4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6c
 export const objectContract = {
   'GET /v1/tenants/{tenant}/objects': {
     id: 'listObjects',
-    summary: 'What a tenant stores, object by object',
+    summary: 'The objects of a tenant',
     description:
-      'As the store lists it now, by repo and oid: also what was not counted yet, and what is being deleted. An object ' +
-      'that several repos have is there for each of them. A page may be shorter than asked for, or empty, without being ' +
-      'the last: of keys that git-lfs does not make there are only sums.',
+      "As the store lists them now, by repo and oid. An object in several repos appears in each. A page can be short or empty without being the last: keys that aren't LFS objects only appear as totals.",
     access: 'reader',
     query: objectQuery,
     answers: {

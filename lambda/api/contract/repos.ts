@@ -4,27 +4,25 @@ import { repoPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import { bytes, deleting, limit, nextCursor, pageQuery, time } from './fields.ts';
 
-const limitBytes = limit('Bytes that may be stored in the repo. null: only the limit of the tenant holds.');
+const limitBytes = limit("The repo's own limit in bytes. null: only the tenant's limit applies.");
 
 const publicRead = z
   .strictObject({
     monthlyLimitBytes: limit(
-      'The ceiling: bytes that anybody may be offered in a month (UTC), all together. With the scope manage at ' +
-        "most the tenant's download limit and what the stage allows, 1 TiB by default. null: unlimited, which only the " +
-        'operator can say.',
+      "Monthly download limit (UTC) of all anonymous users together, in bytes. A manage token can set up to the tenant's download limit and the server's maximum, 1 TiB by default. null: unlimited, only for the operator.",
     ),
   })
   .nullable()
   .meta({
-    description: 'Lets anybody download from the repo, without a token. null: only those who have one.',
+    description: 'Makes the repo public: downloads need no token. null: private.',
   });
 
 const gitHost = z
   .strictObject({
     host: z
       .string()
-      .regex(gitHostIdPattern, 'must be the id of one of the git hosts of this stage')
-      .meta({ description: 'The id of one of the git hosts of the stage.', examples: ['github'] }),
+      .regex(gitHostIdPattern, 'must be the id of a configured git host')
+      .meta({ description: 'The id of a configured git host.', examples: ['github'] }),
     repo: z
       .string()
       .max(hostedNameCharactersMax)
@@ -35,15 +33,13 @@ const gitHost = z
       .optional()
       .meta({
         description:
-          'Its number there, which nobody can take over as they can a name. Without it, it is learned from the first ' +
-          'person who comes.',
+          "Its number there, which can't be reused like a name. Without it, it's stored at first use.",
       }),
   })
   .nullable()
   .meta({
     description:
-      'Lets people use the repo with their own tokens for the host, as they may use the repository there. null: only those ' +
-      'who have a token of the tenant.',
+      'Links the repo to a repository on a git host: its users can log in with their tokens for the host. null: not linked.',
   });
 
 const repoRule = 'must be the name of a repo, without .git';
@@ -61,21 +57,21 @@ export const updateRepoBody = z
     publicRead: publicRead.optional(),
     gitHost: gitHost.optional(),
   })
-  .refine((body) => Object.keys(body).length > 0, 'name limitBytes, publicRead or gitHost')
+  .refine((body) => Object.keys(body).length > 0, 'set limitBytes, publicRead or gitHost')
   .meta({ id: 'UpdateRepo', minProperties: 1 });
 
 const publicReadSchema = z
   .object({
     monthlyLimitBytes: bytes
       .nullable()
-      .meta({ description: 'The ceiling: what anybody may be offered in a month (UTC). null: unlimited.' }),
-    since: time.meta({ description: 'When this was decided last.' }),
+      .meta({ description: 'Monthly download limit (UTC) in bytes. null: unlimited.' }),
+    since: time.meta({ description: 'Time of the last change.' }),
     month: z
       .object({
         month: z.string().meta({ examples: ['2026-11'] }),
-        bytes: z.int().meta({ description: 'Counted to the ceiling in this month so far.' }),
+        bytes: z.int().meta({ description: 'Anonymous downloads of this month so far.' }),
         objects: z.int(),
-        resetsAt: time.meta({ description: 'When the next month begins.' }),
+        resetsAt: time.meta({ description: 'When the next month starts.' }),
       })
       .optional()
       .meta({ description: 'Only in an answer about one repo.' }),
@@ -86,39 +82,29 @@ const mappedSchema = z
   .object({
     host: z.string().meta({ description: 'The id of the git host.', examples: ['github'] }),
     repo: z.string().meta({ description: 'Full name of the repository there.', examples: ['acme/game'] }),
-    repoId: z
-      .string()
-      .nullable()
-      .meta({ description: 'Its number there. null: nobody has come yet from whom it could be learned.' }),
-    since: time.meta({ description: 'When this was decided last.' }),
+    repoId: z.string().nullable().meta({ description: 'Its number there. null: not used yet.' }),
+    since: time.meta({ description: 'Time of the last change.' }),
   })
   .meta({ id: 'GitHostOfRepo' });
 
 export const repoSchema = z
   .object({
     repo: z.string(),
-    limitBytes: bytes.nullable().meta({ description: 'Its own limit. null: only that of the tenant.' }),
-    storedBytes: bytes.nullable().meta({ description: 'null: not counted yet.' }),
+    limitBytes: bytes.nullable().meta({ description: "Its own limit. null: only the tenant's applies." }),
+    storedBytes: bytes.nullable().meta({ description: 'null: not scanned yet.' }),
     objectCount: z.int().min(0).nullable(),
     countedAt: time.nullable(),
-    before: z
-      .object({ day: z.iso.date(), storedBytes: bytes })
-      .optional()
-      .meta({
-        description:
-          'What was stored at the end of a day (UTC) some 30 days ago, to tell how it has grown. The first day that is ' +
-          'known, if that is later. Only if a day before today is known.',
-      }),
+    before: z.object({ day: z.iso.date(), storedBytes: bytes }).optional().meta({
+      description: 'Stored bytes at the end of a day (UTC) about 30 days ago, or of the first known day.',
+    }),
     deleting,
     uploading: z
       .literal(true)
       .optional()
-      .meta({ description: 'Only while uploads are in progress and nothing was counted yet.' }),
-    publicRead: publicReadSchema
-      .optional()
-      .meta({ description: 'Only if anybody may download from it, without a token.' }),
+      .meta({ description: 'Only if uploads are in progress and it was never scanned.' }),
+    publicRead: publicReadSchema.optional().meta({ description: 'Only if the repo is public.' }),
     gitHost: mappedSchema.optional().meta({
-      description: 'Only if people may use it with their tokens for a git host. Not in a subscription.',
+      description: 'Only if the repo is linked to a git host. Not in a subscription.',
     }),
   })
   .meta({ id: 'Repo' });
@@ -158,13 +144,13 @@ const publicRepo = {
 export const repoContract = {
   'POST /v1/tenants/{tenant}/reconcile': {
     id: 'requestRecount',
-    summary: 'Count a tenant anew',
-    description: 'Queues a full recount. The subscription shows its result.',
+    summary: "Rescan a tenant's storage",
+    description: 'Enqueues a full reconcile. The subscription shows its result.',
     access: 'manager',
     action: 'recount.request',
     answers: {
       202: {
-        description: 'The recount is queued.',
+        description: 'The reconcile is queued.',
         schema: recountQueuedSchema,
         example: { tenant: 'acme', queued: true },
         headers: { Location: 'Path of the subscription.' },
@@ -174,8 +160,7 @@ export const repoContract = {
   'GET /v1/tenants/{tenant}/repos': {
     id: 'listRepos',
     summary: 'The repos of a tenant, by name',
-    description:
-      'A page may be shorter than asked for without being the last: empty repos are not shown, unless they are public.',
+    description: "A page can be short without being the last: empty repos are only shown if they're public.",
     access: 'reader',
     query: pageQuery,
     answers: {
@@ -186,15 +171,14 @@ export const repoContract = {
     id: 'createRepo',
     summary: 'Create a repo',
     description:
-      'Needed only in a tenant with `reposMustExist`, or to limit a repo before its first push: otherwise the first ' +
-      'push makes it.',
+      'Only needed in a tenant with `reposMustExist`, or to set a limit before the first push. Otherwise the first push creates it.',
     access: 'manager',
     onlyOpen: true,
     action: 'repo.create',
     body: { schema: createRepoBody, example: { repo: 'game', limitBytes: 1_073_741_824 } },
     answers: {
       201: {
-        description: 'The repo. Nothing is in it.',
+        description: 'The empty repo.',
         schema: repoSchema,
         example: { ...repo, limitBytes: 1_073_741_824, storedBytes: 0, objectCount: 0 },
         headers: { Location: 'Path of the repo.' },
@@ -206,25 +190,20 @@ export const repoContract = {
     id: 'getRepo',
     summary: 'A repo',
     access: 'reader',
-    answers: { 200: { description: 'The repo, as last counted.', schema: repoSchema, example: mappedRepo } },
+    answers: { 200: { description: 'The repo at its last scan.', schema: repoSchema, example: mappedRepo } },
     problems: ['repo-not-found'],
   },
   'PATCH /v1/tenants/{tenant}/repos/{repo}': {
     id: 'updateRepo',
-    summary: 'Limit a repo, make it public, map it to a git host',
+    summary: "Change a repo's limit, publish it, or link it to a git host",
     description:
-      'Several fields are changed together: if one is refused, none is. Its own limit holds beside that of the tenant, which holds for all repos together. Uploads above it are refused at ' +
-      'once; what is stored or under way stays, and downloads go on. At most 50 repos of a tenant have a limit. ' +
-      'From a public repo anybody can download, without a token, up to its ceiling. A delete of the repo ends that, also ' +
-      'if its name is used anew. ' +
-      'Of a mapped repo, people of a git host of the stage can use git-lfs with their own tokens for that host, for what they ' +
-      'may do with the repository there. Mapped again, it forgets whom it had let in. A delete of the repo ends that, too.',
+      "Several fields change together, or none. An upload must fit the repo's limit and the tenant's; stored objects stay, and downloads continue. Up to 50 repos per tenant can have a limit. A public repo needs no token for downloads, up to its monthly limit. In a linked repo, users of the git host have the same rights as there; linking it again logs them out. Deleting the repo ends both.",
     access: 'manager',
     onlyOpen: true,
     action: 'repo.update',
     body: { schema: updateRepoBody, example: { publicRead: { monthlyLimitBytes: 107_374_182_400 } } },
     answers: {
-      200: { description: 'The repo as it is now.', schema: repoSchema, example: publicRepo },
+      200: { description: 'The updated repo.', schema: repoSchema, example: publicRepo },
     },
     problems: ['repo-not-found', 'repo-closed', 'limits-full', 'public-repos-full', 'mapped-repos-full'],
   },

@@ -33,7 +33,7 @@ function decodeReservationCursor(cursor: string): ReservationPlace {
 
 const reservationQuery = pageOf(reservationCursorPattern, decodeReservationCursor).extend(ofRepo);
 
-const filterRule = 'only repo, id and madeBy are known. No reservation was cancelled';
+const filterRule = 'use repo, id and madeBy only. No reservation was canceled';
 
 /** If you misspell a filter, you don't cancel what it was to spare. */
 const cancelQuery = z.strictObject(
@@ -55,36 +55,28 @@ const cancelQuery = z.strictObject(
 
 const reservationSchema = z
   .object({
-    id: z.string().meta({ description: 'Names the reservation. It is no secret.' }),
+    id: z.string().meta({ description: "Identifies the reservation. It isn't a secret." }),
     repo: z.string(),
     state: z.enum(['pending', 'issued', 'late']).meta({
       description:
-        'pending: its batch is being answered, or died meanwhile. issued: its upload URLs were handed out. late: the ' +
-        'last upload should have ended, but not every object was seen.',
+        'pending: its batch is being processed. issued: upload URLs are out. late: it has lapsed, and some objects were never seen.',
     }),
     objectCount: z.int().min(0).meta({
-      description:
-        'Objects that it was made for, also those that have arrived. If it is late, the objects not seen.',
+      description: "All its objects, including uploaded ones. If it's late, the objects that weren't seen.",
     }),
     bytes: bytes.meta({ description: 'Their size.' }),
     arrived: z.boolean().meta({
-      description: 'The last count saw all of them. They count as stored, and it holds no room besides.',
+      description: 'The last scan saw all of them. They count as stored, and nothing is reserved.',
     }),
-    madeBy: z
-      .string()
-      .nullable()
-      .meta({
-        description:
-          'The id of the token that asked for it; of the rule that gave a job its token; or of a user, such as github:1234. ' +
-          "null: it isn't yours, and your token lacks the scope manage; an older version didn't note it; or deleted " +
-          'objects may come back.',
-      }),
+    madeBy: z.string().nullable().meta({
+      description:
+        "The id of the token, of the CI rule, or of a git host's user such as github:1234. null: it isn't yours and your token lacks the manage scope; an older version created it; or deleted objects can return.",
+    }),
     createdAt: time,
-    expiresAt: time.meta({ description: 'No upload URL of it is valid after this.' }),
+    expiresAt: time.meta({ description: 'When its last upload URL expires.' }),
     reservedUntil: time.meta({
       description:
-        'When it can no longer hold room: uploads that began before `expiresAt` have ended. If it is late, a day after ' +
-        'that.',
+        "When it stops reserving space: uploads that started before `expiresAt` have finished. If it's late, a day after that.",
     }),
   })
   .meta({ id: 'Reservation' });
@@ -98,9 +90,9 @@ const cancelledSchema = z
     tenant: z.string(),
     cancelledCount: z.int().min(0).meta({ description: 'Cancelled reservations.' }),
     bytes: bytes.meta({
-      description: 'Bytes that they claimed. An object of several of them counts for each.',
+      description: 'Their bytes. An object in several of them counts several times.',
     }),
-    hasMore: z.boolean().meta({ description: 'Others are left: send the request again.' }),
+    hasMore: z.boolean().meta({ description: 'More are left. Repeat the request.' }),
   })
   .meta({ id: 'CancelledReservations' });
 
@@ -123,13 +115,9 @@ const reservation = {
 export const reservationContract = {
   'GET /v1/tenants/{tenant}/reservations': {
     id: 'listReservations',
-    summary: 'What is promised to uploads under way, repo by repo',
+    summary: 'Uploads in progress, by repo',
     description:
-      "One reservation for each batch of uploads. Signed URLs can't be recalled: until it is late, only a higher limit " +
-      'frees space. `reservedBytes` of the subscription is less than their ' +
-      'sum if some of their objects have arrived, or several of them are for one object; and what is late takes up space ' +
-      'only as far as it exceeds the limit. A page can be shorter than asked for, or empty, without being the last. ' +
-      'Without the scope manage, `madeBy` shows only your own id.',
+      "One reservation per upload batch. Signed URLs can't be recalled: until it's late, only a higher limit helps. `reservedBytes` of the subscription can be less than their total: uploaded objects, duplicates and objects of late reservations below the limit don't count. A page can be short or empty without being the last. Without the manage scope, `madeBy` shows only your own id.",
     access: 'reader',
     query: reservationQuery,
     answers: {
@@ -143,18 +131,16 @@ export const reservationContract = {
   },
   'DELETE /v1/tenants/{tenant}/reservations': {
     id: 'cancelReservations',
-    summary: 'Cancel what is late',
+    summary: 'Cancel lapsed reservations',
     description:
-      'All reservations in the state late, or a part of them, by the query; 1,000 with one request. The recount that follows frees ' +
-      'their space. The risk: an upload that is still in progress is stored beyond the limit, and a count finds it ' +
-      'within a day. If you delete the tenant before that, such an object stays. A live one stays, and so does one that a count must check first, which takes minutes.',
+      "All reservations in the state late, or the ones matching the query; 1,000 per request. A reconcile then frees their space. The risk: an upload that's still in progress ends up beyond the limit, until a scan counts it within a day. If you delete the tenant before that, such an object stays. Live reservations stay, and so does one that a scan must check first, which takes minutes.",
     access: 'admin',
     onlyOpen: true,
     action: 'reservations.cancel',
     query: cancelQuery,
     answers: {
       200: {
-        description: 'How many were cancelled, and whether others are left.',
+        description: 'The number of canceled reservations, and whether more are left.',
         schema: cancelledSchema,
         example: { tenant: 'acme', cancelledCount: 2, bytes: 2_000_000, hasMore: false },
       },

@@ -4,16 +4,15 @@ import { time } from './fields.ts';
 
 const sessionSchema = z
   .object({
-    kind: z.enum(['operator', 'tenant']).meta({ description: 'Whose token it is.' }),
-    tenant: z.string().nullable().meta({ description: 'null: the operator, who is for all.' }),
+    kind: z.enum(['operator', 'tenant']).meta({ description: "The token's tenant." }),
+    tenant: z.string().nullable().meta({ description: 'null: the operator.' }),
     tokenId: z.string().nullable(),
     scope: z.enum(['read', 'write', 'manage']).nullable().meta({ description: 'null: the operator.' }),
     label: z.string().nullable(),
     user: z.string().nullable(),
-    repos: z.array(z.string()).nullable().meta({ description: 'The repos that it is for. null: all.' }),
+    repos: z.array(z.string()).nullable().meta({ description: 'Its repos. null: all.' }),
     expiresAt: time.nullable().meta({
-      description:
-        'When the session ends, or the token if there is no session. null: a token that never expires.',
+      description: 'When the session or token expires. null: never.',
     }),
   })
   .meta({ id: 'Session' });
@@ -35,16 +34,13 @@ const session: SessionBody = {
 export const sessionContract = {
   'POST /v1/session': {
     id: 'signIn',
-    summary: 'Begin a session of the console',
+    summary: 'Sign in to the console',
     description:
-      'Takes any valid token and sets the cookie `__Host-lfsq`, for 12 hours, or until the token expires. It ends at once when ' +
-      'the token is revoked; that of the operator, when the admin token is rotated. On the management API it counts like its ' +
-      'token, if the header `lfs-quota-console: 1` is sent with it; on the LFS API never. Programs need none: they send ' +
-      'their token.',
+      "Accepts any valid token and sets the cookie `__Host-lfsq` for 12 hours, or until the token expires. Revoking the token ends it immediately; rotating the admin token ends the operator's. On the management API it has its token's rights if you send the header `lfs-quota-console: 1`; on the LFS API it has none. Programs send their token instead.",
     access: 'holder',
     answers: {
       201: {
-        description: 'Who has signed in.',
+        description: 'The new session.',
         schema: sessionSchema,
         example: session,
         headers: { 'Set-Cookie': 'The session.' },
@@ -53,11 +49,11 @@ export const sessionContract = {
   },
   'GET /v1/session': {
     id: 'showSession',
-    summary: 'Who asks',
-    description: 'Of a session, or of any valid token.',
+    summary: 'The caller',
+    description: 'The session or token.',
     access: 'anybody',
     answers: {
-      200: { description: 'Whose token or session this is.', schema: sessionSchema, example: session },
+      200: { description: 'The caller.', schema: sessionSchema, example: session },
     },
   },
   'DELETE /v1/session': {

@@ -8,74 +8,75 @@ const count = z.int().min(0);
 const partSchema = z.object({
   part: z.enum(statusParts),
   state: z.enum(['fine', 'act', 'unknown']).meta({
-    description: 'act: something is to be done. unknown: it could not be looked at.',
+    description: "act: needs attention. unknown: couldn't be checked.",
   }),
-  says: z.string().meta({ description: 'What there is, in a sentence.' }),
-  todo: z.string().nullable().meta({ description: 'What to do. null: nothing.' }),
+  says: z.string().meta({ description: 'The result, in a sentence.' }),
+  todo: z.string().nullable().meta({ description: 'The next step. null: none.' }),
 });
 
 const failureSchema = z.object({
   kind: z.enum(['recount', 'export']),
   tenant: z.string(),
   exportId: z.string().optional(),
-  failedAt: time.meta({ description: 'When it failed last.' }),
-  since: time.meta({ description: 'When the first of its tries failed.' }),
+  failedAt: time.meta({ description: 'Its last failure.' }),
+  since: time.meta({ description: 'Its first failure.' }),
   tries: count.min(1),
   why: z.enum(failureReasons),
   over: z.boolean().meta({
-    description: 'The tenant was counted since, or is gone. Of an export: it failed more than a day ago.',
+    description:
+      'A later reconcile succeeded, or the tenant is deleted. Exports: it failed more than a day ago.',
   }),
 });
 
 const statusSchema = z
   .object({
-    checkedAt: time.meta({ description: 'All of it was asked for then.' }),
-    state: z.enum(['fine', 'act']).meta({ description: 'fine: each part is.' }),
+    checkedAt: time.meta({ description: 'When the delete was requested.' }),
+    state: z.enum(['fine', 'act']).meta({ description: 'fine: all parts are.' }),
     parts: z.array(partSchema),
     store: z.object({
       kind: z.enum(['s3', 'external', 'embedded']),
       bucket: z.string(),
       endpoint: z.string().nullable().meta({ description: 'null: S3 in its own region.' }),
-      latencyMs: count.nullable().meta({ description: 'Of one LIST. null: it was not served.' }),
+      latencyMs: count.nullable().meta({ description: 'Duration of one LIST. null: it failed.' }),
     }),
     schedule: z
       .object({
-        ranAt: time.nullable().meta({ description: 'When its last run began. null: it never ran.' }),
+        ranAt: time.nullable().meta({ description: 'When its last run started. null: never.' }),
         handedUntil: time.nullable().meta({
-          description: 'Whoever became due until then was handed to the queue.',
+          description: 'Tenants due until then were enqueued.',
         }),
       })
       .nullable()
-      .meta({ description: 'null: the table does not tell.' }),
+      .meta({ description: 'null: unknown.' }),
     overdue: z
       .object({
         tenants: z.array(z.object({ tenant: z.string(), dueAt: time })).meta({
-          description: 'Due for more than an hour, those due longest first, at most 100.',
+          description: 'Overdue by more than an hour, the longest first, up to 100.',
         }),
-        more: z.boolean().meta({ description: 'There may be more.' }),
+        more: z.boolean().meta({ description: 'There can be more.' }),
       })
       .nullable()
-      .meta({ description: 'null: the table does not tell.' }),
+      .meta({ description: 'null: unknown.' }),
     queues: z
       .array(
         z.object({
           queue: z.enum(gaugedQueues),
           waiting: count,
-          running: count.meta({ description: 'Also those that failed and wait for their next try on SQS.' }),
+          running: count.meta({ description: 'Includes failed ones that SQS retries later.' }),
           oldestAt: time.nullable().meta({
-            description: 'Since when the oldest waits. null: none waits, or it does not tell, as SQS.',
+            description: 'Since when the oldest waits. null: none waits, or unknown, as with SQS.',
           }),
-          deadLetters: count.nullable().meta({ description: 'null: it keeps none.' }),
+          deadLetters: count.nullable().meta({ description: 'null: none.' }),
           deadLettersAt: z.string().nullable().meta({
-            description: 'The URL of their queue. Under `npm start`: their tenants, if there are any.',
+            description: 'URL of their queue. Under `npm start`: their tenants.',
           }),
         }),
       )
-      .meta({ description: 'Those that answered.' }),
+      .meta({ description: 'Parts that responded.' }),
     failures: z
       .array(failureSchema)
       .nullable()
-      .meta({ description: 'The last 20, the newest first. null: the table does not tell.' }),
+      .meta({ description: 'The last 20, the newest first. null: unknown.' }),
   })
   .meta({ id: 'Status' });
 
@@ -88,19 +89,19 @@ const example: StatusBody = {
     {
       part: 'store',
       state: 'fine',
-      says: 'The object store (lfs-objects) answers, in 24 ms.',
+      says: 'The object store (lfs-objects) responds in 24 ms.',
       todo: null,
     },
     {
       part: 'recounts',
       state: 'fine',
-      says: 'Recounts: 3 waiting, 1 under way, no dead letters.',
+      says: 'Reconciles: 3 waiting, 1 in progress, no dead letters.',
       todo: null,
     },
     {
       part: 'failures',
       state: 'fine',
-      says: 'Nothing failed that was not made up for since.',
+      says: 'All failures have since been recovered.',
       todo: null,
     },
   ],
@@ -134,10 +135,9 @@ const example: StatusBody = {
 export const statusContract = {
   'GET /v1/status': {
     id: 'readStatus',
-    summary: 'What failed; store, queues and schedule at a glance',
+    summary: 'Health of store, queues and schedule, and recent failures',
     description:
-      'Asked anew each time. What does not answer within 8 s is shown as unknown, with what to do; the answer is 200 all ' +
-      'the same. It takes one LIST, two requests for each queue and some ten read units of the table.',
+      "Checked on each request. A part that doesn't respond within 8 s is unknown; the status is 200 anyway. It costs one LIST, two requests per queue, and about 10 read units.",
     access: 'admin',
     answers: { 200: { description: 'All of it.', schema: statusSchema, example } },
   },

@@ -7,15 +7,15 @@ import { repo, repoSchema } from './repos.ts';
 
 /** What the management API is asked: bodies and queries. A field that none of them names is refused. */
 
-const limitBytes = limit('Bytes that the tenant may store. null: unlimited.');
+const limitBytes = limit('Storage limit in bytes. null: unlimited.');
 
-const downloadLimitBytes = limit('Bytes that may be offered for download in a month (UTC). null: unlimited.');
+const downloadLimitBytes = limit('Monthly download limit (UTC) in bytes. null: unlimited.');
 
 const reposMustExist = z.boolean().meta({
-  description: 'true: a repo has to be created before it takes a push. false: its first push makes it.',
+  description: 'true: you must create a repo before a push. false: the first push creates it.',
 });
 
-const plan = text('The plan that the tenant is billed by. lfs-quota only stores it.');
+const plan = text("Your name for the tenant's plan. lfs-quota only stores it.");
 
 const createTenantBody = z
   .strictObject({
@@ -34,33 +34,31 @@ const updateTenantBody = z
   })
   .refine(
     (body) => Object.keys(body).length > 0,
-    'name limitBytes, downloadLimitBytes, plan or reposMustExist',
+    'set limitBytes, downloadLimitBytes, plan or reposMustExist',
   )
   .meta({ id: 'UpdateTenant', minProperties: 1 });
 
 const subscriptionQuery = z.strictObject({
   refresh: flag().meta({
     default: false,
-    description:
-      'Count anew instead of reading the cache. Only the operator and tokens with the scope manage can ask for it.',
+    description: 'Scan now instead of reading the cache. Only for the operator and manage tokens.',
   }),
 });
 
 const usageSchema = z
   .object({
-    storedBytes: bytes.meta({ description: 'Stored, as last counted.' }),
+    storedBytes: bytes.meta({ description: 'Stored at the last scan.' }),
     objectCount: z.int().min(0),
-    reservedBytes: bytes.meta({ description: 'What admitted uploads may still bring: an upper bound.' }),
+    reservedBytes: bytes.meta({ description: 'Reserved for uploads in progress: an upper bound.' }),
     reservedUntil: time.nullable().meta({
       description:
-        'When the last of the uploads that were reserved at `countedAt` can no longer arrive. Those admitted since ' +
-        'end later. null: none was reserved.',
+        'When the last upload reserved at `countedAt` can no longer finish. Newer ones end later. null: none was reserved.',
     }),
-    committedBytes: bytes.meta({ description: 'The counter: what is stored or may still arrive.' }),
-    countedAt: time.meta({ description: 'When the numbers were counted.' }),
+    committedBytes: bytes.meta({ description: 'The counter: stored, or can still be uploaded.' }),
+    countedAt: time.meta({ description: 'Time of the scan.' }),
     source: z
       .enum(['cache', 'scan'])
-      .meta({ description: 'scan: counted for this answer. cache: counted before.' }),
+      .meta({ description: 'scan: scanned for this response. cache: scanned before.' }),
   })
   .meta({ id: 'Usage' });
 
@@ -72,16 +70,14 @@ const account = {
   downloadLimitBytes: bytes
     .nullable()
     .meta({ description: 'Of what is offered for download in a month. null: unlimited.' }),
-  reposMustExist: z
-    .boolean()
-    .meta({ description: 'Whether a repo has to be created before it takes a push.' }),
+  reposMustExist: z.boolean().meta({ description: 'Whether you must create a repo before a push.' }),
 };
 
 const tenantSchema = z
   .object({
     ...account,
     createdAt: time,
-    usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
+    usage: usageSchema.nullable().meta({ description: "null: never scanned, which isn't zero." }),
     deleting,
   })
   .meta({ id: 'Tenant' });
@@ -91,15 +87,15 @@ const tenantPageSchema = z.object({ tenants: z.array(tenantSchema), nextCursor }
 const subscriptionSchema = z
   .object({
     ...account,
-    usage: usageSchema.nullable().meta({ description: 'null: never counted, which is not zero.' }),
+    usage: usageSchema.nullable().meta({ description: "null: never scanned, which isn't zero." }),
     forecast: forecastSchema,
     lastRefusals: lastRefusalsSchema,
     repos: z.array(repoSchema).meta({ description: 'By name. At most the 1,000 largest.' }),
     reposTruncated: z
       .literal(true)
       .optional()
-      .meta({ description: 'Only if `repos` lacks some. `GET /v1/tenants/{tenant}/repos` lists all.' }),
-    refreshing: z.boolean().meta({ description: 'A recount is under way. Ask again in a moment.' }),
+      .meta({ description: 'Only if `repos` is incomplete. `GET /v1/tenants/{tenant}/repos` lists all.' }),
+    refreshing: z.boolean().meta({ description: 'A scan is in progress. Poll again.' }),
     deleting,
   })
   .meta({ id: 'Subscription' });
@@ -143,15 +139,13 @@ export const tenantContract = {
     id: 'getSubscription',
     summary: 'Limit and usage of a tenant',
     description:
-      'Answered from the cache. A tenant that was never counted, or was counted more than 24 hours ago, is counted ' +
-      'first. If that takes more than 20 seconds, the answer is 202 with the last known usage. While nothing is ' +
-      'uploaded or deleted, a tenant is not counted again, so a `countedAt` of some hours ago is normal.',
+      "Read from a cache. A tenant without a scan in the last 24 hours is scanned first. If that takes more than 20 seconds, you get 202 with the last known usage. An idle tenant isn't scanned again, so a `countedAt` of some hours ago is normal.",
     access: 'reader',
     query: subscriptionQuery,
     answers: {
       200: {
         description: 'The usage with its age.',
-        headers: { ETag: 'Names the content.' },
+        headers: { ETag: 'Identifies the content.' },
         schema: subscriptionSchema,
         example: {
           tenant: 'acme',
@@ -166,9 +160,9 @@ export const tenantContract = {
           refreshing: false,
         },
       },
-      304: { description: 'It is as `If-None-Match` names it: the `ETag` of an answer before.' },
+      304: { description: 'Unchanged since the response with the `ETag` in `If-None-Match`.' },
       202: {
-        description: 'The last known usage, or null. A recount is under way: ask again in a moment.',
+        description: 'The last known usage, or null. A scan is in progress: poll again.',
         schema: subscriptionSchema,
         example: {
           tenant: 'acme',
@@ -188,7 +182,7 @@ export const tenantContract = {
   'GET /v1/tenants': {
     id: 'listTenants',
     summary: 'All tenants, by name',
-    description: 'A page may be shorter than asked for without being the last.',
+    description: 'A page can be short without being the last.',
     access: 'admin',
     query: pageQuery,
     answers: {
@@ -203,7 +197,7 @@ export const tenantContract = {
     id: 'createTenant',
     summary: 'Create a tenant',
     description:
-      'If objects lie below its path already, they are counted first, and uploads below a limit wait for that.',
+      'Existing objects at its path are scanned first; until then, a tenant with a limit accepts no uploads.',
     access: 'admin',
     action: 'tenant.create',
     takesRequestKey: true,
@@ -230,12 +224,11 @@ export const tenantContract = {
   'PATCH /v1/tenants/{tenant}': {
     id: 'updateTenant',
     summary: 'Change the limit or the plan of a tenant',
-    description:
-      'A limit below what is stored deletes nothing. It refuses new uploads until there is room again.',
+    description: "A limit below the usage deletes nothing. It rejects new uploads until there's space.",
     access: 'admin',
     onlyOpen: true,
     action: 'tenant.update',
     body: { schema: updateTenantBody, example: { limitBytes: null } },
-    answers: { 200: { description: 'The tenant as it is now.', schema: tenantSchema, example: tenant } },
+    answers: { 200: { description: 'The updated tenant.', schema: tenantSchema, example: tenant } },
   },
 } as const satisfies Contract;

@@ -11,7 +11,7 @@ const lifetimeRule = `must be a whole number of seconds from ${lifetimeSecondsMi
 /** The repos of a token are read with it on each request. */
 export const tokenReposMax = 50;
 
-const reposRule = `must name 1 to ${tokenReposMax} repos, none of them twice`;
+const reposRule = `must have 1 to ${tokenReposMax} different repos`;
 
 /** Repos that a token is for, as they are named in paths. */
 export const tokenRepos = listOf(z.string().regex(repoPattern, 'must be the name of a repo, without .git'), {
@@ -26,26 +26,22 @@ export const createTokenBody = z
   .strictObject({
     scope: z.enum(['read', 'write', 'manage']).meta({
       description:
-        'read: clone and pull. write: push too. manage: administer the tenant too, but for its limit: tokens, deletes, ' +
-        'recounts.',
+        "read: clone and pull. write: also push. manage: also tokens, deletes and reconciles, but not the tenant's limit.",
     }),
-    label: text('What the token is for.').optional(),
-    user: text('Whom it stands for, such as a name or a mail address. Locks are owned by it.').optional(),
-    repos: tokenRepos
-      .nullable()
-      .optional()
-      .meta({ description: 'The repos that it is for. null: all of the tenant.' }),
+    label: text('Its purpose.').optional(),
+    user: text('Its user, such as a name or e-mail address: the owner of locks.').optional(),
+    repos: tokenRepos.nullable().optional().meta({ description: 'Its repos. null: all of the tenant.' }),
     expiresInSeconds: z
       .int(lifetimeRule)
       .min(lifetimeSecondsMin, lifetimeRule)
       .max(lifetimeSecondsMax, lifetimeRule)
       .nullable()
       .optional()
-      .meta({ description: 'How long it is valid. null: until it is revoked.' }),
+      .meta({ description: "Its lifetime. null: until it's revoked." }),
   })
   .refine((body) => body.scope !== 'manage' || !body.repos, {
     path: ['repos'],
-    message: 'cannot be set with the scope manage, which is for the whole tenant',
+    message: "can't be set with the scope manage, which is for the whole tenant",
   })
   .meta({
     id: 'CreateToken',
@@ -57,14 +53,14 @@ export const createTokenBody = z
 
 const tokenSchema = z
   .object({
-    tokenId: z.string().meta({ description: 'Names the token in lists. It is no secret.' }),
+    tokenId: z.string().meta({ description: "Identifies the token in lists. It isn't a secret." }),
     scope: z.enum(['read', 'write', 'manage']),
     label: z.string().nullable(),
-    user: z.string().nullable().meta({ description: 'Whom it stands for. null: nobody said.' }),
-    repos: z.array(z.string()).nullable().meta({ description: 'The repos that it is for. null: all.' }),
+    user: z.string().nullable().meta({ description: 'Its user. null: none was set.' }),
+    repos: z.array(z.string()).nullable().meta({ description: 'Its repos. null: all.' }),
     createdAt: time,
     expiresAt: time.nullable().meta({
-      description: 'It is worth nothing from then on, and listed for a day more. null: never.',
+      description: "When it expires; it's listed for one more day. null: never.",
     }),
     lastUsedAt: time.nullable().meta({ description: 'When it was last used, to the hour. null: not yet.' }),
   })
@@ -75,7 +71,7 @@ const tokenPageSchema = z.object({ tokens: z.array(tokenSchema), nextCursor }).m
 const newTokenSchema = tokenSchema
   .extend({
     tenant: z.string(),
-    token: z.string().meta({ description: 'The secret. It is answered this once and stored nowhere.' }),
+    token: z.string().meta({ description: "The secret, returned once. It isn't stored." }),
   })
   .meta({ id: 'NewToken' });
 
@@ -96,9 +92,8 @@ const token = {
 export const tokenContract = {
   'GET /v1/tenants/{tenant}/tokens': {
     id: 'listTokens',
-    summary: 'The tokens of a tenant, by the time of their creation',
-    description:
-      'A page may be shorter than asked for without being the last: what expired long ago is not shown.',
+    summary: 'The tokens of a tenant, the oldest first',
+    description: "A page can be short without being the last: old expired tokens aren't shown.",
     access: 'manager',
     query: pageQuery,
     answers: {
@@ -127,7 +122,7 @@ export const tokenContract = {
     },
     answers: {
       201: {
-        description: 'The token with its secret, which is answered this once.',
+        description: 'The token with its secret, returned once.',
         schema: newTokenSchema,
         example: { ...token, tenant: 'acme', token: 'lfsq_…' },
         headers: { Location: 'Path of the token.' },
@@ -145,7 +140,7 @@ export const tokenContract = {
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': {
     id: 'revokeToken',
     summary: 'Revoke a token immediately',
-    description: 'URLs that were signed for it stay valid until they expire, after 30 minutes at most.',
+    description: 'URLs issued for it work for up to 30 more minutes.',
     access: 'manager',
     action: 'token.revoke',
     answers: { 204: { description: 'The token is revoked.' } },

@@ -11,12 +11,12 @@ const setWebhookBody = z
       .max(2048)
       .meta({
         description:
-          'https on port 443, with a domain name whose addresses are all public. Its path and query are sent as they are.',
+          'https on port 443, with a domain name that has only public addresses. Path and query are sent unchanged.',
         examples: ['https://hooks.acme.example/lfs-quota'],
       }),
     newSecret: z.boolean().optional().meta({
       default: false,
-      description: 'Replace the secret. The old one signs too for 24 hours. A new webhook always gets one.',
+      description: 'Create a new secret. The old one also signs for 24 hours. A new webhook always gets one.',
     }),
   })
   .meta({ id: 'SetWebhook' });
@@ -26,11 +26,11 @@ const lastSchema = z
     eventId: z.string().meta({ examples: ['acme:7'] }),
     type: z.string().meta({ examples: ['storage.level'] }),
     at: time,
-    attempt: z.int().min(1).meta({ description: 'The first one is 1, the last one 8.' }),
+    attempt: z.int().min(1).meta({ description: '1 to 8.' }),
     outcome: z.enum(['delivered', 'failed', 'given-up']).meta({
-      description: 'failed: it is sent again at nextAt. given-up: it is not.',
+      description: "failed: it's retried at nextAt. given-up: no more retries.",
     }),
-    status: z.int().nullable().meta({ description: 'What the receiver answered. null: nothing.' }),
+    status: z.int().nullable().meta({ description: "The receiver's status. null: no response." }),
     failure: z.enum(webhookFailures).nullable(),
     nextAt: time.nullable(),
   })
@@ -41,9 +41,7 @@ const webhookSchema = z
     url: z.string(),
     createdAt: time,
     secretChangedAt: time,
-    last: lastSchema
-      .nullable()
-      .meta({ description: 'The last attempt. null: there was none to this address.' }),
+    last: lastSchema.nullable().meta({ description: 'The last attempt. null: none to this URL yet.' }),
   })
   .meta({ id: 'Webhook' });
 
@@ -52,7 +50,7 @@ const setWebhookSchema = webhookSchema
     secret: z
       .string()
       .nullable()
-      .meta({ description: 'The new secret, `whsec_…`. It is answered this once. null: it is as it was.' }),
+      .meta({ description: 'The new secret, `whsec_…`, returned once. null: unchanged.' }),
   })
   .meta({ id: 'WebhookWithSecret' });
 
@@ -80,17 +78,16 @@ const webhook = {
 export const webhookContract = {
   'PUT /v1/tenants/{tenant}/webhook': {
     id: 'setWebhook',
-    summary: 'Set where warnings are sent',
+    summary: 'Set the webhook',
     description:
-      'One for each tenant. Requests are signed as [Standard Webhooks](https://www.standardwebhooks.com) are. The secret of a ' +
-      'new one, or with `newSecret` a new secret, is answered this once.',
+      'One per tenant. Requests are signed like [Standard Webhooks](https://www.standardwebhooks.com). The secret of a new webhook, or with `newSecret` a new secret, is returned once.',
     access: 'manager',
     onlyOpen: true,
     action: 'webhook.set',
     body: { schema: setWebhookBody, example: { url: 'https://hooks.acme.example/lfs-quota' } },
     answers: {
       200: {
-        description: 'It is changed.',
+        description: 'It was changed.',
         schema: setWebhookSchema,
         example: { ...webhook, secret: null },
       },
@@ -103,23 +100,23 @@ export const webhookContract = {
   },
   'GET /v1/tenants/{tenant}/webhook': {
     id: 'getWebhook',
-    summary: 'Where warnings are sent, and what became of the last one',
+    summary: 'The webhook, and its last delivery',
     access: 'manager',
     answers: { 200: { description: 'Without its secret.', schema: webhookSchema, example: webhook } },
     problems: ['webhook-not-found'],
   },
   'DELETE /v1/tenants/{tenant}/webhook': {
     id: 'deleteWebhook',
-    summary: 'Send no more warnings',
+    summary: 'Delete the webhook',
     access: 'manager',
     action: 'webhook.delete',
-    answers: { 204: { description: 'It is removed, and what was still to be sent to it is not.' } },
+    answers: { 204: { description: "It's removed, with all pending deliveries." } },
     problems: ['webhook-not-found'],
   },
   'POST /v1/tenants/{tenant}/webhook/test': {
     id: 'testWebhook',
     summary: 'Send a test event, once',
-    description: 'What became of it is said by `GET …/webhook` some seconds later.',
+    description: '`GET …/webhook` shows the result after some seconds.',
     access: 'manager',
     onlyOpen: true,
     action: 'webhook.test',

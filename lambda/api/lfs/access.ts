@@ -9,13 +9,14 @@ import {
   type TenantRecord,
 } from '../../ledger/rules/tenant.ts';
 import { authenticatePerson, isForHosts, type PersonDeps } from '../../people/authenticate-person.ts';
-import { nameOfPerson, type PersonGrant } from '../../people/rules/person.ts';
+import type { PersonGrant } from '../../people/rules/person.ts';
 import type { Caller } from '../../people/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../../people/tokens.ts';
 import type { Clock } from '../../rules/clock-and-log.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../http.ts';
 import { lfsError, lfsNotFound, lfsRetryLater, lfsUnauthorized } from './http.ts';
+import { hostLimited, hostUnavailable, tokenInvalid } from './messages.ts';
 
 export type LfsAccess =
   | {
@@ -120,7 +121,7 @@ async function personAccess(
       return unauthenticated(deps, event, presented);
     case 'limited': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
-      const message = `${outcome.host} takes no more questions for now. Try again in ${seconds} s, or use an access token of this tenant.`;
+      const message = hostLimited(outcome.host, seconds);
       return { ok: false, response: lfsRetryLater({ seconds, message, requestId }), isAnybody: false };
     }
     case 'unavailable':
@@ -172,31 +173,14 @@ export class RejectedLogins {
   }
 }
 
-/** What somebody is told who may only read. @param verb what they wanted, such as `push`. */
-export function readOnlyMessage({ person }: Pick<Caller, 'person'>, verb: string): string {
-  return person
-    ? `${nameOfPerson(person)} may only read there, and so here: to ${verb} takes a right to push.`
-    : `This token may only read: ${verb} with a write token.`;
-}
-
 /** 403 for a token that is rejected again and again: it ends a client that would repeat a 401 for ever. */
 function lfsForbidden(requestId: string, hosts: readonly string[] = []): Response {
-  const orNobody =
-    hosts.length === 0
-      ? ''
-      : `, or one for ${hosts.join(' or ')} that may not ask about this repo or is of nobody with access to it there`;
-  const message =
-    `This token is revoked, expired or mistyped${orNobody}: the credential helper keeps returning it. ` +
-    'Store a valid token, and wait a minute before you try again.';
-  return lfsError({ statusCode: 403, message, requestId });
+  return lfsError({ statusCode: 403, message: tokenInvalid(hosts), requestId });
 }
 
-/** 503: the host that vouches for people does not answer, so nobody is let in by it. git-lfs ends with the message. */
+/** 503: the git host doesn't respond, so it authenticates nobody. git-lfs ends with the message. */
 function lfsHostUnavailable(input: { host: string; retryAfterMs: number; requestId: string }): Response {
   const { host, retryAfterMs, requestId } = input;
-  const message =
-    `${host} does not answer, so your token for it cannot be checked. Try again in some seconds, ` +
-    'or use an access token of this tenant.';
   const seconds = String(Math.max(1, Math.ceil(retryAfterMs / 1000)));
-  return lfsError({ statusCode: 503, message, requestId }, { 'retry-after': seconds });
+  return lfsError({ statusCode: 503, message: hostUnavailable(host), requestId }, { 'retry-after': seconds });
 }

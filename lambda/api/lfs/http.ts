@@ -1,6 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type { Settings } from '../../rules/settings.ts';
-import { formatBytes } from '../../rules/sizes.ts';
 import {
   accepts,
   answer,
@@ -11,6 +10,7 @@ import {
   lfsMediaType,
   type Response,
 } from '../http.ts';
+import { authenticationRequired, invalid, repoNotFound } from './messages.ts';
 
 /** An answer of the LFS API. */
 export function lfs(statusCode: number, body: unknown): Response {
@@ -52,15 +52,10 @@ export function lfsRetryLater(input: { seconds: number; message: string; request
  * @param hosts the git hosts of the stage. All are named, for every repo: the answer tells of none what it is mapped to.
  */
 export function lfsUnauthorized(requestId: string, hosts: readonly string[] = []): Response {
-  const theirs =
-    hosts.length === 0
-      ? ''
-      : ` For a repo that is mapped to ${hosts.join(' or ')}, your own token for that host does too, ` +
-        'if you are one of its people there.';
   return lfsError(
     {
       statusCode: 401,
-      message: `Credentials are needed: any user name, and an access token of this tenant as the password.${theirs}`,
+      message: authenticationRequired(hosts),
       requestId,
     },
     { 'lfs-authenticate': 'Basic realm="lfs-quota"' },
@@ -69,17 +64,14 @@ export function lfsUnauthorized(requestId: string, hosts: readonly string[] = []
 
 /** The one answer for a tenant that is absent, another's, or has a name that no tenant can have. */
 export function lfsNotFound(requestId: string): Response {
-  const message =
-    'Repository not found. Its address (lfs.url) is wrong, or the access token that git sent is not for it.';
-  return lfsError({ statusCode: 404, message, requestId });
+  return lfsError({ statusCode: 404, message: repoNotFound, requestId });
 }
 
 /** The answer to a client that does not take the media type of the LFS API. undefined: it does. */
 export function lfsNotAccepted(event: APIGatewayProxyEventV2): Response | undefined {
   if (accepts(event, lfsMediaType)) return undefined;
   const { requestId } = event.requestContext;
-  const message = `Answers are ${lfsMediaType}: accept that media type.`;
-  return lfsError({ statusCode: 406, message, requestId });
+  return lfsError({ statusCode: 406, message: invalid.accept(lfsMediaType), requestId });
 }
 
 /** The body of an LFS request, once its media types and size are as they must be. */
@@ -95,14 +87,11 @@ export function lfsBody(
   const notAccepted = lfsNotAccepted(event);
   if (notAccepted) return { ok: false, response: notAccepted };
   if (!hasContentType(event, lfsMediaType)) {
-    return refuse(415, `The Content-Type must be ${lfsMediaType}.`);
+    return refuse(415, invalid.contentType(lfsMediaType));
   }
   const body = bodyText(event, settings.bodyBytesMax);
   if (body === undefined) {
-    return refuse(
-      413,
-      `The body is larger than ${formatBytes(settings.bodyBytesMax)}: send fewer objects at once.`,
-    );
+    return refuse(413, invalid.bodyTooLarge(settings.bodyBytesMax));
   }
   return { ok: true, body };
 }

@@ -21,8 +21,17 @@ import {
 } from '../contract/lfs-locks.ts';
 import type { Response } from '../http.ts';
 import { firstIssue } from '../json.ts';
-import { type LfsAccess, type LfsAccessDeps, readOnlyMessage } from './access.ts';
+import type { LfsAccess, LfsAccessDeps } from './access.ts';
 import { lfs, lfsBody, lfsError, lfsNotAccepted } from './http.ts';
+import {
+  invalid,
+  lockedBy,
+  lockNotFound,
+  lockOfAnother,
+  readOnly,
+  repoForLockMissing,
+  tooManyLocks,
+} from './messages.ts';
 
 /** A lock as clients read it: its time in whole seconds. */
 function lockBody({ id, path, ownerName, lockedAtMs }: FileLock): WireLock {
@@ -32,12 +41,6 @@ function lockBody({ id, path, ownerName, lockedAtMs }: FileLock): WireLock {
 
 /** The cursor of the next page, as it stands in an answer. */
 const nextCursorOf = (next: string | null) => (next === null ? {} : { next_cursor: next });
-
-/** Who has a lock and since when, for people: `ada has locked a.bin since 2026-11-21 05:00 UTC`. */
-function whoHas({ path, ownerName, lockedAtMs }: FileLock): string {
-  const [date = '', time = ''] = new Date(lockedAtMs).toISOString().slice(0, 16).split('T');
-  return plainText(`${ownerName} has locked ${path} since ${date} ${time} UTC`);
-}
 
 /** Locks on a page: what the client asks for, as far as that is possible. 0 stands for no wish. */
 function pageSizeOf(limit: number | undefined): number {
@@ -74,17 +77,15 @@ const takeOne: LockOperation = async (deps, { access, event }) => {
     case 'held':
       return lfs(409, {
         lock: lockBody(outcome.lock),
-        message: `${whoHas(outcome.lock)}.`,
+        message: lockedBy(outcome.lock),
         request_id: requestId,
       });
     case 'no-repo': {
-      const message = `${place.tenant}/${place.repo} doesn't exist yet, and ${place.tenant} has too many locks to add one. Push to it first.`;
+      const message = repoForLockMissing(place.tenant, place.repo);
       return lfsError({ statusCode: 403, message, requestId });
     }
-    case 'full': {
-      const message = 'This repo has as many locks as it can have: unlock files that nobody changes.';
-      return lfsError({ statusCode: 403, message, requestId });
-    }
+    case 'full':
+      return lfsError({ statusCode: 403, message: tooManyLocks, requestId });
   }
 };
 
@@ -146,14 +147,10 @@ const release: LockOperation = async (deps, { access, event }) => {
   switch (outcome.kind) {
     case 'released':
       return lfs(200, { lock: lockBody(outcome.lock) });
-    case 'of-another': {
-      const message = `${whoHas(outcome.lock)}. Ask them to unlock it, or take the lock away with --force.`;
-      return lfsError({ statusCode: 403, message, requestId });
-    }
-    case 'absent': {
-      const message = 'There is no such lock: it was released, or another one was taken since.';
-      return lfsError({ statusCode: 404, message, requestId });
-    }
+    case 'of-another':
+      return lfsError({ statusCode: 403, message: lockOfAnother(outcome.lock), requestId });
+    case 'absent':
+      return lfsError({ statusCode: 404, message: lockNotFound, requestId });
   }
 };
 
@@ -162,7 +159,7 @@ const placeOf = ({ tenant: { tenant }, repo }: LockRequest['access']) => ({ tena
 /** The answer to a token that may change nothing. undefined: it may. */
 function ifReadOnly({ access, event }: LockRequest, verb: string): Response | undefined {
   if (access.token.scope !== 'read') return undefined;
-  const message = readOnlyMessage(access.token, verb);
+  const message = readOnly(access.token.person, verb);
   return lfsError({ statusCode: 403, message, requestId: event.requestContext.requestId });
 }
 
@@ -176,8 +173,7 @@ function decodeBody<T>(
   const value = parseJson(body.body);
   if (value === undefined) {
     const { requestId } = event.requestContext;
-    const message = 'The body is not valid JSON.';
-    return { ok: false, response: lfsError({ statusCode: 400, message, requestId }) };
+    return { ok: false, response: lfsError({ statusCode: 400, message: invalid.json, requestId }) };
   }
   const parsed = schema.safeParse(value);
   return parsed.success
@@ -186,7 +182,7 @@ function decodeBody<T>(
 }
 
 function malformed(event: APIGatewayProxyEventV2, error: z.ZodError): Response {
-  const message = `The lock request is malformed: ${firstIssue(error)}.`;
+  const message = invalid.lock(firstIssue(error));
   return lfsError({ statusCode: 422, message, requestId: event.requestContext.requestId });
 }
 

@@ -104,7 +104,7 @@ export function isManager({ isAdmin, token }: Reader): boolean {
 
 function ifManager<T extends { tenant: TenantRecord } & Reader>(access: Access<T>): Access<T> {
   if (!access.ok || isManager(access)) return access;
-  const detail = `This takes the admin token, or a token of ${access.tenant.tenant} with the scope manage.`;
+  const detail = `This requires the admin token, or a token of ${access.tenant.tenant} with the manage scope.`;
   return { ok: false, response: problem('scope-too-small', detail) };
 }
 
@@ -153,7 +153,10 @@ export function refuseBeyondRepos(
 ): Response | undefined {
   if (!reader.token?.repos) return undefined;
   if (repo === undefined)
-    return problem('repo-required', `This token is for ${reader.token.repos.join(', ')}: name one of them.`);
+    return problem(
+      'repo-required',
+      `This token is for ${reader.token.repos.join(', ')}. Add one of them to the request.`,
+    );
   return seesRepo(reader, repo) ? undefined : repoNotFound(reader.token.tenant);
 }
 

@@ -39,7 +39,7 @@ export const cleanupOperations = operations(cleanupContract, {
       case 'no-repo':
         return repoNotFound(tenant);
       case 'busy':
-        return problem('cleanup-ending', `A clean-up of ${repo} is being ended. Try again in a minute.`);
+        return problem('cleanup-ending', `Garbage collection of ${repo} is still ending. Retry in a minute.`);
     }
   },
 
@@ -48,7 +48,7 @@ export const cleanupOperations = operations(cleanupContract, {
     const repo = pathRepo(event);
     const cleanup = repo === undefined ? undefined : await cancelCleanup(deps, { tenant, repo });
     if (cleanup === 'busy')
-      return problem('cleanup-running', `The clean-up of ${repo} changes all the time. Try again.`);
+      return problem('cleanup-running', `Garbage collection of ${repo} keeps changing. Retry.`);
     return cleanup ? json(200, await cleanupBody(deps, { tenant, cleanup })) : noCleanup(tenant);
   },
 
@@ -94,16 +94,21 @@ function notReady(tenant: string, outcome: NotReady): Response {
     case 'too-early':
       return problem(
         'cleanup-too-early',
-        `Batches have not noted for long enough what they name. Begin at ${iso(outcome.fromMs)}: first list the refs and ` +
-          'scan the clone, then send the keep-set.',
+        `It's too early: older pushes might still be in progress. Start at ${iso(outcome.fromMs)}: list the refs, scan the clone, then send the keep-set.`,
       );
     case 'running':
-      return problem('cleanup-running', 'A run is under way. Wait for its end, or cancel the clean-up.');
+      return problem(
+        'cleanup-running',
+        'A run is in progress. Wait for it, or cancel it: lfs-quota gc cancel.',
+      );
   }
 }
 
 function noCleanup(tenant: string): Response {
-  return problem('cleanup-not-found', `No clean-up of that repo of ${tenant} is open. Open one first.`);
+  return problem(
+    'cleanup-not-found',
+    `That repo of ${tenant} has no open garbage collection. Run first: lfs-quota gc open`,
+  );
 }
 
 /** Files of candidates that are shown: those of a million objects. */

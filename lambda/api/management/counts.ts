@@ -33,13 +33,10 @@ export const countOperations = operations(countContract, {
       case 'first-count':
         return problem(
           'count-not-ended',
-          `The repo ${repo} is being counted for the first time, and unknown until that has ended. Pause it instead.`,
+          `${repo} is in its initial scan: without it, usage is unknown. Pause it instead.`,
         );
       case 'no-giant':
-        return problem(
-          'repo-not-found',
-          `The tenant ${tenant} has no repo of that name that is counted by shards.`,
-        );
+        return problem('repo-not-found', `${tenant} has no large repo with that name.`);
     }
   },
 });

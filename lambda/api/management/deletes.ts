@@ -45,8 +45,7 @@ export const deleteOperations = operations(deleteContract, {
     if (adopted)
       return problem(
         'tenant-has-adopted',
-        `The objects of ${tenant.tenant}/${adopted.repo} lie where another server put them. Take it out of the ` +
-          'setting adoptedRepos first: then they stay. If they are to go too, delete that repo by its name before.',
+        `${tenant.tenant}/${adopted.repo} is an adopted repo: another server uses its objects. To keep them, remove it from the setting adoptedRepos first. To delete them too, delete that repo first.`,
       );
     const { plan: tariff, limitBytes, downloadLimitBytes } = tenant;
     trail.was({ plan: tariff, limitBytes, downloadLimitBytes });
@@ -80,12 +79,10 @@ export const deleteOperations = operations(deleteContract, {
     if (plan === 'full')
       return problem(
         'deletions-full',
-        `${openDeletionsMax.toLocaleString('en-US')} deletions of the tenant ${tenant} wait already. Retry when the first ` +
-          'objects are deleted, an hour after they were marked. To delete more at once, run a clean-up or delete the repo.',
+        `${openDeletionsMax.toLocaleString('en-US')} deletions of ${tenant} are pending. Retry in about an hour. To delete more at once, run lfs-quota gc, or delete the repo.`,
         { 'retry-after': '600' },
       );
-    if (!plan)
-      return problem('object-not-found', `The tenant ${tenant} stores no such object in such a repo.`);
+    if (!plan) return problem('object-not-found', `${tenant} doesn't have that object in that repo.`);
     trail.became(numbersOf(plan));
     return json(dryRun ? 200 : 202, deletePlanBody(path, plan));
   },

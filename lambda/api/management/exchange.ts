@@ -29,7 +29,7 @@ export const exchangeOperations = operations(exchangeContract, {
     const issuer = deps.issuers.find((each) => each.issuer === body.issuer);
     if (!issuer) {
       const known = deps.issuers.map((each) => each.issuer).join(', ') || 'none';
-      return problem('invalid-body', `issuer: must be one of this stage: ${known}.`);
+      return problem('invalid-body', `issuer: must be one of: ${known}.`);
     }
     const match = Object.fromEntries(
       Object.entries(body.match).map(([claim, values]) => [
@@ -40,7 +40,7 @@ export const exchangeOperations = operations(exchangeContract, {
     const wrong = wrongRule({ match, scope }, issuer);
     if (wrong) return problem('invalid-body', `match: ${wrong}.`);
     if ((await deps.exchangeRules.list(tenant)).length >= exchangeRulesMax)
-      return problem('rules-full', `The tenant ${tenant} has ${exchangeRulesMax} rules. Delete one first.`);
+      return problem('rules-full', `${tenant} has ${exchangeRulesMax} rules, the maximum. Delete one first.`);
     const rule: ExchangeRule = {
       id: sha256Hex(deps.ids.random(40)).slice(0, 16),
       tenant,
@@ -68,7 +68,7 @@ export const exchangeOperations = operations(exchangeContract, {
     const outcome = rule && (await deps.exchangeRules.delete(rule));
     return outcome === 'deleted'
       ? noContent()
-      : problem('rule-not-found', `The tenant ${tenant} has no rule of that id.`);
+      : problem('rule-not-found', `${tenant} has no rule with that id.`);
   },
 });
 
@@ -90,9 +90,7 @@ function exchangeRuleBody(rule: ExchangeRule, issuers: readonly IdentityIssuer[]
 /** Why a rule like a stored one isn't accepted any more. Jobs rely on it, so it still applies. */
 function warningOf(rule: ExchangeRule, issuers: readonly IdentityIssuer[]): string | null {
   const issuer = issuers.find((each) => each.issuer === rule.issuer);
-  return (
-    (issuer ? wrongRule(rule, issuer) : "lets in no job: its issuer isn't one of this deployment") ?? null
-  );
+  return (issuer ? wrongRule(rule, issuer) : "matches no job: its issuer isn't configured") ?? null;
 }
 
 export function exchangedTokenBody(token: string, record: TokenRecord): ExchangedTokenBody {

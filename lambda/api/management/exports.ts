@@ -49,10 +49,7 @@ export const exportOperations = operations(exportContract, {
     });
     if (prepared.kind === 'key-reused') return requestKeyReused();
     if (prepared.kind === 'removed')
-      return problem(
-        'export-not-found',
-        'The export that this key began is over and removed. Use a new key.',
-      );
+      return problem('export-not-found', "This key's export is finished and removed. Use a new key.");
     if (prepared.kind !== 'ready') return startAnswer(prepared, { tenant, token });
     return async (trail) => {
       const outcome = await prepared.begin();
@@ -137,7 +134,10 @@ function seesExport(reader: Pick<Reader, 'token'>, { request: { repo } }: Export
 }
 
 function exportNotFound(tenant: string): Response {
-  return problem('export-not-found', `The tenant ${tenant} has no export of that id.`);
+  return problem(
+    'export-not-found',
+    `${tenant} has no export with that id. List them: lfs-quota export list.`,
+  );
 }
 
 function allPlacesTaken(tenant: string, holders: readonly ExportJob[]): Response {
@@ -145,7 +145,7 @@ function allPlacesTaken(tenant: string, holders: readonly ExportJob[]): Response
   const taken = whose.length > 0 ? `: ${whose.join(', ')}` : '';
   return problem(
     'exports-full',
-    `The tenant ${tenant} has no place for another export. They are taken${taken}. Delete one, or wait until then.`,
+    `All export slots of ${tenant} are in use${taken}. Delete an export, or wait.`,
   );
 }
 

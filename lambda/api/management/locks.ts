@@ -86,7 +86,7 @@ function seenRepo(reader: Pick<Reader, 'token'>, event: APIGatewayProxyEventV2):
 }
 
 function repoNotFound(tenant: string): Response {
-  return problem('repo-not-found', `The tenant ${tenant} has no repo of that name.`);
+  return problem('repo-not-found', `${tenant} has no repo with that name.`);
 }
 
 function fileLockBody(lock: FileLock): FileLockBody {

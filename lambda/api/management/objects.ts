@@ -14,7 +14,7 @@ export const objectOperations = operations(objectContract, {
     { tenant: { tenant }, token, query: { limit = pageSizeDefault, cursor, repo } },
   ) => {
     if (cursor !== undefined && Buffer.byteLength(tenantPrefix(tenant) + cursor) > keyBytesMax)
-      return problem('invalid-query', 'cursor: must be the nextCursor of the page before.');
+      return problem('invalid-query', 'cursor: must be the nextCursor of the previous page.');
     const refusal = refuseBeyondRepos({ token }, repo);
     if (refusal) return refusal;
     const { objects, others, next } = await listStoredObjects(deps, {

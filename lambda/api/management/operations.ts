@@ -213,7 +213,7 @@ function checkOf({ access, onlyOpen, needsExports }: RouteContract, ofTenant: bo
     if (onlyOpen && granted.tenant && granted.tenant.closedAtMs !== null)
       return { ok: false, response: tenantClosed(granted.tenant.tenant) };
     if (!needsExports || makesExports(deps)) return granted;
-    const detail = 'This stage makes no exports: its setting exports.workers is 0. Ask whoever runs it.';
+    const detail = 'Exports are disabled (exports.workers is 0). Ask your operator.';
     return { ok: false, response: problem('exports-off', detail) };
   };
 }
@@ -234,7 +234,7 @@ function withRequestKey(run: Perform): Perform {
       return run(deps, { ...input, requestKey });
     return problem(
       'invalid-idempotency-key',
-      'The Idempotency-Key must be 1 to 255 visible ASCII characters, such as a UUID.',
+      'The Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID.',
     );
   };
 }
@@ -284,7 +284,7 @@ export function jsonBody<T>(
   const text = bodyText(event, largest);
   if (text === undefined) return refuse('body-too-large', `The body is larger than ${formatBytes(largest)}.`);
   const value = parseJson(text);
-  if (value === undefined) return refuse('invalid-json', 'The body is not valid JSON.');
+  if (value === undefined) return refuse('invalid-json', "The body isn't valid JSON.");
   const parsed = schema.safeParse(value);
   if (!parsed.success) return refuse('invalid-body', `${firstIssue(parsed.error)}.`);
   // After the schema, which bounds how much there is to look at.

@@ -64,13 +64,13 @@ export const repoOperations = operations(repoContract, {
         return json(201, repoBody(outcome.record, outcome), { location });
       }
       case 'exists':
-        return problem('repo-exists', `The repo ${name} exists already.`);
+        return problem('repo-exists', `The repo ${name} already exists.`);
       case 'closed':
         return repoClosed(name);
       case 'full':
         return problem(
           'repos-full',
-          `The tenant ${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. Delete some: two days later their places are free.`,
+          `${tenant.tenant} has ${reposMax.toLocaleString('en-US')} repos, the maximum. Delete some: each frees its slot after two days.`,
         );
       case 'too-many':
         return limitsFull(tenant);
@@ -137,13 +137,13 @@ function wrongCeiling(
   { tenant, publicRead }: { tenant: TenantRecord; publicRead: Pick<PublicRead, 'monthlyLimitBytes'> },
 ): string | undefined {
   if (publicRead.monthlyLimitBytes === null)
-    return 'Public downloads without a limit take the admin token. Give monthlyLimitBytes as a number.';
+    return 'Unlimited public downloads require the admin token. Set monthlyLimitBytes to a number.';
   const { publicMonthBytesMax } = settings;
   const downloadLimitBytes = tenant.downloadLimitBytes ?? Number.POSITIVE_INFINITY;
   const most = Math.min(downloadLimitBytes, publicMonthBytesMax);
   if (publicRead.monthlyLimitBytes <= most) return undefined;
   const whose = most === downloadLimitBytes ? `the download limit of ${tenant.tenant}` : 'the maximum here';
-  return `Public downloads above ${whose}, ${formatBytes(most)} a month, take the admin token.`;
+  return `More than ${whose} (${formatBytes(most)} a month) requires the admin token.`;
 }
 
 /** What is noted of a change of a mark, and said if there is no room for it. */
@@ -198,7 +198,7 @@ async function preparePublicRead(
     full: () =>
       problem(
         'public-repos-full',
-        `The tenant ${tenant.tenant} has ${publicReposMax} public repos. Make one of them private first.`,
+        `${tenant.tenant} has ${publicReposMax} public repos, the maximum. Make one private first.`,
       ),
   });
 }
@@ -217,13 +217,13 @@ async function prepareGitHost(
   if (gitHost && !host) {
     const known = deps.gitHosts.map(({ id }) => id).join(', ');
     const detail = known
-      ? `must be one of this stage: ${known}.`
-      : 'this stage has no git host. Whoever runs it sets them (gitHosts).';
+      ? `must be one of: ${known}.`
+      : 'this server has no git hosts. The operator configures them (gitHosts).';
     return { refusal: problem('invalid-body', `gitHost.host: ${detail}`) };
   }
   if (gitHost && host && !isHostedName(gitHost.repo, host.kind)) {
     const detail =
-      'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or an address.';
+      'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or a URL.';
     return { refusal: problem('invalid-body', detail) };
   }
   const to = gitHost && { host: gitHost.host, name: gitHost.repo, hostedId: gitHost.repoId ?? null };
@@ -234,7 +234,7 @@ async function prepareGitHost(
     full: () =>
       problem(
         'mapped-repos-full',
-        `The tenant ${tenant.tenant} has ${mappedReposMax} mapped repos. End the mapping of one first.`,
+        `${tenant.tenant} has ${mappedReposMax} linked repos, the maximum. Unlink one first.`,
       ),
   });
 }
@@ -306,11 +306,11 @@ async function shownRepo(
 }
 
 function repoClosed(name: string): Response {
-  return problem('repo-closed', `The repo ${name} is being deleted. Its name is free once it is empty.`);
+  return problem('repo-closed', `The repo ${name} is being deleted. You can reuse its name once it's empty.`);
 }
 
 function limitsFull({ tenant }: TenantRecord): Response {
-  const detail = `${repoLimitsMax} repos of ${tenant} have a limit of their own, and no more may.`;
+  const detail = `${repoLimitsMax} repos of ${tenant} have their own limit, the maximum.`;
   return problem('limits-full', detail);
 }
 

@@ -39,16 +39,16 @@ export const tenantOperations = operations(tenantContract, {
         trail.became({ plan, limitBytes });
         return json(201, tenantBody(outcome.tenant), { location: `/v1/tenants/${tenant}` });
       case 'exists':
-        return problem('tenant-exists', `The tenant ${tenant} exists already.`);
+        return problem('tenant-exists', `The tenant ${tenant} already exists.`);
       case 'deleted':
         return problem(
           'tenant-name-taken',
-          `The name of the deleted tenant ${tenant} stays taken, so that nothing of it can reach another.`,
+          `The name ${tenant} belonged to a deleted tenant, and can't be reused.`,
         );
       case 'reserved':
         return problem(
           'tenant-name-reserved',
-          `No tenant can be called ${tenant}: the bucket has objects of an adopted repo below ${tenant}/.`,
+          `The name ${tenant} is reserved: the bucket has objects of an adopted repo below ${tenant}/.`,
         );
       case 'key-reused':
         return requestKeyReused();

@@ -47,7 +47,7 @@ export const tokenOperations = operations(tokenContract, {
         return json(201, { ...tokenBody(record), tenant, token }, { location });
       }
       case 'revoked':
-        return problem('token-revoked', 'The token that this key created was revoked. Use a new key.');
+        return problem('token-revoked', "This key's token was revoked. Use a new key.");
       case 'key-reused':
         return requestKeyReused();
     }
@@ -77,7 +77,7 @@ async function findToken(
 }
 
 function tokenNotFound(tenant: string): Response {
-  return problem('token-not-found', `The tenant ${tenant} has no token of that id.`);
+  return problem('token-not-found', `${tenant} has no token with that id.`);
 }
 
 function tokenBody(token: TokenRecord): TokenBody {

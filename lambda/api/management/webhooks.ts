@@ -36,7 +36,7 @@ export const webhookOperations = operations(webhookContract, {
         return json(202, { tenant, eventId: outcome.eventId });
       case 'too-soon': {
         const seconds = testRestMs / 1000;
-        const detail = `A test was sent within the last ${seconds} seconds.`;
+        const detail = `A test was sent within the last ${seconds} seconds. Wait before you send another.`;
         return problem('test-too-soon', detail, { 'retry-after': String(seconds) });
       }
       case 'absent':
@@ -50,7 +50,7 @@ function hostOf(url: string): string | null {
 }
 
 function webhookNotFound(tenant: string): Response {
-  return problem('webhook-not-found', `The tenant ${tenant} has no webhook.`);
+  return problem('webhook-not-found', `${tenant} has no webhook.`);
 }
 
 /** Without its secrets. */

@@ -314,6 +314,10 @@ function zip64End({ members, directoryStartByte, directoryEndByte }: ArchiveEnd)
  * Zip without compression. ZIP64 records are only where a size, an offset or the number of files asks for them. The
  * CRC-32 of each file stands before and behind all of them, so it must be known before its head is uploaded.
  *
+ * So an export reads all objects twice, instead of taking the checksums from the archive's own parts: parts would wait
+ * for each other across workers. And a store that reports the whole object's checksum for a range (versitygw 1.8.0)
+ * makes archives that no program opens.
+ *
  * @param modifiedAtMs the time that every file gets, in UTC.
  */
 export function zipFormat({ modifiedAtMs }: { modifiedAtMs: number }): ArchiveFormat {

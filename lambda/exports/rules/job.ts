@@ -181,7 +181,7 @@ const failingMaxMs = 60 * 60_000;
 export function withFailure(job: ExportJob, { why, nowMs }: { why: string; nowMs: number }): ExportJob {
   const failingSinceMs = job.failingSinceMs ?? nowMs;
   if (nowMs - failingSinceMs < failingMaxMs) return { ...job, failingSinceMs };
-  const message = `Nothing has succeeded for an hour. The last failure was: ${why}. Try again later.`;
+  const message = `Nothing succeeded for an hour. Last error: ${why}. Retry later.`;
   return failedJob(job, { failure: { reason: 'store', message }, nowMs });
 }
 
@@ -195,7 +195,7 @@ export function plannedAnew(job: ExportJob, { nowMs }: { nowMs: number }): Expor
       nowMs,
       failure: {
         reason: 'objects-vanish',
-        message: 'Objects were deleted or replaced each time that they were to be copied. Try again later.',
+        message: 'Objects kept changing while they were copied. Retry later.',
       },
     });
   return inNextRound(job, { nowMs });

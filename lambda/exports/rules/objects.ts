@@ -147,7 +147,7 @@ export function wrongRequested(
       return {
         index,
         field: 'name',
-        message: `must not lie below ${ownFolder}, where the archive has its list`,
+        message: `can't be below ${ownFolder}, where the archive has its list`,
       };
   }
   return clashing(objects);

@@ -100,7 +100,7 @@ function find(links: Int32Array, from: number): number {
  * An order for a grid. An object of c whole cells and a remainder has c cells inside it if the remainder carries it
  * over one more edge of the grid, and else c − 1. So each edge that is not inside an object should be crossed by such a
  * remainder: first comes the large object with the smallest remainder that still carries, else the largest small
- * object that does not reach the edge.
+ * object that does not reach the edge. Padding gains nothing: it uploads the same bytes, and makes the archive larger.
  *
  * @param input.startByte where the first object's head lies.
  * @returns the indices of all objects.

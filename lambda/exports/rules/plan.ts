@@ -210,7 +210,7 @@ function checkObjects(objects: readonly StoredObject[]): void {
     before = oid;
     if (name === undefined) continue;
     if (!isMemberName(name))
-      throw new RangeError(`No file in an archive may have the name ${JSON.stringify(name)}.`);
+      throw new RangeError(`A file in an archive can't have the name ${JSON.stringify(name)}.`);
     if (names.has(name)) throw new RangeError(`Two objects have the name ${JSON.stringify(name)}.`);
     names.add(name);
   }

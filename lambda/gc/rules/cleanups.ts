@@ -227,16 +227,14 @@ export function isTooMuch({ candidates, listed }: Selection): boolean {
 function tooMuch(selection: Selection): CleanupFailure | undefined {
   if (!isTooMuch(selection)) return undefined;
   const { candidates, listed } = selection;
-  const message =
-    `${candidates.bytes} of ${listed.bytes} bytes would be deleted, more than half. Does the clone have all refs of ` +
-    'all repos that use these objects? If so, run it again with --force.';
+  const message = `${candidates.bytes} of ${listed.bytes} bytes would be deleted, more than half. If the clone has all refs of all repos that use these objects, run it again with --force.`;
   return { reason: 'too-much', message };
 }
 
 /** What batches have named does not fit into one set. */
 export const tooManyNames: CleanupFailure = {
   reason: 'too-many-names',
-  message: 'Too much was pushed since the watch was opened. Cancel this clean-up, and open another.',
+  message: 'Too much was pushed since it was opened. Cancel it, and open another.',
 };
 
 /** A run that ended without deleting anything, or anything more. */

@@ -1,6 +1,13 @@
 import type { Settings } from '../../rules/settings.ts';
 
-/** While a repo has an open watch, each upload batch notes which objects it names: docs/gc.md. */
+/**
+ * While a repo has an open watch, each upload batch notes which objects it names: docs/how-it-works.md.
+ *
+ * A push names its objects first, and moves its ref last. If an object is stored already, nothing is uploaded, and
+ * neither a time nor a reservation shows that the push relies on it. Only the batch knows, so the batch writes it down.
+ * Hence the order: open the watch, wait until pushes that began before it have ended (`cleanupWatchMs`), and only then
+ * list the refs.
+ */
 export interface Watch {
   readonly id: string;
   /** Later than that of any watch which the repo had before. */

@@ -79,6 +79,10 @@ export interface Recomputed {
  * Late reservations count only by what they exceed the tenant's limit by. So people whose uploads broke off get their
  * room back once the reservations are dead, and yet whatever arrives late, no more than twice the limit is stored.
  *
+ * Why twice, and no more: stored and live bytes are within the limit together with what is late beyond it. What is late
+ * below it is up to the limit again. A delete only moves bytes from stored to late. If the limit changes, the highest
+ * one of the day counts.
+ *
  * @param input.scans repo → what this reconcile's scan found. For other repos, the last count still holds.
  */
 export function recompute(input: {

@@ -54,17 +54,29 @@ const hourMs = 60 * minuteMs;
 /**
  * How far the tenant's budget of LIST requests may be overdrawn when a recount begins: in the background a little, so that
  * cheap scans are not delayed because somebody asked in between, and an hour if somebody waits.
+ *
+ * In any time, a tenant lists up to its budget, the overdraft, and the scan that overdrew it. Deletes list on top. A
+ * recount that crashes is charged nothing. One that fails is charged at each try.
  */
 const overdraftMs: Readonly<Record<Urgency, number>> = { background: 5 * minuteMs, decision: hourMs };
 /**
  * How far it may be overdrawn by what is listed at once, within a request or at the beginning of a clean-up. It is half as
  * far, so who looks again and again never keeps the queue from counting.
+ *
+ * With an hour for both, reads that end unfinished after 20 s would use it up: a page that asked every 10 s kept a
+ * tenant of 10,000 LISTs from being counted for 48 hours.
  */
 const atOnceOverdraftMs = overdraftMs.decision / 2;
 
 type Budget = Pick<TenantRecord, 'listedUntilMs' | 'counted'>;
 
-/** The urgency of a recount from the queue. A tenant that was never counted takes no uploads: somebody waits, whoever asks. */
+/**
+ * The urgency of a recount from the queue. A tenant that was never counted takes no uploads: somebody waits, whoever
+ * asks.
+ *
+ * The price: a first count that is overtaken after more than 1,200 LISTs waits until all but an hour of them is paid
+ * for.
+ */
 export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency {
   return tenant.counted === null ? 'decision' : urgencyOf(reason);
 }
@@ -72,7 +84,8 @@ export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency 
 /**
  * From when on a recount may begin, in milliseconds since 1970.
  *
- * In the background, the beginnings of two reconciles are also at least `recountRestMs` apart.
+ * In the background, the beginnings of two reconciles are also at least `recountRestMs` apart. That rest isn't charged:
+ * otherwise ten reads of usage would defer the recount after the next push by ten minutes.
  */
 function mayBeginAtMs(
   settings: Pick<Settings, 'recountRestMs'>,
@@ -96,6 +109,9 @@ export function recountWaitMs(
 /**
  * The budget as a leaky bucket: until when the LIST requests so far use it up. Each request costs its share of an
  * hour, which begins now or when the earlier requests are paid for.
+ *
+ * A time, not a counter per window: a counter needs its window's start, and lets twice its worth through at each turn.
+ * The time is written with the commit or with the release of the lease, so it costs no request.
  */
 export function chargedUntilMs(
   settings: Pick<Settings, 'listRequestsPerHour'>,
@@ -155,6 +171,10 @@ const looksShare = 4;
  * arrived for long rarely does. It is not before the budget lets it begin: a tenant that is deferred is handed on in
  * vain, and waits for a round of the schedule.
  *
+ * Not chosen: a message in the queue (a FIFO queue has no delay for one message, so it would be sent again every 35 s);
+ * HEADs of the unseen objects (they find what landed after the scan); a due time on each reservation (moving it
+ * rewrites an item of up to 8 KB).
+ *
  * @param input.newestUploadMs when the newest of them began.
  * @param input.countedAtMs when this count began.
  * @param input.listedMs what this count uses of the budget.
@@ -211,6 +231,9 @@ function spread(input: DueInput, intervalMs: number): number {
  * How far the schedule has come through what is due. Each tenant is handed to the queue when it becomes due. Whatever
  * is due for longer is looked at in rounds, because messages get lost and recounts are deferred: in the order of time,
  * each run going on where the one before has ended. So nobody keeps others waiting, however long he stays due.
+ *
+ * Nothing is written to a tenant, so no due time gets lost. If each run took the longest due instead, 300 deferred
+ * tenants would fill every run. A message a minute for each would pile up while the store is down.
  */
 export interface RefreshState {
   /** All that was due until then has been handed on. */

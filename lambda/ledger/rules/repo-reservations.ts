@@ -61,7 +61,10 @@ export type Settlement =
 export interface RepoScan {
   readonly storedBytes: number;
   readonly objectCount: number;
-  /** The oids that the scan was to look for and saw. */
+  /**
+   * The oids that the scan was to look for and saw. That decides whether a claim is counted. A HEAD after the scan
+   * would be wrong: it finds objects that landed after it, and the sums don't have their bytes.
+   */
   readonly seen: Pick<ReadonlySet<string>, 'has'>;
   /** Set of a giant repo, which is not listed as a whole. */
   readonly giant?: {
@@ -158,6 +161,9 @@ export class RepoReservations {
   /**
    * Whether the repo must be scanned for one of them: no scan saw all of its objects, and it is not late, or it is to
    * be looked at again by now, or its day is over.
+   *
+   * Dead ones need a scan as live ones do: their object may have landed after the last scan (without it, the simulator
+   * fails in half of its runs).
    */
   needScan(input: { covered: ReadonlySet<string>; nowMs: number }): boolean {
     const { covered, nowMs } = input;
@@ -180,7 +186,8 @@ export class RepoReservations {
 
   /**
    * What they may still bring. If several sizes are claimed for one object, at most one of them is true, and the store
-   * accepts no other.
+   * accepts no other. So the largest counts, not their sum: a sum would never be too low, but one false size would
+   * block the tenant until that reservation is over.
    *
    * @param input.counted what this reconcile knows of the repo. If it was not scanned, every live reservation is
    * covered, and the late ones hold what the last scan did not see.
@@ -227,6 +234,9 @@ export class RepoReservations {
 
   /**
    * What becomes of the dead ones. Those that are late and need no look yet stay as they are.
+   *
+   * A live one keeps all its claims, also those that a scan saw. Two clients can have a URL for one object: once it's
+   * deleted, the second PUT would land uncounted (the simulator finds that in most of its runs).
    */
   *settle(input: { counted: CountedRepo; scanBeganMs: number }): Iterable<Settlement> {
     const { scanBeganMs } = input;

@@ -5,6 +5,9 @@ import type { Settings } from '../../rules/settings.ts';
 /**
  * What one batch request promised: claims whose upload URLs are about to be handed out (*pending*) or have been
  * (*issued*). A claim is (repo, oid, size). A reservation belongs to one repo, so it maps oid → size.
+ *
+ * The repo and the size belong to a claim. Without the repo, one oid in two repos counts once. Without the size, a
+ * first request with a false size of 1 lets the true size in for nothing.
  */
 export interface Reservation {
   readonly id: string;
@@ -71,6 +74,9 @@ const hour = 60 * minute;
 /**
  * How long after its death the repo of a reservation is listed again, while objects of it have not been seen. The
  * intervals grow, because what has not arrived for long rarely does.
+ *
+ * The looks alone don't bound anything: a client that waits for the longest pause gets round after round past the
+ * limit, 36 a day. That's why late claims count beyond the limit (`recompute` in `reconciliation.ts`).
  */
 const looksAfterMs = [10 * minute, hour, 6 * hour];
 
@@ -91,6 +97,9 @@ export function nextLookMs(reservation: Pick<Reservation, 'deadAtMs'>, nowMs: nu
 /**
  * A late reservation of objects that are about to be deleted. A URL may be used for several PUTs, so one that was slower
  * than any is assumed to be can store a deleted object once more.
+ *
+ * It isn't enough to spare what is newer than a URL and the longest PUT (2 h). In a day, that allows ten rounds with
+ * ten slow PUTs each that end later: ten times the limit.
  *
  * @param input.putsUntilMs when the last such PUT has ended: until then the latest of the reservations for the repo is
  * late.

@@ -27,7 +27,13 @@ export interface Shard {
   readonly scanEndedMs: number;
   /** Set if something changed of which nobody knows whether it is counted: a scan is needed that began after `untilMs`. */
   readonly stale: Stale | null;
-  /** oid → when it was noted. What the sums above hold of the objects that reservations claim, or did a while ago. */
+  /**
+   * oid → when it was noted. What the sums above hold of the objects that reservations claim, or did a while ago.
+   *
+   * The oids are in the same item as the sums, because both must change in one write. `covered` ids as for other repos
+   * don't work: a push has one object in each of hundreds of shards, so none would ever be covered. LastModified alone
+   * doesn't work either: a URL can be used twice, and some stores report when a PUT began.
+   */
   readonly counted: ReadonlyMap<string, number>;
   /** Deletes whose objects were taken off already, while their record lasts. */
   readonly appliedRuns: ReadonlySet<string>;

@@ -107,8 +107,8 @@ export interface RepoLimit {
 }
 
 /**
- * Set while somebody has claimed more that is late than a tenth of the limit, or too many objects: docs/ledger.md, "Late
- * uploads".
+ * Set while somebody has claimed more that is late than a tenth of the limit, or too many objects:
+ * docs/how-it-works.md, "A reservation's life".
  */
 export interface LateLoad {
   /** All that is late, whoever claimed it. */
@@ -135,7 +135,10 @@ export interface CountedLimit {
   readonly floorUntilMs: number;
 }
 
-/** Repos of a tenant that have a limit, at most: they are in its item, which each batch writes. */
+/**
+ * Repos of a tenant that have a limit, at most: they are in its item, which each batch writes. A limit takes about 120
+ * bytes, so eight of them make a batch one write unit dearer.
+ */
 export const repoLimitsMax = 50;
 
 /** The tenant's item. It holds the counter that every admission adds to. */
@@ -179,7 +182,7 @@ export interface TenantRecord {
   readonly fullCountedAtMs: number;
   /** Until then a running reconcile holds the lease. A time in the past: nobody holds it. */
   readonly leaseUntilMs: number;
-  /** Until then the LIST requests so far use up the tenant's budget: docs/ledger.md, "How often". */
+  /** Until then the LIST requests so far use up the tenant's budget: docs/how-it-works.md, "A reconcile". */
   readonly listedUntilMs: number;
   /** The same for the shards of giant repos, whose scans have a rate of their own. */
   readonly shardsListedUntilMs?: number | undefined;
@@ -330,7 +333,7 @@ export function isChangeUnknown({ dirtyToken }: Pick<RepoRecord, 'dirtyToken'>):
   return dirtyToken !== null && !dirtyToken.startsWith(removalTokenStart);
 }
 
-/** What the ledger knows of a giant repo beside its shards: docs/ledger.md, "Giant repos". */
+/** What the ledger knows of a giant repo beside its shards: docs/how-it-works.md, "Large repos". */
 export interface Giant {
   /** Shards of older epochs are left over from when it was a giant before. */
   readonly sinceEpoch: number;

@@ -135,6 +135,8 @@ export class CutBudget {
  * The ranges of a scan whose names are not spread evenly, so that positions do not tell how many keys they hold. They
  * are cut where the names of the pages so far make names on both sides likely: the widest range first, and only as
  * often as the budget allows.
+ *
+ * Listing folders with a delimiter would find cuts immediately, but such a request counts nothing.
  */
 export class UnevenRanges {
   readonly #tasks: OpenTasks;

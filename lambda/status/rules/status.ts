@@ -90,12 +90,12 @@ export function storePart(input: {
   const { bucket, endpoint, answer } = input;
   const place = endpoint === null ? bucket : `${bucket} at ${endpoint}`;
   if (answer.ok)
-    return fine('store', `The object store (${place}) answers, in ${Math.round(answer.value.latencyMs)} ms.`);
+    return fine('store', `The object store (${place}) responds in ${Math.round(answer.value.latencyMs)} ms.`);
   return {
     part: 'store',
     state: 'act',
-    says: `The object store (${place}) does not serve requests: ${sentence(answer.why)}`,
-    todo: 'Until it does, uploads and downloads fail and nothing is counted. See whether it is up, and try its credentials with lfs-quota doctor.',
+    says: `The object store (${place}) fails: ${sentence(answer.why)}`,
+    todo: "Until it works, pushes and pulls fail and nothing is counted. Check that it's up, and test its credentials with lfs-quota doctor.",
   };
 }
 
@@ -104,22 +104,22 @@ export function schedulePart(
   found: Finding<{ ranAtMs: number; handedUntilMs: number } | null>,
   nowMs: number,
 ): StatusPart {
-  if (!found.ok) return unknown('schedule', 'The table could not be read', found.why, tableTodo);
+  if (!found.ok) return unknown('schedule', "The table can't be read", found.why, tableTodo);
   if (found.value === null)
-    return fine('schedule', 'The schedule has not run yet. It does within minutes of the first start.');
+    return fine('schedule', "The schedule hasn't run yet. It runs within minutes of the first start.");
   const { ranAtMs, handedUntilMs } = found.value;
   const [silentMs, behindMs] = [nowMs - ranAtMs, nowMs - handedUntilMs];
   if (silentMs > scheduleSilentMs)
     return act(
       'schedule',
       `The schedule ran last ${ageText(silentMs)} ago.`,
-      'Until it runs, nobody is counted unasked. See whether it is enabled, and what the function refresh logs.',
+      "Until it runs, usage isn't updated automatically. Check that it's enabled, and the log of the function refresh.",
     );
   if (behindMs > scheduleSilentMs)
     return act(
       'schedule',
       `The schedule ran ${ageText(silentMs)} ago, and is ${ageText(behindMs)} behind.`,
-      'More tenants become due than it hands on: raise protocol.refreshTenantsMax.',
+      'More tenants become due than it enqueues: raise protocol.refreshTenantsMax.',
     );
   return fine('schedule', `The schedule ran ${ageText(silentMs)} ago.`);
 }
@@ -132,18 +132,18 @@ export interface Overdue {
 }
 
 export function tenantsPart(found: Finding<Overdue>, nowMs: number): StatusPart {
-  if (!found.ok) return unknown('tenants', 'The table could not be read', found.why, tableTodo);
+  if (!found.ok) return unknown('tenants', "The table can't be read", found.why, tableTodo);
   const { tenants, isCut } = found.value;
   const [longest] = tenants;
-  if (!longest) return fine('tenants', 'No tenant is due for more than an hour.');
+  if (!longest) return fine('tenants', 'No tenant is overdue by more than an hour.');
   const lateMs = nowMs - longest.dueAtMs;
   const who = `${isCut ? 'More than ' : ''}${countOf(tenants.length, 'tenant is', 'tenants are')}`;
-  const says = `${who} due for more than an hour. Longest: ${longest.tenant}, for ${ageText(lateMs)}.`;
+  const says = `${who} overdue by more than an hour. Longest: ${longest.tenant}, for ${ageText(lateMs)}.`;
   if (lateMs <= overdueActMs) return fine('tenants', says);
   return act(
     'tenants',
     says,
-    `Recounts wait, fail, or are deferred by a budget: see below, and lfs-quota usage ${longest.tenant}. To count one now: lfs-quota reconcile ${longest.tenant}.`,
+    `Reconciles are waiting, failing or deferred: see below, and lfs-quota usage ${longest.tenant}. To run one now: lfs-quota reconcile ${longest.tenant}.`,
   );
 }
 
@@ -153,22 +153,22 @@ const queueTexts: Readonly<Record<QueuePartName, { what: string; function: strin
   recounts: {
     what: 'Recounts',
     function: 'reconcile',
-    advice: 'Then send them back (Redriving), or count by hand: lfs-quota reconcile TENANT.',
+    advice: 'Then redrive them (docs/runbook.md#redrive), or run: lfs-quota reconcile TENANT.',
   },
   webhooks: {
     what: 'Webhooks',
     function: 'sendWebhook',
-    advice: 'Then send them back (Redriving).',
+    advice: 'Then redrive them (docs/runbook.md#redrive).',
   },
   exports: {
     what: 'Steps of exports',
     function: 'exportArchive',
-    advice: 'Then send them back (Redriving), or purge them: the schedule asks for the next step again.',
+    advice: 'Then redrive them (docs/runbook.md#redrive), or purge them: the schedule continues exports.',
   },
   'store-events': {
     what: 'Events of the store',
     function: 'storeEvents',
-    advice: 'Then send them back (Redriving). If you purge them, count the tenants in full.',
+    advice: 'Then redrive them (docs/runbook.md#redrive). If you purge them, reconcile the tenants.',
   },
 };
 
@@ -185,19 +185,19 @@ export function queuePart(part: QueuePartName, found: Finding<Level>, nowMs: num
   if (!found.ok)
     return unknown(
       part,
-      `${what}: the queue could not be looked at`,
+      `${what}: the queue can't be checked`,
       found.why,
-      'See whether SQS answers, and whether the function management may ask it (sqs:GetQueueAttributes).',
+      'Check SQS, and that the function management can use sqs:GetQueueAttributes.',
     );
   const { waiting, running, oldestAtMs, deadLetters, deadLettersAt } = found.value;
   const oldest = oldestAtMs === null ? '' : `, the oldest for ${ageText(nowMs - oldestAtMs)}`;
-  const says = `${what}: ${waiting} waiting${oldest}, ${running} under way`;
+  const says = `${what}: ${waiting} waiting${oldest}, ${running} in progress`;
   if (deadLetters === null) return fine(part, `${says}.`);
   if (deadLetters === 0) return fine(part, `${says}, no dead letters.`);
   const isQueue = /^https?:/.test(String(deadLettersAt));
   const todo = !isQueue
     ? `Tenants: ${deadLettersAt}. Find the cause in the log and fix it. Then run 'lfs-quota reconcile TENANT' for each: success removes its dead letter.`
-    : `They are in ${deadLettersAt}. See why in the log of the function ${consumer}, and mend it. ${advice}`;
+    : `They're in ${deadLettersAt}. Find the cause in the log of ${consumer}, and fix it. ${advice}`;
   return act(part, `${says}, ${countOf(deadLetters, 'dead letter', 'dead letters')}.`, todo);
 }
 
@@ -212,15 +212,15 @@ export function isOverByItself({ kind, atMs }: Failure, nowMs: number): boolean 
 }
 
 const todoOf: Readonly<Record<FailureReason, string>> = {
-  store: 'The store did not answer: it is tried again, and ends by itself once the store does.',
-  table: 'The table did not answer: it is tried again, and ends by itself once the table does.',
+  store: "The store didn't respond. It's retried until it does.",
+  table: "The table didn't respond. It's retried until it does.",
   'newer-format': 'A newer version wrote the tenant: deploy that version again.',
-  unexpected: 'Read the log of the function reconcile, which has the error.',
-  export: 'lfs-quota export list TENANT says why. Start it again.',
+  unexpected: 'Find the error in the log of the function reconcile.',
+  export: 'lfs-quota export list TENANT shows why. Start it again.',
 };
 
 export function failuresPart(found: Finding<readonly ShownFailure[]>): StatusPart {
-  if (!found.ok) return unknown('failures', 'What failed last could not be read', found.why, tableTodo);
+  if (!found.ok) return unknown('failures', "Recent failures can't be read", found.why, tableTodo);
   const open = found.value.filter(({ isOver }) => !isOver);
   const [newest] = open;
   if (newest) {
@@ -231,16 +231,15 @@ export function failuresPart(found: Finding<readonly ShownFailure[]>): StatusPar
     const whys = [...new Set(open.map(({ why }) => why))];
     return act(
       'failures',
-      `Failed, and not made up for: ${kinds.join(' and ')}.`,
+      `Failed, and not recovered since: ${kinds.join(' and ')}.`,
       whys.map((why) => todoOf[why]).join(' '),
     );
   }
   const over = found.value.length;
-  return fine('failures', over === 0 ? 'Nothing failed.' : 'Nothing failed that was not made up for since.');
+  return fine('failures', over === 0 ? 'Nothing failed.' : 'All failures have since been recovered.');
 }
 
-const tableTodo =
-  'See whether DynamoDB answers: without the table nothing is admitted and nothing is counted.';
+const tableTodo = 'Check DynamoDB: without the table, pushes fail and nothing is counted.';
 
 const fine = (part: StatusPartName, says: string): StatusPart => ({ part, state: 'fine', says, todo: null });
 

@@ -5,6 +5,15 @@ import { parseJson } from '../../rules/text.ts';
  * How servers of Git LFS name an object in their bucket: its oid, or its oid in folders of its first four digits.
  * Slashes stand at fixed places, so the order of such names is the order of the oids, and a range of oids is a range
  * of names.
+ *
+ * Sources, read on 2026-11-23 (Gitea and giftless were also seen in a bucket):
+ *
+ * - `oid`: giftless (`giftless/storage/amazon_s3.py`: `_get_blob_path`), lfs-s3 (`s3adapter/s3adapter.go`:
+ *   `asLfsPath`), git-lfs-s3 by troyready (`src/batch/batch.ts`: `Key: oid`) and by meltingice (`aws.rb`:
+ *   `object_data`).
+ * - `ab/cd/rest`: GitLab (`app/uploaders/lfs_object_uploader.rb`: `store_dir`, `filename`), Gitea
+ *   (`modules/lfs/pointer.go`: `RelativePath`).
+ * - `ab/cd/oid`: rudolfs without `--key` (`src/storage/s3.rs`: `key_to_path`; `src/sha256.rs`: `Sha256Path`).
  */
 export const nameLayouts = ['oid', 'ab/cd/rest', 'ab/cd/oid'] as const;
 export type NameLayout = (typeof nameLayouts)[number];
@@ -138,14 +147,11 @@ export function conflictsOfAdopted(
         .filter(({ path }) => path.startsWith(repo.path) || repo.path.startsWith(path))
         .map((other) => `has a path that overlaps with that of ${nameOf(other)}: ${shown(other.path)}`),
       ...(repo.path.startsWith('_')
-        ? ['has a path that begins with _: there the service keeps files of its own']
+        ? ['has a path that starts with _: lfs-quota keeps its own files there']
         : []),
       ...repos
         .filter((other) => isTakenBy(other, repo.tenant))
-        .map(
-          (other) =>
-            `is of a tenant whose own keys would lie in the path of ${nameOf(other)}: ${shown(other.path)}`,
-        ),
+        .map((other) => `is for a tenant with keys in the path of ${nameOf(other)}: ${shown(other.path)}`),
     ];
     return messages.map((message) => ({ index, message: `${nameOf(repo)} ${message}` }));
   });
@@ -247,8 +253,7 @@ export class AdoptedRepos {
   requireOwn(keyOrPrefix: string): void {
     if (!keyOrPrefix.includes('/') || this.#isInAdoptedPath(keyOrPrefix))
       throw new AdoptedPathError(
-        `What begins with ${keyOrPrefix.slice(0, keyOrPrefix.indexOf('/') + 1) || 'no folder'} may be of an adopted ` +
-          'repo. No tenant may have that name (setting adoptedRepos).',
+        `Names that start with ${keyOrPrefix.slice(0, keyOrPrefix.indexOf('/') + 1) || 'no folder'} are reserved for an adopted repo (setting adoptedRepos).`,
       );
   }
 

@@ -114,7 +114,7 @@ export function nextDelayMs(input: {
 
 const urlCharactersMax = 2048;
 
-export const webhookUrlRule = `must be an address of at most ${urlCharactersMax} characters that begins with https, on port 443, with a domain name, and without a user or a fragment`;
+export const webhookUrlRule = `must be a URL of up to ${urlCharactersMax} characters that starts with https, on port 443, with a domain name, without a user or fragment`;
 
 /**
  * Whether warnings may be sent to a URL, as far as its text tells. The addresses of its name are checked when it is used.

@@ -147,7 +147,7 @@ describe('connect', () => {
     used = { status: 401, body: { message: 'Log in.' } };
     expect(await connect()).toMatchObject({
       code: 4,
-      err: expect.stringContaining('error: The token is of no use for acme/game: Log in.\n'),
+      err: expect.stringContaining("error: This token can't access acme/game: Log in.\n"),
     });
     made = { status: 404, body: { code: 'tenant-not-found', title: 'Not found', detail: 'No tenant acme.' } };
     expect((await connect()).err).toContain('No tenant acme. (404)');
@@ -163,17 +163,15 @@ describe('connect', () => {
     git('config', 'lfs.url', 'https://example.com/other');
     expect((await connect()).err).toContain('config --unset lfs.url');
     const nowhere = relative(process.cwd(), home);
-    expect((await connect('--clone', nowhere)).err).toContain(
-      `There is no repository with files in ${home}.\n`,
-    );
+    expect((await connect('--clone', nowhere)).err).toContain(`No Git repository with files in ${home}.\n`);
     expect(server.asked).toEqual([]);
   });
 
   it.each([
-    ['!true', `Git's credential helper "!true" didn't keep the token.`],
+    ['!true', `Git's credential helper "!true" didn't store the token.`],
     [
       'nothere',
-      `Git's credential helper "nothere" didn't keep the token: git: 'credential-nothere' is not a git command. See 'git --help'.\n`,
+      `Git's credential helper "nothere" didn't store the token: git: 'credential-nothere' is not a git command. See 'git --help'.\n`,
     ],
   ])('leaves no token behind if the helper is %s, and repeats what git said', async (helper, said) => {
     execFileSync('git', ['config', '--global', 'credential.helper', helper]);

@@ -71,8 +71,8 @@ describe('object delete --wait', () => {
     expect(result.code).toBe(0);
     expect(result.err.split('\n')).toEqual([
       `2 objects left, 1 KiB, due at ${at(graceMs)}`,
-      '2 objects left, 1 KiB; gone with the next run of the schedule',
-      '1 object left, 512 B; gone with the next run of the schedule',
+      '2 objects left, 1 KiB; deleted with the next run of the schedule',
+      '1 object left, 512 B; deleted with the next run of the schedule',
       '',
     ]);
     expect(result.out.split('\n').slice(2)).toEqual(['acme/game: 2 objects deleted.', '']);
@@ -116,8 +116,8 @@ describe('object delete --wait', () => {
     const result = await wait(oid, otherOid);
     expect(result.code).toBe(1);
     expect(result.out).toContain('acme/game: 1 object deleted.\n');
-    expect(result.err).toContain(`Pushed again meanwhile, and so kept: ${oid}\n`);
-    expect(result.err).toContain('repeat the delete');
+    expect(result.err).toContain(`Kept, because it was pushed again: ${oid}\n`);
+    expect(result.err).toContain('delete it again');
     expect(waitedMs()).toBeLessThan(graceMs + minuteMs);
   });
 
@@ -154,8 +154,8 @@ describe('repo delete --wait', () => {
     const { asked, run } = await serve(looks(unknown, before, {}, {}, { objectCount: 0, storedBytes: 0 }));
     const result = await run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
     expect(result.code).toBe(0);
-    expect(result.err).toBe('not counted yet\n0 objects left, 3 KiB\n3 objects left, 3 KiB\n');
-    expect(result.out).toMatch(/\nacme\/game is empty\. Its name can be used again in a minute or two\.\n$/);
+    expect(result.err).toBe('not scanned yet\n0 objects left, 3 KiB\n3 objects left, 3 KiB\n');
+    expect(result.out).toMatch(/\nacme\/game is empty\. You can reuse its name in a minute or two\.\n$/);
     expect(asked()).toHaveLength(6);
   });
 
@@ -170,11 +170,11 @@ describe('repo delete --wait', () => {
     const args = ['repo', 'delete', 'acme', 'game', '--yes', '--wait'];
     const result = await inFile.run(...args);
     expect(result.code).toBe(0);
-    const waits = '; uploads of it are under way, and what is left goes';
+    const waits = '; uploads to it are in progress, and the rest is deleted';
     expect(result.out.split('\n').slice(2)).toEqual([
-      'What was pushed to it just now goes when its upload URLs have expired: the last of it in 36 min, at ' +
+      'Recent uploads are deleted after their URLs expire: the last one in 36 min, at ' +
         '2026-11-21T05:36:10Z.',
-      'acme/game is empty. Its name can be used again in a minute or two.',
+      'acme/game is empty. You can reuse its name in a minute or two.',
       '',
     ]);
     expect(result.err.split('\n')).toEqual([
@@ -194,7 +194,7 @@ describe('repo delete --wait', () => {
     const { err } = await onTerminal.run(...args);
     expect(err).toContain(`K3 objects left, 3 KiB${waits} in 36 min\r`);
     expect(err).toContain(`K3 objects left, 3 KiB${waits} in 16 min\r`);
-    expect(err).toContain('K0 objects left, 0 B; what is left goes with the next run of the schedule\r');
+    expect(err).toContain('K0 objects left, 0 B; the rest is deleted with the next run of the schedule\r');
   });
 
   it('ends when the repo is open again, whatever is in it', async () => {

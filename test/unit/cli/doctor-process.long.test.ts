@@ -45,7 +45,7 @@ describe('Ctrl-C', { timeout: timeoutMs }, () => {
       instead: ({ number }) => void (number === 51 && interrupt()),
     }));
     expect({ code, signal }).toEqual({ code: 130, signal: null });
-    expect(err).toContain('error: Interrupted before all checks were made.\n');
+    expect(err).toContain('error: Interrupted before all checks ran.\n');
     expect(store?.asked.some(({ method }) => method === 'PUT')).toBe(true);
     expect((await store?.left())?.keys).toEqual([]);
   });

@@ -31,10 +31,10 @@ describe('doctor', () => {
     const { code, out, err } = await cli(['doctor', 's3://objects/a/b', '--endpoint', endpoint]);
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toMatch(
-      /^Trying s3:\/\/objects below a\/b\/lfs-quota-doctor-[0-9a-f]{16}\/\n\npass {5}credentials /,
+      /^Testing s3:\/\/objects below a\/b\/lfs-quota-doctor-[0-9a-f]{16}\/\n\npass {5}credentials /,
     );
     expect(out).toMatch(
-      /\npass {5}other-bytes +Refused with 400 BadDigest: other bytes of the same length\.\n/,
+      /\npass {5}other-bytes +Rejected with 400 BadDigest: other bytes of the same length\.\n/,
     );
     expect(out).toMatch(/\n49 checks: 47 pass, 2 skipped\.\n$/);
   });
@@ -43,9 +43,9 @@ describe('doctor', () => {
     const { endpoint } = await start(ignoresChecksums);
     const { code, out, err } = await cli(['doctor', 's3://objects', '--endpoint', endpoint]);
     expect(code).toBe(1);
-    expect(err).toMatch(/^error: .* store as it is: 2 checks failed \(other-bytes, kept-object\)\.\n.+\n$/);
+    expect(err).toMatch(/^error: .* with this store: 2 checks failed \(other-bytes, kept-object\)\.\n.+\n$/);
     expect(out).toMatch(
-      /\nFAIL {5}other-bytes +The store kept 2000 bytes of other bytes .*\n +→ Do not use this store/,
+      /\nFAIL {5}other-bytes +The store kept 2000 bytes of other bytes .*\n +→ Don't use this store/,
     );
     expect(out).toContain(' 2 fail (other-bytes, kept-object)');
   });
@@ -71,7 +71,7 @@ describe('doctor', () => {
     expect(result.checks).toContainEqual({
       id: 'delete',
       outcome: 'pass',
-      detail: 'A delete removes an object, and repeating it is no error.',
+      detail: "A delete removes an object, and repeating it isn't an error.",
     });
     const profile = storeProfileSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
     expect(profile).toEqual({
@@ -115,9 +115,9 @@ describe('doctor', () => {
     );
     expect({ code, released }).toEqual({ code: 130, released: 1 });
     expect(err).toMatch(
-      /^Cleaning up\. Interrupt again .* below s3:\/\/objects\/lfs-quota-doctor-\w+\/\nerror: Interrupted before all checks were made\.\nRun it again for the others\.\n$/,
+      /^Cleaning up\. Press Ctrl-C again .* below s3:\/\/objects\/lfs-quota-doctor-\w+\/\nerror: Interrupted before all checks ran\.\nRun it again for the others\.\n$/,
     );
-    expect(out).toMatch(/pass {5}cleanup +Nothing of this run is left in the bucket\.\n/);
+    expect(out).toMatch(/pass {5}cleanup +This run left nothing in the bucket\.\n/);
     expect((await store.left()).keys).toEqual([]);
     expect(() => readFileSync(file)).toThrow('ENOENT');
   });
@@ -132,19 +132,17 @@ describe('doctor', () => {
     vi.unstubAllEnvs();
     setCredentials();
     expect(code).toBe(1);
-    expect(out).toMatch(
-      /FAIL {5}credentials +There are no credentials for the store\.\n +→ Set AWS_ACCESS_KEY_ID/,
-    );
+    expect(out).toMatch(/FAIL {5}credentials +No credentials for the store\.\n +→ Set AWS_ACCESS_KEY_ID/);
     expect(out).toMatch(/\n49 checks: 1 pass, 1 fail \(credentials\), 47 skipped\.\n$/);
     expect(out.match(/^skipped/gm)).toBeNull();
-    expect(err).toMatch(/^error: The store could not be tried: the check credentials failed\.\n/);
+    expect(err).toMatch(/^error: The store couldn't be tested: the check credentials failed\.\n/);
     expect(store.asked.length).toBe(0);
   });
 
   it('says that nothing answers', async () => {
     const { code, out } = await cli(['doctor', 's3://objects', '--endpoint', 'http://127.0.0.1:1']);
     expect(code).toBe(1);
-    expect(out).toContain('Nothing answers at http://127.0.0.1:1 (ECONNREFUSED).');
+    expect(out).toContain("Can't reach http://127.0.0.1:1 (ECONNREFUSED).");
   });
 
   it('says that the profile could not be written', async () => {
@@ -155,12 +153,12 @@ describe('doctor', () => {
     const wrong = await write(path.join(folder, 'none', 'store.json'));
     expect(wrong.code).toBe(2);
     expect(wrong.err).toMatch(
-      /^error: Nothing can be written to the folder .*none\. Give --profile another file\.\n$/,
+      /^error: Can't write to the folder .*none\. Pass another file to --profile\.\n$/,
     );
     expect(store.asked.length).toBe(0);
     const failed = await write(folder);
     expect(failed.code).toBe(1);
-    expect(failed.err).toMatch(/^error: The profile could not be written: EISDIR/);
+    expect(failed.err).toMatch(/^error: Couldn't write the profile: EISDIR/);
   });
 
   it('takes the endpoint and the region from the environment', async () => {
@@ -171,10 +169,10 @@ describe('doctor', () => {
   });
 
   it.each([
-    [['objects'], /names no bucket/],
+    [['objects'], /has no bucket/],
     [['s3://objects/a*'], /without \*/],
-    [['s3://objects', '--endpoint', 'ftp://host'], /is not an address/],
-    [['s3://objects', '--endpoint', ''], /is not an address/],
+    [['s3://objects', '--endpoint', 'ftp://host'], /isn't a URL/],
+    [['s3://objects', '--endpoint', ''], /isn't a URL/],
     [['s3://objects', '--largest', 'huge'], /Use a size below 8 PiB/],
     [['s3://objects', '--largest', '6GiB'], /size up to 5GiB/],
     [[], /missing required argument 'url'/],

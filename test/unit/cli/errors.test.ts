@@ -19,13 +19,13 @@ function problem(status: number, detail: string): Answer {
 
 describe('a request that the server refuses', () => {
   it.each([
-    [401, 4, 'No credentials.', 'Set LFS_QUOTA_TOKEN (or --token) to a token that is valid for this.'],
-    [403, 4, 'Needs the scope manage.', 'This token is valid, and may not do this.'],
-    [404, 3, 'No such tenant.', '`lfs-quota tenant list`'],
-    [409, 5, 'acme exists.', 'Nothing was changed'],
-    [422, 5, 'limitBytes must be a whole number.', 'Correct the value'],
-    [429, 6, 'Not counted yet.', 'Try again in a few seconds'],
-    [503, 6, 'The store does not answer.', 'its log says why'],
+    [401, 4, 'No credentials.', 'Token invalid, expired or revoked.'],
+    [403, 4, 'Needs the scope manage.', 'Permission denied.'],
+    [404, 3, 'No such tenant.', 'lfs-quota tenant list'],
+    [409, 5, 'acme exists.', 'Nothing changed'],
+    [422, 5, 'limitBytes must be a whole number.', 'Fix the value'],
+    [429, 6, 'Not counted yet.', 'Retry in a few seconds'],
+    [503, 6, 'The store does not answer.', 'Server error: see its log.'],
   ])('%i: ends with %i, and says why and what to do next', async (status, code, detail, hint) => {
     const result = await ask(problem(status, detail), 'usage', 'acme');
     expect(result).toMatchObject({ code, out: '' });
@@ -36,7 +36,7 @@ describe('a request that the server refuses', () => {
 
   it.each([400, 404, 418])('%i without a problem body: names the request and the address', async (status) => {
     const result = await ask({ status, body: '<html>' }, 'usage', 'acme');
-    expect(result.err).toContain(`The answer to GET /v1/tenants/acme/subscription was ${status}.`);
+    expect(result.err).toContain(`GET /v1/tenants/acme/subscription returned ${status}.`);
     expect(result.err).toContain('LFS_QUOTA_URL');
     expect(result.code).toBe(1);
   });
@@ -51,7 +51,7 @@ describe('a request that the server refuses', () => {
     async (body) => {
       const result = await ask({ status: 200, body }, 'tenant', 'list', '--json');
       expect(result).toMatchObject({ code: 1, out: '' });
-      expect(result.err).toContain("not lfs-quota's");
+      expect(result.err).toContain("isn't lfs-quota's");
     },
   );
 
@@ -68,7 +68,7 @@ describe('without a server', () => {
     await gone.close();
     const result = await cli(['tenant', 'list', '--url', gone.url, '--token', 'x']);
     expect(result.code).toBe(6);
-    expect(result.err).toContain(`No lfs-quota server answers at ${gone.url} (ECONNREFUSED)`);
+    expect(result.err).toContain(`Can't reach ${gone.url} (ECONNREFUSED)`);
     expect(result.err).toContain('npm start');
   });
 });
@@ -83,8 +83,8 @@ describe('a wrong command line sends nothing and exits with 2', () => {
   it.each([
     [{}, 'No token.'],
     [{ LFS_QUOTA_TOKEN: '' }, 'No token.'],
-    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: '127.0.0.1:8787' }, 'is not an address'],
-    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: 'ftp://a' }, 'is not an address'],
+    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: '127.0.0.1:8787' }, "isn't a URL"],
+    [{ LFS_QUOTA_TOKEN: 'x', LFS_QUOTA_URL: 'ftp://a' }, "isn't a URL"],
   ])('environment %j', async (env, says) => {
     const result = await cli(['tenant', 'list'], { env });
     expect(result.err).toContain(says);

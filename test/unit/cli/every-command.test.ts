@@ -182,8 +182,9 @@ describe('--json', () => {
       ({ command }) =>
         has(command, '--watch') || command.registeredArguments.some(({ variadic }) => variadic),
     );
-    const named = /^- \*JSON lines\.\* (.*?)\.$/ms.exec(commandLineText)?.[1] ?? '';
-    const documented = [...named.matchAll(/`lfs-quota ([a-z ]+)/g)].map(([, words = '']) => words.trim());
+    const [, ...named] =
+      /`([a-z ]+) --watch` and `([a-z ]+)` print one\s+object a line/.exec(commandLineText) ?? [];
+    const documented = named.filter((words) => words !== undefined);
     expect(documented.sort()).toEqual(repeating.map(({ words }) => words).sort());
   });
 
@@ -230,7 +231,7 @@ describe('--json', () => {
     expect(items).toHaveLength(3);
     expect(asked.map(({ path }) => /[?&]cursor=(\w+)/.exec(path)?.[1])).toEqual([undefined, 'c1', 'c2']);
     expect(command.createHelp().formatHelp(command, command.createHelp())).toMatch(
-      words === 'downloads' ? 'all of it' : 'default: all',
+      words === 'downloads' ? 'everything' : 'default: all',
     );
   });
 });
@@ -338,7 +339,8 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'GET /v1/session': 'A session is a browser with a cookie. The command line sends its token each time.',
   'POST /v1/session': 'The same.',
   'DELETE /v1/session': 'The same.',
-  'POST /v1/tenants/{tenant}/exchange': 'For a CI job, which has curl and no lfs-quota (docs/tokens.md).',
+  'POST /v1/tenants/{tenant}/exchange':
+    'For a CI job, which has curl and no lfs-quota (docs/team-admins.md).',
   'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/keep-set': 'gc run',
   'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/run': 'gc run',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git lfs push and pull. Also connect and export local.',

@@ -23,7 +23,7 @@ const problem = (status: number, code: string): Answer => ({
 
 /** The last line says what to do: a sentence with a verb, a command or an address. */
 const nextStep =
-  /\n(?=[A-Z]).*(`lfs-quota [a-z-]+|[Tt]ry|[Ss]et|[Cc]orrect|Check|check|[Cc]hoose|update|Ask|Take|Lift|Make|Unmap|Delete|name one|deploy).*\.\n$/;
+  /\n(?=[A-Z]).*(lfs-quota [a-z-]+|Retry|[Ss]et|Fix|Check|check|[Cc]hoose|update|Send|pass|enable).*\n$/;
 
 describe('each problem of the API', () => {
   it.each(Object.entries(problemTypes))(
@@ -84,8 +84,8 @@ describe('an answer that does not come in time', () => {
   it('may have changed something, which is to be checked', () => {
     const error = unreachableError(new DOMException('late', 'TimeoutError'), 'https://lfs.example.com');
     expect(error).toMatchObject({
-      message: 'https://lfs.example.com did not answer in time.',
-      hint: 'The change may have been made: check before you repeat it.',
+      message: 'https://lfs.example.com timed out.',
+      hint: 'The change might have succeeded: check before retrying.',
       failure: 'unavailable',
     });
   });

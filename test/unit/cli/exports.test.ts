@@ -47,7 +47,7 @@ describe('export start', () => {
     const { asked, bodies, run } = await serve(stages());
     expect(await run('start', 'acme', '--no-wait')).toEqual({
       code: 0,
-      out: `The export ${exportId} has begun. See how far it is: lfs-quota export show acme ${exportId}\n`,
+      out: `The export ${exportId} started. See its progress: lfs-quota export show acme ${exportId}\n`,
       err: '',
     });
     const all = ['--repo', 'game.git', '--format', 'zip', '--dry-run', '--no-wait'];
@@ -68,9 +68,7 @@ describe('export start', () => {
     // Without a terminal, a line for each tenth.
     expect({ code, err }).toEqual({ code: 0, err: 'planning\ncopying: 0 %\ncopying: 10 %\n' });
     expect(out).toContain('acme-game.tar  20 GiB');
-    expect(out).toContain(
-      'Kept until 2026-11-28T05:00:00Z, for 7.0 days. It does not count against the limit.',
-    );
+    expect(out).toContain("Kept until 2026-11-28T05:00:00Z, for 7.0 days. It doesn't count as usage.");
     expect(out).toContain(`  lfs-quota export show acme ${exportId} --output acme-game.tar\n`);
     expect(out).toContain("  curl -f -C - -o acme-game.tar 'https://store.example/x?a=1&b=2'\n");
     expect(out).toContain('  GIT_LFS_SKIP_SMUDGE=1 git clone REPOSITORY work && cd work\n');
@@ -101,8 +99,8 @@ describe('export start', () => {
     await server?.close();
     const listed = await serve(stages(done('https://s.example/', { listedObjects: 2, named: true })));
     const { out } = await listed.run('start', 'acme');
-    expect(out).toMatch(/never into \.git: .*\n {2}tar -x -f acme-game\.tar\n/);
-    expect(out).toMatch(/as tar, 2 objects of a list, with names of its own\n.*\nbegan .*, by ada\n/);
+    expect(out).toMatch(/Never extract it into \.git: .*\n {2}tar -x -f acme-game\.tar\n/);
+    expect(out).toMatch(/as tar, 2 objects of a list, with names of its own\n.*\nstarted .*, by ada\n/);
     expect(out).not.toContain('git clone');
   });
 
@@ -119,7 +117,7 @@ describe('export start', () => {
     const { out } = await run('start', 'acme', '--dry-run');
     expect(out).toContain('plan      copy in parts of any size: 6,400 requests, $0.01, about 14 s\n');
     expect(out).toContain('size      20 GiB: 12 GiB copied by the store, 8 GiB uploaded\n');
-    expect(out).toContain('missing   2 objects: the archive names them\n');
+    expect(out).toContain('missing   2 objects: listed in the archive\n');
     expect(out).not.toContain('git clone');
   });
 
@@ -129,7 +127,7 @@ describe('export start', () => {
     const { code, err } = await run('start', 'acme');
     expect(code).toBe(1);
     expect(err).toContain('The export failed. It was not done within a day.');
-    expect(err).toContain('`lfs-quota export start acme`');
+    expect(err).toContain('lfs-quota export start acme');
   });
 
   it('stops waiting at Ctrl-C, and says that the export goes on, and how to see it', async () => {
@@ -148,7 +146,7 @@ describe('export start', () => {
     });
     const { code, err } = await run('start', 'acme');
     expect(code).toBe(130);
-    expect(err).toContain('The export goes on');
+    expect(err).toContain('The export continues');
     expect(err).toContain(`\`lfs-quota export show acme ${exportId}\``);
     expect(asked()).toEqual(['POST /v1/tenants/acme/exports', `GET /v1/tenants/acme/exports/${exportId}`]);
     expect(released).toEqual([true]);
@@ -166,7 +164,7 @@ describe('export start', () => {
     const { code, out, err } = await run('start', 'acme');
     expect([code, out]).toEqual([6, '']);
     expect(err).toContain('copying: 50 %\n');
-    expect(err).toContain('The storage does not answer (503). The export may go on without this command.');
+    expect(err).toContain('The storage does not answer (503). The export might continue on the server.');
     expect(err).toContain(`\`lfs-quota export show acme ${exportId}\``);
     expect(asked()).toHaveLength(1 + 5 + 5);
   });
@@ -174,9 +172,9 @@ describe('export start', () => {
   it.each([
     { args: ['--output', join(folder, 'x.tar'), '--no-wait'], message: /leave out --no-wait/ },
     { args: ['--output', join(folder, 'x.tar'), '--dry-run'], message: /leave out --no-wait and --dry-run/ },
-    { args: ['--output', '/nowhere/x.tar'], message: /no folder \/nowhere/ },
-    { args: ['--output', import.meta.filename], message: /exists already/ },
-    { args: ['--objects', '/nowhere'], message: /cannot be read/ },
+    { args: ['--output', '/nowhere/x.tar'], message: /Folder \/nowhere not found/ },
+    { args: ['--output', import.meta.filename], message: /already exists/ },
+    { args: ['--objects', '/nowhere'], message: /Can't read the file/ },
   ])('asks for nothing with $args', async ({ args, message }) => {
     const { asked, run } = await serve(stages());
     const { code, err } = await run('start', 'acme', ...args);
@@ -214,12 +212,12 @@ describe('export start --objects', () => {
   it('sends each object once, under its first name, and says so', async () => {
     const { body, err } = await listed(`${oid('a')} * a\n${oid('a')} * b\n`);
     expect(body).toEqual({ objects: [{ oid: oid('a'), name: 'a' }] });
-    expect(err).toContain('1 lines name an object again');
+    expect(err).toContain('1 lines repeat an object');
   });
 
   it.each([
-    [`${oid('a')}\nabc * x\n`, /Line 2 of .* does not begin with an oid/],
-    ['\n\n', /names no object/],
+    [`${oid('a')}\nabc * x\n`, /Line 2 of .* doesn't start with an oid/],
+    ['\n\n', /has no objects/],
   ])('refuses %j', async (text, message) => {
     const { code, err, body } = await listed(text);
     expect([code, body]).toEqual([2, undefined]);
@@ -232,6 +230,6 @@ describe('export show', () => {
     const { run } = await serve(stages(copying(0.25)));
     const { code, err } = await run('show', 'acme', exportId, '--output', join(folder, 'y.tar'));
     expect(code).toBe(1);
-    expect(err).toContain('There is no archive to download: the export is copying.');
+    expect(err).toContain('No archive to download: the export is copying.');
   });
 });

@@ -278,10 +278,10 @@ describe('reservations', () => {
     expect(sorted.map(({ id }) => id).join('')).toBe('cdba');
   });
   it('say what is going on', () => {
-    expect(reservationText({ state: 'pending', arrived: false })).toBe('being admitted');
-    expect(reservationText({ state: 'issued', arrived: false })).toBe('may arrive');
+    expect(reservationText({ state: 'pending', arrived: false })).toBe('starting');
+    expect(reservationText({ state: 'issued', arrived: false })).toBe('uploading');
     expect(reservationText({ state: 'issued', arrived: true })).toBe('arrived');
-    expect(reservationText({ state: 'late', arrived: false })).toBe('late, not all arrived');
+    expect(reservationText({ state: 'late', arrived: false })).toBe('unconfirmed');
   });
 });
 

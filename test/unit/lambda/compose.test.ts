@@ -172,7 +172,7 @@ describe('a deployed function', () => {
 
   it.each([
     ['{"urlLifetime', 'It is not valid JSON.'],
-    ['{"urlLifetime":1}', '"urlLifetime" is not a setting of this version.'],
+    ['{"urlLifetime":1}', `"urlLifetime" isn't a setting of this version.`],
   ])('does not start with %s', async (text, message) => {
     await expect(composeWith(text)).rejects.toThrow(message);
   });

@@ -69,7 +69,7 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
         method === 'DELETE' && store.sizeOf(key) === undefined ? errorReply(404, 'NoSuchKey') : undefined,
     },
     found: {},
-    says: { delete: /repeating it is no error/ },
+    says: { delete: /repeating it isn't an error/ },
   },
   {
     name: 'lets nobody delete',
@@ -84,7 +84,7 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
       cleanup: 'warning',
     },
     says: {
-      cleanup: /Left in the bucket: \d+ objects below p\/lfs-quota-doctor-\w+\/: The store refused DELETE/,
+      cleanup: /Left in the bucket: \d+ objects below p\/lfs-quota-doctor-\w+\/: The store rejected DELETE/,
     },
   },
   {
@@ -110,6 +110,6 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
         request.query.has('delete') ? { status: 200, body: deletedAll(request) } : undefined,
     },
     found: { 'delete-many': 'fail' },
-    says: { 'delete-many': /several objects at once, and one is still there/ },
+    says: { 'delete-many': /several objects, and one still exists/ },
   },
 ];

@@ -110,13 +110,13 @@ export const misbehavingListings: readonly Misbehaving[] = [
     name: 'sorts without regard to case',
     faults: sortedBy(withoutCase),
     found: { 'list-order': 'fail' },
-    says: { 'list-order': /not come in the order of their bytes: "-", "0", "9", "_", "A"/ },
+    says: { 'list-order': /Keys aren't sorted by bytes: "-", "0", "9", "_", "A"/ },
   },
   {
     name: 'sorts by UTF-16',
     faults: sortedBy(byUtf16),
     found: { 'list-unicode': 'warning' },
-    says: { 'list-unicode': /not in the order of their UTF-8/ },
+    says: { 'list-unicode': /aren't sorted by UTF-8/ },
   },
   {
     name: 'does not list names that are not ASCII',
@@ -127,7 +127,7 @@ export const misbehavingListings: readonly Misbehaving[] = [
     name: 'takes no names that are not ASCII',
     faults: { instead: ({ key }) => (isAscii(key) ? undefined : errorReply(400, 'InvalidURI')) },
     found: { 'list-unicode': 'warning' },
-    says: { 'list-unicode': /cannot be written or listed: .*400 InvalidURI/ },
+    says: { 'list-unicode': /can't be written or listed: .*400 InvalidURI/ },
   },
   {
     name: 'ignores StartAfter',
@@ -197,7 +197,7 @@ export const misbehavingListings: readonly Misbehaving[] = [
       answers: (xml) => goesOn(xml, 'again'),
     }),
     found: { 'list-pages': 'fail', 'list-unicode-pages': 'warning' },
-    says: { 'list-pages': /After 17 pages of 15 keys there is still a token/ },
+    says: { 'list-pages': /After 17 pages of 15 keys, the store still returns a token/ },
   },
   {
     name: 'breaks tokens that are not ASCII',

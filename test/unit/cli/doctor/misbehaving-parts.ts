@@ -26,7 +26,7 @@ export const misbehavingParts: readonly Misbehaving[] = [
     },
     target: { largestBytes: 10_000_000 },
     found: { 'largest-upload': 'warning', multipart: 'warning' },
-    says: { 'largest-upload': /9\.54 MiB is refused \(413 EntityTooLarge\), one of 2\.38 MiB accepted/ },
+    says: { 'largest-upload': /9\.54 MiB is rejected \(413 EntityTooLarge\), one of 2\.38 MiB accepted/ },
   },
   {
     name: 'takes nothing large at all',
@@ -107,7 +107,7 @@ export const misbehavingParts: readonly Misbehaving[] = [
         isCreation(request) ? { ...reply, body: halfOf(reply.body), isCut: true } : reply,
     },
     found: { multipart: 'warning' },
-    says: { multipart: /^A multipart upload does not work: There was no whole answer \(ECONNRESET\)\.$/ },
+    says: { multipart: /^Multipart uploads don't work: The response was incomplete \(ECONNRESET\)\.$/ },
   },
   {
     name: 'answers with half a document',
@@ -115,13 +115,13 @@ export const misbehavingParts: readonly Misbehaving[] = [
       changes: (reply, request) => (isCreation(request) ? { ...reply, body: halfOf(reply.body) } : reply),
     },
     found: { multipart: 'warning' },
-    says: { multipart: /^A multipart upload does not work: The answer cannot be read \(\w+\)\.$/ },
+    says: { multipart: /^Multipart uploads don't work: The answer cannot be read \(\w+\)\.$/ },
   },
   {
     name: 'answers nothing about parts',
     faults: { changes: (reply, request) => (isCreation(request) ? { status: 200 } : reply) },
     found: { multipart: 'warning' },
-    says: { multipart: /^A multipart upload does not work: the answer names no upload\.$/ },
+    says: { multipart: /^Multipart uploads don't work: the response has no upload\.$/ },
   },
   {
     name: 'knows no parts, and says why',
@@ -130,6 +130,6 @@ export const misbehavingParts: readonly Misbehaving[] = [
         isCreation(request) ? errorReply(501, 'NotImplemented', 'Not here.') : undefined,
     },
     found: { multipart: 'warning' },
-    says: { multipart: /^A multipart upload does not work: NotImplemented: Not here\.$/ },
+    says: { multipart: /^Multipart uploads don't work: NotImplemented: Not here\.$/ },
   },
 ];

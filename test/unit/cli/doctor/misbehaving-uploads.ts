@@ -20,7 +20,7 @@ export const misbehavingUploads: readonly Misbehaving[] = [
     name: 'has no such bucket',
     faults: { instead: () => errorReply(404, 'NoSuchBucket') },
     found: { bucket: 'fail' },
-    says: { bucket: /There is no bucket objects/ },
+    says: { bucket: /Bucket objects not found/ },
   },
   {
     name: 'has the bucket in another region',
@@ -37,7 +37,7 @@ export const misbehavingUploads: readonly Misbehaving[] = [
     name: 'may not be listed',
     faults: { instead: ({ key }) => (key === '' ? errorReply(403, 'AccessDenied') : undefined) },
     found: { bucket: 'fail' },
-    says: { bucket: /may not list objects/ },
+    says: { bucket: /can't list objects/ },
   },
   {
     name: 'has objects wherever one looks',
@@ -48,7 +48,7 @@ export const misbehavingUploads: readonly Misbehaving[] = [
       },
     },
     found: { bucket: 'fail' },
-    says: { bucket: /also has keys without that prefix/ },
+    says: { bucket: /contains keys without that prefix/ },
   },
   {
     name: 'has a clock that is 7 minutes ahead',
@@ -92,13 +92,13 @@ export const misbehavingUploads: readonly Misbehaving[] = [
       },
     },
     found: { upload: 'fail' },
-    says: { upload: /accepted 4000 bytes, but a HEAD tells 4001 bytes/ },
+    says: { upload: /accepted 4000 bytes, but a HEAD returns 4001 bytes/ },
   },
   {
     name: 'stores nothing',
     faults: { instead: (request) => (isPut(request) ? { status: 200 } : undefined) },
     found: { upload: 'fail' },
-    says: { upload: /tells of no object/ },
+    says: { upload: /a HEAD finds nothing/ },
   },
   {
     name: 'tells another checksum',
@@ -117,7 +117,7 @@ export const misbehavingUploads: readonly Misbehaving[] = [
         method === 'GET' && key !== '' ? errorReply(403, 'AccessDenied') : undefined,
     },
     found: { download: 'fail', 'two-at-once': 'fail' },
-    says: { download: /refused a download by a signed URL: 403 AccessDenied/ },
+    says: { download: /rejected a download by a signed URL: 403 AccessDenied/ },
   },
   {
     name: 'gives other bytes than it stores',
@@ -128,7 +128,7 @@ export const misbehavingUploads: readonly Misbehaving[] = [
           : reply,
     },
     found: { download: 'fail', 'two-at-once': 'fail' },
-    says: { download: /gives other bytes than were uploaded/ },
+    says: { download: /returns other bytes than the uploaded ones/ },
   },
   {
     name: 'keeps old versions',
@@ -149,7 +149,7 @@ export const misbehavingUploads: readonly Misbehaving[] = [
       },
     },
     found: { overwrite: 'fail', 'two-at-once': 'warning' },
-    says: { overwrite: /Uploading the same bytes to a key that exists is refused: 409 ObjectLocked/ },
+    says: { overwrite: /Uploading the same bytes to an existing key is rejected: 409 ObjectLocked/ },
   },
   {
     name: 'keeps the first bytes of an object for ever',
@@ -160,7 +160,7 @@ export const misbehavingUploads: readonly Misbehaving[] = [
           : undefined,
     },
     found: { overwrite: 'fail' },
-    says: { overwrite: /a HEAD tells 1000 bytes instead of 1500/ },
+    says: { overwrite: /a HEAD returns 1000 bytes instead of 1500/ },
   },
   {
     name: 'mixes two uploads of an object',

@@ -34,7 +34,7 @@ export const misbehavingUrls: readonly Misbehaving[] = [
     name: 'does not compare the bytes with their checksum',
     faults: { overlooks: ({ code }) => code === 'BadDigest' },
     found: { 'other-bytes': 'fail', 'kept-object': 'fail' },
-    says: { 'other-bytes': /kept 2000 bytes of other bytes of the same length, and answered 200/ },
+    says: { 'other-bytes': /kept 2000 bytes of other bytes of the same length, and returned 200/ },
   },
   {
     name: 'takes any checksum that is right for the bytes',
@@ -143,7 +143,7 @@ export const misbehavingUrls: readonly Misbehaving[] = [
     },
     found: { 'other-method': 'fail' },
     says: {
-      'other-method': /The URL of an upload is good for DELETE: 204, and the object is changed or gone/,
+      'other-method': /The URL of an upload works for DELETE: 204, and the object is changed or gone/,
     },
   },
   {
@@ -153,7 +153,7 @@ export const misbehavingUrls: readonly Misbehaving[] = [
         isWrong(refusal) && isPut(request) && (await isSignedAs(request, { method: 'GET' })),
     },
     found: { 'download-url': 'fail' },
-    says: { 'download-url': /The URL of a download is good for PUT/ },
+    says: { 'download-url': /The URL of a download works for PUT/ },
   },
   {
     name: 'serves downloads for ever',
@@ -171,7 +171,9 @@ export const misbehavingUrls: readonly Misbehaving[] = [
       },
     },
     found: { 'foreign-headers': 'fail' },
-    says: { 'foreign-headers': /By the unsigned header x-amz-copy-source an upload stored 5000 other bytes/ },
+    says: {
+      'foreign-headers': /With the unsigned header x-amz-copy-source, an upload stored 5000 other bytes/,
+    },
   },
   {
     name: 'takes notes that were not signed',
@@ -198,7 +200,7 @@ export const misbehavingUrls: readonly Misbehaving[] = [
     name: 'says that it stored what it refused',
     faults: { changes: (reply) => (reply.status === 400 ? { status: 200 } : reply) },
     found: { 'other-bytes': 'fail' },
-    says: { 'other-bytes': /answered 200 to other bytes of the same length, and did not do it/ },
+    says: { 'other-bytes': /returned 200 for other bytes of the same length, but didn't do it/ },
   },
   {
     name: 'answers a wrong checksum as if it were down',
@@ -213,7 +215,7 @@ export const misbehavingUrls: readonly Misbehaving[] = [
         headers['transfer-encoding'] === undefined ? undefined : errorReply(501, 'NotImplemented'),
     },
     found: {},
-    says: { 'no-length': /^Refused with 501 NotImplemented/ },
+    says: { 'no-length': /^Rejected with 501 NotImplemented/ },
   },
 ];
 

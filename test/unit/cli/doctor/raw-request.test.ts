@@ -21,7 +21,7 @@ it('an answer that is cut in the middle is none', async () => {
     response.writeHead(200, { 'content-length': '9' });
     response.write('half', () => response.destroy());
   });
-  expect(describeOutcome(outcome)).toBe('no answer (ECONNRESET)');
+  expect(describeOutcome(outcome)).toBe('no response (ECONNRESET)');
 });
 
 it('an answer that drips without end is none', async () => {
@@ -29,7 +29,7 @@ it('an answer that drips without end is none', async () => {
     const drip = setInterval(() => response.write('.'), 50);
     ends.push(() => clearInterval(drip));
   });
-  expect(describeOutcome(outcome)).toBe('no answer (no end for 0.5 s)');
+  expect(describeOutcome(outcome)).toBe('no response (no end for 0.5 s)');
 });
 
 it('an answer whose headers drip without end is none', async () => {
@@ -38,12 +38,12 @@ it('an answer whose headers drip without end is none', async () => {
     const drip = setInterval(() => socket?.write('.'), 50);
     ends.push(() => clearInterval(drip));
   });
-  expect(describeOutcome(outcome)).toBe('no answer (no end for 0.5 s)');
+  expect(describeOutcome(outcome)).toBe('no response (no end for 0.5 s)');
 });
 
 it('an answer that stops in the middle is none', async () => {
   const outcome = await ask((response) => response.writeHead(200).write('half'));
-  expect(describeOutcome(outcome)).toMatch(/^no answer/);
+  expect(describeOutcome(outcome)).toMatch(/^no response/);
 });
 
 it('of a long answer only the beginning is read', async () => {

@@ -60,7 +60,7 @@ it('fails a check that cannot be made, and goes on', async () => {
       query.has('delimiter') ? { status: 200, body: Buffer.from('<no xml') } : reply,
   });
   expect(examined.found).toMatchObject({ 'list-folders': 'fail' });
-  expect(detailOf(examined, 'list-folders')).toMatch(/^The check could not be made: /);
+  expect(detailOf(examined, 'list-folders')).toMatch(/^The check couldn't run: /);
   expect(detailOf(examined, 'list-after-put')).toMatch(/10 of 10/);
 });
 

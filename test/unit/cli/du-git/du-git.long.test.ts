@@ -109,12 +109,10 @@ describe('du --git', () => {
       notStoredCount: 3,
     });
     const { out } = await du();
-    expect(out).toContain('In no commit of this clone: 500 B in 1 object. ');
-    expect(out).toContain('`lfs-quota gc open acme game`');
-    expect(out).toContain('Keys that are no objects of git-lfs: 70 B in 2 objects.\n');
-    expect(out).toContain(
-      'In a commit, but not stored: 3 objects. To push them: git lfs push --all origin\n',
-    );
+    expect(out).toContain('Not referenced in this clone: 500 B in 1 object. ');
+    expect(out).toContain(': lfs-quota gc open acme game\n');
+    expect(out).toContain("Keys that aren't LFS objects: 70 B in 2 objects.\n");
+    expect(out).toContain('Referenced, but not stored: 3 objects. To push them: git lfs push --all origin\n');
   });
 
   it('knows versions of other branches, and prefers the path that an object has now', async () => {
@@ -146,9 +144,9 @@ describe('du --git', () => {
   });
 
   it.each([
-    [['s3://bucket'], '--git counts a clone. Give either it or an address s3://….'],
-    [['--by-prefix'], '--by-prefix is for a bucket: leave it out with --git.'],
-    [['--tenant', 'acme'], 'Give both --tenant and --repo, or none of them.'],
+    [['s3://bucket'], 'Use either --git or an s3:// URL.'],
+    [['--by-prefix'], "--by-prefix doesn't work with --git."],
+    [['--tenant', 'acme'], 'Use both --tenant and --repo, or neither.'],
   ])('refuses %j', async (args, message) => {
     expect(await du(...args)).toMatchObject({ code: 2, err: `error: ${message}\n` });
   });
@@ -157,9 +155,9 @@ describe('du --git', () => {
     git('config', '-f', '.lfsconfig', '--unset', 'lfs.url');
     const { code, err } = await du();
     expect(code).toBe(1);
-    expect(err).toContain('has no lfs.url.\nName them: --url, --tenant and --repo.');
+    expect(err).toContain('has no lfs.url.\nPass --url, --tenant and --repo');
     git('config', 'lfs.url', 'https://example.com/other.git/info/lfs');
-    expect((await du()).err).toContain('is not the address of a repo here.');
+    expect((await du()).err).toContain("isn't a repo of this server.");
     const elsewhere = mkdtempSync(join(tmpdir(), 'no clone '));
     expect((await du('--clone', elsewhere)).code).toBe(1);
     rmSync(elsewhere, { recursive: true });
@@ -167,8 +165,8 @@ describe('du --git', () => {
 });
 
 it.each([
-  [['du'], 'Give an address such as s3://BUCKET, or --git in a clone.'],
-  [['du', 's3://bucket', '--tenant', 'acme'], '--tenant is for a clone: add --git.'],
+  [['du'], 'Use s3://BUCKET, or --git in a clone.'],
+  [['du', 's3://bucket', '--tenant', 'acme'], '--tenant needs --git.'],
 ])('%j says what is missing', async (args, message) => {
   expect(await cli(args)).toMatchObject({ code: 2, err: `error: ${message}\n` });
 });

@@ -161,16 +161,16 @@ describe('requests', () => {
 });
 
 it.each([
-  [['--depth', '2'], 'error: --depth is for folders: add --by-prefix.\n'],
-  [['--top', '2'], 'error: --top is for folders: add --by-prefix.\n'],
-  [['--save-every', '2'], 'error: --save-every is for a file: add --resume FILE.\n'],
-  [['--by-prefix', '--strategy', 'sequential'], 'Give only one of them.\n'],
-  [['--by-prefix', '--top', '10001'], 'Give a whole number from 1 to 10000.'],
-  [['--by-prefix', '--depth', '0'], 'Give a whole number from 1 to 1024.'],
-  [['--max-rate', '0'], 'Give a whole number of 1 or more.'],
-  [['--max-rate', '1.5'], 'Give a whole number of 1 or more.'],
-  [['--list-price', '-1'], 'Give a number such as 0.5.'],
-  [['--resume', 'x', '--save-every', '0'], 'Give a number such as 0.5, above 0.'],
+  [['--depth', '2'], 'error: --depth needs --by-prefix.\n'],
+  [['--top', '2'], 'error: --top needs --by-prefix.\n'],
+  [['--save-every', '2'], 'error: --save-every needs --resume FILE.\n'],
+  [['--by-prefix', '--strategy', 'sequential'], 'Use only one.\n'],
+  [['--by-prefix', '--top', '10001'], 'Use a whole number from 1 to 10000.'],
+  [['--by-prefix', '--depth', '0'], 'Use a whole number from 1 to 1024.'],
+  [['--max-rate', '0'], 'Use a whole number of 1 or more.'],
+  [['--max-rate', '1.5'], 'Use a whole number of 1 or more.'],
+  [['--list-price', '-1'], 'Use a number such as 0.5.'],
+  [['--resume', 'x', '--save-every', '0'], 'Use a number such as 0.5, above 0.'],
   [['--resume'], "option '--resume <file>' argument missing"],
 ])('%j is refused, and nothing is sent', async (args, message) => {
   const { code, err } = await du('s3://few', ...args);

@@ -13,15 +13,9 @@ const down = (code: string) =>
 
 describe('an error of a store', () => {
   it.each([
-    [
-      'no answer',
-      down('ECONNREFUSED'),
-      'unavailable',
-      /Nothing answers at .* \(ECONNREFUSED\)/,
-      /--endpoint/,
-    ],
-    ['a store that is too busy', down('x'), 'unavailable', /did not list the path/, /--concurrency 8/],
-    ['no bucket', refused(404, 'NoSuchBucket'), 'not-found', /There is no bucket objects/, /Check its name/],
+    ['no answer', down('ECONNREFUSED'), 'unavailable', /Can't reach .* \(ECONNREFUSED\)/, /--endpoint/],
+    ['a store that is too busy', down('x'), 'unavailable', /didn't list the path/, /--concurrency 8/],
+    ['no bucket', refused(404, 'NoSuchBucket'), 'not-found', /Bucket objects not found/, /Check its name/],
     ['a wrong key', refused(403, 'InvalidAccessKeyId'), 'unauthorized', /rejected the cred/, /access key id/],
     [
       'a wrong secret',
@@ -31,12 +25,18 @@ describe('an error of a store', () => {
       /secret access key/,
     ],
     ['an old session', refused(400, 'ExpiredToken'), 'unauthorized', /have expired/, /Sign in again/],
-    ['no right', refused(403, 'AccessDenied'), 'unauthorized', /may not list objects/, /s3:ListBucket/],
-    ['no credentials', new StoreRefusedError('x'), 'unauthorized', /no credentials/, /AWS_ACCESS_KEY_ID/],
+    ['no right', refused(403, 'AccessDenied'), 'unauthorized', /can't list objects/, /s3:ListBucket/],
+    ['no credentials', new StoreRefusedError('x'), 'unauthorized', /No credentials/, /AWS_ACCESS_KEY_ID/],
     ['clocks', refused(403, 'RequestTimeTooSkewed'), 'failed', /clock/, /NTP/],
-    ['another region', refused(301), 'failed', /is not in us-east-1/, /--region/],
-    ['another refusal', refused(405, 'Odd'), 'failed', /refused to list objects \(405 Odd\)/, /--endpoint/],
-    ['no listing', new MalformedAnswerError('cut'), 'failed', /cannot be read: cut/, /lfs-quota doctor/],
+    ['another region', refused(301), 'failed', /isn't in us-east-1/, /--region/],
+    [
+      'another refusal',
+      refused(405, 'Odd'),
+      'failed',
+      /rejected the listing of objects \(405 Odd\)/,
+      /--endpoint/,
+    ],
+    ['no listing', new MalformedAnswerError('cut'), 'failed', /can't be read: cut/, /lfs-quota doctor/],
   ])('%s says what to do, and has an exit code', (_, error, failure, message, hint) => {
     const explained = explainStoreError(error, target);
     expect(explained).toBeInstanceOf(CliError);

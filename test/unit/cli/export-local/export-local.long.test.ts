@@ -118,8 +118,8 @@ describe('export local', () => {
     const wanted = [{ ...(one as FakeObject), name: 'a/one.bin' }, two as FakeObject];
     expect(expectObjects(wanted)).toMatchObject({ missing: [{ oid: absent, sizeBytes: null }] });
     expect(timesOf(other?.oid ?? '')).toBe(0);
-    expect(out).toMatch(/never into \.git: .*\n {2}tar -x -f \S+\n$/);
-    expect(err).toContain('It lacks 1 object not stored now');
+    expect(out).toMatch(/Never extract it into \.git: .*\n {2}tar -x -f \S+\n$/);
+    expect(err).toContain('Not stored any more, so left out: 1 object.');
     for (const name of ['../x', '.git/config']) {
       writeFileSync(list, `${one?.oid} ${name}\n`);
       expect(await run(['--objects', list, '--force'])).toMatchObject({
@@ -153,7 +153,7 @@ describe('export local', () => {
     const stopped = await run([], { onInterrupt });
     expect(stopped).toMatchObject({ code: 130, out: '' });
     expect(stopped.err).toContain(
-      `error: Stopped.\nWhat is complete is kept. Go on with \`lfs-quota export local acme --output ${file}\`.`,
+      `error: Stopped.\nFinished objects are kept. Resume: lfs-quota export local acme --output ${file}\n`,
     );
     expect(left()).toEqual([expect.stringMatching(/^all\.tar\.[0-9a-f]{8}\.parts$/)]);
     service.onGet = () => undefined;
@@ -162,7 +162,7 @@ describe('export local', () => {
     const again = await run([], { now: () => createdAtMs + 60_000 });
     expect(again).toMatchObject({
       code: 0,
-      err: expect.stringContaining('Going on: 19 of 31 objects are there.'),
+      err: expect.stringContaining('Resuming: 19 of 31 objects are downloaded.'),
     });
     expect(service.gets).toHaveLength(12);
     // What was pushed since is there too.
@@ -175,7 +175,7 @@ describe('export local', () => {
     const objects = store(...Array.from({ length: 9 }, (_, index) => 10 + index));
     const lastOid = objects[8]?.oid ?? '';
     service.onGet = (oid) => (oid === lastOid ? { status: 500 } : undefined);
-    const err = expect.stringContaining(`${lastOid}: The store answered 500.`);
+    const err = expect.stringContaining(`${lastOid}: The store returned 500.`);
     expect(await run()).toMatchObject({ code: 1, err });
     service.onGet = () => undefined;
     service.gets.length = 0;
@@ -271,7 +271,7 @@ describe('export local', () => {
     ],
   ])('makes no archive if a bit was flipped in %s', async (_title, harm) => {
     harm(await moved());
-    const err = expect.stringContaining(`Delete ${parts()}, and begin anew.`);
+    const err = expect.stringContaining(`Delete ${parts()}, and start again.`);
     expect(await run()).toMatchObject({ code: 1, err });
     expect(existsSync(file)).toBe(false);
   });
@@ -298,7 +298,7 @@ describe('export local', () => {
     const tar = await moved(large, small);
     for (const object of [large, small]) moveBack(tar, object);
     flip(small.oid, 5);
-    expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining('begin anew') });
+    expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining('start again') });
     expect([large, small].map(({ oid }) => existsSync(parts(oid)))).toEqual([false, true]);
   });
 
@@ -404,7 +404,7 @@ describe('a transfer', () => {
       const [refused] = objects;
       service.onGet = (oid) => (oid === refused?.oid ? { status } : undefined);
       const { code, err } = await run();
-      const named = `1 object cannot be exported. The others are there.\n${refused?.oid}: The store answered ${status}.`;
+      const named = `1 object can't be exported. The others are there.\n${refused?.oid}: The store returned ${status}.`;
       expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(named) });
       expect(timesOf(refused?.oid ?? '')).toBe(2);
       service.onGet = () => undefined;
@@ -418,7 +418,7 @@ describe('a transfer', () => {
   it('is the last one if all fail, and says of which object it was', async () => {
     store(...Array.from({ length: 50 }, (_, index) => 10 + index));
     service.onGet = () => ({ status: 500 });
-    const text = /The archive isn't complete\. [0-9a-f]{64}: The store answered 500\.\nWhat is complete/;
+    const text = /The archive isn't complete\. [0-9a-f]{64}: The store returned 500\.\nFinished objects/;
     expect(await run()).toMatchObject({ code: 6, err: expect.stringMatching(text) });
     expect(new Set(service.gets.map(({ oid }) => oid)).size).toBeLessThan(16);
   });
@@ -441,9 +441,7 @@ describe('a transfer', () => {
     service.onGet = (oid) => (oid === wrong?.oid ? wrongBytes : undefined);
     const { code, err } = await run(['--force']);
     expect(code).toBe(1);
-    expect(err).toContain(
-      `1 object cannot be exported. The others are there.\n${wrong?.oid}: Its bytes have`,
-    );
+    expect(err).toContain(`1 object can't be exported. The others are there.\n${wrong?.oid}: Its bytes have`);
     service.onGet = () => undefined;
     service.gets.length = 0;
     expect(await run(['--force'])).toMatchObject({ code: 0 });
@@ -463,7 +461,7 @@ describe('a transfer', () => {
     service.batchStatuses.push(503, 429, 500);
     expect(await run()).toMatchObject({ code: 0 });
     service.batchStatuses.push(...Array.from({ length: 6 }, () => 503));
-    expect(await run(['--force'])).toMatchObject({ code: 6, err: expect.stringContaining('answered 503') });
+    expect(await run(['--force'])).toMatchObject({ code: 6, err: expect.stringContaining('returned 503') });
   });
 });
 
@@ -479,7 +477,7 @@ describe('an object that is gone meanwhile', () => {
     }
     const { code, err } = await run();
     expect(code).toBe(0);
-    expect(err).toContain('It lacks 2 objects not stored now');
+    expect(err).toContain('Not stored any more, so left out: 2 objects.');
     const missing = lost.map(({ oid, bytes }) => ({ oid, sizeBytes: bytes.length }));
     const others = objects.filter((object) => !lost.includes(object));
     expect(expectObjects(others).missing).toEqual(expect.arrayContaining(missing));
@@ -489,7 +487,7 @@ describe('an object that is gone meanwhile', () => {
   it('with its whole repo is one that is gone', async () => {
     const objects = store(10, 20, 30, 40);
     service.closedRepos.add('game');
-    expect(await run()).toMatchObject({ code: 0, err: expect.stringContaining('lacks 2 objects') });
+    expect(await run()).toMatchObject({ code: 0, err: expect.stringContaining('so left out: 2 objects.') });
     expect(readFileSync(file, 'latin1')).toContain(objects[1]?.oid);
   });
 
@@ -499,7 +497,10 @@ describe('an object that is gone meanwhile', () => {
       if (service.batches === 2) service.tenant = 'other';
     };
     const { code, err } = await run();
-    expect({ code, err }).toEqual({ code: 3, err: expect.stringContaining('There is no tenant acme') });
+    expect({ code, err }).toEqual({
+      code: 3,
+      err: expect.stringContaining('Not found (404): no tenant acme.'),
+    });
     expect(existsSync(file)).toBe(false);
   });
 
@@ -510,7 +511,7 @@ describe('an object that is gone meanwhile', () => {
     service.tenant = 'other';
     const { code, err } = await run();
     expect(code).toBe(3);
-    expect(err).toContain('There is no tenant acme for this token (404).');
+    expect(err).toContain('Not found (404): no tenant acme.');
     expect(existsSync(file)).toBe(false);
   });
 });
@@ -518,7 +519,7 @@ describe('an object that is gone meanwhile', () => {
 describe('what cannot work', () => {
   it.each([
     ['admin-token', 'token create acme --scope read'],
-    ['wrong', 'Set LFS_QUOTA_TOKEN (or --token) to a token of the tenant'],
+    ['wrong', 'the admin token downloads nothing'],
   ])('the token %s: says which one to use, before anything is listed', async (token, hint) => {
     store(1);
     const { code, err } = await run([], { token });
@@ -531,7 +532,7 @@ describe('what cannot work', () => {
     const env = { LFS_QUOTA_URL: service.url };
     expect(await cli(['export', 'local', 'acme', '--output', file], { env })).toMatchObject({
       code: 2,
-      err: expect.stringContaining('to a token of the tenant.'),
+      err: expect.stringContaining('No token. Set LFS_QUOTA_TOKEN or pass --token: a token of the tenant.'),
     });
     expect(await cli(['export', 'local', '..', '--output', file], { env })).toMatchObject({ code: 2 });
     expect(await run(['--format', 'zip'])).toMatchObject({ code: 2 });
@@ -559,9 +560,9 @@ describe('what cannot work', () => {
 
   it('a folder that is not there, and a folder as the file', async () => {
     file = path.join(folder, 'no', 'all.tar');
-    expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining('There is no folder') });
+    expect(await run()).toMatchObject({ code: 1, err: expect.stringMatching(/Folder .* not found/) });
     file = folder;
-    expect(await run(['--force'])).toMatchObject({ code: 1, err: expect.stringContaining('is no file') });
+    expect(await run(['--force'])).toMatchObject({ code: 1, err: expect.stringContaining("isn't a file") });
   });
 
   it.each([{ oid: '../../x' }, { oid: 'F'.repeat(64) }, { repo: '..' }, { repo: 'a b' }])(
@@ -569,7 +570,7 @@ describe('what cannot work', () => {
     async (wrong) => {
       const [object] = store(1);
       service.objects.push({ ...(object as FakeObject), ...wrong });
-      expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining("is not lfs-quota's") });
+      expect(await run()).toMatchObject({ code: 1, err: expect.stringContaining("isn't lfs-quota's") });
       expect(service.gets).toEqual([]);
     },
   );
@@ -580,7 +581,7 @@ describe('what cannot work', () => {
     const { code, err } = await run();
     expect(code).toBe(1);
     // What is moved into the archive is there twice for a while.
-    expect(err).toMatch(/needs 8 TiB more, and its disk has .* free\.\nFree some space/);
+    expect(err).toMatch(/needs 8 TiB more, and its disk has .* free\.\nFree up space/);
     expect(service.gets).toEqual([]);
   });
 
@@ -594,7 +595,7 @@ describe('what cannot work', () => {
     const { code, err } = await run();
     expect(code).toBe(1);
     expect(err).toMatch(
-      /Can't write .* \(ENOTDIR\)\.\nFree some space there, or name a file where you may write\. What/,
+      /Can't write .* \(ENOTDIR\)\.\nFree up space, or use a file that you can write\. Finished/,
     );
   });
 

@@ -163,8 +163,8 @@ describe('a download of an archive', () => {
     };
     const { code, err } = await run(file, { sleep });
     expect(code).toBe(6);
-    expect(err).toContain("The archive isn't complete. The store answered 503");
-    expect(err).toContain(`\`lfs-quota export show acme ${exportId} --output ${file}\``);
+    expect(err).toContain("The archive isn't complete. The store returned 503");
+    expect(err).toContain(`lfs-quota export show acme ${exportId} --output ${file}`);
     expect(asked).toHaveLength(6);
     expect(pauses).toEqual([500, 1000, 2000, 4000, 8000]);
     expect(readFileSync(partFile).equals(content.subarray(0, 100_000))).toBe(true);
@@ -202,7 +202,7 @@ describe('a download of an archive', () => {
     const wrong: Conduct = (response) =>
       response.writeHead(206, { 'content-range': 'bytes 0-99/100' }).end(content.subarray(0, 100));
     const { run } = await serve([wrong]);
-    expect((await run()).err).toContain('The store answered 206');
+    expect((await run()).err).toContain('The store returned 206');
     expect(readFileSync(partFile).equals(content.subarray(0, 1000))).toBe(true);
   });
 
@@ -220,7 +220,7 @@ describe('a download of an archive', () => {
     const { code, err } = await run(file, { onInterrupt });
     expect(code).toBe(130);
     expect(err).toContain('Stopped.');
-    expect(err).toContain('What has arrived is kept.');
+    expect(err).toContain('The downloaded part is kept.');
     expect(readFileSync(partFile).equals(content.subarray(0, 70_000))).toBe(true);
   });
 
@@ -265,13 +265,13 @@ describe('a download of an archive', () => {
     expect(readdirSync(folder).sort()).toEqual([1, 2, 3].map((number) => `acme-${number}-of-3.tar`));
     expect(asked).toHaveLength(2);
     writeFileSync(join(folder, 'acme-1-of-3.tar'), 'other');
-    expect((await run(folder)).err).toContain('acme-1-of-3.tar exists already');
+    expect((await run(folder)).err).toContain('acme-1-of-3.tar already exists');
   });
 
   it('says how to go on with several archives in a folder', async () => {
     const { run } = await serve([refuses(503)], 3);
     const { code, err } = await run(folder);
-    expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining(`--output ${folder}\``) });
+    expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining(`--output ${folder}\n`) });
   });
 
   it('shows how far it is on a terminal', async () => {

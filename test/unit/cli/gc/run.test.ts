@@ -24,8 +24,8 @@ describe('gc run --delete', () => {
   });
 
   it.each([
-    ['expired', 'Nothing was deleted: the clean-up is expired.'],
-    ['cancelled', 'Nothing was deleted: the clean-up is cancelled.'],
+    ['expired', 'Nothing was deleted: garbage collection is expired.'],
+    ['cancelled', 'Nothing was deleted: garbage collection is cancelled.'],
   ])('fails if the clean-up is %s before its end, and says what to do', async (state, message) => {
     let isAsked = false;
     server = await startServer((asked) => {

@@ -81,7 +81,7 @@ describe('an error that a handler throws', () => {
         respondError,
       );
       expect(answer.statusCode).toBe(503);
-      expect(answer.body).toContain('Its operator must deploy that version again.');
+      expect(answer.body).toContain('The operator must deploy that version again.');
       expect(logged).toMatchObject([{ error: { message: 'Format 2, and 1 is known.' } }]);
     }
   });

@@ -88,7 +88,7 @@ describe('the next step of an export', () => {
     expect(await advanceExport(stack.deps, exportPath)).toBe('copying');
     stack.clock.advance(1);
     expect(await advanceExport(stack.deps, exportPath)).toBe('failed');
-    const message = 'The export took longer than it may. Export its repos one by one.';
+    const message = 'The export took too long. Export repos individually.';
     expect(await stack.job()).toMatchObject({
       failure: { reason: 'timeout', message },
       endedAtMs: stack.clock.nowMs(),
@@ -238,7 +238,7 @@ describe('an export that cannot be planned', () => {
         state: 'failed',
         failure: {
           reason: 'object-too-large',
-          message: `The object ${oid} is larger than an archive may be.`,
+          message: `The object ${oid} is larger than an archive can be.`,
         },
       });
       expect([await stack.left(), stack.archives.openUploads]).toEqual([[], []]);
@@ -253,7 +253,7 @@ describe('an export that cannot be planned', () => {
         etag: 'e',
       });
     await stack.start();
-    const message = 'There are more than 1,234 objects. Export its repos one by one.';
+    const message = 'There are more than 1,234 objects. Export repos individually.';
     expect(await stack.run()).toMatchObject({ failure: { reason: 'too-many-objects', message } });
   });
 });

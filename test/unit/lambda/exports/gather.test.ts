@@ -39,7 +39,7 @@ it('an export whose list of objects is gone fails as such, and exports nothing e
   const { stack, job, lease } = await leased();
   const listed = { ...job, request: { ...job.request, listedObjects: 1 } };
   await expect(gatherObjects(stack.deps, { job: listed, lease })).rejects.toThrow(
-    'The list of the objects that were asked for is gone.',
+    'The list of requested objects is gone. Start it again.',
   );
 });
 

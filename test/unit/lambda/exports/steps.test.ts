@@ -250,7 +250,7 @@ describe('a step of an export', () => {
       state: 'failed',
       failure: {
         reason: 'store',
-        message: 'Nothing has succeeded for an hour. The last failure was: TypeError. Try again later.',
+        message: 'Nothing succeeded for an hour. Last error: TypeError. Retry later.',
       },
     });
     const fields = { ...exportPath, step: message.step, error: broken.error };
@@ -267,7 +267,7 @@ describe('a step of an export', () => {
     }));
     broken.error = 'a text';
     await run();
-    expect((await stack.job()).failure?.message).toContain('The last failure was: an unknown error.');
+    expect((await stack.job()).failure?.message).toContain('Last error: an unknown error.');
   });
 
   it('of an export that has ended is only delivered again if it fails', async () => {

@@ -149,7 +149,7 @@ describe('the choice of candidates', () => {
       selection: null,
       failure: { reason: 'too-many-names' },
     });
-    expect(after !== 'waiting' && after.failure?.message).toContain('Cancel this clean-up');
+    expect(after !== 'waiting' && after.failure?.message).toContain('Cancel it, and open another');
     expect(entries).toEqual([
       {
         level: 'info',

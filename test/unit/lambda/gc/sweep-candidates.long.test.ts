@@ -189,7 +189,7 @@ describe('the deleting of candidates', () => {
     };
     const failed = await sweep();
     expect(failed).toMatchObject({ state: 'watching', failure: { reason: 'too-many-names' } });
-    expect(typeof failed === 'object' && failed.failure?.message).toContain('Cancel this clean-up');
+    expect(typeof failed === 'object' && failed.failure?.message).toContain('Cancel it, and open another.');
     expect(await world.cleanup()).toEqual(failed);
   });
 

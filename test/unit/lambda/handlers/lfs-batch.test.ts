@@ -40,9 +40,7 @@ describe('a batch to a repo that is not known, of a tenant with the maximum of r
   it('is answered what to do', async () => {
     const { statusCode, body } = await upload(full);
     expect(statusCode).toBe(422);
-    expect(body).toContain(
-      'The tenant acme has 100,000 repos, the maximum. Push to one of them, or delete some',
-    );
+    expect(body).toContain('acme has 100,000 repos, the maximum. Push to an existing one, or delete some');
   });
 
   it('is admitted if the repo is known', async () => {
@@ -79,7 +77,7 @@ describe('a batch that cannot be decided yet', () => {
     expect(statusCode).toBe(429);
     const seconds = String(headers?.['retry-after']);
     expect(seconds).toMatch(/^[1-9]\d{0,2}$/);
-    expect(body).toContain(`Try again in ${seconds} second`);
+    expect(body).toContain(`Retry in ${seconds} second`);
   });
 
   it('is the only thing that functions answer with 429', () => {

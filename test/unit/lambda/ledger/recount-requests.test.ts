@@ -361,6 +361,6 @@ it('is given up when nobody waits for the answer any more', async () => {
     stack.nowMs += stack.deps.settings.batchTimeLimitMs;
     return 'refused';
   });
-  await expect(steer('paused')).rejects.toThrow('Others steered the count of acme/app at the same time.');
+  await expect(steer('paused')).rejects.toThrow('The scan of acme/app changed at the same time.');
   expect(tried).toHaveBeenCalledTimes(1);
 });

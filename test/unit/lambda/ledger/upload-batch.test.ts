@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { overLimitMessage } from '../../../../lambda/api/lfs/batch.ts';
+import { storageLimitReached } from '../../../../lambda/api/lfs/messages.ts';
 import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
 import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
 import {
@@ -101,7 +101,16 @@ describe('a refusal', () => {
       verdict.kind === 'over-limit' ? [{ oid, refusal: verdict.refusal }] : [],
     );
     const messages = new Map(
-      found.map(({ oid, refusal }) => [oid, overLimitMessage({ tenant, oid, refusal, nowMs: world.nowMs })]),
+      found.map(({ oid, refusal }) => [
+        oid,
+        storageLimitReached({
+          tenant,
+          oid,
+          refusal,
+          nowMs: world.nowMs,
+          consoleUrl: 'https://lfs.example.com/#acme',
+        }),
+      ]),
     );
     return { refusal: found[0]?.refusal as Refusal, messages };
   };
@@ -125,10 +134,9 @@ describe('a refusal', () => {
       isWaitingEnough: true,
     });
     expect([...messages.values()]).toEqual([
-      'over the storage limit of acme: 0 bytes stored, 900 bytes promised to uploads under way, and the limit is ' +
-        '1000 bytes. 1 of the 1 objects in this request is refused: it needs 100 bytes more than there is. ' +
-        'What those uploads (lfs-quota reservation list acme) do not bring by 20:07 UTC is free again then, unless ' +
-        'others take it: push again at that time, or have the limit raised. Find the file of an object: git lfs ls-files -l | grep 000000000000',
+      "Storage limit reached: acme uses 900 B of 1000 B (0 B stored, 900 B uploading). 1 of 1 file doesn't fit: 100 B " +
+        "short. If the other uploads don't finish by 20:07 UTC, their space is free again. Push again then, or ask " +
+        'your admin for a higher limit.',
     ]);
   });
 
@@ -144,17 +152,15 @@ describe('a refusal', () => {
       missingBytes: 400 + 150 * 700 - 1000,
     });
     const [first = '', ...others] = [...messages.values()];
-    expect(first).toContain('400 bytes stored, and the limit is 1000 bytes');
-    expect(first).toContain(
-      '150 of the 150 objects in this request are refused: together they need 101.95 KiB',
+    expect(first).toBe(
+      "Storage limit reached: acme uses 400 B of 1000 B. 150 of 150 files don't fit: 101.95 KiB short. Free up space or " +
+        'ask your admin for a higher limit, then push again: https://lfs.example.com/#acme',
     );
-    expect(first).toContain('Delete what is no longer needed, or have the limit raised, and push again.');
-    expect(first).not.toContain('UTC');
-    expect(new Set(others)).toEqual(new Set(['over the storage limit of acme, as told for 000000000000']));
+    expect(new Set(others)).toEqual(new Set(['Storage limit reached (see above).']));
     expect([...messages.values()].join('\n').length).toBeLessThan(12_000);
   });
 
-  it('counts what this batch got among the uploads under way, and names the day if it is another one', async () => {
+  it('counts what this batch got among the uploads in progress, and sends nobody to wait in vain', async () => {
     world.nowMs = Date.parse('2027-03-01T23:50:00Z');
     world.put({ [`app/${oidOf(1)}`]: 400 });
     await world.consume({ full: true });
@@ -169,10 +175,8 @@ describe('a refusal', () => {
       isWaitingEnough: false,
     });
     const message = messages.get(oidOf(3));
-    expect(message).toContain(
-      'by 2027-03-02 00:27 UTC is free again then, but that is not enough. Delete what',
-    );
-    expect(message).toContain('1 of the 3 objects in this request is refused: it needs 51 bytes more');
+    expect(message).toContain('acme uses 950 B of 1000 B (400 B stored, 550 B uploading)');
+    expect(message).toContain("1 of 3 files doesn't fit: 51 B short. Free up space or ask your admin");
   });
 
   it('without a floor tells what was last counted', async () => {

@@ -33,7 +33,7 @@ describe('an answer of a git host', () => {
   it.each([408, 500, 502, 599])('of %i says that the host is in trouble', (status) => {
     expect(() => refusalOf(got(status), nowMs)).toThrow(GitHostUnavailableError);
     expect(() => refusalOf(got(status), nowMs)).toThrow(
-      `A git host does not answer as it should: it answered ${status}.`,
+      `A git host returned an unexpected response: ${status}.`,
     );
   });
 
@@ -60,9 +60,11 @@ describe('an answer of a git host', () => {
     const parse = (what: unknown) => () => parsed(shape, got(200, {}, what));
     expect(parse({ permissions: { push: 1 } })).toThrow(GitHostUnavailableError);
     expect(parse({ permissions: { push: 1 } })).toThrow(
-      'A git host does not answer as it should: permissions.push is none of its API.',
+      "A git host returned an unexpected response: permissions.push isn't part of its API.",
     );
-    expect(parse('text')).toThrow('A git host does not answer as it should: the body is none of its API.');
+    expect(parse('text')).toThrow(
+      "A git host returned an unexpected response: the body isn't part of its API.",
+    );
   });
 });
 
@@ -127,7 +129,7 @@ describe('a git host', () => {
     answering(answer);
     const failure = getJson(asking, '/user');
     await expect(failure).rejects.toThrow(GitHostUnavailableError);
-    await expect(failure).rejects.toThrow(`A git host does not answer as it should: ${why}.`);
+    await expect(failure).rejects.toThrow(`A git host returned an unexpected response: ${why}.`);
   });
 
   it('may send as much as is read, and no more', async () => {
@@ -138,6 +140,6 @@ describe('a git host', () => {
   it('that takes too long is unavailable', async () => {
     answering(() => withCause({ code: 'ECONNRESET' }));
     const failure = getJson({ ...asking, signal: AbortSignal.abort() }, '/user');
-    await expect(failure).rejects.toThrow('A git host does not answer as it should: it takes too long.');
+    await expect(failure).rejects.toThrow('A git host returned an unexpected response: it takes too long.');
   });
 });

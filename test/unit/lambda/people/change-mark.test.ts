@@ -48,7 +48,7 @@ describe('a change of settings', () => {
   it('is given up when nobody waits for the answer any more', async () => {
     const { tried, change } = supersededBy(3, world.deps.settings.batchTimeLimitMs / 2);
     await expect(change).rejects.toThrow(LedgerUnavailableError);
-    await expect(change).rejects.toThrow('Others changed the settings of acme at the same time.');
+    await expect(change).rejects.toThrow('The settings of acme changed at the same time.');
     expect(tried).toEqual([0, 1]);
   });
 });

@@ -87,7 +87,7 @@ describe('an identity', () => {
     const identities = { verify };
     const ask = (of: string) =>
       exchangeToken({ ...deps(), identities }, { tenant: of, idToken: 'jwt', audience, requestId: 'r1' });
-    expect(await ask('absent')).toEqual({ kind: 'rejected', reason: 'there is no such tenant' });
+    expect(await ask('absent')).toEqual({ kind: 'rejected', reason: "the tenant doesn't exist" });
     expect(await ask('other')).toEqual({ kind: 'rejected', reason: 'no rule lets it in' });
     expect(asked).toEqual([
       { idToken: 'jwt', audience },

@@ -253,7 +253,7 @@ describe('what a git host says of a person', () => {
     const client = createHostClient({ nowMs: () => nowMs });
     await expect(
       client.ask({ host: { id: 'forge', kind: 'gitea', url }, name: 'acme/game', token, isKnown: false }),
-    ).rejects.toThrow(/does not answer as it should: ECONNREFUSED/);
+    ).rejects.toThrow(/returned an unexpected response: ECONNREFUSED/);
   });
 
   /** A GitHub that answers when it is told to, and a client that lets a token wait for a slot. */

@@ -38,8 +38,8 @@ describe('settings as JSON', () => {
     ['[]', 'not a JSON object'],
     ['null', 'not a JSON object'],
     ['7', 'not a JSON object'],
-    ['{"urlLifetime": 60}', '"urlLifetime" is not a setting of this version.'],
-    ['{"toString": 60}', '"toString" is not a setting'],
+    ['{"urlLifetime": 60}', `"urlLifetime" isn't a setting of this version.`],
+    ['{"toString": 60}', `"toString" isn't a setting`],
     ['{"urlLifetimeMs": "60"}', '"urlLifetimeMs" must be a whole number, 0 or more; it is "60".'],
     ['{"urlLifetimeMs": 0.5}', 'it is 0.5.'],
     ['{"urlLifetimeMs": -1}', 'it is -1.'],
@@ -56,7 +56,7 @@ describe('settings as JSON', () => {
 
 const settings = defaultSettings;
 
-/** What docs/ledger.md promises holds with the defaults. A stage is checked when it is synthesized. */
+/** What docs/how-it-works.md promises holds with the defaults. A stage is checked when it is synthesized. */
 describe('by default', () => {
   it.each(Object.entries(settings))('%s is a whole number, %d', (_, value) => {
     expect(Number.isSafeInteger(value)).toBe(true);

@@ -99,7 +99,7 @@ describe.each(reads)('$way', ({ way, ask }) => {
       const to = await open((socket) => socket.write(answerOf(status, '', headers)));
       const asked = ask(to);
       await expect(asked).rejects.toThrow(
-        `The store refused ${way === 'head' ? 'HEAD' : 'LIST'} with ${status} Unknown: check the bucket name, the region`,
+        `The store rejected ${way === 'head' ? 'HEAD' : 'LIST'} with ${status} Unknown: check bucket name, region`,
       );
       await expect(asked).rejects.toMatchObject({ cause: { bucketRegion: 'eu-west-1' } });
       expect(to.raw.requests).toHaveLength(1);
@@ -216,7 +216,7 @@ describe('a client that follows redirects', () => {
         socket.write(answerOf(301, '', { 'x-amz-bucket-region': index % 2 ? 'us-east-1' : 'eu-west-1' })),
       { followsRegion: true },
     );
-    await expect(to.listing.listPage({ prefix: '' })).rejects.toThrow('refused LIST with 301');
+    await expect(to.listing.listPage({ prefix: '' })).rejects.toThrow('rejected LIST with 301');
     expect(to.raw.requests).toHaveLength(2);
   });
 });

@@ -178,7 +178,7 @@ describe('delete objects', () => {
 
     it('may say that there is no bucket, which is a refusal', async () => {
       const { deleting } = await open(() => [404, '<Error><Code>NoSuchBucket</Code></Error>']);
-      await expect(deleting(['a', 'b'])).rejects.toThrow('The store refused DELETE with 404 NoSuchBucket');
+      await expect(deleting(['a', 'b'])).rejects.toThrow('The store rejected DELETE with 404 NoSuchBucket');
     });
 
     it('is asked again if it refused single requests, too', async () => {
@@ -186,7 +186,7 @@ describe('delete objects', () => {
       const { deleting, ways } = await open((asked) =>
         isKnown ? allGone(asked) : [403, '<Error><Code>AccessDenied</Code></Error>'],
       );
-      await expect(deleting(['a', 'b'])).rejects.toThrow('The store refused DELETE with 403 AccessDenied');
+      await expect(deleting(['a', 'b'])).rejects.toThrow('The store rejected DELETE with 403 AccessDenied');
       isKnown = true;
       expect(await deleting(['c', 'd'])).toEqual({});
       expect(ways().at(-1)).toBe('POST /b/?delete=');

@@ -82,7 +82,7 @@ describe('a data folder', () => {
   it('with other files is refused and not changed', async () => {
     const path = tempFolder();
     writeFileSync(join(path, 'thesis.tex'), 'x');
-    expect(await refusal(openDataFolder(path))).toContain('holds other files (thesis.tex)');
+    expect(await refusal(openDataFolder(path))).toContain('contains other files (thesis.tex)');
     expect(existsSync(join(path, 'format.json'))).toBe(false);
   });
 
@@ -97,7 +97,7 @@ describe('a data folder', () => {
   it('that cannot be created is refused with the reason', async () => {
     const file = join(tempFolder(), 'file');
     writeFileSync(file, 'x');
-    expect(await refusal(openDataFolder(file))).toContain('cannot be used: it is a file');
+    expect(await refusal(openDataFolder(file))).toContain("can't be used: it's a file");
     expect(await refusal(openDataFolder(join(file, 'below')))).toContain('a part of its path is a file');
     expect(await refusal(openDataFolder(join(tempFolder(), 'x'.repeat(300))))).toContain(
       'has a name that is too long',
@@ -106,7 +106,7 @@ describe('a data folder', () => {
 });
 
 it.runIf(existsSync('/proc/self'))('a data folder where none can be created is refused', async () => {
-  expect(await refusal(openDataFolder('/proc/x/y'))).toContain('cannot be created there');
+  expect(await refusal(openDataFolder('/proc/x/y'))).toContain("can't be created there");
 });
 
 describe('the lock', () => {

@@ -209,7 +209,7 @@ describe('at a restart', () => {
     const file = path.join(store.dataDir, 'multipart', await begin(), 'upload.json');
     await writeFile(file, 'this is no record');
     const again = startStore({ port: 0, bucket, credentials, dataDir: store.dataDir });
-    await expect(again).rejects.toThrow(`The store's file ${file} is damaged or does not belong here.`);
+    await expect(again).rejects.toThrow(`The store's file ${file} is damaged or doesn't belong here.`);
   });
 });
 

@@ -288,7 +288,7 @@ describe('after a restart', () => {
     await mkdir(path.dirname(foreign), { recursive: true });
     await writeFile(foreign, 'this is no object');
     const again = startStore({ port: 0, bucket, credentials, dataDir: store.dataDir });
-    await expect(again).rejects.toThrow(`The store's file ${foreign} is damaged or does not belong here`);
+    await expect(again).rejects.toThrow(`The store's file ${foreign} is damaged or doesn't belong here`);
   });
 
   test('a port that is in use is named', async () => {

@@ -8,7 +8,7 @@ import { LevelDisk, noSpace } from '../../../support/level-disk.ts';
 import { Random } from '../../../support/random.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
 
-const advice = 'Free some space on it, then try again.';
+const advice = 'Free up space and retry.';
 const sk = 'TENANT';
 const tempFolder = useTempFolders();
 

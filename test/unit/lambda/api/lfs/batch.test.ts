@@ -180,7 +180,7 @@ describe('a batch without a token for the repo', () => {
     const { answer, calls } = await send({ repo: 'open', body: { operation: 'download', objects } });
     expect(answer.statusCode).toBe(509);
     expect(JSON.parse(answer.body ?? '').message).toMatch(
-      /^The public downloads of acme\/open for this month are used up: 4 KiB of 976\.56 KiB were offered, and this asks for 976\.56 KiB\. They begin anew on \d{4}-\d\d-01 \(UTC\)\. Until then it takes an access token of acme\. If you have one, make git-lfs send it: git config --global lfs\.https:\/\/abc123\.execute-api\.eu-west-1\.amazonaws\.com\/acme\/open\.git\/info\/lfs\.access basic$/,
+      /^Public download limit reached: acme\/open used 4 KiB of 976\.56 KiB, this needs 976\.56 KiB\. It resets on \d{4}-\d\d-01 \(UTC\)\. Have a token\? Run: git config --global lfs\.https:\/\/abc123\.execute-api\.eu-west-1\.amazonaws\.com\/acme\/open\.git\/info\/lfs\.access basic$/,
     );
     expect(calls.filter((name) => /HEAD|LIST|meterDownloads/.test(name))).toEqual([]);
   });
@@ -190,7 +190,7 @@ describe('a batch without a token for the repo', () => {
     const { answer } = await send({ repo: 'open' });
     expect(answer.statusCode).toBe(509);
     expect(JSON.parse(answer.body ?? '').message).toMatch(
-      /^The downloads of acme for this month are used up\. They begin anew on \d{4}-\d\d-01 \(UTC\)\. Until then, only whoever runs this service can let more through\.$/,
+      /^Monthly download limit reached for acme\. It resets on \d{4}-\d\d-01 \(UTC\)\.$/,
     );
   });
 });

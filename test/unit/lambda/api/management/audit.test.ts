@@ -250,7 +250,7 @@ describe('the management API', () => {
     audit.begin = () => Promise.reject(new LedgerUnavailableError('down'));
     const { status, body, headers } = await ask('PATCH /v1/tenants/{tenant}', { body: { limitBytes: 5 } });
     expect([status, body.code, headers?.['retry-after']]).toEqual([503, 'storage-unavailable', '5']);
-    expect(body.detail).toMatch(/^Nothing was changed, because the audit cannot be written/);
+    expect(body.detail).toMatch(/^Nothing changed, because the audit log can't be written/);
     expect(await deps.ledger.readTenant('acme')).toMatchObject({ limitBytes: 100 });
   });
 

@@ -179,8 +179,8 @@ describe('the repos that are shown', () => {
 describe('to map a repo to a git host', () => {
   const forge = { id: 'forge', kind: 'gitea', url: 'https://git.example.com' } as const;
   it.each([
-    [[], 'gitHost.host: this stage has no git host. Whoever runs it sets them (gitHosts).'],
-    [[forge], 'gitHost.host: must be one of this stage: forge.'],
+    [[], 'gitHost.host: this server has no git hosts. The operator configures them (gitHosts).'],
+    [[forge], 'gitHost.host: must be one of: forge.'],
   ])('is refused with the hosts that there are: %j', async (gitHosts, detail) => {
     const deps = { ...memoryDeps(), gitHosts };
     await deps.ledger.createTenant({
@@ -231,9 +231,9 @@ describe('the monthly ceiling of a public repo', () => {
   it('of a tenant without a download limit is the stage’s at most, but for the operator', async () => {
     const set = await world(null);
     expect(await set(tebibyte)).toBe(200);
-    const refused = '403 Public downloads above the maximum here, 1 TiB a month, take the admin token.';
+    const refused = '403 More than the maximum here (1 TiB a month) requires the admin token.';
     for (const bytes of [tebibyte + 1, Number.MAX_SAFE_INTEGER]) expect(await set(bytes)).toBe(refused);
-    expect(await set(null)).toMatch(/^403 Public downloads without a limit/);
+    expect(await set(null)).toMatch(/^403 Unlimited public downloads/);
     for (const bytes of [Number.MAX_SAFE_INTEGER, null]) expect(await set(bytes, adminToken)).toBe(200);
   });
 
@@ -241,7 +241,7 @@ describe('the monthly ceiling of a public repo', () => {
     const low = await world(5000, { publicMonthBytesMax: 10_000 });
     expect([await low(5000), await low(5001)]).toEqual([
       200,
-      '403 Public downloads above the download limit of acme, 4.88 KiB a month, take the admin token.',
+      '403 More than the download limit of acme (4.88 KiB a month) requires the admin token.',
     ]);
     const high = await world(5000, { publicMonthBytesMax: 4000 });
     expect([await high(4000), await high(4001)]).toEqual([200, expect.stringContaining('the maximum here')]);

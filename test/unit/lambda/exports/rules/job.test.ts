@@ -157,7 +157,7 @@ describe('a job', () => {
       state: 'failed',
       failure: {
         reason: 'store',
-        message: 'Nothing has succeeded for an hour. The last failure was: SlowDown. Try again later.',
+        message: 'Nothing succeeded for an hour. Last error: SlowDown. Retry later.',
       },
     });
     const failure = { reason: 'timeout', message: 'Too long.' } as const;

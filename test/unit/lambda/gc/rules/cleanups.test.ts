@@ -121,7 +121,7 @@ describe('a clean-up', () => {
   it('says what to do if it would be more than half', () => {
     const { failure } = withSelection(withRun(opened, run), { selection: selectionOf(51), nowMs: 3000 });
     expect(failure?.message).toMatch(
-      /Does the clone have all refs of all repos .* run it again with --force\.$/,
+      /If the clone has all refs of all repos .* run it again with --force\.$/,
     );
   });
 

@@ -97,7 +97,7 @@ describe('status', () => {
       else expect(part.todo).toBeNull();
     });
 
-  const unread = 'The table could not be read: LedgerUnavailableError: no.';
+  const unread = "The table can't be read: LedgerUnavailableError: no.";
 
   const place = { kind: 's3', bucket: 'objects', endpoint: null } as const;
   const elsewhere = { ...place, endpoint: 'https://r2.example' };
@@ -106,13 +106,13 @@ describe('status', () => {
       'answers, in its time',
       () => storePart({ ...place, answer: found({ latencyMs: 12.4 }) }),
       'fine',
-      'The object store (objects) answers, in 12 ms.',
+      'The object store (objects) responds in 12 ms.',
     ],
     [
       'that does not is to be mended: the error says why, and the address where',
       () => storePart({ ...elsewhere, answer: lost }),
       'act',
-      'The object store (objects at https://r2.example) does not serve requests: LedgerUnavailableError: no.',
+      'The object store (objects at https://r2.example) fails: LedgerUnavailableError: no.',
       /lfs-quota doctor/,
     ],
   ]);
@@ -132,7 +132,7 @@ describe('status', () => {
       'is new',
       () => schedulePart(found(null), nowMs),
       'fine',
-      'The schedule has not run yet. It does within minutes of the first start.',
+      "The schedule hasn't run yet. It runs within minutes of the first start.",
     ],
     ['has stopped', () => ran(scheduleSilentMs + 1), 'act', 'The schedule ran last 60 min ago.', /refresh/],
     [
@@ -153,31 +153,31 @@ describe('status', () => {
     return tenantsPart(found({ tenants, isCut }), nowMs);
   };
   saysIt('tenants', [
-    ['are not due for long', () => late(0, 0), 'fine', 'No tenant is due for more than an hour.'],
+    ['are not due for long', () => late(0, 0), 'fine', 'No tenant is overdue by more than an hour.'],
     [
       'may be due for hours',
       () => late(3 * hour),
       'fine',
-      '1 tenant is due for more than an hour. Longest: t0, for 3 h.',
+      '1 tenant is overdue by more than an hour. Longest: t0, for 3 h.',
     ],
     [
       'may be due for half a day',
       () => late(overdueActMs),
       'fine',
-      '1 tenant is due for more than an hour. Longest: t0, for 12 h.',
+      '1 tenant is overdue by more than an hour. Longest: t0, for 12 h.',
     ],
     [
       'are due for so long that something is to be done',
       () => late(13 * hour, 2),
       'act',
-      '2 tenants are due for more than an hour. Longest: t0, for 13 h.',
+      '2 tenants are overdue by more than an hour. Longest: t0, for 13 h.',
       /lfs-quota reconcile t0/,
     ],
     [
       'are more than are told',
       () => late(72 * hour, 100, true),
       'act',
-      'More than 100 tenants are due for more than an hour. Longest: t0, for 3 days.',
+      'More than 100 tenants are overdue by more than an hour. Longest: t0, for 3 days.',
       /./,
     ],
     ['are not known', () => tenantsPart(lost, nowMs), 'unknown', unread, /./],
@@ -190,7 +190,7 @@ describe('status', () => {
       'says how full it is',
       () => queuePart('recounts', found(level), nowMs),
       'fine',
-      'Recounts: 3 waiting, 1 under way, no dead letters.',
+      'Recounts: 3 waiting, 1 in progress, no dead letters.',
     ],
   ]);
   saysIt('webhooks', [
@@ -198,7 +198,7 @@ describe('status', () => {
       'tells how long the oldest waits',
       () => queuePart('webhooks', found(ofTable), nowMs),
       'fine',
-      'Webhooks: 3 waiting, the oldest for 5 min, 1 under way.',
+      'Webhooks: 3 waiting, the oldest for 5 min, 1 in progress.',
     ],
   ]);
   saysIt('exports', [
@@ -206,22 +206,22 @@ describe('status', () => {
       'that does not answer is unknown',
       () => queuePart('exports', { ok: false, why: 'Stopped!' }, nowMs),
       'unknown',
-      'Steps of exports: the queue could not be looked at: Stopped!',
+      "Steps of exports: the queue can't be checked: Stopped!",
       /sqs:GetQueueAttributes/,
     ],
   ]);
 
   describe('a queue', () => {
     it.each([
-      ['recounts', /function reconcile,.*lfs-quota reconcile TENANT/],
-      ['webhooks', /function sendWebhook, and mend it\. Then send them back \(Redriving\)\.$/],
-      ['exports', /function exportArchive,.*purge/],
-      ['store-events', /function storeEvents,.*in full/],
+      ['recounts', /log of reconcile,.*lfs-quota reconcile TENANT/],
+      ['webhooks', /log of sendWebhook, and fix it\. Then redrive them \(docs\/runbook\.md#redrive\)\.$/],
+      ['exports', /log of exportArchive,.*purge/],
+      ['store-events', /log of storeEvents,.*reconcile the tenants/],
     ] as const)('of %s with dead letters says where they are, and what to do', (part, todo) => {
       const one = queuePart(part, found({ ...level, deadLetters: 1 }), nowMs);
-      expect([one.state, one.says]).toEqual(['act', expect.stringMatching(/under way, 1 dead letter\.$/)]);
+      expect([one.state, one.says]).toEqual(['act', expect.stringMatching(/in progress, 1 dead letter\.$/)]);
       expect(one.todo).toMatch(todo);
-      expect(one.todo).toContain('They are in https://dead.');
+      expect(one.todo).toContain("They're in https://dead.");
       expect(queuePart(part, found({ ...level, deadLetters: 2 }), nowMs).says).toMatch(/, 2 dead letters\.$/);
     });
 
@@ -254,20 +254,20 @@ describe('status', () => {
       'were made up for',
       () => failuresPart(found([over])),
       'fine',
-      'Nothing failed that was not made up for since.',
+      'All failures have since been recovered.',
     ],
     [
       'are counted by what failed, each reason with what to do, once',
       () => failuresPart(found([...open, over])),
       'act',
-      'Failed, and not made up for: 2 recounts and 1 export.',
-      /^The store did not answer: it is tried again, and ends by itself once the store does\. lfs-quota export list TENANT says why\. Start it again\.$/,
+      'Failed, and not recovered since: 2 recounts and 1 export.',
+      /^The store didn't respond\. It's retried until it does\. lfs-quota export list TENANT shows why\. Start it again\.$/,
     ],
     [
       'are not known',
       () => failuresPart(lost),
       'unknown',
-      'What failed last could not be read: LedgerUnavailableError: no.',
+      "Recent failures can't be read: LedgerUnavailableError: no.",
       /DynamoDB/,
     ],
   ]);
@@ -275,8 +275,8 @@ describe('status', () => {
   describe('failures', () => {
     it('of one kind do not speak of the other', () => {
       const says = (each: Failure) => failuresPart(found([{ ...each, isOver: false }])).says;
-      expect(says(failure)).toBe('Failed, and not made up for: 1 recount.');
-      expect(says(exported)).toBe('Failed, and not made up for: 1 export.');
+      expect(says(failure)).toBe('Failed, and not recovered since: 1 recount.');
+      expect(says(exported)).toBe('Failed, and not recovered since: 1 export.');
     });
 
     it('that say why in several sentences end as one does', () => {
@@ -286,7 +286,7 @@ describe('status', () => {
     });
 
     it.each([
-      ['table', /table does/],
+      ['table', /table didn't respond/],
       ['newer-format', /deploy that version/],
       ['unexpected', /log of the function reconcile/],
     ] as const)('by %s say what to do', (why, todo) => {

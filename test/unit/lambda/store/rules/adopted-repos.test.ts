@@ -153,17 +153,17 @@ describe('adopted repos', () => {
     [
       'in a folder of the service',
       [{ ...gitea, path: '_exports/' }],
-      'acme/game has a path that begins with _: there the service keeps files of its own',
+      'acme/game has a path that starts with _: lfs-quota keeps its own files there',
     ],
     [
       'of a tenant whose name leads into its own path',
       [{ ...gitea, path: 'acme/old/' }],
-      'acme/game is of a tenant whose own keys would lie in the path of acme/game: acme/old/',
+      'acme/game is for a tenant with keys in the path of acme/game: acme/old/',
     ],
     [
       'of a tenant whose name leads into the whole bucket',
       [{ ...whole, tenant: 'ab' }],
-      'ab/art is of a tenant whose own keys would lie in the path of ab/art: the whole bucket',
+      'ab/art is for a tenant with keys in the path of ab/art: the whole bucket',
     ],
   ])('cannot be %s', (_, repos, message) => {
     expect(conflictsOfAdopted(repos).map((conflict) => conflict.message)).toContain(message);
@@ -295,8 +295,10 @@ describe('adopted repos', () => {
         expect(() => repos.requireOwn(prefix), prefix).toThrow(AdoptedPathError);
       for (const prefix of ['acme/', 'lfs2/', 'other/game/', '_gc/acme/'])
         expect(() => repos.requireOwn(prefix), prefix).not.toThrow();
-      expect(() => repos.requireOwn('lfs/ab/')).toThrow('What begins with lfs/ may be of an adopted repo.');
-      expect(() => repos.requireOwn('lfs')).toThrow('What begins with no folder may be');
+      expect(() => repos.requireOwn('lfs/ab/')).toThrow(
+        'Names that start with lfs/ are reserved for an adopted repo',
+      );
+      expect(() => repos.requireOwn('lfs')).toThrow('Names that start with no folder are reserved');
       expect(() => repos.requireOwn('lfs')).toThrow(expect.objectContaining({ name: 'AdoptedPathError' }));
     });
   });

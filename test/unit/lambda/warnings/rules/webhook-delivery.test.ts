@@ -115,7 +115,7 @@ describe('the URL of a webhook', () => {
   });
 
   it('may be of 2048 characters, and its rule says so', () => {
-    expect(webhookUrlRule).toMatch(/at most 2048 characters .*https, on port 443, with a domain name/);
+    expect(webhookUrlRule).toMatch(/up to 2048 characters .*https, on port 443, with a domain name/);
     const start = 'https://hooks.example.com/';
     expect(isWebhookUrl(start.padEnd(2048, 'a'))).toBe(true);
     expect(isWebhookUrl(start.padEnd(2049, 'a'))).toBe(false);

@@ -24,7 +24,14 @@ export function counterMethods(table: Table) {
  * `refused` carries the tenant as it was read right after the refusal.
  *
  * The one write of a batch to the tenant item. DynamoDB's conditions have no arithmetic. So the ceiling is computed
- * from the limit that the caller read, and the condition requires that this is still the limit.
+ * from the limit that the caller read, and the condition requires that this is still the limit. Keep this write
+ * out of transactions: they cancel each other on an item that every batch writes, and cost twice as much.
+ *
+ * Put the reservation into the table before this write. A reconcile that runs in between must see it, or it takes the
+ * bytes off again although URLs follow.
+ *
+ * Nothing else ever takes an object's bytes off the counter: no verify, no expiry, no delete. Only a reconcile corrects
+ * it, by a difference. So nothing is released twice, and a lost or repeated event does no harm.
  *
  * @throws {LedgerUnavailableError} The outcome is unknown: hand out no URL. If the bytes were added, the next
  * reconcile takes them off again.
@@ -100,14 +107,20 @@ async function addCommitted(
   return now ? { kind: 'refused', tenant: now } : { kind: 'absent' };
 }
 
-/** That the tenant's limit is still the one that was read. One with a limit must have been counted. */
+/**
+ * That the tenant's limit is still the one that was read. One with a limit must have been counted: without
+ * `countedAtMs` in the condition, a new limit on a bucket that was never counted admits anything.
+ */
 function limitCondition(limitBytes: number | null): string {
   return limitBytes === null
     ? 'attribute_not_exists(#limitBytes)'
     : all('#limitBytes = :limit', 'attribute_exists(#countedAtMs)');
 }
 
-/** The same for the limit of the repo. Its counter is there once the repo was counted. */
+/**
+ * The same for the limit of the repo. Its counter is there once the repo was counted. "No limit" is a condition too:
+ * otherwise a batch adds to the tenant's counter alone after its repo got a limit.
+ */
 function repoLimitCondition(limitBytes: number | null): string {
   return limitBytes === null
     ? 'attribute_not_exists(#repoLimit)'

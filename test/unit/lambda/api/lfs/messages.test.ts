@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest';
+import * as messages from '../../../../../lambda/api/lfs/messages.ts';
+import type { Refusal } from '../../../../../lambda/ledger/upload-batch.ts';
+
+const nowMs = Date.parse('2026-11-26T19:30:00Z');
+const mib = 1024 ** 2;
+const consoleUrl = 'https://lfs.example.com/#acme';
+const lock = { ownerName: 'ada', path: 'art/hero.psd', lockedAtMs: nowMs };
+const downloads = {
+  offeredBytes: 1.72 * mib,
+  limitBytes: 1.91 * mib,
+  askedBytes: 600_000,
+  resetsAtMs: nowMs,
+};
+const refusal = {
+  oids: ['b', 'c'],
+  askedCount: 3,
+  repo: null,
+  limitBytes: 12 * mib,
+  storedBytes: 7.6 * mib,
+  reservedBytes: 2.9 * mib,
+  reservedUntilMs: nowMs + 36 * 60_000,
+  refusedBytes: 5.7 * mib,
+  missingBytes: 4.2 * mib,
+  isWaitingEnough: false,
+};
+const overLimit = (more: Partial<Refusal> = {}, oid = 'b') =>
+  messages.storageLimitReached({
+    tenant: 'acme',
+    oid,
+    refusal: { ...refusal, ...more },
+    nowMs,
+    consoleUrl,
+  });
+
+/** Each text that git prints, with values as long as they get in practice. */
+const texts = [
+  overLimit(),
+  overLimit({}, 'c'),
+  overLimit({ isWaitingEnough: true }),
+  overLimit({ oids: ['b'], storedBytes: 0, reservedBytes: 0, reservedUntilMs: null }),
+  messages.unfinishedUploads({
+    tenant: 'acme',
+    untilMs: nowMs + 86_400_000,
+    nowMs,
+    seconds: 30,
+    filesMax: 100_000,
+  }),
+  messages.usageCheck(1),
+  messages.downloadLimitReached({ tenant: 'acme', ...downloads }),
+  messages.publicLimitReached({
+    tenant: 'acme',
+    repo: 'game',
+    lfsUrl: 'https://lfs.example.com/acme/game/info/lfs',
+    ...downloads,
+  }),
+  messages.anonymousLimitReached({ tenant: 'acme', resetsAtMs: nowMs }),
+  messages.authenticationRequired([]),
+  messages.authenticationRequired(['github', 'forge']),
+  messages.tokenInvalid([]),
+  messages.tokenInvalid(['github']),
+  messages.readOnly(undefined, 'push'),
+  messages.readOnly({ id: 'github:1234', login: 'grace' }, 'lock'),
+  messages.hostUnavailable('github'),
+  messages.hostLimited('github', 62),
+  messages.repoNotFound,
+  messages.repoNotCreated('acme', 'gmae'),
+  messages.tooManyRepos('acme', 100_000),
+  messages.objectNotFound,
+  messages.objectDeleted(nowMs),
+  messages.sizeMismatch(10, 12),
+  messages.uploadMissing,
+  messages.lockedBy(lock),
+  messages.lockOfAnother(lock),
+  messages.lockNotFound,
+  messages.tooManyLocks,
+  messages.repoForLockMissing('acme', 'game'),
+];
+
+describe('what git prints', () => {
+  it('is this', async () => {
+    await expect(`${texts.join('\n')}\n`).toMatchFileSnapshot('messages.txt');
+  });
+
+  it('is at most 300 characters long', () => {
+    expect(texts.filter(({ length }) => length > 300)).toEqual([]);
+  });
+
+  it('has no control characters of a lock’s path or owner', () => {
+    const hidden = { ...lock, ownerName: 'a\u202eda', path: 'x\u0007.psd' };
+    expect(messages.lockOfAnother(hidden)).toMatch(/^ada locked x\.psd on .* git lfs unlock --force x\.psd$/);
+  });
+});

@@ -23,7 +23,7 @@ const onNode = {
 
 /**
  * `npm test` runs `unit`, `npm run test:rest` the other projects that need nothing but Node. The rest are a lane each, and need
- * an engine or a client. Without it they are skipped and say so; with `CI` set they fail (docs/development.md).
+ * an engine or a client. Without it they are skipped and say so; with `CI` set they fail (CONTRIBUTING.md).
  *
  * Projects with different limits on their workers need a group each: vitest runs the groups one after the other.
  */

@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
 /**
- * The tests that must catch a mistake in a layer of the ledger: docs/mutation.md. They are few and fast, because they run
+ * The tests that must catch a mistake in a layer of the ledger: CONTRIBUTING.md. They are few and fast, because they run
  * for each of thousands of mistakes.
  */
 const suites: Readonly<Record<string, readonly string[]>> = {

@@ -28,11 +28,11 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   secrets: (name) => `secretsmanager:GetSecretValue on ${name === 'admin token' ? 'AdminTokenSecret' : name}`,
 };
 
-/** The list of grants in docs/security.md (`- **function**: kind grant, grant; kind grant.`), in the form of grantsOf. */
+/** The list of grants in docs/security.md (`function: kind grant, grant; kind grant.`), in the form of grantsOf. */
 function documentedGrants(): Map<string, string[]> {
   const text = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8');
-  const [, section = ''] = text.split('\n## What each function may do\n');
-  const items = section.replace(/\n {2}/g, ' ').matchAll(/^- \*\*(\w+)\*\*: (.*)\.$/gm);
+  const [, section = ''] = text.split('\n## What each function can do\n');
+  const items = section.replace(/\n {2}/g, ' ').matchAll(/^(\w+): (.*)\.$/gm);
   return new Map(
     [...items].map(([, name = '', what = '']) => {
       const parts = what === 'nothing' ? [] : what.split('; ');

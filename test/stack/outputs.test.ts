@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { templateOf } from './stack-template.ts';
 
-const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
+const page = ['deploy', 'runbook']
+  .map((name) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), 'utf8'))
+  .join('\n');
 const certificateArn = 'arn:aws:acm:eu-central-1:111122223333:certificate/0a1b';
 const outputsOf = (...settings: Parameters<typeof templateOf>) =>
   Object.keys(templateOf(...settings).findOutputs('*')).sort();
@@ -10,7 +12,7 @@ const outputsOf = (...settings: Parameters<typeof templateOf>) =>
 describe('the outputs of the stack', () => {
   const all = outputsOf({ storeEvents: true, domain: { name: 'lfs.example.com', certificateArn } });
 
-  it('lead to all that docs/operations.md has an operator look at', () => {
+  it('lead to all that the pages for operators have them look at', () => {
     const used = [...page.matchAll(/\$\{?([A-Z][A-Za-z]+[a-z][A-Za-z]*)\b/g)].map(([, name = '']) => name);
     expect(new Set(used).size).toBeGreaterThan(5);
     expect([...new Set(used)].filter((name) => !all.includes(name))).toEqual([]);

@@ -7,18 +7,17 @@ import { commandLinePage } from './command-line-page.ts';
 import { codeBlockLines, codeSpans, readPages } from './pages.ts';
 
 const page = fileURLToPath(new URL('../../../docs/command-line.md', import.meta.url));
-const text = readFileSync(page, 'utf8');
 const commands = commandsOf(programForTest());
 
-describe('docs/command-line.md', () => {
-  it('is as the commands are now', async () => {
-    await expect(commandLinePage(text, programForTest())).toMatchFileSnapshot(page);
-  });
+it('docs/command-line.md is as the commands are now', async () => {
+  await expect(commandLinePage(programForTest())).toMatchFileSnapshot(page);
+});
 
-  it('has a section for each command', () => {
-    const headings = [...text.matchAll(/^##+ (.+)$/gm)].map(([, heading]) => heading);
-    expect(commands.map(({ words }) => words).filter((words) => !headings.includes(words))).toEqual([]);
-  });
+it('docs/command-line.md has each command', () => {
+  const shown = [...readFileSync(page, 'utf8').matchAll(/^- `lfs-quota ([a-z][a-z -]*[a-z])/gm)].map(
+    ([, words]) => words,
+  );
+  expect(commands.map(({ words }) => words).filter((words) => !shown.includes(words))).toEqual([]);
 });
 
 /** What a text calls: `lfs-quota WORDS`, up to the end of its line. */

@@ -1,80 +1,64 @@
 import { type Argument, Command, type Option } from 'commander';
 import { exitCodes } from '../../../cli/errors.ts';
-import { type CalledCommand, commandsOf, examples } from '../../../cli/help.ts';
+import { type CalledCommand, commandsOf } from '../../../cli/help.ts';
 import { withServiceOptions } from '../../../cli/options.ts';
 
-/** The page with its generated parts as the commands have them now. */
-export function commandLinePage(page: string, program: Command): string {
-  const withCodes = replaced(page, 'exit-codes', exitCodeTable());
-  return replaced(withCodes, 'commands', commandSections(program));
-}
-
-function replaced(page: string, name: string, text: string): string {
-  const [begin, end] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
-  const [before, rest] = page.split(begin);
-  const [, after] = rest?.split(end) ?? [];
-  if (before === undefined || after === undefined) throw new Error(`The page lacks ${begin} … ${end}.`);
-  return `${before}${begin}\n\n${text}\n${end}${after}`;
-}
-
-function exitCodeTable(): string {
-  const rows = Object.values(exitCodes).map(({ code, meaning }) => `| ${code} | ${meaning} |`);
-  return ['| code | meaning |', '| --- | --- |', ...rows, ''].join('\n');
-}
-
 /** Options of nearly every command: the page has them once. */
-const common: readonly string[] = serviceOptions();
+const common: readonly string[] = withServiceOptions(new Command()).options.map(({ flags }) => flags);
+const shared: readonly string[] = [...common, '--json', '-y, --yes', '--page-size <n>', '-h, --help'];
 
-function serviceOptions(): string[] {
-  const command = withServiceOptions(new Command());
-  return command.options.map(({ description }) => description);
-}
-
-/** A section for each group, and one for each command that is in none. */
-function commandSections(program: Command): string {
-  const index = program.commands.map((command) => {
-    const inside = command.commands.map((each) => {
-      const anchor = `${command.name()}-${each.name()}`;
-      return `[${each.name()}](#${anchor})`;
-    });
-    const what = inside.length > 0 ? inside.join(', ') : escaped(command.description());
-    return `| [${command.name()}](#${command.name()}) | ${what} |\n`;
+/** All of docs/command-line.md. `--help` of a command has the rest: examples, and each option in full. */
+export function commandLinePage(program: Command): string {
+  const codes = Object.values(exitCodes).map(({ code, meaning }) => `| ${code} | ${meaning} |`);
+  const commands = program.commands.map((command) => {
+    const name = command.name();
+    const inside = command.commands.length > 0 ? commandsOf(command, [name]) : [{ words: name, command }];
+    return [`## ${name}`, '', ...inside.map(commandText), ''].join('\n');
   });
-  const sections = program.commands
-    .map((command) => {
-      if (command.commands.length === 0) return commandText({ words: command.name(), command }, '##');
-      const inside = commandsOf(command, [command.name()]);
-      const texts = inside.map((each) => commandText(each, '###'));
-      return [`## ${command.name()}\n`, `${sentence(command.description())}\n`, ...texts].join('\n');
-    })
-    .join('\n');
-  return `## All commands\n\n| | |\n| --- | --- |\n${index.join('')}\n${sections}`;
+  return `# Commands
+
+In a checkout, run \`npx lfs-quota\`. To install it everywhere: \`npm install -g "$(npm pack --silent)"\`. Set two variables:
+
+\`\`\`sh
+export LFS_QUOTA_URL=https://lfs.example.com LFS_QUOTA_TOKEN=lfsq_…
+\`\`\`
+
+\`lfs-quota COMMAND --help\` shows examples. These options work with nearly every command:
+
+- \`--url\`, \`--token\`: instead of the variables. Other users of your machine can see a command line, so prefer the variable.
+- \`--json\`: one JSON object on stdout, with the fields of the API. Lists contain all pages. \`usage --watch\` and \`object delete\` print one
+  object a line. Messages, prompts and progress go to stderr.
+- \`--yes\`: skip the prompt. Without a terminal, a command that would prompt exits with 2.
+
+Tables fit your terminal. Piped output isn't shortened. \`NO_COLOR\` and \`FORCE_COLOR\` work.
+
+Retry while the server is busy:
+
+\`\`\`sh
+until lfs-quota usage acme --json > usage.json; do [ $? -eq 6 ] || exit; sleep 5; done
+\`\`\`
+
+Completion: add \`source <(lfs-quota completion bash)\` to \`~/.bashrc\`, or the same for \`zsh\`. In fish, run
+\`lfs-quota completion fish | source\`.
+
+| Exit code | Meaning |
+| --- | --- |
+${codes.join('\n')}
+
+*Generated: \`npx vitest run test/unit/docs/command-line-page.test.ts -u\` rewrites it.*
+
+${commands.join('\n').trimEnd()}
+`;
 }
 
-function commandText({ words, command }: CalledCommand, heading: string): string {
+function commandText({ words, command }: CalledCommand): string {
   const operands = command.registeredArguments;
-  const usage = ['lfs-quota', words, ...operands.map(operandText), '[options]'].join(' ');
   const options = command.createHelp().visibleOptions(command);
-  const rows = [
-    ...operands.map((operand) => row(operandText(operand), operand)),
-    ...options
-      .filter(({ long, description }) => long !== '--help' && !common.includes(description))
-      .map((option) => row(option.flags, option)),
-  ];
-  const lines = (examples[words] ?? []).flatMap(([line, what]) => [
-    ...(what === undefined ? [] : [`# ${what}`]),
-    line,
-  ]);
-  return [
-    `${heading} ${words}\n`,
-    `${sentence(command.description())}\n`,
-    '```sh',
-    usage,
-    '',
-    ...lines,
-    '```\n',
-    ...(rows.length === 0 ? [] : ['| | |', '| --- | --- |', ...rows, '']),
-  ].join('\n');
+  const rows = options
+    .filter(({ flags }) => !shared.includes(flags))
+    .map((option) => `  - \`${option.flags}\`: ${described(option)}`);
+  const usage = ['lfs-quota', words, ...operands.map(operandText)].join(' ');
+  return [`- \`${usage}\`: ${described(command)}`, ...rows].join('\n');
 }
 
 const operandText = (operand: Argument) => {
@@ -82,16 +66,8 @@ const operandText = (operand: Argument) => {
   return operand.required ? name : `[${name}]`;
 };
 
-function row(name: string, { description, argChoices }: Option | Argument): string {
-  const choices = argChoices ? ` (${argChoices.join(', ')})` : '';
-  return `| \`${name}\` | ${escaped(description)}${choices} |`;
+function described(what: Option | Command): string {
+  const text = what instanceof Command ? what.description() : what.description;
+  const choices = 'argChoices' in what && what.argChoices ? ` (${what.argChoices.join(', ')})` : '';
+  return `${text.replaceAll('<', '&lt;')}${choices}`;
 }
-
-const sentence = (text: string) => {
-  const all = escaped(text);
-  return `${all.slice(0, 1).toUpperCase()}${all.slice(1)}.`
-    .replace(/.{1,120}(?: |$)/g, (line) => `${line.trimEnd()}\n`)
-    .trimEnd();
-};
-
-const escaped = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');

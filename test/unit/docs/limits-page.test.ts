@@ -38,16 +38,16 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
     'File locks on a page': lockPageMax,
   },
   'A tenant': {
-    'Repos, after which a push makes no new one': reposMax,
-    'Repos with a limit of their own': repoLimitsMax,
+    Repos: reposMax,
+    'Repos with their own limit': repoLimitsMax,
     'Public repos': publicReposMax,
-    'Repos mapped to git hosts': mappedReposMax,
-    'Rules for identities': exchangeRulesMax,
-    'Objects on their way': tenantClaimsMax,
-    '… between two recounts': claimsBetweenMax,
-    '… from one token or user, before it has to wait': crowdedClaims,
-    'Deletes that wait, before no single object can be deleted': openDeletionsMax,
-    'Objects in one of them': deletionObjectsMax,
+    'Repos linked to git hosts': mappedReposMax,
+    'CI rules': exchangeRulesMax,
+    'Objects reserved for uploads': tenantClaimsMax,
+    '… between two reconciles': claimsBetweenMax,
+    '… from one token or user': crowdedClaims,
+    'Pending deletes': openDeletionsMax,
+    'Objects in one delete': deletionObjectsMax,
   },
   'Tokens and sessions': {
     'Longest lifetime of a token': days(lifetimeSecondsMax * 1000),
@@ -55,12 +55,12 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
     'Lifetime of a console session': hours(sessionLifetimeMs),
     'Sessions of a token': sessionsMax,
   },
-  'Exports and clean-ups': {
+  'Exports and garbage collection': {
     'Exports started in 24 hours': startsPerDayMax,
-    'Objects that an export names': requestedObjectsMax,
+    'Objects listed in one export': requestedObjectsMax,
     'Longest export': hours(exportLimitMs),
-    'Objects that a clean-up keeps': prefixesMax,
-    'Longest clean-up': days(defaultSettings.cleanupLimitMs),
+    'Objects that garbage collection keeps': prefixesMax,
+    'Longest garbage collection': days(defaultSettings.cleanupLimitMs),
   },
   'What is kept': {
     'Audit log': days(auditKeptMs),
@@ -81,7 +81,8 @@ it('docs/limits.md has the limits of the code', async () => {
   });
   const page = `# Limits
 
-What you can meet, and no [setting](settings.md) changes. The largest object is a setting: \`protocol.objectMaxMiB\`.
+Fixed limits that you can reach. Above a limit you get the error that the last column shows. Other limits are
+[settings](settings.md), such as the largest file (\`protocol.objectMaxMiB\`, 5 GiB).
 
 *Generated: \`npx vitest run test/unit/docs/limits-page.test.ts -u\` rewrites it.*
 

@@ -76,8 +76,8 @@ describe('README.md and docs/', () => {
   });
 
   it('have an entry page that links to every other page', () => {
-    const linked = new Set(links.filter(({ page }) => page === 'docs/README.md').map(({ file }) => file));
-    const unlinked = [...pages.keys()].filter((page) => page !== 'docs/README.md' && !linked.has(page));
+    const linked = new Set(links.filter(({ page }) => page === 'README.md').map(({ file }) => file));
+    const unlinked = [...pages.keys()].filter((page) => page !== 'README.md' && !linked.has(page));
     expect(unlinked).toEqual([]);
   });
 });

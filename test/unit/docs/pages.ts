@@ -14,10 +14,10 @@ export function readText(file: string): string {
   return readFileSync(path.join(root, file), 'utf8');
 }
 
-/** README.md and all pages of docs/: path from the root → text. */
+/** README.md, CONTRIBUTING.md and all pages of docs/: path from the root → text. */
 export function readPages(): ReadonlyMap<string, string> {
   const docs = filesBelow('docs').filter((file) => file.endsWith('.md'));
-  return new Map(['README.md', ...docs.sort()].map((page) => [page, readText(page)]));
+  return new Map(['README.md', 'CONTRIBUTING.md', ...docs.sort()].map((page) => [page, readText(page)]));
 }
 
 const codeBlock = /^ *```.*\n(?:.*\n)*?^ *```$/gm;

@@ -6,7 +6,7 @@ import { allowed, rules } from './words-rules.ts';
 import { pageTexts, sourceTexts, type Text } from './words-texts.ts';
 
 /**
- * Texts that read like a translation: docs/development.md says how to fix one. The baseline has the hits that each file
+ * Texts that read like a translation: CONTRIBUTING.md says how to fix one. The baseline has the hits that each file
  * had when the check was written. They may only fall, and a file that isn't listed has none.
  */
 const baselineFile = 'test/unit/docs/words-baseline.json';

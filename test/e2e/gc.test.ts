@@ -84,7 +84,7 @@ function cleansUp(lying: Lying): void {
       1,
       expect.stringContaining("Garbage collection isn't open."),
     ]);
-    expect(refused.err).toContain('lfs-quota gc open acme game');
+    expect(refused.err).toContain('gc open acme game');
     const opened = await gc('open');
     expect(opened).toMatchObject({ code: 0, err: '' });
     expect(opened.out).toContain('acme/game: watching');

@@ -7,11 +7,10 @@ import { Stack } from './stack.ts';
 import { listStore, sizesOf, totalBytes, usageWithin } from './store-truth.ts';
 import { createAcme, describeWithGitLfs } from './with-git-lfs.ts';
 
-const mib = 1024 ** 2;
-
 describeWithGitLfs('a server that is killed during a push', () => {
+  // Four batches, so that the push is still going on when the server dies, however slow this machine is at the moment.
   const files: Files = new Map(
-    Array.from({ length: 40 }, (_, index) => [`${index}.bin`, bytesOf(`kill${index}`, mib + index)]),
+    Array.from({ length: 400 }, (_, index) => [`${index}.bin`, bytesOf(`kill${index}`, 65_536 + index)]),
   );
   const objects = objectsOf(files);
   let stack: Stack;

@@ -73,7 +73,7 @@ async function du(url: string, options: DuOptions, context: CliContext): Promise
   const { scan } = target;
   const saving = savingOf(url, options);
   const price = requestPrice(options, scan.endpoint);
-  const line = new ProgressLine(context, (sums) => dollarsOf(sums, price));
+  const line = new ProgressLine(context, (sums) => dollarsOf(sums, price), options.hint);
   const print = (count: DuCount) => {
     const report = { scan, count, requestPrice: price };
     context.out(
@@ -112,6 +112,7 @@ interface DuOptions {
   readonly maxRate?: number;
   readonly listPrice?: number;
   readonly strategy?: (typeof strategies)[number];
+  readonly hint?: number;
   readonly concurrency?: number;
 }
 
@@ -140,12 +141,15 @@ function withDuOptions(command: Command): Command {
       parseDecimal({ above: -1 }),
     )
     .addOption(new Option('--strategy <name>', 'how the scan starts (default: probe)').choices(strategies))
+    .option('--hint <objects>', 'approximate number of objects: shows how much is done', parseUpTo())
     .option('--concurrency <requests>', 'concurrent requests (default: 128)', parseUpTo());
 }
 
 /** What is counted, and how. @throws {UsageError} */
 function targetOf(url: string, options: DuOptions, context: CliContext): DuTarget {
-  const { strategy = 'probe' } = options;
+  const { strategy = 'probe', hint } = options;
+  if (hint !== undefined && options.strategy !== undefined)
+    throw new UsageError('Use only one of --hint and --strategy.');
   const { endpoint = null, region } = storePlaceOf(options, context);
   return {
     scan: {
@@ -155,7 +159,7 @@ function targetOf(url: string, options: DuOptions, context: CliContext): DuTarge
       folders: foldersOf(options),
     },
     region,
-    strategy: { kind: strategy },
+    strategy: hint === undefined ? { kind: strategy } : { kind: 'hint', objects: hint },
     concurrency: options.concurrency ?? defaultSettings.scanConcurrency,
     rateMax: options.maxRate,
   };

@@ -139,7 +139,7 @@ function beginning(
     objectsExpected,
     isSequential: scan.order === 'sequential',
   };
-  return scan.order === 'parallel' ? { resume } : { resume, strategy };
+  return strategy.kind === 'hint' || scan.order !== 'parallel' ? { resume, strategy } : { resume };
 }
 
 interface TallyInput {

@@ -136,6 +136,9 @@ const sampleIntervalMs = 500;
 /** Without a terminal: least time between two lines. The first one comes after this time, too. */
 const plainIntervalMs = 30_000;
 
+/** A share by a hint isn't more than this before the end. */
+const estimatedShareHighest = 0.99;
+
 /** What a running scan has done, on standard error: a line that is redrawn in place, or without a terminal one now and then. */
 export class ProgressLine {
   readonly #context: CliContext;
@@ -145,12 +148,17 @@ export class ProgressLine {
   readonly #requests = new Rate();
   #shownMs: number;
   #sampledMs = 0;
+  readonly #hintObjects: number | undefined;
   #isDrawn = false;
 
-  /** @param dollarsOf for the requests of a count; undefined: nobody knows. */
-  constructor(context: CliContext, dollarsOf: (sums: DuSums) => number | undefined) {
+  /**
+   * @param dollarsOf for the requests of a count; undefined: unknown.
+   * @param hintObjects about how many objects there are; undefined: unknown.
+   */
+  constructor(context: CliContext, dollarsOf: (sums: DuSums) => number | undefined, hintObjects?: number) {
     this.#context = context;
     this.#dollarsOf = dollarsOf;
+    this.#hintObjects = hintObjects;
     this.#isTerminal = canRedraw(context, 'err');
     this.#shownMs = this.#isTerminal ? 0 : context.nowMs();
   }
@@ -184,8 +192,10 @@ export class ProgressLine {
   }
 
   /** The most important first: a narrow terminal does not show all. */
-  #partsOf({ sums, share: done, slowedTo }: DuProgress): string[] {
+  #partsOf({ sums, share, slowedTo }: DuProgress): string[] {
     const { objects, bytes, requests } = sums;
+    const estimate = this.#hintObjects && Math.min(estimatedShareHighest, objects / this.#hintObjects);
+    const done = share ?? estimate;
     const objectRate = this.#objects.perSecond;
     const requestRate = this.#requests.perSecond;
     const dollars = this.#dollarsOf(sums);

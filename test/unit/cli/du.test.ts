@@ -66,6 +66,11 @@ describe('du', () => {
     },
   );
 
+  it('prints the same with a hint', async () => {
+    const args = ['--json', '--endpoint', endpoint, '--hint', '4000', '--concurrency', '4'];
+    expect(JSON.parse(await run('s3://n4000', ...args))).toMatchObject({ objects: 4000, bytes });
+  });
+
   it('counts nothing below a path without objects', async () => {
     expect(await run('s3://n4000/nowhere', '--endpoint', endpoint)).toMatch(
       /^0 B in 0 objects, .* 1 request /,
@@ -77,6 +82,8 @@ describe('du', () => {
     [['n4000/acme'], /has no bucket/],
     [['https://n4000/acme'], /has no bucket/],
     [['s3://n4000', '--concurrency', '0'], /whole number/],
+    [['s3://n4000', '--hint', '0'], /whole number/],
+    [['s3://n4000', '--strategy', 'probe', '--hint', '5'], /only one of --hint and --strategy/],
     [['s3://n4000', '--endpoint', 'ftp://host'], /isn't a URL/],
     [['s3://n4000', '--endpoint', ''], /isn't a URL/],
     [['s3://n4000', '--endpoint', 'http://127.0.0.1:1'], /Can't reach http:\/\/127.0.0.1:1 \(ECONNREFUSED\)/],

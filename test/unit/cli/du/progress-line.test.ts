@@ -4,6 +4,7 @@ import { ProgressLine } from '../../../../cli/du/report.ts';
 interface Input {
   readonly env?: Record<string, string>;
   readonly share?: number;
+  readonly hintObjects?: number;
   readonly slowedTo?: number;
   readonly dollars?: number;
   readonly isTerminal?: boolean;
@@ -31,7 +32,7 @@ function written(seconds: number, input: Input): string {
     errColumns: () => ('columns' in input ? input.columns : 200),
   };
   const { share, slowedTo } = input;
-  const line = new ProgressLine(context, () => input.dollars);
+  const line = new ProgressLine(context, () => input.dollars, input.hintObjects);
   for (let second = 0; second <= seconds; second += 1) {
     const sums = { ...none, bytes: 5n * 1024n ** 3n, objects: second * 24_000, requests: second * 28 };
     nowMs = 1_000_000 + second * 1000;
@@ -59,6 +60,11 @@ it('shows what was counted, the share, the time left, the rates and the price', 
 
 it('shows no share if it would mean nothing', () => {
   expect(lastShown({})).toBe(`${counted}, ${rates}`);
+});
+
+it('takes the share from a hint then, and does not believe it to the end', () => {
+  expect(lastShown({ hintObjects: 480_000 })).toBe(`${counted}, 10 % done, 18 s left, ${rates}`);
+  expect(lastShown({ hintObjects: 1000 })).toContain('99 % done');
 });
 
 it('says when the store asked to slow down', () => {

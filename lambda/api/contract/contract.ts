@@ -122,7 +122,7 @@ export function lfsErrorsOf({ access, body, lfsErrors }: RouteContract): [status
     406: 'The Accept header excludes application/vnd.git-lfs+json.',
     429: "The user's git host limits requests. Retry after Retry-After seconds.",
     500: 'Internal error. The message contains the request ID.',
-    503: "Table, object store or git host don't respond. Retry after Retry-After seconds.",
+    503: "The table, object store or git host doesn't respond. Retry after Retry-After seconds.",
     ...(body && {
       400: "The body isn't valid JSON.",
       413: 'The body is too large, or names too many objects.',

@@ -47,7 +47,7 @@ export const problemTypes = {
   'test-too-soon': { status: 429, title: 'A test was just sent' },
   'internal-error': { status: 500, title: 'Internal error' },
   'issuer-unavailable': { status: 503, title: "The identity's issuer doesn't respond" },
-  'storage-unavailable': { status: 503, title: "Table or object store don't respond" },
+  'storage-unavailable': { status: 503, title: "The table or object store doesn't respond" },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof problemTypes;

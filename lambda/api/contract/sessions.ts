@@ -4,7 +4,9 @@ import { time } from './fields.ts';
 
 const sessionSchema = z
   .object({
-    kind: z.enum(['operator', 'tenant']).meta({ description: "The token's tenant." }),
+    kind: z
+      .enum(['operator', 'tenant'])
+      .meta({ description: "The token's owner: the operator or a tenant." }),
     tenant: z.string().nullable().meta({ description: 'null: the operator.' }),
     tokenId: z.string().nullable(),
     scope: z.enum(['read', 'write', 'manage']).nullable().meta({ description: 'null: the operator.' }),

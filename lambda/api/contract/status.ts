@@ -30,7 +30,7 @@ const failureSchema = z.object({
 
 const statusSchema = z
   .object({
-    checkedAt: time.meta({ description: 'When the delete was requested.' }),
+    checkedAt: time.meta({ description: 'When the parts were checked.' }),
     state: z.enum(['fine', 'act']).meta({ description: 'fine: all parts are.' }),
     parts: z.array(partSchema),
     store: z.object({

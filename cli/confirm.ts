@@ -78,7 +78,7 @@ export async function requireYes(
 
 /** The person did not say yes. */
 export function notConfirmed(message = 'Nothing was deleted.'): CliError {
-  return new CliError(message, { hint: 'Canceled. Nothing changed. Pass --yes to skip the prompt.' });
+  return new CliError(message, { hint: 'Pass --yes to skip the prompt.' });
 }
 
 async function sendAll<Id extends DeleteRoute>(dialog: DeleteDialog<Id>, dryRun?: boolean) {

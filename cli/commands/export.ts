@@ -152,7 +152,7 @@ async function downloadAll(
 ): Promise<void> {
   if (job.state !== 'done')
     throw new CliError(`No archive to download: the export is ${job.state}.`, {
-      hint: `See how far it is with \`lfs-quota export show ${job.tenant} ${job.exportId}\`.`,
+      hint: `See its progress: lfs-quota export show ${job.tenant} ${job.exportId}`,
     });
   for (const { file, index } of filesFor(output, job))
     await downloadArchive(by, { job, index, file, output, isQuiet });

@@ -132,7 +132,7 @@ async function run(
   // It has ended otherwise: by its time, or by somebody else's `gc cancel`.
   if (body.state === 'expired' || body.state === 'cancelled')
     throw new CliError(`${failedText(body)}: garbage collection is ${body.state}.`, {
-      hint: `Open another, and run it a day later: \`lfs-quota gc open ${params.tenant} ${params.repo}\``,
+      hint: `Open another one, and run it a day later: lfs-quota gc open ${params.tenant} ${params.repo}`,
     });
 }
 

@@ -70,7 +70,7 @@ function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
     `limit     ${formatLimit(limitBytes)}`,
     `full      ${forecastText(forecast)}`,
     `refused   ${formatCount(refusals)} ${refusals === 1 ? 'batch' : 'batches'}`,
-    `offered ${formatBytes(offeredBytes)} for download`,
+    `offered   ${formatBytes(offeredBytes)} for download`,
   ];
   return `${lines.join('\n')}\n`;
 }

@@ -75,7 +75,8 @@ async function confirm(client: ApiClient, context: CliContext, which: Which): Pr
       failure: 'not-found',
     });
   context.err(renderLocks(locks, viewOf(context, 'err')));
-  const question = locks.length === 1 ? 'Force-unlock it? [y/N]' : `Force-unlock all ${locks.length}? [y/N]`;
+  const question =
+    locks.length === 1 ? 'Force-unlock it? [y/N] ' : `Force-unlock all ${locks.length}? [y/N] `;
   if (!saysYes((await ask(question)).trim())) throw notConfirmed('Nothing was unlocked.');
 }
 

@@ -102,7 +102,7 @@ function renderDrift(drift: readonly RepoDrift[], view: View): string {
   const total = drift.reduce((sum, { stored }) => sum + stored.storedBytes, 0);
   const objects = drift.reduce((sum, { stored }) => sum + stored.objectCount, 0);
   const all = `The store has ${formatObjects(objects)}, ${formatBytes(total)}.`;
-  if (wrong.length === 0) return `${all} The last result is shown.\n`;
+  if (wrong.length === 0) return `${all} It matches the last scan.\n`;
   const rows = wrong.map((row) => {
     const { repo, counted, stored } = row;
     return [

@@ -11,7 +11,7 @@ import type { View } from '../terminal.ts';
 type ReservationBody = BodyOf<'listReservations'>['reservations'][number];
 
 const confirmation = {
-  question: 'Their uploads might still finish, and exceed the limit. Cancel them? [y/N]',
+  question: 'Their uploads might still finish, and exceed the limit. Cancel them? [y/N] ',
   withoutTerminal: "Can't prompt without a terminal. Pass --yes to cancel them.",
   otherwise: 'Nothing was canceled.',
 };

@@ -148,7 +148,7 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
         options,
         route: 'deleteTenant',
         params: [params],
-        question: `You can't undo this or reuse the name. To delete it permanently, type ${tenant}:`,
+        question: `You can't undo this or reuse the name. To delete it permanently, type ${tenant}: `,
         isYes: (answer) => answer === tenant,
         summary: (plans) =>
           `${tenant}: ${formatFreed(plans)}.\n` +
@@ -170,7 +170,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     `limit    ${formatLimit(body.limitBytes)}`,
     `stored   ${body.usage === null ? 'not counted yet' : formatBytes(body.usage.storedBytes)}`,
     ...(body.downloadLimitBytes === null ? [] : [`download ${formatLimit(body.downloadLimitBytes)} a month`]),
-    ...(body.reposMustExist ? ['repos must be created before a push'] : []),
+    ...(body.reposMustExist ? ['repos    must be created before a push'] : []),
     `created  ${formatAge(body.createdAt, nowMs)}`,
   ];
   return `${lines.join('\n')}\n`;

@@ -107,7 +107,7 @@ function whyOld({ usage, refreshing, deleting, repos }: SubscriptionBody, nowMs:
   const isOld = usage !== null && nowMs - Date.parse(usage.countedAt) >= oldCountMs;
   const isDeleting = deleting === true || repos.some((repo) => repo.deleting === true);
   if (!isOld || usage.reservedBytes > 0 || refreshing || isDeleting) return '';
-  return '(unchanged since the last scan)';
+  return ' (unchanged since the last scan)';
 }
 
 /**

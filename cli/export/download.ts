@@ -75,7 +75,7 @@ function goesOn({ tenant, exportId }: ExportBody, cause?: CliError): CliError {
   return new CliError(message, {
     ...(cause === undefined && { failure: 'interrupted' }),
     cause,
-    hint: `See how far it is with \`lfs-quota export show ${tenant} ${exportId}\`, or end it with \`lfs-quota export delete ${tenant} ${exportId}\`.`,
+    hint: `See its progress: lfs-quota export show ${tenant} ${exportId}. Cancel it: lfs-quota export delete ${tenant} ${exportId}`,
   });
 }
 
@@ -185,7 +185,7 @@ export async function downloadArchive(
     );
     if (fetched.kind !== 'complete')
       throw new CliError(fetched.kind === 'gone' ? 'The archive was removed.' : fetched.message, {
-        hint: `See what there is with \`lfs-quota export list ${tenant}\`.`,
+        hint: `List them: lfs-quota export list ${tenant}`,
       });
     await giveName(part, file, { isForced: false });
     line.end(`${file}: ${formatBytes(sizeBytes)}`);

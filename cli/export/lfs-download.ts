@@ -208,7 +208,7 @@ function refusal({ tenant }: BatchPlace, { status, body }: { status: number; bod
       failure: 'unauthorized',
       hint:
         'Set LFS_QUOTA_TOKEN (or --token) to a token of the tenant: the admin token downloads nothing. ' +
-        `Make one with \`lfs-quota token create ${tenant} --scope read\`.`,
+        `Create one: lfs-quota token create ${tenant} --scope read`,
     });
   const parsed = errorShape.safeParse(body);
   const why = parsed.success ? `: ${printable(parsed.data.message)}` : '.';

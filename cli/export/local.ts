@@ -165,7 +165,7 @@ async function gather(running: Running, wish: LocalWish): Promise<Contents> {
   const there = await wholeObjects(running, names);
   if (listed.objects.length + there.size === 0)
     throw new CliError(`${pathOf(wish)} stores ${wanted ? 'none of these objects' : 'nothing'}.`, {
-      hint: `See what there is with \`lfs-quota object list ${tenant}\`.`,
+      hint: `List the objects: lfs-quota object list ${tenant}`,
     });
   if (there.size > 0)
     context.err(

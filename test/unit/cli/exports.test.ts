@@ -147,7 +147,7 @@ describe('export start', () => {
     const { code, err } = await run('start', 'acme');
     expect(code).toBe(130);
     expect(err).toContain('The export continues');
-    expect(err).toContain(`\`lfs-quota export show acme ${exportId}\``);
+    expect(err).toContain(`See its progress: lfs-quota export show acme ${exportId}`);
     expect(asked()).toEqual(['POST /v1/tenants/acme/exports', `GET /v1/tenants/acme/exports/${exportId}`]);
     expect(released).toEqual([true]);
   });
@@ -165,7 +165,7 @@ describe('export start', () => {
     expect([code, out]).toEqual([6, '']);
     expect(err).toContain('copying: 50 %\n');
     expect(err).toContain('The storage does not answer (503). The export might continue on the server.');
-    expect(err).toContain(`\`lfs-quota export show acme ${exportId}\``);
+    expect(err).toContain(`See its progress: lfs-quota export show acme ${exportId}`);
     expect(asked()).toHaveLength(1 + 5 + 5);
   });
 

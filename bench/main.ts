@@ -1,17 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
-
-type Bench = (print: (text: string) => void, options: readonly string[]) => Promise<void>;
-
-/** Each function's comment explains what it measures. docs/measured.md has the newest results. */
-const benches: Readonly<Record<string, () => Promise<Bench>>> = {
-  crowd: async () => (await import('./crowd.ts')).benchCrowd,
-  export: async () => (await import('./export/bench-export.ts')).benchExport,
-  functions: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
-  push: async () => (await import('./push/bench-push.ts')).benchPush,
-  scan: async () => (await import('./scan/bench-scan.ts')).benchScan,
-};
+import { benches, helpOf } from './benches.ts';
 
 // The SDK would warn about Node 20 in every process.
 process.env['AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED'] = 'true';
@@ -21,16 +11,21 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => 
 
 const print = (text: string) => void process.stdout.write(`${text}\n`);
 const [name = '', ...options] = process.argv.slice(2);
-const bench = await benches[name]?.();
+const bench = benches[name];
 if (!bench) {
   process.stderr.write(`Which benchmark? npm run bench -- ${Object.keys(benches).join(' | ')}\n`);
   process.exit(2);
+}
+if (options.some((option) => option === '--help' || option === '-h')) {
+  print(helpOf(bench));
+  process.exit(0);
 }
 const command = `npm run bench -- ${[name, ...options].join(' ')}`.trimEnd();
 const date = new Date().toISOString().slice(0, 10);
 const commit = commitOf(fileURLToPath(new URL('../', import.meta.url)));
 print(`${command}\n${date}, ${commit}, ${cpus().length} × ${cpus()[0]?.model}, Node ${process.version}\n`);
-await bench(print, options);
+const run = await bench.load();
+await run(print, options);
 
 /** The commit of a checkout. With `+`: something in it is changed. */
 function commitOf(checkout: string): string {

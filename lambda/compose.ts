@@ -75,7 +75,7 @@ const adoptedRepos = () => new AdoptedRepos(adoptedReposFromJson(stageJson.adopt
 
 function required(name: string): string {
   const value = process.env[name];
-  if (!value) throw new Error(`The environment variable ${name} is not set.`);
+  if (!value) throw new Error(`The environment variable ${name} isn't set.`);
   return value;
 }
 
@@ -133,7 +133,7 @@ function exportsOfStage(): { exportQueue: ExportQueue; exportSettings: ExportSet
 }
 
 const noExports: ExportQueue = {
-  send: () => Promise.reject(new Error('This stage makes no exports.')),
+  send: () => Promise.reject(new Error('This deployment makes no exports.')),
 };
 
 function exportStore(): ExportStoreKind {

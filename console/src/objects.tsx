@@ -110,8 +110,8 @@ function Sure(props: { plan: DeletePlanBody; nowMs: number; onSure: () => void; 
     <>
       <p class="note">
         Frees {bytesText(plan.bytes ?? 0)} {formatUntil(plan.dueAt, nowMs)}
-        {plan.waitsFor && ', when its upload expires'}. Then commits that need it cannot be checked out any
-        more. Whoever pushes it before then keeps it.
+        {plan.waitsFor && ', when its upload expires'}. Then you can't check out commits that need it. Push it
+        before then to keep it.
       </p>
       <span class="sure">
         <button type="button" class="bad" onClick={onSure}>

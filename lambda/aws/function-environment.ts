@@ -16,7 +16,7 @@ interface RoleCredentials {
 export function roleCredentials(env: Readonly<Record<string, string | undefined>>): RoleCredentials {
   const { AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN } = env;
   if (!AWS_ACCESS_KEY_ID || !AWS_SECRET_ACCESS_KEY)
-    throw new Error('AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set. Lambda sets both.');
+    throw new Error("AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY aren't set. Lambda sets both.");
   return {
     accessKeyId: AWS_ACCESS_KEY_ID,
     secretAccessKey: AWS_SECRET_ACCESS_KEY,

@@ -38,7 +38,7 @@ export async function findGone(
     return new Map([...found].filter(([, goneAtMs]) => goneAtMs > emptiedAtMs));
   } catch (error) {
     if (!(error instanceof LedgerUnavailableError)) throw error;
-    log.warn('it is not known why objects are missing', { tenant: input.tenant, repo: input.repo });
+    log.warn("can't tell why objects are missing", { tenant: input.tenant, repo: input.repo });
     return new Map();
   }
 }

@@ -27,7 +27,7 @@ export function storeErrorOf(thrown: unknown): unknown {
     return new StoreAnswerError({ status, code: name, message, head });
   }
   const isUnreadable = status !== undefined || $response !== undefined;
-  return isUnreadable ? new MalformedAnswerError(`The answer cannot be read (${name}).`) : thrown;
+  return isUnreadable ? new MalformedAnswerError(`Can't read the response (${name}).`) : thrown;
 }
 
 /** A bucket, and how to reach it. */

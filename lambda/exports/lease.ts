@@ -59,7 +59,7 @@ export class ExportLease {
       return leased;
     });
     if (leased) return { job: leased, lease: ExportLease.of(deps, leased) };
-    if (job && isOpen(job)) throw new ExportBusyError('Somebody else plans or finishes this export.');
+    if (job && isOpen(job)) throw new ExportBusyError('Another worker plans or finishes this export.');
     return { job, lease: undefined };
   }
 
@@ -93,7 +93,7 @@ export class ExportLease {
       changed = job.leaseUntilMs === this.#untilMs ? change(job) : undefined;
       return changed;
     });
-    if (!changed) throw new LeaseLostError('The export was cancelled, or somebody else goes on with it.');
+    if (!changed) throw new LeaseLostError('The export was canceled, or another worker continues it.');
     return changed;
   }
 

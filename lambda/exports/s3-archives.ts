@@ -104,7 +104,7 @@ async function* partPages(
 /** Where the next page begins. @throws {MalformedAnswerError} if that is where this one began: there would be no end. */
 function further(before: string | undefined, next: string | undefined): string | undefined {
   if (next !== undefined && next === before)
-    throw new MalformedAnswerError('The answer repeats where its page began.');
+    throw new MalformedAnswerError('The response repeats the start of its page.');
   return next;
 }
 
@@ -113,7 +113,7 @@ function keyOf(text: string, { EncodingType }: { EncodingType?: string | undefin
   try {
     return decodeURIComponent(text.replaceAll('+', ' '));
   } catch (cause) {
-    throw new MalformedAnswerError('The answer contains a key that is not URL-encoded.', { cause });
+    throw new MalformedAnswerError("The response has a key that isn't URL-encoded.", { cause });
   }
 }
 
@@ -341,7 +341,7 @@ const wrongLength = ({ length }: Uint8Array) =>
 /** The CRC-32 in base64, as a number. @throws {MalformedAnswerError} if it is none. */
 function crc32Of(base64: string): number {
   const bytes = Buffer.from(base64, 'base64');
-  if (bytes.length !== 4) throw new MalformedAnswerError('The answer has a CRC32 that is none.');
+  if (bytes.length !== 4) throw new MalformedAnswerError('The response has an invalid CRC32.');
   return bytes.readUInt32BE();
 }
 

@@ -335,7 +335,7 @@ async function replan(
     return isAnew ? plannedAnew(job, { nowMs: deps.clock.nowMs() }) : undefined;
   });
   if (!isAnew) return 'obsolete';
-  deps.log.warn('export planned anew', { ...path, round: step.round, error: why });
+  deps.log.warn('export planned again', { ...path, round: step.round, error: why });
   await deps.exportQueue.send([{ ...path, step: { kind: 'advance' } }]);
   return 'replanned';
 }

@@ -442,7 +442,6 @@ async function deleteBytes(
   for (const key of unanswered.keys()) removed.delete(key.slice(prefix.length));
   const failed = input.objects.size - removed.size;
   const [error] = unanswered.values();
-  if (failed > 0)
-    deps.log.warn('deletes were not answered; they are tried again', { tenant, repo, failed, error });
+  if (failed > 0) deps.log.warn('deletes got no response; retrying', { tenant, repo, failed, error });
   return failed === 0 ? removed : undefined;
 }

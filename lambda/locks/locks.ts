@@ -69,7 +69,7 @@ function releaseByForce(deps: ReleaseDeps, input: ReleaseInput): Promise<Release
       if (outcome.kind !== 'released') return outcome;
       const { lock } = outcome;
       trail.was({ path: lock.path, owner: ownerOfLock(lock), ownerName: lock.ownerName });
-      deps.log.info('lock taken away', { tenant, repo, lockId, tokenId: token.tokenId });
+      deps.log.info('lock removed by force', { tenant, repo, lockId, tokenId: token.tokenId });
       return outcome;
     },
     verdictOf: ({ kind }) =>

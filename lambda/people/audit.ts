@@ -76,7 +76,7 @@ export async function audited<T>(
     await deps.audit.begin(entry);
   } catch (cause) {
     if (!(cause instanceof LedgerUnavailableError)) throw cause;
-    throw new AuditUnavailableError('The audit cannot be written.', { cause });
+    throw new AuditUnavailableError("Can't write the audit.", { cause });
   }
   const trail = new AuditTrail();
   let result: T;

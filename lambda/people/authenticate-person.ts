@@ -116,7 +116,7 @@ async function askHost(deps: PersonDeps, question: Question): Promise<PersonVerd
       const untilMs = askedMs + deps.settings.personKeptMs;
       const { grant } = verdict;
       knownPeople.keep(key, verdict, untilMs);
-      log.info('person let in', { ...place, person: grant.person.id, access: grant.access });
+      log.info('user authorized', { ...place, person: grant.person.id, access: grant.access });
       try {
         await deps.keptGrants.keep({ key, grant, untilMs });
       } catch (error) {
@@ -127,7 +127,7 @@ async function askHost(deps: PersonDeps, question: Question): Promise<PersonVerd
     }
     case 'refused':
       knownPeople.keep(key, verdict, clock.nowMs() + refusalKeptMs);
-      log.info('person refused', { ...place, reason: verdict.reason });
+      log.info('user rejected', { ...place, reason: verdict.reason });
       break;
     case 'limited':
     case 'unavailable':
@@ -141,7 +141,7 @@ async function answerOf(deps: PersonDeps, question: Question, askedMs: number): 
   const { clock, log } = deps;
   const place = { tenant, repo: mapped.repo, host: mapped.host };
   const host = deps.gitHosts.find(({ id }) => id === mapped.host);
-  if (!host) return { kind: 'refused', reason: 'the stage has no such host' };
+  if (!host) return { kind: 'refused', reason: 'unknown git host' };
   try {
     const isKnown = deps.knownPeople.wasLetIn(key);
     const answer = await deps.hostClient.ask({ host, name: mapped.name, token: credential, isKnown });
@@ -159,8 +159,7 @@ async function answerOf(deps: PersonDeps, question: Question, askedMs: number): 
           mapped.hostedId === null
             ? await deps.mappedRepos.pin({ ...path, sinceMs: mapped.sinceMs, hostedId })
             : mapped;
-        if (pinned?.sinceMs !== mapped.sinceMs)
-          return { kind: 'refused', reason: 'the repo was mapped anew meanwhile' };
+        if (pinned?.sinceMs !== mapped.sinceMs) return { kind: 'refused', reason: "the repo's link changed" };
         if (pinned.hostedId === hostedId) return { kind: 'granted', grant: answer.grant };
         return { kind: 'refused', reason: 'another repository has its name now' };
       }

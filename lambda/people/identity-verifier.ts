@@ -28,7 +28,7 @@ export async function fetchKeys(uri: string): Promise<ArrayBuffer> {
     if (!response.ok) throw new Error(`It answered ${response.status}.`);
     return await bodyOf(response);
   } catch (cause) {
-    throw new IssuerUnavailableError(`The keys of ${uri} cannot be read.`, { cause });
+    throw new IssuerUnavailableError(`Can't read the keys of ${uri}.`, { cause });
   }
 }
 
@@ -89,7 +89,7 @@ export function createIdentityVerifier(
   { fetchKeysOf = fetchKeys, nowMs = Date.now }: VerifierOptions = {},
 ): IdentityVerifier {
   if (issuers.length === 0)
-    return { verify: async () => ({ kind: 'rejected', reason: 'the stage takes no identities' }) };
+    return { verify: async () => ({ kind: 'rejected', reason: 'identities are disabled' }) };
   const fetch = failingOnce(fetchKeysOf, nowMs);
   const jwksCache = new SimpleJwksCache({ fetcher: { fetch } });
   const verifier = JwtVerifier.create(
@@ -121,12 +121,12 @@ export function createIdentityVerifier(
 /** In our words: the library's message may quote what somebody sent. */
 function reasonOf(error: JwtBaseError): string {
   if (error instanceof JwtExpiredError) return 'it has expired';
-  if (error instanceof JwtNotBeforeError) return 'it is not valid yet';
+  if (error instanceof JwtNotBeforeError) return "it isn't valid yet";
   if (error instanceof JwtInvalidIssuerError || error instanceof ParameterValidationError)
-    return 'its issuer is none of the stage';
+    return 'unknown issuer';
   if (error instanceof JwtInvalidAudienceError) return 'it is meant for another audience';
   if (error instanceof JwtInvalidSignatureError) return 'its signature is wrong';
   if (error instanceof KidNotFoundInJwksError || error instanceof WaitPeriodNotYetEndedJwkError)
-    return 'its issuer has no such key';
-  return 'it is no identity token';
+    return 'unknown key';
+  return "it isn't an identity token";
 }

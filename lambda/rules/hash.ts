@@ -25,7 +25,7 @@ export class NodeSha256 {
   }
 
   reset(): void {
-    throw new Error('A hash cannot be reused for another request.');
+    throw new Error("A hash can't be reused for another request.");
   }
 }
 

@@ -167,9 +167,9 @@ function objectOf(text: string): object {
   try {
     parsed = JSON.parse(text);
   } catch (cause) {
-    throw new Error('It is not valid JSON.', { cause });
+    throw new Error("It isn't valid JSON.", { cause });
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw new Error('It is not a JSON object.');
+    throw new Error("It isn't a JSON object.");
   return parsed;
 }

@@ -106,7 +106,7 @@ async function list(
     });
   } catch (error) {
     if (!(error instanceof StoreUnavailableError)) throw error;
-    log.warn('a repo was not listed for a batch; its objects are asked for one by one', { tenant, repo });
+    log.warn('repo not listed for a batch; checking its objects individually', { tenant, repo });
     return undefined;
   } finally {
     listingPace.note(clock.nowMs() - beganMs, clock.nowMs());

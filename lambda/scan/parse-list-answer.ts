@@ -46,7 +46,7 @@ function textToEnd(bytes: Buffer): string {
  * @throws {MalformedPageError}
  */
 function readListFrame(around: string, counts: readonly number[]): ListFrame {
-  if (!around.includes(resultOpen)) throw new MalformedPageError('The answer is not a ListBucketResult.');
+  if (!around.includes(resultOpen)) throw new MalformedPageError("The response isn't a ListBucketResult.");
   if (around.includes('<Contents')) throw new MalformedPageError('The page contains an incomplete entry.');
   checkKeyCount(elementText(around, 'KeyCount'), counts);
   const isTruncated = elementText(around, 'IsTruncated');
@@ -61,7 +61,7 @@ function readListFrame(around: string, counts: readonly number[]): ListFrame {
 
 function checkKeyCount(keyCount: string | undefined, counts: readonly number[]): void {
   if (keyCount === undefined) {
-    throw new MalformedPageError('The answer has no KeyCount: the store does not speak ListObjectsV2.');
+    throw new MalformedPageError("The response has no KeyCount: the store doesn't support ListObjectsV2.");
   }
   if (!counts.some((count) => keyCount === String(count)))
     throw new KeyCountError(`The page has KeyCount ${keyCount}, but contains ${counts[0]} keys.`);
@@ -274,7 +274,7 @@ function only(inner: string, name: string): string {
 function sizeOf(digits: string): number {
   const size = Number(digits);
   if (!/^\d+$/.test(digits) || !Number.isSafeInteger(size))
-    throw new MalformedPageError('The page contains a size that is not a number of bytes.');
+    throw new MalformedPageError("The page has a size that isn't a number of bytes.");
   return size;
 }
 

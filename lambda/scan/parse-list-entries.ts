@@ -232,7 +232,7 @@ export class EntryReader {
     }
     const isClosed = digitsEnd + sizeCloseLength <= byteLength && isSizeClose(bytes, digitsEnd);
     if (digitsEnd === digitsStart || !isClosed || size > Number.MAX_SAFE_INTEGER) {
-      throw new MalformedPageError('The page contains a size that is not a number of bytes.');
+      throw new MalformedPageError("The page has a size that isn't a number of bytes.");
     }
     if (this.count === this.sizes.length) this.#growEntries();
     this.sizes[this.count] = size;

@@ -109,9 +109,7 @@ class PathScanRun {
   constructor(deps: PathScanDeps, input: PathScanInput) {
     const { resume } = input;
     if (resume && resume.prefix !== input.prefix) {
-      throw new RangeError(
-        `A scan of "${resume.prefix}" cannot be continued as a scan of "${input.prefix}".`,
-      );
+      throw new RangeError(`Can't continue a scan of "${resume.prefix}" as a scan of "${input.prefix}".`);
     }
     this.#deps = deps;
     this.#input = input;

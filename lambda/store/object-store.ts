@@ -283,7 +283,7 @@ export class S3ObjectStore implements ObjectStore {
       return await this.#client.send({ ...call, limits: { ...call.limits, attemptsMax: 1 }, endsWithinMs });
     } catch (error) {
       if (error instanceof DeadlineError) {
-        const message = 'DELETE did not finish by its deadline. The object may be gone.';
+        const message = "DELETE didn't finish by its deadline. The object might be deleted.";
         throw new StoreUnavailableError(message, { cause: error.cause });
       }
       throw translateStoreError(error, 'DELETE');

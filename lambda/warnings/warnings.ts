@@ -86,7 +86,7 @@ async function handOverOrLog(deps: HandOverDeps, tenant: string): Promise<number
   try {
     return await handOver(deps, tenant);
   } catch (error) {
-    deps.log.warn('warnings not handed over', { tenant, error });
+    deps.log.warn('alerts not delivered', { tenant, error });
     return 0;
   }
 }

@@ -255,7 +255,7 @@ function invalid(
   cause?: unknown,
 ): StageSettingsError {
   const lines = issues.map(({ path, message }) => `  ${path.join('.') || '(all)'}: ${message}`);
-  return new StageSettingsError(`The settings of stage "${stage}" are invalid:\n${lines.join('\n')}`, {
+  return new StageSettingsError(`The settings of "${stage}" are invalid:\n${lines.join('\n')}`, {
     cause,
   });
 }

@@ -61,7 +61,7 @@ export function listenError(error: unknown, address: { port: number; usedBy: str
       );
     case 'EACCES':
       return new StartupError(
-        `Port ${port} (${usedBy}) needs rights that this user does not have. Choose a port above 1023: \`npm start -- --port PORT\`.`,
+        `Port ${port} (${usedBy}) needs more rights. Choose a port above 1023: \`npm start -- --port PORT\`.`,
         { cause: error },
       );
     default:

@@ -117,7 +117,7 @@ export const reservationContract = {
     id: 'listReservations',
     summary: 'Uploads in progress, by repo',
     description:
-      "One reservation per upload batch. Signed URLs can't be recalled: until it's late, only a higher limit helps. `reservedBytes` of the subscription can be less than their total: uploaded objects, duplicates and objects of late reservations below the limit don't count. A page can be short or empty without being the last. Without the manage scope, `madeBy` shows only your own id.",
+      "One reservation per upload batch. Signed URLs can't be recalled: until it's unconfirmed, only a higher limit helps. `reservedBytes` of the subscription can be less than their total: uploaded objects, duplicates and objects of unconfirmed reservations below the limit don't count. A page can be short or empty without being the last. Without the manage scope, `madeBy` shows only your own id.",
     access: 'reader',
     query: reservationQuery,
     answers: {

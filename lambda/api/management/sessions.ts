@@ -12,7 +12,7 @@ export const sessionOperations = operations(sessionContract, {
   /** The one answer that holds a session. It changes nothing of a tenant, so it is in no audit, but in the log. */
   'POST /v1/session': async (deps, { token, event }) => {
     const [{ value, session }] = await Promise.all([beginSession(deps, { token }), noteUse(deps, { token })]);
-    deps.log.info('session begun', {
+    deps.log.info('session started', {
       tenant: token?.tenant ?? null,
       tokenId: token?.tokenId ?? null,
       sessionId: session.sessionId,

@@ -163,7 +163,7 @@ function clashing(objects: readonly RequestedObject[]): ReturnType<typeof wrongR
     const before = names[at - 1]?.name;
     if (before === name) return { index, field: 'name', message: 'is the name of two objects' };
     if (before !== undefined && name.startsWith(`${before}\0`))
-      return { index, field: 'name', message: 'lies in a folder that is the name of another object' };
+      return { index, field: 'name', message: 'is below the name of another object' };
   }
   return undefined;
 }
@@ -196,7 +196,7 @@ export function decodeObjectList(bytes: Uint8Array): StoredObject[] {
 function objectIn(line: string): StoredObject {
   const [oid = '', size = '', etag, key, ...rest] = line.split(' ');
   if (etag === undefined || key === undefined || !/^\d+$/.test(size))
-    throw new Error('The list of objects has a line that is no object.');
+    throw new Error("The list of objects has a line that isn't an object.");
   const object = { oid, sizeBytes: Number(size), etag: decodeURIComponent(etag), key };
   return rest.length === 0 ? object : { ...object, name: rest.join(' ') };
 }

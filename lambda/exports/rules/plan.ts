@@ -206,7 +206,7 @@ function checkObjects(objects: readonly StoredObject[]): void {
   const names = new Set<string>();
   let before = '';
   for (const { oid, name } of objects) {
-    if (oid <= before) throw new RangeError(`The objects are not in the order of their oids at ${oid}.`);
+    if (oid <= before) throw new RangeError(`The objects aren't sorted by oid at ${oid}.`);
     before = oid;
     if (name === undefined) continue;
     if (!isMemberName(name))

@@ -91,9 +91,9 @@ export const mappedReposMax = 1000;
 export function gitHostsFromJson(text: string | undefined): readonly GitHost[] {
   if (text === undefined) return [];
   const value = parseJson(text);
-  if (!Array.isArray(value)) throw new Error('The git hosts are no list. Deploy the stage again.');
+  if (!Array.isArray(value)) throw new Error("The git hosts aren't a list. Deploy again.");
   return value.map((each: unknown) => {
-    if (!isGitHost(each)) throw new Error('A git host lacks id, kind or url. Deploy the stage again.');
+    if (!isGitHost(each)) throw new Error('A git host lacks id, kind or url. Deploy again.');
     return { id: each.id, kind: each.kind, url: each.url };
   });
 }

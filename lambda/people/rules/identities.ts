@@ -44,9 +44,9 @@ export const publicIssuers: readonly IdentityIssuer[] = [
 export function issuersFromJson(text: string | undefined): readonly IdentityIssuer[] {
   if (text === undefined) return publicIssuers;
   const value = parseJson(text);
-  if (!Array.isArray(value)) throw new Error('The issuers are no list. Deploy the stage again.');
+  if (!Array.isArray(value)) throw new Error("The issuers aren't a list. Deploy again.");
   return value.map((each: unknown) => {
-    if (!isIssuer(each)) throw new Error('An issuer lacks issuer, jwksUri or kind. Deploy the stage again.');
+    if (!isIssuer(each)) throw new Error('An issuer lacks issuer, jwksUri or kind. Deploy again.');
     return { issuer: each.issuer, jwksUri: each.jwksUri, kind: each.kind };
   });
 }

@@ -278,13 +278,13 @@ export function keyIn(repo: AdoptedRepo, storedKey: string): string | undefined 
 export function adoptedReposFromJson(text: string | undefined): readonly AdoptedRepo[] {
   if (text === undefined) return [];
   const value = parseJson(text);
-  if (!Array.isArray(value)) throw new Error('The adopted repos are no JSON list.');
+  if (!Array.isArray(value)) throw new Error("The adopted repos aren't a JSON list.");
   if (value.length > adoptedReposMax)
     throw new Error(`There are ${value.length} adopted repos, of at most ${adoptedReposMax}.`);
   const repos = value.map((each: unknown, index) => {
     if (isAdoptedRepo(each)) return each;
     throw new Error(
-      `Entry ${index + 1} of the adopted repos is not {tenant, repo, path, names} with valid names: path ` +
+      `Entry ${index + 1} of the adopted repos isn't {tenant, repo, path, names} with valid names: path ` +
         `${adoptedPathRule}; names is one of ${nameLayouts.join(', ')}.`,
     );
   });

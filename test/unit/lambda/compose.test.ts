@@ -140,13 +140,13 @@ describe('a deployed function', () => {
 
   it('makes no exports without a queue for them', async () => {
     const variables = { LFS_QUOTA_EXPORT_QUEUE_URL: undefined };
-    await expect(composeExports(variables)).rejects.toThrow('LFS_QUOTA_EXPORT_QUEUE_URL is not set');
+    await expect(composeExports(variables)).rejects.toThrow("LFS_QUOTA_EXPORT_QUEUE_URL isn't set");
     for (const { exportSettings, exportQueue } of await composeExports(variables, [
       'management',
       'refresh',
     ])) {
       expect(exportSettings.pace.workers).toBe(0);
-      await expect(exportQueue.send([])).rejects.toThrow('This stage makes no exports.');
+      await expect(exportQueue.send([])).rejects.toThrow('This deployment makes no exports.');
     }
   });
 
@@ -171,7 +171,7 @@ describe('a deployed function', () => {
   });
 
   it.each([
-    ['{"urlLifetime', 'It is not valid JSON.'],
+    ['{"urlLifetime', "It isn't valid JSON."],
     ['{"urlLifetime":1}', `"urlLifetime" isn't a setting of this version.`],
   ])('does not start with %s', async (text, message) => {
     await expect(composeWith(text)).rejects.toThrow(message);

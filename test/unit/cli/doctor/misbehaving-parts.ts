@@ -115,7 +115,7 @@ export const misbehavingParts: readonly Misbehaving[] = [
       changes: (reply, request) => (isCreation(request) ? { ...reply, body: halfOf(reply.body) } : reply),
     },
     found: { multipart: 'warning' },
-    says: { multipart: /^Multipart uploads don't work: The answer cannot be read \(\w+\)\.$/ },
+    says: { multipart: /^Multipart uploads don't work: Can't read the response \(\w+\)\.$/ },
   },
   {
     name: 'answers nothing about parts',

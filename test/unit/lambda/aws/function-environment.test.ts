@@ -18,6 +18,6 @@ it('have no session token if there is none', () => {
 
 it('must be there', () => {
   expect(() => roleCredentials({ ...env, AWS_SECRET_ACCESS_KEY: undefined })).toThrow(
-    'AWS_SECRET_ACCESS_KEY are not set',
+    "AWS_SECRET_ACCESS_KEY aren't set",
   );
 });

@@ -64,9 +64,7 @@ describe('what is missing', () => {
     const failing = (error: Error) => ({ ...deps.ledger, goneOf: () => Promise.reject(error) });
     const ask = (error: Error) => findGone({ ledger: failing(error), log }, { ...path, oids: [oidOf(1)] });
     expect(await ask(new LedgerUnavailableError('Down.'))).toEqual(new Map());
-    expect(entries).toEqual([
-      { level: 'warn', message: 'it is not known why objects are missing', fields: path },
-    ]);
+    expect(entries).toEqual([{ level: 'warn', message: "can't tell why objects are missing", fields: path }]);
     await expect(ask(new TypeError('A mistake.'))).rejects.toThrow('A mistake.');
   });
 

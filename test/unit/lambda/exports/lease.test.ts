@@ -97,7 +97,7 @@ it('ends after a minute without a sign of life', async () => {
   expect(job).toMatchObject({ leaseUntilMs: clock.nowMs() + 60_000, movedAtMs: clock.nowMs() });
   clock.advance(59_999);
   await expect(ExportLease.take(deps, path)).rejects.toThrow(
-    new ExportBusyError('Somebody else plans or finishes this export.'),
+    new ExportBusyError('Another worker plans or finishes this export.'),
   );
   clock.advance(1);
   expect((await ExportLease.take(deps, path)).lease).toBeDefined();
@@ -122,7 +122,7 @@ it('is lost to whoever takes it later', async () => {
   const { clock, deps, lease, read } = await taken();
   clock.advance(60_000);
   const { lease: other } = await ExportLease.take(deps, path);
-  const lost = new LeaseLostError('The export was cancelled, or somebody else goes on with it.');
+  const lost = new LeaseLostError('The export was canceled, or another worker continues it.');
   await expect(lease.renew()).rejects.toThrow(lost);
   await expect(lease.change((job) => ({ ...job, round: 9 }))).rejects.toThrow(lost);
   await expect(lease.end((job) => ({ ...job, round: 9 }))).rejects.toThrow(lost);

@@ -274,7 +274,7 @@ describe('run unit', () => {
         expect(stack.messages).toEqual([advance]);
         const error = expect.objectContaining({ message: 'The order of a unit is gone.' });
         const fields = { ...exportPath, round: 1, error };
-        expect(entries).toEqual([{ level: 'warn', message: 'export planned anew', fields }]);
+        expect(entries).toEqual([{ level: 'warn', message: 'export planned again', fields }]);
       });
 
       it('is nothing if the export is gone meanwhile', async () => {

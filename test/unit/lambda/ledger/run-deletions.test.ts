@@ -65,7 +65,7 @@ describe('the deletions that are due', () => {
     expect(await run(9e15)).toBe(true);
     expect(await states()).toEqual(['deleting', 'marked']);
     const problem = { tenant, repo: 'app', failed: 1, error: new StoreUnavailableError('No answer.') };
-    expect(warn.mock.calls).toEqual([['deletes were not answered; they are tried again', problem]]);
+    expect(warn.mock.calls).toEqual([['deletes got no response; retrying', problem]]);
     warn.mockRestore();
   });
 

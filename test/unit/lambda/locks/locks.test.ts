@@ -56,7 +56,7 @@ describe('release lock', () => {
       expect(await release(bob, true)).toMatchObject({ kind: 'released', lock: { ownerName: 'ada' } });
       const fields = { ...place, lockId, tokenId: bob.tokenId };
       expect(entries).toMatchObject([
-        { level: 'info', message: 'lock taken away', fields },
+        { level: 'info', message: 'lock removed by force', fields },
         { level: 'info', message: 'audit', fields: { action: 'lock.force', outcome: 'done' } },
       ]);
       expect(JSON.stringify(entries)).not.toContain('a.bin');

@@ -130,7 +130,7 @@ describe('an action that is audited', () => {
     const refused = act(run);
     await expect(refused).rejects.toThrow(AuditUnavailableError);
     await expect(refused).rejects.toMatchObject({
-      message: 'The audit cannot be written.',
+      message: "Can't write the audit.",
       cause: expect.any(LedgerUnavailableError),
     });
     expect(run).not.toHaveBeenCalled();

@@ -64,7 +64,7 @@ describe('authenticate person', () => {
       expect(entries).toEqual([
         {
           level: 'info',
-          message: 'person let in',
+          message: 'user authorized',
           fields: { ...path, host: 'github', person: 'github:1234', access: 'write' },
         },
       ]);
@@ -175,7 +175,7 @@ describe('authenticate person', () => {
       await map({ host: 'gitlab' });
       expect(await login()).toEqual({ kind: 'refused' });
       expect(asked).toEqual([]);
-      expect(entries[0]?.fields).toMatchObject({ reason: 'the stage has no such host' });
+      expect(entries[0]?.fields).toMatchObject({ reason: 'unknown git host' });
     });
 
     it('is refused for fifteen seconds without another question, and the log says why', async () => {
@@ -187,7 +187,7 @@ describe('authenticate person', () => {
       expect(entries).toEqual([
         {
           level: 'info',
-          message: 'person refused',
+          message: 'user rejected',
           fields: { ...path, host: 'github', reason: 'not-a-member' },
         },
       ]);
@@ -248,7 +248,7 @@ describe('authenticate person', () => {
         return yes;
       };
       expect(await login()).toEqual({ kind: 'refused' });
-      expect(entries.at(-1)?.fields).toMatchObject({ reason: 'the repo was mapped anew meanwhile' });
+      expect(entries.at(-1)?.fields).toMatchObject({ reason: "the repo's link changed" });
       expect((await deps.mappedRepos.find(path))?.hostedId).toBeNull();
     });
 
@@ -285,7 +285,7 @@ describe('authenticate person', () => {
     it('is refused by an answer after which the repo is mapped no more', async () => {
       deps.mappedRepos.pin = async () => undefined;
       expect(await login()).toEqual({ kind: 'refused' });
-      expect(entries.at(-1)?.fields).toMatchObject({ reason: 'the repo was mapped anew meanwhile' });
+      expect(entries.at(-1)?.fields).toMatchObject({ reason: "the repo's link changed" });
     });
 
     it('has the number of their repository written once', async () => {
@@ -306,9 +306,9 @@ describe('authenticate person', () => {
       await login('ghp_3');
       expect(entries.map(({ message, fields }) => [message, fields])).toEqual([
         ['git host limits requests', { ...place, retryAfterMs: 7000 }],
-        ['person let in', { ...place, person: 'github:1234', access: 'write' }],
+        ['user authorized', { ...place, person: 'github:1234', access: 'write' }],
         ['grant not kept', { ...place, error }],
-        ['person refused', { ...place, reason: 'the stage has no such host' }],
+        ['user rejected', { ...place, reason: 'unknown git host' }],
       ]);
     });
 

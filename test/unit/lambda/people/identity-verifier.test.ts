@@ -127,15 +127,15 @@ describe('an identity token', () => {
     ['for a longer audience', () => own.token({ aud: `${audience}x` }), 'it is meant for another audience'],
     ['for none', () => own.token({ aud: undefined }), 'it is meant for another audience'],
     ['that has expired', () => own.token({ aud: audience, exp: seconds(-120) }), 'it has expired'],
-    ['that is not valid yet', () => own.token({ aud: audience, nbf: seconds(300) }), 'it is not valid yet'],
+    ['that is not valid yet', () => own.token({ aud: audience, nbf: seconds(300) }), "it isn't valid yet"],
     ['that never expires', () => own.token({ aud: audience, exp: undefined }), 'it has no end'],
-    ['of an unknown issuer', () => evil.token({ aud: audience }), 'its issuer is none of the stage'],
+    ['of an unknown issuer', () => evil.token({ aud: audience }), 'unknown issuer'],
     [
       'with an extension that must be understood',
       () => own.token({ aud: audience }, { header: { crit: ['exp2'], exp2: 1 } }),
       'it has a header that must be understood',
     ],
-    ['of no issuer', () => own.token({ aud: audience, iss: undefined }), 'its issuer is none of the stage'],
+    ['of no issuer', () => own.token({ aud: audience, iss: undefined }), 'unknown issuer'],
     [
       'signed by a stranger',
       () => own.token({ aud: audience }, { key: strangerKey }),
@@ -154,25 +154,25 @@ describe('an identity token', () => {
     [
       'that names a key that is none',
       () => own.token({ aud: audience }, { header: { kid: 'k99' } }),
-      'its issuer has no such key',
+      'unknown key',
     ],
     [
       'that names no key',
       () => own.token({ aud: audience }, { header: { kid: undefined } }),
-      'it is no identity token',
+      "it isn't an identity token",
     ],
     [
       'without a signature',
       () => own.token({ aud: audience }, { header: { alg: 'none' } }),
-      'it is no identity token',
+      "it isn't an identity token",
     ],
     [
       'signed with the public key as a secret',
       () => own.token({ aud: audience }, { header: { alg: 'HS256' } }),
-      'it is no identity token',
+      "it isn't an identity token",
     ],
-    ['that is none', () => 'a.b.c', 'it is no identity token'],
-    ['that is empty', () => '', 'it is no identity token'],
+    ['that is none', () => 'a.b.c', "it isn't an identity token"],
+    ['that is empty', () => '', "it isn't an identity token"],
   ])('%s is rejected', async (_what, make, reason) => {
     expect(await verifier().verify({ idToken: make(), audience })).toEqual({ kind: 'rejected', reason });
   });

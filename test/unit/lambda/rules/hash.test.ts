@@ -29,6 +29,6 @@ describe('the hash of the signers', () => {
   });
 
   it('says so if it is to be used again, rather than signing wrongly', () => {
-    expect(() => new NodeSha256().reset()).toThrow('A hash cannot be reused');
+    expect(() => new NodeSha256().reset()).toThrow("A hash can't be reused");
   });
 });

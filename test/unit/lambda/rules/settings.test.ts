@@ -33,11 +33,11 @@ describe('settings as JSON', () => {
   });
 
   it.each([
-    ['{', 'not valid JSON'],
-    ['', 'not valid JSON'],
-    ['[]', 'not a JSON object'],
-    ['null', 'not a JSON object'],
-    ['7', 'not a JSON object'],
+    ['{', "isn't valid JSON"],
+    ['', "isn't valid JSON"],
+    ['[]', "isn't a JSON object"],
+    ['null', "isn't a JSON object"],
+    ['7', "isn't a JSON object"],
     ['{"urlLifetime": 60}', `"urlLifetime" isn't a setting of this version.`],
     ['{"toString": 60}', `"toString" isn't a setting`],
     ['{"urlLifetimeMs": "60"}', '"urlLifetimeMs" must be a whole number, 0 or more; it is "60".'],

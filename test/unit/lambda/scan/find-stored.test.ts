@@ -77,7 +77,7 @@ describe('what a repo has of some objects', () => {
     expect(entries).toEqual([
       {
         level: 'warn',
-        message: 'a repo was not listed for a batch; its objects are asked for one by one',
+        message: 'repo not listed for a batch; checking its objects individually',
         fields: { tenant, repo },
       },
     ]);

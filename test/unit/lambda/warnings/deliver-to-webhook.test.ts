@@ -323,7 +323,7 @@ describe('hand over warnings', () => {
       failing.add('acme');
       expect(await run()).toBe(1);
       expect(published.map(({ id }) => id)).toEqual(['other:1']);
-      expect(entries.filter(({ message }) => message === 'warnings not handed over')).toHaveLength(1);
+      expect(entries.filter(({ message }) => message === 'alerts not delivered')).toHaveLength(1);
       failing.clear();
       expect(await run()).toBe(1);
       expect(published.at(-1)?.id).toBe('acme:1');
@@ -377,7 +377,7 @@ describe('hand over warnings', () => {
       await run();
       expect(entries).toMatchObject([
         { level: 'warn', message: 'warnings not looked for', fields: { error } },
-        { level: 'warn', message: 'warnings not handed over', fields: { tenant: 'acme' } },
+        { level: 'warn', message: 'alerts not delivered', fields: { tenant: 'acme' } },
         {
           level: 'info',
           message: 'warning',

@@ -112,7 +112,7 @@ describe('the git hosts of a stage', () => {
     [{ ...github, url: 'http://example.com' }],
     [github, { id: 'x' }],
   ])('must be right, or no function starts: %j', (value) => {
-    expect(() => gitHostsFromJson(JSON.stringify(value))).toThrow(/Deploy the stage again/);
+    expect(() => gitHostsFromJson(JSON.stringify(value))).toThrow(/Deploy again/);
   });
 
   it('are at most eight of the longest in an environment of 4 KB', () => {

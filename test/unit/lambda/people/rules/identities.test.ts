@@ -166,7 +166,7 @@ describe('the issuers of a stage', () => {
     JSON.stringify([{ ...own, issuer: 7 }]),
     JSON.stringify([{ ...own, jwksUri: null }]),
   ])('are not taken from %j', (text) => {
-    expect(() => issuersFromJson(text)).toThrow(/Deploy the stage again/);
+    expect(() => issuersFromJson(text)).toThrow(/Deploy again/);
   });
 
   it('are by default GitHub and GitLab, whose keys are where they say', () => {

@@ -40,10 +40,10 @@ describe('the adopted repos of a stage', () => {
   });
 
   it.each([
-    ['', /no JSON list/],
-    ['{}', /no JSON list/],
-    ['null', /no JSON list/],
-    ['[null]', /Entry 1 of the adopted repos is not \{tenant, repo, path, names\}/],
+    ['', /aren't a JSON list/],
+    ['{}', /aren't a JSON list/],
+    ['null', /aren't a JSON list/],
+    ['[null]', /Entry 1 of the adopted repos isn't \{tenant, repo, path, names\}/],
     [JSON.stringify([repo, { ...repo, path: 'x' }]), /Entry 2 .* path must be empty, or folders/],
     ['[7]', /Entry 1 .*; at most 150 characters; names is one of oid, ab\/cd\/rest, ab\/cd\/oid\.$/],
     [JSON.stringify([repo, repo]), /acme\/game is named twice/],

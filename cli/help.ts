@@ -192,9 +192,9 @@ Help and examples of a command:
   ${program} tenant create --help
 
 Environment:
-  LFS_QUOTA_URL    address of the API; default: http://127.0.0.1:8787
-  LFS_QUOTA_TOKEN  the token, which no process list shows there
-  NO_COLOR         no colours; FORCE_COLOR: also where there is no terminal
+  LFS_QUOTA_URL    server URL (default: http://127.0.0.1:8787)
+  LFS_QUOTA_TOKEN  access token; other users of the machine can't see it
+  NO_COLOR         disables colors; FORCE_COLOR enables them without a terminal
 
 Exit codes:
 ${exitCodeLines()

@@ -26,30 +26,38 @@ import { CliError, exitCodes, UsageError } from './errors.ts';
 import { commandHelp, commandsOf, examples, mainHelp } from './help.ts';
 import { painter, terminalWidth } from './terminal.ts';
 
-/** In the order of the help. */
-const commands: readonly Register[] = [
-  statusCommand,
-  tenantCommands,
-  tokenCommands,
-  ruleCommands,
-  registerConnect,
-  auditCommand,
-  downloadsCommand,
-  repoCommands,
-  objectCommands,
-  deletionCommands,
-  usageCommand,
-  historyCommand,
-  webhookCommands,
-  reservationCommands,
-  lockCommands,
-  reconcileCommand,
-  countCommands,
-  exportCommands,
-  gcCommands,
-  registerDu,
-  registerDoctor,
-  registerCompletion,
+/** As the help groups them, in its order. */
+const groups: readonly (readonly [heading: string, commands: readonly Register[]])[] = [
+  [
+    'Work with a repo:',
+    [registerConnect, usageCommand, objectCommands, lockCommands, gcCommands, registerDu],
+  ],
+  [
+    'Manage a tenant:',
+    [
+      tenantCommands,
+      repoCommands,
+      tokenCommands,
+      ruleCommands,
+      webhookCommands,
+      downloadsCommand,
+      historyCommand,
+      auditCommand,
+      exportCommands,
+    ],
+  ],
+  [
+    'Operate:',
+    [
+      statusCommand,
+      reconcileCommand,
+      countCommands,
+      reservationCommands,
+      deletionCommands,
+      registerDoctor,
+      registerCompletion,
+    ],
+  ],
 ];
 
 /** Of a help text that goes to a file. */
@@ -69,7 +77,14 @@ export function buildProgram(context: CliContext): Command {
     })
     .showHelpAfterError('Add --help to see how the command is used.')
     .exitOverride();
-  for (const register of commands) register(program, context);
+  for (const [heading, commands] of groups) {
+    program.commandsGroup(heading);
+    for (const register of commands) register(program, context);
+  }
+  // Not inherited: the help of a group shows what its commands take.
+  program
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .helpCommand('help [command]', 'Show the help of a command');
   addHelp(program, context);
   return program;
 }

@@ -10,7 +10,7 @@ type AuditEntryBody = BodyOf<'listAudit'>['entries'][number];
 /** `audit`. */
 export const auditCommand = listCommand({
   name: 'audit',
-  description: 'show who changed what, the newest first',
+  description: 'Show who changed what',
   route: 'listAudit',
   operands: { tenant: tenantOperand },
   options: {

@@ -291,7 +291,7 @@ const shells: Readonly<Record<string, (commands: readonly OfferedCommand[]) => s
 export function registerCompletion(program: Command, context: CliContext): void {
   program
     .command('completion')
-    .description('print a shell completion script')
+    .description('Print shell completions')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(shells)))
     .action((shell: string) => context.out(shells[shell]?.(offeredCommands(program)) ?? ''));
 }

@@ -39,7 +39,7 @@ const renewedSeconds = 7 * day;
 /** `connect`: the repository in this folder keeps its large files in a repo of the service from now on. */
 export function registerConnect(program: Command, context: CliContext): void {
   withServiceOptions(program.command('connect'))
-    .description('set up this Git repository to use lfs-quota')
+    .description('Set up this Git repository to use lfs-quota')
     .argument('<tenant>', 'name of the tenant', parseTenant)
     .argument('<repo>', 'name of the repo; the first push creates it', parseRepo)
     .option('--clone <dir>', 'another folder', '.')

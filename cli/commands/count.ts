@@ -11,21 +11,21 @@ const changes = [
   {
     name: 'pause',
     state: 'paused',
-    description: 'pause its scan; pushes and deletes work',
+    description: 'Pause its scan; pushes and deletes work',
   },
-  { name: 'resume', state: 'running', description: 'resume its scan' },
+  { name: 'resume', state: 'running', description: 'Resume its scan' },
   {
     name: 'cancel',
     state: 'cancelled',
-    description: 'stop the requested rescan; finished parts stay',
+    description: 'Stop the requested rescan; finished parts stay',
   },
 ] as const;
 
 /** `count list|pause|resume|cancel`. */
-export const countCommands = group('count', 'show, pause or resume scans of large repos', [
+export const countCommands = group('count', 'Show, pause or resume scans of large repos', [
   listCommand({
     name: 'list',
-    description: 'list large repos, with the progress of their scans',
+    description: 'List large repos, with the progress of their scans',
     route: 'listCounts',
     operands: { tenant: tenantOperand },
     items: 'counts',

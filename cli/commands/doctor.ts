@@ -26,7 +26,8 @@ interface DoctorOptions {
 export function registerDoctor(program: Command, context: CliContext): void {
   program
     .command('doctor')
-    .description('test an S3-compatible store: writes about 70 objects (16 MB) and deletes them')
+    .summary('Test an S3-compatible store')
+    .description('Test an S3-compatible store: writes about 70 objects (16 MB) and deletes them')
     .argument('<url>', 's3://BUCKET or s3://BUCKET/PATH; test objects go below a random path')
     .option(...endpointOption)
     .option('--region <name>', 'region of the bucket (env: AWS_REGION; default: us-east-1)')

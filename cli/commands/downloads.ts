@@ -16,7 +16,7 @@ type Group = keyof typeof groups;
 /** `downloads`: all pages, because sums of some would be wrong. */
 export const downloadsCommand = actionCommand({
   name: 'downloads',
-  description: 'show downloads by day, repo or token',
+  description: 'Show downloads by day, repo or token',
   base: withPageOptions,
   operands: { tenant: tenantOperand },
   options: {

@@ -39,7 +39,7 @@ const gitOnlyOptions = ['clone', 'url', 'token', 'tenant', 'repo'];
 export function registerDu(program: Command, context: CliContext): void {
   const command = program
     .command('du')
-    .description('count any S3 bucket or path, or with --git a repo by file path')
+    .description('Measure a bucket, or a repo by path (--git)')
     .argument('[url]', 's3://BUCKET, s3://BUCKET/PATH, or s3://BUCKET/PREFIX*');
   withDuOptions(command)
     .option('--git', 'count the repo of this clone, by file path')

@@ -44,7 +44,7 @@ const ofExport = {
 
 const startCommand = actionCommand({
   name: 'start',
-  description: 'create an archive, and wait for it',
+  description: 'Create an archive, and wait for it',
   operands: { tenant: tenantOperand },
   options: {
     repo: option('--repo <repo>', 'only the objects of this repo', parseRepo),
@@ -71,47 +71,40 @@ const startCommand = actionCommand({
 });
 
 /** `export start|local|list|show|delete`: all objects of a tenant or repo as one archive. */
-export const exportCommands = group(
-  'export',
-  'export objects of a tenant or repo as an archive in the store',
-  [
-    startCommand,
-    registerLocal,
-    listCommand({
-      name: 'list',
-      description: 'list the exports of a tenant, the newest first',
-      route: 'listExports',
-      operands: { tenant: tenantOperand },
-      items: 'exports',
-      none: 'No exports yet. Start one: lfs-quota export start TENANT\n',
-      print: renderExports,
-    }),
-    actionCommand({
-      name: 'show',
-      description: 'show an export, with URLs of its archives, or download them',
-      operands: ofExport,
-      options: {
-        output: option(
-          '--output <file>',
-          'download the archive to this file or folder; resumes after a break',
-        ),
-      },
-      run: async (client, { operands: params, options, context }) => {
-        const { output, json: isQuiet = false } = options;
-        if (output !== undefined) checkOutput(output);
-        const answer = await client.ask('getExport', { params });
-        await show({ client, context }, { answer, output, isQuiet });
-      },
-    }),
-    routeCommand({
-      name: 'delete',
-      description: 'cancel an export, or remove its archive',
-      route: 'deleteExport',
-      operands: ofExport,
-      print: ({ exportId, state }) => `The export ${exportId} is ${deleted[state] ?? state}.\n`,
-    }),
-  ],
-);
+export const exportCommands = group('export', 'Download a tenant or repo as an archive', [
+  startCommand,
+  registerLocal,
+  listCommand({
+    name: 'list',
+    description: 'List the exports of a tenant, the newest first',
+    route: 'listExports',
+    operands: { tenant: tenantOperand },
+    items: 'exports',
+    none: 'No exports yet. Start one: lfs-quota export start TENANT\n',
+    print: renderExports,
+  }),
+  actionCommand({
+    name: 'show',
+    description: 'Show an export, with URLs of its archives, or download them',
+    operands: ofExport,
+    options: {
+      output: option('--output <file>', 'download the archive to this file or folder; resumes after a break'),
+    },
+    run: async (client, { operands: params, options, context }) => {
+      const { output, json: isQuiet = false } = options;
+      if (output !== undefined) checkOutput(output);
+      const answer = await client.ask('getExport', { params });
+      await show({ client, context }, { answer, output, isQuiet });
+    },
+  }),
+  routeCommand({
+    name: 'delete',
+    description: 'Cancel an export, or remove its archive',
+    route: 'deleteExport',
+    operands: ofExport,
+    print: ({ exportId, state }) => `The export ${exportId} is ${deleted[state] ?? state}.\n`,
+  }),
+]);
 
 /** What a delete did, where the state alone does not say it. */
 const deleted: Partial<Record<ExportBody['state'], string>> = {
@@ -191,7 +184,7 @@ interface LocalOptions {
 /** `export local TENANT --output FILE`. */
 function registerLocal(group: Command, context: CliContext): void {
   withServiceOptions(group.command('local'))
-    .description('download all objects into a tar; resumes after a break')
+    .description('Download all objects into a tar; resumes after a break')
     .argument('<tenant>', "name of the token's tenant", parseTenant)
     .option('--repo <repo>', 'only the objects of this repo', parseRepo)
     .option('--objects <file>', 'only these: lines of OID and NAME, as `git lfs ls-files --long` prints them')

@@ -31,29 +31,29 @@ const ofCleanup = {
 };
 
 /** `gc open|run|status|cancel`: deletes what no commit of a repo needs any more. */
-export const gcCommands = group('gc', 'delete objects that no branch or tag references', [
+export const gcCommands = group('gc', 'Delete objects no branch or tag references', [
   routeCommand({
     ...ofCleanup,
     name: 'open',
-    description: 'start garbage collection: pushes now protect their objects; run `gc run` a day later',
+    description: 'Start garbage collection: pushes protect their objects; run `gc run` a day later',
     route: 'openCleanup',
     body: () => ({}),
   }),
   routeCommand({
     ...ofCleanup,
     name: 'status',
-    description: 'show its state and candidates',
+    description: 'Show its state and candidates',
     route: 'getCleanup',
   }),
   routeCommand({
     ...ofCleanup,
     name: 'cancel',
-    description: "stop it; objects that aren't deleted yet stay",
+    description: "Stop it; objects that aren't deleted yet stay",
     route: 'cancelCleanup',
   }),
   actionCommand({
     name: 'run',
-    description: 'scan a full clone, and show or delete unreferenced objects',
+    description: 'Scan a full clone, and show or delete unreferenced objects',
     operands: ofRepo,
     options: {
       clone: given<string>(

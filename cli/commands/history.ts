@@ -16,7 +16,7 @@ type HistoryBody = BodyOf<'getHistory'>;
 /** `history TENANT`: what was stored on each day, and when the tenant is full. */
 export const historyCommand = routeCommand({
   name: 'history',
-  description: 'show daily usage and a forecast',
+  description: 'Show daily usage and forecast',
   route: 'getHistory',
   operands: { tenant: tenantOperand },
   options: {

@@ -13,10 +13,10 @@ type FileLockBody = BodyOf<'listFileLocks'>['locks'][number];
 const owner = option('--owner <owner>', 'only those of this user or token');
 
 /** `lock list|delete`. */
-export const lockCommands = group('lock', 'list or force-unlock file locks', [
+export const lockCommands = group('lock', 'List or force-unlock file locks', [
   listCommand({
     name: 'list',
-    description: 'list the file locks of a repo',
+    description: 'List the file locks of a repo',
     route: 'listFileLocks',
     operands: ofRepo,
     options: { owner },
@@ -28,7 +28,7 @@ export const lockCommands = group('lock', 'list or force-unlock file locks', [
   }),
   actionCommand({
     name: 'delete',
-    description: 'force-unlock files',
+    description: 'Force-unlock files',
     operands: ofRepo,
     options: {
       owner,

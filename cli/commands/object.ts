@@ -31,10 +31,10 @@ const extremesMax = 10_000;
 const sizeCharacters = 11;
 
 /** `object list|delete`. */
-export const objectCommands = group('object', 'list or delete objects', [
+export const objectCommands = group('object', 'List or delete objects', [
   actionCommand({
     name: 'list',
-    description: "list a tenant's objects by repo and oid",
+    description: "List a tenant's objects by repo and oid",
     base: withListOptions,
     operands: { tenant: tenantOperand },
     options: {
@@ -68,7 +68,7 @@ export const objectCommands = group('object', 'list or delete objects', [
   }),
   actionCommand({
     name: 'delete',
-    description: 'delete objects of a repo after a grace time; a push before then keeps them',
+    description: 'Delete objects of a repo after a grace time; a push before then keeps them',
     operands: {
       ...ofRepo,
       oids: operand('<oid...>', 'SHA-256 of an object, as `git lfs ls-files --long` shows it', collectOids),
@@ -300,23 +300,19 @@ function leftText(left: readonly Going[], { nowMs, inPlace }: { nowMs: number; i
 }
 
 /** `deletion list TENANT`. */
-export const deletionCommands = group(
-  'deletion',
-  'show objects scheduled for deletion; a push of one keeps it',
-  [
-    listCommand({
-      name: 'list',
-      description: 'list objects scheduled for deletion',
-      route: 'listDeletions',
-      operands: { tenant: tenantOperand },
-      options: { repo: option('--repo <repo>', 'only those of this repo', parseRepo) },
-      items: 'deletions',
-      query: ({ options }) => ({ repo: options.repo }),
-      none: 'No scheduled deletions.\n',
-      print: renderDeletions,
-    }),
-  ],
-);
+export const deletionCommands = group('deletion', 'List scheduled deletions', [
+  listCommand({
+    name: 'list',
+    description: 'List objects scheduled for deletion; a push of one keeps it',
+    route: 'listDeletions',
+    operands: { tenant: tenantOperand },
+    options: { repo: option('--repo <repo>', 'only those of this repo', parseRepo) },
+    items: 'deletions',
+    query: ({ options }) => ({ repo: options.repo }),
+    none: 'No scheduled deletions.\n',
+    print: renderDeletions,
+  }),
+]);
 
 function renderDeletions(deletions: BodyOf<'listDeletions'>['deletions'], view: View): string {
   const rows = deletions.map(({ oid, sizeBytes, state, dueAt, repo }) => [

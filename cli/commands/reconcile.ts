@@ -12,7 +12,7 @@ type RepoBody = BodyOf<'getRepo'>;
 /** `reconcile TENANT`: asks for a recount of everything that the tenant stores, or shows what it would find. */
 export const reconcileCommand = actionCommand({
   name: 'reconcile',
-  description: "rescan a tenant's storage in the background",
+  description: "Rescan a tenant's storage",
   operands: { tenant: tenantOperand },
   options: {
     dryRun: flag('--dry-run', 'list the bucket and compare; change nothing'),

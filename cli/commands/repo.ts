@@ -41,10 +41,10 @@ const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], 
 const change = { route: 'updateRepo', operands: ofRepo, wanted: managerToken } as const;
 
 /** `repo create|list|show|limit|public|private|host|unhost|delete`. */
-export const repoCommands = group('repo', 'create, list, limit, publish, link and delete repos', [
+export const repoCommands = group('repo', 'Create, limit, share, link or delete repos', [
   routeCommand({
     name: 'create',
-    description: "create a repo: only needed if pushes can't, or to limit it first",
+    description: "Create a repo: only needed if pushes can't, or to limit it first",
     route: 'createRepo',
     operands: ofRepo,
     options: { limit: option('--limit <size>', 'its own limit, such as 10GiB', parseLimit) },
@@ -53,18 +53,18 @@ export const repoCommands = group('repo', 'create, list, limit, publish, link an
   }),
   listCommand({
     name: 'list',
-    description: "list a tenant's repos, the largest first; with --json by name",
+    description: "List a tenant's repos, the largest first; with --json by name",
     route: 'listRepos',
     operands: { tenant: tenantOperand },
     items: 'repos',
     none: 'No repos yet. The first push creates one.\n',
     print: renderRepos,
   }),
-  routeCommand({ name: 'show', description: 'show one repo', route: 'getRepo', operands: ofRepo, print }),
+  routeCommand({ name: 'show', description: 'Show one repo', route: 'getRepo', operands: ofRepo, print }),
   routeCommand({
     ...change,
     name: 'limit',
-    description: "change a repo's own storage limit, in addition to its tenant's",
+    description: "Change a repo's own storage limit, in addition to its tenant's",
     operands: {
       ...ofRepo,
       size: operand('<size>', 'the new limit, such as 10GiB, or unlimited', parseLimit),
@@ -83,7 +83,7 @@ export const repoCommands = group('repo', 'create, list, limit, publish, link an
   routeCommand({
     ...change,
     name: 'public',
-    description: 'let anyone download from a repo, without a token',
+    description: 'Let anyone download from a repo, without a token',
     options: {
       ...limitOptions,
       limit: required(
@@ -107,14 +107,14 @@ export const repoCommands = group('repo', 'create, list, limit, publish, link an
   routeCommand({
     ...change,
     name: 'private',
-    description: 'require a token for downloads again',
+    description: 'Require a token for downloads again',
     body: () => ({ publicRead: null }),
     print: (body, { operands }) => publicText(nameOf(operands), body),
   }),
   routeCommand({
     ...change,
     name: 'host',
-    description: 'link a repo to a repository on a git host: its users can log in',
+    description: 'Link a repo to a repository on a git host: its users can log in',
     operands: {
       ...ofRepo,
       host: operand('<host>', 'id of a configured git host, such as github'),
@@ -131,13 +131,13 @@ export const repoCommands = group('repo', 'create, list, limit, publish, link an
   routeCommand({
     ...change,
     name: 'unhost',
-    description: 'unlink a repo from its git host',
+    description: 'Unlink a repo from its git host',
     body: () => ({ gitHost: null }),
     print: (body, { operands }) => mappedText(nameOf(operands), body),
   }),
   actionCommand({
     name: 'delete',
-    description: 'delete a repo and all of its objects',
+    description: 'Delete a repo and all of its objects',
     operands: ofRepo,
     options: {
       ...deleteOptions,

@@ -19,10 +19,10 @@ const confirmation = {
 const repo = option('--repo <repo>', 'only those of this repo', parseRepo);
 
 /** `reservation list|cancel TENANT`. */
-export const reservationCommands = group('reservation', 'list uploads in progress, and cancel lapsed ones', [
+export const reservationCommands = group('reservation', 'List uploads in progress, or cancel expired ones', [
   listCommand({
     name: 'list',
-    description: "list a tenant's reservations, repo by repo",
+    description: "List a tenant's reservations, repo by repo",
     route: 'listReservations',
     operands: { tenant: tenantOperand },
     options: { repo },
@@ -33,7 +33,7 @@ export const reservationCommands = group('reservation', 'list uploads in progres
   }),
   actionCommand({
     name: 'cancel',
-    description: 'cancel lapsed reservations; an upload still in progress might exceed the limit',
+    description: 'Cancel expired reservations; an upload still in progress might exceed the limit',
     operands: { tenant: tenantOperand },
     options: {
       repo,

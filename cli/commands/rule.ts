@@ -9,10 +9,10 @@ import { warnIfAbsent } from '../warn-if-absent.ts';
 type Match = Record<string, string[]>;
 
 /** `rule create|list|delete`. */
-export const ruleCommands = group('rule', 'let CI jobs log in without a stored secret', [
+export const ruleCommands = group('rule', 'Let CI jobs log in without a stored secret', [
   routeCommand({
     name: 'create',
-    description: 'let CI jobs log in with their identity',
+    description: 'Let CI jobs log in with their identity',
     route: 'createExchangeRule',
     operands: { tenant: tenantOperand },
     options: {
@@ -44,7 +44,7 @@ export const ruleCommands = group('rule', 'let CI jobs log in without a stored s
   }),
   routeCommand({
     name: 'list',
-    description: "list a tenant's rules",
+    description: "List a tenant's rules",
     route: 'listExchangeRules',
     operands: { tenant: tenantOperand },
     wanted: managerToken,
@@ -55,7 +55,7 @@ export const ruleCommands = group('rule', 'let CI jobs log in without a stored s
   }),
   routeCommand({
     name: 'delete',
-    description: 'delete a rule; its tokens stop working',
+    description: 'Delete a rule; its tokens stop working',
     route: 'deleteExchangeRule',
     operands: {
       tenant: tenantOperand,

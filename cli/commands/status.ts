@@ -10,7 +10,7 @@ type StatusBody = BodyOf<'readStatus'>;
 /** `status`: what failed; store, queues and schedule at a glance. */
 export const statusCommand = routeCommand({
   name: 'status',
-  description: "show the service's health; exits with 1 if it needs attention",
+  description: 'Check service health (exit 1: needs attention)',
   route: 'readStatus',
   operands: {},
   print: (body, { view }) => renderStatus(body, view),

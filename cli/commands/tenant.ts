@@ -34,7 +34,7 @@ interface LimitCommand {
 const limitCommands: readonly LimitCommand[] = [
   {
     name: 'limit',
-    description: "change a tenant's storage limit",
+    description: "Change a tenant's storage limit",
     example: '10GiB',
     field: 'limitBytes',
     readUsed: async (client, params) =>
@@ -44,7 +44,7 @@ const limitCommands: readonly LimitCommand[] = [
   },
   {
     name: 'download-limit',
-    description: "change a tenant's monthly download limit",
+    description: "Change a tenant's monthly download limit",
     example: '1TiB',
     field: 'downloadLimitBytes',
     readUsed: async (client, params) =>
@@ -55,10 +55,10 @@ const limitCommands: readonly LimitCommand[] = [
 ];
 
 /** `tenant create|list|show|limit|download-limit|plan|new-repos|delete`. */
-export const tenantCommands = group('tenant', 'create, list, change and delete tenants', [
+export const tenantCommands = group('tenant', 'Create, list, change or delete tenants', [
   routeCommand({
     name: 'create',
-    description: 'create a tenant',
+    description: 'Create a tenant',
     route: 'createTenant',
     operands: ofTenant,
     options: {
@@ -80,7 +80,7 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
   }),
   listCommand({
     name: 'list',
-    description: 'list all tenants, the fullest first; with --json by name',
+    description: 'List all tenants, the fullest first; with --json by name',
     route: 'listTenants',
     operands: {},
     items: 'tenants',
@@ -89,7 +89,7 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
   }),
   routeCommand({
     name: 'show',
-    description: 'show one tenant',
+    description: 'Show one tenant',
     route: 'getTenant',
     operands: ofTenant,
     print,
@@ -116,7 +116,7 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
   ),
   routeCommand({
     name: 'plan',
-    description: "change a tenant's plan, a text of yours",
+    description: "Change a tenant's plan, a text of yours",
     route: 'updateTenant',
     operands: { ...ofTenant, plan: operand('<plan>', 'name of the plan') },
     body: ({ operands: { plan } }) => ({ plan }),
@@ -124,7 +124,7 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
   }),
   routeCommand({
     name: 'new-repos',
-    description: 'choose whether pushes can create repos',
+    description: 'Choose whether pushes can create repos',
     route: 'updateTenant',
     operands: {
       ...ofTenant,
@@ -138,7 +138,7 @@ export const tenantCommands = group('tenant', 'create, list, change and delete t
   }),
   actionCommand({
     name: 'delete',
-    description: 'delete a tenant and all of its repos permanently',
+    description: 'Delete a tenant and all of its repos permanently',
     operands: ofTenant,
     options: deleteOptions,
     run: async (client, { operands: params, options, context }) => {

@@ -26,10 +26,10 @@ const ofToken = {
 };
 
 /** `token create|list|show|revoke`. */
-export const tokenCommands = group('token', "create, list and revoke a tenant's access tokens", [
+export const tokenCommands = group('token', 'Create, list or revoke access tokens', [
   routeCommand({
     name: 'create',
-    description: "create a token; it's shown once",
+    description: "Create a token; it's shown once",
     route: 'createToken',
     operands: { tenant: tenantOperand },
     options: {
@@ -68,7 +68,7 @@ export const tokenCommands = group('token', "create, list and revoke a tenant's 
   }),
   listCommand({
     name: 'list',
-    description: "list a tenant's tokens, without their secrets",
+    description: "List a tenant's tokens, without their secrets",
     route: 'listTokens',
     operands: { tenant: tenantOperand },
     wanted: managerToken,
@@ -79,7 +79,7 @@ export const tokenCommands = group('token', "create, list and revoke a tenant's 
   }),
   routeCommand({
     name: 'show',
-    description: 'show one token, without its secret',
+    description: 'Show one token, without its secret',
     route: 'getToken',
     operands: ofToken,
     wanted: managerToken,
@@ -87,7 +87,7 @@ export const tokenCommands = group('token', "create, list and revoke a tenant's 
   }),
   routeCommand({
     name: 'revoke',
-    description: 'revoke a token immediately',
+    description: 'Revoke a token immediately',
     route: 'revokeToken',
     operands: ofToken,
     wanted: managerToken,

@@ -13,7 +13,7 @@ const watchIntervalMs = 2000;
 /** `usage TENANT`: what is stored, reserved and free, and the age of the count. */
 export const usageCommand = actionCommand({
   name: 'usage',
-  description: "show a tenant's usage, limit and repos",
+  description: 'Show usage, limit and repos',
   operands: { tenant: tenantOperand },
   options: {
     refresh: flag('--refresh', 'scan now instead of showing the last result'),

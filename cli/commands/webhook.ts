@@ -5,10 +5,10 @@ import { formatAge, formatUntil } from '../render.ts';
 import { printable } from '../terminal.ts';
 
 /** `webhook set|show|delete|test`. */
-export const webhookCommands = group('webhook', 'send usage alerts to a URL', [
+export const webhookCommands = group('webhook', 'Send usage alerts to a URL', [
   routeCommand({
     name: 'set',
-    description: 'send alerts to this URL; a new one gets a secret, shown once',
+    description: 'Send alerts to this URL; a new one gets a secret, shown once',
     route: 'setWebhook',
     operands: {
       tenant: tenantOperand,
@@ -27,7 +27,7 @@ export const webhookCommands = group('webhook', 'send usage alerts to a URL', [
   }),
   routeCommand({
     name: 'show',
-    description: 'show the webhook and its last delivery',
+    description: 'Show the webhook and its last delivery',
     route: 'getWebhook',
     operands: { tenant: tenantOperand },
     wanted: managerToken,
@@ -35,7 +35,7 @@ export const webhookCommands = group('webhook', 'send usage alerts to a URL', [
   }),
   routeCommand({
     name: 'delete',
-    description: 'remove the webhook',
+    description: 'Remove the webhook',
     route: 'deleteWebhook',
     operands: { tenant: tenantOperand },
     wanted: managerToken,
@@ -43,7 +43,7 @@ export const webhookCommands = group('webhook', 'send usage alerts to a URL', [
   }),
   routeCommand({
     name: 'test',
-    description: 'send a test event, once',
+    description: 'Send a test event, once',
     route: 'testWebhook',
     operands: { tenant: tenantOperand },
     wanted: managerToken,

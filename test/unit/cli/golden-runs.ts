@@ -682,6 +682,7 @@ const more: Readonly<Record<string, readonly Run[]>> = {
   token: tokenRuns,
   rule: ruleRuns,
   ...ofLists,
+  help: [run('--help')],
 };
 
 /** Part of a list. */

@@ -10,10 +10,18 @@ const shared: readonly string[] = [...common, '--json', '-y, --yes', '--page-siz
 /** All of docs/command-line.md. `--help` of a command has the rest: examples, and each option in full. */
 export function commandLinePage(program: Command): string {
   const codes = Object.values(exitCodes).map(({ code, meaning }) => `| ${code} | ${meaning} |`);
-  const commands = program.commands.map((command) => {
+  const commands = program.commands.map((command, index) => {
     const name = command.name();
+    const group = command.helpGroup();
+    const isFirst = program.commands[index - 1]?.helpGroup() !== group;
     const inside = command.commands.length > 0 ? commandsOf(command, [name]) : [{ words: name, command }];
-    return [`## ${name}`, '', ...inside.map(commandText), ''].join('\n');
+    return [
+      ...(isFirst ? [`## ${group.replace(':', '')}`, ''] : []),
+      `### ${name}`,
+      '',
+      ...inside.map(commandText),
+      '',
+    ].join('\n');
   });
   return `# Commands
 

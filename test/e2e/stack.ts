@@ -22,6 +22,8 @@ export class Stack {
   readonly dataDir: string;
   readonly port: number;
   readonly #folder: string;
+  /** Where it is started. */
+  readonly #checkout: string;
   /** More flags of `npm start`. */
   readonly #flags: readonly string[];
   /** Empty: the stack creates its own. */
@@ -29,20 +31,30 @@ export class Stack {
   #running: { pid: number | undefined; closed: Promise<void> } | undefined;
   #log = '';
 
-  private constructor(place: { folder: string; port: number; adminToken: string; flags: readonly string[] }) {
+  private constructor(place: {
+    folder: string;
+    checkout: string | undefined;
+    port: number;
+    adminToken: string;
+    flags: readonly string[];
+  }) {
     this.#folder = place.folder;
-    this.dataDir = join(place.folder, 'data');
+    this.#checkout = place.checkout ?? projectRoot;
+    this.dataDir = place.checkout ? join(place.checkout, '.lfs-quota') : join(place.folder, 'data');
     this.port = place.port;
     this.adminToken = place.adminToken;
     this.#flags = place.flags;
     this.url = `http://127.0.0.1:${place.port}`;
   }
 
-  static async start(options: { adminToken?: string; flags?: readonly string[] } = {}): Promise<Stack> {
-    const { adminToken = 'admin-token-of-the-e2e-tests-0123456789', flags = [] } = options;
+  /** @param options.checkout another one than this, whose data folder is where it is without a flag. */
+  static async start(
+    options: { adminToken?: string; flags?: readonly string[]; checkout?: string } = {},
+  ): Promise<Stack> {
+    const { adminToken = 'admin-token-of-the-e2e-tests-0123456789', flags = [], checkout } = options;
     // Real folders have such names.
     const folder = await mkdtemp(join(tmpdir(), "lfs-quota e2e's stack-"));
-    const stack = new Stack({ folder, port: await freePortPair(), adminToken, flags });
+    const stack = new Stack({ folder, checkout, port: await freePortPair(), adminToken, flags });
     Stack.#all.add(stack);
     await stack.start();
     return stack;
@@ -57,7 +69,7 @@ export class Stack {
   async start(): Promise<void> {
     const args = ['start', '--', '--port', String(this.port), '--data', this.dataDir, ...this.#flags];
     const child = spawn('npm', args, {
-      cwd: projectRoot,
+      cwd: this.#checkout,
       env: { ...plainEnvironment(), HOME: this.#folder, LFS_QUOTA_ADMIN_TOKEN: this.adminToken },
       detached: true,
       stdio: ['ignore', 'pipe', 'pipe'],

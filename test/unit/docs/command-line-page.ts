@@ -25,7 +25,13 @@ export function commandLinePage(program: Command): string {
   });
   return `# Commands
 
-In a checkout, run \`npx lfs-quota\`. To install it everywhere: \`npm install -g "$(npm pack --silent)"\`. Set two variables:
+In a checkout, run \`npx lfs-quota\`. To install it everywhere:
+
+\`\`\`sh
+npm install -g "$(npm pack --silent)"
+\`\`\`
+
+Set two variables:
 
 \`\`\`sh
 export LFS_QUOTA_URL=https://lfs.example.com LFS_QUOTA_TOKEN=lfsq_…

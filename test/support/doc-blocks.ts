@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+
+const root = path.join(import.meta.dirname, '../..');
+
+/** A fenced block of a page. */
+export interface DocBlock {
+  readonly page: string;
+  /** The last heading before it. */
+  readonly heading: string;
+  readonly language: string;
+  /** Without the indentation of its fence. */
+  readonly text: string;
+}
+
+/** The fenced blocks of a page, in their order. */
+export function docBlocks(page: string): DocBlock[] {
+  const text = readFileSync(path.join(root, page), 'utf8');
+  let heading = '';
+  return [...text.matchAll(/^#+ (.+)$|^( *)```(.*)\n((?:.*\n)*?)\2```$/gm)].flatMap(
+    ([, title, indent = '', language = '', body = '']) => {
+      if (title !== undefined) {
+        heading = title;
+        return [];
+      }
+      return [{ page, heading, language, text: body.replaceAll(new RegExp(`^${indent}`, 'gm'), '') }];
+    },
+  );
+}
+
+interface NotRun {
+  readonly page?: string;
+  readonly block: RegExp;
+  readonly why: string;
+}
+
+/** The `sh` blocks that test/e2e/pages.test.ts can't paste. Their syntax, commands and files are still checked. */
+export const notRun: readonly NotRun[] = [
+  { block: /(?:^|[\s(])(?:aws|npx cdk) [a-z]/m, why: 'needs an AWS account' },
+  {
+    block: /^npm ci && npm start$/m,
+    why: 'the test starts it on a free port; `npm ci` is a lane of .ci/run',
+  },
+  { block: /^npm cit$/m, why: 'a lane of .ci/run' },
+  { page: 'CONTRIBUTING.md', block: /^(?:npm|npx) /m, why: 'runs tests' },
+  { block: /s3:\/\/[A-Za-z-]+ /, why: 'needs a bucket of the reader; tests of `du` and `doctor` have one' },
+  { block: /^lfs-quota gc run /m, why: '24 hours after `gc open`: test/e2e/gc.test.ts' },
+  { page: 'docs/measured.md', block: /^cargo install /m, why: "fetches other projects' servers" },
+];
+
+export const whyNotRun = ({ page, text }: DocBlock): string | undefined =>
+  notRun.find((each) => (each.page ?? page) === page && each.block.test(text))?.why;

@@ -1,0 +1,152 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse as parseYaml } from 'yaml';
+import { commandsOf } from '../../../cli/help.ts';
+import { problemTypes } from '../../../lambda/api/contract/problems.ts';
+import { warningEvent } from '../../../lambda/warnings/rules/warnings.ts';
+import { webhookHeaders } from '../../../lambda/warnings/rules/webhook-delivery.ts';
+import { parseStageSettings, stageSettings } from '../../../lib/settings/stages.ts';
+import { type DocBlock, docBlocks, notRun, whyNotRun } from '../../support/doc-blocks.ts';
+import { programForTest } from '../cli/harness.ts';
+import { codeSpans, readPages, root } from './pages.ts';
+
+const pages = readPages();
+const blocks = [...pages.keys()].flatMap(docBlocks);
+const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+
+/** What a reader fills in, in the text: a command line's own check must accept it. */
+const filledIn: Readonly<Record<string, string>> = {
+  N: '2',
+  SIZE: '1GiB',
+  OID: '0'.repeat(64),
+  TOKEN_ID: '5f0c1e2d3b4a5968',
+  EXPORT_ID: '019a9d3c2f805f0c1e2d3b4a',
+};
+
+/** The command lines of `lfs-quota` in a text, without what the shell does. */
+function commandLines(text: string): string[][] {
+  return [...text.replaceAll('\\\n', ' ').matchAll(/(?:npx |^|[\s(])lfs-quota(?:\.js)? ([^|>&;)\n#]+)/g)].map(
+    ([, line = '']) =>
+      [...line.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, word = '']) => {
+        const given = single ?? double ?? word;
+        return (
+          filledIn[given] ?? given.replace(/^\$\w+$/, 'x').replace(/^[A-Z]+$/, (name) => name.toLowerCase())
+        );
+      }),
+  );
+}
+
+/** What is wrong with a command line. undefined: nothing. */
+async function wrongIn(words: readonly string[]): Promise<string | undefined> {
+  const printed: string[] = [];
+  const program = programForTest({ err: (text) => printed.push(text) });
+  for (const { command } of commandsOf(program)) command.action(() => undefined);
+  try {
+    await program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    const isHelp = words.includes('--help');
+    return isHelp ? undefined : `${words.join(' ')}: ${printed.join('') || error}`;
+  }
+  return undefined;
+}
+
+/** Each kind of block that a page may have, and what makes one wrong. */
+const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
+  async sh({ text }) {
+    const { status, stderr } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' });
+    expect(status, stderr).toBe(0);
+    expect(text, 'is not what a reader pastes').not.toMatch(/^\s*[$>#] /m);
+    for (const words of commandLines(text)) expect(await wrongIn(words)).toBeUndefined();
+    for (const [, name = ''] of text.matchAll(/npm run (?:-s )?([\w:]+)/g))
+      expect(scripts).toHaveProperty(name);
+    for (const [, name = '', value = ''] of text.matchAll(/ -c (\w+)=(\S+)/g)) {
+      expect(name, 'a setting of the command line').toBe('stage');
+      expect(stageSettings(value)).toBeDefined();
+    }
+    for (const [file] of text.matchAll(/\b(?:test|lambda|lib|cli|docs)\/\S+\.\w+/g))
+      expect(existsSync(path.join(root, file)), file).toBe(true);
+  },
+  /** What a command prints, or a list that other tests read. */
+  text({ text }) {
+    expect(text).not.toMatch(/^\s*(?:[$>] )?(?:npx|npm|git|aws|curl|export|lfs-quota) /m);
+  },
+  /** A query of CloudWatch Logs Insights. runbook-page.test.ts checks its messages. */
+  logs({ text }) {
+    for (const line of text.trim().split('\n'))
+      expect(line).toMatch(/^(?:filter|\| (?:fields|sort|stats)) \S/);
+  },
+  yaml({ text }) {
+    const { jobs } = parseYaml(text);
+    expect(jobs.build.steps.at(-1).run).toContain('git lfs pull');
+  },
+  json({ text }) {
+    const value = JSON.parse(text);
+    if (value.code !== undefined) {
+      const { status, title } = problemTypes[value.code as keyof typeof problemTypes];
+      expect(value).toMatchObject({ status, title, type: `urn:lfs-quota:problem:${value.code}` });
+    } else if (value.source !== undefined) {
+      expect(value).toEqual({ source: ['lfs-quota'], 'detail-type': [event.type, 'storage.full'] });
+    } else if (value.data !== undefined) {
+      expect(value).toEqual({ type: event.type, timestamp: event.timestamp, data: event.data });
+    } else parseStageSettings('prod', value);
+  },
+  /** The one that verifies webhooks. */
+  async js({ text }) {
+    const { isGenuine } = await import(`data:text/javascript,${encodeURIComponent(text)}`);
+    const secret = `whsec_${Buffer.from('a key').toString('base64')}`;
+    const made = { secrets: ['whsec_AAAA', secret], id: 'acme:8', body: '{}' };
+    const headers = webhookHeaders({ ...made, timestampSeconds: Math.floor(Date.now() / 1000) });
+    expect(isGenuine(secret, headers, '{}')).toBe(true);
+    expect(isGenuine(secret, headers, '{ }')).toBe(false);
+    expect(isGenuine('whsec_BBBB', headers, '{}')).toBe(false);
+    expect(isGenuine(secret, webhookHeaders({ ...made, timestampSeconds: 1 }), '{}')).toBe(false);
+  },
+};
+
+const event = warningEvent('acme', {
+  seq: 8,
+  warning: {
+    kind: 'level',
+    atMs: Date.parse('2026-11-23T01:11:07.144Z'),
+    storedBytes: 5_200_000,
+    limitBytes: 6_291_456,
+    level: 80,
+    previousLevel: 0,
+  },
+});
+
+describe('the blocks of the pages', () => {
+  const titled = blocks.map(
+    (block) => [`${block.page}, ${block.heading}: ${block.text.split('\n')[0]}`, block] as const,
+  );
+
+  it.each(titled)('%s', async (_, block) => {
+    expect(Object.keys(rules)).toContain(block.language);
+    await rules[block.language]?.(block);
+  });
+
+  it('are all found', () => {
+    const fences = [...pages.values()].flatMap((text) => text.match(/^ *```/gm) ?? []);
+    expect(blocks).toHaveLength(fences.length / 2);
+  });
+
+  it('are not run only if a reason says why, and each reason has a block', () => {
+    const shell = blocks.filter(({ language }) => language === 'sh');
+    const unused = notRun.filter(({ why }) => !shell.some((block) => whyNotRun(block) === why));
+    expect(unused).toEqual([]);
+  });
+});
+
+/** Of the text of a page, which may name a command without what it needs. command-line.md is made of the commands. */
+it.each([...pages].filter(([page]) => page !== 'docs/command-line.md'))(
+  'the command lines in the text of %s are right',
+  async (_, text) => {
+    const spans = codeSpans(text).filter((span) => /^(?:npx )?lfs-quota (?!COMMAND)\S/.test(span));
+    const wrong = await Promise.all(spans.flatMap(commandLines).map(wrongIn));
+    expect(wrong.filter((each) => each && !/missing required argument|required option/.test(each))).toEqual(
+      [],
+    );
+  },
+);

@@ -80,7 +80,7 @@ const beingDeleted = "See what's left: lfs-quota tenant show TENANT";
 const correct = 'Nothing changed. Fix the value and retry.';
 /** Where the admin token is. */
 export const adminTokenPlace =
-  "npm start shows the admin token or its file. On AWS it's in the secret AdminSecretArn.";
+  "Operators: npm start shows the admin token or its file. On AWS it's in AdminSecretArn.";
 const later = 'Retry in a few seconds.';
 const otherVersion = 'Nothing changed. The server might have another version: update the older one.';
 const cleanupState = 'See its state: lfs-quota gc status TENANT REPO';
@@ -136,10 +136,10 @@ function hintOf(code: string | undefined): string | undefined {
 
 function hintFor({ status, baseUrl }: Refusal, isProblem: boolean): string {
   if (status === 401) {
-    return `Token invalid, expired or revoked. Set LFS_QUOTA_TOKEN or --token to a valid one. ${adminTokenPlace}`;
+    return `Set LFS_QUOTA_TOKEN to a valid token. ${adminTokenPlace}`;
   }
   if (status === 403) {
-    return `Permission denied. Set LFS_QUOTA_TOKEN or --token to a token with more rights. ${adminTokenPlace}`;
+    return `Set LFS_QUOTA_TOKEN to a token with more rights. ${adminTokenPlace}`;
   }
   if (status === 429) return later;
   if (status >= 500) return `Server error: see its log. ${mayHaveHappened}`;

@@ -109,7 +109,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'deletion list': [['lfs-quota deletion list acme'], ['lfs-quota deletion list acme --repo game']],
   usage: [
     ['lfs-quota usage acme'],
-    ['lfs-quota usage acme --refresh', 'count again now'],
+    ['lfs-quota usage acme --refresh', 'scan again now'],
     ['lfs-quota usage acme --watch', 'while a push runs'],
   ],
   history: [['lfs-quota history acme', 'and when it is full'], ['lfs-quota history acme --days 90 --table']],

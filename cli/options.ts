@@ -39,10 +39,8 @@ export function openClient(
   const url = options.url ?? (context.env['LFS_QUOTA_URL'] || defaultUrl);
   const token = options.token ?? context.env['LFS_QUOTA_TOKEN'];
   if (!token) {
-    const place = wanted === undefined ? ` ${adminTokenPlace}` : '';
-    throw new UsageError(
-      `No token. Set LFS_QUOTA_TOKEN or pass --token: ${wanted ?? 'an access token'}.${place}`,
-    );
+    const which = wanted === undefined ? adminTokenPlace : `You need ${wanted}.`;
+    throw new UsageError(`No token. Set LFS_QUOTA_TOKEN or pass --token. ${which}`);
   }
   // `fetch` would reject such a header, with an error message that holds the token.
   if (!/^[\x21-\x7e]+$/.test(token)) {
@@ -63,7 +61,7 @@ function readBaseUrl(text: string, example: string): string {
 /** Of commands that ask a store themselves. */
 export const endpointOption = [
   '--endpoint <url>',
-  'URL of an S3-compatible store (env: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; default: AWS)',
+  'store URL (env: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL; default: AWS)',
 ] as const;
 
 /** Where a store is. `endpoint` undefined: AWS. @throws {UsageError} */

@@ -65,13 +65,13 @@ function renderCounts(counts: readonly CountBody[], view: View): string {
   ]);
   const columns = [
     { name: 'repo', least: 16 },
-    'count',
+    'scan',
     'state',
     { name: 'done', right: true },
     { name: 'objects', right: true },
     { name: 'a second', right: true },
     { name: 'LISTs', right: true },
-    'began',
+    'started',
     'left',
   ];
   return renderTable(columns, rows, view);

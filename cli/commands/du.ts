@@ -42,7 +42,7 @@ export function registerDu(program: Command, context: CliContext): void {
     .description('Measure a bucket, or a repo by path (--git)')
     .argument('[url]', 's3://BUCKET, s3://BUCKET/PATH, or s3://BUCKET/PREFIX*');
   withDuOptions(command)
-    .option('--git', 'count the repo of this clone, by file path')
+    .option('--git', 'measure the repo of this clone, by file path')
     .option('--clone <dir>', 'with --git: another clone')
     .option('--tenant <tenant>', 'with --git: the tenant (default: by lfs.url)', parseTenant)
     .option('--repo <repo>', 'with --git: the repo (default: by lfs.url)', parseRepo)

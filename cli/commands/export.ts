@@ -320,7 +320,7 @@ function renderExports(exports: readonly ExportBody[], view: View): string {
     'state',
     { name: 'done', right: true },
     { name: 'size', right: true },
-    'began',
+    'started',
     'kept for',
   ];
   return renderTable(columns, rows, view);

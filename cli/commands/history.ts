@@ -69,7 +69,7 @@ function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
     `highest   ${formatBytes(highest.maxStoredBytes)} on ${highest.day}`,
     `limit     ${formatLimit(limitBytes)}`,
     `full      ${forecastText(forecast)}`,
-    `refused   ${formatCount(refusals)} ${refusals === 1 ? 'batch' : 'batches'}`,
+    `rejected  ${formatCount(refusals)} ${refusals === 1 ? 'batch' : 'batches'}`,
     `offered   ${formatBytes(offeredBytes)} for download`,
   ];
   return `${lines.join('\n')}\n`;
@@ -88,7 +88,7 @@ function renderRefusals({ lastRefusals }: HistoryBody, view: View): string {
     limit,
   ]);
   const columns = [
-    'refused',
+    'rejected',
     { name: 'repo', least: 16 },
     { name: 'user', least: 10 },
     { name: 'files', right: true },
@@ -108,7 +108,7 @@ function renderDays({ days }: HistoryBody, view: View): string {
     formatCount(refusals),
     downloads === null ? '-' : formatBytes(downloads.bytes),
   ]);
-  const numbers = ['stored', 'highest', 'objects', 'refused', 'offered'];
+  const numbers = ['stored', 'highest', 'objects', 'rejected', 'offered'];
   return renderTable(['day', ...numbers.map((name) => ({ name, right: true }))], rows, view);
 }
 

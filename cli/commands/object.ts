@@ -318,14 +318,14 @@ function renderDeletions(deletions: BodyOf<'listDeletions'>['deletions'], view: 
   const rows = deletions.map(({ oid, sizeBytes, state, dueAt, repo }) => [
     oid,
     formatBytes(sizeBytes),
-    state === 'deleting' ? 'going now' : formatUntil(dueAt, view.nowMs),
+    state === 'deleting' ? 'deleting' : formatUntil(dueAt, view.nowMs),
     repo,
   ]);
   let bytes = 0;
   for (const { sizeBytes } of deletions) bytes += sizeBytes;
   return (
-    renderTable(['oid', { name: 'size', right: true }, 'goes', { name: 'repo', least: 16 }], rows, view) +
-    `Total: ${formatObjects(deletions.length)}, ${formatBytes(bytes)}. To keep one, push it again before it goes.\n`
+    renderTable(['oid', { name: 'size', right: true }, 'deleted', { name: 'repo', least: 16 }], rows, view) +
+    `Total: ${formatObjects(deletions.length)}, ${formatBytes(bytes)}. To keep one, push it again before then.\n`
   );
 }
 

@@ -116,11 +116,11 @@ function renderDrift(drift: readonly RepoDrift[], view: View): string {
   });
   const columns = [
     { name: 'repo', least: 16, stays: true },
-    { name: 'counted as', right: true },
+    { name: 'last scan', right: true },
     { name: 'stored', right: true },
     { name: 'drift', right: true, stays: true },
     { name: 'objects', right: true },
-    'counted',
+    'scanned',
   ];
   return (
     renderTable(columns, rows, view) +

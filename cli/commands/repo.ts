@@ -75,7 +75,7 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
         bytes,
         readUsed: async () => (await client.find('getRepo', { params }))?.storedBytes ?? null,
         warning: (used, limit, excess) =>
-          `${nameOf(params)} stores ${used}, more than the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
+          `${nameOf(params)} stores ${used}, above the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
       }),
     body: ({ operands }) => ({ limitBytes: operands.size }),
     print,
@@ -99,7 +99,7 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
         bytes: options.limit.bytes,
         readUsed: async () => (await client.find('getRepo', { params }))?.publicRead?.month?.bytes ?? null,
         warning: (used, limit) =>
-          `${nameOf(params)} used ${used} of public downloads this month, more than the new limit of ${limit}. Public downloads fail until next month.`,
+          `${nameOf(params)} used ${used} this month, above the new limit of ${limit}. Public downloads fail until next month.`,
       }),
     body: ({ options }) => ({ publicRead: { monthlyLimitBytes: options.limit.bytes } }),
     print: (body, { operands }) => publicText(nameOf(operands), body),
@@ -251,7 +251,7 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
     { name: 'stored', right: true },
     ...(hasLimits ? [{ name: 'limit', right: true }] : []),
     { name: 'objects', right: true },
-    { name: 'counted' },
+    { name: 'scanned' },
     ...(isAnyPublic ? [{ name: 'public' }] : []),
     ...(isAnyMapped ? [{ name: 'git host', least: 16 }] : []),
   ];

@@ -40,7 +40,7 @@ const limitCommands: readonly LimitCommand[] = [
     readUsed: async (client, params) =>
       (await client.ask('getTenant', { params })).body.usage?.storedBytes ?? null,
     warning: (tenant, used, limit, excess) =>
-      `${tenant} stores ${used}, more than the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
+      `${tenant} stores ${used}, above the new limit of ${limit}. Uploads fail until you delete ${excess}.`,
   },
   {
     name: 'download-limit',
@@ -50,7 +50,7 @@ const limitCommands: readonly LimitCommand[] = [
     readUsed: async (client, params) =>
       (await client.ask('listDownloads', { params, query: { limit: 1 } })).body.month.bytes,
     warning: (tenant, used, limit) =>
-      `${tenant} used ${used} of downloads this month, more than the new limit of ${limit}. Downloads fail until next month.`,
+      `${tenant} used ${used} this month, above the new limit of ${limit}. Downloads fail until next month.`,
   },
 ];
 
@@ -168,7 +168,7 @@ function renderTenant(body: TenantBody, nowMs: number): string {
     `tenant   ${nameOf(body)}`,
     `plan     ${printable(body.plan ?? '-')}`,
     `limit    ${formatLimit(body.limitBytes)}`,
-    `stored   ${body.usage === null ? 'not counted yet' : formatBytes(body.usage.storedBytes)}`,
+    `stored   ${body.usage === null ? 'not scanned yet' : formatBytes(body.usage.storedBytes)}`,
     ...(body.downloadLimitBytes === null ? [] : [`download ${formatLimit(body.downloadLimitBytes)} a month`]),
     ...(body.reposMustExist ? ['repos    must be created before a push'] : []),
     `created  ${formatAge(body.createdAt, nowMs)}`,
@@ -190,10 +190,10 @@ function renderTenants(tenants: readonly TenantBody[], view: View): string {
     { name: 'tenant', least: 16, stays: true },
     { name: 'plan', least: 8 },
     { name: 'limit', right: true },
-    { name: 'taken', right: true, stays: true, colourOf: colourOfShare },
+    { name: 'used', right: true, stays: true, colourOf: colourOfShare },
     { name: 'stored', right: true },
     { name: 'objects', right: true },
-    'counted',
+    'scanned',
   ];
   return renderTable(columns, rows, view);
 }

@@ -78,7 +78,7 @@ function renderUsage(
 
 function renderFigures(body: SubscriptionBody, options: View & { readonly drawBlocks: boolean }): string {
   const { usage, limitBytes } = body;
-  if (usage === null) return `limit     ${formatLimit(limitBytes)}\nNot counted yet.\n`;
+  if (usage === null) return `limit     ${formatLimit(limitBytes)}\nNot scanned yet.\n`;
   const isInBar = limitBytes !== null && usage.reservedBytes > 0;
   const mark = isInBar ? `${barMarks(options.drawBlocks).reserved} ` : '';
   const { reservedUntil } = usage;
@@ -98,7 +98,7 @@ function renderFigures(body: SubscriptionBody, options: View & { readonly drawBl
   }
   lines.push(`limit     ${formatLimit(limitBytes)}`);
   if (body.forecast.fullOn) lines.push(`full      ${forecastText(body.forecast)}`);
-  lines.push(`counted   ${formatAge(usage.countedAt, options.nowMs)}${whyOld(body, options.nowMs)}`);
+  lines.push(`scanned   ${formatAge(usage.countedAt, options.nowMs)}${whyOld(body, options.nowMs)}`);
   return `${lines.join('\n')}\n`;
 }
 

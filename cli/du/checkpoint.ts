@@ -100,7 +100,7 @@ export class CheckpointFile {
         throw new CliError(`${name} isn't a file.`, { hint: '--resume needs a file name.' });
       // A link to a file stays one.
       const file = await realpath(name).catch(() => path.resolve(name));
-      const unlock = await lockFile(file, 'counts with it');
+      const unlock = await lockFile(file, 'scans with it');
       try {
         const text = await readIfThere(file);
         const found = text === undefined ? undefined : readCheckpoint(text, { name, scan });
@@ -170,7 +170,7 @@ export class CheckpointFile {
 /** Somebody else wrote the file. Nothing is lost, but going on would waste requests, and end in the same conflict. */
 export class ReplacedFileError extends CliError {
   constructor(file: string) {
-    super(`Another process wrote ${file} during this count.`, {
+    super(`Another process wrote ${file} during this scan.`, {
       hint: 'Stop one of them, and continue with the other. The saved file is right.',
     });
   }

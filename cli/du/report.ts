@@ -31,7 +31,7 @@ export function formatReport({ scan, count, requestPrice }: DuReport, view: View
   const price = dollars === undefined ? '' : ` (${formatDollars(dollars)})`;
   const lines = [
     `${formatBytes(Number(bytes))}${exact} in ${formatObjects(objects)}, ` +
-      `counted with ${formatRequests(requests)}${price} in ${(activeMs / 1000).toFixed(1)} s` +
+      `scanned with ${formatRequests(requests)}${price} in ${(activeMs / 1000).toFixed(1)} s` +
       (runs === 1 ? '' : `, in ${runs} runs since ${new Date(beganMs).toISOString()}`),
   ];
   if (throttled > 0)

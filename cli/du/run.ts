@@ -29,8 +29,8 @@ export async function runDu(target: DuTarget, input: RunInput): Promise<void> {
     if (found?.rest === null) {
       print(countOf(found));
       context.err(
-        `${saving?.name} is finished: this was counted on ${new Date(found.savedMs).toISOString()}. ` +
-          'Delete the file to count again.\n',
+        `${saving?.name} is finished: this was scanned on ${new Date(found.savedMs).toISOString()}. ` +
+          'Delete the file to scan again.\n',
       );
       return;
     }

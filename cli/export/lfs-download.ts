@@ -207,7 +207,7 @@ function refusal({ tenant }: BatchPlace, { status, body }: { status: number; bod
     return new CliError(`The token was rejected for downloads (${status}).`, {
       failure: 'unauthorized',
       hint:
-        'Set LFS_QUOTA_TOKEN (or --token) to a token of the tenant: the admin token downloads nothing. ' +
+        "Use a token of the tenant: the admin token can't download. " +
         `Create one: lfs-quota token create ${tenant} --scope read`,
     });
   const parsed = errorShape.safeParse(body);

@@ -61,7 +61,7 @@ async function outcomeOf<T>(response: Response, isSession: boolean): Promise<Out
   // Too many requests, or something behind the API does not answer: it will again.
   if (status === 429 || status >= 500) return { kind: 'unreachable' };
   const body = text === '' ? undefined : JSON.parse(text);
-  if (status >= 400) return { kind: 'refused', status, detail: body?.detail ?? 'That was refused.' };
+  if (status >= 400) return { kind: 'refused', status, detail: body?.detail ?? 'Rejected.' };
   return { kind: 'ok', status, body, etag: headers.get('etag') };
 }
 

@@ -19,7 +19,7 @@ export function History({ tenant, history }: { tenant: string; history: HistoryB
   if (days.length < 2)
     return (
       <Card title="Stored over time">
-        <p class="soft">Each day's count will be a point here. There are too few yet.</p>
+        <p class="soft">Each daily scan adds a point here. There aren't enough yet.</p>
       </Card>
     );
   const day = at === undefined ? undefined : days[at];
@@ -61,13 +61,13 @@ function summaryOf(days: readonly Day[]): string {
   const what =
     grown === 0 ? 'The same as' : `${grown > 0 ? 'Grew' : 'Shrank'} by ${bytesText(Math.abs(grown))} in`;
   return grown === 0
-    ? `${what} ${days.length} days ago; each point is one day's last count.`
-    : `${what} ${days.length} days; each point is one day's last count.`;
+    ? `${what} ${days.length} days ago; each point is one day's last scan.`
+    : `${what} ${days.length} days; each point is one day's last scan.`;
 }
 
 function readingOf({ day, storedBytes, objectCount, refusals }: Day): string {
-  const refused = refusals === 0 ? '' : `, ${refusals} refused`;
-  return `${dayText(day)}: ${bytesText(storedBytes)} in ${formatObjects(objectCount)}${refused}`;
+  const rejected = refusals === 0 ? '' : `, ${refusals} rejected`;
+  return `${dayText(day)}: ${bytesText(storedBytes)} in ${formatObjects(objectCount)}${rejected}`;
 }
 
 function Chart(props: {
@@ -149,7 +149,7 @@ function Reader(props: {
       min={0}
       max={last}
       value={at ?? last}
-      aria-label="Day of the chart"
+      aria-label="Chart day"
       aria-valuetext={text}
       onInput={({ currentTarget }) => onRead(Number(currentTarget.value))}
       onPointerMove={({ currentTarget, clientX }) => {
@@ -169,7 +169,7 @@ function DayTable({ days }: { days: readonly Day[] }) {
   const [isOpen, setIsOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-      <summary>The same as a table</summary>
+      <summary>Show as table</summary>
       {isOpen && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
         <section class="scroll" tabIndex={0} aria-label="Days">
@@ -184,7 +184,7 @@ function DayTable({ days }: { days: readonly Day[] }) {
                   Objects
                 </th>
                 <th scope="col" class="right">
-                  Refused
+                  Rejected
                 </th>
               </tr>
             </thead>

@@ -161,7 +161,7 @@ export function repoSumText(
   if (totalBytes === null || sum === totalBytes) return text;
   const all = `${text} of ${bytesText(totalBytes)} in all`;
   if (isForSome || isTruncated) return all;
-  return `${all}: ${unknown > 0 ? `${formatCount(unknown)} not counted yet` : 'some counted at another time'}`;
+  return `${all}: ${unknown > 0 ? `${formatCount(unknown)} not scanned yet` : 'some scanned at another time'}`;
 }
 
 /** The axes of the chart. */

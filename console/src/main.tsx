@@ -58,8 +58,7 @@ function SignIn({ onSignedIn }: { onSignedIn: (session: SessionBody) => void }) 
         <Problem text={problem} />
       </form>
       <p class="note" id="token-note">
-        The one you use as Git's password. It's sent once and isn't stored. Your browser keeps a session for
-        12 hours, or until the token is revoked.
+        The one Git uses as password. It's sent once, not stored. You stay signed in for up to 12 hours.
       </p>
     </main>
   );

@@ -111,7 +111,7 @@ function Sure(props: { plan: DeletePlanBody; nowMs: number; onSure: () => void; 
       <p class="note">
         Frees {bytesText(plan.bytes ?? 0)} {formatUntil(plan.dueAt, nowMs)}
         {plan.waitsFor && ', when its upload expires'}. Then you can't check out commits that need it. Push it
-        before then to keep it.
+        again to keep it.
       </p>
       <span class="sure">
         <button type="button" class="bad" onClick={onSure}>
@@ -314,7 +314,7 @@ function NotListed(props: {
       {seen === undefined && !isUnasked ? (
         <>
           <p class="soft">
-            To find the largest and the oldest, all {formatObjects(objectCount)} have to be listed.
+            To find the largest and the oldest, all {formatObjects(objectCount)} must be listed.
           </p>
           <button type="button" onClick={onLook}>
             List them

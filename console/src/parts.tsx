@@ -64,7 +64,7 @@ export function Code({ text, name }: { text: string; name: string }) {
 /** That a list is longer than what was read of it. */
 export function Cut({ isCut, count }: { isCut: boolean; count: number }) {
   if (!isCut) return null;
-  return <p class="note under">There are more {formatCount(count)}. The command line lists all.</p>;
+  return <p class="note under">The first {formatCount(count)}. The command line lists all.</p>;
 }
 
 /** What is said when something was refused. */

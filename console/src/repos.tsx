@@ -81,7 +81,7 @@ export function Repos(props: {
               isSecondary
             />
             <Heading column="growth" name="30 days" order={order} onOrder={setOrder} isRight isSecondary />
-            <Heading column="countedAt" name="Counted" order={order} onOrder={setOrder} isRight isSecondary />
+            <Heading column="countedAt" name="Updated" order={order} onOrder={setOrder} isRight isSecondary />
           </tr>
         </thead>
         <tbody>
@@ -134,7 +134,7 @@ function Row(props: { body: RepoBody; most: number; totalBytes: number | null; n
         {limitBytes !== null && <span class="pill">limit {bytesText(limitBytes)}</span>}
         {countedAt !== null && (
           <p class="note narrow">
-            {body.before && `${growth.text} ${growth.since || 'in 30 days'}, `}counted{' '}
+            {body.before && `${growth.text} ${growth.since || 'in 30 days'}, `}updated{' '}
             {formatAge(countedAt, nowMs)}
           </p>
         )}

@@ -34,12 +34,12 @@ function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean }) {
   const config = `git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${repo}/info/lfs`;
   return (
     <Card
-      title={isFirst ? 'Make your first push' : 'Connect a repository'}
+      title={isFirst ? 'Your first push' : 'Connect a repository'}
       {...(isFirst && { note: 'three steps; this page shows the result' })}
     >
       <ol class="steps">
         <li>
-          <label for="repo-name">Choose any repo name</label>
+          <label for="repo-name">Repo name</label>
           <input
             id="repo-name"
             type="text"
@@ -321,18 +321,18 @@ function Age(props: {
   if (!isCounting) {
     const { usage } = body;
     return (
-      usage && <p class="note">Counted {formatAge(usage.countedAt, nowMs)}, from the bucket's own listing</p>
+      usage && <p class="note">Updated {formatAge(usage.countedAt, nowMs)}, from the bucket's own listing</p>
     );
   }
   return (
     <p class="note counting">
       <span>
-        <span role="status">{progress?.isPaused ? 'Scan paused' : 'Counting'}</span>
+        <span role="status">{progress?.isPaused ? 'Scan paused' : 'Scanning'}</span>
         {progress
           ? ` ${progress.what}: ${(progress.share * 100).toFixed(1)}\u00a0%, ${formatObjects(progress.objectCount)} so far`
           : '…'}
       </span>
-      <progress aria-label="Count" {...(progress && { value: progress.share, max: 1 })} />
+      <progress aria-label="Scan" {...(progress && { value: progress.share, max: 1 })} />
     </p>
   );
 }

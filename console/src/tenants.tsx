@@ -63,7 +63,7 @@ const againMs = 60_000;
 const statusMsMax = 2_000;
 
 const problemText = (tenants: readonly unknown[] | undefined) =>
-  `Can't read the tenants.${tenants ? ' These figures are as old as they say.' : ''} Retrying every minute.`;
+  `Can't read the tenants.${tenants ? ' Showing older data.' : ''} Retrying every minute.`;
 
 /** One row of what was never counted has no figures. */
 const flat = (body: TenantBody) => ({
@@ -224,7 +224,7 @@ function TenantTable({ tenants, nowMs }: { tenants: readonly TenantBody[]; nowMs
             Objects
           </th>
           <th scope="col" class="right wide">
-            Counted
+            Updated
           </th>
         </tr>
       </thead>
@@ -248,7 +248,7 @@ function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
         {deleting && <span class="pill">being deleted</span>}
         {usage && (
           <p class="note narrow">
-            {share && `${share}, `}counted {formatAge(usage.countedAt, nowMs)}
+            {share && `${share}, `}updated {formatAge(usage.countedAt, nowMs)}
           </p>
         )}
       </th>

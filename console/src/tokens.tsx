@@ -135,7 +135,7 @@ function TokenRow(props: { token: TokenBody; isOwn: boolean; nowMs: number; onRe
       {isAsking ? (
         <span class="sure">
           <button type="button" class="bad" ref={sure} onClick={onRevoke}>
-            Revoke{isOwn ? ', and sign out' : ' now'}
+            Revoke{isOwn ? ', sign out' : ' now'}
           </button>
           <button type="button" class="quiet" onClick={() => setIsAsking(false)}>
             Keep

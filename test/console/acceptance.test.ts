@@ -118,7 +118,7 @@ describeInBrowser('what the console promises', (launch) => {
       async (width) => {
         await at.page.setViewportSize({ width, height: 900 });
         await at.open(at.fixture.usual.manageToken);
-        await at.page.getByText(/Counted .*from the bucket's own listing/).waitFor();
+        await at.page.getByText(/Updated .*from the bucket's own listing/).waitFor();
         await at.page
           .getByRole('button', { name: /^Delete [0-9a-f]/ })
           .first()
@@ -156,7 +156,7 @@ describeInBrowser('what the console promises', (launch) => {
         await route.continue();
       });
       await at.page.getByRole('button', { name: 'Scan now' }).click();
-      await at.page.getByText('Counting').first().waitFor();
+      await at.page.getByText('Scanning').first().waitFor();
       expect(await at.page.locator('.figure').innerText()).toBe(before);
       release();
       await at.page.getByText('from the bucket').waitFor();
@@ -210,7 +210,7 @@ describeInBrowser('what the console promises', (launch) => {
       await at.page.getByText(/all 2 of your token, together 66.KiB of 1.89.MiB in all/).waitFor();
     });
 
-    it('says that some are not counted yet', async () => {
+    it('says that some are not scanned yet', async () => {
       await answerWith(({ repos, ...body }) => ({
         ...body,
         repos: repos.map((each) =>
@@ -218,7 +218,7 @@ describeInBrowser('what the console promises', (launch) => {
         ),
       }));
       await at.open(at.fixture.usual.readToken);
-      await at.page.getByText(/all 10, together .* of 1.89.MiB in all: 1 not counted yet/).waitFor();
+      await at.page.getByText(/all 10, together .* of 1.89.MiB in all: 1 not scanned yet/).waitFor();
     });
   });
 
@@ -274,7 +274,7 @@ describeInBrowser('what the console promises', (launch) => {
       });
       await at.open(at.fixture.usual.readToken);
       await at.page.getByText("each point is one day's last count").waitFor();
-      await at.page.getByText('The same as a table').click();
+      await at.page.getByText('Show as table').click();
       const rows = at.page.getByRole('region', { name: 'Days' }).locator('tbody tr');
       await expect.poll(() => rows.count()).toBe(120);
       const lines = (await linesOf('history')).reverse();
@@ -291,7 +291,7 @@ describeInBrowser('what the console promises', (launch) => {
       expect(lines.map(([day, stored]) => [day, Number(stored)])).toEqual(
         [...days].reverse().map(({ day, storedBytes }) => [day, storedBytes]),
       );
-      const reader = at.page.getByLabel('Day of the chart');
+      const reader = at.page.getByLabel('Chart day');
       for (const [presses, key] of [
         [0, 'End'],
         [3, 'ArrowLeft'],

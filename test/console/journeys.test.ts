@@ -37,7 +37,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
 
     await tabTo(/^Scan now$/);
     await at.page.keyboard.press('Enter');
-    await at.page.getByText(/Counted (just now|\d s ago)/).waitFor();
+    await at.page.getByText(/Updated (just now|\d s ago)/).waitFor();
 
     await tabTo(/^Stored/);
     await at.page.keyboard.press('Enter');
@@ -98,16 +98,16 @@ describeInBrowser('what somebody does in the console', (launch) => {
     });
     await at.open(readToken);
     await at.page.getByText('Grew by 2 MiB in 3 days').waitFor();
-    const reader = at.page.getByLabel('Day of the chart');
+    const reader = at.page.getByLabel('Chart day');
     await expect
       .poll(() => reader.getAttribute('aria-valuetext'))
       .toMatch(/^3 Jan 2026: 3.MiB in 3 objects$/);
-    await tabTo(/^Day of the chart$/);
+    await tabTo(/^Chart day$/);
     await at.page.keyboard.press('ArrowLeft');
     await at.page.keyboard.press('ArrowLeft');
     await expect.poll(() => reader.getAttribute('aria-valuetext')).toMatch(/^1 Jan 2026: 1.MiB in 1 object$/);
     await expect.poll(() => at.page.getByText(/^1 Jan 2026: 1.MiB in 1 object$/).count()).toBe(1);
-    await at.page.getByText('The same as a table').click();
+    await at.page.getByText('Show as table').click();
     await expect.poll(() => at.page.getByRole('region', { name: 'Days' }).getByRole('row').count()).toBe(4);
     expect(at.messages).toEqual([]);
   });

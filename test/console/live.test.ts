@@ -176,8 +176,8 @@ describeWithGitLfs('somebody who follows the page alone', (launch) => {
     await page.goto(url);
     await page.getByLabel('Access token').fill(token);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('Make your first push').waitFor();
-    await page.getByLabel('Choose any repo name').fill('art');
+    await page.getByText('Your first push').waitFor();
+    await page.getByLabel('Repo name').fill('art');
     const commands = (await page.locator('.steps pre').allTextContents()).flatMap((text) => text.split('\n'));
     expect(commands).toContain(`git config -f .lfsconfig lfs.url ${url}/demo/art/info/lfs`);
 

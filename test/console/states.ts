@@ -240,7 +240,7 @@ const withTrouble = (page: Page) =>
       },
       recounts: {
         state: 'act',
-        says: 'Recounts: 12 waiting, 2 under way, 3 dead letters.',
+        says: 'Reconciles: 12 waiting, 2 in progress, 3 dead letters.',
         todo: 'They are in https://sqs.eu-central-1.amazonaws.com/111122223333/lfs-quota-prod-ReconcileQueueDeadLetterQueue1A2B3C4D.fifo. See why in the log of the function reconcile, and mend it.',
       },
       webhooks: {
@@ -299,7 +299,7 @@ export const states: readonly State[] = [
       ),
     shows: 'Calculating usage…',
   },
-  { name: 'empty', token: ({ empty }) => empty.writeToken, shows: 'Make your first push' },
+  { name: 'empty', token: ({ empty }) => empty.writeToken, shows: 'Your first push' },
   { name: 'usual', token: byManager, prepare: withHistory, shows: 'administrator' },
   {
     name: 'counting',
@@ -339,7 +339,7 @@ export const states: readonly State[] = [
         .first()
         .click();
     },
-    shows: 'Whoever pushes it before then',
+    shows: 'Push it again to keep it.',
   },
   {
     name: 'marked-objects',

@@ -151,7 +151,7 @@ type QueuePartName = 'recounts' | 'webhooks' | 'exports' | 'store-events';
 
 const queueTexts: Readonly<Record<QueuePartName, { what: string; function: string; advice: string }>> = {
   recounts: {
-    what: 'Recounts',
+    what: 'Reconciles',
     function: 'reconcile',
     advice: 'Then redrive them (docs/runbook.md#redrive), or run: lfs-quota reconcile TENANT.',
   },

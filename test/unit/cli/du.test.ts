@@ -49,7 +49,7 @@ async function run(...args: string[]): Promise<string> {
 describe('du', () => {
   it('counts what is below a path', async () => {
     const text = await run('s3://n4000/acme/app', '--endpoint', endpoint);
-    expect(text).toContain('in 4,000 objects, counted with 5 requests in ');
+    expect(text).toContain('in 4,000 objects, scanned with 5 requests in ');
     expect(text.replaceAll(',', '')).toContain(`(${bytes} bytes)`);
   });
 

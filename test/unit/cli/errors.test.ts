@@ -19,8 +19,8 @@ function problem(status: number, detail: string): Answer {
 
 describe('a request that the server refuses', () => {
   it.each([
-    [401, 4, 'No credentials.', 'Token invalid, expired or revoked.'],
-    [403, 4, 'Needs the scope manage.', 'Permission denied.'],
+    [401, 4, 'No credentials.', 'Set LFS_QUOTA_TOKEN to a valid token.'],
+    [403, 4, 'Needs the scope manage.', 'Set LFS_QUOTA_TOKEN to a token with more rights.'],
     [404, 3, 'No such tenant.', 'lfs-quota tenant list'],
     [409, 5, 'acme exists.', 'Nothing changed'],
     [422, 5, 'limitBytes must be a whole number.', 'Fix the value'],

@@ -209,10 +209,10 @@ describe('the sum of the repos', () => {
   it.each([
     ['all 2, together 3 KiB', repos, 3072, false],
     ['all 2, together 3 KiB', repos, null, false],
-    ['all 2, together 3 KiB of 4 KiB in all: some counted at another time', repos, 4096, false],
+    ['all 2, together 3 KiB of 4 KiB in all: some scanned at another time', repos, 4096, false],
     ['all 2 of your token, together 3 KiB of 4 KiB in all', repos, 4096, true],
     [
-      'all 3, together 3 KiB of 4 KiB in all: 1 not counted yet',
+      'all 3, together 3 KiB of 4 KiB in all: 1 not scanned yet',
       [...repos, repo('c', null, null, null)],
       4096,
       false,

@@ -205,7 +205,7 @@ describe('the file', { timeout: timeoutMs }, () => {
     const second = await runHere('small', '--json');
     expect(second).toMatchObject({ code: 0, out: first.out });
     expect(second.err).toMatch(
-      /is finished: this was counted on 2\d{3}-.*Delete the file to count again\.\n$/,
+      /is finished: this was scanned on 2\d{3}-.*Delete the file to scan again\.\n$/,
     );
     expect(server.requests).toBe(0);
   });

@@ -190,7 +190,7 @@ describe('status', () => {
       'says how full it is',
       () => queuePart('recounts', found(level), nowMs),
       'fine',
-      'Recounts: 3 waiting, 1 in progress, no dead letters.',
+      'Reconciles: 3 waiting, 1 in progress, no dead letters.',
     ],
   ]);
   saysIt('webhooks', [

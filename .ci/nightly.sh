@@ -28,5 +28,5 @@ status=0
 for ((seed = first; seed < first + seeds / ${#focuses[@]}; seed += piece)); do
   printf "$seed %s\n" "${focuses[@]}"
 done | xargs -n 2 -P "$(nproc)" bash -c 'simulated "$@"' simulated || status=1
-FC_SEED="$first" npx vitest run --project unit --project long || status=1
+NIGHTLY=true FC_SEED="$first" npx vitest run --project unit --project long || status=1
 exit "$status"

@@ -77,7 +77,7 @@ export async function requireYes(
 }
 
 /** The person did not say yes. */
-export function notConfirmed(message = 'Nothing was deleted.'): CliError {
+export function notConfirmed(message = 'Canceled. Nothing deleted.'): CliError {
   return new CliError(message, { hint: 'Pass --yes to skip the prompt.' });
 }
 
@@ -146,6 +146,6 @@ export async function confirmLimit(
   await requireYes(context, {
     question: `${text} Continue? [y/N] `,
     withoutTerminal: `${text} To continue, pass --yes.`,
-    otherwise: 'Nothing changed.',
+    otherwise: 'Canceled. Nothing changed.',
   });
 }

@@ -13,7 +13,7 @@ type ReservationBody = BodyOf<'listReservations'>['reservations'][number];
 const confirmation = {
   question: 'Their uploads might still finish, and exceed the limit. Cancel them? [y/N] ',
   withoutTerminal: "Can't prompt without a terminal. Pass --yes to cancel them.",
-  otherwise: 'Nothing was canceled.',
+  otherwise: 'Canceled. Nothing changed.',
 };
 
 const repo = option('--repo <repo>', 'only those of this repo', parseRepo);
@@ -63,7 +63,7 @@ async function cancelAll(client: ApiClient, asking: Asking<'cancelReservations'>
   let cancelledCount = 0;
   let bytes = 0;
   await client.busy.during(
-    () => `cancelled: ${formatReservations(cancelledCount)}`,
+    () => `canceled: ${formatReservations(cancelledCount)}`,
     async () => {
       for (let hasMore = true; hasMore; ) {
         const { body } = await client.ask('cancelReservations', asking);

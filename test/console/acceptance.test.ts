@@ -273,7 +273,7 @@ describeInBrowser('what the console promises', (launch) => {
         await route.fulfill({ json: { ...body, days } });
       });
       await at.open(at.fixture.usual.readToken);
-      await at.page.getByText("each point is one day's last count").waitFor();
+      await at.page.getByText("each point is one day's last scan").waitFor();
       await at.page.getByText('Show as table').click();
       const rows = at.page.getByRole('region', { name: 'Days' }).locator('tbody tr');
       await expect.poll(() => rows.count()).toBe(120);

@@ -176,7 +176,7 @@ describeWithGitLfs('somebody who follows the page alone', (launch) => {
     await page.goto(url);
     await page.getByLabel('Access token').fill(token);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('Your first push').waitFor();
+    await page.getByRole('heading', { name: 'Your first push' }).waitFor();
     await page.getByLabel('Repo name').fill('art');
     const commands = (await page.locator('.steps pre').allTextContents()).flatMap((text) => text.split('\n'));
     expect(commands).toContain(`git config -f .lfsconfig lfs.url ${url}/demo/art/info/lfs`);

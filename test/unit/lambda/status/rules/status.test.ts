@@ -260,7 +260,7 @@ describe('status', () => {
       'are counted by what failed, each reason with what to do, once',
       () => failuresPart(found([...open, over])),
       'act',
-      'Failed, and not recovered since: 2 recounts and 1 export.',
+      'Failed, and not recovered since: 2 reconciles and 1 export.',
       /^The store didn't respond\. It's retried until it does\. lfs-quota export list TENANT shows why\. Start it again\.$/,
     ],
     [
@@ -275,7 +275,7 @@ describe('status', () => {
   describe('failures', () => {
     it('of one kind do not speak of the other', () => {
       const says = (each: Failure) => failuresPart(found([{ ...each, isOver: false }])).says;
-      expect(says(failure)).toBe('Failed, and not recovered since: 1 recount.');
+      expect(says(failure)).toBe('Failed, and not recovered since: 1 reconcile.');
       expect(says(exported)).toBe('Failed, and not recovered since: 1 export.');
     });
 

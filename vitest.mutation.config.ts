@@ -11,12 +11,12 @@ const suites: Readonly<Record<string, readonly string[]>> = {
   gc: ['test/unit/lambda/gc/{,rules/}*.test.ts'],
   scan: ['test/unit/lambda/scan/{,rules/}*.test.ts'],
   exports: ['test/unit/lambda/exports/*.test.ts'],
-  people: ['test/unit/lambda/people/{,rules/}*.test.ts'],
-  small: ['test/unit/lambda/{locks,history,downloads,warnings,status}/{,rules/}*.test.ts'],
+  accounts: ['test/unit/lambda/accounts/{,rules/}*.test.ts'],
+  small: ['test/unit/lambda/{locks,history,downloads,alerts,status}/{,rules/}*.test.ts'],
   adopted: ['test/unit/lambda/store/{adopted*,rules/*}.test.ts'],
   // How requests are made of clauses and pages: by their own tests, without a table.
   requests: [
-    'test/unit/lambda/{table/{expressions,requests},ledger/{reads,writes},people/other-reads}.test.ts',
+    'test/unit/lambda/{table/{expressions,requests},ledger/{reads,writes},accounts/other-reads}.test.ts',
   ],
 };
 

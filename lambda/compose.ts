@@ -1,3 +1,11 @@
+import { createHostClient } from './accounts/git-hosts.ts';
+import { createIdentityVerifier } from './accounts/identity-verifier.ts';
+import { gitHostsFromJson } from './accounts/rules/git-hosts.ts';
+import { KnownPeople } from './accounts/rules/host-user.ts';
+import { issuersFromJson } from './accounts/rules/identities.ts';
+import type { EventBus } from './alerts/rules/alerts.ts';
+import { isWebhookUrl } from './alerts/rules/webhook-delivery.ts';
+import { createWebhookSender } from './alerts/webhook-sender.ts';
 import { systemClock, systemIds } from './aws/clock-and-ids.ts';
 import { createEventBridge } from './aws/event-bus.ts';
 import { createConsoleFiles, roleCredentials } from './aws/function-environment.ts';
@@ -23,11 +31,6 @@ import {
 } from './exports/rules/settings.ts';
 import { S3ArchiveStore } from './exports/s3-archives.ts';
 import { RefusalTally } from './history/rules/history.ts';
-import { createHostClient } from './people/git-hosts.ts';
-import { createIdentityVerifier } from './people/identity-verifier.ts';
-import { gitHostsFromJson } from './people/rules/git-hosts.ts';
-import { issuersFromJson } from './people/rules/identities.ts';
-import { KnownPeople } from './people/rules/person.ts';
 import { serviceName } from './rules/metrics.ts';
 import { settingsFromJson } from './rules/settings.ts';
 import { parseJson } from './rules/text.ts';
@@ -43,9 +46,6 @@ import { AdoptedRepos, adoptedReposFromJson } from './store/rules/adopted-repos.
 import { S3UrlSigner } from './store/signing.ts';
 import * as stores from './stores.ts';
 import { createDynamoDb } from './table/client.ts';
-import type { EventBus } from './warnings/rules/warnings.ts';
-import { isWebhookUrl } from './warnings/rules/webhook-delivery.ts';
-import { createWebhookSender } from './warnings/webhook-sender.ts';
 
 /**
  * Composes each deployed function's dependencies from its environment, once per container. Each function gets only

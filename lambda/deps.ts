@@ -1,3 +1,14 @@
+import type { AuditLog } from './accounts/audit-store.ts';
+import type { KeptGrants, MappedRepos, PublicReads } from './accounts/repo-mark-store.ts';
+import type { GitHost } from './accounts/rules/git-hosts.ts';
+import type { HostClient, KnownPeople } from './accounts/rules/host-user.ts';
+import type { IdentityIssuer, IdentityVerifier } from './accounts/rules/identities.ts';
+import type { AdminCredential } from './accounts/rules/tokens.ts';
+import type { ExchangeRules, RequestKeys, TokenStore } from './accounts/token-store.ts';
+import type { Warnings } from './alerts/alert-store.ts';
+import type { EventBus } from './alerts/rules/alerts.ts';
+import type { WebhookQueue, WebhookSender, WebhookUrls } from './alerts/rules/webhook-delivery.ts';
+import type { Webhooks } from './alerts/webhook-store.ts';
 import type { Downloads } from './downloads/download-store.ts';
 import type { ExportJobs } from './exports/job-store.ts';
 import type { ExportQueue } from './exports/messages.ts';
@@ -6,15 +17,8 @@ import type { ExportSettings } from './exports/rules/settings.ts';
 import type { History } from './history/history-store.ts';
 import type { RefusalTally } from './history/rules/history.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import type { RecountQueue } from './ledger/rules/recount-policy.ts';
+import type { RecountQueue } from './ledger/rules/reconcile-policy.ts';
 import type { Locks } from './locks/lock-store.ts';
-import type { AuditLog } from './people/audit-store.ts';
-import type { KeptGrants, MappedRepos, PublicReads } from './people/repo-mark-store.ts';
-import type { GitHost } from './people/rules/git-hosts.ts';
-import type { IdentityIssuer, IdentityVerifier } from './people/rules/identities.ts';
-import type { HostClient, KnownPeople } from './people/rules/person.ts';
-import type { AdminCredential } from './people/rules/tokens.ts';
-import type { ExchangeRules, RequestKeys, TokenStore } from './people/token-store.ts';
 import type { Clock, Ids, Invocations, Log } from './rules/clock-and-log.ts';
 import type { Metrics } from './rules/metrics.ts';
 import type { Settings } from './rules/settings.ts';
@@ -24,10 +28,6 @@ import type { Failures } from './status/failure-store.ts';
 import type { QueueGauge, StoreProbe } from './status/rules/status.ts';
 import type { AdoptedRepos } from './store/rules/adopted-repos.ts';
 import type { ObjectListing, ObjectStore, UrlSigner } from './store/rules/store.ts';
-import type { EventBus } from './warnings/rules/warnings.ts';
-import type { WebhookQueue, WebhookSender, WebhookUrls } from './warnings/rules/webhook-delivery.ts';
-import type { Warnings } from './warnings/warning-store.ts';
-import type { Webhooks } from './warnings/webhook-store.ts';
 
 /**
  * Everything that use cases can depend on. Each takes a `Pick` of it as its first parameter, so its type says what it

@@ -3,22 +3,22 @@
  * that its function calls.
  */
 
+export { createDynamoDbAuditLog as audit } from './accounts/audit-store.ts';
+export {
+  createDynamoDbKeptGrants as keptGrants,
+  createDynamoDbMappedRepos as mappedRepos,
+  createDynamoDbPublicReads as publicReads,
+} from './accounts/repo-mark-store.ts';
+export {
+  createDynamoDbExchangeRules as exchangeRules,
+  createDynamoDbRequestKeys as requestKeys,
+  createDynamoDbTokenStore as tokens,
+} from './accounts/token-store.ts';
+export { createDynamoDbWarnings as warnings } from './alerts/alert-store.ts';
+export { createDynamoDbWebhooks as webhooks } from './alerts/webhook-store.ts';
 export { createDynamoDbDownloads as downloads } from './downloads/download-store.ts';
 export { createDynamoDbExportJobs as exportJobs } from './exports/job-store.ts';
 export { createDynamoDbHistory as history } from './history/history-store.ts';
 export { createDynamoDbLedger as ledger } from './ledger/ledger.ts';
 export { createDynamoDbLocks as locks } from './locks/lock-store.ts';
-export { createDynamoDbAuditLog as audit } from './people/audit-store.ts';
-export {
-  createDynamoDbKeptGrants as keptGrants,
-  createDynamoDbMappedRepos as mappedRepos,
-  createDynamoDbPublicReads as publicReads,
-} from './people/repo-mark-store.ts';
-export {
-  createDynamoDbExchangeRules as exchangeRules,
-  createDynamoDbRequestKeys as requestKeys,
-  createDynamoDbTokenStore as tokens,
-} from './people/token-store.ts';
 export { createDynamoDbFailures as failures } from './status/failure-store.ts';
-export { createDynamoDbWarnings as warnings } from './warnings/warning-store.ts';
-export { createDynamoDbWebhooks as webhooks } from './warnings/webhook-store.ts';

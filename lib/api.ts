@@ -17,7 +17,7 @@ import { Construct, type IDependable } from 'constructs';
 import { defaultRouteFunction, type HttpFunction, type Route, routes } from '../lambda/routes.ts';
 import type { Functions } from './functions/functions.ts';
 import { metricsNamespace } from './monitoring/custom-metrics.ts';
-import type { StageSettings } from './settings/stage-settings.ts';
+import type { StageSettings } from './settings/deployment-settings.ts';
 
 interface ApiProps {
   readonly settings: StageSettings;

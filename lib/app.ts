@@ -8,7 +8,7 @@ import { functionSpecs } from './functions/function-specs.ts';
 import { cleanupScopes, exportScopes, Functions, objectsBelow } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
-import type { StageSettings } from './settings/stage-settings.ts';
+import type { StageSettings } from './settings/deployment-settings.ts';
 import { exportStoreOf, stageSettings } from './settings/stages.ts';
 
 interface LfsQuotaStackProps extends StackProps {

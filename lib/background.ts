@@ -14,7 +14,7 @@ import {
 import { Construct } from 'constructs';
 import { functionSpecs } from './functions/function-specs.ts';
 import type { Functions } from './functions/functions.ts';
-import type { StageSettings } from './settings/stage-settings.ts';
+import type { StageSettings } from './settings/deployment-settings.ts';
 
 /** Every queue is encrypted, requires TLS, and keeps messages as long as SQS allows, so that dead letters can be read. */
 const queueDefaults = {

@@ -1,5 +1,17 @@
 import { request } from 'node:http';
 import { packConsole } from '../console/build/pack.ts';
+import { createHostClient } from '../lambda/accounts/git-hosts.ts';
+import { createIdentityVerifier } from '../lambda/accounts/identity-verifier.ts';
+import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
+import { KnownPeople } from '../lambda/accounts/rules/host-user.ts';
+import type { IdentityIssuer } from '../lambda/accounts/rules/identities.ts';
+import {
+  isLoopbackHost,
+  isWebhookUrl,
+  type WebhookQueue,
+  type WebhookSender,
+} from '../lambda/alerts/rules/webhook-delivery.ts';
+import { createWebhookSender } from '../lambda/alerts/webhook-sender.ts';
 import type { Deps } from '../lambda/deps.ts';
 import { ArchiveClient } from '../lambda/exports/archive-client.ts';
 import type { ExportQueue } from '../lambda/exports/messages.ts';
@@ -19,12 +31,7 @@ import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import { RefusalTally } from '../lambda/history/rules/history.ts';
-import type { RecountQueue, Redelivery } from '../lambda/ledger/rules/recount-policy.ts';
-import { createHostClient } from '../lambda/people/git-hosts.ts';
-import { createIdentityVerifier } from '../lambda/people/identity-verifier.ts';
-import type { GitHost } from '../lambda/people/rules/git-hosts.ts';
-import type { IdentityIssuer } from '../lambda/people/rules/identities.ts';
-import { KnownPeople } from '../lambda/people/rules/person.ts';
+import type { RecountQueue, Redelivery } from '../lambda/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/rules/packed-console.ts';
@@ -40,15 +47,8 @@ import { S3ObjectStore } from '../lambda/store/object-store.ts';
 import { type AdoptedRepo, AdoptedRepos } from '../lambda/store/rules/adopted-repos.ts';
 import type { UrlSigner } from '../lambda/store/rules/store.ts';
 import { S3UrlSigner } from '../lambda/store/signing.ts';
-import {
-  isLoopbackHost,
-  isWebhookUrl,
-  type WebhookQueue,
-  type WebhookSender,
-} from '../lambda/warnings/rules/webhook-delivery.ts';
-import { createWebhookSender } from '../lambda/warnings/webhook-sender.ts';
 import { exportWorkers, type PumpConsumer } from './background/pump.ts';
-import type { QueueConsumer } from './background/recount-pump.ts';
+import type { QueueConsumer } from './background/reconcile-pump.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import type { Database } from './data/database.ts';
 import type { HttpFunctions } from './front.ts';

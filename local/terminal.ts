@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util';
-import { redact } from '../lambda/aws/invocation-log.ts';
 import {
   type GitHost,
   gitHostIdPattern,
   gitHostKinds,
   gitHostsMax,
   isGitHostUrl,
-} from '../lambda/people/rules/git-hosts.ts';
-import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/people/rules/identities.ts';
+} from '../lambda/accounts/rules/git-hosts.ts';
+import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/accounts/rules/identities.ts';
+import { redact } from '../lambda/aws/invocation-log.ts';
 import type { Invocation, Log } from '../lambda/rules/clock-and-log.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
 

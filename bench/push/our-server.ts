@@ -1,9 +1,9 @@
 import { join } from 'node:path';
+import { createTenant } from '../../lambda/accounts/tenants.ts';
+import { createToken } from '../../lambda/accounts/tokens.ts';
 import { systemClock, systemIds } from '../../lambda/aws/clock-and-ids.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
-import { runRecount } from '../../lambda/ledger/run-recount.ts';
-import { createTenant } from '../../lambda/people/tenants.ts';
-import { createToken } from '../../lambda/people/tokens.ts';
+import { runRecount } from '../../lambda/ledger/run-reconcile.ts';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';

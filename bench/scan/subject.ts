@@ -1,6 +1,6 @@
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
-import { runRecount } from '../../lambda/ledger/run-recount.ts';
+import { runRecount } from '../../lambda/ledger/run-reconcile.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';

@@ -1,4 +1,4 @@
-import { auditActions } from '../../lambda/people/rules/audit.ts';
+import { auditActions } from '../../lambda/accounts/rules/audit.ts';
 import type { BodyOf } from '../api-client.ts';
 import { choice, listCommand, option, tenantOperand } from '../command.ts';
 import { managerToken, parseDay, requireDaysInOrder } from '../options.ts';

@@ -3,7 +3,7 @@ import { hostname, userInfo } from 'node:os';
 import path from 'node:path';
 import type { Command } from 'commander';
 import * as z from 'zod';
-import { tokenIdOf } from '../../lambda/people/rules/tokens.ts';
+import { tokenIdOf } from '../../lambda/accounts/rules/tokens.ts';
 import { ApiClient, answerOf, type BodyOf, requestOf } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, refusalError } from '../errors.ts';

@@ -1,9 +1,9 @@
 import { formatCount } from '../../cli/render.ts';
-import type { CountBody } from '../../lambda/api/contract/counts.ts';
 import type { DownloadPageBody } from '../../lambda/api/contract/downloads.ts';
 import type { ObjectBody } from '../../lambda/api/contract/objects.ts';
 import type { RepoBody } from '../../lambda/api/contract/repos.ts';
 import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
+import type { CountBody } from '../../lambda/api/contract/scans.ts';
 import type { SubscriptionBody, TenantBody } from '../../lambda/api/contract/tenants.ts';
 import { bytesText, dayText } from './text.ts';
 

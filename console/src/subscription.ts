@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
-import type { CountBody } from '../../lambda/api/contract/counts.ts';
 import type { HistoryBody } from '../../lambda/api/contract/history.ts';
 import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
+import type { CountBody } from '../../lambda/api/contract/scans.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import { ask, askPages, type Listed, usePoll } from './api.ts';
 import { type CountProgress, type Download, lastDays, progressOf } from './figures.ts';

@@ -3,7 +3,7 @@ import {
   type EventBridgeClientConfig,
   PutEventsCommand,
 } from '@aws-sdk/client-eventbridge';
-import type { EventBus, WarningEvent } from '../warnings/rules/warnings.ts';
+import type { EventBus, WarningEvent } from '../alerts/rules/alerts.ts';
 import { calling, clientOptions } from './sdk.ts';
 
 /** What rules match on. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { overTls, type Response } from '../api/http.ts';
 import type { Ledger } from '../ledger/ledger.ts';
-import type { Redelivery } from '../ledger/rules/recount-policy.ts';
+import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 import type { Invocations, Log } from '../rules/clock-and-log.ts';
 import {
   AuditUnavailableError,

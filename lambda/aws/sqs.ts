@@ -8,6 +8,7 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
+import type { WebhookMessage, WebhookQueue } from '../alerts/rules/webhook-delivery.ts';
 import type { ExportMessage, ExportQueue } from '../exports/messages.ts';
 import {
   type RecountQueue,
@@ -15,10 +16,9 @@ import {
   type Redelivery,
   recountCollapseMs,
   urgencyOf,
-} from '../ledger/rules/recount-policy.ts';
+} from '../ledger/rules/reconcile-policy.ts';
 import { type Clock, causeOf, type Invocations } from '../rules/clock-and-log.ts';
 import type { GaugedQueue, QueueGauge } from '../status/rules/status.ts';
-import type { WebhookMessage, WebhookQueue } from '../warnings/rules/webhook-delivery.ts';
 import { type CallLimits, calling, clientOptions } from './sdk.ts';
 
 /** Of one request. What comes twice is a message more, unless the queue is FIFO: it drops what has the same id. */
@@ -85,7 +85,7 @@ function failureCodes({ Failed = [] }: SendMessageBatchCommandOutput): string {
 
 /**
  * Requests of different kinds do not collapse. So a request that a user waits for never joins an upload's message,
- * which the policy may defer. See `RecountQueue` in `lambda/ledger/rules/recount-policy.ts`.
+ * which the policy may defer. See `RecountQueue` in `lambda/ledger/rules/reconcile-policy.ts`.
  */
 function kindOf({ reason, full }: RecountRequest): string {
   const source = reason === 'schedule' ? 'schedule' : urgencyOf(reason);

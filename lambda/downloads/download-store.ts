@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { publicPartition } from '../people/repo-mark-store.ts';
+import { publicPartition } from '../accounts/repo-mark-store.ts';
 import { dayOf, monthOf } from '../rules/dates.ts';
 import { adding, all, type Fields, setting } from '../table/expressions.ts';
 import { batchGet, firstItems, getItem, methodsOn, type Table, updateItem } from '../table/requests.ts';

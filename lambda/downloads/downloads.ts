@@ -1,12 +1,12 @@
-import type { Deps } from '../deps.ts';
-import { emptiedName } from '../ledger/rules/deletion.ts';
-import type { RepoPath, TenantRecord } from '../ledger/rules/tenant.ts';
 import {
   type PublicRead,
   publicBytesOf,
   publicObjectBytesMin,
   publicTokenId,
-} from '../people/rules/git-hosts.ts';
+} from '../accounts/rules/git-hosts.ts';
+import type { Deps } from '../deps.ts';
+import { emptiedName } from '../ledger/rules/deletion.ts';
+import type { RepoPath, TenantRecord } from '../ledger/rules/tenant.ts';
 import { dayAfterMs, dayOf, monthOf, nextMonthMs } from '../rules/dates.ts';
 import { LedgerUnavailableError } from '../rules/errors.ts';
 import { compareKeys, isOid, isRepoName, objectKey, repoPrefix, tenantPrefix } from '../rules/names.ts';

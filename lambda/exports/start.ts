@@ -1,6 +1,6 @@
+import { claimRequest, requestIdOf } from '../accounts/tenants.ts';
 import type { Deps } from '../deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
-import { claimRequest, requestIdOf } from '../people/tenants.ts';
 import { repoPrefix } from '../rules/names.ts';
 import { hasKeys } from '../store/rules/store.ts';
 import {

@@ -1,4 +1,8 @@
-import { candidateListsMax, chargedUntilMs, mayListCandidatesAtMs } from '../ledger/rules/recount-policy.ts';
+import {
+  candidateListsMax,
+  chargedUntilMs,
+  mayListCandidatesAtMs,
+} from '../ledger/rules/reconcile-policy.ts';
 import { isDead } from '../ledger/rules/reservation.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { isOid, repoPrefix } from '../rules/names.ts';
@@ -8,7 +12,7 @@ import {
   nextPage,
   StoreUnavailableError,
 } from '../store/rules/store.ts';
-import { type CleanupDeps, putCleanup, readSeen } from './cleanups.ts';
+import { type CleanupDeps, putCleanup, readSeen } from './gc.ts';
 import {
   type Candidate,
   type Cleanup,
@@ -25,7 +29,7 @@ import {
   withFailure,
   withSelection,
   withStep,
-} from './rules/cleanups.ts';
+} from './rules/gc.ts';
 import { PrefixSet, prefixBytes } from './rules/prefix-set.ts';
 
 /** Attempts at a page, beside those of its requests. */

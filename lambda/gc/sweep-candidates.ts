@@ -3,7 +3,7 @@ import { type Deletion, isClaimable, namedCount, newDeletion } from '../ledger/r
 import { sumClaims } from '../ledger/rules/reservation.ts';
 import type { RepoRecord } from '../ledger/rules/tenant.ts';
 import { runDeletion } from '../ledger/run-deletions.ts';
-import { type CleanupDeps, putCleanup, readSeen, tidyCleanup } from './cleanups.ts';
+import { type CleanupDeps, putCleanup, readSeen, tidyCleanup } from './gc.ts';
 import {
   type Candidate,
   type Cleanup,
@@ -18,7 +18,7 @@ import {
   type Selection,
   tooManyNames,
   withFailure,
-} from './rules/cleanups.ts';
+} from './rules/gc.ts';
 import type { PrefixSet } from './rules/prefix-set.ts';
 import { isRelied, seenAgainFromMs, type Watch } from './rules/watch.ts';
 import { selectCandidates } from './select-candidates.ts';

@@ -1,3 +1,5 @@
+import { type ExchangeOutcome, exchangeToken } from '../accounts/exchange-token.ts';
+import { IssuerUnavailableError } from '../accounts/rules/identities.ts';
 import { exchangeContract } from '../api/contract/exchange.ts';
 import { baseUrl, json, pathTenant } from '../api/http.ts';
 import { exchangedTokenBody } from '../api/management/exchange.ts';
@@ -7,8 +9,6 @@ import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { exchangeDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { type ExchangeOutcome, exchangeToken } from '../people/exchange-token.ts';
-import { IssuerUnavailableError } from '../people/rules/identities.ts';
 
 type ExchangeDeps = Pick<
   Deps,

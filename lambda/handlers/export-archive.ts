@@ -7,7 +7,7 @@ import type { AdvanceDeps } from '../exports/advance.ts';
 import { ExportBusyError } from '../exports/lease.ts';
 import { decodeExportMessage } from '../exports/messages.ts';
 import { runExportStep } from '../exports/steps.ts';
-import type { Redelivery } from '../ledger/rules/recount-policy.ts';
+import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 
 /** Time kept back from the function's limit, for the parts that are under way then. */
 const reserveMs = 60_000;

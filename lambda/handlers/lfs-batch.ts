@@ -1,3 +1,5 @@
+import { nameOfPerson } from '../accounts/rules/host-user.ts';
+import type { Caller } from '../accounts/rules/tokens.ts';
 import { baseUrl, type Response } from '../api/http.ts';
 import { type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
 import {
@@ -27,8 +29,6 @@ import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
 import { crowdedClaims, reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
 import type { AdmitUploadDeps } from '../ledger/upload-batch.ts';
-import { nameOfPerson } from '../people/rules/person.ts';
-import type { Caller } from '../people/rules/tokens.ts';
 
 type BatchDeps = AdmitUploadDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &

@@ -9,11 +9,11 @@ import {
 } from '../aws/function.ts';
 import { reconcileDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import type { CleanupDeps } from '../gc/cleanups.ts';
+import type { CleanupDeps } from '../gc/gc.ts';
 import type { ReconcileDeps } from '../ledger/reconcile.ts';
-import { decodeRecountMessage } from '../ledger/recount-requests.ts';
-import type { Redelivery } from '../ledger/rules/recount-policy.ts';
-import { runRecount } from '../ledger/run-recount.ts';
+import { decodeRecountMessage } from '../ledger/reconcile-requests.ts';
+import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
+import { runRecount } from '../ledger/run-reconcile.ts';
 import { noteFailedRecount, whyOf } from '../status/status.ts';
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */

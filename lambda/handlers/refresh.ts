@@ -1,10 +1,10 @@
+import { handOverWarnings } from '../alerts/alerts.ts';
 import { deployed } from '../aws/deployed.ts';
 import { withInvocation, withMetrics } from '../aws/function.ts';
 import { refreshDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import { wakeExports } from '../exports/start.ts';
-import { refresh } from '../ledger/recount-requests.ts';
-import { handOverWarnings } from '../warnings/warnings.ts';
+import { refresh } from '../ledger/reconcile-requests.ts';
 
 /** The schedule's target. */
 export function create(

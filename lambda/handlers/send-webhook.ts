@@ -1,10 +1,10 @@
 import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import { decodeWebhookMessage, deliverToWebhook } from '../alerts/webhooks.ts';
 import { deployed } from '../aws/deployed.ts';
 import { delayRedelivery } from '../aws/function.ts';
 import { webhookDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import type { Redelivery } from '../ledger/rules/recount-policy.ts';
-import { decodeWebhookMessage, deliverToWebhook } from '../warnings/webhooks.ts';
+import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 
 /** When the table does not answer. */
 const retryMs = 60_000;

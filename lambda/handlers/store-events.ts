@@ -3,7 +3,7 @@ import { deployed } from '../aws/deployed.ts';
 import { withInvocation } from '../aws/function.ts';
 import { storeEventsDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import { decodeStoreEvents, recordStoreEvents } from '../ledger/recount-requests.ts';
+import { decodeStoreEvents, recordStoreEvents } from '../ledger/reconcile-requests.ts';
 import type { StoreChange } from '../ledger/rules/reservation.ts';
 import { mapLimited } from '../rules/async.ts';
 

@@ -1,6 +1,6 @@
 import { findStored } from '../scan/find-stored.ts';
 import type { ReconcileBasis } from './reconcile.ts';
-import { type RecountNowOutcome, recountNow } from './recount-now.ts';
+import { type RecountNowOutcome, recountNow } from './reconcile-now.ts';
 import { chooseWithinLimits, isDead, sumClaims } from './rules/reservation.ts';
 import { claimsMaxOf, type TenantRecord } from './rules/tenant.ts';
 import type { AddOutcome } from './tenant-counter-store.ts';

@@ -1,8 +1,8 @@
+import { keyLifetimeMs } from '../accounts/tenants.ts';
 import type { Deps } from '../deps.ts';
 import { isOpen } from '../exports/rules/job.ts';
 import { exportLimitMs } from '../exports/rules/settings.ts';
 import { allExports } from '../exports/start.ts';
-import { keyLifetimeMs } from '../people/tenants.ts';
 import { mapLimited } from '../rules/async.ts';
 import { objectKey, repoPrefix } from '../rules/names.ts';
 import { hasKeys } from '../store/rules/store.ts';

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { allPages } from '../rules/async.ts';
 import type { ReconcileDeps } from './reconcile.ts';
-import { recountNow } from './recount-now.ts';
+import { recountNow } from './reconcile-now.ts';
 import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
 
 export type SubscriptionDeps = ReconcileDeps & Pick<Deps, 'queue'>;

@@ -1,4 +1,4 @@
-import { cleanupMethods } from '../gc/cleanup-store.ts';
+import { cleanupMethods } from '../gc/gc-store.ts';
 import type { Table } from '../table/requests.ts';
 import { deletionMethods } from './deletion-store.ts';
 import { reconcileMethods } from './reconcile-store.ts';

@@ -1,9 +1,8 @@
+import { noteLevel } from '../alerts/alerts.ts';
 import type { Deps } from '../deps.ts';
 import { noteCount } from '../history/history.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
-import { noteLevel } from '../warnings/warnings.ts';
-import { commitRepos, commitShards, commitTenant, tidyShards } from './commit-counts.ts';
-import { countGiants, type GiantsOutcome, selectGiants } from './count-giants.ts';
+import { commitRepos, commitShards, commitTenant, tidyShards } from './commit-reconcile.ts';
 import {
   type Recomputed,
   type ReservationsByRepo,
@@ -13,6 +12,7 @@ import {
 } from './rules/reconciliation.ts';
 import { type Promised, RepoReservations, type RepoScan } from './rules/repo-reservations.ts';
 import { isDisposable, overtakenEpochOf, type RepoRecord, type TenantRecord } from './rules/tenant.ts';
+import { countGiants, type GiantsOutcome, selectGiants } from './scan-large-repos.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
 import {
   holdLease,

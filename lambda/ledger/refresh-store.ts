@@ -3,7 +3,7 @@ import { absent, exists } from '../table/expressions.ts';
 import { getItem, methodsOn, pagesOf, putItem, type Table } from '../table/requests.ts';
 import { byDueIndex, dueShards } from '../table/table.ts';
 import { tenantOfPartition } from './items.ts';
-import type { DueTenant, RefreshState } from './rules/recount-policy.ts';
+import type { DueTenant, RefreshState } from './rules/reconcile-policy.ts';
 
 /** How far the schedule has come: one item for all tenants, written once in each run. */
 const refreshKey = { pk: 'SCHEDULE', sk: 'SCHEDULE' } as const;

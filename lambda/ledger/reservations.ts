@@ -3,7 +3,7 @@ import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { compareKeys, objectKey } from '../rules/names.ts';
 import type { Input } from './ledger.ts';
 import type { ReservationPage } from './reservation-store.ts';
-import type { RecountRequest } from './rules/recount-policy.ts';
+import type { RecountRequest } from './rules/reconcile-policy.ts';
 import { isDead, lateUntilMs, type Reservation, reservationIdOf, sumClaims } from './rules/reservation.ts';
 
 /**

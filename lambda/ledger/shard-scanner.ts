@@ -3,7 +3,7 @@ import { mapLimited } from '../rules/async.ts';
 import { isOid, repoPrefix } from '../rules/names.ts';
 import { type KeyRange, widthOf } from '../scan/rules/key-space.ts';
 import type { PathScanOutcome, ScanRest } from '../scan/rules/scan-plan.ts';
-import type { GiantCount } from './rules/giant-count.ts';
+import type { GiantCount } from './rules/large-repo-scan.ts';
 import {
   childrenOf,
   countedNamesMax,

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { forEachLimited, mapLimited } from '../rules/async.ts';
+import { chargedForShards, chargedUntilMs } from './rules/reconcile-policy.ts';
 import { countedRepos } from './rules/reconciliation.ts';
-import { chargedForShards, chargedUntilMs } from './rules/recount-policy.ts';
 import { RepoReservations, type RepoScan, type Settlement } from './rules/repo-reservations.ts';
 import { isAbandoned, type Reservation } from './rules/reservation.ts';
 import type { RepoRecord, TenantRecord } from './rules/tenant.ts';

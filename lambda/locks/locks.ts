@@ -1,6 +1,6 @@
+import { actorOf, audited } from '../accounts/audit.ts';
+import type { Caller } from '../accounts/rules/tokens.ts';
 import type { Deps } from '../deps.ts';
-import { actorOf, audited } from '../people/audit.ts';
-import type { Caller } from '../people/rules/tokens.ts';
 import type { ReleaseOutcome, TakeOutcome } from './lock-store.ts';
 import {
   type FileLock,

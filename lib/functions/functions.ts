@@ -12,19 +12,19 @@ import {
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IQueue, Queue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { gitHostsToJson } from '../../lambda/accounts/rules/git-hosts.ts';
+import { issuersToJson } from '../../lambda/accounts/rules/identities.ts';
 import { exportsFolder } from '../../lambda/exports/rules/job.ts';
 import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
-import { cleanupFolder } from '../../lambda/gc/rules/cleanups.ts';
-import { gitHostsToJson } from '../../lambda/people/rules/git-hosts.ts';
-import { issuersToJson } from '../../lambda/people/rules/identities.ts';
+import { cleanupFolder } from '../../lambda/gc/rules/gc.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { settingsToJson } from '../../lambda/rules/settings.ts';
 import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
+import type { StageSettings } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
-import type { StageSettings } from '../settings/stage-settings.ts';
 import { type FunctionSpec, functionSpecs, type ObjectAction, type QueueUse } from './function-specs.ts';
 
 /**

@@ -16,7 +16,7 @@ import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/ro
 import type { Api } from '../api.ts';
 import type { ExportWork, RecountQueue, StoreEvents, WebhookWork } from '../background.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';
-import type { StageSettings } from '../settings/stage-settings.ts';
+import type { StageSettings } from '../settings/deployment-settings.ts';
 import { customMetric } from './custom-metrics.ts';
 
 interface AlarmsProps {

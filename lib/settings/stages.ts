@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type StoreProfile, storeProfileSchema } from '../../cli/doctor/profile.ts';
 import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
-import { recountCollapseMs } from '../../lambda/ledger/rules/recount-policy.ts';
+import { recountCollapseMs } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { conflictsOfAdopted } from '../../lambda/store/rules/adopted-repos.ts';
+import { everySetting, type StageSettings, type StageSettingsInput } from './deployment-settings.ts';
 import { settingsOf } from './protocol-settings.ts';
-import { everySetting, type StageSettings, type StageSettingsInput } from './stage-settings.ts';
 
 /** A setting that does not fit another one. */
 interface Conflict {

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { ExportJobs } from '../../lambda/exports/job-store.ts';
 import type { ExportMessage, ExportQueue } from '../../lambda/exports/messages.ts';
-import { type RecountRequest, urgencyOf } from '../../lambda/ledger/rules/recount-policy.ts';
+import { type RecountRequest, urgencyOf } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import type { GaugedQueue, QueueGauge } from '../../lambda/status/rules/status.ts';

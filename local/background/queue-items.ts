@@ -1,7 +1,7 @@
-import { isRecountReason } from '../../lambda/ledger/rules/recount-policy.ts';
+import type { WebhookMessage } from '../../lambda/alerts/rules/webhook-delivery.ts';
+import { isRecountReason } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { isCorrelationId } from '../../lambda/rules/clock-and-log.ts';
 import { pagesOf, type Table } from '../../lambda/table/requests.ts';
-import type { WebhookMessage } from '../../lambda/warnings/rules/webhook-delivery.ts';
 import { type Delivery, newMessage, type QueueMessage } from './pump.ts';
 
 /**

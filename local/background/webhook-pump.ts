@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Redelivery } from '../../lambda/ledger/rules/recount-policy.ts';
+import type { WebhookMessage, WebhookQueue } from '../../lambda/alerts/rules/webhook-delivery.ts';
+import type { Redelivery } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import type { QueueGauge } from '../../lambda/status/rules/status.ts';
-import type { WebhookMessage, WebhookQueue } from '../../lambda/warnings/rules/webhook-delivery.ts';
 import { type Delivery, Pump, type PumpConsumer, receiptHandleOf } from './pump.ts';
 import type { KeptMessages } from './queue-items.ts';
 import type { Timers } from './schedule.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { ExchangeRule } from '../../lambda/people/rules/identities.ts';
-import type { ExchangeRules } from '../../lambda/people/token-store.ts';
+import type { ExchangeRule } from '../../lambda/accounts/rules/identities.ts';
+import type { ExchangeRules } from '../../lambda/accounts/token-store.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 

@@ -1,9 +1,9 @@
 import { expect } from 'vitest';
+import { createDynamoDbRequestKeys, createDynamoDbTokenStore } from '../../lambda/accounts/token-store.ts';
 import { createDynamoDbLedger, type Input } from '../../lambda/ledger/ledger.ts';
 import type { TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
 import type { Reservation } from '../../lambda/ledger/rules/reservation.ts';
 import type { NewTenant } from '../../lambda/ledger/tenant-store.ts';
-import { createDynamoDbRequestKeys, createDynamoDbTokenStore } from '../../lambda/people/token-store.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import type { Table } from '../../lambda/table/requests.ts';
 import { newTenant, reservation, tenantCommit } from '../support/ledger-records.ts';

@@ -1,17 +1,18 @@
-import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
-import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
-import { createDynamoDbHistory } from '../../lambda/history/history-store.ts';
-import { createDynamoDbLocks } from '../../lambda/locks/lock-store.ts';
-import { createDynamoDbAuditLog } from '../../lambda/people/audit-store.ts';
+import { createDynamoDbAuditLog } from '../../lambda/accounts/audit-store.ts';
 import {
   createDynamoDbKeptGrants,
   createDynamoDbMappedRepos,
   createDynamoDbPublicReads,
-} from '../../lambda/people/repo-mark-store.ts';
-import { createDynamoDbExchangeRules } from '../../lambda/people/token-store.ts';
+} from '../../lambda/accounts/repo-mark-store.ts';
+import { createDynamoDbExchangeRules } from '../../lambda/accounts/token-store.ts';
+import { createDynamoDbWarnings } from '../../lambda/alerts/alert-store.ts';
+import { createDynamoDbWebhooks } from '../../lambda/alerts/webhook-store.ts';
+import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
+import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
+import { createDynamoDbHistory } from '../../lambda/history/history-store.ts';
+import { createDynamoDbLocks } from '../../lambda/locks/lock-store.ts';
 import { createDynamoDbFailures } from '../../lambda/status/failure-store.ts';
-import { createDynamoDbWarnings } from '../../lambda/warnings/warning-store.ts';
-import { createDynamoDbWebhooks } from '../../lambda/warnings/webhook-store.ts';
+import { warningsContract } from './alerts.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
@@ -20,11 +21,11 @@ import { failuresContract } from './failures.contract.ts';
 import { historyContract } from './history.contract.ts';
 import { keptGrantsContract } from './kept-grants.contract.ts';
 import { addCommittedContract } from './ledger-add-committed.contract.ts';
-import { cleanupContract } from './ledger-cleanups.contract.ts';
 import type { OpenTable } from './ledger-context.ts';
 import { deleteContract } from './ledger-deletes.contract.ts';
 import { dueContract } from './ledger-due.contract.ts';
-import { giantContract } from './ledger-giants.contract.ts';
+import { cleanupContract } from './ledger-gc.contract.ts';
+import { giantContract } from './ledger-large-repos.contract.ts';
 import { limitContract } from './ledger-limits.contract.ts';
 import { listContract } from './ledger-lists.contract.ts';
 import { reconcileContract } from './ledger-reconcile.contract.ts';
@@ -32,11 +33,10 @@ import { repoContract } from './ledger-repos.contract.ts';
 import { reservationContract } from './ledger-reservations.contract.ts';
 import { tenantContract } from './ledger-tenants.contract.ts';
 import { tokenContract } from './ledger-tokens.contract.ts';
+import { mappedReposContract } from './linked-repos.contract.ts';
 import { locksContract } from './locks.contract.ts';
-import { mappedReposContract } from './mapped-repos.contract.ts';
 import { publicReadsContract } from './public-reads.contract.ts';
 import { requestKeyContract } from './request-keys.contract.ts';
-import { warningsContract } from './warnings.contract.ts';
 import { webhooksContract } from './webhooks.contract.ts';
 
 /** What everything that is kept in one table must do, on each kind of table. */

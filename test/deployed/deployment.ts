@@ -16,7 +16,7 @@ import {
 import { z } from 'zod';
 import { tenantKey } from '../../lambda/ledger/items.ts';
 import { byDueIndex } from '../../lambda/table/table.ts';
-import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { run } from '../support/process.ts';
 import { CloudWatchLogs } from './cloudwatch-logs.ts';
 import type { Emulator } from './emulator.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { parseStageSettings } from '../../lib/settings/stages.ts';
 import { adoptedReposOf } from '../blackbox/adopted-repos.ts';
 import { newName } from '../blackbox/api.ts';
@@ -17,7 +17,7 @@ import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
 import { Front } from './front.ts';
 import { Operator } from './operator.ts';
-import { RecountQueue } from './recount-queue.ts';
+import { RecountQueue } from './reconcile-queue.ts';
 import { describeWithEmulator } from './with-emulator.ts';
 
 const kib = 1024;

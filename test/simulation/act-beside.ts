@@ -1,7 +1,7 @@
 import type { Downloads } from '../../lambda/downloads/download-store.ts';
 import { cancelExport } from '../../lambda/exports/start.ts';
-import { cancelCleanup, openCleanup, startRun } from '../../lambda/gc/cleanups.ts';
-import { keepSetKey } from '../../lambda/gc/rules/cleanups.ts';
+import { cancelCleanup, openCleanup, startRun } from '../../lambda/gc/gc.ts';
+import { keepSetKey } from '../../lambda/gc/rules/gc.ts';
 import { prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { startExport } from '../support/start-export.ts';

@@ -1,7 +1,7 @@
+import { updateTenant } from '../../lambda/accounts/tenants.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/ledger/deletes.ts';
 import { getSubscription } from '../../lambda/ledger/get-subscription.ts';
 import { deadAtMs } from '../../lambda/ledger/rules/reservation.ts';
-import { updateTenant } from '../../lambda/people/tenants.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { MemoryTokenStore } from '../support/memory/stores.ts';
 import { cleanUp, download, holdExport } from './act-beside.ts';

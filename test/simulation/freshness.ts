@@ -1,7 +1,7 @@
+import { createTenant } from '../../lambda/accounts/tenants.ts';
 import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
-import { refresh } from '../../lambda/ledger/recount-requests.ts';
+import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
 import { verifyUpload } from '../../lambda/ledger/reservations.ts';
-import { createTenant } from '../../lambda/people/tenants.ts';
 import { Random } from '../support/random.ts';
 import type { Mix } from './actor.ts';
 import { Violation } from './invariants.ts';

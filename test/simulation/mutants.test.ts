@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { mutants } from './mutants.ts';
 import { besideMutants } from './mutants-beside.ts';
 import { deleteMutants } from './mutants-deletes.ts';
-import { giantMutants } from './mutants-giant.ts';
+import { giantMutants } from './mutants-large-repo.ts';
 import { lateMutants } from './mutants-late.ts';
 import { limitMutants } from './mutants-limits.ts';
 import { slowMutants } from './mutants-slow.ts';

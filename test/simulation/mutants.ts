@@ -29,7 +29,7 @@ import {
   putAround,
   putBesideFolders,
   sentMuchLater,
-} from './stories-counts.ts';
+} from './stories-scans.ts';
 import type { Story } from './story.ts';
 import type { Mutant, World } from './world.ts';
 

@@ -1,4 +1,4 @@
-import { type RecountRequest, type Urgency, urgencyOf } from '../../lambda/ledger/rules/recount-policy.ts';
+import { type RecountRequest, type Urgency, urgencyOf } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
 import type { Weather } from './actor.ts';

@@ -1,4 +1,4 @@
-import { isUnderWay } from '../../lambda/gc/rules/cleanups.ts';
+import { isUnderWay } from '../../lambda/gc/rules/gc.ts';
 import { shardsInForce } from '../../lambda/ledger/rules/shard.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { dayOf } from '../../lambda/rules/dates.ts';

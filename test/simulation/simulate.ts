@@ -1,8 +1,8 @@
-import { refresh } from '../../lambda/ledger/recount-requests.ts';
+import { limitRepo } from '../../lambda/accounts/repos.ts';
+import { createTenant } from '../../lambda/accounts/tenants.ts';
+import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
 import { cancelReservations } from '../../lambda/ledger/reservations.ts';
 import { lateForMs } from '../../lambda/ledger/rules/reservation.ts';
-import { limitRepo } from '../../lambda/people/repos.ts';
-import { createTenant } from '../../lambda/people/tenants.ts';
 import { act } from './act.ts';
 import type { Mix } from './actor.ts';
 import type { Coverage } from './coverage.ts';

@@ -1,6 +1,6 @@
 import { redeliveryDelayMs } from '../../lambda/aws/function.ts';
 import { deduplicationId } from '../../lambda/aws/sqs.ts';
-import type { RecountRequest } from '../../lambda/ledger/rules/recount-policy.ts';
+import type { RecountRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { Violation } from './invariants.ts';
 import type { QueueWorld, SimQueue } from './queues.ts';
 

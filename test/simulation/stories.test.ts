@@ -4,9 +4,9 @@ import { runSeed, runsOf } from './seeds.ts';
 import * as otherStories from './stories.ts';
 import * as batchStories from './stories-batches.ts';
 import * as besideStories from './stories-beside.ts';
-import * as countStories from './stories-counts.ts';
 import * as lateStories from './stories-late.ts';
 import * as limitStories from './stories-limits.ts';
+import * as countStories from './stories-scans.ts';
 import * as slowStories from './stories-slow.ts';
 
 const adoptedSeeds = runsOf({ local: 15, ci: 45, nightly: 80 });

@@ -1,10 +1,10 @@
 import type { Deps } from '../../lambda/deps.ts';
 import { offerDownload } from '../../lambda/downloads/downloads.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import { recordStoreEvents } from '../../lambda/ledger/recount-requests.ts';
-import type { RecountRequest } from '../../lambda/ledger/rules/recount-policy.ts';
+import { recordStoreEvents } from '../../lambda/ledger/reconcile-requests.ts';
+import type { RecountRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { placeOf, type StoreChange } from '../../lambda/ledger/rules/reservation.ts';
-import { runRecount } from '../../lambda/ledger/run-recount.ts';
+import { runRecount } from '../../lambda/ledger/run-reconcile.ts';
 import type { Metrics } from '../../lambda/rules/metrics.ts';
 import { repoPrefix } from '../../lambda/rules/names.ts';
 import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { requestKey } from '../../lambda/exports/rules/job.ts';
-import { candidatesKey, keepSetKey } from '../../lambda/gc/rules/cleanups.ts';
+import { candidatesKey, keepSetKey } from '../../lambda/gc/rules/gc.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';

@@ -5,7 +5,7 @@ import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { afterAll, expect } from 'vitest';
 import { addStack } from '../../lib/app.ts';
-import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { parseStageSettings, StageSettingsError } from '../../lib/settings/stages.ts';
 
 /** The context from cdk.json, as the CDK's command line reads it, without bundling: templates do not need it. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { adoptedPathCharactersMax } from '../../lambda/store/rules/adopted-repos.ts';
-import { everySetting, type StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import { everySetting, type StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
 
 /** Settings of stages that stand for all: what holds for their templates holds for those of any stage. */
 interface StageFixture {

@@ -5,13 +5,13 @@ import { App, Duration, Stack } from 'aws-cdk-lib';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import { build } from 'esbuild';
 import { afterAll, describe, expect, it } from 'vitest';
-import { gitHostsFromJson } from '../../lambda/people/rules/git-hosts.ts';
-import { issuersFromJson } from '../../lambda/people/rules/identities.ts';
+import { gitHostsFromJson } from '../../lambda/accounts/rules/git-hosts.ts';
+import { issuersFromJson } from '../../lambda/accounts/rules/identities.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { defaultSettings, settingsFromJson } from '../../lambda/rules/settings.ts';
 import { adoptedReposFromJson } from '../../lambda/store/rules/adopted-repos.ts';
 import { HandlerFunction, stageJson } from '../../lib/functions/functions.ts';
-import type { StageSettingsInput } from '../../lib/settings/stage-settings.ts';
+import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { parseStageSettings } from '../../lib/settings/stages.ts';
 
 const gitea = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' } as const;

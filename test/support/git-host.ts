@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import type { GitHost, GitHostKind } from '../../lambda/people/rules/git-hosts.ts';
+import type { GitHost, GitHostKind } from '../../lambda/accounts/rules/git-hosts.ts';
 
 /** Levels by which stand-ins of all kinds are told what somebody may do. */
 type Level = 'none' | 'read' | 'write';

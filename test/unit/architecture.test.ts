@@ -41,7 +41,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/aws',
       'lambda/deps.ts',
       'lambda/ledger',
-      'lambda/people',
+      'lambda/accounts',
       'lambda/scan',
       'lambda/status',
       'lambda/store',
@@ -57,16 +57,16 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/exports',
       'lambda/gc',
       'lambda/history',
-      'lambda/people',
+      'lambda/accounts',
       'lambda/scan',
       'lambda/table',
-      'lambda/warnings',
+      'lambda/alerts',
       'rules',
     ],
     packages: ['zod'],
   },
   'lambda/locks': {
-    imports: ['lambda/deps.ts', 'lambda/people', 'lambda/table', 'rules'],
+    imports: ['lambda/deps.ts', 'lambda/accounts', 'lambda/table', 'rules'],
     packages: ['zod'],
   },
   'lambda/history': {
@@ -74,15 +74,15 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/downloads': {
-    imports: ['lambda/deps.ts', 'lambda/people', 'lambda/scan', 'lambda/table', 'rules'],
+    imports: ['lambda/deps.ts', 'lambda/accounts', 'lambda/scan', 'lambda/table', 'rules'],
     packages: ['zod'],
   },
-  'lambda/warnings': {
+  'lambda/alerts': {
     imports: ['lambda/deps.ts', 'lambda/table', 'rules'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
   },
   'lambda/status': { imports: ['lambda/deps.ts', 'lambda/table', 'rules'], packages: ['zod'] },
-  'lambda/people': {
+  'lambda/accounts': {
     imports: ['lambda/deps.ts', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['aws-jwt-verify', 'zod'],
   },
@@ -103,9 +103,9 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/history',
       'lambda/ledger',
       'lambda/locks',
-      'lambda/people',
+      'lambda/accounts',
       'lambda/status',
-      'lambda/warnings',
+      'lambda/alerts',
     ],
     packages: [],
   },
@@ -116,9 +116,9 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/history',
       'lambda/ledger',
       'lambda/locks',
-      'lambda/people',
+      'lambda/accounts',
       'lambda/status',
-      'lambda/warnings',
+      'lambda/alerts',
       'rules',
     ],
     packages: [],
@@ -138,7 +138,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/downloads',
       'lambda/ledger',
       'lambda/locks',
-      'lambda/people',
+      'lambda/accounts',
       'lambda/routes.ts',
       'rules',
     ],
@@ -154,10 +154,10 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/gc',
       'lambda/history',
       'lambda/ledger',
-      'lambda/people',
+      'lambda/accounts',
       'lambda/routes.ts',
       'lambda/status',
-      'lambda/warnings',
+      'lambda/alerts',
       'rules',
     ],
     packages: ['aws-lambda', 'zod'],
@@ -168,13 +168,13 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: [
       'lambda/aws',
       'lambda/exports',
-      'lambda/people',
+      'lambda/accounts',
       'lambda/scan',
       'lambda/status',
       'lambda/store',
       'lambda/stores.ts',
       'lambda/table',
-      'lambda/warnings',
+      'lambda/alerts',
       'rules',
     ],
     packages: [],
@@ -421,7 +421,7 @@ describe('the architecture', () => {
 
   it('reads time, chance and the environment at its edges alone', () => {
     const edges =
-      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compose|exports\/archive-client|people\/(git-hosts|identity-verifier)|scan\/list-objects|warnings\/webhook-sender)\.ts$/;
+      /^lambda\/(api|aws|handlers|store|table)\/|^lambda\/(compose|exports\/archive-client|accounts\/(git-hosts|identity-verifier)|scan\/list-objects|alerts\/webhook-sender)\.ts$/;
     const ambient =
       /\b(Date\.now|new Date\(\)|Math\.random|performance|setTimeout|setInterval|setImmediate|fetch|process|globalThis)\b/;
     const inner = [...sources].filter(

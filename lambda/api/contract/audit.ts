@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { auditActions } from '../../people/rules/audit.ts';
+import { auditActions } from '../../accounts/rules/audit.ts';
 import type { Contract } from './contract.ts';
 import { cursorPattern, day, decodeCursor, nextCursor, pageOf, time } from './fields.ts';
 

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { gitHostIdPattern, hostedNameCharactersMax } from '../../people/rules/git-hosts.ts';
+import { gitHostIdPattern, hostedNameCharactersMax } from '../../accounts/rules/git-hosts.ts';
 import { repoPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import { bytes, deleting, limit, nextCursor, pageQuery, time } from './fields.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { webhookFailures } from '../../warnings/rules/webhook-delivery.ts';
+import { webhookFailures } from '../../alerts/rules/webhook-delivery.ts';
 import type { Contract } from './contract.ts';
 import { time } from './fields.ts';
 

@@ -1,4 +1,8 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { authenticatePerson, isForHosts, type PersonDeps } from '../../accounts/authenticate-host-user.ts';
+import type { PersonGrant } from '../../accounts/rules/host-user.ts';
+import type { Caller } from '../../accounts/rules/tokens.ts';
+import { authenticateToken, noteTokenUse } from '../../accounts/tokens.ts';
 import type { Deps } from '../../deps.ts';
 import type { Watch } from '../../gc/rules/watch.ts';
 import {
@@ -8,10 +12,6 @@ import {
   reposMax,
   type TenantRecord,
 } from '../../ledger/rules/tenant.ts';
-import { authenticatePerson, isForHosts, type PersonDeps } from '../../people/authenticate-person.ts';
-import type { PersonGrant } from '../../people/rules/person.ts';
-import type { Caller } from '../../people/rules/tokens.ts';
-import { authenticateToken, noteTokenUse } from '../../people/tokens.ts';
 import type { Clock } from '../../rules/clock-and-log.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { credential, header, pathRepo, pathTenant, type Response } from '../http.ts';

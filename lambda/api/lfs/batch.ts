@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { findPublicRepo } from '../../accounts/authenticate-host-user.ts';
+import { publicTokenId } from '../../accounts/rules/git-hosts.ts';
 import type { Deps } from '../../deps.ts';
 import { type DownloadVerdict, offerPublicly } from '../../downloads/downloads.ts';
 import type { UploadVerdict } from '../../ledger/upload-batch.ts';
-import { findPublicRepo } from '../../people/authenticate-person.ts';
-import { publicTokenId } from '../../people/rules/git-hosts.ts';
 import { isOid } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { isByteCount } from '../../rules/sizes.ts';

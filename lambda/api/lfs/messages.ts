@@ -1,5 +1,5 @@
+import { nameOfPerson, type Person } from '../../accounts/rules/host-user.ts';
 import type { Refusal } from '../../ledger/upload-batch.ts';
-import { nameOfPerson, type Person } from '../../people/rules/person.ts';
 import { dayOf } from '../../rules/dates.ts';
 import { formatBytes } from '../../rules/sizes.ts';
 import { plainText } from '../../rules/text.ts';

@@ -1,7 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import type { Deps } from '../../deps.ts';
-import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
-import { isForRepo, type TokenRecord } from '../../people/rules/tokens.ts';
+import { isForRepo, type TokenRecord } from '../../accounts/rules/tokens.ts';
 import {
   authenticateToken,
   findSession,
@@ -11,7 +9,9 @@ import {
   type Holder,
   isAdmin,
   noteTokenUse,
-} from '../../people/tokens.ts';
+} from '../../accounts/tokens.ts';
+import type { Deps } from '../../deps.ts';
+import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
 import { credential, header, pathTenant, type Response } from '../http.ts';
 import { problem, repoNotFound, tenantNotFound, unauthorized } from '../problems.ts';
 

@@ -1,4 +1,4 @@
-import { type AuditEntry, auditKeptMs } from '../../people/rules/audit.ts';
+import { type AuditEntry, auditKeptMs } from '../../accounts/rules/audit.ts';
 import { dayAfterMs } from '../../rules/dates.ts';
 import { type AuditEntryBody, auditContract } from '../contract/audit.ts';
 import { encodeCursor, pageSizeDefault } from '../contract/fields.ts';

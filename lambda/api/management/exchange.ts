@@ -3,8 +3,8 @@ import {
   exchangeRulesMax,
   type IdentityIssuer,
   wrongRule,
-} from '../../people/rules/identities.ts';
-import type { TokenRecord } from '../../people/rules/tokens.ts';
+} from '../../accounts/rules/identities.ts';
+import type { TokenRecord } from '../../accounts/rules/tokens.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import {
   type ExchangedTokenBody,

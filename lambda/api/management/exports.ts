@@ -1,4 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { actorOf } from '../../accounts/audit.ts';
+import { auditText } from '../../accounts/rules/audit.ts';
 import type { Deps } from '../../deps.ts';
 import { type ExportJob, exportIdPattern, isOpen, isUnitDone } from '../../exports/rules/job.ts';
 import {
@@ -10,8 +12,6 @@ import {
   startsPerDayMax,
 } from '../../exports/start.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
-import { actorOf } from '../../people/audit.ts';
-import { auditText } from '../../people/rules/audit.ts';
 import { type ExportBody, exportContract } from '../contract/exports.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { json, type Response } from '../http.ts';

@@ -1,9 +1,9 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../accounts/audit.ts';
+import type { AuditAction } from '../../accounts/rules/audit.ts';
 import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
-import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../people/audit.ts';
-import type { AuditAction } from '../../people/rules/audit.ts';
 import type { RouteKey } from '../../routes.ts';
 import { formatBytes } from '../../rules/sizes.ts';
 import { hasPrototypeField, parseJson } from '../../rules/text.ts';

@@ -1,4 +1,14 @@
 import type * as z from 'zod';
+import type { AuditTrail } from '../../accounts/audit.ts';
+import { createRepo, findRepo, limitRepo, type PreparedMark, prepareMark } from '../../accounts/repos.ts';
+import {
+  isHostedName,
+  isInForce,
+  type MappedRepo,
+  mappedReposMax,
+  type PublicRead,
+  publicReposMax,
+} from '../../accounts/rules/git-hosts.ts';
 import type { Deps } from '../../deps.ts';
 import { uploadingRepos } from '../../ledger/reservations.ts';
 import {
@@ -11,16 +21,6 @@ import {
   type TenantRecord,
   unknownRepo,
 } from '../../ledger/rules/tenant.ts';
-import type { AuditTrail } from '../../people/audit.ts';
-import { createRepo, findRepo, limitRepo, type PreparedMark, prepareMark } from '../../people/repos.ts';
-import {
-  isHostedName,
-  isInForce,
-  type MappedRepo,
-  mappedReposMax,
-  type PublicRead,
-  publicReposMax,
-} from '../../people/rules/git-hosts.ts';
 import { mapLimited } from '../../rules/async.ts';
 import { dayOf, monthOf, nextMonthMs } from '../../rules/dates.ts';
 import { compareKeys } from '../../rules/names.ts';

@@ -1,5 +1,5 @@
-import type { SessionRecord } from '../../people/rules/tokens.ts';
-import { beginSession, endSession, type Holder } from '../../people/tokens.ts';
+import type { SessionRecord } from '../../accounts/rules/tokens.ts';
+import { beginSession, endSession, type Holder } from '../../accounts/tokens.ts';
 import { iso } from '../contract/fields.ts';
 import { type SessionBody, sessionContract } from '../contract/sessions.ts';
 import { json } from '../http.ts';

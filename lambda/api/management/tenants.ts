@@ -1,9 +1,9 @@
+import type { PublicRead } from '../../accounts/rules/git-hosts.ts';
+import { createTenant, createTenantOnce, updateTenant } from '../../accounts/tenants.ts';
+import { noteLimit } from '../../alerts/alerts.ts';
 import type { Forecast } from '../../history/rules/history.ts';
 import type { Subscription } from '../../ledger/get-subscription.ts';
 import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
-import type { PublicRead } from '../../people/rules/git-hosts.ts';
-import { createTenant, createTenantOnce, updateTenant } from '../../people/tenants.ts';
-import { noteLimit } from '../../warnings/warnings.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type SubscriptionBody, type TenantBody, tenantContract } from '../contract/tenants.ts';
 import { json, receivedAtMs } from '../http.ts';

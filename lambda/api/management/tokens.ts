@@ -1,6 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { isListed, type TokenRecord } from '../../people/rules/tokens.ts';
-import { createToken, createTokenOnce } from '../../people/tokens.ts';
+import { isListed, type TokenRecord } from '../../accounts/rules/tokens.ts';
+import { createToken, createTokenOnce } from '../../accounts/tokens.ts';
 import { encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type TokenBody, tokenContract } from '../contract/tokens.ts';
 import { json, noContent, type Response } from '../http.ts';

@@ -1,5 +1,5 @@
-import { type Webhook, type WebhookAttempt, webhookUrlRule } from '../../warnings/rules/webhook-delivery.ts';
-import { setWebhook, testRestMs, testWebhook } from '../../warnings/webhooks.ts';
+import { type Webhook, type WebhookAttempt, webhookUrlRule } from '../../alerts/rules/webhook-delivery.ts';
+import { setWebhook, testRestMs, testWebhook } from '../../alerts/webhooks.ts';
 import { iso } from '../contract/fields.ts';
 import { type WebhookBody, webhookContract } from '../contract/webhooks.ts';
 import { json, noContent, type Response } from '../http.ts';

@@ -1,4 +1,4 @@
-import type { AuditActor } from '../../people/rules/audit.ts';
+import type { AuditActor } from '../../accounts/rules/audit.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import type { PlanFigures } from './plan.ts';
 import type { Way } from './settings.ts';

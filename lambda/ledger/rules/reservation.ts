@@ -255,7 +255,7 @@ const fullBatchObjects = 100;
  * each verify holds up another one for a round trip. It also waits for the last one of a batch before it asks for the
  * next: a full batch of small objects is not verified, because another one follows.
  *
- * Nothing depends on it: what nobody verified is looked for (`lookAgainAtMs` in `lambda/ledger/rules/recount-policy.ts`).
+ * Nothing depends on it: what nobody verified is looked for (`lookAgainAtMs` in `lambda/ledger/rules/reconcile-policy.ts`).
  *
  * @param uploads oid → bytes, in the order of the answer.
  * @param batch.objects how many the client asked for.

@@ -1,4 +1,4 @@
-import { nameOfPerson, type Person } from '../../people/rules/person.ts';
+import { nameOfPerson, type Person } from '../../accounts/rules/host-user.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { isPlainText } from '../../rules/text.ts';
 

@@ -1,6 +1,6 @@
 import { parseReservation, parseTenant, tenantKey, tenantOfPartition } from '../../../lambda/ledger/items.ts';
 import { createDynamoDbLedger } from '../../../lambda/ledger/ledger.ts';
-import type { DueTenant } from '../../../lambda/ledger/rules/recount-policy.ts';
+import type { DueTenant } from '../../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Reservation } from '../../../lambda/ledger/rules/reservation.ts';
 import type { TenantRecord } from '../../../lambda/ledger/rules/tenant.ts';
 import { byDueIndex } from '../../../lambda/table/table.ts';

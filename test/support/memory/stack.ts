@@ -1,13 +1,13 @@
+import { createTenant } from '../../../lambda/accounts/tenants.ts';
 import type { Deps } from '../../../lambda/deps.ts';
 import { admitUpload } from '../../../lambda/ledger/admit-upload.ts';
 import type { Input, Ledger } from '../../../lambda/ledger/ledger.ts';
 import { type Deletion, newDeletion } from '../../../lambda/ledger/rules/deletion.ts';
-import type { RecountRequest } from '../../../lambda/ledger/rules/recount-policy.ts';
+import type { RecountRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Reservation } from '../../../lambda/ledger/rules/reservation.ts';
 import type { RepoRecord } from '../../../lambda/ledger/rules/tenant.ts';
-import { runRecount } from '../../../lambda/ledger/run-recount.ts';
+import { runRecount } from '../../../lambda/ledger/run-reconcile.ts';
 import type { UploadVerdict } from '../../../lambda/ledger/upload-batch.ts';
-import { createTenant } from '../../../lambda/people/tenants.ts';
 import { allPages } from '../../../lambda/rules/async.ts';
 import { defaultSettings, type Settings } from '../../../lambda/rules/settings.ts';
 import { type ObjectStore, StoreUnavailableError } from '../../../lambda/store/rules/store.ts';

@@ -1,3 +1,13 @@
+import { createDynamoDbAuditLog, entryItem } from '../../../lambda/accounts/audit-store.ts';
+import { createDynamoDbPublicReads } from '../../../lambda/accounts/repo-mark-store.ts';
+import { type AuditEntry, auditIdOf } from '../../../lambda/accounts/rules/audit.ts';
+import {
+  createDynamoDbExchangeRules,
+  createDynamoDbRequestKeys,
+  createDynamoDbTokenStore,
+} from '../../../lambda/accounts/token-store.ts';
+import { createDynamoDbWarnings } from '../../../lambda/alerts/alert-store.ts';
+import { createDynamoDbWebhooks } from '../../../lambda/alerts/webhook-store.ts';
 import { createDynamoDbDownloads } from '../../../lambda/downloads/download-store.ts';
 import {
   createDynamoDbExportJobs,
@@ -8,18 +18,8 @@ import {
 import type { ExportJob } from '../../../lambda/exports/rules/job.ts';
 import { createDynamoDbHistory } from '../../../lambda/history/history-store.ts';
 import { createDynamoDbLocks } from '../../../lambda/locks/lock-store.ts';
-import { createDynamoDbAuditLog, entryItem } from '../../../lambda/people/audit-store.ts';
-import { createDynamoDbPublicReads } from '../../../lambda/people/repo-mark-store.ts';
-import { type AuditEntry, auditIdOf } from '../../../lambda/people/rules/audit.ts';
-import {
-  createDynamoDbExchangeRules,
-  createDynamoDbRequestKeys,
-  createDynamoDbTokenStore,
-} from '../../../lambda/people/token-store.ts';
 import { createDynamoDbFailures } from '../../../lambda/status/failure-store.ts';
 import type { Table } from '../../../lambda/table/requests.ts';
-import { createDynamoDbWarnings } from '../../../lambda/warnings/warning-store.ts';
-import { createDynamoDbWebhooks } from '../../../lambda/warnings/webhook-store.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
 import { type MemoryTable, memoryTable } from './table.ts';
 

@@ -5,9 +5,9 @@ import { create as createSubscription } from '../../../lambda/handlers/get-subsc
 import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
 import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
 import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
-import { recordStoreEvents, refresh } from '../../../lambda/ledger/recount-requests.ts';
-import type { RecountRequest } from '../../../lambda/ledger/rules/recount-policy.ts';
-import { runRecount } from '../../../lambda/ledger/run-recount.ts';
+import { recordStoreEvents, refresh } from '../../../lambda/ledger/reconcile-requests.ts';
+import type { RecountRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
+import { runRecount } from '../../../lambda/ledger/run-reconcile.ts';
 import { dayMs } from '../../../lambda/rules/dates.ts';
 import { sha256Hex } from '../../../lambda/rules/hash.ts';
 import type { Fields } from '../../../lambda/table/expressions.ts';

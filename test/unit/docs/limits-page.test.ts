@@ -1,5 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
+import { auditKeptMs } from '../../../lambda/accounts/rules/audit.ts';
+import { gitHostsMax, mappedReposMax, publicReposMax } from '../../../lambda/accounts/rules/git-hosts.ts';
+import { exchangeRulesMax } from '../../../lambda/accounts/rules/identities.ts';
+import { sessionLifetimeMs } from '../../../lambda/accounts/rules/tokens.ts';
+import { keyLifetimeMs } from '../../../lambda/accounts/tenants.ts';
+import { sessionsMax } from '../../../lambda/accounts/token-store.ts';
 import { requestedObjectsMax } from '../../../lambda/api/contract/exports.ts';
 import { lifetimeSecondsMax, tokenReposMax } from '../../../lambda/api/contract/tokens.ts';
 import { downloadsKeptMs } from '../../../lambda/downloads/download-store.ts';
@@ -16,12 +22,6 @@ import {
   tenantClaimsMax,
 } from '../../../lambda/ledger/rules/tenant.ts';
 import { lockPageMax, lockPathCharactersMax } from '../../../lambda/locks/rules/locks.ts';
-import { auditKeptMs } from '../../../lambda/people/rules/audit.ts';
-import { gitHostsMax, mappedReposMax, publicReposMax } from '../../../lambda/people/rules/git-hosts.ts';
-import { exchangeRulesMax } from '../../../lambda/people/rules/identities.ts';
-import { sessionLifetimeMs } from '../../../lambda/people/rules/tokens.ts';
-import { keyLifetimeMs } from '../../../lambda/people/tenants.ts';
-import { sessionsMax } from '../../../lambda/people/token-store.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import { adoptedReposMax } from '../../../lambda/store/rules/adopted-repos.ts';
 

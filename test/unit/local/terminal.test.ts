@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { publicIssuers } from '../../../lambda/people/rules/identities.ts';
+import { publicIssuers } from '../../../lambda/accounts/rules/identities.ts';
 import { createTerminalLog, readFlags } from '../../../local/terminal.ts';
 
 function logged(format: 'text' | 'json') {

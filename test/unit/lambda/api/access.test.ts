@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { tokenIdOf } from '../../../../lambda/accounts/rules/tokens.ts';
 import { lfsAccess, RejectedLogins } from '../../../../lambda/api/lfs/access.ts';
 import { readerAccess } from '../../../../lambda/api/management/access.ts';
 import { create as getSubscription } from '../../../../lambda/handlers/get-subscription.ts';
 import { create as management } from '../../../../lambda/handlers/management.ts';
-import { tokenIdOf } from '../../../../lambda/people/rules/tokens.ts';
 import { httpEvent, noContext } from '../../../support/http-event.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

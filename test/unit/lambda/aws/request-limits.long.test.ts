@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { createDynamoDbTokenStore } from '../../../../lambda/accounts/token-store.ts';
 import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { createAdminSecret, createSecretsClient, storeCredentials } from '../../../../lambda/aws/secrets.ts';
@@ -8,7 +9,6 @@ import {
   createSqsRedelivery,
   quickLimits,
 } from '../../../../lambda/aws/sqs.ts';
-import { createDynamoDbTokenStore } from '../../../../lambda/people/token-store.ts';
 import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
 import { BucketClient } from '../../../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../../../lambda/store/object-store.ts';

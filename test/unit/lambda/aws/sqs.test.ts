@@ -8,8 +8,8 @@ import {
   SentIds,
 } from '../../../../lambda/aws/sqs.ts';
 import { decodeExportMessage, type ExportMessage } from '../../../../lambda/exports/messages.ts';
-import { isRecountReason, type RecountReason } from '../../../../lambda/ledger/rules/recount-policy.ts';
-import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
+import { isRecountReason, type RecountReason } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
+import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
 import { MemoryStack, minute, tenant } from '../../../support/memory/stack.ts';
 import { entriesOf, fakeSqs, queueUrl, take } from './fake-sqs.ts';
 

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from 'vitest';
+import { claimRequest, requestIdOf } from '../../../../lambda/accounts/tenants.ts';
 import type { ExportJobs } from '../../../../lambda/exports/job-store.ts';
 import {
   exportIdPattern,
@@ -15,7 +16,6 @@ import {
   wakeExports,
 } from '../../../../lambda/exports/start.ts';
 import { runExportStep } from '../../../../lambda/exports/steps.ts';
-import { claimRequest, requestIdOf } from '../../../../lambda/people/tenants.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { ManualClock, memoryDeps, recordingExportQueue } from '../../../support/memory/deps.ts';

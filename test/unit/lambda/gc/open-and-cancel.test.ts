@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { cancelCleanup, openCleanup, readCleanup } from '../../../../lambda/gc/cleanups.ts';
+import { cancelCleanup, openCleanup, readCleanup } from '../../../../lambda/gc/gc.ts';
 import type { ListPageRequest } from '../../../../lambda/store/rules/store.ts';
 import { tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
-import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';
+import { CleanupWorld, hour, oidAt, path, repo } from './gc-world.ts';
 
 let world: CleanupWorld;
 beforeEach(async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { CleanupDeps } from '../../../../lambda/gc/cleanups.ts';
-import { decodeCandidates, keepSetKey, newCleanup } from '../../../../lambda/gc/rules/cleanups.ts';
+import type { CleanupDeps } from '../../../../lambda/gc/gc.ts';
+import { decodeCandidates, keepSetKey, newCleanup } from '../../../../lambda/gc/rules/gc.ts';
 import { prefixesOf } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { selectCandidates } from '../../../../lambda/gc/select-candidates.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
@@ -12,7 +12,7 @@ import { tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { startsWithinPrefix } from '../../../support/starts-within-prefix.ts';
-import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';
+import { CleanupWorld, hour, oidAt, path, repo } from './gc-world.ts';
 
 describe('the choice of candidates', () => {
   let world: CleanupWorld;

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createTenant } from '../../../../lambda/accounts/tenants.ts';
 import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
-import { type CleanupDeps, cancelCleanup, openCleanup, startRun } from '../../../../lambda/gc/cleanups.ts';
-import { candidatesKey, decodeCandidates, keepSetKey } from '../../../../lambda/gc/rules/cleanups.ts';
+import { type CleanupDeps, cancelCleanup, openCleanup, startRun } from '../../../../lambda/gc/gc.ts';
+import { candidatesKey, decodeCandidates, keepSetKey } from '../../../../lambda/gc/rules/gc.ts';
 import { selectCandidates } from '../../../../lambda/gc/select-candidates.ts';
 import { advanceCleanups } from '../../../../lambda/gc/sweep-candidates.ts';
-import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
-import { createTenant } from '../../../../lambda/people/tenants.ts';
+import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
@@ -13,7 +13,7 @@ import { wholeTenant as request } from '../../../support/export-request.ts';
 import { CountingDeps } from '../../../support/memory/counting-deps.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
-import { CleanupWorld, hour, path, repo } from './cleanup-world.ts';
+import { CleanupWorld, hour, path, repo } from './gc-world.ts';
 
 const second = 1000;
 const many = Array.from({ length: 300 }, (_, index) => sha256Hex(`of many ${index}`));

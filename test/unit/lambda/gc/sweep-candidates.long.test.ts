@@ -8,7 +8,7 @@ import {
   newCleanup,
   type Selection,
   withRun,
-} from '../../../../lambda/gc/rules/cleanups.ts';
+} from '../../../../lambda/gc/rules/gc.ts';
 import { prefixText } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { sweepCandidates } from '../../../../lambda/gc/sweep-candidates.ts';
 import { type Deletion, newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
@@ -16,7 +16,7 @@ import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { wholeTenant } from '../../../support/export-request.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
-import { CleanupWorld, hour, repo } from './cleanup-world.ts';
+import { CleanupWorld, hour, repo } from './gc-world.ts';
 
 const sum = { objectCount: 0, bytes: 0 };
 const oidOf = (index: number) => sha256Hex(`candidate ${index}`);

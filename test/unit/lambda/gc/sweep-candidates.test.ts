@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { openCleanup, startRun, tidyCleanup } from '../../../../lambda/gc/cleanups.ts';
-import type { Cleanup } from '../../../../lambda/gc/rules/cleanups.ts';
+import { openCleanup, startRun, tidyCleanup } from '../../../../lambda/gc/gc.ts';
+import type { Cleanup } from '../../../../lambda/gc/rules/gc.ts';
 import { advanceCleanups } from '../../../../lambda/gc/sweep-candidates.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
-import { CleanupWorld, hour, oidAt, path, repo } from './cleanup-world.ts';
+import { CleanupWorld, hour, oidAt, path, repo } from './gc-world.ts';
 
 describe('going on with the clean-ups of a tenant', () => {
   let world: CleanupWorld;

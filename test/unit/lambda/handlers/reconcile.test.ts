@@ -4,7 +4,7 @@ import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
 import { redeliveryDelayMs, unreadableDelayMs } from '../../../../lambda/aws/function.ts';
 import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { create } from '../../../../lambda/handlers/reconcile.ts';
-import type { Redelivery } from '../../../../lambda/ledger/rules/recount-policy.ts';
+import type { Redelivery } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import type { Failures } from '../../../../lambda/status/failure-store.ts';
 import { parseStageSettings } from '../../../../lib/settings/stages.ts';

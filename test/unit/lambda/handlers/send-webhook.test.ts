@@ -1,9 +1,9 @@
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
+import type { WebhookSender } from '../../../../lambda/alerts/rules/webhook-delivery.ts';
+import { decodeWebhookMessage, setWebhook } from '../../../../lambda/alerts/webhooks.ts';
 import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { create } from '../../../../lambda/handlers/send-webhook.ts';
-import type { WebhookSender } from '../../../../lambda/warnings/rules/webhook-delivery.ts';
-import { decodeWebhookMessage, setWebhook } from '../../../../lambda/warnings/webhooks.ts';
 import { lambdaContext } from '../../../../local/lambda-context.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryWebhooks } from '../../../support/memory/stores.ts';

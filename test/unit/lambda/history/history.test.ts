@@ -10,7 +10,7 @@ import {
 import type { History } from '../../../../lambda/history/history-store.ts';
 import { RefusalTally } from '../../../../lambda/history/rules/history.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
-import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
+import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
 import { dayAfter, dayOf } from '../../../../lambda/rules/dates.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';

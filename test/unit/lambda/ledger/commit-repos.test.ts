@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { commitRepos, commitShards, tidyShards } from '../../../../lambda/ledger/commit-counts.ts';
-import type { GiantOutcome } from '../../../../lambda/ledger/count-giants.ts';
-import { GiantCount } from '../../../../lambda/ledger/rules/giant-count.ts';
+import { commitRepos, commitShards, tidyShards } from '../../../../lambda/ledger/commit-reconcile.ts';
+import { GiantCount } from '../../../../lambda/ledger/rules/large-repo-scan.ts';
 import { RepoReservations, type RepoScan } from '../../../../lambda/ledger/rules/repo-reservations.ts';
 import type { Reservation } from '../../../../lambda/ledger/rules/reservation.ts';
 import type { Shard } from '../../../../lambda/ledger/rules/shard.ts';
 import { type RepoRecord, unknownRepo } from '../../../../lambda/ledger/rules/tenant.ts';
+import type { GiantOutcome } from '../../../../lambda/ledger/scan-large-repos.ts';
 import { SupersededError } from '../../../../lambda/ledger/snapshot.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { shardRecord } from '../../../support/shard-record.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, it, vi } from 'vitest';
-import { commitTenant } from '../../../../lambda/ledger/commit-counts.ts';
-import type { GiantOutcome, GiantsOutcome } from '../../../../lambda/ledger/count-giants.ts';
+import { commitTenant } from '../../../../lambda/ledger/commit-reconcile.ts';
 import type { Recomputed } from '../../../../lambda/ledger/rules/reconciliation.ts';
 import { RepoReservations } from '../../../../lambda/ledger/rules/repo-reservations.ts';
 import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
+import type { GiantOutcome, GiantsOutcome } from '../../../../lambda/ledger/scan-large-repos.ts';
 import type { LedgerSnapshot } from '../../../../lambda/ledger/snapshot.ts';
 import { defaultSettings, type Settings } from '../../../../lambda/rules/settings.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createTenant } from '../../../../lambda/accounts/tenants.ts';
+import { createToken } from '../../../../lambda/accounts/tokens.ts';
 import { deleteTenant } from '../../../../lambda/ledger/deletes.ts';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { isGone } from '../../../../lambda/ledger/rules/tenant.ts';
-import { createTenant } from '../../../../lambda/people/tenants.ts';
-import { createToken } from '../../../../lambda/people/tokens.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { unlimitedRepo } from '../../../support/tenant-record.ts';

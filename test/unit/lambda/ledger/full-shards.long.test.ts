@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { countedNamesMax } from '../../../../lambda/ledger/rules/shard.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import type { ScanRest } from '../../../../lambda/scan/rules/scan-plan.ts';
-import { type GiantStack, giantStack, repo } from '../../../support/memory/giant-stack.ts';
+import { type GiantStack, giantStack, repo } from '../../../support/memory/large-repo-stack.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 
 const hour = 60 * minute;

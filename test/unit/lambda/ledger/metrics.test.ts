@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { getSubscription } from '../../../../lambda/ledger/get-subscription.ts';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
-import { refresh } from '../../../../lambda/ledger/recount-requests.ts';
+import { refresh } from '../../../../lambda/ledger/reconcile-requests.ts';
 import type { Metrics } from '../../../../lambda/rules/metrics.ts';
 import { objectKey } from '../../../../lambda/rules/names.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';

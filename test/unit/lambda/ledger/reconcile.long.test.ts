@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { createRepo } from '../../../../lambda/accounts/repos.ts';
 import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { reposMax } from '../../../../lambda/ledger/rules/tenant.ts';
-import { createRepo } from '../../../../lambda/people/repos.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 

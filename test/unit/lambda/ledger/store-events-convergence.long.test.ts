@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { recordStoreEvents } from '../../../../lambda/ledger/recount-requests.ts';
+import { recordStoreEvents } from '../../../../lambda/ledger/reconcile-requests.ts';
 import { placeOf, type StoreChange } from '../../../../lambda/ledger/rules/reservation.ts';
-import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
+import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { createPathScan } from '../../../../lambda/scan/path-scan.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { storageLimitReached } from '../../../../lambda/api/lfs/messages.ts';
 import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
-import { runRecount } from '../../../../lambda/ledger/run-recount.ts';
+import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
 import {
   fitsBeside,
   type LimitState,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { noRefreshState } from '../../../../lambda/ledger/rules/recount-policy.ts';
+import { noRefreshState } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/rules/errors.ts';
 import type { QueueGauge } from '../../../../lambda/status/rules/status.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../../../lambda/status/status.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
-import { giantStack, repo } from '../../../support/memory/giant-stack.ts';
+import { giantStack, repo } from '../../../support/memory/large-repo-stack.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { MemoryStack, tenant } from '../../../support/memory/stack.ts';

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { auditActions } from '../../../../../lambda/accounts/rules/audit.ts';
 import { contract } from '../../../../../lambda/api/contract/all.ts';
 import type { RouteContract } from '../../../../../lambda/api/contract/contract.ts';
 import { create } from '../../../../../lambda/handlers/management.ts';
 import { repoLimitsMax } from '../../../../../lambda/ledger/rules/tenant.ts';
-import { auditActions } from '../../../../../lambda/people/rules/audit.ts';
 import type { RouteKey } from '../../../../../lambda/routes.ts';
 import { LedgerUnavailableError } from '../../../../../lambda/rules/errors.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';

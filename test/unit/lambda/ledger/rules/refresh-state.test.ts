@@ -8,7 +8,7 @@ import {
   lookAgainMs,
   mayBeHandedAgain,
   noRefreshState,
-} from '../../../../../lambda/ledger/rules/recount-policy.ts';
+} from '../../../../../lambda/ledger/rules/reconcile-policy.ts';
 import type { TenantRecord } from '../../../../../lambda/ledger/rules/tenant.ts';
 import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { Random } from '../../../../support/random.ts';

@@ -1,0 +1,371 @@
+import * as z from 'zod';
+import { sha256Hex } from '../rules/hash.ts';
+import type { GitHost } from './rules/git-hosts.ts';
+import {
+  GitHostUnavailableError,
+  type HostAnswer,
+  type HostClient,
+  type HostRefusal,
+  type PersonAccess,
+} from './rules/host-user.ts';
+import { sameDigest } from './rules/tokens.ts';
+
+/** A number of a host, as text. */
+const numberId = z.int().min(1).transform(String);
+
+/** What somebody is called: shown to others, so it has no line breaks and the like. */
+const login = z
+  .string()
+  .min(1)
+  .transform((text) => [...text.replace(/[\p{C}\p{Z}]/gu, '')].slice(0, 100).join(''))
+  .refine((text) => text !== '');
+
+/** What GitHub and Gitea tell of a person. */
+const accountShape = z.object({ id: numberId, login });
+
+/** What GitHub and Gitea tell of a repository. */
+const repositoryShape = z.object({
+  id: numberId,
+  private: z.boolean(),
+  archived: z.boolean().default(false),
+  /** Of the person who asks. Absent: they are nobody to it. */
+  permissions: z
+    .object({ pull: z.boolean(), push: z.boolean(), triage: z.boolean().optional() })
+    .nullish()
+    .transform((permissions) => permissions ?? { pull: false, push: false }),
+});
+
+/** For all that is asked about one token together. */
+const answerMs = 3_000;
+/** GitHub tells some 7 kB of a repository, or three times that of a fork. */
+const bodyBytesMax = 100_000;
+
+/** One answer of a host. */
+interface Got {
+  readonly status: number;
+  readonly headers: Pick<Headers, 'get'>;
+  /** Of a 200 alone: what its JSON says. */
+  readonly body: unknown;
+}
+
+/** How a host is asked. */
+interface Asking {
+  /** Of the API, without a closing slash. */
+  readonly url: string;
+  readonly token: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Gets JSON with a person's token. It is not followed elsewhere: the token is for this host alone.
+ *
+ * @param path escaped, with its slash.
+ * @throws {GitHostUnavailableError} there is no whole answer, or a 200 is not JSON.
+ */
+export async function getJson({ url, token, headers, signal }: Asking, path: string): Promise<Got> {
+  try {
+    const response = await fetch(url + path, {
+      redirect: 'manual',
+      signal,
+      headers: {
+        accept: 'application/json',
+        'user-agent': 'lfs-quota',
+        // What is compressed may be anything in size.
+        'accept-encoding': 'identity',
+        ...headers,
+        authorization: `Bearer ${token}`,
+      },
+    });
+    if (response.status !== 200) {
+      await response.body?.cancel();
+      return { status: response.status, headers: response.headers, body: undefined };
+    }
+    return { status: 200, headers: response.headers, body: JSON.parse(await textOf(response)) };
+  } catch (error) {
+    throw new GitHostUnavailableError(`A git host returned an unexpected response: ${whyOf(error, signal)}.`);
+  }
+}
+
+async function textOf(response: Response): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of response.body ?? []) {
+    length += piece.byteLength;
+    if (length > bodyBytesMax) throw new TooLongError();
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+class TooLongError extends Error {}
+
+/** In our words: what `fetch` says may quote a header or an address. */
+function whyOf(error: unknown, signal: AbortSignal): string {
+  if (signal.aborted) return 'it takes too long';
+  if (error instanceof TooLongError) return `it sent more than ${bodyBytesMax} bytes`;
+  if (error instanceof SyntaxError) return 'it sent no JSON';
+  const { cause } = error as { cause?: { code?: unknown } };
+  return typeof cause?.code === 'string' ? cause.code : 'the connection broke';
+}
+
+/** git-lfs gives up if it is to wait longer than this. */
+const retryAfterMaxMs = 300_000;
+const retryAfterMinMs = 1_000;
+
+type Refusal = Exclude<HostAnswer, { kind: 'granted' }>;
+
+/** What a host says of a token and a repository. */
+type HostFindings =
+  | {
+      readonly kind: 'found';
+      readonly userId: string;
+      readonly login: string;
+      readonly access: PersonAccess;
+      readonly hostedId: string;
+    }
+  | Refusal;
+
+/**
+ * What an answer other than 200 means. undefined: it is a 200.
+ *
+ * @throws {GitHostUnavailableError} the host is in trouble.
+ */
+export function refusalOf(got: Got, nowMs: number): Refusal | undefined {
+  const { status, headers } = got;
+  if (status === 200) return undefined;
+  if (status === 429 || (status === 403 && isUsedUp(headers)))
+    return { kind: 'limited', retryAfterMs: retryAfterOf(headers, nowMs) };
+  if (status === 401) return { kind: 'refused', reason: 'token-rejected' };
+  if (status === 403) return { kind: 'refused', reason: 'token-too-small' };
+  if (status >= 300 && status < 400) return { kind: 'refused', reason: 'moved' };
+  if (status >= 500 || status === 408)
+    throw new GitHostUnavailableError(`A git host returned an unexpected response: ${status}.`);
+  return { kind: 'refused', reason: 'no-access' };
+}
+
+/** A 403 says that the limit of requests is reached by these headers, and by others what it always says. */
+function isUsedUp(headers: Got['headers']): boolean {
+  return headers.get('retry-after') !== null || headers.get('x-ratelimit-remaining') === '0';
+}
+
+function retryAfterOf(headers: Got['headers'], nowMs: number): number {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  const resetMs = 1000 * Number(headers.get('x-ratelimit-reset') ?? Number.NaN);
+  const waitMs = Number.isFinite(seconds) ? 1000 * seconds : resetMs - nowMs;
+  if (!Number.isFinite(waitMs)) return retryAfterMaxMs / 5;
+  return Math.min(retryAfterMaxMs, Math.max(retryAfterMinMs, waitMs));
+}
+
+/** What a 200 says. @throws {GitHostUnavailableError} it is something else than this API answers. */
+export function parsed<T>(schema: z.ZodType<T>, got: Got): T {
+  const result = schema.safeParse(got.body);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const where = issue?.path.join('.') || 'the body';
+  throw new GitHostUnavailableError(
+    `A git host returned an unexpected response: ${where} isn't part of its API.`,
+  );
+}
+
+/**
+ * Asks an API of GitHub's form, as Gitea's is: who it is, and what they may do with the repository. Both tell what the
+ * person may do, whatever the token may.
+ *
+ * Gitea 1.25.4 was tried: 404 without access, 403 without `read:repository`, 401 for an unknown token. A rename
+ * redirects, and isn't followed. GitHub and GitLab are from their documentation only.
+ *
+ * @param base what stands before the paths that both have.
+ */
+async function askGitHubLike(
+  asking: Asking,
+  { base, name, nowMs }: { base: string; name: string; nowMs: () => number },
+): Promise<HostFindings> {
+  const escaped = name.split('/').map(encodeURIComponent).join('/');
+  const [user, repository] = await Promise.all([
+    getJson(asking, `${base}/user`),
+    getJson(asking, `${base}/repos/${escaped}`),
+  ]);
+  const refusal = refusalOf(user, nowMs()) ?? refusalOf(repository, nowMs());
+  if (refusal) return refusal;
+  const { id, login } = parsed(accountShape, user);
+  const found = parsed(repositoryShape, repository);
+  const access = accessOf(found);
+  if (access !== 'read' && access !== 'write') return { kind: 'refused', reason: access };
+  return { kind: 'found', userId: id, login, access, hostedId: found.id };
+}
+
+/** To pull from a repository that everybody can read makes nobody one of its people. */
+function accessOf({
+  private: isPrivate,
+  archived,
+  permissions,
+}: z.output<typeof repositoryShape>): PersonAccess | HostRefusal {
+  const { pull, push, triage } = permissions;
+  if (push) return archived ? 'read' : 'write';
+  if (!pull) return 'no-access';
+  return isPrivate || triage === true ? 'read' : 'not-a-member';
+}
+
+/** Levels of GitLab. @see https://docs.gitlab.com/api/members/#roles */
+const levels = { reporter: 20, developer: 30 } as const;
+
+const member = z.object({ access_level: z.int().min(0) });
+const userShape = z.object({ id: numberId, username: login });
+const projectShape = z.object({
+  id: numberId,
+  archived: z.boolean().default(false),
+  permissions: z
+    .object({ project_access: member.nullish(), group_access: member.nullish() })
+    .nullish()
+    .transform((permissions) =>
+      Math.max(permissions?.project_access?.access_level ?? 0, permissions?.group_access?.access_level ?? 0),
+    ),
+});
+
+/**
+ * Asks GitLab who it is, and which level they have in the project. A project that everybody can read makes nobody a
+ * member. What somebody has by a group that was invited, the project does not tell: then the list of all members does.
+ */
+async function askGitLab(
+  asking: Asking,
+  { name, nowMs }: { name: string; nowMs: () => number },
+): Promise<HostFindings> {
+  const projectPath = `/api/v4/projects/${encodeURIComponent(name)}`;
+  const [user, project] = await Promise.all([getJson(asking, '/api/v4/user'), getJson(asking, projectPath)]);
+  const refusal = refusalOf(user, nowMs()) ?? refusalOf(project, nowMs());
+  if (refusal) return refusal;
+  const { id, username } = parsed(userShape, user);
+  const found = parsed(projectShape, project);
+  let level = found.permissions;
+  if (level < levels.developer) {
+    const asMember = await getJson(asking, `${projectPath}/members/all/${id}`);
+    const unknown = refusalOf(asMember, nowMs());
+    if (unknown?.kind === 'limited') return unknown;
+    // Who is no member is not found.
+    if (!unknown) level = Math.max(level, levelOf(asMember));
+  }
+  if (level < levels.reporter) return { kind: 'refused', reason: 'not-a-member' };
+  const access = level >= levels.developer && !found.archived ? 'write' : 'read';
+  return { kind: 'found', userId: id, login: username, access, hostedId: found.id };
+}
+
+/** One who is awaited, or whose time is over, is none. */
+function levelOf(got: Got): number {
+  const shape = member.extend({ state: z.string().optional() });
+  const { access_level: level, state } = parsed(shape, got);
+  return state === undefined || state === 'active' ? level : 0;
+}
+
+/** Tokens that one host is asked about at a time, by this process. */
+const atOnceMax = 16;
+/** So many of them are for tokens that the host let in before. */
+const forKnown = 4;
+/** A token waits so long for a slot. Only a process that serves many requests at a time ever fills them: not Lambda. */
+const slotWaitMs = 2_000;
+/** Then a known one can retry after this. */
+const busyRetryAfterMs = 2_000;
+
+interface HostClientOptions {
+  /** For all that is asked about one token. */
+  readonly timeoutMs?: number;
+  readonly waitMs?: number;
+  /** SHA-256 of a password that goes to no host: the admin token, where the process knows it. */
+  readonly neverSha256?: string;
+}
+
+/** Asks hosts over HTTP. */
+export function createHostClient(
+  { nowMs }: { nowMs: () => number },
+  { timeoutMs = answerMs, waitMs = slotWaitMs, neverSha256 }: HostClientOptions = {},
+): HostClient {
+  const slotsOf = new Map<string, Slots>();
+  return {
+    async ask({ host, name, token, isKnown }): Promise<HostAnswer> {
+      if (neverSha256 !== undefined && sameDigest(sha256Hex(token), neverSha256))
+        return { kind: 'refused', reason: 'token-rejected' };
+      const slots = slotsOf.get(host.id) ?? new Slots();
+      slotsOf.set(host.id, slots);
+      if (!(await slots.take({ isKnown, waitMs })))
+        // To a new token the same as any refusal: nothing shows that the repo is mapped.
+        return isKnown
+          ? { kind: 'limited', retryAfterMs: busyRetryAfterMs }
+          : { kind: 'refused', reason: 'too-many-new' };
+      try {
+        const asking = { url: host.url, token, signal: AbortSignal.timeout(timeoutMs) };
+        const findings = await askKind(host, { asking, name, nowMs });
+        if (findings.kind !== 'found') return findings;
+        const { userId, login, access, hostedId } = findings;
+        return {
+          kind: 'granted',
+          grant: { person: { id: `${host.id}:${userId}`, login }, access },
+          hostedId,
+        };
+      } finally {
+        slots.give();
+      }
+    },
+  };
+}
+
+/** The questions that one host is asked at a time. Those that wait are as many as the process has connections. */
+class Slots {
+  #taken = 0;
+  readonly #waiting = new Set<{ readonly isKnown: boolean; readonly start: () => void }>();
+
+  /** @returns false if none became free in time. */
+  take({ isKnown, waitMs }: { isKnown: boolean; waitMs: number }): Promise<boolean> {
+    if (this.#isFree(isKnown)) {
+      this.#taken += 1;
+      return Promise.resolve(true);
+    }
+    return new Promise((resolve) => {
+      const waiter = {
+        isKnown,
+        start: () => {
+          clearTimeout(timer);
+          this.#waiting.delete(waiter);
+          this.#taken += 1;
+          resolve(true);
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#waiting.delete(waiter);
+        resolve(false);
+      }, waitMs);
+      this.#waiting.add(waiter);
+    });
+  }
+
+  /** Known tokens first: all others can be guesses. */
+  give(): void {
+    this.#taken -= 1;
+    const next = this.#first(true) ?? this.#first(false);
+    if (next && this.#isFree(next.isKnown)) next.start();
+  }
+
+  #isFree(isKnown: boolean): boolean {
+    return this.#taken < (isKnown ? atOnceMax : atOnceMax - forKnown);
+  }
+
+  #first(isKnown: boolean) {
+    for (const waiter of this.#waiting) if (waiter.isKnown === isKnown) return waiter;
+    return undefined;
+  }
+}
+
+function askKind(
+  { kind }: GitHost,
+  { asking, name, nowMs }: { asking: Omit<Asking, 'headers'>; name: string; nowMs: () => number },
+): Promise<HostFindings> {
+  switch (kind) {
+    case 'github': {
+      const headers = { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' };
+      return askGitHubLike({ ...asking, headers }, { base: '', name, nowMs });
+    }
+    case 'gitea':
+      return askGitHubLike({ ...asking, headers: {} }, { base: '/api/v1', name, nowMs });
+    case 'gitlab':
+      return askGitLab({ ...asking, headers: {} }, { name, nowMs });
+  }
+}

@@ -1,0 +1,242 @@
+import * as z from 'zod';
+import type { RepoPath } from '../ledger/rules/tenant.ts';
+import { absent } from '../table/expressions.ts';
+import { firstItems, getItem, putItem, type Table, untilWritten } from '../table/requests.ts';
+import { expiryAttribute, keyNames } from '../table/table.ts';
+import {
+  type MappedRepo,
+  mappedReposMax,
+  type PublicRead,
+  publicReposMax,
+  type RepoMark,
+} from './rules/git-hosts.ts';
+import type { PersonGrant } from './rules/host-user.ts';
+
+/** After it has ended, an item stays for so long: no write lands later. */
+const endedKeptMs = 24 * 60 * 60_000;
+
+/** What an item has of it beside the repo's name. */
+type FieldsOf<M extends RepoMark> = Omit<M, 'repo'>;
+
+export type RepoMarks<M extends RepoMark> = Pick<DynamoDbRepoMarks<M>, 'find' | 'list' | 'put' | 'end'>;
+
+/**
+ * What is decided of repos, of one kind. Away from the counter's partition and from the items of tenants and repos:
+ * strangers read it for whatever names they like. All reads are strongly consistent. On the ledger's table, an item for
+ * each repo that has or had such a mark. Each write is over the version that was read, so one that lands late changes
+ * nothing, and an ended one stays for a day.
+ */
+class DynamoDbRepoMarks<M extends RepoMark> {
+  readonly #table: Table;
+  readonly #kind: {
+    readonly partition: (tenant: string) => string;
+    readonly field: string;
+    readonly listedMax: number;
+  };
+  readonly #item: z.ZodType<{ repo: string; version: number; mark?: FieldsOf<M> | undefined }>;
+
+  /** @param kind.field the attribute that has it. It is absent once it has ended. */
+  constructor(
+    table: Table,
+    kind: {
+      readonly partition: (tenant: string) => string;
+      readonly field: string;
+      readonly fields: z.ZodType<FieldsOf<M>>;
+      /** Marks of a tenant that are listed, at most. */
+      readonly listedMax: number;
+    },
+  ) {
+    this.#table = table;
+    this.#kind = kind;
+    this.#item = z
+      .object({ repo: z.string(), version: z.number() })
+      .loose()
+      .transform(({ repo, version, [kind.field]: found }) => ({
+        repo,
+        version,
+        mark: found === undefined ? undefined : kind.fields.parse(found),
+      }));
+  }
+
+  /** One read of one item, whether or not there is such a repo, or tenant. @throws {LedgerUnavailableError} */
+  async find(path: RepoPath): Promise<M | undefined> {
+    return (await this.#read(path)).mark;
+  }
+
+  /** Those of a tenant, by name. @throws {LedgerUnavailableError} */
+  async list(tenant: string): Promise<readonly M[]> {
+    const { partition, field, listedMax } = this.#kind;
+    const items = await firstItems(this.#table, {
+      KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :repos)',
+      FilterExpression: 'attribute_exists(#mark)',
+      ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk, '#mark': field },
+      ExpressionAttributeValues: { ':pk': partition(tenant), ':repos': 'REPO#' },
+      ConsistentRead: true,
+      Limit: listedMax,
+    });
+    return items.flatMap((item) => this.#parse(item).mark ?? []);
+  }
+
+  /** Replaces what was decided before. A write that lands late changes nothing. @throws {LedgerUnavailableError} */
+  async put({ tenant, mark: { repo, ...fields } }: { tenant: string; mark: M }): Promise<void> {
+    await this.change({ tenant, repo }, () => fields);
+  }
+
+  /**
+   * Changes it.
+   *
+   * @param change from what was read, undefined: there is none. Its result is written; undefined: nothing is.
+   * @returns what holds now.
+   */
+  change(path: RepoPath, change: (before: M | undefined) => FieldsOf<M> | undefined): Promise<M | undefined> {
+    return untilWritten(this.#table, async () => {
+      const { version, mark } = await this.#read(path);
+      const fields = change(mark);
+      if (fields === undefined) return { result: mark };
+      const isWritten = await this.#write(path, { version, fields: { [this.#kind.field]: fields } });
+      return isWritten ? { result: { ...fields, repo: path.repo } as unknown as M } : undefined;
+    });
+  }
+
+  /**
+   * Ends it. A write from before that lands late does not bring it back.
+   *
+   * @returns what there was. undefined: nothing was decided.
+   * @throws {LedgerUnavailableError}
+   */
+  end({ atMs, ...path }: RepoPath & { atMs: number }): Promise<M | undefined> {
+    return untilWritten(this.#table, async () => {
+      const { version, mark } = await this.#read(path);
+      if (!mark) return { result: undefined };
+      const fields = { [expiryAttribute]: Math.ceil((atMs + endedKeptMs) / 1000) };
+      return (await this.#write(path, { version, fields })) ? { result: mark } : undefined;
+    });
+  }
+
+  #keyOf({ tenant, repo }: RepoPath) {
+    return { pk: this.#kind.partition(tenant), sk: `REPO#${repo}` };
+  }
+
+  /** @returns version 0 if there is no item. */
+  async #read(path: RepoPath): Promise<{ version: number; mark?: M }> {
+    const item = await getItem(this.#table, this.#keyOf(path));
+    return item ? this.#parse(item) : { version: 0 };
+  }
+
+  #parse(item: unknown): { version: number; mark?: M } {
+    const { repo, version, mark } = this.#item.parse(item);
+    return { version, ...(mark && { mark: { repo, ...mark } as unknown as M }) };
+  }
+
+  async #write(
+    path: RepoPath,
+    { version, fields }: { version: number; fields: Readonly<Record<string, unknown>> },
+  ): Promise<boolean> {
+    const { ok } = await putItem(this.#table, {
+      item: { ...this.#keyOf(path), repo: path.repo, version: version + 1, ...fields },
+      ...(version === 0
+        ? { condition: absent }
+        : { condition: '#version = :version', values: { ':version': version } }),
+    });
+    return ok;
+  }
+}
+
+/** What strangers read, and are metered by: of no matter to whoever has a token. */
+export const publicPartition = (tenant: string) => `PUBLIC#${tenant}`;
+
+/** Which repos anybody may download from. */
+export type PublicReads = RepoMarks<PublicRead>;
+
+/** Public repos on the ledger's table, an item for each. */
+export function createDynamoDbPublicReads(table: Table): PublicReads {
+  return new DynamoDbRepoMarks<PublicRead>(table, {
+    partition: publicPartition,
+    field: 'publicRead',
+    fields: z.object({ monthlyLimitBytes: z.number().nullable(), sinceMs: z.number() }),
+    listedMax: 2 * publicReposMax,
+  });
+}
+
+/** Which repos are mapped. */
+export type MappedRepos = RepoMarks<MappedRepo> & Pick<DynamoDbMappedRepos, 'pin'>;
+
+/** Mapped repos on the ledger's table, an item for each. */
+export function createDynamoDbMappedRepos(table: Table): MappedRepos {
+  return new DynamoDbMappedRepos(table);
+}
+
+class DynamoDbMappedRepos extends DynamoDbRepoMarks<MappedRepo> {
+  constructor(table: Table) {
+    super(table, {
+      partition: (tenant) => `MAPPED#${tenant}`,
+      field: 'mapped',
+      fields: z.object({
+        host: z.string(),
+        name: z.string(),
+        hostedId: z.string().nullable(),
+        sinceMs: z.number(),
+      }),
+      listedMax: 2 * mappedReposMax,
+    });
+  }
+
+  /**
+   * Notes the repository's number, unless one is known, or something else was decided since.
+   *
+   * @returns what holds now.
+   * @throws {LedgerUnavailableError}
+   */
+  pin(input: RepoPath & { sinceMs: number; hostedId: string }): Promise<MappedRepo | undefined> {
+    const { sinceMs, hostedId, ...path } = input;
+    return this.change(path, (mapped) => {
+      if (mapped?.sinceMs !== sinceMs || mapped.hostedId !== null) return undefined;
+      const { host, name } = mapped;
+      return { host, name, hostedId, sinceMs };
+    });
+  }
+}
+
+const grantItem = z.object({
+  personId: z.string(),
+  login: z.string(),
+  access: z.enum(['read', 'write']),
+  untilMs: z.number(),
+});
+
+const grantKey = (key: string) => ({ pk: `GRANT#${key}`, sk: 'GRANT' });
+
+/**
+ * What hosts have said, for some minutes, so that not every function has to ask. On the ledger's table: an item for each
+ * token and repo, which removes itself.
+ */
+export function createDynamoDbKeptGrants(table: Table) {
+  return {
+    /** @throws {LedgerUnavailableError} */
+    async find(key: string): Promise<{ readonly grant: PersonGrant; readonly untilMs: number } | undefined> {
+      const item = await getItem(table, grantKey(key));
+      if (!item) return undefined;
+      const { personId, login, access, untilMs } = grantItem.parse(item);
+      return { grant: { person: { id: personId, login }, access }, untilMs };
+    },
+    /** Unless one is known that holds longer. @throws {LedgerUnavailableError} */
+    async keep(input: { key: string; grant: PersonGrant; untilMs: number }): Promise<void> {
+      const { key, grant, untilMs } = input;
+      const { person, access } = grant;
+      await putItem(table, {
+        item: {
+          ...grantKey(key),
+          personId: person.id,
+          login: person.login,
+          access,
+          untilMs,
+          [expiryAttribute]: Math.ceil(untilMs / 1000),
+        },
+        condition: 'attribute_not_exists(#pk) OR #untilMs < :untilMs',
+        values: { ':untilMs': untilMs },
+      });
+    },
+  };
+}
+
+export type KeptGrants = ReturnType<typeof createDynamoDbKeptGrants>;

@@ -1,0 +1,117 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { sha256Hex } from '../../rules/hash.ts';
+import type { Person } from './host-user.ts';
+
+/** What a token may do: `read` pulls, `write` pushes too, `manage` administers its own tenant too. */
+export type TokenScope = 'read' | 'write' | 'manage';
+
+export interface TokenRecord {
+  /** Public: identifies the token in lists, and to revoke it. */
+  readonly tokenId: string;
+  /** SHA-256 of the whole token, in hex. */
+  readonly secretSha256: string;
+  readonly tenant: string;
+  readonly scope: TokenScope;
+  readonly label: string | null;
+  /** Whom or what it stands for, by name. Who created it vouches for that. null: nobody said. */
+  readonly user: string | null;
+  /** The repos that it is for. null: all of the tenant. */
+  readonly repos: readonly string[] | null;
+  /** The exchange rule that it was given by. */
+  readonly ruleId?: string | undefined;
+  readonly createdAtMs: number;
+  /** It is worth nothing from then on. null: never. */
+  readonly expiresAtMs: number | null;
+  /** About when it was last used: within {@link tokenUseStepMs}. null: not yet. */
+  readonly lastUsedAtMs: number | null;
+}
+
+/** Who asks: somebody with a token of ours, or with their own for a git host. */
+export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId'> & {
+  /** Whom a host vouches for. Then `tokenId` is their id. */
+  readonly person?: Person;
+};
+
+/** How exactly the last use of a token is known. A use within this time of the last known one is not written. */
+export const tokenUseStepMs = 60 * 60_000;
+
+/** A token's public id: 64 bits of its hash, which reveal nothing about the secret. */
+export function tokenIdOf(token: string): string {
+  return sha256Hex(token).slice(0, 16);
+}
+
+/** Whether a token may be used for a repo. @param token.repos null: it is for all of its tenant. */
+export function isForRepo({ repos }: { readonly repos: readonly string[] | null }, repo: string): boolean {
+  return repos === null || repos.includes(repo);
+}
+
+/** A token that has expired is listed for so long. */
+export const shownAfterExpiryMs = 24 * 60 * 60_000;
+
+/** Whether a token is listed: until some time after it has expired. */
+export function isListed({ expiresAtMs }: { readonly expiresAtMs: number | null }, nowMs: number): boolean {
+  return expiresAtMs === null || nowMs < expiresAtMs + shownAfterExpiryMs;
+}
+
+/** Compares two hex digests in constant time. */
+export function sameDigest(a: string, b: string): boolean {
+  const [left, right] = [Buffer.from(a, 'hex'), Buffer.from(b, 'hex')];
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/**
+ * A token derived from a secret credential and a random seed. Without both of them nobody can compute it. 256 bits, as
+ * 43 characters of base62.
+ */
+export function derivedToken(from: { credential: string; seed: string }): string {
+  let value = BigInt(`0x${createHmac('sha256', from.credential).update(from.seed).digest('hex')}`);
+  let text = '';
+  for (let length = 0; length < 43; length += 1) {
+    text = `${base62[Number(value % 62n)]}${text}`;
+    value /= 62n;
+  }
+  return `lfsq_${text}`;
+}
+
+/** A session of the console: what a browser holds in a cookie instead of a token. */
+
+/** A session of the console: below the token that it stands for, and worth nothing without it. */
+export interface SessionRecord {
+  /** Names it below its parent. */
+  readonly sessionId: string;
+  /** The id of the token that it stands for, or what stands for the operator. */
+  readonly parentId: string;
+  /** SHA-256 of its secret, in hex. */
+  readonly secretSha256: string;
+  /** Ties it to its parent's credential of now, in hex: a rotated admin token ends the operator's sessions. */
+  readonly boundTo: string;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** How long a session lasts, unless the token that it stands for ends before. */
+export const sessionLifetimeMs = 12 * 60 * 60_000;
+
+/** What the operator's sessions lie below. No token has such an id. */
+export const operatorParent = 'operator';
+
+/**
+ * What the cookie holds: the id of the session's parent, by which it is found in one read, and the secret.
+ *
+ * @returns undefined: it is none.
+ */
+export function parseSession(value: string): { parentId: string; secret: string } | undefined {
+  const [, parentId, secret] = /^(operator|[0-9a-f]{16})\.(lfss_[A-Za-z0-9]{40})$/.exec(value) ?? [];
+  return parentId === undefined || secret === undefined ? undefined : { parentId, secret };
+}
+
+/** The operator's credential. */
+export interface AdminCredential {
+  /**
+   * SHA-256 of the credential, in hex, and of the one before while that is still accepted. Compare them in constant
+   * time.
+   */
+  sha256s(): Promise<readonly string[]>;
+}

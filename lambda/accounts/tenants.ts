@@ -1,0 +1,175 @@
+import type { Deps } from '../deps.ts';
+import type { Input } from '../ledger/ledger.ts';
+import { dueAfterFullMs } from '../ledger/rules/reconcile-policy.ts';
+import type { TenantRecord } from '../ledger/rules/tenant.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import { tenantPrefix } from '../rules/names.ts';
+import { hasKeys } from '../store/rules/store.ts';
+import { overSettings } from './repos.ts';
+import type { RequestKeyRecord } from './token-store.ts';
+
+/** How long a key is remembered. Clients repeat within minutes. */
+export const keyLifetimeMs = 24 * 60 * 60_000;
+
+/** The id of a key for one purpose: what it was used for, and for whom. Keys with different purposes never collide. */
+export function requestIdOf({ purpose, requestKey }: { purpose: string; requestKey: string }): string {
+  return sha256Hex(`${purpose}\n${requestKey}`);
+}
+
+type RequestClaim =
+  | { readonly kind: 'claimed'; readonly record: RequestKeyRecord; finish(): Promise<void> }
+  /** The key was used for a request with another body. */
+  | { readonly kind: 'key-reused' };
+
+/**
+ * Claims a request key before anything is created. Whoever repeats the request gets the same record, whether the
+ * first attempt is still running, has died, or is done.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function claimRequest(
+  deps: Pick<Deps, 'requestKeys' | 'clock' | 'ids'>,
+  input: { purpose: string; requestKey: string; body: unknown },
+): Promise<RequestClaim> {
+  const { requestKeys, clock, ids } = deps;
+  const beganAtMs = clock.nowMs();
+  const own: RequestKeyRecord = {
+    id: requestIdOf(input),
+    bodySha256: sha256Hex(JSON.stringify(input.body)),
+    seed: ids.random(40),
+    beganAtMs,
+    expiresAtMs: beganAtMs + keyLifetimeMs,
+    isDone: false,
+  };
+  const record = await requestKeys.begin(own);
+  if (record.bodySha256 !== own.bodySha256) return { kind: 'key-reused' };
+  return {
+    kind: 'claimed',
+    record,
+    finish: async () => {
+      if (!record.isDone) await requestKeys.finish(record.id);
+    },
+  };
+}
+
+type CreateTenantDeps = Pick<Deps, 'ledger' | 'listing' | 'adoptedRepos' | 'queue' | 'clock' | 'settings'>;
+
+interface Account {
+  readonly tenant: string;
+  readonly plan: string | null;
+  readonly limitBytes: number | null;
+}
+
+type CreateTenantOutcome =
+  | { readonly kind: 'created'; readonly tenant: TenantRecord }
+  | { readonly kind: 'exists' }
+  /** It was a deleted tenant's: its name stays taken. */
+  | { readonly kind: 'deleted' }
+  /** Its keys would lie among those of an adopted repo. */
+  | { readonly kind: 'reserved' };
+
+/**
+ * Creates a tenant. Its path is listed once. If it is empty, the tenant is counted from the start: zero, and that is
+ * true. Otherwise a full recount is queued, and uploads below a limit wait for it.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function createTenant(deps: CreateTenantDeps, account: Account): Promise<CreateTenantOutcome> {
+  if (deps.adoptedRepos.isReserved(account.tenant)) return { kind: 'reserved' };
+  const outcome = await putTenant(deps, { ...account, createdAtMs: deps.clock.nowMs() });
+  const tenant = await readTenant(deps, account.tenant);
+  if (outcome === 'created') return { kind: 'created', tenant };
+  return { kind: tenant.closedAtMs === null ? 'exists' : 'deleted' };
+}
+
+/**
+ * Creates a tenant, at most once for a request key: a request that is repeated has the outcome of the first one.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function createTenantOnce(
+  deps: CreateTenantDeps & Pick<Deps, 'requestKeys' | 'ids'>,
+  input: { account: Account; requestKey: string },
+): Promise<CreateTenantOutcome | { readonly kind: 'key-reused' }> {
+  const { account, requestKey } = input;
+  if (deps.adoptedRepos.isReserved(account.tenant)) return { kind: 'reserved' };
+  const claim = await claimRequest(deps, { purpose: 'create tenant', requestKey, body: account });
+  if (claim.kind === 'key-reused') return claim;
+  const { isDone, beganAtMs: createdAtMs } = claim.record;
+  if (!isDone) await putTenant(deps, { ...account, createdAtMs });
+  const tenant = await readTenant(deps, account.tenant);
+  if (tenant.closedAtMs !== null) return { kind: 'deleted' };
+  // The time tells a tenant that this request created, now or before, from one that somebody else did.
+  if (tenant.createdAtMs !== createdAtMs) return { kind: 'exists' };
+  await claim.finish();
+  return { kind: 'created', tenant };
+}
+
+async function readTenant(deps: Pick<Deps, 'ledger'>, name: string): Promise<TenantRecord> {
+  const tenant = await deps.ledger.readTenant(name);
+  if (!tenant) throw new Error(`Tenant ${name} vanished; tenants are never removed.`);
+  return tenant;
+}
+
+async function putTenant(
+  deps: CreateTenantDeps,
+  input: Account & { createdAtMs: number },
+): Promise<'created' | 'exists'> {
+  const { ledger, listing, queue, settings } = deps;
+  const { tenant, createdAtMs } = input;
+  const isEmpty = !(await hasKeys(listing, tenantPrefix(tenant)));
+  const outcome = await ledger.createTenant({
+    ...input,
+    counted: isEmpty ? { storedBytes: 0, objectCount: 0, countedAtMs: createdAtMs } : null,
+    dueAtMs: isEmpty
+      ? dueAfterFullMs(settings, {
+          tenant,
+          epoch: 0,
+          countedAtMs: createdAtMs,
+          listedUntilMs: 0,
+          unchangedForMs: 0,
+        })
+      : createdAtMs,
+  });
+  if (outcome === 'created' && !isEmpty) await queue.request({ tenant, reason: 'import', full: true });
+  return outcome;
+}
+
+type SettingsChange = Omit<Input<'updateTenant'>, 'tenant' | 'settingsVersion'>;
+
+type UpdateTenantOutcome =
+  /** `before` is what it was changed over. */
+  | { readonly kind: 'changed'; readonly before: TenantRecord; readonly tenant: TenantRecord }
+  | { readonly kind: 'absent' };
+
+/**
+ * Changes the fields that are given of a tenant's limits and plan.
+ *
+ * @param input.tenant as read for this request. @param input.beganMs when that came, before the tenant was read.
+ * @throws {LedgerUnavailableError}
+ */
+export async function updateTenant(
+  deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
+  input: {
+    tenant: TenantRecord;
+    beganMs: number;
+    change: SettingsChange;
+  },
+): Promise<UpdateTenantOutcome> {
+  return overSettings(deps, input, async (before, tried) => {
+    // The limit that it has already would end its floor, and a recount that is running, for nothing.
+    const change = changeOf(before, input.change);
+    if (Object.keys(change).length === 0) return { kind: 'changed', before: tried ?? before, tenant: before };
+    const { tenant, settingsVersion } = before;
+    const outcome = await deps.ledger.updateTenant({ tenant, settingsVersion, ...change });
+    return outcome.kind === 'changed' ? { ...outcome, before } : outcome;
+  });
+}
+
+/** What of it is new to the tenant. */
+function changeOf(tenant: TenantRecord, wanted: SettingsChange): SettingsChange {
+  const names = Object.keys(wanted) as (keyof SettingsChange)[];
+  return Object.fromEntries(
+    names.filter((name) => wanted[name] !== tenant[name]).map((name) => [name, wanted[name]]),
+  );
+}

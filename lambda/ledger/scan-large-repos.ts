@@ -1,0 +1,423 @@
+import type { Deps } from '../deps.ts';
+import { allPages, mapLimited } from '../rules/async.ts';
+import { nextMonthMs } from '../rules/dates.ts';
+import { objectKey } from '../rules/names.ts';
+import type { Deletion } from './rules/deletion.ts';
+import { type EndedRun, GiantCount } from './rules/large-repo-scan.ts';
+import { chargedForShards, type ShardCharge } from './rules/reconcile-policy.ts';
+import { RepoReservations, type RepoScan } from './rules/repo-reservations.ts';
+import { deletedByMs, sumClaims } from './rules/reservation.ts';
+import {
+  childrenOf,
+  planShards,
+  type Shard,
+  shardsInForce,
+  sizeClassOf,
+  unscannedShard,
+} from './rules/shard.ts';
+import {
+  type CountProgress,
+  type Giant,
+  isChangeUnknown,
+  listsOfMonth,
+  type RepoRecord,
+  type TenantRecord,
+} from './rules/tenant.ts';
+import { ShardScanner } from './shard-scanner.ts';
+import { type Lease, type LedgerSnapshot, renewOrThrow, SupersededError } from './snapshot.ts';
+
+type CountGiantDeps = Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'settings'>;
+
+/** HEAD requests for claimed objects in one reconcile, at most. The others stay claimed until the next. */
+const headsMax = 5000;
+const headsAtOnce = 64;
+/** After a shard could not be scanned. */
+const scanAgainAfterMs = 10_000;
+
+interface CountGiantInput {
+  readonly tenant: string;
+  readonly record: RepoRecord;
+  readonly epoch: number;
+  readonly snapshot: LedgerSnapshot;
+  /** The oids of a batch that waits for the outcome, although its reservation is left out. */
+  readonly awaitedOids: ReadonlySet<string>;
+  /** Count all shards again, from now on. */
+  readonly isThorough: boolean;
+  /** LIST requests that may be made for shards. */
+  readonly listsMax: number;
+  readonly deadlineMs?: number;
+  readonly lease: Lease;
+}
+
+/** What a reconcile found of a giant repo, before anything is written. */
+export interface GiantOutcome {
+  readonly repo: string;
+  /** undefined: its first count goes on. Until it ends, the numbers of its last count hold. */
+  readonly scan: RepoScan | undefined;
+  readonly giant: Giant;
+  readonly count: GiantCount;
+  /** Every change before this is counted. */
+  readonly countedAtMs: number;
+  /** Every change around the API before this is counted. */
+  readonly listedAtMs: number;
+  /** By how much the sums may be too high, because of deletes. */
+  readonly doubtBytes: number;
+  /** Runs that are taken off the count once the shards are written. */
+  readonly runs: readonly { readonly deletionId: string; readonly runMs: number }[];
+  /** A change of which no record tells what it was, and of which the shards know now. null: there is none. */
+  readonly dirtyTokenTaken: string | null;
+  /**
+   * LIST requests that were made for shards. They are not charged to the tenant's budget. The HEADs are charged to nobody: a
+   * client that asks again and again would else keep the shards from being scanned that its answer needs.
+   */
+  readonly shardLists: number;
+  readonly nextDueAtMs: number;
+}
+
+/**
+ * Counts a giant repo without listing it: the sums of its shards, corrected by what was deleted, and by what the store
+ * says of each object that is claimed and not counted yet. A few shards that are due are scanned.
+ *
+ * A repo that becomes a giant gets shards that are to be scanned. The next reconciles scan some each, as many as they can,
+ * and keep them. Once all have been scanned, their sums replace the numbers of its last count.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
+ */
+async function countGiant(deps: CountGiantDeps, input: CountGiantInput): Promise<GiantOutcome> {
+  const { tenant, record, snapshot } = input;
+  const { repo, giant: before } = record;
+  const { countedAtMs } = snapshot;
+  if (!before) return beginFirstCount(deps, input);
+  const reservations = snapshot.reservations.get(repo) ?? new RepoReservations();
+  // After the reservations: whoever pushes a deleted object again finds its deletion first.
+  const deletions = await allPages(deps.ledger.deletionsOf({ tenant, repo }));
+  const runs = endedRuns(deletions);
+  const claimed = new Set([...reservations.oids(), ...input.awaitedOids]);
+  const scanner = new ShardScanner(deps, { ...input, repo, claimed });
+  const count = await readShards(deps, { ...input, giant: before, runs });
+  const planned = giantAfter(input, { count, giant: before });
+  const isPaused = record.countPausedAtMs !== undefined;
+  const isScanned = isPaused || (await scanner.scanDue(count, planned));
+  const { isFirstCount, progress: _, ...settled } = planned;
+  const goesOn = isFirstCount === true && !count.isComplete;
+  const giant: Giant = {
+    ...settled,
+    ...(goesOn && { isFirstCount: true }),
+    ...progressOf({ before, planned, count, countedAtMs, lists: scanner.requests }),
+  };
+
+  applyChanges(deps, { ...input, count, deletions, runs, reservations });
+
+  const underWay = deletions.filter(({ state }) => state === 'deleting');
+  const going = new Set(underWay.flatMap(namesOf));
+  const unknown = goesOn
+    ? new Set<string>()
+    : await askForClaimed(deps, { ...input, count, reservations, going });
+  count.tidy({ isClaimed: (oid) => claimed.has(oid), countedAtMs });
+
+  const nextDueMs = () =>
+    isScanned && unknown.size === 0
+      ? planShards(deps.settings, { shards: count.shards, giant, nowMs: countedAtMs, listsMax: 0 })
+          .nextDueAtMs
+      : countedAtMs + Math.max(scanAgainAfterMs, deps.settings.recountRestMs);
+  const totals = count.totals();
+  const listedAtMs = count.shards.reduce((ms, shard) => Math.min(ms, shard.countedAtMs), countedAtMs);
+  const goingBytes = underWay.reduce((sum, { objects }) => sum + sumClaims(objects), 0);
+  return {
+    repo,
+    ...(goesOn
+      ? numbersBefore(input)
+      : {
+          scan: {
+            ...totals,
+            seen: { has: (oid: string) => count.isCounted(oid) },
+            giant: { unknown, going },
+          },
+          countedAtMs: Math.min(
+            countedAtMs,
+            totals.staleFromMs ?? countedAtMs,
+            // They may have arrived as soon as they were claimed.
+            reservations.oldestClaimMs(unknown) ?? countedAtMs,
+            // A run that died may have deleted some, and it cannot have begun sooner.
+            ...underWay.map(({ dueAtMs }) => dueAtMs),
+          ),
+          listedAtMs,
+          doubtBytes: totals.doubtBytes + goingBytes,
+        }),
+    giant,
+    count,
+    runs: runs.map(({ deletionId, runMs }) => ({ deletionId, runMs })),
+    dirtyTokenTaken: goesOn && isChangeUnknown(record) ? record.dirtyToken : null,
+    shardLists: scanner.requests,
+    nextDueAtMs: isPaused ? Number.MAX_SAFE_INTEGER : nextDueMs(),
+  };
+}
+
+/** Corrects the shards by what was deleted, and by what changed of which no record tells what it was. */
+function applyChanges(
+  { settings }: CountGiantDeps,
+  input: CountGiantInput & {
+    count: GiantCount;
+    deletions: readonly Deletion[];
+    runs: readonly EndedRun[];
+    reservations: RepoReservations;
+  },
+): void {
+  const { record, snapshot, awaitedOids, count, deletions, runs, reservations } = input;
+  const severalTimes = namedSeveralTimes(deletions);
+  for (const run of runs) {
+    // The run's own late reservation says that an object may come again, not that it was never counted.
+    const others = reservations.oidsBeside(deletedByMs(run.runMs, settings.clockSkewMs));
+    count.removed(run, {
+      isClaimed: (oid) => others.has(oid) || awaitedOids.has(oid),
+      isUncertain: (name) => severalTimes.has(name),
+    });
+  }
+  // Each delete through the API makes an S3 event too. With `storeEvents`, it makes every shard stale that wasn't
+  // scanned since.
+  for (const change of reservations.namelessChanges()) count.doubted(change);
+  if (!isChangeUnknown(record)) return;
+  const { countedAtMs: untilMs } = snapshot;
+  // It happened before the token was read, and so before the scans of this reconcile.
+  count.doubted({ fromMs: record.countedAtMs, untilMs, isBeforeScans: true });
+}
+
+/** How far a count of all shards is, if there is one under way. */
+function progressOf(input: {
+  before: Giant;
+  planned: Giant;
+  count: GiantCount;
+  countedAtMs: number;
+  lists: number;
+}): { progress?: CountProgress } {
+  const { before, planned, count, countedAtMs, lists } = input;
+  if (!planned.isFirstCount && planned.recountFromMs === 0) return {};
+  const { share, objectCount } = count.countedSince(planned.recountFromMs);
+  if (share >= 1) return {};
+  const isSame = before.recountFromMs === planned.recountFromMs && before.progress !== undefined;
+  const { beganMs = countedAtMs, listRequests = 0 } = isSame ? before.progress : {};
+  return {
+    progress: { beganMs, atMs: countedAtMs, share, objectCount, listRequests: listRequests + lists },
+  };
+}
+
+/**
+ * Marks a repo as a giant, once it has shards. From then on, deletes leave records of what they remove.
+ *
+ * The mark comes before the first scan of a shard for a second reason. A shard that waits for its scan has an item, and
+ * deletes change it. So a reconcile that was overtaken can't write an old scan over it.
+ */
+async function beginFirstCount(deps: CountGiantDeps, input: CountGiantInput): Promise<GiantOutcome> {
+  const { tenant, record, epoch, snapshot, lease } = input;
+  const { repo, dirtyToken } = record;
+  const shards = childrenOf('').map((prefix) => unscannedShard(prefix, epoch));
+  for (const shard of shards) {
+    await renewOrThrow(lease);
+    if ((await deps.ledger.putShard({ tenant, repo, shard, epochRead: null })) === 'superseded')
+      throw new SupersededError();
+  }
+  if ((await deps.ledger.beginGiant({ tenant, repo, epoch })) === 'superseded') throw new SupersededError();
+  return {
+    repo,
+    ...numbersBefore(input),
+    giant: { sinceEpoch: epoch, recountFromMs: 0, isFirstCount: true },
+    count: new GiantCount({ epoch, shards, runs: [], settings: deps.settings }),
+    runs: [],
+    // Every scan of a shard begins later.
+    dirtyTokenTaken: dirtyToken,
+    shardLists: 0,
+    nextDueAtMs: snapshot.countedAtMs,
+  };
+}
+
+/**
+ * While a first count goes on, the repo's item says what its last count found. Deletes since then may be counted. So
+ * all of it is in doubt: the floor doesn't rely on a count that deletes may have made wrong.
+ */
+function numbersBefore({ record, snapshot }: CountGiantInput) {
+  const { epoch, storedBytes, countedAtMs } = record;
+  return {
+    scan: undefined,
+    countedAtMs: epoch > 0 ? countedAtMs : snapshot.countedAtMs,
+    listedAtMs: 0,
+    doubtBytes: storedBytes,
+  };
+}
+
+function namesOf({ objects }: Deletion): string[] {
+  return [...objects.keys()];
+}
+
+function endedRuns(deletions: readonly Deletion[]): (EndedRun & { deletionId: string })[] {
+  return deletions.flatMap(({ id, removal }) =>
+    removal ? [{ ...removal, deletionId: id, runId: `${id}:${removal.runMs}` }] : [],
+  );
+}
+
+/** Objects that several deletions have removed, or are about to. Each of them may have found the object. */
+function namedSeveralTimes(deletions: readonly Deletion[]): Set<string> {
+  const named = new Set<string>();
+  const several = new Set<string>();
+  for (const { state, objects, removal } of deletions) {
+    const names = new Set([
+      ...(state === 'deleting' ? objects.keys() : []),
+      ...(removal?.objects.keys() ?? []),
+    ]);
+    for (const name of names) {
+      if (named.has(name)) several.add(name);
+      named.add(name);
+    }
+  }
+  return several;
+}
+
+/** @throws {LedgerUnavailableError | SupersededError} */
+async function readShards(
+  { ledger, settings }: CountGiantDeps,
+  input: CountGiantInput & { giant: Giant; runs: readonly EndedRun[] },
+): Promise<GiantCount> {
+  const { tenant, record, epoch, giant, runs } = input;
+  const items: Shard[] = [];
+  for await (const page of ledger.shards({ tenant, repo: record.repo })) {
+    items.push(...page);
+    await renewOrThrow(input.lease);
+  }
+  const { inForce: shards, replaced } = shardsInForce(items, giant);
+  for (const { prefix, epoch: epochRead } of replaced) {
+    const path = { tenant, repo: record.repo, prefix };
+    if ((await ledger.removeShard({ ...path, epochRead })) === 'superseded') throw new SupersededError();
+  }
+  return new GiantCount({ epoch, shards, runs, settings });
+}
+
+function giantAfter(input: CountGiantInput, { count, giant }: { count: GiantCount; giant: Giant }): Giant {
+  const { sinceEpoch } = giant;
+  const { countCancelledAtMs = 0 } = input.record;
+  const recountFromMs = giant.recountFromMs > countCancelledAtMs ? giant.recountFromMs : 0;
+  // A round that is under way is overtaken. The shards that were counted longest ago are scanned first, so each has its
+  // turn, however often somebody asks. A first count is all that is asked for.
+  const fromMs = input.isThorough && count.isComplete ? input.snapshot.countedAtMs : recountFromMs;
+  return { sinceEpoch, recountFromMs: fromMs, ...(giant.isFirstCount && { isFirstCount: true }) };
+}
+
+/**
+ * Asks the store for each object that is claimed and not counted.
+ *
+ * @returns the oids of which nobody knows whether they have arrived.
+ */
+async function askForClaimed(
+  { store, clock }: CountGiantDeps,
+  input: CountGiantInput & {
+    count: GiantCount;
+    reservations: RepoReservations;
+    going: ReadonlySet<string>;
+  },
+): Promise<ReadonlySet<string>> {
+  const { tenant, record, count, snapshot, going, lease } = input;
+  const isAnswered = (oid: string) => count.isCounted(oid) || going.has(oid);
+  const wanted = input.reservations.toAsk({ nowMs: snapshot.scanBeganMs, isCounted: isAnswered });
+  for (const oid of input.awaitedOids)
+    if (!isAnswered(oid) && !wanted.has(oid)) wanted.set(oid, snapshot.scanBeganMs);
+  const oids = [...wanted].slice(0, headsMax);
+  const unknown = new Set([...wanted.keys()].slice(headsMax));
+  await mapLimited(oids, headsAtOnce, async ([oid, claimedSinceMs]) => {
+    const stored = await store.head(objectKey({ tenant, repo: record.repo, oid }));
+    const { sizeBytes = 0, lastModifiedMs = null } = stored ?? {};
+    const found = { oid, sizeBytes, lastModifiedMs, claimedSinceMs, foundAtMs: clock.nowMs() };
+    if (stored && !count.found(found)) unknown.add(oid);
+    await renewOrThrow(lease);
+  });
+  for (const oid of going) if (!count.isCounted(oid)) unknown.add(oid);
+  return unknown;
+}
+
+/** How far the rate of LIST requests for shards may be overdrawn when a reconcile begins. */
+const shardsOverdraftMs = 60_000;
+
+/** Repos that a reconcile counts by shards. */
+interface GiantRepos {
+  readonly records: readonly RepoRecord[];
+  readonly names: ReadonlySet<string>;
+  /** Those that are giants no longer. They are listed as a whole. */
+  readonly former: readonly string[];
+}
+
+/** All giant repos of a tenant. */
+export interface GiantsOutcome extends ShardCharge {
+  readonly outcomes: readonly GiantOutcome[];
+  /** When shards are to be scanned next. null: there are none. */
+  readonly nextDueAtMs: number | null;
+}
+
+/**
+ * The repos that are giants, and those that become one: somebody pointed to them, so they would be listed anyway. While
+ * somebody waits, none does.
+ */
+export function selectGiants(
+  { settings }: Pick<Deps, 'settings'>,
+  input: { repos: readonly RepoRecord[]; due: ReadonlySet<string>; isFull: boolean; isAwaited: boolean },
+): GiantRepos {
+  const { due, isFull, isAwaited } = input;
+  const records = input.repos.filter((record) => {
+    const isGiant = sizeClassOf(settings, record) === 'giant';
+    if (isAwaited) return record.giant !== undefined;
+    return record.giant ? isGiant : isGiant && (isFull || due.has(record.repo));
+  });
+  const names = new Set(records.map(({ repo }) => repo));
+  const former = input.repos.filter(({ repo, giant }) => giant && !names.has(repo));
+  return { records, names, former: former.map(({ repo }) => repo) };
+}
+
+/**
+ * Counts the giant repos one after the other.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
+ */
+export async function countGiants(
+  deps: Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'log' | 'settings'>,
+  input: Omit<CountGiantInput, 'tenant' | 'record' | 'listsMax' | 'awaitedOids'> & {
+    giants: readonly RepoRecord[];
+    before: TenantRecord;
+    isAwaited: boolean;
+    awaitedOidsOf: (repo: string) => ReadonlySet<string>;
+  },
+): Promise<GiantsOutcome> {
+  const { giants, before, isAwaited, snapshot } = input;
+  const paidUntilMs = before.shardsListedUntilMs ?? 0;
+  const mayList = !isAwaited && paidUntilMs <= snapshot.countedAtMs + shardsOverdraftMs;
+  const outcomes: GiantOutcome[] = [];
+  const { shardListsPerRun, shardListsPerMonth } = deps.settings;
+  const earlier = listsOfMonth(before.shardLists, snapshot.countedAtMs);
+  const leftOfMonth = Math.max(0, shardListsPerMonth - earlier.requests);
+  let left = mayList ? Math.min(shardListsPerRun, leftOfMonth) : 0;
+  for (const record of giants) {
+    const outcome = await countGiant(deps, {
+      ...input,
+      tenant: before.tenant,
+      record,
+      listsMax: left,
+      awaitedOids: input.awaitedOidsOf(record.repo),
+    });
+    left = Math.max(0, left - outcome.shardLists);
+    outcomes.push(outcome);
+  }
+  const requests = outcomes.reduce((sum, { shardLists }) => sum + shardLists, 0);
+  const charge = chargedForShards(deps.settings, { before, requests, nowMs: snapshot.countedAtMs });
+  const requestsOfMonth = earlier.requests + requests;
+  const isMonthOver = requestsOfMonth >= shardListsPerMonth;
+  if (isMonthOver && requests > 0)
+    deps.log.warn('the LIST requests of the month for shards are used up', {
+      tenant: before.tenant,
+      requests: requestsOfMonth,
+    });
+  const dueAtMs = Math.min(...outcomes.map(({ nextDueAtMs }) => nextDueAtMs), Number.MAX_SAFE_INTEGER);
+  const isNever = dueAtMs === Number.MAX_SAFE_INTEGER;
+  const affordableAtMs = isMonthOver ? nextMonthMs(snapshot.countedAtMs) : 0;
+  return {
+    outcomes,
+    ...charge,
+    nextDueAtMs: isNever
+      ? null
+      : Math.max(dueAtMs, affordableAtMs, charge.shardsListedUntilMs - shardsOverdraftMs),
+  };
+}

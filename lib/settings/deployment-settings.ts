@@ -1,0 +1,374 @@
+import { z } from 'zod';
+import {
+  gitHostIdPattern,
+  gitHostKinds,
+  gitHostsMax,
+  isGitHostUrl,
+} from '../../lambda/accounts/rules/git-hosts.ts';
+import { issuerKinds, publicIssuers } from '../../lambda/accounts/rules/identities.ts';
+import type { FunctionName } from '../../lambda/routes.ts';
+import { isRepoName, isTenantName, tenantNameRule } from '../../lambda/rules/names.ts';
+import {
+  adoptedPathRule,
+  adoptedReposMax,
+  isAdoptedPath,
+  nameLayouts,
+} from '../../lambda/store/rules/adopted-repos.ts';
+import { protocolSettings } from './protocol-settings.ts';
+
+/** A web origin as a browser sends it: scheme, host and port, nothing after. */
+const origin = z
+  .string()
+  .max(268)
+  .regex(/^https?:\/\/[a-z0-9.-]+(?::\d+)?$/, "isn't an origin such as https://console.example.com");
+
+const secretArn = z
+  .string()
+  .max(600)
+  .regex(
+    /^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/,
+    "isn't a complete secret ARN: include the six characters at its end",
+  );
+
+const ownBucket = z.strictObject({
+  kind: z.literal('bucket').describe('An S3 bucket that the stack creates.'),
+  keepDeletedDays: z
+    .int()
+    .min(0)
+    .max(3_650)
+    .default(0)
+    .describe(
+      'Days a deleted or replaced object can be restored. Billed, but not counted as usage. 0: none.',
+    ),
+});
+
+const externalStore = z.strictObject({
+  kind: z.literal('external').describe('An existing S3-compatible store, such as R2 or MinIO.'),
+  endpoint: origin
+    .regex(/^https:/, 'must start with https: signed URLs and objects pass through it')
+    .refine(
+      (endpoint) => !/\.backblazeb2\.com$/.test(endpoint),
+      'is Backblaze B2, which rejects uploads with the signed header x-amz-checksum-sha256: use another store',
+    )
+    .describe('URL of its S3 API, without the bucket.'),
+  region: z.string().min(1).max(64).describe('Region to sign requests for. R2 expects `auto`.'),
+  bucket: z
+    .string()
+    .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, "isn't a bucket name")
+    .describe('An existing bucket for lfs-quota alone, or the one in `adoptedRepos`.'),
+  credentialsSecretArn: secretArn.describe(
+    'Secret with a key for that bucket, as JSON: {"accessKeyId": "…", "secretAccessKey": "…"}.',
+  ),
+  profile: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      "A file written by `npx lfs-quota doctor --profile FILE`, relative to where `cdk` runs. Synth rejects a store that can't work, and uses its largest upload as `protocol.objectMaxMiB`.",
+    ),
+});
+
+const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(defaultMb).describe('MB.');
+
+/**
+ * docs/decisions.md has the rule for the defaults. Measured on 2026-11-21:
+ *
+ * - lfsBatch 1,024: with 512, a first upload of 20 objects takes 490 ms instead of 171.
+ * - getSubscription 1,024: 512 is too slow for a miss of 17,000 objects.
+ * - lfsVerify 512: 256 is too slow.
+ * - lfsLocks 512: a lock takes up to twice a cached read of usage.
+ * - management 512: 256 is too slow for a list of 100 tenants.
+ * - reconcile 512: a million open claims take 389 MB.
+ * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
+ * - exchangeToken, console and sendWebhook: not measured.
+ */
+const memoryOfFunctions = z
+  .strictObject({
+    console: memoryMb(256),
+    health: memoryMb(128),
+    lfsBatch: memoryMb(1_024),
+    lfsVerify: memoryMb(512),
+    lfsLocks: memoryMb(512),
+    getSubscription: memoryMb(1_024),
+    exchangeToken: memoryMb(512),
+    management: memoryMb(512),
+    notFound: memoryMb(128),
+    reconcile: memoryMb(512),
+    refresh: memoryMb(256),
+    sendWebhook: memoryMb(256),
+    exportArchive: memoryMb(2_048),
+    storeEvents: memoryMb(256),
+  } satisfies Record<FunctionName, z.ZodType>)
+  .prefault({})
+  .describe('Memory of each function. 1,769 MB is one CPU core.');
+
+const reservedConcurrency = z
+  .strictObject({
+    lfsBatch: z
+      .int()
+      .min(1)
+      .optional()
+      .describe('Runs reserved for pushes and pulls; also their maximum. AWS requires 100 unreserved ones.'),
+  })
+  .prefault({})
+  .describe("Reserved Lambda concurrency. By default, functions share the account's.");
+
+const throttle = z
+  .strictObject({
+    requestsPerSecond: z
+      .int()
+      .min(0)
+      .max(10_000)
+      .default(500)
+      .describe('Sustained rate of each LFS route. 0, with burst 0: closed.'),
+    burst: z.int().min(0).max(5_000).default(1_000).describe('Burst of each LFS route.'),
+    otherRequestsPerSecond: z
+      .int()
+      .min(0)
+      .max(10_000)
+      .default(50)
+      .describe('Sustained rate of all other routes.'),
+    otherBurst: z.int().min(0).max(5_000).default(100).describe('Burst of all other routes.'),
+  })
+  .prefault({})
+  .describe('Limits of API Gateway for all tenants together. Above: 429.');
+
+const reconcile = z
+  .strictObject({
+    timeoutMinutes: z
+      .int()
+      .min(2, 'must be 2 or more: a run spends up to one minute deleting, and then recounts')
+      .max(15)
+      .default(5)
+      .describe(
+        'Longest run of the function. A failed reconcile is retried after 1 to 10 minutes, a crashed one after six times this.',
+      ),
+    concurrency: z
+      .int()
+      .min(2)
+      .max(1_000)
+      .default(5)
+      .describe('Concurrent reconciles. A new account runs 10 functions at once in total.'),
+    delaySeconds: z
+      .int()
+      .min(31)
+      .max(900)
+      .default(35)
+      .describe('Delay before a reconcile. Requests within 30 s share one message.'),
+    attemptsMax: z
+      .int()
+      .min(1)
+      .max(100)
+      .default(20)
+      .describe('Failed runs before a message becomes a dead letter. 20 take over two hours.'),
+  })
+  .prefault({})
+  .describe('Reconciles and their queue.');
+
+const exportsOfStage = z
+  .strictObject({
+    workers: z
+      .int()
+      .min(0)
+      .max(1_000)
+      .refine((workers) => workers !== 1, 'must be 0, or 2 or more: Lambda runs a queue by two or more')
+      .default(8)
+      .describe('Concurrent functions that build archives. 0: exports are disabled. Use 2 in a new account.'),
+    perTenant: z.int().min(1).max(100).default(3).describe('Archives per tenant, in progress or stored.'),
+    keepDays: z
+      .int()
+      .min(1)
+      .max(30)
+      .default(7)
+      .describe('Days an archive is stored. Billed, but not counted as usage.'),
+  })
+  .prefault({})
+  .describe('Exports: docs/migrate.md#exports.');
+
+const warningsOfStage = z
+  .strictObject({
+    eventBus: z
+      .boolean()
+      .default(true)
+      .describe("Publish all tenants' alerts to the account's default event bus: $1 a million."),
+  })
+  .prefault({})
+  .describe('Alerts: docs/saas-builders.md#get-notified.');
+
+const identityIssuer = z.strictObject({
+  issuer: z
+    .string()
+    .max(512)
+    .regex(/^https:\/\/[^\s?#]+[^\s?#/]$/, 'must be a URL that starts with https, without a trailing slash')
+    .describe('The claim `iss`, such as https://gitlab.example.com.'),
+  jwksUri: z
+    .string()
+    .max(512)
+    .regex(/^https:\/\/\S+$/, 'must start with https')
+    .describe('URL of its public keys, such as https://gitlab.example.com/oauth/discovery/keys.'),
+  kind: z.enum(issuerKinds).describe('Which claims it uses.'),
+});
+
+const adoptedRepo = z.strictObject({
+  tenant: z.string().refine(isTenantName, `isn't a tenant's name: ${tenantNameRule}`),
+  repo: z.string().refine(isRepoName, "isn't a repo's name"),
+  path: z.string().refine(isAdoptedPath, adoptedPathRule),
+  names: z.enum(nameLayouts),
+});
+
+const gitHost = z.strictObject({
+  id: z
+    .string()
+    .regex(gitHostIdPattern, 'must be 1 to 20 of a-z, 0-9 and -, beginning and ending with a letter or digit')
+    .describe(
+      'Its name for tenants, such as github. Never reuse it for another host: users are identified by it.',
+    ),
+  kind: z.enum(gitHostKinds).describe('Its API. Use gitea for Forgejo.'),
+  url: z
+    .string()
+    .refine(
+      (url) => isGitHostUrl(url),
+      'must be a URL that starts with https, without a trailing slash or query',
+    )
+    .describe(
+      'GitHub: URL of its API, such as https://api.github.com or https://github.example.com/api/v3. Others: URL of the host.',
+    ),
+});
+
+const alarms = z
+  .strictObject({
+    email: z
+      .email()
+      .optional()
+      .describe('Recipient of alarms. Without it, subscribe to the alarm topic yourself.'),
+    queueAgeMinutes: z.int().min(1).default(60).describe('Age of the oldest waiting reconcile.'),
+    recountFailures: z
+      .int()
+      .min(1)
+      .max(12)
+      .default(4)
+      .describe('Five-minute periods with failed reconciles, of the twelve in an hour.'),
+    driftGiB: z
+      .int()
+      .min(1)
+      .default(100)
+      .describe('GiB that one reconcile finds missing in the counter. Allow for one push.'),
+    recountAgeHours: z.int().min(2).default(36).describe('Age of usage when a reconcile replaces it.'),
+    apiErrors: z.int().min(1).default(5).describe('5xx responses in 5 minutes, except 509.'),
+    requestsThrottled: z
+      .int()
+      .min(1)
+      .default(10)
+      .describe('Requests in 5 minutes that API Gateway rejected with 429.'),
+    functionErrors: z
+      .int()
+      .min(1)
+      .default(3)
+      .describe('Errors of one API function in 5 minutes. In the background, 1 is enough.'),
+    functionThrottles: z
+      .int()
+      .min(1)
+      .default(10)
+      .describe('Throttled calls of one API function in 5 minutes. In the background, 3.'),
+  })
+  .prefault({})
+  .describe('Alarm thresholds: docs/runbook.md#alarms.');
+
+const logRetentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653] as const;
+
+/** Everything that may differ between stages. What is not here is the same in all of them. */
+export const everySetting = z.strictObject({
+  account: z
+    .string()
+    .regex(/^\d{12}$/, "isn't an account id: 12 digits")
+    .optional()
+    .describe('AWS account. Default: that of your credentials.'),
+  region: z
+    .string()
+    .regex(/^[a-z]{2,4}(?:-[a-z]+)+-\d$/, "isn't an AWS region such as eu-central-1")
+    .optional()
+    .describe('AWS region. Default: that of your credentials.'),
+  keepData: z
+    .boolean()
+    .default(true)
+    .describe('Protect the stack from deletion, and keep table, bucket and admin token after it.'),
+  objectStore: z
+    .discriminatedUnion('kind', [ownBucket, externalStore])
+    .prefault({ kind: 'bucket' })
+    .describe('The object store. Choose it before the first push.'),
+  adoptedRepos: z
+    .array(adoptedRepo)
+    .max(adoptedReposMax)
+    .default([])
+    .describe(
+      "Repos in another LFS server's layout, as {tenant, repo, path, names}: docs/migrate.md#use-another-servers-bucket.",
+    ),
+  restoredTableName: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{3,255}$/, "isn't a table name")
+    .optional()
+    .describe("A table restored from a backup, used instead of the stack's own."),
+  domain: z
+    .strictObject({
+      name: z
+        .string()
+        .max(253)
+        .regex(/^(?:[a-z0-9-]+\.)+[a-z]{2,}$/, "isn't a domain name")
+        .describe('The domain name. Point it to the output DomainTarget.'),
+      certificateArn: z
+        .string()
+        .regex(/^arn:aws[a-z-]*:acm:[a-z0-9-]+:\d{12}:certificate\//, "isn't the ARN of an ACM certificate")
+        .describe("Its ACM certificate, in the stack's region."),
+    })
+    .optional()
+    .describe('Your own domain. The API then has no other URL.'),
+  publicUrl: origin
+    .regex(/^https:/, 'must start with https: tokens pass through it')
+    .optional()
+    .describe('Public URL of the API, if CloudFront or another proxy is in front.'),
+  corsOrigins: z
+    .array(origin)
+    .max(20)
+    .default([])
+    .describe('Web origins that can call the API. git-lfs needs none.'),
+  throttle,
+  memoryMb: memoryOfFunctions,
+  reservedConcurrency,
+  reconcile,
+  exports: exportsOfStage,
+  warnings: warningsOfStage,
+  identityIssuers: z
+    .array(identityIssuer)
+    .max(20)
+    .refine(
+      (issuers) => new Set(issuers.map(({ issuer }) => issuer)).size === issuers.length,
+      'has an issuer twice',
+    )
+    .default(publicIssuers.map((issuer) => ({ ...issuer })))
+    .describe(
+      'Issuers of CI identity tokens: docs/team-admins.md#ci-without-a-stored-secret. Default: GitHub Actions and gitlab.com. []: none.',
+    ),
+  gitHosts: z
+    .array(gitHost)
+    .max(gitHostsMax)
+    .refine((hosts) => new Set(hosts.map(({ id }) => id)).size === hosts.length, 'has an id twice')
+    .default([])
+    .describe('Git hosts with users who can log in: docs/team-admins.md#users-of-your-git-host.'),
+  protocol: protocolSettings,
+  refreshEveryMinutes: z
+    .int()
+    .min(1)
+    .max(1_440)
+    .default(1)
+    .describe('Interval of the schedule: due reconciles and alerts.'),
+  storeEvents: z
+    .boolean()
+    .default(false)
+    .describe("Count changes around the API within minutes, by S3 events. Only with the stack's own bucket."),
+  logLevel: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']).default('INFO').describe('Lowest log level.'),
+  logRetentionDays: z.literal(logRetentionDays).default(30).describe('Days logs are stored.'),
+  alarms,
+});
+
+export type StageSettings = z.output<typeof everySetting>;
+export type StageSettingsInput = z.input<typeof everySetting>;

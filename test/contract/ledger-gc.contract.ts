@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import { type Cleanup, newCleanup, tidiedCleanup } from '../../lambda/gc/rules/gc.ts';
+import type { Watch } from '../../lambda/gc/rules/watch.ts';
+import { allPages } from '../../lambda/rules/async.ts';
+import { counted, ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
+
+const watchOf = (id: string, openedAtMs: number): Watch => ({ id, openedAtMs, untilMs: openedAtMs + 1000 });
+
+export function cleanupContract(table: OpenTable): void {
+  describe('the watch of a repo', () => {
+    const { ledger, create } = ledgerContext(table);
+    const setUp = async () => {
+      const tenant = await create({ counted: counted(50) });
+      const path = { tenant, repo: 'app' };
+      const open = (watch: Watch, nowMs = watch.openedAtMs) => ledger.openWatch({ ...path, watch, nowMs });
+      const read = async () => (await ledger.readRepo(path))?.watch;
+      const close = (watch: Watch) => ledger.closeWatch({ ...path, watch });
+      return { path, open, close, read };
+    };
+
+    it('opens once: whoever opens it again finds the one that is open', async () => {
+      const { open, read } = await setUp();
+      expect(await open(watchOf('w1', 100))).toEqual({ kind: 'open', watch: watchOf('w1', 100) });
+      expect(await open(watchOf('w1', 100))).toEqual({ kind: 'open', watch: watchOf('w1', 100) });
+      expect(await open(watchOf('w2', 200))).toEqual({ kind: 'open', watch: watchOf('w1', 100) });
+      expect(await read()).toEqual(watchOf('w1', 100));
+    });
+
+    it('never opens again once it has ended, however late it is written', async () => {
+      const { open, close, read } = await setUp();
+      await open(watchOf('w1', 100));
+      await close(watchOf('w1', 100));
+      expect(await read()).toBeUndefined();
+      expect(await open(watchOf('w1', 100))).toEqual({ kind: 'refused' });
+      expect(await open(watchOf('w0', 99))).toEqual({ kind: 'refused' });
+      expect(await open(watchOf('w2', 101))).toEqual({ kind: 'open', watch: watchOf('w2', 101) });
+    });
+
+    it('ends only if it is the one that is open', async () => {
+      const { path, open, close, read } = await setUp();
+      await open(watchOf('w1', 100));
+      await close(watchOf('w0', 90));
+      expect(await read()).toEqual(watchOf('w1', 100));
+      await close(watchOf('w1', 100));
+      await close(watchOf('w1', 100));
+      await ledger.closeWatch({ ...path, repo: 'none', watch: watchOf('w1', 100) });
+      expect(await ledger.readRepo({ ...path, repo: 'none' })).toBeUndefined();
+    });
+
+    it('is replaced once its time is over, by a newer one', async () => {
+      const { open, read } = await setUp();
+      await open(watchOf('w1', 100));
+      expect(await open(watchOf('w2', 1100), 1100)).toEqual({ kind: 'open', watch: watchOf('w1', 100) });
+      expect(await open(watchOf('w0', 50), 1101)).toEqual({ kind: 'refused' });
+      expect(await open(watchOf('w2', 1101), 1101)).toEqual({ kind: 'open', watch: watchOf('w2', 1101) });
+      expect(await open(watchOf('w1', 100), 1102)).toEqual({ kind: 'open', watch: watchOf('w2', 1101) });
+      expect(await read()).toEqual(watchOf('w2', 1101));
+    });
+
+    it('stays when its repo is counted, closed and opened', async () => {
+      const { path, open, close, read } = await setUp();
+      await open(watchOf('w1', 100));
+      const { tenant } = path;
+      const repo = { repo: 'app', epoch: 1, ...counted(3), covered: new Set<string>(), putsUntilMs: 0 };
+      expect(await ledger.commitRepo({ tenant, repo, dirtyTokenRead: null })).toBe('committed');
+      await ledger.closeRepo({ ...path, closedAtMs: 300 });
+      await ledger.openRepo({ ...path, closedAtMs: 300 });
+      await ledger.markDirty({ ...path, dirtyToken: 'd' });
+      expect(await read()).toEqual(watchOf('w1', 100));
+      await close(watchOf('w1', 100));
+      const next = { ...repo, epoch: 2 };
+      expect(await ledger.commitRepo({ tenant, repo: next, dirtyTokenRead: 'd' })).toBe('committed');
+      expect(await ledger.readRepo(path)).toMatchObject({ endedWatchMs: 100, epoch: 2 });
+      expect(await open(watchOf('w1', 100))).toEqual({ kind: 'refused' });
+    });
+  });
+
+  describe('what batches note', () => {
+    const { ledger, create } = ledgerContext(table);
+
+    it('is read as a whole, or from a time on, for its watch alone', async () => {
+      const tenant = await create();
+      const watch = watchOf(`w${tenantName()}`, 100);
+      const note = (beganMs: number, noteId: string) =>
+        ledger.noteSeen({ tenant, watch, noteId, note: { beganMs, prefixes: `p-${noteId}` } });
+      await note(9, 'a');
+      for (const id of ['b', 'c', 'b']) await note(10, id);
+      await note(1_800_000_000_000, 'd');
+      const another = { ...watch, id: 'another' };
+      await ledger.noteSeen({ tenant, watch: another, noteId: 'x', note: { beganMs: 10, prefixes: 'no' } });
+      const read = async (fromMs: number) =>
+        (await allPages(ledger.seen({ tenant, watchId: watch.id, fromMs }))).map(({ prefixes }) => prefixes);
+      expect(await read(0)).toEqual(['p-a', 'p-b', 'p-c', 'p-d']);
+      expect(await read(-5)).toEqual(['p-a', 'p-b', 'p-c', 'p-d']);
+      expect(await read(10)).toEqual(['p-b', 'p-c', 'p-d']);
+      expect(await read(11)).toEqual(['p-d']);
+      expect(await read(1_800_000_000_001)).toEqual([]);
+    });
+  });
+
+  describe('the clean-up of a repo', () => {
+    const { ledger, create, dueAt } = ledgerContext(table);
+
+    it('is written over the version that was read', async () => {
+      const path = { tenant: await create(), repo: 'app' };
+      const cleanup = newCleanup({ repo: 'app', watch: watchOf('w1', 100) });
+      let writes = 0;
+      const put = (of: Cleanup, versionRead: number | null) => {
+        writes += 1;
+        return ledger.putCleanup({ ...path, cleanup: of, versionRead, writeId: `id${writes}` });
+      };
+      const run = { id: 'r', requestedAtMs: 1, keepCount: 2, keepSha256: 'ab', isDryRun: false };
+      const sum = { objectCount: 1, bytes: 2 };
+      const sums = { listed: sum, kept: sum, young: sum, inUse: sum, candidates: sum };
+      const largest = [{ oid: oid('a'), sizeBytes: 2 }];
+      const selection = { folder: 'f', files: 3, seenAtMs: 4, ...sums, largest };
+      const full = {
+        ...cleanup,
+        state: 'deleting',
+        run: { ...run, isForced: true, minAgeMs: 3 },
+        selection,
+        failure: { reason: 'too-much', message: 'Half.' },
+        progress: { file: 1, line: 250, deleted: sum },
+        endedAtMs: 9,
+      } as const;
+      const selecting = { found: selection, after: ['', 'ab', null], atMs: 5 };
+      expect(await ledger.readCleanup(path)).toBeUndefined();
+      expect(await put(cleanup, null)).toEqual({ ...cleanup, version: 1 });
+      expect(await put(full, null)).toBeUndefined();
+      expect(await ledger.readCleanup(path)).toEqual({ ...cleanup, version: 1 });
+      for (const [version, [written, read = written]] of [
+        [full],
+        [{ ...full, state: 'selecting', selection: null, selecting } as const],
+        [{ ...full, selecting: undefined }, full],
+      ].entries()) {
+        if (!written) throw new Error('There is nothing to write.');
+        await put(written, version + 1);
+        expect(await ledger.readCleanup(path)).toEqual({ ...read, version: version + 2 });
+        expect(await put(cleanup, version + 1)).toBeUndefined();
+      }
+    });
+
+    it('answers our own retry as it did before', async () => {
+      const tenant = await create();
+      const cleanup = newCleanup({ repo: 'app', watch: watchOf('w1', 100) });
+      const input = { tenant, cleanup, versionRead: null, writeId: 'again' };
+      const put = await ledger.putCleanup(input);
+      expect(put).toBeDefined();
+      expect(await ledger.putCleanup(input)).toEqual(put);
+    });
+
+    it('makes its tenant due until nothing is left to be done', async () => {
+      const tenant = await create();
+      const cleanup = { ...newCleanup({ repo: 'app', watch: watchOf('w1', 100) }), dueAtMs: 40 };
+      await ledger.putCleanup({ tenant, cleanup, versionRead: null, writeId: 'id5' });
+      expect(await dueAt(tenant, 50)).toBe('some');
+      await ledger.putCleanup({ tenant, cleanup: tidiedCleanup(cleanup), versionRead: 1, writeId: 'id6' });
+      expect(await dueAt(tenant, 50)).toBe('nothing');
+    });
+  });
+
+  describe('what a clean-up has deleted', () => {
+    const { ledger, create } = ledgerContext(table);
+
+    it('is remembered with its last time, for its repo alone', async () => {
+      const tenant = await create();
+      const path = { tenant, repo: 'app' };
+      const many = Array.from({ length: 120 }, (_, index) => index.toString(16).padStart(64, '0'));
+      await ledger.noteGone({ ...path, oids: [oid('a'), ...many], atMs: 100 });
+      await ledger.noteGone({ ...path, oids: [oid('a')], atMs: 200 });
+      const gone = await ledger.goneOf({ ...path, oids: [oid('a'), oid('b'), ...many] });
+      expect(gone.size).toBe(121);
+      expect([gone.get(oid('a')), gone.get(many[7] ?? '')]).toEqual([200, 100]);
+      expect(await ledger.goneOf({ tenant, repo: 'other', oids: [oid('a')] })).toEqual(new Map());
+      expect(await ledger.goneOf({ ...path, oids: [] })).toEqual(new Map());
+    });
+
+    it('is forgotten by name', async () => {
+      const tenant = await create();
+      const path = { tenant, repo: 'app' };
+      const oids = [oid('a'), oid('b')];
+      await ledger.noteGone({ ...path, oids, atMs: 100 });
+      await ledger.forgetGone({ ...path, oid: oid('a') });
+      await ledger.forgetGone({ ...path, oid: oid('c') });
+      expect(await ledger.goneOf({ ...path, oids })).toEqual(new Map([[oid('b'), 100]]));
+    });
+  });
+}

@@ -1,0 +1,125 @@
+import { markObject } from '../../../lambda/ledger/deletes.ts';
+import type { Shard } from '../../../lambda/ledger/rules/shard.ts';
+import { runRecount } from '../../../lambda/ledger/run-reconcile.ts';
+import { countGiants } from '../../../lambda/ledger/scan-large-repos.ts';
+import { type Lease, readSnapshot } from '../../../lambda/ledger/snapshot.ts';
+import { allPages } from '../../../lambda/rules/async.ts';
+import type { Settings } from '../../../lambda/rules/settings.ts';
+import { MemoryStack, minute, tenant } from './stack.ts';
+
+const hour = 60 * minute;
+const day = 24 * hour;
+
+export const repo = 'app';
+
+type CountGiantsInput = Parameters<typeof countGiants>[1];
+
+/** A lease that nobody else takes. */
+export const lease: Lease = {
+  renew: async () => 'ours',
+  release: async () => {},
+  addRequests: () => {},
+  addShardRequests: () => {},
+  chargedUntilMs: () => 0,
+};
+
+/** Spread evenly, as hashes are. */
+export const oidOf = (index: number) =>
+  ((index * 37) % 256)
+    .toString(16)
+    .padStart(2, '0')
+    .padEnd(64, `${index % 10}`);
+
+/** A stack in which a repo of 40 objects is a giant. */
+export class GiantStack extends MemoryStack {
+  lists = 0;
+  heads = 0;
+
+  constructor(settings: Partial<Settings> = {}) {
+    super({ giantObjects: 40, shardObjectsMax: 20, shardRoundMs: 7 * day, ...settings });
+    const { listPage } = this.objects;
+    this.objects.listPage = (request) => {
+      this.lists += 1;
+      return listPage.call(this.objects, request);
+    };
+    const { head } = this.objects;
+    this.objects.head = (key) => {
+      this.heads += 1;
+      return head.call(this.objects, key);
+    };
+  }
+
+  override put(objects: Readonly<Record<string, number>>): void {
+    for (const [path, sizeBytes] of Object.entries(objects))
+      this.objects.put(`${tenant}/${path}`, sizeBytes, undefined, this.nowMs);
+  }
+
+  shards() {
+    return allPages(this.ledger.shards({ tenant, repo }));
+  }
+
+  /** A recount of what may have changed. @returns LIST and HEAD requests that it made. */
+  async recount(
+    reason: 'upload' | 'manual' = 'upload',
+    full = false,
+  ): Promise<[lists: number, heads: number]> {
+    const before = [this.lists, this.heads] as const;
+    await runRecount(this.deps, {
+      request: { tenant, reason, full },
+      deadlineMs: this.nowMs + 14 * minute,
+    });
+    return [this.lists - before[0], this.heads - before[1]];
+  }
+
+  /** Changes a shard, as if by a reconcile between the last and the next. */
+  async changeShard(prefix: string, more: Partial<Shard>, of = repo): Promise<void> {
+    const shards = await allPages(this.ledger.shards({ tenant, repo: of }));
+    const shard = shards.find((each) => each.prefix === prefix);
+    if (!shard) throw new Error('There is no such shard.');
+    const { epoch } = await this.record();
+    const written = { ...shard, ...more, epoch: epoch + 0.5 };
+    await this.ledger.putShard({ tenant, repo: of, shard: written, epochRead: shard.epoch });
+  }
+
+  /** What a reconcile that begins now finds of all giants, before it writes anything. */
+  async countGiants(more: Partial<CountGiantsInput> = {}) {
+    const before = await this.record();
+    const snapshot = await readSnapshot(this.deps, { tenant, excludedId: undefined, lease });
+    if (snapshot === 'superseded') throw new Error('Nobody else takes the lease.');
+    return countGiants(this.deps, {
+      epoch: before.epoch + 1,
+      before,
+      snapshot,
+      giants: snapshot.repos.filter(({ giant }) => giant !== undefined),
+      isAwaited: false,
+      isThorough: false,
+      awaitedOidsOf: () => new Set(),
+      lease,
+      ...more,
+    });
+  }
+
+  async send(oids: readonly string[]): Promise<void> {
+    this.put(Object.fromEntries(oids.map((oid) => [`${repo}/${oid}`, 10])));
+  }
+
+  async delete(oid: string): Promise<void> {
+    const { deps } = this;
+    await markObject(deps, { tenant, repo, oid, dryRun: false });
+    this.nowMs += deps.settings.deleteGraceMs;
+  }
+}
+
+/** Giants of 60 objects of 10 bytes, in 16 shards each, which were scanned a day after the last object had arrived. */
+export async function giantStack({
+  repos = [repo],
+  ...settings
+}: Partial<Settings> & { repos?: string[] } = {}): Promise<GiantStack> {
+  const stack = new GiantStack(settings);
+  for (const name of repos)
+    stack.put(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${name}/${oidOf(index)}`, 10])));
+  stack.nowMs += day;
+  await stack.create(100_000);
+  await stack.recount('manual', true);
+  return stack;
+}

@@ -1,0 +1,281 @@
+import { describe, expect, it, vi } from 'vitest';
+import { cancelCleanup, openCleanup, readCleanup, signKeepSet, startRun } from '../../../../lambda/gc/gc.ts';
+import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
+import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
+import { sha256Hex } from '../../../../lambda/rules/hash.ts';
+import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { reservation } from '../../../support/ledger-records.ts';
+import { minute, tenant } from '../../../support/memory/stack.ts';
+import { CleanupWorld, hour, oidAt, path, repo } from './gc-world.ts';
+
+const day = 24 * hour;
+
+describe('opening a clean-up', () => {
+  it('has pushes note what they name from then on', async () => {
+    const world = await CleanupWorld.with([0, 1]);
+    const cleanup = await world.open();
+    expect(cleanup).toMatchObject({ repo, state: 'watching', watch: { openedAtMs: world.nowMs } });
+    expect(await world.watch()).toEqual(cleanup.watch);
+    expect(cleanup.watch.untilMs).toBe(world.nowMs + 30 * day);
+  });
+
+  it('finds the one that is open', async () => {
+    const world = await CleanupWorld.with([0]);
+    const first = await world.open();
+    world.nowMs += hour;
+    expect(await world.open()).toEqual(first);
+  });
+
+  it('finds one of which only the watch was opened', async () => {
+    const world = await CleanupWorld.with([0]);
+    const watch = { id: 'w', openedAtMs: world.nowMs, untilMs: world.nowMs + day };
+    await world.ledger.openWatch({ ...path, watch, nowMs: world.nowMs });
+    world.nowMs += hour;
+    expect(await world.open()).toMatchObject({ watch, state: 'watching' });
+  });
+
+  it('is refused where there is nothing, or what there is is being deleted', async () => {
+    const world = await CleanupWorld.with([0]);
+    expect(await openCleanup(world.deps, { tenant, repo: 'none' })).toEqual({ kind: 'no-repo' });
+    await deleteRepo(world.deps, { ...path, dryRun: false });
+    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'no-repo' });
+  });
+
+  it('waits until the last one has ended', async () => {
+    const world = await CleanupWorld.with([0]);
+    await world.open();
+    await cancelCleanup(world.deps, path);
+    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'busy' });
+    await world.consume();
+    expect(await world.watch()).toBeUndefined();
+    world.nowMs += 1;
+    const again = await world.open();
+    expect(again).toMatchObject({ state: 'watching', run: null, version: 4 });
+  });
+});
+
+describe('a run', () => {
+  it('begins when the watch is old enough, and not without one', async () => {
+    const world = await CleanupWorld.with([0]);
+    const keepSet = { ...path, keepCount: 0, keepSha256: sha256Hex('') };
+    const wish = { ...keepSet, isDryRun: true, isForced: false, minAgeMs: 0 };
+    expect(await signKeepSet(world.deps, keepSet)).toEqual({ kind: 'not-open' });
+    expect(await startRun(world.deps, wish)).toEqual({ kind: 'not-open' });
+    const { watch } = await world.open();
+    const fromMs = watch.openedAtMs + day;
+    world.nowMs = fromMs - 1;
+    expect(await signKeepSet(world.deps, keepSet)).toEqual({ kind: 'too-early', fromMs });
+    expect(await startRun(world.deps, wish)).toEqual({ kind: 'too-early', fromMs });
+    world.nowMs += 1;
+    expect(await signKeepSet(world.deps, keepSet)).toMatchObject({ kind: 'signed' });
+    expect(await startRun(world.deps, wish)).toMatchObject({
+      kind: 'started',
+      cleanup: { state: 'selecting' },
+    });
+    expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
+    expect(await startRun(world.deps, wish)).toMatchObject({ kind: 'running' });
+    expect(await signKeepSet(world.deps, keepSet)).toMatchObject({ kind: 'running' });
+  });
+
+  it('has the keep-set signed: its length, its hash, and a key of its own', async () => {
+    const world = await CleanupWorld.with([0]);
+    const { watch } = await world.opened();
+    const signUpload = vi.fn(async () => ({ href: 'https://store.example/', header: {} }));
+    const signer = { ...world.deps.signer, signUpload };
+    const keepSha256 = sha256Hex('keep');
+    await signKeepSet({ ...world.deps, signer }, { ...path, keepCount: 3, keepSha256 });
+    expect(signUpload).toHaveBeenCalledWith({
+      key: `_gc/${tenant}/${watch.id}/keep-${keepSha256}`,
+      oid: keepSha256,
+      sizeBytes: 24,
+      signedAtMs: world.nowMs,
+      lifetimeMs: 30 * minute,
+    });
+  });
+
+  it('deletes what is neither needed, nor named since, nor reserved, nor young', async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3, 4, 5]);
+    await world.open();
+    await world.push(repo, { [oidAt(1)]: 2 });
+    world.nowMs += day;
+    world.putOld(6, hour);
+    world.objects.put(`${tenant}/${repo}/notes.txt`, 7, undefined, 0);
+    const claims = new Map([[oidAt(2), 3]]);
+    const held = reservation('r', { repo, state: 'issued', claims, deadAtMs: world.nowMs + hour });
+    await world.ledger.putReservation({ tenant, reservation: held });
+    const reservedUntilMs = world.nowMs + hour;
+    await world.run([0], { minAgeMs: day });
+    await world.consume();
+    const { state, selection, progress } = await world.cleanup();
+    expect(selection).toMatchObject({
+      files: 1,
+      listed: { objectCount: 7, bytes: 28 },
+      kept: { objectCount: 1, bytes: 1 },
+      young: { objectCount: 1, bytes: 7 },
+      inUse: { objectCount: 1, bytes: 2 },
+      // Of what was just uploaded it is known when a run can choose it.
+      reserved: { objectCount: 1, bytes: 3, untilMs: reservedUntilMs },
+      candidates: { objectCount: 3, bytes: 15 },
+      largest: [5, 4, 3].map((index) => ({ oid: oidAt(index), sizeBytes: index + 1 })),
+    });
+    expect(state).toBe('done');
+    expect(progress.deleted).toEqual({ objectCount: 3, bytes: 15 });
+    expect(await world.stored()).toEqual([-1, 0, 1, 2, 6]);
+  });
+
+  it('leaves nothing behind: no files, no watch, nothing due, exact numbers', async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3]);
+    await world.opened();
+    await world.run([0, 1]);
+    expect(await world.files()).toHaveLength(1);
+    await world.consume();
+    expect(await world.files()).toEqual([]);
+    expect(await world.watch()).toBeUndefined();
+    expect(await world.cleanup()).toMatchObject({ state: 'done', dueAtMs: null, endedAtMs: world.nowMs });
+    await world.expectExact();
+    expect(await world.stored()).toEqual([0, 1]);
+    expect(await world.ledger.goneOf({ ...path, oids: [oidAt(0), oidAt(2), oidAt(3)] })).toEqual(
+      new Map([
+        [oidAt(2), world.nowMs],
+        [oidAt(3), world.nowMs],
+      ]),
+    );
+  });
+
+  it('that is dry only tells, and keeps the watch for the next', async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3]);
+    await world.opened();
+    await world.run([0], { isDryRun: true, isForced: false });
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({
+      state: 'watching',
+      failure: null,
+      run: { isDryRun: true },
+      selection: { candidates: { objectCount: 3, bytes: 9 } },
+    });
+    expect(await world.stored()).toEqual([0, 1, 2, 3]);
+    expect(await world.watch()).toBeDefined();
+    expect(await world.run([0])).toMatchObject({ kind: 'started' });
+    await world.consume();
+    expect(await world.stored()).toEqual([0]);
+  });
+
+  it('deletes more than half only if it is forced', async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3]);
+    await world.opened();
+    await world.run([3], { isForced: false });
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'watching', failure: { reason: 'too-much' } });
+    expect(await world.stored()).toEqual([0, 1, 2, 3]);
+  });
+
+  it('keeps what the store does not say the time of', async () => {
+    const world = await CleanupWorld.with([0]);
+    world.objects.put(`${tenant}/${repo}/${oidAt(5)}`, 6);
+    await world.opened();
+    await world.run([]);
+    await world.consume();
+    expect(await world.stored()).toEqual([5]);
+  });
+
+  it('goes on after the store was down', async () => {
+    const world = await CleanupWorld.with([0, 1, 2]);
+    await world.opened();
+    await world.run([0]);
+    let isDown = true;
+    world.beforeDelete = () => {
+      if (isDown) throw new StoreUnavailableError('It does not answer.');
+    };
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'deleting', progress: { line: 0 } });
+    isDown = false;
+    world.nowMs += 5 * minute;
+    expect(await world.isDue()).toBe(true);
+    await world.consume();
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'done' });
+    expect(await world.stored()).toEqual([0]);
+    await world.expectExact();
+  });
+
+  it('deletes nothing after it was cancelled, though it was to be deleted', async () => {
+    const world = await CleanupWorld.with([0, 1, 2]);
+    await world.opened();
+    await world.run([0]);
+    expect(await cancelCleanup(world.deps, path)).toMatchObject({ state: 'cancelled' });
+    expect(await cancelCleanup(world.deps, path)).toMatchObject({ state: 'cancelled' });
+    await world.consume();
+    expect(await world.stored()).toEqual([0, 1, 2]);
+    expect(await world.watch()).toBeUndefined();
+    expect(await world.cleanup()).toMatchObject({ state: 'cancelled', dueAtMs: null });
+    expect(await world.files()).toEqual([]);
+  });
+
+  it('that was never asked for ends with its watch', async () => {
+    const world = await CleanupWorld.with([0, 1]);
+    const { watch } = await world.open();
+    world.nowMs = watch.untilMs + 1;
+    expect(await readCleanup(world.deps, path)).toMatchObject({ state: 'expired' });
+    const wish = { keepCount: 0, keepSha256: '', isDryRun: true, isForced: true, minAgeMs: 0 };
+    expect(await startRun(world.deps, { ...path, ...wish })).toEqual({ kind: 'not-open' });
+    expect(await world.isDue()).toBe(true);
+    await world.consume();
+    expect(await world.cleanup()).toMatchObject({ state: 'expired', dueAtMs: null });
+    expect(await world.watch()).toBeUndefined();
+  });
+
+  it('is not there before it was opened', async () => {
+    const world = await CleanupWorld.with([0]);
+    expect(await readCleanup(world.deps, path)).toBeUndefined();
+    expect(await cancelCleanup(world.deps, path)).toBeUndefined();
+  });
+});
+
+describe('a clean-up of a giant whose deletions name as much as they may', () => {
+  /** What they removed is still to be taken off the count. */
+  const named = async () => {
+    const world = await CleanupWorld.with([0, 1, 2, 3, 4, 5], { giantObjects: 4, recountRestMs: minute });
+    await world.consume({ full: true });
+    expect((await world.ledger.readRepo(path))?.giant).toBeDefined();
+    await world.opened();
+    await world.run([0]);
+    const prefixes = Buffer.alloc(8_000, 1).toString('base64');
+    const removal = { runMs: 1, beganMs: 1, endedMs: 2, objects: new Map() };
+    for (let index = 0; index < 60; index += 1) {
+      const deletionId = `other-${index}`;
+      const before = newDeletion({ id: deletionId, repo, objects: new Map(), dueAtMs: 1 });
+      await world.ledger.putDeletion({ tenant, deletion: before });
+      await world.ledger.claimDeletion({ tenant, before, deadlineMs: 2 });
+      const ended = { left: new Map(), dueAtMs: 1, keptUntilMs: 1, removal, prefixes };
+      await world.ledger.endDeletion({ ...path, deletionId, deadlineMs: 2, ...ended });
+    }
+    await world.ledger.announceDelete({ tenant, noteId: 'n', note: { repo, bytes: 1, deadlineMs: 1 } });
+    await world.ledger.removeNote({ tenant, noteId: 'n' });
+    return world;
+  };
+
+  it('goes on after a reconcile that takes it off, which is made at once', async () => {
+    const world = await named();
+    expect(await world.consume()).toBe('done');
+    expect(await world.cleanup()).toMatchObject({ state: 'done', progress: { deleted: { objectCount: 5 } } });
+    expect(await world.stored()).toEqual([0]);
+  });
+
+  it('ends its run if no reconcile may begin, and is asked for again', async () => {
+    const world = await named();
+    const others = await world.ledger.deletionsNaming({ ...path, oids: [] });
+    // First by records that are only kept: it waits for them until its time is up.
+    const kept = others.map(({ removal: _, ...deletion }) => ({ ...deletion, deadlineMs: 9e15 }));
+    world.ledger.deletionsNaming = async () => kept;
+    expect(await world.consume()).toBe('requeued');
+    world.ledger.deletionsNaming = async () => others;
+    const { epoch } = await world.record();
+    await world.ledger.setLease({ tenant, epoch, listedUntilMs: world.nowMs + 2 * hour });
+    const beganMs = world.nowMs;
+    world.requests.length = 0;
+    expect(await world.consume()).toBe('requeued');
+    expect(world.nowMs).toBe(beganMs);
+    expect(await world.cleanup()).toMatchObject({ state: 'deleting', progress: { line: 0 } });
+    expect(world.requests).toMatchObject([{ tenant, reason: 'unfinished' }]);
+  });
+});

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { commandsOf } from '../../../cli/help.ts';
-import { warningEvent } from '../../../lambda/alerts/rules/alerts.ts';
 import { webhookHeaders } from '../../../lambda/alerts/rules/webhook-delivery.ts';
+import { decodeWebhookMessage } from '../../../lambda/alerts/webhooks.ts';
 import { problemTypes } from '../../../lambda/api/contract/problems.ts';
 import { parseStageSettings, stageSettings } from '../../../lib/settings/stages.ts';
 import { type DocBlock, docBlocks, notRun, whyNotRun } from '../../support/doc-blocks.ts';
@@ -15,6 +15,8 @@ import { codeSpans, readPages, root } from './pages.ts';
 const pages = readPages();
 const blocks = [...pages.keys()].flatMap(docBlocks);
 const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+
+const placeholder = /(?<![\w$"{#@-])(?!(?:HEAD|LFS|PATCH)\b)[A-Z]{2,}(?:_[A-Z]+)*(?![\w=#:-])/;
 
 /** What a reader fills in, in the text: a command line's own check must accept it. */
 const filledIn: Readonly<Record<string, string>> = {
@@ -46,8 +48,7 @@ async function wrongIn(words: readonly string[]): Promise<string | undefined> {
   try {
     await program.parseAsync(words, { from: 'user' });
   } catch (error) {
-    const isHelp = words.includes('--help');
-    return isHelp ? undefined : `${words.join(' ')}: ${printed.join('') || error}`;
+    return `${words.join(' ')}: ${printed.join('') || error}`;
   }
   return undefined;
 }
@@ -58,6 +59,7 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
     const { status, stderr } = spawnSync('bash', ['-n'], { input: text, encoding: 'utf8' });
     expect(status, stderr).toBe(0);
     expect(text, 'is not what a reader pastes').not.toMatch(/^\s*[$>#] /m);
+    expect(text, 'has a placeholder').not.toMatch(placeholder);
     for (const words of commandLines(text)) expect(await wrongIn(words)).toBeUndefined();
     for (const [, name = ''] of text.matchAll(/npm run (?:-s )?([\w:]+)/g))
       expect(scripts).toHaveProperty(name);
@@ -87,9 +89,10 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
       const { status, title } = problemTypes[value.code as keyof typeof problemTypes];
       expect(value).toMatchObject({ status, title, type: `urn:lfs-quota:problem:${value.code}` });
     } else if (value.source !== undefined) {
-      expect(value).toEqual({ source: ['lfs-quota'], 'detail-type': [event.type, 'storage.full'] });
+      for (const type of value['detail-type'])
+        expect(isEvent({ type, timestamp: '2026-11-23T01:11:07Z', data: {} })).toBe(true);
     } else if (value.data !== undefined) {
-      expect(value).toEqual({ type: event.type, timestamp: event.timestamp, data: event.data });
+      expect(isEvent(value)).toBe(true);
     } else parseStageSettings('prod', value);
   },
   /** The one that verifies webhooks. */
@@ -105,24 +108,12 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
   },
 };
 
-const event = warningEvent('acme', {
-  seq: 8,
-  warning: {
-    kind: 'level',
-    atMs: Date.parse('2026-11-23T01:11:07.144Z'),
-    storedBytes: 5_200_000,
-    limitBytes: 6_291_456,
-    level: 80,
-    previousLevel: 0,
-  },
-});
+/** Whether the queue of webhooks takes it. */
+const isEvent = (value: object) =>
+  decodeWebhookMessage(JSON.stringify({ tenant: 'acme', event: { id: 'acme:8', ...value } })) !== undefined;
 
 describe('the blocks of the pages', () => {
-  const titled = blocks.map(
-    (block) => [`${block.page}, ${block.heading}: ${block.text.split('\n')[0]}`, block] as const,
-  );
-
-  it.each(titled)('%s', async (_, block) => {
+  it.each(blocks)('$page, $heading ($language)', async (block) => {
     expect(Object.keys(rules)).toContain(block.language);
     await rules[block.language]?.(block);
   });

@@ -73,16 +73,18 @@ describeWithGitLfs('the pages, as they stand: a fresh clone, and an empty home',
       await cp(join(projectRoot, file), join(checkout, file));
     await symlink(join(projectRoot, 'node_modules'), join(checkout, 'node_modules'));
     // The hosts of the pages are folders, and the machine knows its user.
-    const hosts = { 'git@git.example.com:': 'ours', 'https://github.com/': 'theirs' };
-    for (const host of Object.values(hosts))
-      await git('init', '-q', '--bare', join(folder, host, 'acme/game.git'));
-    const settings = Object.entries(hosts).map(
-      ([url, host]) => `[url "file://${folder}/${host}/"]\ninsteadOf = ${url}`,
-    );
+    const hosts = [
+      ['git@git.example.com:', 'ours'],
+      ['https://git.example.com/', 'ours'],
+      ['https://github.com/', 'theirs'],
+    ] as const;
+    for (const [, host] of hosts) await git('init', '-q', '--bare', join(folder, host, 'acme/game.git'));
+    const settings = hosts.map(([url, host]) => `[url "file://${folder}/${host}/"]\ninsteadOf = ${url}`);
     settings.push('[user]\nname = Ada\nemail = ada@example.com\n');
     await writeFile(join(folder, 'system'), settings.join('\n'));
-    const gitHost = ['--git-host', 'github,github,http://127.0.0.1:9'];
-    stack = await Stack.start({ adminToken: '', checkout, flags: gitHost });
+    // The page waits for 24 hours.
+    const flags = ['--gc-watch', '0', '--git-host', 'github,github,http://127.0.0.1:9'];
+    stack = await Stack.start({ adminToken: '', checkout, flags });
   });
   afterAll(async () => {
     await Stack.closeAll();

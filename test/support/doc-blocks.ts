@@ -51,7 +51,6 @@ export const notRun: readonly NotRun[] = [
   { block: /^npm cit$/m, why: 'a lane of .ci/run' },
   { page: 'CONTRIBUTING.md', block: /^(?:npm|npx) /m, why: 'runs tests' },
   { block: /s3:\/\/[A-Za-z-]+ /, why: 'needs a bucket of the reader; tests of `du` and `doctor` have one' },
-  { block: /^lfs-quota gc run /m, why: '24 hours after `gc open`: test/e2e/gc.test.ts' },
   { page: 'docs/measured.md', block: /^cargo install /m, why: "fetches other projects' servers" },
 ];
 

@@ -68,8 +68,8 @@ describeWithGitLfs('the pages, as they stand: a fresh clone, and an empty home',
     checkout = join(folder, 'checkout');
     const git = (...args: string[]) =>
       run('git', args, { cwd: projectRoot, env: gitEnvironment(folder), timeoutMs: 30_000 });
-    const { out } = await git('ls-files', '-co', '--exclude-standard', '-z');
-    for (const file of out.split('\0').filter((name) => name && existsSync(join(projectRoot, name))))
+    const { out } = await git('ls-files', '-z');
+    for (const file of out.split('\0').filter((name) => name !== '' && existsSync(join(projectRoot, name))))
       await cp(join(projectRoot, file), join(checkout, file));
     await symlink(join(projectRoot, 'node_modules'), join(checkout, 'node_modules'));
     // The hosts of the pages are folders, and the machine knows its user.

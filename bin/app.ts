@@ -1,10 +1,10 @@
 import { buildApp } from '../lib/app.ts';
-import { StageSettingsError } from '../lib/settings/stages.ts';
+import { DeploymentSettingsError } from '../lib/settings/stages.ts';
 
 try {
   buildApp();
 } catch (error) {
-  if (!(error instanceof StageSettingsError)) throw error;
+  if (!(error instanceof DeploymentSettingsError)) throw error;
   process.stderr.write(`${error.message}\n`);
   process.exitCode = 1;
 }

@@ -83,7 +83,7 @@ export const adminTokenPlace =
   "Operators: npm start shows the admin token or its file. On AWS it's in AdminSecretArn.";
 const later = 'Retry in a few seconds.';
 const otherVersion = 'Nothing changed. The server might have another version: update the older one.';
-const cleanupState = 'See its state: lfs-quota gc status TENANT REPO';
+const gcState = 'See its state: lfs-quota gc status TENANT REPO';
 
 /** What to do about problems of the API of which the status says too little. */
 export const problemHints: Readonly<Record<string, string>> = {
@@ -97,7 +97,7 @@ export const problemHints: Readonly<Record<string, string>> = {
   'token-not-found': 'List them: lfs-quota token list TENANT',
   'rule-not-found': 'List them: lfs-quota rule list TENANT',
   'webhook-not-found': 'Set one: lfs-quota webhook set TENANT URL',
-  'cleanup-not-found': 'Run first: lfs-quota gc open TENANT REPO',
+  'gc-not-found': 'Run first: lfs-quota gc open TENANT REPO',
   'export-not-found': 'List them: lfs-quota export list TENANT',
   'method-not-allowed': otherVersion,
   'tenant-exists': 'See it: lfs-quota tenant show TENANT. Or choose another name.',
@@ -110,11 +110,11 @@ export const problemHints: Readonly<Record<string, string>> = {
   'repos-full': 'List them: lfs-quota repo list TENANT',
   'limits-full': 'Remove one first: lfs-quota repo limit TENANT REPO unlimited',
   'public-repos-full': 'Make another one private first: lfs-quota repo private TENANT REPO',
-  'mapped-repos-full': 'Unlink another one first: lfs-quota repo unhost TENANT REPO',
-  'count-not-ended': 'See its progress: lfs-quota count list TENANT',
-  'cleanup-ending': `Retry in a minute. ${cleanupState}`,
-  'cleanup-too-early': cleanupState,
-  'cleanup-running': cleanupState,
+  'linked-repos-full': 'Unlink another one first: lfs-quota repo unlink TENANT REPO',
+  'scan-not-finished': 'See its progress: lfs-quota scan list TENANT',
+  'gc-ending': `Retry in a minute. ${gcState}`,
+  'gc-too-early': gcState,
+  'gc-running': gcState,
   'exports-off': 'The operator can enable them with exports.workers.',
   'exports-full':
     'List them: lfs-quota export list TENANT. Delete one: lfs-quota export delete TENANT EXPORT',

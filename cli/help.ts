@@ -91,11 +91,11 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'repo limit': [['lfs-quota repo limit acme game 10GiB'], ['lfs-quota repo limit acme game unlimited']],
   'repo public': [['lfs-quota repo public acme game --limit 100GiB', 'up to 100 GiB a month']],
   'repo private': [['lfs-quota repo private acme game']],
-  'repo host': [
-    ['lfs-quota repo host acme game github acme/game', 'users who can push there can push here'],
-    ['lfs-quota repo host acme game github acme/game --repo-id 123456789'],
+  'repo link': [
+    ['lfs-quota repo link acme game github acme/game', 'users who can push there can push here'],
+    ['lfs-quota repo link acme game github acme/game --repo-id 123456789'],
   ],
-  'repo unhost': [['lfs-quota repo unhost acme game']],
+  'repo unlink': [['lfs-quota repo unlink acme game']],
   'repo delete': [
     ['lfs-quota repo delete acme game --dry-run', 'preview it'],
     ['lfs-quota repo delete acme game --yes --wait', 'in a script'],
@@ -133,10 +133,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota lock delete acme game --all --yes'],
   ],
   reconcile: [['lfs-quota reconcile acme --dry-run', 'what would it find?'], ['lfs-quota reconcile acme']],
-  'count list': [['lfs-quota count list acme', 'progress, and time left']],
-  'count pause': [['lfs-quota count pause acme footage']],
-  'count resume': [['lfs-quota count resume acme footage']],
-  'count cancel': [['lfs-quota count cancel acme footage']],
+  'scan list': [['lfs-quota scan list acme', 'progress, and time left']],
+  'scan pause': [['lfs-quota scan pause acme footage']],
+  'scan resume': [['lfs-quota scan resume acme footage']],
+  'scan cancel': [['lfs-quota scan cancel acme footage']],
   'export start': [
     ['lfs-quota export start acme --output .', 'all repos as tar, into this folder'],
     ['lfs-quota export start acme --repo game --format zip --no-wait'],

@@ -15,7 +15,7 @@ import { reconcileCommand } from './commands/reconcile.ts';
 import { repoCommands } from './commands/repo.ts';
 import { reservationCommands } from './commands/reservation.ts';
 import { ruleCommands } from './commands/rule.ts';
-import { countCommands } from './commands/scan.ts';
+import { scanCommands } from './commands/scan.ts';
 import { statusCommand } from './commands/status.ts';
 import { tenantCommands } from './commands/tenant.ts';
 import { tokenCommands } from './commands/token.ts';
@@ -51,7 +51,7 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
     [
       statusCommand,
       reconcileCommand,
-      countCommands,
+      scanCommands,
       reservationCommands,
       deletionCommands,
       registerDoctor,

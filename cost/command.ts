@@ -3,7 +3,7 @@ import { defaultSettings } from '../lambda/rules/settings.ts';
 import {
   type Cost,
   defaultWorkload,
-  giantOf,
+  largeRepoOf,
   monthOf,
   pricesAsOf,
   type StoreName,
@@ -139,12 +139,12 @@ const roundDays = defaultSettings.shardRoundMs / 86_400_000;
 /** LISTs a second: by default (`protocol.shardListsPerHour`), and of one function with 512 MB and with a whole core. */
 const rates = [100, 290, 1000];
 
-/** Counts of giants. */
+/** Counts of large repos. */
 function scan(texts: Texts): string {
   const given = numberOf(texts, 'objects', 0, 1);
   const tables = storesOf(texts).map((name) => {
     const rows = (given > 0 ? [given] : [1e7, 1e8, 1e9, 1e10, 6.7e10]).map((objects) => {
-      const { shards, lists, dollars } = giantOf(objects, name);
+      const { shards, lists, dollars } = largeRepoOf(objects, name);
       const rounds = 30 / roundDays;
       return [
         formatNumber(objects),
@@ -183,7 +183,7 @@ function parse(args: readonly string[], options: typeof monthOptions | typeof sc
 }
 
 /**
- * What `npm run -s cost` prints: the dollars of a month. With `scan`: what it takes to count giants.
+ * What `npm run -s cost` prints: the dollars of a month. With `scan`: what it takes to count large repos.
  *
  * @throws {UsageError}
  */

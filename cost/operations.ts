@@ -2,7 +2,7 @@ import { uploadsToVerify } from '../lambda/ledger/rules/reservation.ts';
 import type { FunctionName } from '../lambda/routes.ts';
 import { defaultSettings } from '../lambda/rules/settings.ts';
 import { listsToAsk } from '../lambda/scan/rules/known-objects.ts';
-import { parseStageSettings } from '../lib/settings/stages.ts';
+import { parseDeploymentSettings } from '../lib/settings/stages.ts';
 
 /**
  * Prices in US dollars: on demand, first price tier, no free tier. Copied from public price lists on the day of
@@ -113,13 +113,13 @@ export const operations = {
   uploadBatch: of('lfsBatch', { reads: 4, writes: 8, heads: 20, sends: 1, waitMs: 70, objects: 20 }),
   verify: of('lfsVerify', { reads: 1, heads: 1, sends: 1, waitMs: 40, objects: 1 }),
   /** After a push: lists the repo. */
-  recount: of('reconcile', { reads: 7, writes: 4, lists: 1, waitMs: 600 }),
+  reconcile: of('reconcile', { reads: 7, writes: 4, lists: 1, waitMs: 600 }),
   /** The next one. It finds nothing to list. */
-  recountAgain: of('reconcile', { reads: 6, writes: 3, waitMs: 80 }),
+  reconcileAgain: of('reconcile', { reads: 6, writes: 3, waitMs: 80 }),
   /** Sent again, because the tenant was counted a moment ago. */
-  recountDeferred: of('reconcile', { reads: 4, sends: 1, waitMs: 50 }),
+  reconcileDeferred: of('reconcile', { reads: 4, sends: 1, waitMs: 50 }),
   /** Removes a push's reservation once it's dead. */
-  recountDead: of('reconcile', { reads: 6, writes: 6, waitMs: 80 }),
+  reconcileDead: of('reconcile', { reads: 6, writes: 6, waitMs: 80 }),
   downloadBatch: of('lfsBatch', { reads: 3, writes: 3, heads: 20, waitMs: 60, objects: 20 }),
   /** The console's read of usage, with a forecast from 100 days. */
   readUsage: of('getSubscription', { reads: 5.5, writes: 1, waitMs: 20 }),
@@ -146,8 +146,8 @@ export function batchIn(repoObjects: number, batch: Operation): Operation {
   return { ...batch, heads: 0, lists: 1, waitMs: batch.waitMs - assumedMs.head + assumedMs.list };
 }
 
-/** A recount that lists repos with so many objects each. */
-function recountOf(operation: Operation, repos: { count: number; objects: number }): Operation {
+/** A reconcile that lists repos with so many objects each. */
+function reconcileOf(operation: Operation, repos: { count: number; objects: number }): Operation {
   const { lists, rounds } = listingOf(repos.objects);
   return {
     ...operation,
@@ -163,8 +163,8 @@ const listsPerSecond = 100;
 /** Assumed: the shard's item and that of its scan are each read twice, and written three times. */
 const shardUnits = { reads: 4, writes: 6 };
 
-/** One count of a giant: a repo of 100,000 objects or more, which is listed shard by shard (docs/measured.md). */
-export function giantOf(objects: number, store: StoreName) {
+/** One count of a large repo: a repo of 100,000 objects or more, which is listed shard by shard (docs/measured.md). */
+export function largeRepoOf(objects: number, store: StoreName) {
   const shards = 2 ** Math.max(0, Math.round(Math.log2(objects / shardObjects)));
   // Ranges leave less space for chance than in a small repo.
   const lists = shards * Math.ceil(1.02 * Math.ceil(objects / shards / 1000));
@@ -184,7 +184,7 @@ export const services = [
 export type Cost = Readonly<Record<(typeof services)[number], number>>;
 
 /** The memory of each function, by default. */
-const { memoryMb } = parseStageSettings('prod', {});
+const { memoryMb } = parseDeploymentSettings('prod', {});
 /** Assumed: what Lambda, the function and the API log for one run. */
 const logGb = 1200 / 1e9;
 
@@ -255,7 +255,7 @@ const emptyReceives = 5 * 3 * monthMinutes;
 export const standing = {
   alarms: 36,
   alarmsOfStoreEvents: 3,
-  /** Of recounts, exports and webhooks. */
+  /** Of reconciles, exports and webhooks. */
   polledQueues: 3,
   metrics: 17,
   dashboards: 1,
@@ -273,14 +273,14 @@ interface Line {
  * Dollars a month in us-east-1, without the table's storage and backups, cold starts, data transfer from functions to a
  * store outside AWS, and free tiers. The simple rules, and what they differ from the product by:
  *
- * - *A push* has one recount that lists its repo, one that finds nothing more, one or two that are deferred, and one after its
+ * - *A push* has one reconcile that lists its repo, one that finds nothing more, one or two that are deferred, and one after its
  *   reservation is dead. Nearly right for pushes of up to a minute, an hour apart. A longer one has about one more each minute.
  * - *A tenant in use* is counted in full once a day, by the schedule. An idle one once a month. If nothing is
  *   pushed, the console's reads count instead, in a function with twice the memory: 0.3 % too little.
  * - *The schedule* looks in each run for what is still due, which is 3 cents too much, and sends each tenant by a request of its
  *   own instead of ten by one: 0.3 % too much of what grows with use.
  * - *A full count* lists each repo, though small ones are listed together: up to 6 % too much for tenants of 400 objects.
- * - *A giant* counts as any other repo until the budget of LISTs is used up. The product lists it once a week.
+ * - *A large repo* counts as any other repo until the budget of LISTs is used up. The product lists it once a week.
  */
 export function monthOf(workload: Workload, store: StoreName): Line[] {
   const { tenants, objectMb, storeEvents } = workload;
@@ -292,12 +292,12 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
   const deferrals = storeEvents || verifies > 1 ? 2 : 1;
 
   const objects = workload.objects / repos;
-  const recount = recountOf(operations.recount, { count: 1, objects });
-  const fullCount = recountOf(operations.fullCount, { count: repos, objects });
+  const reconcile = reconcileOf(operations.reconcile, { count: 1, objects });
+  const fullCount = reconcileOf(operations.fullCount, { count: repos, objects });
   const { maxAgeMs, idleRefreshMaxMs, listRequestsPerHour } = defaultSettings;
   const countHours = (dueEarly * (isIdle ? idleRefreshMaxMs : maxAgeMs)) / 3_600_000;
   const counts = (tenants * monthHours) / countHours;
-  const lists = workload.pushes * recount.lists + (monthHours / countHours) * fullCount.lists;
+  const lists = workload.pushes * reconcile.lists + (monthHours / countHours) * fullCount.lists;
   const affordable = Math.min(1, (monthHours * listRequestsPerHour) / lists);
 
   const prices = pricesOf(store);
@@ -313,10 +313,10 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
     run('push: batch', pushes, batchIn(objects, operations.uploadBatch)),
     line('push: PUT by the client', uploads, { store: prices.putOrList }),
     run('push: verify', pushes * verifies, operations.verify),
-    run('push: recount', pushes * affordable, recount),
-    run('push: recount again', pushes, operations.recountAgain),
-    run('push: recount deferred', pushes * deferrals, operations.recountDeferred),
-    run('push: dead reservation', pushes, operations.recountDead),
+    run('push: recount', pushes * affordable, reconcile),
+    run('push: recount again', pushes, operations.reconcileAgain),
+    run('push: recount deferred', pushes * deferrals, operations.reconcileDeferred),
+    run('push: dead reservation', pushes, operations.reconcileDead),
     run('fetch: batch', fetches, batchIn(objects, operations.downloadBatch)),
     line('fetch: GET by the client', fetches * objectsPerBatch, { store: prices.getOrHead }),
     run('console: read', isIdle ? 0 : tenants * readsOfUsage, operations.readUsage),
@@ -352,7 +352,7 @@ function verifiesOf(objectMb: number): number {
 
 function standingCost(storeEvents: boolean): Partial<Cost> {
   const alarms = standing.alarms + (storeEvents ? standing.alarmsOfStoreEvents : 0);
-  // Only that of recounts is a FIFO queue.
+  // Only that of reconciles is a FIFO queue.
   const others = standing.polledQueues - 1 + (storeEvents ? 1 : 0);
   const perReceive = cloudPrices.fifoQueueRequest + others * cloudPrices.queueRequest;
   return {

@@ -1,7 +1,7 @@
 import { createHostClient } from './accounts/git-hosts.ts';
 import { createIdentityVerifier } from './accounts/identity-verifier.ts';
 import { gitHostsFromJson } from './accounts/rules/git-hosts.ts';
-import { KnownPeople } from './accounts/rules/host-user.ts';
+import { KnownHostUsers } from './accounts/rules/host-user.ts';
 import { issuersFromJson } from './accounts/rules/identities.ts';
 import type { EventBus } from './alerts/rules/alerts.ts';
 import { isWebhookUrl } from './alerts/rules/webhook-delivery.ts';
@@ -16,7 +16,7 @@ import {
   createSqsClient,
   createSqsExportQueue,
   createSqsQueueGauge,
-  createSqsRecountQueue,
+  createSqsReconcileQueue,
   createSqsRedelivery,
   createSqsWebhookQueue,
   quickLimits,
@@ -111,7 +111,7 @@ function once<T>(make: () => T): () => T {
 
 function queue() {
   const queueUrl = required('LFS_QUOTA_QUEUE_URL');
-  return createSqsRecountQueue({ client: sqs(), queueUrl, clock, invocations });
+  return createSqsReconcileQueue({ client: sqs(), queueUrl, clock, invocations });
 }
 
 /** When a message of the function's own queue comes again. */
@@ -119,7 +119,7 @@ const redelivery = (variable: string) =>
   createSqsRedelivery({ client: quickSqs(), queueUrl: required(variable) });
 
 /** How the stage makes exports. Without a queue it makes none. */
-function exportsOfStage(): { exportQueue: ExportQueue; exportSettings: ExportSettings } {
+function exportsOfDeployment(): { exportQueue: ExportQueue; exportSettings: ExportSettings } {
   const queueUrl = optional('LFS_QUOTA_EXPORT_QUEUE_URL');
   if (queueUrl === undefined)
     return { exportQueue: noExports, exportSettings: exportSettingsFor('s3', { workers: 0 }) };
@@ -157,7 +157,7 @@ function webhookQueue() {
   return createSqsWebhookQueue({ client: sqs(), queueUrl, clock, invocations });
 }
 
-/** The queues that the operator can look at, each with its dead letters: `{"recounts": [URL, URL], …}`. */
+/** The queues that the operator can look at, each with its dead letters: `{"reconciles": [URL, URL], …}`. */
 function queueGauges(): QueueGauge[] {
   const urls = parseJson(required('LFS_QUOTA_GAUGED_QUEUES')) as Partial<
     Record<GaugedQueue, [string, string]>
@@ -228,12 +228,12 @@ const issuers = () => issuersFromJson(stageJson.identityIssuers);
 const gitHosts = () => gitHostsFromJson(stageJson.gitHosts);
 
 /** How people are asked for at their git hosts. */
-const people = (tables: ReturnType<typeof table>) => ({
+const hostUsers = (tables: ReturnType<typeof table>) => ({
   gitHosts: gitHosts(),
   hostClient: createHostClient(clock),
-  mappedRepos: stores.mappedRepos(tables),
+  linkedRepos: stores.linkedRepos(tables),
   keptGrants: stores.keptGrants(tables),
-  knownPeople: new KnownPeople(),
+  knownHostUsers: new KnownHostUsers(),
 });
 
 /** Where clients reach the API, if something stands before it. */
@@ -254,12 +254,12 @@ export function batchDeps() {
     knownObjects: new KnownObjects(),
     ledger: stores.ledger(tables),
     history: stores.history(tables),
-    warnings: stores.warnings(tables),
+    alerts: stores.alerts(tables),
     refusalTally: new RefusalTally(),
     downloads: stores.downloads(tables),
     publicReads: stores.publicReads(tables),
     tokens: stores.tokens(tables),
-    ...people(tables),
+    ...hostUsers(tables),
     store: objectStore(client),
     signer: urlSigner(place),
     queue: queue(),
@@ -278,7 +278,7 @@ export function locksDeps() {
     ...common(),
     ledger: stores.ledger(tables),
     tokens: stores.tokens(tables),
-    ...people(tables),
+    ...hostUsers(tables),
     locks: stores.locks(tables),
     audit: stores.audit(tables),
   };
@@ -293,7 +293,7 @@ export function subscriptionDeps() {
     ledger: stores.ledger(tables),
     publicReads: stores.publicReads(tables),
     history: stores.history(tables),
-    warnings: stores.warnings(tables),
+    alerts: stores.alerts(tables),
     tokens: stores.tokens(tables),
     admin: admin(),
     queue: queue(),
@@ -328,7 +328,7 @@ export function managementDeps() {
     ledger: stores.ledger(tables),
     audit: stores.audit(tables),
     history: stores.history(tables),
-    warnings: stores.warnings(tables),
+    alerts: stores.alerts(tables),
     downloads: stores.downloads(tables),
     publicReads: stores.publicReads(tables),
     tokens: stores.tokens(tables),
@@ -339,11 +339,11 @@ export function managementDeps() {
     exchangeRules: stores.exchangeRules(tables),
     issuers: issuers(),
     gitHosts: gitHosts(),
-    mappedRepos: stores.mappedRepos(tables),
+    linkedRepos: stores.linkedRepos(tables),
     locks: stores.locks(tables),
     admin: admin(),
     queue: queue(),
-    ...exportsOfStage(),
+    ...exportsOfDeployment(),
     exportJobs: stores.exportJobs(tables),
     archives: new S3TextFiles({ client }),
     signer: urlSigner(place),
@@ -361,12 +361,12 @@ export function reconcileDeps() {
     store: objectStore(client),
     ledger: stores.ledger(tables),
     history: stores.history(tables),
-    warnings: stores.warnings(tables),
+    alerts: stores.alerts(tables),
     webhooks: stores.webhooks(tables),
     exportJobs: stores.exportJobs(tables),
     locks: stores.locks(tables),
     publicReads: stores.publicReads(tables),
-    mappedRepos: stores.mappedRepos(tables),
+    linkedRepos: stores.linkedRepos(tables),
     archives: new S3TextFiles({ client }),
     queue: queue(),
     failures: stores.failures(tables),
@@ -380,12 +380,12 @@ export function refreshDeps() {
   return {
     ...common(),
     ledger: stores.ledger(tables),
-    warnings: stores.warnings(tables),
+    alerts: stores.alerts(tables),
     eventBus: eventBus(),
     webhookQueue: webhookQueue(),
     queue: queue(),
     metrics: metrics(),
-    ...exportsOfStage(),
+    ...exportsOfDeployment(),
     exportJobs: stores.exportJobs(tables),
   };
 }
@@ -411,7 +411,7 @@ export function exportDeps() {
     ),
     exportJobs: stores.exportJobs(tables),
     failures: stores.failures(tables),
-    ...exportsOfStage(),
+    ...exportsOfDeployment(),
   };
 }
 

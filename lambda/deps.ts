@@ -1,11 +1,11 @@
 import type { AuditLog } from './accounts/audit-store.ts';
-import type { KeptGrants, MappedRepos, PublicReads } from './accounts/repo-mark-store.ts';
+import type { KeptGrants, LinkedRepos, PublicReads } from './accounts/repo-mark-store.ts';
 import type { GitHost } from './accounts/rules/git-hosts.ts';
-import type { HostClient, KnownPeople } from './accounts/rules/host-user.ts';
+import type { HostClient, KnownHostUsers } from './accounts/rules/host-user.ts';
 import type { IdentityIssuer, IdentityVerifier } from './accounts/rules/identities.ts';
 import type { AdminCredential } from './accounts/rules/tokens.ts';
 import type { ExchangeRules, RequestKeys, TokenStore } from './accounts/token-store.ts';
-import type { Warnings } from './alerts/alert-store.ts';
+import type { Alerts } from './alerts/alert-store.ts';
 import type { EventBus } from './alerts/rules/alerts.ts';
 import type { WebhookQueue, WebhookSender, WebhookUrls } from './alerts/rules/webhook-delivery.ts';
 import type { Webhooks } from './alerts/webhook-store.ts';
@@ -17,7 +17,7 @@ import type { ExportSettings } from './exports/rules/settings.ts';
 import type { History } from './history/history-store.ts';
 import type { RefusalTally } from './history/rules/history.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import type { RecountQueue } from './ledger/rules/reconcile-policy.ts';
+import type { ReconcileQueue } from './ledger/rules/reconcile-policy.ts';
 import type { Locks } from './locks/lock-store.ts';
 import type { Clock, Ids, Invocations, Log } from './rules/clock-and-log.ts';
 import type { Metrics } from './rules/metrics.ts';
@@ -45,12 +45,12 @@ export interface Deps {
   readonly publicReads: PublicReads;
   readonly gitHosts: readonly GitHost[];
   readonly hostClient: HostClient;
-  readonly mappedRepos: MappedRepos;
+  readonly linkedRepos: LinkedRepos;
   readonly keptGrants: KeptGrants;
-  readonly knownPeople: KnownPeople;
+  readonly knownHostUsers: KnownHostUsers;
   readonly history: History;
   readonly refusalTally: RefusalTally;
-  readonly warnings: Warnings;
+  readonly alerts: Alerts;
   readonly eventBus: EventBus;
   readonly webhooks: Webhooks;
   readonly webhookQueue: WebhookQueue;
@@ -70,7 +70,7 @@ export interface Deps {
   readonly exportQueue: ExportQueue;
   readonly exportSettings: ExportSettings;
   readonly signer: UrlSigner;
-  readonly queue: RecountQueue;
+  readonly queue: ReconcileQueue;
   /** Those that this stack has. */
   readonly queueGauges: readonly QueueGauge[];
   readonly storeProbe: StoreProbe;

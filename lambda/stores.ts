@@ -6,7 +6,7 @@
 export { createDynamoDbAuditLog as audit } from './accounts/audit-store.ts';
 export {
   createDynamoDbKeptGrants as keptGrants,
-  createDynamoDbMappedRepos as mappedRepos,
+  createDynamoDbLinkedRepos as linkedRepos,
   createDynamoDbPublicReads as publicReads,
 } from './accounts/repo-mark-store.ts';
 export {
@@ -14,7 +14,7 @@ export {
   createDynamoDbRequestKeys as requestKeys,
   createDynamoDbTokenStore as tokens,
 } from './accounts/token-store.ts';
-export { createDynamoDbWarnings as warnings } from './alerts/alert-store.ts';
+export { createDynamoDbAlerts as alerts } from './alerts/alert-store.ts';
 export { createDynamoDbWebhooks as webhooks } from './alerts/webhook-store.ts';
 export { createDynamoDbDownloads as downloads } from './downloads/download-store.ts';
 export { createDynamoDbExportJobs as exportJobs } from './exports/job-store.ts';

@@ -17,10 +17,10 @@ import { Construct, type IDependable } from 'constructs';
 import { defaultRouteFunction, type HttpFunction, type Route, routes } from '../lambda/routes.ts';
 import type { Functions } from './functions/functions.ts';
 import { metricsNamespace } from './monitoring/custom-metrics.ts';
-import type { StageSettings } from './settings/deployment-settings.ts';
+import type { DeploymentSettings } from './settings/deployment-settings.ts';
 
 interface ApiProps {
-  readonly settings: StageSettings;
+  readonly settings: DeploymentSettings;
   readonly functions: Functions;
 }
 
@@ -85,7 +85,7 @@ export class Api extends Construct {
     new CfnOutput(this, 'ApiUrl', { value: this.#url(settings) }).overrideLogicalId('ApiUrl');
   }
 
-  #defaultStage({ domain, throttle }: StageSettings, accessLog: LogGroup): HttpStage {
+  #defaultStage({ domain, throttle }: DeploymentSettings, accessLog: LogGroup): HttpStage {
     return new HttpStage(this, 'Stage', {
       httpApi: this.httpApi,
       stageName: '$default',
@@ -108,7 +108,7 @@ export class Api extends Construct {
    *
    * @param added every route. Neither may a route be limited that does not exist yet.
    */
-  #limitRoutes({ throttle }: StageSettings, added: readonly IDependable[]): void {
+  #limitRoutes({ throttle }: DeploymentSettings, added: readonly IDependable[]): void {
     const resource = this.stage.node.defaultChild;
     if (!(resource instanceof CfnStage)) throw new Error('A stage is no longer one resource.');
     const lfs = { ThrottlingRateLimit: throttle.requestsPerSecond, ThrottlingBurstLimit: throttle.burst };
@@ -136,7 +136,7 @@ export class Api extends Construct {
     });
   }
 
-  #domainName(domain: NonNullable<StageSettings['domain']>): DomainName {
+  #domainName(domain: NonNullable<DeploymentSettings['domain']>): DomainName {
     const name = new DomainName(this, 'DomainName', {
       domainName: domain.name,
       certificate: Certificate.fromCertificateArn(this, 'Certificate', domain.certificateArn),
@@ -148,7 +148,7 @@ export class Api extends Construct {
     return name;
   }
 
-  #url(settings: StageSettings): string {
+  #url(settings: DeploymentSettings): string {
     if (settings.publicUrl !== undefined) return settings.publicUrl;
     return settings.domain === undefined ? this.httpApi.apiEndpoint : `https://${settings.domain.name}`;
   }

@@ -2,17 +2,17 @@ import { App, type AppProps, CfnElement, Stack, type StackProps, Tags, Validatio
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct, IConstruct } from 'constructs';
 import { Api } from './api.ts';
-import { Background, ExportWork, RecountQueue, StoreEvents, WebhookWork } from './background.ts';
+import { Background, ExportWork, ReconcileQueue, StoreEvents, WebhookWork } from './background.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { functionSpecs } from './functions/function-specs.ts';
-import { cleanupScopes, exportScopes, Functions, objectsBelow } from './functions/functions.ts';
+import { exportScopes, Functions, gcScopes, objectsBelow } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
-import type { StageSettings } from './settings/deployment-settings.ts';
-import { exportStoreOf, stageSettings } from './settings/stages.ts';
+import type { DeploymentSettings } from './settings/deployment-settings.ts';
+import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
 
 interface LfsQuotaStackProps extends StackProps {
-  readonly settings: StageSettings;
+  readonly settings: DeploymentSettings;
 }
 
 /** Everything of one stage. Construct ids are a contract: renaming one replaces its resources, data included. */
@@ -32,7 +32,7 @@ class LfsQuotaStack extends Stack {
       archiveDays: exports.keepDays,
     });
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
-    const recounts = new RecountQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
+    const reconciles = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
     const webhookWork = new WebhookWork(this, 'WebhookWork');
     const exportWork = exports.workers > 0 ? new ExportWork(this, 'ExportWork') : undefined;
     const storeEvents =
@@ -45,7 +45,7 @@ class LfsQuotaStack extends Stack {
       resources: {
         table: data.table,
         storage: this.storage,
-        recountQueue: recounts.queue,
+        reconcileQueue: reconciles.queue,
         webhookQueue: webhookWork.queue,
         exports: exportWork && {
           queue: exportWork.queue,
@@ -55,7 +55,7 @@ class LfsQuotaStack extends Stack {
         storeEventsQueue: storeEvents?.queue,
         adminSecretArn: this.adminToken.secretArn,
         adoptedRepos: settings.adoptedRepos,
-        eventBusArn: settings.warnings.eventBus
+        eventBusArn: settings.alerts.eventBus
           ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })
           : undefined,
         publicUrl: settings.publicUrl,
@@ -63,13 +63,13 @@ class LfsQuotaStack extends Stack {
     });
     const { functions } = this;
     this.api = new Api(this, 'Api', { settings, functions });
-    new Background(this, 'Background', { settings, functions, queue: recounts.queue });
+    new Background(this, 'Background', { settings, functions, queue: reconciles.queue });
     webhookWork.deliverTo(functions);
     exportWork?.deliverTo(functions, { workers: exports.workers });
     storeEvents?.deliverTo(functions.get('storeEvents').function);
 
     const { api } = this;
-    const queues = { recounts, webhookWork, exportWork, storeEvents };
+    const queues = { reconciles, webhookWork, exportWork, storeEvents };
     const alarms = new Alarms(this, 'Alarms', { settings, functions, ...queues, api });
     new Dashboard(this, 'Dashboard', { functions, data, ...queues, alarms, api });
   }
@@ -94,7 +94,7 @@ function acknowledgeFindings(stack: LfsQuotaStack): void {
   if (!CfnElement.isCfnElement(defaultChild)) throw new Error('A bucket is no longer one resource.');
   const bucketId = stack.getLogicalId(defaultChild);
   for (const [name, handler] of stack.functions.entries()) {
-    const { objects = [], archives = [], putsExportRequests, putsCleanup } = functionSpecs[name];
+    const { objects = [], archives = [], putsExportRequests, putsGc } = functionSpecs[name];
     for (const below of new Set(objects.map(objectsBelow))) {
       acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${below}]`, [
         'Keys are {tenant}/{repo}/{oid}, and tenants come and go: no narrower wildcard covers them.',
@@ -109,8 +109,8 @@ function acknowledgeFindings(stack: LfsQuotaStack): void {
         'Exports have keys of their own, by tenant and export, and both come and go.',
       ]);
     }
-    if (putsCleanup !== undefined)
-      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${cleanupScopes[putsCleanup]}]`, [
+    if (putsGc !== undefined)
+      acknowledge(handler, `IAM5[Resource::<${bucketId}.Arn>${gcScopes[putsGc]}]`, [
         'Clean-ups have keys of their own, by tenant and watch, and both come and go.',
       ]);
   }
@@ -125,18 +125,18 @@ function acknowledge(scope: IConstruct, rule: string, reason: readonly string[])
 
 /**
  * The CDK app. Context `stage` names the stage (default: `dev`), context `settings` a file with its settings.
- * @throws {StageSettingsError} when the settings are invalid.
+ * @throws {DeploymentSettingsError} when the settings are invalid.
  */
 export function buildApp(props?: AppProps): App {
   const app = new App({ analyticsReporting: false, ...props });
   const stage = contextString(app, 'stage') ?? 'dev';
-  const stack = addStack(app, stage, stageSettings(stage, contextString(app, 'settings')));
+  const stack = addStack(app, stage, deploymentSettings(stage, contextString(app, 'settings')));
   acknowledgeFindings(stack);
   Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
   return app;
 }
 
-export function addStack(app: App, stage: string, settings: StageSettings): LfsQuotaStack {
+export function addStack(app: App, stage: string, settings: DeploymentSettings): LfsQuotaStack {
   const tag = { name: 'lfs-quota-stage', value: stage };
   const stack = new LfsQuotaStack(app, `lfs-quota-${stage}`, {
     description: `Git LFS quota backend, stage ${stage}`,

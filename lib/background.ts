@@ -14,7 +14,7 @@ import {
 import { Construct } from 'constructs';
 import { functionSpecs } from './functions/function-specs.ts';
 import type { Functions } from './functions/functions.ts';
-import type { StageSettings } from './settings/deployment-settings.ts';
+import type { DeploymentSettings } from './settings/deployment-settings.ts';
 
 /** Every queue is encrypted, requires TLS, and keeps messages as long as SQS allows, so that dead letters can be read. */
 const queueDefaults = {
@@ -24,17 +24,17 @@ const queueDefaults = {
 };
 
 /**
- * Requests for recounts. The queue is FIFO with the tenant as message group, so two recounts of one tenant never
+ * Requests for reconciles. The queue is FIFO with the tenant as message group, so two reconciles of one tenant never
  * run at the same time.
  *
  * The delay belongs to the queue because FIFO queues accept none per message. The sender's deduplication id carries
- * a time bucket. Deduplication by content would lose, for five minutes, every trigger that comes after a recount.
+ * a time bucket. Deduplication by content would lose, for five minutes, every trigger that comes after a reconcile.
  */
-export class RecountQueue extends Construct {
+export class ReconcileQueue extends Construct {
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
 
-  constructor(scope: Construct, id: string, props: { reconcile: StageSettings['reconcile'] }) {
+  constructor(scope: Construct, id: string, props: { reconcile: DeploymentSettings['reconcile'] }) {
     super(scope, id);
     const { timeoutMinutes, delaySeconds, attemptsMax } = props.reconcile;
     const common = { ...queueDefaults, fifo: true };
@@ -49,7 +49,7 @@ export class RecountQueue extends Construct {
       // make the bucket. In a reservation's death it counts twice, because the store's clock judges too.
       deliveryDelay: Duration.seconds(delaySeconds),
       // Lambda's recommendation, six times the consumer's timeout: its pollers may hold a message for longer than one
-      // run. While a message is hidden, its tenant isn't recounted. So a longer timeout costs waiting after a crash.
+      // run. While a message is hidden, its tenant isn't reconciled. So a longer timeout costs waiting after a crash.
       visibilityTimeout: Duration.minutes(6 * timeoutMinutes),
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: attemptsMax },
     });
@@ -59,12 +59,12 @@ export class RecountQueue extends Construct {
 }
 
 interface BackgroundProps {
-  readonly settings: StageSettings;
+  readonly settings: DeploymentSettings;
   readonly queue: IQueue;
   readonly functions: Functions;
 }
 
-/** What runs without a request: recounts from the queue, and the schedule that looks for tenants that are due. */
+/** What runs without a request: reconciles from the queue, and the schedule that looks for tenants that are due. */
 export class Background extends Construct {
   constructor(scope: Construct, id: string, props: BackgroundProps) {
     super(scope, id);
@@ -78,7 +78,7 @@ export class Background extends Construct {
     });
     const refresh = props.functions.get('refresh').function;
     new Schedule(this, 'RefreshSchedule', {
-      description: 'Queues recounts of the tenants that are due.',
+      description: 'Queues reconciles of the tenants that are due.',
       schedule: ScheduleExpression.rate(Duration.minutes(props.settings.refreshEveryMinutes)),
       target: new LambdaInvoke(refresh, {
         role: this.#schedulerRole(refresh.functionArn),

@@ -3,7 +3,7 @@ import { packConsole } from '../console/build/pack.ts';
 import { createHostClient } from '../lambda/accounts/git-hosts.ts';
 import { createIdentityVerifier } from '../lambda/accounts/identity-verifier.ts';
 import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
-import { KnownPeople } from '../lambda/accounts/rules/host-user.ts';
+import { KnownHostUsers } from '../lambda/accounts/rules/host-user.ts';
 import type { IdentityIssuer } from '../lambda/accounts/rules/identities.ts';
 import {
   isLoopbackHost,
@@ -31,7 +31,7 @@ import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import { RefusalTally } from '../lambda/history/rules/history.ts';
-import type { RecountQueue, Redelivery } from '../lambda/ledger/rules/reconcile-policy.ts';
+import type { ReconcileQueue, Redelivery } from '../lambda/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/rules/packed-console.ts';
@@ -97,7 +97,7 @@ interface ComposeInput {
     readonly bucket: string;
     readonly credentials: StoreCredentials;
   };
-  readonly queue: RecountQueue;
+  readonly queue: ReconcileQueue;
   readonly exportQueue: ExportQueue;
   readonly webhookQueue: WebhookQueue;
   readonly queueGauges: readonly QueueGauge[];
@@ -139,7 +139,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     ...storesOn({ client: database.client, tableName: database.tableName }),
     gitHosts: input.gitHosts,
     hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
-    knownPeople: new KnownPeople(),
+    knownHostUsers: new KnownHostUsers(),
     identities: createIdentityVerifier(issuers),
     issuers,
     refusalTally: new RefusalTally(),

@@ -12,8 +12,8 @@ import { defaultSettings, type Settings } from '../lambda/rules/settings.ts';
 import { formatBytes } from '../lambda/rules/sizes.ts';
 import type { AdoptedRepo } from '../lambda/store/rules/adopted-repos.ts';
 import { defaultQueueTiming, ExportPump, type QueueTiming } from './background/pump.ts';
-import { openKeptMessages, openKeptRecounts } from './background/queue-items.ts';
-import { RecountPump } from './background/reconcile-pump.ts';
+import { openKeptMessages, openKeptReconciles } from './background/queue-items.ts';
+import { ReconcilePump } from './background/reconcile-pump.ts';
 import { startExpirySweep, startSchedule, systemTimers } from './background/schedule.ts';
 import { WebhookPump } from './background/webhook-pump.ts';
 import { composeEmbedded, createFunctions } from './compose.ts';
@@ -33,7 +33,7 @@ import { listenError } from './system/loopback-server.ts';
 import { Turns } from './turns.ts';
 
 /** Closing steps, run in the opposite order of their adding. */
-export class Cleanup {
+export class Gc {
   readonly #steps: (() => Promise<void> | void)[] = [];
 
   add(step: () => Promise<void> | void): void {
@@ -126,14 +126,14 @@ export interface EmbeddedStack {
 
 const bucket = 'lfs-quota';
 
-/** The embedded queue itself keeps recounts apart, and LIST requests to the embedded store cost no money. */
+/** The embedded queue itself keeps reconciles apart, and LIST requests to the embedded store cost no money. */
 const embeddedSettings: Settings = {
   ...defaultSettings,
-  recountRestMs: 0,
+  reconcileRestMs: 0,
   listRequestsPerHour: 1_000_000,
 };
 
-/** How long a stop waits for requests and recounts. A restart resumes what did not end. */
+/** How long a stop waits for requests and reconciles. A restart resumes what did not end. */
 const graceMs = 5_000;
 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
@@ -144,26 +144,26 @@ const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
  * @throws {StartupError} when the person who starts it can correct the cause.
  */
 export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise<EmbeddedStack> {
-  const cleanup = new Cleanup();
+  const gc = new Gc();
   try {
-    return await start(options, cleanup);
+    return await start(options, gc);
   } catch (error) {
-    await cleanup.run().catch(() => undefined);
+    await gc.run().catch(() => undefined);
     if (error instanceof StartupError || !isDiskFull(error)) throw error;
     throw new StartupError(`The data folder ${resolve(options.dataDir)} ${diskFullAdvice}`, { cause: error });
   }
 }
 
-async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
+async function start(options: EmbeddedStackOptions, gc: Gc): Promise<EmbeddedStack> {
   const { onProgress = () => {}, createDemo: createsDemo = true } = options;
   const invocations = createInvocations();
   const log = createInvocationLog(options.log ?? silentLog, invocations);
   const folder = await openDataFolder(options.dataDir);
-  cleanup.add(folder.release);
+  gc.add(folder.release);
   onProgress(`data folder ${folder.path}`);
   // The kernel keeps its lock: whoever doesn't get it may change nothing in the folder.
   const database = await openDatabase(folder.databasePath);
-  cleanup.add(database.close);
+  gc.add(database.close);
   onProgress(`database ${database.origin}`);
   const admin = await adminTokenOf({ folder: folder.path, given: options.adminToken }, systemIds);
   const credentials = await storeCredentialsOf(folder.path, systemIds);
@@ -172,14 +172,14 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const onError = (error: unknown) => log.error('object store failed', { error });
   const turns = new Turns();
   const functions = pending<HttpFunctions>();
-  cleanup.add(() => functions.reject(new Error('The stack did not start.')));
+  gc.add(() => functions.reject(new Error('The stack did not start.')));
   const { front, store } = await openAdjacent(
     { port: options.port, functions: functions.promise, clock: systemClock, log, turns },
     (port) =>
       startStore({ port, dataDir: folder.storePath, bucket, credentials, onError, uploadTime: settings }),
   );
-  cleanup.add(() => store.close());
-  cleanup.add(() => front.close(0));
+  gc.add(() => store.close());
+  gc.add(() => front.close(0));
   const url = `http://127.0.0.1:${front.port}`;
   onProgress(`object store ${store.url}`);
 
@@ -201,10 +201,10 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     settings,
     turns,
   });
-  cleanup.add(composed.close);
+  gc.add(composed.close);
 
   await requireFreeNames(composed.deps, { createsDemo });
-  const http = await startBackground({ deps: composed.deps, database, ...pumps, cleanup });
+  const http = await startBackground({ deps: composed.deps, database, ...pumps, gc });
   const place = { folder: folder.path, apiUrl: url };
   const demo = createsDemo ? await ensureDemo(composed.deps, place) : undefined;
   functions.resolve(http);
@@ -219,7 +219,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     adminTokenOrigin: admin.origin,
     close() {
       // Requests first, because they need everything else.
-      closed ??= front.close(graceMs).then(() => cleanup.run());
+      closed ??= front.close(graceMs).then(() => gc.run());
       return closed;
     },
   };
@@ -244,12 +244,12 @@ function createPumps(input: {
   const { options, database, log, invocations } = input;
   const shared = { timers: systemTimers, log };
   return {
-    queue: new RecountPump({
+    queue: new ReconcilePump({
       ...shared,
       clock: systemClock,
       invocations,
       isDiskFull: database.isDiskFull,
-      kept: openKeptRecounts(database),
+      kept: openKeptReconciles(database),
       timing: { ...defaultQueueTiming, ...options.queueTiming },
     }),
     exportPump: new ExportPump(shared),
@@ -261,24 +261,24 @@ function createPumps(input: {
 async function startBackground(input: {
   deps: Deps;
   database: Database;
-  queue: RecountPump;
+  queue: ReconcilePump;
   exportPump: ExportPump;
   webhookPump: WebhookPump;
-  cleanup: Cleanup;
+  gc: Gc;
 }): Promise<HttpFunctions> {
-  const { deps, database, queue, exportPump, webhookPump, cleanup } = input;
+  const { deps, database, queue, exportPump, webhookPump, gc } = input;
   const created = createFunctions(deps, webhookPump);
-  cleanup.add(() => queue.close(graceMs));
+  gc.add(() => queue.close(graceMs));
   await queue.deliverTo(created.reconcile);
-  cleanup.add(() => exportPump.close(graceMs));
+  gc.add(() => exportPump.close(graceMs));
   await exportPump.deliverTo(created.exportArchive, deps.exportJobs);
-  cleanup.add(() => webhookPump.close(graceMs));
+  gc.add(() => webhookPump.close(graceMs));
   await webhookPump.deliverTo(created.sendWebhook);
   const timed = { clock: systemClock, timers: systemTimers, log: deps.log };
   const schedule = startSchedule(created.refresh, timed);
-  cleanup.add(() => schedule.close(graceMs));
+  gc.add(() => schedule.close(graceMs));
   const sweep = startExpirySweep(database.removeExpired, timed);
-  cleanup.add(() => sweep.close(graceMs));
+  gc.add(() => sweep.close(graceMs));
   return created.http;
 }
 

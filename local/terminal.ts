@@ -102,7 +102,7 @@ export function readFlags(args: readonly string[]): Flags {
   const { 'gc-watch': watch } = parsed;
   if (watch !== undefined && !/^\d{1,5}$/.test(watch))
     return { kind: 'wrong', message: `--gc-watch takes a number of minutes, not '${watch}'.` };
-  const settings = watch === undefined ? {} : { cleanupWatchMs: Number(watch) * 60_000 };
+  const settings = watch === undefined ? {} : { gcWatchMs: Number(watch) * 60_000 };
   const given = issuers.filter((issuer) => issuer !== undefined);
   const allowsLoopbackWebhooks = parsed['loopback-webhooks'] === true;
   return {

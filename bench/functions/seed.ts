@@ -1,4 +1,5 @@
 import { repoKey, tenantKey } from '../../lambda/ledger/items.ts';
+import { stored } from '../../lambda/table/stored-names.ts';
 import { MemoryStore } from '../../local/table/memory-store.ts';
 import { LocalTable, storesOn } from '../../local/table/table.ts';
 import { newTenant } from '../../test/support/ledger-records.ts';
@@ -17,12 +18,12 @@ export async function seededTable(objects: number): Promise<LocalTable> {
   const nowMs = Date.now();
   // Used within the hour, as nearly every token that is used: its use isn't written again.
   await tokens.put(tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs }));
-  const counted = { storedBytes: objects * objectBytes, objectCount: objects, countedAtMs: nowMs };
-  await ledger.createTenant(newTenant(tenant, { limitBytes: 1e15, counted }));
+  const scanned = { storedBytes: objects * objectBytes, objectCount: objects, scannedAtMs: nowMs };
+  await ledger.createTenant(newTenant(tenant, { limitBytes: 1e15, scanned }));
   const put = (item: Record<string, unknown>) => client.send('PutItem', { TableName: tableName, Item: item });
   const { Item } = await client.send('GetItem', { TableName: tableName, Key: tenantKey(tenant) });
   // As after a first reconcile.
   await put({ ...Item, epoch: 1, appliedEpoch: 1 });
-  await put({ ...repoKey({ tenant, repo }), repo, ...counted, epoch: 1, covered: [] });
+  await put(stored({ ...repoKey({ tenant, repo }), repo, ...scanned, epoch: 1, covered: [] }));
   return client;
 }

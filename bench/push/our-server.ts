@@ -3,7 +3,7 @@ import { createTenant } from '../../lambda/accounts/tenants.ts';
 import { createToken } from '../../lambda/accounts/tokens.ts';
 import { systemClock, systemIds } from '../../lambda/aws/clock-and-ids.ts';
 import { createInvocations } from '../../lambda/aws/invocation-log.ts';
-import { runRecount } from '../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
@@ -28,7 +28,7 @@ interface Place {
   readonly folder: string;
 }
 
-let recount: (() => Promise<'done' | 'requeued'>) | undefined;
+let reconcile: (() => Promise<'done' | 'requeued'>) | undefined;
 
 /** The functions of the embedded stack with their table, but with a store that is elsewhere, as on AWS. */
 async function compose({ storeUrl, folder }: Place) {
@@ -36,7 +36,7 @@ async function compose({ storeUrl, folder }: Place) {
   const { deps } = composeEmbedded({
     database: await openDatabase(join(folder, 'table')),
     store: { url: storeUrl, bucket, credentials, head: () => undefined },
-    // No recount starts in the middle of what is measured.
+    // No reconcile starts in the middle of what is measured.
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: nothing,
     webhookQueue: nothing,
@@ -47,7 +47,7 @@ async function compose({ storeUrl, folder }: Place) {
     gitHosts: [],
     adminToken: 'bench-admin-token-0123456789abcdef',
     invocations: createInvocations(),
-    settings: { ...defaultSettings, recountRestMs: 0 },
+    settings: { ...defaultSettings, reconcileRestMs: 0 },
     clock: systemClock,
     ids: systemIds,
     log,
@@ -63,16 +63,16 @@ const api = {
     const { deps, turns } = await compose(place);
     const functions = createFunctions(deps);
     const request = { tenant, reason: 'verify' as const, full: false };
-    recount = () => runRecount(deps, { request, deadlineMs: Date.now() + 15 * 60_000 });
+    reconcile = () => runReconcile(deps, { request, deadlineMs: Date.now() + 15 * 60_000 });
     await createTenant(deps, { tenant, plan: null, limitBytes: 1e15 });
     const { token } = await createToken(deps, { tenant, scope: 'write', label: null });
     const http = Promise.resolve(functions.http);
     const front = await openHttpFront({ port: 0, functions: http, clock: systemClock, log, turns });
     return { port: front.port, token };
   },
-  /** The recount that a push asks for. */
+  /** The reconcile that a push asks for. */
   settle: async (): Promise<void> => {
-    if ((await recount?.()) !== 'done') throw new Error('The recount failed.');
+    if ((await reconcile?.()) !== 'done') throw new Error('The reconcile failed.');
   },
 };
 

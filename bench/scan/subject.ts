@@ -1,6 +1,6 @@
 import { paginateListObjectsV2, S3Client } from '@aws-sdk/client-s3';
 import { systemClock } from '../../lambda/aws/clock-and-ids.ts';
-import { runRecount } from '../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { ScanListing } from '../../lambda/scan/list-objects.ts';
 import { createPathScan } from '../../lambda/scan/path-scan.ts';
@@ -12,7 +12,7 @@ import { repo, seededTable, tableName, tenant } from '../functions/seed.ts';
 import { ownCpuMs, peakMemoryMb, serve } from '../serve.ts';
 
 /**
- * Ways to count a path in a process of this project: its scan, with and without an estimate, the recounts of a giant, and
+ * Ways to count a path in a process of this project: its scan, with and without an estimate, the reconciles of a large repo, and
  * the SDK.
  */
 export type SubjectKind = 'hint' | 'probe' | 'sixteen' | 'shards' | 'sdk';
@@ -50,7 +50,7 @@ function createScan(): (objects: number) => Promise<CountOutcome> {
 /** What the function reconcile has of its five minutes. */
 const runMs = 295_000;
 
-/** First counts of a giant by runs of the function reconcile, over a table in memory. */
+/** First counts of a large repo by runs of the function reconcile, over a table in memory. */
 function createShards(): (objects: number) => Promise<CountOutcome> {
   const client = bucketClient();
   const listing = new ScanListing({ client });
@@ -74,10 +74,10 @@ function createShards(): (objects: number) => Promise<CountOutcome> {
     };
     await deps.ledger.markDirty({ tenant, repo, dirtyToken: 'bench' });
     const request = { tenant, reason: 'manual' as const, full: false };
-    do await runRecount(deps, { request, deadlineMs: systemClock.nowMs() + runMs });
-    while ((await deps.ledger.readRepo({ tenant, repo }))?.giant?.progress);
-    const { counted } = (await deps.ledger.readTenant(tenant)) ?? {};
-    return { objects: counted?.objectCount ?? 0, bytes: counted?.storedBytes ?? 0 };
+    do await runReconcile(deps, { request, deadlineMs: systemClock.nowMs() + runMs });
+    while ((await deps.ledger.readRepo({ tenant, repo }))?.large?.progress);
+    const { scanned } = (await deps.ledger.readTenant(tenant)) ?? {};
+    return { objects: scanned?.objectCount ?? 0, bytes: scanned?.storedBytes ?? 0 };
   };
 }
 

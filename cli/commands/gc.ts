@@ -15,41 +15,41 @@ import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../terminal.ts';
 
-type CleanupBody = BodyOf<'getCleanup'>;
+type GcBody = BodyOf<'getGc'>;
 
-/** Of a keep-set, or a list of candidates. */
+/** Of a reachable set, or a list of candidates. */
 const transferMs = 10 * 60_000;
 
-const shown = (body: CleanupBody, context: CliContext): string =>
-  asCalled(renderCleanup(body, viewOf(context)), context);
+const shown = (body: GcBody, context: CliContext): string =>
+  asCalled(renderGc(body, viewOf(context)), context);
 
-/** Of a command about the clean-up of a repo. */
-const ofCleanup = {
+/** Of a command about the gc run of a repo. */
+const ofGc = {
   operands: ofRepo,
   wanted: managerToken,
-  print: (body: CleanupBody, { context }: { context: CliContext }) => shown(body, context),
+  print: (body: GcBody, { context }: { context: CliContext }) => shown(body, context),
 };
 
 /** `gc open|run|status|cancel`: deletes what no commit of a repo needs any more. */
 export const gcCommands = group('gc', 'Delete objects no branch or tag references', [
   routeCommand({
-    ...ofCleanup,
+    ...ofGc,
     name: 'open',
     description: 'Start garbage collection: pushes protect their objects; run `gc run` a day later',
-    route: 'openCleanup',
+    route: 'openGc',
     body: () => ({}),
   }),
   routeCommand({
-    ...ofCleanup,
+    ...ofGc,
     name: 'status',
     description: 'Show its state and candidates',
-    route: 'getCleanup',
+    route: 'getGc',
   }),
   routeCommand({
-    ...ofCleanup,
+    ...ofGc,
     name: 'cancel',
     description: "Stop it; objects that aren't deleted yet stay",
-    route: 'cancelCleanup',
+    route: 'cancelGc',
   }),
   actionCommand({
     name: 'run',
@@ -105,15 +105,15 @@ async function run(
 ): Promise<void> {
   const isQuiet = options.json === true;
   await checkReady(client, context, params);
-  const keepSet = await readKeepSet(client, context, options);
+  const reachableSet = await readReachableSet(client, context, options);
   await client.busy.during(
     () => 'uploading the reachable set',
-    () => sendKeepSet(client, { params, ...keepSet }),
+    () => sendReachableSet(client, { params, ...reachableSet }),
   );
-  const started = await client.ask('runCleanup', {
+  const started = await client.ask('runGc', {
     params,
     body: {
-      keepSet: keepSet.named,
+      reachableSet: reachableSet.named,
       dryRun: options.delete !== true,
       force: options.force === true,
       minAgeDays: options.olderThan,
@@ -142,29 +142,33 @@ async function checkReady(
   context: CliContext,
   { tenant, repo }: RepoOfTenant,
 ): Promise<void> {
-  const cleanup = await client.find('getCleanup', { params: { tenant, repo } });
-  const isOpen = cleanup && ['watching', 'selecting', 'deleting'].includes(cleanup.state);
+  const gc = await client.find('getGc', { params: { tenant, repo } });
+  const isOpen = gc && ['watching', 'selecting', 'deleting'].includes(gc.state);
   if (!isOpen)
     throw new CliError("Garbage collection isn't open.", {
       hint: `Open one first: lfs-quota gc open ${tenant} ${repo}`,
     });
-  if (cleanup.mayRun) return;
-  if (cleanup.state !== 'watching')
+  if (gc.mayRun) return;
+  if (gc.state !== 'watching')
     throw new CliError('A run is in progress.', {
       hint: `See its progress: lfs-quota gc status ${tenant} ${repo}`,
     });
-  const when = formatUntil(cleanup.snapshotFrom, context.nowMs());
+  const when = formatUntil(gc.snapshotFrom, context.nowMs());
   throw new CliError(`It's too early: you can run it ${when}.`, {
     hint: 'Until then, a push that started before gc open can still be in progress.',
   });
 }
 
-interface KeepSet {
+interface ReachableSet {
   readonly bytes: Buffer;
   readonly named: { readonly objects: number; readonly sha256: string };
 }
 
-async function readKeepSet(client: ApiClient, context: CliContext, options: RunOptions): Promise<KeepSet> {
+async function readReachableSet(
+  client: ApiClient,
+  context: CliContext,
+  options: RunOptions,
+): Promise<ReachableSet> {
   const isQuiet = options.json === true;
   const { clone, remote = ['origin'] } = options;
   const line = new WaitLine(context, { isQuiet });
@@ -185,16 +189,16 @@ async function readKeepSet(client: ApiClient, context: CliContext, options: RunO
   return { bytes, named: { objects: bytes.length / prefixBytes, sha256: sha256Hex(bytes) } };
 }
 
-async function sendKeepSet(
+async function sendReachableSet(
   client: ApiClient,
-  { params, bytes, named }: KeepSet & { params: RepoOfTenant },
+  { params, bytes, named }: ReachableSet & { params: RepoOfTenant },
 ): Promise<void> {
-  const { body } = await client.ask('signKeepSet', { params, body: named });
+  const { body } = await client.ask('signReachableSet', { params, body: named });
   const answer = await fetchOrFail(body.url, { method: 'PUT', headers: body.headers, body: bytes });
   await answer.arrayBuffer();
 }
 
-async function writeList({ body, file }: { body: CleanupBody; file: string }): Promise<void> {
+async function writeList({ body, file }: { body: GcBody; file: string }): Promise<void> {
   // What is done has no lists any more.
   const lists = body.found?.lists ?? [];
   const texts: string[] = [];
@@ -250,14 +254,14 @@ const failedPollsMax = 5;
  */
 async function waitForRun(
   { client, context }: { client: ApiClient; context: CliContext },
-  wait: { params: Readonly<Record<ParamsOf<'getCleanup'>, string>>; isQuiet: boolean },
-): Promise<ApiAnswer<CleanupBody>> {
+  wait: { params: Readonly<Record<ParamsOf<'getGc'>, string>>; isQuiet: boolean },
+): Promise<ApiAnswer<GcBody>> {
   const line = new WaitLine(context, wait);
   const interrupt = listenForInterrupt(context);
   try {
     for (let failures = 0; ; ) {
       try {
-        const answer = await client.ask('getCleanup', { params: wait.params });
+        const answer = await client.ask('getGc', { params: wait.params });
         failures = 0;
         const { state } = answer.body;
         if (state !== 'selecting' && state !== 'deleting') {
@@ -282,26 +286,26 @@ async function waitForRun(
   }
 }
 
-type Sum = CleanupBody['deleted'];
+type Sum = GcBody['deleted'];
 
-type Recent = NonNullable<NonNullable<CleanupBody['found']>['reserved']>;
+type Recent = NonNullable<NonNullable<GcBody['found']>['reserved']>;
 
 const timeOf = (isoDate: string) => `${isoDate.slice(11, 16)} UTC`;
 const sumText = ({ objectCount, bytes }: Sum) => `${formatObjects(objectCount)}, ${formatBytes(bytes)}`;
 
-/** A clean-up for a person: where it stands, what was found, and what to do next. */
-export function renderCleanup(body: CleanupBody, view: View): string {
+/** A gc run for a person: where it stands, what was found, and what to do next. */
+export function renderGc(body: GcBody, view: View): string {
   const { nowMs } = view;
   return [stateLine(body, nowMs), ...foundLines(body, view), ...nextLines(body, nowMs)].join('');
 }
 
-function stateLine({ tenant, repo, state, openedAt, endedAt }: CleanupBody, nowMs: number): string {
+function stateLine({ tenant, repo, state, openedAt, endedAt }: GcBody, nowMs: number): string {
   const since =
     endedAt === null ? `opened ${formatAge(openedAt, nowMs)}` : `ended ${formatAge(endedAt, nowMs)}`;
   return `${tenant}/${repo}: ${state}, ${since}\n`;
 }
 
-function foundLines({ found, run, state, deleted }: CleanupBody, view: View): string[] {
+function foundLines({ found, run, state, deleted }: GcBody, view: View): string[] {
   if (!found) return [];
   const rows = [
     ['stored', sumText(found.stored)],
@@ -324,7 +328,7 @@ function foundLines({ found, run, state, deleted }: CleanupBody, view: View): st
 }
 
 function nextLines(
-  { failure, deleted, state, mayRun, snapshotFrom, run, found, ...path }: CleanupBody,
+  { failure, deleted, state, mayRun, snapshotFrom, run, found, ...path }: GcBody,
   nowMs: number,
 ) {
   if (failure) return [`${failedText({ deleted })}: ${failure.message}\n`];
@@ -354,7 +358,7 @@ function nextLines(
 }
 
 /** A run that fails may have deleted some. */
-function failedText({ deleted }: Pick<CleanupBody, 'deleted'>): string {
+function failedText({ deleted }: Pick<GcBody, 'deleted'>): string {
   return deleted.objectCount === 0 ? 'Nothing was deleted' : 'It stopped before everything was deleted';
 }
 
@@ -365,7 +369,7 @@ function keptText({ objectCount, until }: Recent, open: string): string {
 
 /** What was just uploaded is a candidate once its upload URLs have expired. */
 function nothingText(
-  { reserved }: NonNullable<CleanupBody['found']>,
+  { reserved }: NonNullable<GcBody['found']>,
   { nowMs, command, cancel }: { nowMs: number; command: string; cancel: string },
 ): string {
   if (!reserved) return `Nothing to delete. To finish: ${cancel}\n`;
@@ -373,7 +377,7 @@ function nothingText(
 }
 
 /** One line, while somebody waits. */
-function progressText({ state, found, deleted }: CleanupBody): string {
+function progressText({ state, found, deleted }: GcBody): string {
   if (state !== 'deleting' || !found) return 'the repo is listed';
   return `deleting: ${sumText(deleted)} of ${sumText(found.candidates)}`;
 }

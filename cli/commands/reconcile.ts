@@ -9,7 +9,7 @@ import { type View, viewOf } from '../terminal.ts';
 
 type RepoBody = BodyOf<'getRepo'>;
 
-/** `reconcile TENANT`: asks for a recount of everything that the tenant stores, or shows what it would find. */
+/** `reconcile TENANT`: asks for a reconcile of everything that the tenant stores, or shows what it would find. */
 export const reconcileCommand = actionCommand({
   name: 'reconcile',
   description: "Rescan a tenant's storage",
@@ -20,7 +20,7 @@ export const reconcileCommand = actionCommand({
   run: async (client, { operands: params, options, context }) => {
     const { tenant } = params;
     if (options.dryRun) return showDrift(client, { context, tenant, isJson: options.json === true });
-    const { text } = await client.ask('requestRecount', { params });
+    const { text } = await client.ask('requestReconcile', { params });
     const queued = `The reconcile is queued. See the result: ${context.program} usage ${tenant}`;
     context.out(`${options.json ? text : queued}\n`);
   },
@@ -67,7 +67,7 @@ interface RepoSums {
 interface RepoDrift {
   readonly repo: string;
   /** null: never counted. */
-  readonly counted: (RepoSums & { readonly countedAt: string }) | null;
+  readonly counted: (RepoSums & { readonly scannedAt: string }) | null;
   readonly stored: RepoSums;
 }
 
@@ -79,15 +79,15 @@ function driftOf(input: {
   const byName = new Map(input.counted.map((body) => [body.repo, body]));
   return [...new Set([...byName.keys(), ...input.stored.keys()])].sort().map((repo) => ({
     repo,
-    counted: countedIn(byName.get(repo)),
+    counted: scannedIn(byName.get(repo)),
     stored: input.stored.get(repo) ?? { objectCount: 0, storedBytes: 0 },
   }));
 }
 
-function countedIn(body: RepoBody | undefined): RepoDrift['counted'] {
-  if (!body || body.storedBytes === null || body.objectCount === null || body.countedAt === null) return null;
-  const { storedBytes, objectCount, countedAt } = body;
-  return { storedBytes, objectCount, countedAt };
+function scannedIn(body: RepoBody | undefined): RepoDrift['counted'] {
+  if (!body || body.storedBytes === null || body.objectCount === null || body.scannedAt === null) return null;
+  const { storedBytes, objectCount, scannedAt } = body;
+  return { storedBytes, objectCount, scannedAt };
 }
 
 function differs({ counted, stored }: RepoDrift): boolean {
@@ -111,7 +111,7 @@ function renderDrift(drift: readonly RepoDrift[], view: View): string {
       formatBytes(stored.storedBytes),
       signed(stored.storedBytes - (counted?.storedBytes ?? 0), formatBytes),
       signed(stored.objectCount - (counted?.objectCount ?? 0), formatCount),
-      counted ? formatAge(counted.countedAt, view.nowMs) : 'never',
+      counted ? formatAge(counted.scannedAt, view.nowMs) : 'never',
     ];
   });
   const columns = [

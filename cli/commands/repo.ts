@@ -40,7 +40,7 @@ const print = (body: RepoBody, { view }: { view: View }) => renderRepos([body], 
 /** Of a command that changes one. */
 const change = { route: 'updateRepo', operands: ofRepo, wanted: managerToken } as const;
 
-/** `repo create|list|show|limit|public|private|host|unhost|delete`. */
+/** `repo create|list|show|limit|public|private|link|unlink|delete`. */
 export const repoCommands = group('repo', 'Create, limit, share, link or delete repos', [
   routeCommand({
     name: 'create',
@@ -113,7 +113,7 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
   }),
   routeCommand({
     ...change,
-    name: 'host',
+    name: 'link',
     description: 'Link a repo to a repository on a git host: its users can log in',
     operands: {
       ...ofRepo,
@@ -126,14 +126,14 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
     body: ({ operands: { host, name: repo }, options: { repoId } }) => ({
       gitHost: { host, repo, repoId },
     }),
-    print: (body, { operands }) => mappedText(nameOf(operands), body),
+    print: (body, { operands }) => linkedText(nameOf(operands), body),
   }),
   routeCommand({
     ...change,
-    name: 'unhost',
+    name: 'unlink',
     description: 'Unlink a repo from its git host',
     body: () => ({ gitHost: null }),
-    print: (body, { operands }) => mappedText(nameOf(operands), body),
+    print: (body, { operands }) => linkedText(nameOf(operands), body),
   }),
   actionCommand({
     name: 'delete',
@@ -175,7 +175,7 @@ function publicText(path: string, { publicRead }: RepoBody): string {
   return `${path} is public: anyone can download from it, ${ceiling}.${offered}\n`;
 }
 
-function mappedText(path: string, { gitHost }: RepoBody): string {
+function linkedText(path: string, { gitHost }: RepoBody): string {
   if (!gitHost) return `${path} isn't linked to a git host any more. Users need a token of the tenant.\n`;
   const number = gitHost.repoId === null ? '' : ` (number ${gitHost.repoId})`;
   return `${path} is linked to ${gitHost.repo}${number} on ${gitHost.host}: its users can pull and push here as they can there, with their own tokens.\n`;
@@ -222,7 +222,7 @@ function heldText(plan: DeletePlanBody | undefined, nowMs: number): string {
 
 /** Whether a count after the deletion found nothing. ISO dates of one form compare as text. */
 function isEmpty(repo: RepoBody, deletedAt: string): boolean {
-  return repo.objectCount === 0 && repo.countedAt !== null && repo.countedAt >= deletedAt;
+  return repo.objectCount === 0 && repo.scannedAt !== null && repo.scannedAt >= deletedAt;
 }
 
 /** A table of repos, the largest first. */
@@ -230,7 +230,7 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
   // Most tenants limit none.
   const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
   const isAnyPublic = repos.some(({ publicRead }) => publicRead !== undefined);
-  const isAnyMapped = repos.some(({ gitHost }) => gitHost !== undefined);
+  const isAnyLinked = repos.some(({ gitHost }) => gitHost !== undefined);
   const rows = [...repos]
     .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
     .map((body) => [
@@ -238,13 +238,13 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
       body.storedBytes === null ? '-' : formatBytes(body.storedBytes),
       ...(hasLimits ? [body.limitBytes === null ? '-' : formatBytes(body.limitBytes)] : []),
       body.objectCount === null ? '-' : formatCount(body.objectCount),
-      body.countedAt === null
+      body.scannedAt === null
         ? body.uploading
           ? 'uploading'
           : 'never'
-        : formatAge(body.countedAt, view.nowMs),
+        : formatAge(body.scannedAt, view.nowMs),
       ...(isAnyPublic ? [publicCell(body)] : []),
-      ...(isAnyMapped ? [body.gitHost ? `${body.gitHost.host} ${body.gitHost.repo}` : '-'] : []),
+      ...(isAnyLinked ? [body.gitHost ? `${body.gitHost.host} ${body.gitHost.repo}` : '-'] : []),
     ]);
   const columns: Column[] = [
     { name: 'repo', least: 16 },
@@ -253,7 +253,7 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
     { name: 'objects', right: true },
     { name: 'scanned' },
     ...(isAnyPublic ? [{ name: 'public' }] : []),
-    ...(isAnyMapped ? [{ name: 'git host', least: 16 }] : []),
+    ...(isAnyLinked ? [{ name: 'git host', least: 16 }] : []),
   ];
   return renderTable(columns, rows, view);
 }

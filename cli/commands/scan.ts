@@ -4,7 +4,7 @@ import { formatAge, formatCount, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
 import type { View } from '../terminal.ts';
 
-type CountBody = BodyOf<'changeCount'>;
+type ScanBody = BodyOf<'changeScan'>;
 
 /** What each command asks for. */
 const changes = [
@@ -21,32 +21,32 @@ const changes = [
   },
 ] as const;
 
-/** `count list|pause|resume|cancel`. */
-export const countCommands = group('count', 'Show, pause or resume scans of large repos', [
+/** `scan list|pause|resume|cancel`. */
+export const scanCommands = group('scan', 'Show, pause or resume scans of large repos', [
   listCommand({
     name: 'list',
     description: 'List large repos, with the progress of their scans',
-    route: 'listCounts',
+    route: 'listScans',
     operands: { tenant: tenantOperand },
-    items: 'counts',
+    items: 'scans',
     none: 'No large repos.\n',
-    print: renderCounts,
+    print: renderScans,
   }),
   ...changes.map(({ name, state, description }) =>
     routeCommand({
       name,
       description,
-      route: 'changeCount',
+      route: 'changeScan',
       operands: ofRepo,
       body: () => ({ state }),
-      print: (body, { view }) => renderCounts([body], view),
+      print: (body, { view }) => renderScans([body], view),
     }),
   ),
 ]);
 
-function renderCounts(counts: readonly CountBody[], view: View): string {
+function renderScans(scans: readonly ScanBody[], view: View): string {
   const { nowMs } = view;
-  const rows = counts.map(({ repo, kind, state, progress }) => [
+  const rows = scans.map(({ repo, kind, state, progress }) => [
     repo,
     kind,
     state,

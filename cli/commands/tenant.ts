@@ -184,7 +184,7 @@ function renderTenants(tenants: readonly TenantBody[], view: View): string {
     shareTaken(body),
     body.usage === null ? '-' : formatBytes(body.usage.storedBytes),
     body.usage === null ? '-' : formatCount(body.usage.objectCount),
-    body.usage === null ? 'never' : formatAge(body.usage.countedAt, view.nowMs),
+    body.usage === null ? 'never' : formatAge(body.usage.scannedAt, view.nowMs),
   ]);
   const columns = [
     { name: 'tenant', least: 16, stays: true },

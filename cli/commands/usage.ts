@@ -52,7 +52,7 @@ const barCellsMost = 40;
 const barCellsLeast = 8;
 
 /** From then on the age of a count may look as if something were stuck. A count after a push takes no longer. */
-const oldCountMs = 120_000;
+const oldScanMs = 120_000;
 
 /**
  * A tenant's usage for a person: a bar, the figures behind it, their age, and the repos.
@@ -98,13 +98,13 @@ function renderFigures(body: SubscriptionBody, options: View & { readonly drawBl
   }
   lines.push(`limit     ${formatLimit(limitBytes)}`);
   if (body.forecast.fullOn) lines.push(`full      ${forecastText(body.forecast)}`);
-  lines.push(`scanned   ${formatAge(usage.countedAt, options.nowMs)}${whyOld(body, options.nowMs)}`);
+  lines.push(`scanned   ${formatAge(usage.scannedAt, options.nowMs)}${whyOld(body, options.nowMs)}`);
   return `${lines.join('\n')}\n`;
 }
 
 /** Why an old count is no sign of a fault, if nothing is under way that a newer one would show. */
 function whyOld({ usage, refreshing, deleting, repos }: SubscriptionBody, nowMs: number): string {
-  const isOld = usage !== null && nowMs - Date.parse(usage.countedAt) >= oldCountMs;
+  const isOld = usage !== null && nowMs - Date.parse(usage.scannedAt) >= oldScanMs;
   const isDeleting = deleting === true || repos.some((repo) => repo.deleting === true);
   if (!isOld || usage.reservedBytes > 0 || refreshing || isDeleting) return '';
   return ' (unchanged since the last scan)';

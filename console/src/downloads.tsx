@@ -6,7 +6,7 @@ import { type Download, largestBy, lastDays, type Sum, sumsByDay } from './figur
 import { Card, Choice, CsvButton, Cut } from './parts.tsx';
 import { downloadDays } from './subscription.ts';
 import { bytesText, dayText, percentText, tokenName } from './text.ts';
-import { countText } from './usage.tsx';
+import { scanText } from './usage.tsx';
 
 const rowsMax = 5;
 
@@ -64,7 +64,7 @@ export function Downloads(props: {
             nameOf={nameOf}
           />
           {by !== 'day' && sums.length > rowsMax && (
-            <p class="note under">And {countText(sums.length - rowsMax)} more.</p>
+            <p class="note under">And {scanText(sums.length - rowsMax)} more.</p>
           )}
         </div>
       </div>

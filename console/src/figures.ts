@@ -3,7 +3,7 @@ import type { DownloadPageBody } from '../../lambda/api/contract/downloads.ts';
 import type { ObjectBody } from '../../lambda/api/contract/objects.ts';
 import type { RepoBody } from '../../lambda/api/contract/repos.ts';
 import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
-import type { CountBody } from '../../lambda/api/contract/scans.ts';
+import type { ScanBody } from '../../lambda/api/contract/scans.ts';
 import type { SubscriptionBody, TenantBody } from '../../lambda/api/contract/tenants.ts';
 import { bytesText, dayText } from './text.ts';
 
@@ -83,7 +83,7 @@ export function stateOf({
 }
 
 /** How far a count is, as far as it is known: repos that are counted by shards tell. */
-export interface CountProgress {
+export interface ScanProgress {
   readonly what: string;
   readonly share: number;
   readonly objectCount: number;
@@ -91,8 +91,8 @@ export interface CountProgress {
 }
 
 /** Of one repo by its name, of several by their number, together. */
-export function progressOf(counts: readonly CountBody[]): CountProgress | undefined {
-  const known = counts.flatMap(({ repo, state, progress }) =>
+export function progressOf(scans: readonly ScanBody[]): ScanProgress | undefined {
+  const known = scans.flatMap(({ repo, state, progress }) =>
     progress ? [{ repo, state, ...progress }] : [],
   );
   const [first] = known;
@@ -220,7 +220,7 @@ export function sortObjects(objects: readonly ObjectBody[], by: ObjectOrder): Ob
   );
 }
 
-export type Column = 'repo' | 'storedBytes' | 'objectCount' | 'growth' | 'countedAt';
+export type Column = 'repo' | 'storedBytes' | 'objectCount' | 'growth' | 'scannedAt';
 export interface Order {
   readonly column: Column;
   readonly isDown: boolean;
@@ -232,7 +232,7 @@ export function sortRepos(repos: readonly RepoBody[], { column, isDown }: Order)
   const value = (repo: RepoBody) =>
     column === 'growth'
       ? (growthOf(repo) ?? Number.NEGATIVE_INFINITY)
-      : (repo[column] ?? (column === 'countedAt' ? '' : -1));
+      : (repo[column] ?? (column === 'scannedAt' ? '' : -1));
   return [...repos].sort((a, b) => {
     const [left, right] = [value(a), value(b)];
     if (left !== right) return left < right ? -sign : sign;
@@ -283,7 +283,7 @@ export function isInGroup(body: TenantBody, group: TenantGroup, nowMs: number): 
 
 /** Whether it should have been counted again by now: then schedule, queue or store do not do their work. */
 function isOverdue(usage: NonNullable<TenantBody['usage']>, nowMs: number): boolean {
-  const { countedAt, reservedBytes, reservedUntil } = usage;
+  const { scannedAt, reservedBytes, reservedUntil } = usage;
   const endedAtMs = reservedBytes > 0 && reservedUntil !== null ? Date.parse(reservedUntil) : Number.NaN;
-  return nowMs - Date.parse(countedAt) > idleMs || nowMs - endedAtMs > endedMs;
+  return nowMs - Date.parse(scannedAt) > idleMs || nowMs - endedAtMs > endedMs;
 }

@@ -141,7 +141,7 @@ interface Where {
   readonly tenant: string;
   readonly objectCount: number;
   /** Another one after each count: what was marked may have been pushed again, or be gone. */
-  readonly countedAt: string;
+  readonly scannedAt: string;
   /** Those that the token is for. null: all. */
   readonly repos: readonly string[] | null;
 }
@@ -205,7 +205,7 @@ function useMarked(where: Where) {
     void listEach<DeletionBody, 'deletions'>(where, 'deletions').then((listed) => {
       if (run.current === own) setMarked(listed);
     });
-  }, [where.tenant, where.countedAt]);
+  }, [where.tenant, where.scannedAt]);
   const add = (deletion: DeletionBody) => {
     run.current += 1;
     setMarked({ ...marked, items: [...marked.items, deletion] });
@@ -283,7 +283,7 @@ export function Objects(props: Where & { mayDelete: boolean; nowMs: number }) {
                     mayDelete={mayDelete}
                     age={object.storedAt ? formatAge(object.storedAt, nowMs) : ''}
                     dueAt={dueAts.get(objectKeyOf(object))}
-                    onMarked={(dueAt) => add({ ...object, state: 'marked', dueAt })}
+                    onMarked={(dueAt) => add({ ...object, state: 'scheduled', dueAt })}
                     nowMs={nowMs}
                   />
                 ))}

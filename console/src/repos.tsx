@@ -5,7 +5,7 @@ import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import { type Column, growthText, type Order, repoSumText, sortRepos } from './figures.ts';
 import { Card, CsvButton, Cut } from './parts.tsx';
 import { bytesText, percentText } from './text.ts';
-import { countText } from './usage.tsx';
+import { scanText } from './usage.tsx';
 
 /** Keys directly below the tenant belong to no repo. */
 const nameOf = (repo: string) => (repo === '' ? '(no repo)' : repo);
@@ -14,7 +14,7 @@ const csvFields = [
   'repo',
   'storedBytes',
   'objectCount',
-  'countedAt',
+  'scannedAt',
   'beforeDay',
   'beforeBytes',
   'limitBytes',
@@ -45,7 +45,7 @@ export function Repos(props: {
   const note =
     wanted.trim() === ''
       ? repoSumText(repos, { totalBytes, isForSome, isTruncated })
-      : `${countText(shown.length)} of ${countText(repos.length)}`;
+      : `${scanText(shown.length)} of ${scanText(repos.length)}`;
   return (
     <Card
       title="Repos"
@@ -81,7 +81,7 @@ export function Repos(props: {
               isSecondary
             />
             <Heading column="growth" name="30 days" order={order} onOrder={setOrder} isRight isSecondary />
-            <Heading column="countedAt" name="Updated" order={order} onOrder={setOrder} isRight isSecondary />
+            <Heading column="scannedAt" name="Updated" order={order} onOrder={setOrder} isRight isSecondary />
           </tr>
         </thead>
         <tbody>
@@ -123,7 +123,7 @@ function Heading(props: {
 
 function Row(props: { body: RepoBody; most: number; totalBytes: number | null; nowMs: number }) {
   const { body, most, totalBytes, nowMs } = props;
-  const { repo, storedBytes, objectCount, countedAt, limitBytes, deleting, publicRead } = body;
+  const { repo, storedBytes, objectCount, scannedAt, limitBytes, deleting, publicRead } = body;
   const growth = growthText(body, nowMs);
   return (
     <tr>
@@ -132,10 +132,10 @@ function Row(props: { body: RepoBody; most: number; totalBytes: number | null; n
         {deleting && <span class="pill">being deleted</span>}
         {publicRead && <span class="pill">public</span>}
         {limitBytes !== null && <span class="pill">limit {bytesText(limitBytes)}</span>}
-        {countedAt !== null && (
+        {scannedAt !== null && (
           <p class="note narrow">
             {body.before && `${growth.text} ${growth.since || 'in 30 days'}, `}updated{' '}
-            {formatAge(countedAt, nowMs)}
+            {formatAge(scannedAt, nowMs)}
           </p>
         )}
       </th>
@@ -153,12 +153,12 @@ function Row(props: { body: RepoBody; most: number; totalBytes: number | null; n
       <td class="right soft">
         {storedBytes === null || totalBytes === null ? '–' : percentText(storedBytes, totalBytes)}
       </td>
-      <td class="right wide">{countText(objectCount)}</td>
+      <td class="right wide">{scanText(objectCount)}</td>
       <td class="right wide soft">
         {growth.text}
         {growth.since && <p class="note">{growth.since}</p>}
       </td>
-      <td class="right wide soft">{countedAt === null ? 'not yet' : formatAge(countedAt, nowMs)}</td>
+      <td class="right wide soft">{scannedAt === null ? 'not yet' : formatAge(scannedAt, nowMs)}</td>
     </tr>
   );
 }

@@ -1,15 +1,15 @@
 import { useRef, useState } from 'preact/hooks';
 import type { HistoryBody } from '../../lambda/api/contract/history.ts';
 import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
-import type { CountBody } from '../../lambda/api/contract/scans.ts';
+import type { ScanBody } from '../../lambda/api/contract/scans.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import { ask, askPages, type Listed, usePoll } from './api.ts';
-import { type CountProgress, type Download, lastDays, progressOf } from './figures.ts';
+import { type Download, lastDays, progressOf, type ScanProgress } from './figures.ts';
 
 const usualMs = 6_000;
 /** While somebody waits for the first push, or for figures, and while uploads or deletes are under way. */
 const waitingMs = 5_000;
-const countingMs = 2_000;
+const scanningMs = 2_000;
 /** A count that is not seen after this is left to go on by itself. */
 const countMsMax = 15 * 60_000;
 const lostMsMax = 60_000;
@@ -28,7 +28,7 @@ export interface TenantView {
   /** What is promised to uploads. undefined: not known. */
   readonly reservations: Listed<ReservationBody> | undefined;
   /** When somebody asked for the count that is under way. */
-  readonly countingSinceMs: number | undefined;
+  readonly scanningSinceMs: number | undefined;
   /** When it is asked again, if the last time there was no answer. */
   readonly againAtMs: number | undefined;
   /** Why there is nothing to be shown. */
@@ -40,13 +40,13 @@ const unknown: TenantView = {
   history: undefined,
   downloads: undefined,
   reservations: undefined,
-  countingSinceMs: undefined,
+  scanningSinceMs: undefined,
   againAtMs: undefined,
   refusal: undefined,
 };
 
 /** All that is shown of a tenant's usage, kept up to date while the page is seen. */
-export function useTenant(tenant: string): TenantView & { askNow: () => void; countAgain: () => void } {
+export function useTenant(tenant: string): TenantView & { askNow: () => void; scanAgain: () => void } {
   const [held, setHeld] = useState<{ tenant: string; view: TenantView }>({ tenant, view: unknown });
   const view = held.tenant === tenant ? held.view : unknown;
   const latest = useRef(view);
@@ -94,29 +94,29 @@ export function useTenant(tenant: string): TenantView & { askNow: () => void; co
     return waitOf(latest.current, change);
   };
   const askNow = usePoll(poll, tenant);
-  const countAgain = async () => {
-    change({ countingSinceMs: Date.now() });
+  const scanAgain = async () => {
+    change({ scanningSinceMs: Date.now() });
     askNow();
     const outcome = await ask<SubscriptionBody>(`${path}/subscription?refresh=true`);
     if (outcome.kind === 'ok' && outcome.status === 200) {
       const history = await historyFor(path, latest.current, outcome.body);
       etag.current = null;
-      change({ body: outcome.body, history, countingSinceMs: undefined });
-    } else if (outcome.kind !== 'ok') change({ countingSinceMs: undefined });
+      change({ body: outcome.body, history, scanningSinceMs: undefined });
+    } else if (outcome.kind !== 'ok') change({ scanningSinceMs: undefined });
     askNow();
   };
-  return { ...view, askNow, countAgain: () => void countAgain() };
+  return { ...view, askNow, scanAgain: () => void scanAgain() };
 }
 
 /** How long until it is asked again; and whether a count that somebody asked for has ended. */
 function waitOf(view: TenantView, change: (part: Partial<TenantView>) => void): number {
-  const { body, countingSinceMs } = view;
-  if (countingSinceMs !== undefined) {
-    const countedMs = Date.parse(body?.usage?.countedAt ?? '1970-01-01T00:00:00Z');
+  const { body, scanningSinceMs } = view;
+  if (scanningSinceMs !== undefined) {
+    const scannedMs = Date.parse(body?.usage?.scannedAt ?? '1970-01-01T00:00:00Z');
     // Its time is in whole seconds.
-    const isDone = countedMs >= countingSinceMs - 1000 || Date.now() - countingSinceMs > countMsMax;
-    if (!isDone) return countingMs;
-    change({ countingSinceMs: undefined });
+    const isDone = scannedMs >= scanningSinceMs - 1000 || Date.now() - scanningSinceMs > countMsMax;
+    if (!isDone) return scanningMs;
+    change({ scanningSinceMs: undefined });
   }
   const isWaiting =
     !body?.usage ||
@@ -128,18 +128,18 @@ function waitOf(view: TenantView, change: (part: Partial<TenantView>) => void): 
 }
 
 /** How far the count is while one is under way. It is asked for on its own: the figures may take 20 s to be answered. */
-export function useCountProgress(tenant: string, isCounting: boolean): CountProgress | undefined {
-  const [progress, setProgress] = useState<CountProgress>();
+export function useScanProgress(tenant: string, isScanning: boolean): ScanProgress | undefined {
+  const [progress, setProgress] = useState<ScanProgress>();
   const poll = async () => {
-    if (!isCounting) {
+    if (!isScanning) {
       setProgress(undefined);
       return null;
     }
-    const outcome = await ask<{ counts: CountBody[] }>(`/v1/tenants/${tenant}/counts`);
-    if (outcome.kind === 'ok') setProgress(progressOf(outcome.body.counts));
-    return outcome.kind === 'signed-out' ? null : countingMs;
+    const outcome = await ask<{ scans: ScanBody[] }>(`/v1/tenants/${tenant}/scans`);
+    if (outcome.kind === 'ok') setProgress(progressOf(outcome.body.scans));
+    return outcome.kind === 'signed-out' ? null : scanningMs;
   };
-  usePoll(poll, `${tenant} ${isCounting}`);
+  usePoll(poll, `${tenant} ${isScanning}`);
   return progress;
 }
 
@@ -150,7 +150,7 @@ async function historyFor(
   now: SubscriptionBody,
 ): Promise<HistoryBody | undefined> {
   const isKnown =
-    history && before?.usage?.countedAt === now.usage?.countedAt && before?.limitBytes === now.limitBytes;
+    history && before?.usage?.scannedAt === now.usage?.scannedAt && before?.limitBytes === now.limitBytes;
   if (isKnown) return history;
   const [from] = lastDays(daysMax, Date.now());
   const outcome = await ask<HistoryBody>(`${path}/history?from=${from}`);

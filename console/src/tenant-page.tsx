@@ -8,14 +8,14 @@ import { repoPattern } from '../../lambda/rules/names.ts';
 import { type Listed, useNow } from './api.ts';
 import { History } from './chart.tsx';
 import { Downloads } from './downloads.tsx';
-import { type CountProgress, reservationText, sortReservations, stateOf } from './figures.ts';
+import { reservationText, type ScanProgress, sortReservations, stateOf } from './figures.ts';
 import { Objects } from './objects.tsx';
 import { Card, Code, CsvButton, Cut } from './parts.tsx';
 import { Repos } from './repos.tsx';
-import { type TenantView, useCountProgress, useTenant } from './subscription.ts';
+import { type TenantView, useScanProgress, useTenant } from './subscription.ts';
 import { bytesText, dayText, timeText } from './text.ts';
 import { Tokens } from './tokens.tsx';
-import { countText, Limit, UsageFigures } from './usage.tsx';
+import { Limit, scanText, UsageFigures } from './usage.tsx';
 
 /** What is new or changed of a kind of files becomes objects. */
 const firstPush = [
@@ -184,7 +184,7 @@ function Reservations(props: {
             <tr key={reservation.id}>
               <th scope="row">{reservation.repo}</th>
               <td class="middle soft">{reservationText(reservation)}</td>
-              <td class="right wide">{countText(reservation.objectCount)}</td>
+              <td class="right wide">{scanText(reservation.objectCount)}</td>
               <td class="right strong">{bytesText(reservation.bytes)}</td>
               <td class="right soft">{timeText(reservation.reservedUntil, nowMs)}</td>
             </tr>
@@ -192,7 +192,7 @@ function Reservations(props: {
         </tbody>
       </table>
       <p class="note under">
-        {more > 0 && `And ${countText(more)} more. `}
+        {more > 0 && `And ${scanText(more)} more. `}
         Reserved for uploads in progress, until they finish or expire. You can't cancel them.
       </p>
       <Cut isCut={listed.isCut} count={sorted.length} />
@@ -205,9 +205,9 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
   const view = useTenant(tenant);
   const nowMs = useNow(10_000);
   const { body, refusal } = view;
-  const isCounting =
-    view.countingSinceMs !== undefined || (body !== undefined && (body.refreshing || body.usage === null));
-  const progress = useCountProgress(tenant, isCounting);
+  const isScanning =
+    view.scanningSinceMs !== undefined || (body !== undefined && (body.refreshing || body.usage === null));
+  const progress = useScanProgress(tenant, isScanning);
   const mayManage = session.kind === 'operator' || session.scope === 'manage';
   return (
     <main>
@@ -220,12 +220,12 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
         <h1>{tenant}</h1>
         {body?.plan && <span class="pill">{body.plan}</span>}
         <div class="end">
-          {body && <Age body={body} isCounting={isCounting} progress={progress} nowMs={nowMs} />}
+          {body && <Age body={body} isScanning={isScanning} progress={progress} nowMs={nowMs} />}
           {mayManage && (
             <button
               type="button"
-              onClick={view.countAgain}
-              disabled={!body || view.countingSinceMs !== undefined}
+              onClick={view.scanAgain}
+              disabled={!body || view.scanningSinceMs !== undefined}
             >
               Scan now
             </button>
@@ -255,7 +255,7 @@ export function TenantPage({ tenant, session }: { tenant: string; session: Sessi
 
 function Figures(props: {
   view: TenantView & { askNow: () => void };
-  progress: CountProgress | undefined;
+  progress: ScanProgress | undefined;
   body: SubscriptionBody;
   nowMs: number;
   session: SessionBody;
@@ -289,7 +289,7 @@ function Figures(props: {
           <Objects
             tenant={tenant}
             objectCount={objectCount}
-            countedAt={usage?.countedAt ?? ''}
+            scannedAt={usage?.scannedAt ?? ''}
             repos={session.repos}
             mayDelete={mayManage}
             nowMs={nowMs}
@@ -313,15 +313,15 @@ function Figures(props: {
 /** How old the figures are and where they come from; or how far a count is. */
 function Age(props: {
   body: SubscriptionBody;
-  isCounting: boolean;
-  progress: CountProgress | undefined;
+  isScanning: boolean;
+  progress: ScanProgress | undefined;
   nowMs: number;
 }) {
-  const { body, isCounting, progress, nowMs } = props;
-  if (!isCounting) {
+  const { body, isScanning, progress, nowMs } = props;
+  if (!isScanning) {
     const { usage } = body;
     return (
-      usage && <p class="note">Updated {formatAge(usage.countedAt, nowMs)}, from the bucket's own listing</p>
+      usage && <p class="note">Updated {formatAge(usage.scannedAt, nowMs)}, from the bucket's own listing</p>
     );
   }
   return (

@@ -6,7 +6,7 @@ import { ask, askPages, type Listed, useNow, usePoll } from './api.ts';
 import { isInGroup, sortTenants, type TenantGroup, tenantGroups } from './figures.ts';
 import { Card, Choice, CsvButton, Cut, Problem } from './parts.tsx';
 import { bytesText, notDone, percentText } from './text.ts';
-import { Bar, countText, LimitField, readLimit, type TypedLimit } from './usage.tsx';
+import { Bar, LimitField, readLimit, scanText, type TypedLimit } from './usage.tsx';
 
 /**
  * What failed; store, queues and schedule at a glance. What is to be done comes first, with how.
@@ -70,7 +70,7 @@ const flat = (body: TenantBody) => ({
   storedBytes: null,
   reservedBytes: null,
   objectCount: null,
-  countedAt: null,
+  scannedAt: null,
   ...body.usage,
   ...body,
 });
@@ -125,7 +125,7 @@ export function Tenants() {
       <Status body={status} nowMs={nowMs} />
       <Card
         title={
-          tenants ? `${countText(tenants.length)} ${tenants.length === 1 ? 'tenant' : 'tenants'}` : 'Unknown'
+          tenants ? `${scanText(tenants.length)} ${tenants.length === 1 ? 'tenant' : 'tenants'}` : 'Unknown'
         }
         note={`fullest first, together ${bytesText(storedBytes)} stored`}
         action={
@@ -147,7 +147,7 @@ export function Tenants() {
                 'storedBytes',
                 'reservedBytes',
                 'objectCount',
-                'countedAt',
+                'scannedAt',
                 'createdAt',
                 'deleting',
               ]}
@@ -193,7 +193,7 @@ function Groups(props: {
       label="Which tenants"
       values={groups}
       value={group}
-      textOf={(each) => `${groupText[each]} ${countText(count(each))}`}
+      textOf={(each) => `${groupText[each]} ${scanText(count(each))}`}
       onChoose={onChoose}
     />
   );
@@ -248,7 +248,7 @@ function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
         {deleting && <span class="pill">being deleted</span>}
         {usage && (
           <p class="note narrow">
-            {share && `${share}, `}updated {formatAge(usage.countedAt, nowMs)}
+            {share && `${share}, `}updated {formatAge(usage.scannedAt, nowMs)}
           </p>
         )}
       </th>
@@ -269,8 +269,8 @@ function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
       <td class="right middle">{share}</td>
       <td class="right strong">{usage ? bytesText(usage.storedBytes) : '–'}</td>
       <td class="right soft">{limitBytes === null ? '–' : bytesText(limitBytes)}</td>
-      <td class="right wide soft">{countText(usage?.objectCount ?? null)}</td>
-      <td class="right wide soft">{usage ? formatAge(usage.countedAt, nowMs) : '–'}</td>
+      <td class="right wide soft">{scanText(usage?.objectCount ?? null)}</td>
+      <td class="right wide soft">{usage ? formatAge(usage.scannedAt, nowMs) : '–'}</td>
     </tr>
   );
 }

@@ -3,7 +3,7 @@ import { formatCount, formatObjects } from '../../cli/render.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
 import { formatBytes, parseSize } from '../../lambda/rules/sizes.ts';
 import { ask } from './api.ts';
-import { barOf, type CountProgress, type Parts } from './figures.ts';
+import { barOf, type Parts, type ScanProgress } from './figures.ts';
 import { Card, Problem } from './parts.tsx';
 import { bytesText, forecastNote, notDone, percentText, timeText } from './text.ts';
 
@@ -47,12 +47,12 @@ export function Bar({ parts, label, isSmall = false }: { parts: Parts; label: st
 /** The one large figure, the bar and what its parts are. */
 export function UsageFigures(props: {
   body: SubscriptionBody;
-  progress: CountProgress | undefined;
+  progress: ScanProgress | undefined;
   nowMs: number;
 }) {
   const { body, progress, nowMs } = props;
   const { usage, limitBytes } = body;
-  if (usage === null) return <NotCounted limitBytes={limitBytes} progress={progress} />;
+  if (usage === null) return <NotScanned limitBytes={limitBytes} progress={progress} />;
   const usedBytes = usage.storedBytes + usage.reservedBytes;
   const shownBytes = limitBytes === null ? usage.storedBytes : usedBytes;
   const [figure = '', unit = ''] = bytesText(shownBytes).split('\u00a0');
@@ -79,7 +79,7 @@ export function UsageFigures(props: {
   );
 }
 
-function NotCounted(props: { limitBytes: number | null; progress: CountProgress | undefined }) {
+function NotScanned(props: { limitBytes: number | null; progress: ScanProgress | undefined }) {
   const { limitBytes, progress } = props;
   return (
     <div class="usage">
@@ -141,7 +141,7 @@ function Entry(props: { kind: string; name: string; value: string; note: string 
 }
 
 /** `1,204`, or a dash for what is not known. */
-export const countText = (count: number | null) => (count === null ? '–' : formatCount(count));
+export const scanText = (count: number | null) => (count === null ? '–' : formatCount(count));
 
 /** A limit as it was typed. An empty field is never "unlimited": that's the box's. */
 export interface TypedLimit {

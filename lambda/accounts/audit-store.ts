@@ -18,7 +18,7 @@ export const entryItem = z.object({
   action: z.enum(auditActions),
   target: fields,
   asked: fields.nullable(),
-  outcome: z.enum(['begun', 'done', 'refused', 'failed']),
+  outcome: z.enum(['started', 'succeeded', 'denied', 'failed']),
   reason: z.string().nullable(),
   before: fields.nullable(),
   after: fields.nullable(),

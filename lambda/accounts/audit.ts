@@ -21,7 +21,7 @@ type AuditedAction = Pick<AuditEntry, 'tenant' | 'requestId' | 'by' | 'action'> 
 /** Who has a token, or comes by a git host; or the operator, who has none of a tenant. */
 export function actorOf(token: Caller | undefined): AuditActor {
   if (!token) return { kind: 'operator', tokenId: null, name: null };
-  if (token.person) return { kind: 'identity', tokenId: token.person.id, name: token.person.login };
+  if (token.hostUser) return { kind: 'identity', tokenId: token.hostUser.id, name: token.hostUser.login };
   return { kind: 'token', tokenId: token.tokenId, name: token.user ?? token.label };
 }
 
@@ -47,7 +47,7 @@ export class AuditTrail {
 
 /** What came of an action. */
 export interface AuditVerdict {
-  readonly outcome: Exclude<AuditOutcome, 'begun'>;
+  readonly outcome: Exclude<AuditOutcome, 'started'>;
   readonly reason?: string | undefined;
 }
 
@@ -99,7 +99,7 @@ function begunEntry({ clock }: Pick<Deps, 'clock'>, action: AuditedAction): Audi
     by: { ...by, name: by.name === null ? null : auditText(by.name) },
     target: auditFields(target),
     asked: asked === undefined ? null : auditFields(asked),
-    outcome: 'begun',
+    outcome: 'started',
     reason: null,
     before: null,
     after: null,

@@ -1,12 +1,12 @@
 import type { Deps } from '../deps.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../ledger/rules/tenant.ts';
-import { isInForce, type MappedRepo, type PublicRead } from './rules/git-hosts.ts';
+import { isInForce, type LinkedRepo, type PublicRead } from './rules/git-hosts.ts';
 import {
   GitHostUnavailableError,
   grantKeyOf,
+  type HostGrant,
+  type HostVerdict,
   mayBeHostToken,
-  type PersonGrant,
-  type PersonVerdict,
 } from './rules/host-user.ts';
 
 /** A refusal is remembered for so long: whoever is let in at the host waits no longer. */
@@ -14,27 +14,27 @@ const refusalKeptMs = 15_000;
 /** A host that does not answer is asked again about the same token after this. */
 const unavailableKeptMs = 5_000;
 
-export type PersonDeps = Pick<
+export type HostUserDeps = Pick<
   Deps,
   | 'gitHosts'
   | 'hostClient'
-  | 'mappedRepos'
+  | 'linkedRepos'
   | 'keptGrants'
-  | 'knownPeople'
+  | 'knownHostUsers'
   | 'ledger'
   | 'clock'
   | 'log'
   | 'settings'
 >;
 
-type PersonOutcome =
+type HostUserOutcome =
   | {
       readonly kind: 'granted';
-      readonly grant: PersonGrant;
+      readonly grant: HostGrant;
       readonly tenant: TenantRecord;
       readonly repo: RepoRecord | undefined;
     }
-  /** For whatever reason. Who asks must not learn whether there is such a repo, or whether it is mapped. */
+  /** For whatever reason. Who asks must not learn whether there is such a repo, or whether it is linked. */
   | { readonly kind: 'refused' }
   /** The host is to be asked later, or does not answer. */
   | { readonly kind: 'limited' | 'unavailable'; readonly host: string; readonly retryAfterMs: number };
@@ -48,26 +48,26 @@ export function isForHosts(
 }
 
 /**
- * Checks a person's token for the host that a repo is mapped to. For a repo that is not mapped one item is read, as for a
+ * Checks a person's token for the host that a repo is linked to. For a repo that is not linked one item is read, as for a
  * token that does not exist, and nobody is asked.
  *
  * @throws {LedgerUnavailableError}
  */
-export async function authenticatePerson(
-  deps: PersonDeps,
+export async function authenticateHostUser(
+  deps: HostUserDeps,
   { tenant, repo, credential }: RepoPath & { credential: string },
-): Promise<PersonOutcome> {
-  const mapped = await deps.mappedRepos.find({ tenant, repo });
-  if (!mapped) return { kind: 'refused' };
-  const key = grantKeyOf({ ...mapped, tenant, credential });
-  const known = deps.knownPeople.find(key, deps.clock.nowMs());
+): Promise<HostUserOutcome> {
+  const linked = await deps.linkedRepos.find({ tenant, repo });
+  if (!linked) return { kind: 'refused' };
+  const key = grantKeyOf({ ...linked, tenant, credential });
+  const known = deps.knownHostUsers.find(key, deps.clock.nowMs());
   const [tenantRecord, repoRecord, kept] = await Promise.all([
     deps.ledger.readTenant(tenant),
     deps.ledger.readRepo({ tenant, repo }),
     known ? undefined : deps.keptGrants.find(key),
   ]);
-  if (tenantRecord?.closedAtMs !== null || !isInForce(mapped, repoRecord)) return { kind: 'refused' };
-  const verdict = known ?? (await verdictOn(deps, { tenant, mapped, credential, key, kept }));
+  if (tenantRecord?.closedAtMs !== null || !isInForce(linked, repoRecord)) return { kind: 'refused' };
+  const verdict = known ?? (await verdictOn(deps, { tenant, linked, credential, key, kept }));
   switch (verdict.kind) {
     case 'granted':
       return { kind: 'granted', grant: verdict.grant, tenant: tenantRecord, repo: repoRecord };
@@ -76,47 +76,47 @@ export async function authenticatePerson(
     case 'limited':
     case 'unavailable': {
       const retryAfterMs = Math.max(0, verdict.untilMs - deps.clock.nowMs());
-      return { kind: verdict.kind, host: mapped.host, retryAfterMs };
+      return { kind: verdict.kind, host: linked.host, retryAfterMs };
     }
   }
 }
 
 interface Question {
   readonly tenant: string;
-  readonly mapped: MappedRepo;
+  readonly linked: LinkedRepo;
   readonly credential: string;
   readonly key: string;
 }
 
 async function verdictOn(
-  deps: PersonDeps,
-  question: Question & { kept: { grant: PersonGrant; untilMs: number } | undefined },
-): Promise<PersonVerdict> {
+  deps: HostUserDeps,
+  question: Question & { kept: { grant: HostGrant; untilMs: number } | undefined },
+): Promise<HostVerdict> {
   const { key, kept } = question;
   // An answer that came while the table was read.
-  const known = deps.knownPeople.find(key, deps.clock.nowMs());
+  const known = deps.knownHostUsers.find(key, deps.clock.nowMs());
   if (known) return known;
   if (kept && deps.clock.nowMs() < kept.untilMs) {
     const verdict = { kind: 'granted', grant: kept.grant } as const;
-    deps.knownPeople.keep(key, verdict, kept.untilMs);
+    deps.knownHostUsers.keep(key, verdict, kept.untilMs);
     return verdict;
   }
-  return deps.knownPeople.askOnce(key, () => askHost(deps, question));
+  return deps.knownHostUsers.askOnce(key, () => askHost(deps, question));
 }
 
-async function askHost(deps: PersonDeps, question: Question): Promise<PersonVerdict> {
-  const { tenant, mapped, key } = question;
-  const { knownPeople, clock, log } = deps;
+async function askHost(deps: HostUserDeps, question: Question): Promise<HostVerdict> {
+  const { tenant, linked, key } = question;
+  const { knownHostUsers, clock, log } = deps;
   // The answer is no younger than the question.
   const askedMs = clock.nowMs();
   const verdict = await answerOf(deps, question, askedMs);
-  const place = { tenant, repo: mapped.repo, host: mapped.host };
+  const place = { tenant, repo: linked.repo, host: linked.host };
   switch (verdict.kind) {
     case 'granted': {
-      const untilMs = askedMs + deps.settings.personKeptMs;
+      const untilMs = askedMs + deps.settings.hostUserKeptMs;
       const { grant } = verdict;
-      knownPeople.keep(key, verdict, untilMs);
-      log.info('user authorized', { ...place, person: grant.person.id, access: grant.access });
+      knownHostUsers.keep(key, verdict, untilMs);
+      log.info('user authorized', { ...place, hostUser: grant.hostUser.id, access: grant.access });
       try {
         await deps.keptGrants.keep({ key, grant, untilMs });
       } catch (error) {
@@ -126,25 +126,25 @@ async function askHost(deps: PersonDeps, question: Question): Promise<PersonVerd
       break;
     }
     case 'refused':
-      knownPeople.keep(key, verdict, clock.nowMs() + refusalKeptMs);
+      knownHostUsers.keep(key, verdict, clock.nowMs() + refusalKeptMs);
       log.info('user rejected', { ...place, reason: verdict.reason });
       break;
     case 'limited':
     case 'unavailable':
-      knownPeople.keep(key, verdict, verdict.untilMs);
+      knownHostUsers.keep(key, verdict, verdict.untilMs);
   }
   return verdict;
 }
 
-async function answerOf(deps: PersonDeps, question: Question, askedMs: number): Promise<PersonVerdict> {
-  const { tenant, mapped, credential, key } = question;
+async function answerOf(deps: HostUserDeps, question: Question, askedMs: number): Promise<HostVerdict> {
+  const { tenant, linked, credential, key } = question;
   const { clock, log } = deps;
-  const place = { tenant, repo: mapped.repo, host: mapped.host };
-  const host = deps.gitHosts.find(({ id }) => id === mapped.host);
+  const place = { tenant, repo: linked.repo, host: linked.host };
+  const host = deps.gitHosts.find(({ id }) => id === linked.host);
   if (!host) return { kind: 'refused', reason: 'unknown git host' };
   try {
-    const isKnown = deps.knownPeople.wasLetIn(key);
-    const answer = await deps.hostClient.ask({ host, name: mapped.name, token: credential, isKnown });
+    const isKnown = deps.knownHostUsers.wasLetIn(key);
+    const answer = await deps.hostClient.ask({ host, name: linked.name, token: credential, isKnown });
     switch (answer.kind) {
       case 'refused':
         return answer;
@@ -153,14 +153,14 @@ async function answerOf(deps: PersonDeps, question: Question, askedMs: number): 
         return { kind: 'limited', untilMs: clock.nowMs() + answer.retryAfterMs };
       }
       case 'granted': {
-        const { hostedId } = answer;
-        const path = { tenant, repo: mapped.repo };
+        const { linkedId } = answer;
+        const path = { tenant, repo: linked.repo };
         const pinned =
-          mapped.hostedId === null
-            ? await deps.mappedRepos.pin({ ...path, sinceMs: mapped.sinceMs, hostedId })
-            : mapped;
-        if (pinned?.sinceMs !== mapped.sinceMs) return { kind: 'refused', reason: "the repo's link changed" };
-        if (pinned.hostedId === hostedId) return { kind: 'granted', grant: answer.grant };
+          linked.linkedId === null
+            ? await deps.linkedRepos.pin({ ...path, sinceMs: linked.sinceMs, linkedId })
+            : linked;
+        if (pinned?.sinceMs !== linked.sinceMs) return { kind: 'refused', reason: "the repo's link changed" };
+        if (pinned.linkedId === linkedId) return { kind: 'granted', grant: answer.grant };
         return { kind: 'refused', reason: 'another repository has its name now' };
       }
     }

@@ -79,7 +79,7 @@ export async function exchangeToken(
       return ifValid(deps, created);
     },
     verdictOf: (outcome) =>
-      outcome.kind === 'created' ? { outcome: 'done' } : { outcome: 'refused', reason: 'unauthorized' },
+      outcome.kind === 'created' ? { outcome: 'succeeded' } : { outcome: 'denied', reason: 'unauthorized' },
   });
 }
 

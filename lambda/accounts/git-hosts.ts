@@ -3,10 +3,10 @@ import { sha256Hex } from '../rules/hash.ts';
 import type { GitHost } from './rules/git-hosts.ts';
 import {
   GitHostUnavailableError,
+  type HostAccess,
   type HostAnswer,
   type HostClient,
   type HostRefusal,
-  type PersonAccess,
 } from './rules/host-user.ts';
 import { sameDigest } from './rules/tokens.ts';
 
@@ -121,8 +121,8 @@ type HostFindings =
       readonly kind: 'found';
       readonly userId: string;
       readonly login: string;
-      readonly access: PersonAccess;
-      readonly hostedId: string;
+      readonly access: HostAccess;
+      readonly linkedId: string;
     }
   | Refusal;
 
@@ -192,7 +192,7 @@ async function askGitHubLike(
   const found = parsed(repositoryShape, repository);
   const access = accessOf(found);
   if (access !== 'read' && access !== 'write') return { kind: 'refused', reason: access };
-  return { kind: 'found', userId: id, login, access, hostedId: found.id };
+  return { kind: 'found', userId: id, login, access, linkedId: found.id };
 }
 
 /** To pull from a repository that everybody can read makes nobody one of its people. */
@@ -200,7 +200,7 @@ function accessOf({
   private: isPrivate,
   archived,
   permissions,
-}: z.output<typeof repositoryShape>): PersonAccess | HostRefusal {
+}: z.output<typeof repositoryShape>): HostAccess | HostRefusal {
   const { pull, push, triage } = permissions;
   if (push) return archived ? 'read' : 'write';
   if (!pull) return 'no-access';
@@ -247,7 +247,7 @@ async function askGitLab(
   }
   if (level < levels.reporter) return { kind: 'refused', reason: 'not-a-member' };
   const access = level >= levels.developer && !found.archived ? 'write' : 'read';
-  return { kind: 'found', userId: id, login: username, access, hostedId: found.id };
+  return { kind: 'found', userId: id, login: username, access, linkedId: found.id };
 }
 
 /** One who is awaited, or whose time is over, is none. */
@@ -287,7 +287,7 @@ export function createHostClient(
       const slots = slotsOf.get(host.id) ?? new Slots();
       slotsOf.set(host.id, slots);
       if (!(await slots.take({ isKnown, waitMs })))
-        // To a new token the same as any refusal: nothing shows that the repo is mapped.
+        // To a new token the same as any refusal: nothing shows that the repo is linked.
         return isKnown
           ? { kind: 'limited', retryAfterMs: busyRetryAfterMs }
           : { kind: 'refused', reason: 'too-many-new' };
@@ -295,11 +295,11 @@ export function createHostClient(
         const asking = { url: host.url, token, signal: AbortSignal.timeout(timeoutMs) };
         const findings = await askKind(host, { asking, name, nowMs });
         if (findings.kind !== 'found') return findings;
-        const { userId, login, access, hostedId } = findings;
+        const { userId, login, access, linkedId } = findings;
         return {
           kind: 'granted',
-          grant: { person: { id: `${host.id}:${userId}`, login }, access },
-          hostedId,
+          grant: { hostUser: { id: `${host.id}:${userId}`, login }, access },
+          linkedId,
         };
       } finally {
         slots.give();

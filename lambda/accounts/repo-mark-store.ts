@@ -4,13 +4,13 @@ import { absent } from '../table/expressions.ts';
 import { firstItems, getItem, putItem, type Table, untilWritten } from '../table/requests.ts';
 import { expiryAttribute, keyNames } from '../table/table.ts';
 import {
-  type MappedRepo,
-  mappedReposMax,
+  type LinkedRepo,
+  linkedReposMax,
   type PublicRead,
   publicReposMax,
   type RepoMark,
 } from './rules/git-hosts.ts';
-import type { PersonGrant } from './rules/host-user.ts';
+import type { HostGrant } from './rules/host-user.ts';
 
 /** After it has ended, an item stays for so long: no write lands later. */
 const endedKeptMs = 24 * 60 * 60_000;
@@ -158,15 +158,15 @@ export function createDynamoDbPublicReads(table: Table): PublicReads {
   });
 }
 
-/** Which repos are mapped. */
-export type MappedRepos = RepoMarks<MappedRepo> & Pick<DynamoDbMappedRepos, 'pin'>;
+/** Which repos are linked. */
+export type LinkedRepos = RepoMarks<LinkedRepo> & Pick<DynamoDbLinkedRepos, 'pin'>;
 
 /** Mapped repos on the ledger's table, an item for each. */
-export function createDynamoDbMappedRepos(table: Table): MappedRepos {
-  return new DynamoDbMappedRepos(table);
+export function createDynamoDbLinkedRepos(table: Table): LinkedRepos {
+  return new DynamoDbLinkedRepos(table);
 }
 
-class DynamoDbMappedRepos extends DynamoDbRepoMarks<MappedRepo> {
+class DynamoDbLinkedRepos extends DynamoDbRepoMarks<LinkedRepo> {
   constructor(table: Table) {
     super(table, {
       partition: (tenant) => `MAPPED#${tenant}`,
@@ -174,10 +174,10 @@ class DynamoDbMappedRepos extends DynamoDbRepoMarks<MappedRepo> {
       fields: z.object({
         host: z.string(),
         name: z.string(),
-        hostedId: z.string().nullable(),
+        linkedId: z.string().nullable(),
         sinceMs: z.number(),
       }),
-      listedMax: 2 * mappedReposMax,
+      listedMax: 2 * linkedReposMax,
     });
   }
 
@@ -187,18 +187,18 @@ class DynamoDbMappedRepos extends DynamoDbRepoMarks<MappedRepo> {
    * @returns what holds now.
    * @throws {LedgerUnavailableError}
    */
-  pin(input: RepoPath & { sinceMs: number; hostedId: string }): Promise<MappedRepo | undefined> {
-    const { sinceMs, hostedId, ...path } = input;
-    return this.change(path, (mapped) => {
-      if (mapped?.sinceMs !== sinceMs || mapped.hostedId !== null) return undefined;
-      const { host, name } = mapped;
-      return { host, name, hostedId, sinceMs };
+  pin(input: RepoPath & { sinceMs: number; linkedId: string }): Promise<LinkedRepo | undefined> {
+    const { sinceMs, linkedId, ...path } = input;
+    return this.change(path, (linked) => {
+      if (linked?.sinceMs !== sinceMs || linked.linkedId !== null) return undefined;
+      const { host, name } = linked;
+      return { host, name, linkedId, sinceMs };
     });
   }
 }
 
 const grantItem = z.object({
-  personId: z.string(),
+  hostUserId: z.string(),
   login: z.string(),
   access: z.enum(['read', 'write']),
   untilMs: z.number(),
@@ -213,21 +213,21 @@ const grantKey = (key: string) => ({ pk: `GRANT#${key}`, sk: 'GRANT' });
 export function createDynamoDbKeptGrants(table: Table) {
   return {
     /** @throws {LedgerUnavailableError} */
-    async find(key: string): Promise<{ readonly grant: PersonGrant; readonly untilMs: number } | undefined> {
+    async find(key: string): Promise<{ readonly grant: HostGrant; readonly untilMs: number } | undefined> {
       const item = await getItem(table, grantKey(key));
       if (!item) return undefined;
-      const { personId, login, access, untilMs } = grantItem.parse(item);
-      return { grant: { person: { id: personId, login }, access }, untilMs };
+      const { hostUserId, login, access, untilMs } = grantItem.parse(item);
+      return { grant: { hostUser: { id: hostUserId, login }, access }, untilMs };
     },
     /** Unless one is known that holds longer. @throws {LedgerUnavailableError} */
-    async keep(input: { key: string; grant: PersonGrant; untilMs: number }): Promise<void> {
+    async keep(input: { key: string; grant: HostGrant; untilMs: number }): Promise<void> {
       const { key, grant, untilMs } = input;
-      const { person, access } = grant;
+      const { hostUser, access } = grant;
       await putItem(table, {
         item: {
           ...grantKey(key),
-          personId: person.id,
-          login: person.login,
+          hostUserId: hostUser.id,
+          login: hostUser.login,
           access,
           untilMs,
           [expiryAttribute]: Math.ceil(untilMs / 1000),

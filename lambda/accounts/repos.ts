@@ -87,7 +87,7 @@ type LimitRepoOutcome =
   | { readonly kind: 'absent' };
 
 /**
- * Sets the limit of one repo, or with null lifts it. Until a recount has found what the repo takes up, a batch that
+ * Sets the limit of one repo, or with null lifts it. Until a reconcile has found what the repo takes up, a batch that
  * uploads to it finds out itself.
  *
  * @param input.tenant as read for this request. @param input.beganMs when that came, before the tenant was read.
@@ -101,16 +101,16 @@ export async function limitRepo(
   return overSettings(deps, input, async (before, tried) => {
     const { tenant, repoLimits, settingsVersion } = before;
     const presentBytes = repoLimits.get(repo)?.limitBytes ?? null;
-    const requestRecount = () => requestOrLog(deps, { tenant, reason: 'manual', full: false });
+    const requestReconcile = () => requestOrLog(deps, { tenant, reason: 'manual', full: false });
     if (presentBytes === limitBytes) {
-      // To set it once more would end a recount that is running, for nothing.
-      if (tried) await requestRecount();
+      // To set it once more would end a reconcile that is running, for nothing.
+      if (tried) await requestReconcile();
       return { kind: 'limited', before: tried ?? before, tenant: before };
     }
     if (presentBytes === null && repoLimits.size >= repoLimitsMax) return { kind: 'too-many' };
     const outcome = await deps.ledger.setRepoLimit({ tenant, settingsVersion, repo, limitBytes });
     if (outcome.kind !== 'changed') return outcome;
-    await requestRecount();
+    await requestReconcile();
     return { kind: 'limited', before, tenant: outcome.tenant };
   });
 }

@@ -70,7 +70,7 @@ type CreateTenantOutcome =
 
 /**
  * Creates a tenant. Its path is listed once. If it is empty, the tenant is counted from the start: zero, and that is
- * true. Otherwise a full recount is queued, and uploads below a limit wait for it.
+ * true. Otherwise a full reconcile is queued, and uploads below a limit wait for it.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
@@ -120,12 +120,12 @@ async function putTenant(
   const isEmpty = !(await hasKeys(listing, tenantPrefix(tenant)));
   const outcome = await ledger.createTenant({
     ...input,
-    counted: isEmpty ? { storedBytes: 0, objectCount: 0, countedAtMs: createdAtMs } : null,
+    scanned: isEmpty ? { storedBytes: 0, objectCount: 0, scannedAtMs: createdAtMs } : null,
     dueAtMs: isEmpty
       ? dueAfterFullMs(settings, {
           tenant,
           epoch: 0,
-          countedAtMs: createdAtMs,
+          scannedAtMs: createdAtMs,
           listedUntilMs: 0,
           unchangedForMs: 0,
         })
@@ -157,7 +157,7 @@ export async function updateTenant(
   },
 ): Promise<UpdateTenantOutcome> {
   return overSettings(deps, input, async (before, tried) => {
-    // The limit that it has already would end its floor, and a recount that is running, for nothing.
+    // The limit that it has already would end its floor, and a reconcile that is running, for nothing.
     const change = changeOf(before, input.change);
     if (Object.keys(change).length === 0) return { kind: 'changed', before: tried ?? before, tenant: before };
     const { tenant, settingsVersion } = before;

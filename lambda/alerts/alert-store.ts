@@ -10,24 +10,29 @@ import {
   updateItem,
 } from '../table/requests.ts';
 import { byKindIndex } from '../table/table.ts';
-import { type NumberedWarning, type Warning, type WarningLevel, warningLevels } from './rules/alerts.ts';
+import { type Alert, type NumberedAlert, type Threshold, thresholds } from './rules/alerts.ts';
 
-const levelSchema = z.union([z.literal(0), ...warningLevels.map((level) => z.literal(level))]);
+const thresholdSchema = z.union([z.literal(0), ...thresholds.map((threshold) => z.literal(threshold))]);
 
 const figures = { atMs: z.number(), storedBytes: z.number(), limitBytes: z.number().nullable() };
 
-const warningSchema = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('level'), ...figures, level: levelSchema, previousLevel: levelSchema }),
-  z.object({ kind: z.literal('full'), ...figures }),
+const alertSchema = z.discriminatedUnion('kind', [
+  z.object({
+    kind: z.literal('threshold'),
+    ...figures,
+    threshold: thresholdSchema,
+    previousThreshold: thresholdSchema,
+  }),
+  z.object({ kind: z.literal('limit_reached'), ...figures }),
 ]);
 
 const alertItem = z.object({
-  level: levelSchema.default(0),
-  /** Number of the last warning that was raised, and of the last that was handed over. */
+  threshold: thresholdSchema.default(0),
+  /** Number of the last alert that was raised, and of the last that was handed over. */
   seq: z.number().default(0),
-  handedSeq: z.number().default(0),
+  deliveredSeq: z.number().default(0),
   /** Those between the two. */
-  pending: z.array(warningSchema).default([]),
+  pending: z.array(alertSchema).default([]),
 });
 
 type AlertItem = z.output<typeof alertItem>;
@@ -38,71 +43,71 @@ const alertKey = (tenant: string) => ({ pk: `ALERT#${tenant}`, sk: 'ALERT' });
 const pendingKind = 'ALERTS';
 const pendingKeys = (tenant: string) => ({ [byKindIndex.pk]: pendingKind, [byKindIndex.sk]: tenant });
 
-/** Of a tenant, warnings that nobody has handed over yet: with more, no other is raised until they are. */
-export const pendingWarningsMax = 20;
+/** Of a tenant, alerts that nobody has handed over yet: with more, no other is raised until they are. */
+export const pendingAlertsMax = 20;
 
-/** What is known of a tenant's warnings. */
-interface WarningState {
-  readonly level: WarningLevel;
+/** What is known of a tenant's alerts. */
+interface AlertState {
+  readonly threshold: Threshold;
   /** Those that are to be handed over, the oldest first. */
-  readonly pending: readonly NumberedWarning[];
+  readonly pending: readonly NumberedAlert[];
 }
 
 /**
- * Which level each tenant is on, and the warnings that are to be handed over. One conditional write decides that a warning
+ * Which level each tenant is on, and the alerts that are to be handed over. One conditional write decides that an alert
  * is raised and keeps it: whoever loses the race raises nothing, and nothing that is raised is lost. On the ledger's table,
- * an item for each tenant. The number of a pending warning is not stored: they are a list, and each one that is raised
+ * an item for each tenant. The number of a pending alert is not stored: they are a list, and each one that is raised
  * counts one further.
  */
-export function createDynamoDbWarnings(table: Table) {
-  return methodsOn(table, { read, raiseLevel, raiseFull, ignoreBefore, settle, listPending, forget });
+export function createDynamoDbAlerts(table: Table) {
+  return methodsOn(table, { read, crossThreshold, raiseFull, ignoreBefore, settle, listPending, forget });
 }
 
-export type Warnings = ReturnType<typeof createDynamoDbWarnings>;
+export type Alerts = ReturnType<typeof createDynamoDbAlerts>;
 
 /** Strongly consistent. @throws {LedgerUnavailableError} */
-async function read(table: Table, tenant: string): Promise<WarningState> {
+async function read(table: Table, tenant: string): Promise<AlertState> {
   return stateOf(await readItem(table, tenant));
 }
 
 /**
- * Changes the level and raises the warning, if the level is still the warning's previous one, no newer epoch has changed
- * or settled it, and fewer than {@link pendingWarningsMax} are pending.
+ * Changes the level and raises the alert, if the level is still the alert's previous one, no newer epoch has changed
+ * or settled it, and fewer than {@link pendingAlertsMax} are pending.
  *
  * @throws {LedgerUnavailableError} It may have been raised.
  */
-async function raiseLevel(
+async function crossThreshold(
   table: Table,
-  input: { tenant: string; epoch: number; warning: Extract<Warning, { kind: 'level' }> },
+  input: { tenant: string; epoch: number; alert: Extract<Alert, { kind: 'threshold' }> },
 ): Promise<'raised' | 'not-raised'> {
-  const { tenant, epoch, warning } = input;
-  const { level, previousLevel } = warning;
+  const { tenant, epoch, alert } = input;
+  const { threshold, previousThreshold } = alert;
   const isOn = '#level = :previousLevel';
   return raise(table, {
     tenant,
-    warning,
-    changes: { level, epoch },
+    alert,
+    changes: { threshold, epoch },
     condition: all(
-      previousLevel === 0 ? `(attribute_not_exists(#level) OR ${isOn})` : isOn,
+      previousThreshold === 0 ? `(attribute_not_exists(#level) OR ${isOn})` : isOn,
       '(attribute_not_exists(#epoch) OR #epoch <= :epoch)',
     ),
-    values: { ':previousLevel': previousLevel },
+    values: { ':previousLevel': previousThreshold },
   });
 }
 
 /**
- * Raises the warning, if none was on this day or a later one.
+ * Raises the alert, if none was on this day or a later one.
  *
  * @throws {LedgerUnavailableError} It may have been raised.
  */
 async function raiseFull(
   table: Table,
-  input: { tenant: string; day: string; warning: Extract<Warning, { kind: 'full' }> },
+  input: { tenant: string; day: string; alert: Extract<Alert, { kind: 'limit_reached' }> },
 ): Promise<'raised' | 'not-raised'> {
-  const { tenant, day, warning } = input;
+  const { tenant, day, alert } = input;
   return raise(table, {
     tenant,
-    warning,
+    alert,
     changes: { fullDay: day },
     condition: '(attribute_not_exists(#fullDay) OR #fullDay < :fullDay)',
     values: {},
@@ -130,32 +135,30 @@ async function readItem(table: Table, tenant: string): Promise<AlertItem> {
   return alertItem.parse((await getItem(table, alertKey(tenant))) ?? {});
 }
 
-function stateOf({ level, handedSeq, pending }: AlertItem): WarningState {
-  const numbered = pending.map(
-    (warning, index): NumberedWarning => ({ seq: handedSeq + 1 + index, warning }),
-  );
-  return { level, pending: numbered };
+function stateOf({ threshold, deliveredSeq, pending }: AlertItem): AlertState {
+  const numbered = pending.map((alert, index): NumberedAlert => ({ seq: deliveredSeq + 1 + index, alert }));
+  return { threshold, pending: numbered };
 }
 
 async function raise(
   table: Table,
   input: {
     tenant: string;
-    warning: Warning;
+    alert: Alert;
     changes: Readonly<Record<string, unknown>>;
     condition: string;
     values: Readonly<Record<string, unknown>>;
   },
 ): Promise<'raised' | 'not-raised'> {
-  const { tenant, warning, changes, condition, values } = input;
+  const { tenant, alert, changes, condition, values } = input;
   const { ok } = await updateItem(table, {
     key: alertKey(tenant),
     change: [
-      setting({ ...changes, ...pendingKeys(tenant) }, { appends: { pending: [{ ...warning }] } }),
+      setting({ ...changes, ...pendingKeys(tenant) }, { appends: { pending: [{ ...alert }] } }),
       adding({ seq: 1 }),
     ],
     condition: all(condition, '(attribute_not_exists(#pending) OR size(#pending) < :pendingMax)'),
-    values: { ...values, ':pendingMax': pendingWarningsMax },
+    values: { ...values, ':pendingMax': pendingAlertsMax },
   });
   return ok ? 'raised' : 'not-raised';
 }
@@ -167,7 +170,7 @@ function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }):
     const done = stateOf(item).pending.filter((each) => each.seq <= seq).length;
     if (done === 0) return { result: undefined };
     const rest = item.pending.slice(done);
-    const handed = { handedSeq: item.handedSeq + done };
+    const handed = { deliveredSeq: item.deliveredSeq + done };
     const { ok } = await updateItem(table, {
       key: alertKey(tenant),
       change:
@@ -182,7 +185,7 @@ function settle(table: Table, { tenant, seq }: { tenant: string; seq: number }):
   });
 }
 
-/** Some tenants with pending warnings. Eventually consistent. @throws {LedgerUnavailableError} */
+/** Some tenants with pending alerts. Eventually consistent. @throws {LedgerUnavailableError} */
 async function listPending(table: Table, { tenantsMax }: { tenantsMax: number }): Promise<readonly string[]> {
   const items = await firstItems(table, {
     IndexName: byKindIndex.name,

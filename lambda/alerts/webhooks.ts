@@ -15,7 +15,7 @@ import {
 } from './rules/webhook-delivery.ts';
 
 /**
- * Sets where a tenant's warnings go. A new one gets a secret; that of an old one changes only if it is asked for, and the
+ * Sets where a tenant's alerts go. A new one gets a secret; that of an old one changes only if it is asked for, and the
  * old secret then signs too for a day.
  *
  * @returns `secret` if there is a new one: it is answered this once.
@@ -122,7 +122,16 @@ const webhookMessage = z.object({
   tenant: z.string().refine(isTenantName),
   event: z.object({
     id: z.string().regex(/^[0-9A-Za-z:-]{1,100}$/),
-    type: z.enum(['storage.level', 'storage.full', 'webhook.test']),
+    // The first two are an older version's.
+    type: z
+      .enum(['storage.level', 'storage.full', 'storage.threshold', 'storage.limit_reached', 'webhook.test'])
+      .transform((type) =>
+        type === 'storage.level'
+          ? 'storage.threshold'
+          : type === 'storage.full'
+            ? 'storage.limit_reached'
+            : type,
+      ),
     timestamp: z.iso.datetime(),
     data: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
   }),

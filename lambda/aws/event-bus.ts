@@ -3,7 +3,7 @@ import {
   type EventBridgeClientConfig,
   PutEventsCommand,
 } from '@aws-sdk/client-eventbridge';
-import type { EventBus, WarningEvent } from '../alerts/rules/alerts.ts';
+import type { AlertEvent, EventBus } from '../alerts/rules/alerts.ts';
 import { calling, clientOptions } from './sdk.ts';
 
 /** What rules match on. */
@@ -30,7 +30,7 @@ export function createEventBridge(config: EventBridgeClientConfig = {}): EventBu
   };
 }
 
-async function putEvents(client: EventBridgeClient, events: readonly WarningEvent[]): Promise<void> {
+async function putEvents(client: EventBridgeClient, events: readonly AlertEvent[]): Promise<void> {
   const Entries = events.map(({ id, type, timestamp, data }) => ({
     Source: eventSource,
     DetailType: type,

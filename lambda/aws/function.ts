@@ -24,7 +24,7 @@ interface GuardDeps {
 }
 
 /**
- * The edge of every HTTP function. The log lines within it name the request, and so do the recounts that it requests.
+ * The edge of every HTTP function. The log lines within it name the request, and so do the reconciles that it requests.
  *
  * If the handler throws, the client gets a 500 or 503 in the API's own error format. The log has the error. None of it
  * reaches the client, except the message of a storage that is full.
@@ -73,7 +73,7 @@ function unavailableMessage(error: unknown): string | undefined {
 
 /**
  * The edge of a function that is not called by an HTTP request. Its log lines name this invocation, and so do the
- * recounts that it requests.
+ * reconciles that it requests.
  */
 export function withInvocation<E, R>(
   invocations: Invocations,
@@ -140,7 +140,7 @@ const delayMaxMs = 10 * 60_000;
 
 /**
  * Delay before a failed message is redelivered. It grows with each delivery, to spare a broken dependency. It is
- * bounded, so that tenants are recounted soon after the dependency recovers.
+ * bounded, so that tenants are reconciled soon after the dependency recovers.
  *
  * @param receiveCount deliveries of the message so far, from 1. Anything that is not a number counts as 1.
  */
@@ -155,7 +155,7 @@ export function redeliveryDelayMs(receiveCount: number): number {
 export const unreadableDelayMs = 1_000;
 
 /**
- * Has a failed message redelivered after `delayMs`. Its tenant is not recounted before that. The queue's own
+ * Has a failed message redelivered after `delayMs`. Its tenant is not reconciled before that. The queue's own
  * visibility timeout is far longer, because it is meant for runs that died.
  *
  * Never throws: if this fails, the message is still redelivered after that timeout.

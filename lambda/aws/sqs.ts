@@ -11,10 +11,10 @@ import {
 import type { WebhookMessage, WebhookQueue } from '../alerts/rules/webhook-delivery.ts';
 import type { ExportMessage, ExportQueue } from '../exports/messages.ts';
 import {
-  type RecountQueue,
-  type RecountRequest,
+  type ReconcileQueue,
+  type ReconcileRequest,
   type Redelivery,
-  recountCollapseMs,
+  reconcileCollapseMs,
   urgencyOf,
 } from '../ledger/rules/reconcile-policy.ts';
 import { type Clock, causeOf, type Invocations } from '../rules/clock-and-log.ts';
@@ -85,16 +85,16 @@ function failureCodes({ Failed = [] }: SendMessageBatchCommandOutput): string {
 
 /**
  * Requests of different kinds do not collapse. So a request that a user waits for never joins an upload's message,
- * which the policy may defer. See `RecountQueue` in `lambda/ledger/rules/reconcile-policy.ts`.
+ * which the policy may defer. See `ReconcileQueue` in `lambda/ledger/rules/reconcile-policy.ts`.
  */
-function kindOf({ reason, full }: RecountRequest): string {
+function kindOf({ reason, full }: ReconcileRequest): string {
   const source = reason === 'schedule' ? 'schedule' : urgencyOf(reason);
   return `${full ? 'full' : 'due'}.${source}`;
 }
 
 /** Requests with the same id become one message: those of one tenant, of one kind, in one bucket of time. */
-export function deduplicationId(request: RecountRequest, nowMs: number): string {
-  return `${request.tenant}.${kindOf(request)}.${Math.floor(nowMs / recountCollapseMs)}`;
+export function deduplicationId(request: ReconcileRequest, nowMs: number): string {
+  return `${request.tenant}.${kindOf(request)}.${Math.floor(nowMs / reconcileCollapseMs)}`;
 }
 
 /** Ids that are remembered, at most. Beyond that, some are sent again, and the queue drops them. */
@@ -118,17 +118,17 @@ export class SentIds {
   }
 }
 
-/** The recount queue on SQS FIFO. Each tenant is a message group, so its messages are handled one at a time. */
-export function createSqsRecountQueue(input: {
+/** The reconcile queue on SQS FIFO. Each tenant is a message group, so its messages are handled one at a time. */
+export function createSqsReconcileQueue(input: {
   client: SQSClient;
   queueUrl: string;
   clock: Clock;
   invocations: Invocations;
-}): RecountQueue {
+}): ReconcileQueue {
   const { client, queueUrl: QueueUrl, clock, invocations } = input;
   const sentIds = new SentIds();
 
-  const message = (request: RecountRequest) => {
+  const message = (request: ReconcileRequest) => {
     return {
       // The correlation id is no part of the deduplication id: of requests that collapse, the first one's is kept.
       MessageBody: JSON.stringify({ ...request, correlationId: causeOf(invocations.current()) }),

@@ -22,7 +22,7 @@ import type {
 } from './download-store.ts';
 
 /**
- * Which of the objects that the store does not have were deleted by clean-ups, and when. If the ledger does not answer, none:
+ * Which of the objects that the store does not have were deleted by gc runs, and when. If the ledger does not answer, none:
  * it only says why something is missing.
  *
  * @param input.oids if there are none, nothing is asked.
@@ -121,7 +121,7 @@ export function monthlyOffer(
 export type DownloadVerdict =
   | { readonly kind: 'download'; readonly get: SignedRequest; readonly expiresInMs: number }
   | { readonly kind: 'missing' }
-  /** A clean-up has deleted it, because nothing needed it. */
+  /** A gc run has deleted it, because nothing needed it. */
   | { readonly kind: 'gone'; readonly atMs: number }
   | { readonly kind: 'size-conflict'; readonly storedBytes: number };
 
@@ -152,7 +152,7 @@ interface FoundDownloads {
   readonly atMs: number;
   /** oid → stored bytes. */
   readonly stored: ReadonlyMap<string, number>;
-  /** oid → when a clean-up deleted it. */
+  /** oid → when a gc run deleted it. */
   readonly gone: ReadonlyMap<string, number>;
   /** oid → URL, of what is stored with the bytes that were asked for. */
   readonly signed: ReadonlyMap<string, SignedRequest>;

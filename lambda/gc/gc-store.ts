@@ -14,10 +14,10 @@ import {
   updateItem,
 } from '../table/requests.ts';
 import { expiryAttribute, keyNames } from '../table/table.ts';
-import type { Cleanup } from './rules/gc.ts';
+import type { Gc } from './rules/gc.ts';
 import type { SeenNote, Watch } from './rules/watch.ts';
 
-/** Clean-ups as items, and what batches note for them. */
+/** GC runs as items, and what batches note for them. */
 
 const sum = z.object({ objectCount: z.number(), bytes: z.number() });
 
@@ -35,7 +35,7 @@ const selection = z.object({
   largest: z.array(z.object({ oid: z.string(), sizeBytes: z.number() })),
 });
 
-const cleanupItem = z.object({
+const gcItem = z.object({
   repo: z.string(),
   watch: watchField,
   state: z.enum(['watching', 'selecting', 'deleting', 'done', 'cancelled', 'expired']),
@@ -44,8 +44,8 @@ const cleanupItem = z.object({
     .object({
       id: z.string(),
       requestedAtMs: z.number(),
-      keepCount: z.number(),
-      keepSha256: z.string(),
+      reachableCount: z.number(),
+      reachableSha256: z.string(),
       isDryRun: z.boolean(),
       isForced: z.boolean(),
       minAgeMs: z.number(),
@@ -71,7 +71,7 @@ const seenItem = z.object({ beganMs: z.number(), prefixes: z.string() });
 
 const goneItem = z.object({ oid: z.string(), goneAtMs: z.number() });
 
-const cleanupKey = (path: RepoPath) => ({
+const gcKey = (path: RepoPath) => ({
   pk: `TENANT#${path.tenant}`,
   sk: `CLEANUP#${inKey(path.repo)}`,
 });
@@ -86,11 +86,11 @@ const goneKey = ({ tenant, repo, oid }: RepoPath & { oid: string }) => ({
   sk: oid,
 });
 
-/** A clean-up as an item. It is in the index as long as somebody has to look at it. */
-function cleanupFields(tenant: string, cleanup: Cleanup): Fields {
-  const { repo, dueAtMs, selecting, ...others } = cleanup;
+/** A gc run as an item. It is in the index as long as somebody has to look at it. */
+function gcFields(tenant: string, gc: Gc): Fields {
+  const { repo, dueAtMs, selecting, ...others } = gc;
   return {
-    ...cleanupKey({ tenant, repo }),
+    ...gcKey({ tenant, repo }),
     ...(dueAtMs !== null && dueKey({ kind: 'DELETION', tenant, dueAtMs })),
     ...others,
     repo,
@@ -99,9 +99,9 @@ function cleanupFields(tenant: string, cleanup: Cleanup): Fields {
   };
 }
 
-/** @throws {ZodError} when the item is not that of a clean-up. */
-function parseCleanup(item: unknown): Cleanup {
-  return cleanupItem.parse(item);
+/** @throws {ZodError} when the item is not that of a gc run. */
+function parseGc(item: unknown): Gc {
+  return gcItem.parse(item);
 }
 
 const hour = 60 * 60 * 1000;
@@ -112,17 +112,17 @@ const goneKeptMs = 90 * 24 * hour;
 const writesAtOnce = 16;
 
 /**
- * Clean-ups of what no ref needs (docs/how-it-works.md): the watch on a repo's item, the clean-up's own item, what batches note, and
+ * GC runs of what no ref needs (docs/how-it-works.md): the watch on a repo's item, the gc run's own item, what batches note, and
  * what is gone.
  */
-export function cleanupMethods(table: Table) {
+export function gcMethods(table: Table) {
   return methodsOn(table, {
     openWatch,
     closeWatch,
     noteSeen,
     seen,
-    readCleanup,
-    putCleanup,
+    readGc,
+    putGc,
     noteGone,
     forgetGone,
     goneOf,
@@ -167,16 +167,16 @@ async function closeWatch(table: Table, input: RepoPath & { watch: Watch }): Pro
   });
 }
 
-/** Notes what a batch names: 2 write units for 100 objects, 11 for 1,000. @param input.noteId the batch's own. */
+/** Notes what a batch names: 2 write units for 100 objects, 11 for 1,000. @param input.intentId the batch's own. */
 async function noteSeen(
   table: Table,
-  input: { tenant: string; watch: Watch; noteId: string; note: SeenNote },
+  input: { tenant: string; watch: Watch; intentId: string; note: SeenNote },
 ): Promise<void> {
-  const { tenant, watch, noteId, note } = input;
+  const { tenant, watch, intentId, note } = input;
   await putItem(table, {
     item: {
       pk: seenPartition(tenant, watch.id),
-      sk: `${seenTime(note.beganMs)}#${noteId}`,
+      sk: `${seenTime(note.beganMs)}#${intentId}`,
       ...note,
       [expiryAttribute]: Math.ceil((watch.untilMs + seenKeptMs) / 1000),
     },
@@ -198,41 +198,41 @@ async function* seen(
   for await (const items of pages) yield items.map((item) => seenItem.parse(item));
 }
 
-async function readCleanup(table: Table, path: RepoPath): Promise<Cleanup | undefined> {
-  const item = await getItem(table, cleanupKey(path));
-  return item && parseCleanup(item);
+async function readGc(table: Table, path: RepoPath): Promise<Gc | undefined> {
+  const item = await getItem(table, gcKey(path));
+  return item && parseGc(item);
 }
 
 /**
- * Writes a clean-up over the version that was read, and counts its version. Its tenant is due at its `dueAtMs`.
+ * Writes a gc run over the version that was read, and counts its version. Its tenant is due at its `dueAtMs`.
  *
  * @param input.versionRead null: there is none yet. The repo's last one is replaced by the next.
  * @returns undefined if it has changed since.
  */
-async function putCleanup(
+async function putGc(
   table: Table,
   input: {
     tenant: string;
-    cleanup: Cleanup;
+    gc: Gc;
     versionRead: number | null;
     /** Random: the same one again is our own retry, and answers the same. */
     writeId: string;
   },
-): Promise<Cleanup | undefined> {
+): Promise<Gc | undefined> {
   const { tenant, versionRead, writeId } = input;
-  const cleanup = { ...input.cleanup, version: (versionRead ?? 0) + 1 };
+  const gc = { ...input.gc, version: (versionRead ?? 0) + 1 };
   const { ok } = await putItem(table, {
-    item: { ...cleanupFields(tenant, cleanup), writeId },
+    item: { ...gcFields(tenant, gc), writeId },
     condition: versionRead === null ? absent : '#version = :versionRead',
     values: { ':versionRead': versionRead ?? undefined },
   });
-  if (ok) return cleanup;
+  if (ok) return gc;
   // Refused, yet it is there: this was our own retry after a lost answer.
-  const now = await getItem(table, cleanupKey({ tenant, repo: cleanup.repo }));
-  return now?.['writeId'] === writeId ? parseCleanup(now) : undefined;
+  const now = await getItem(table, gcKey({ tenant, repo: gc.repo }));
+  return now?.['writeId'] === writeId ? parseGc(now) : undefined;
 }
 
-/** Notes that a clean-up has deleted objects, or with `emptiedName` that a repo was emptied. */
+/** Notes that a gc run has deleted objects, or with `emptiedName` that a repo was emptied. */
 async function noteGone(
   table: Table,
   input: RepoPath & { oids: readonly string[]; atMs: number },
@@ -247,12 +247,12 @@ async function noteGone(
   );
 }
 
-/** Forgets that a clean-up has deleted an object. */
+/** Forgets that a gc run has deleted an object. */
 async function forgetGone(table: Table, input: RepoPath & { oid: string }): Promise<void> {
   await deleteItem(table, { key: goneKey(input) });
 }
 
-/** Which of these objects clean-ups have deleted, and when for the last time. Some weeks later that is forgotten. */
+/** Which of these objects gc runs have deleted, and when for the last time. Some weeks later that is forgotten. */
 async function goneOf(
   table: Table,
   input: RepoPath & { oids: readonly string[] },

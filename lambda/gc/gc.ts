@@ -5,56 +5,56 @@ import type { DeletionDeps } from '../ledger/run-deletions.ts';
 import { repoPrefix } from '../rules/names.ts';
 import { hasKeys, type SignedRequest } from '../store/rules/store.ts';
 import {
-  type Cleanup,
-  type CleanupRun,
   candidatesKey,
-  endedCleanup,
+  endedGc,
+  type Gc,
+  type GcRun,
   isUnderWay,
-  keepSetKey,
-  newCleanup,
+  newGc,
+  reachableSetKey,
   type Selection,
   snapshotFromMs,
-  tidiedCleanup,
+  tidiedGc,
   withRun,
 } from './rules/gc.ts';
 import { PrefixSet, prefixBytes, TooManyPrefixesError } from './rules/prefix-set.ts';
 import { isNoting } from './rules/watch.ts';
 
-/** What a clean-up needs to go on: beside what deletes need, a listing and files of its own. */
-export type CleanupDeps = DeletionDeps &
+/** What a gc run needs to go on: beside what deletes need, a listing and files of its own. */
+export type GcDeps = DeletionDeps &
   Pick<Deps, 'listing' | 'exportJobs'> & {
     readonly archives: Pick<Deps['archives'], 'put' | 'get'>;
   };
 
 /**
- * Writes a clean-up over the one that was read.
+ * Writes a gc run over the one that was read.
  *
  * @param input.read what was read of it. null: there was none.
  * @returns undefined if somebody else has changed it since.
  * @throws {LedgerUnavailableError}
  */
-export function putCleanup(
+export function putGc(
   { ledger, ids }: Pick<Deps, 'ledger' | 'ids'>,
-  { tenant, cleanup, read }: { tenant: string; cleanup: Cleanup; read: Cleanup | null },
-): Promise<Cleanup | undefined> {
-  return ledger.putCleanup({ tenant, cleanup, versionRead: read?.version ?? null, writeId: ids.random(16) });
+  { tenant, gc, read }: { tenant: string; gc: Gc; read: Gc | null },
+): Promise<Gc | undefined> {
+  return ledger.putGc({ tenant, gc, versionRead: read?.version ?? null, writeId: ids.random(16) });
 }
 
 /**
- * The clean-up of a repo, or the last one that it had.
+ * The gc run of a repo, or the last one that it had.
  *
  * @returns undefined if it never had one, or its tenant is another of the same name by now.
  * @throws {LedgerUnavailableError}
  */
-export async function readCleanup(
+export async function readGc(
   { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
   path: RepoPath,
-): Promise<Cleanup | undefined> {
-  const cleanup = await ledger.readCleanup(path);
-  if (!cleanup || !isUnderWay(cleanup)) return cleanup;
+): Promise<Gc | undefined> {
+  const gc = await ledger.readGc(path);
+  if (!gc || !isUnderWay(gc)) return gc;
   const nowMs = clock.nowMs();
   // Nobody has looked since its time was over.
-  return isNoting(cleanup.watch, nowMs) ? cleanup : endedCleanup(cleanup, { state: 'expired', nowMs });
+  return isNoting(gc.watch, nowMs) ? gc : endedGc(gc, { state: 'expired', nowMs });
 }
 
 /**
@@ -78,9 +78,9 @@ export async function readSeen(
   return seen;
 }
 
-type OpenCleanupOutcome =
+type OpenGcOutcome =
   /** It is under way: this one, or one that was opened before. */
-  | { readonly kind: 'open'; readonly cleanup: Cleanup }
+  | { readonly kind: 'open'; readonly gc: Gc }
   /** There is no such repo, or it is being deleted. */
   | { readonly kind: 'no-repo' }
   /** One has ended just now, or is being ended. */
@@ -91,10 +91,10 @@ type OpenCleanupOutcome =
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
-export async function openCleanup(
+export async function openGc(
   deps: Pick<Deps, 'ledger' | 'listing' | 'clock' | 'ids' | 'log' | 'settings'>,
   path: RepoPath,
-): Promise<OpenCleanupOutcome> {
+): Promise<OpenGcOutcome> {
   const { ledger, clock, ids, settings } = deps;
   if (!(await isOpenRepo(deps, path))) return { kind: 'no-repo' };
   const openedAtMs = clock.nowMs();
@@ -103,22 +103,22 @@ export async function openCleanup(
     watch: {
       id: ids.random(16),
       openedAtMs,
-      untilMs: openedAtMs + settings.cleanupLimitMs,
+      untilMs: openedAtMs + settings.gcLimitMs,
       hasPrefixes: true,
     },
     nowMs: openedAtMs,
   });
   if (opened.kind === 'refused') return { kind: 'busy' };
   const { watch } = opened;
-  const before = await ledger.readCleanup(path);
+  const before = await ledger.readGc(path);
   if (before?.watch.id === watch.id)
     // It has ended, and its watch is still to be closed.
-    return isUnderWay(before) ? { kind: 'open', cleanup: before } : { kind: 'busy' };
-  const cleanup = newCleanup({ repo: path.repo, watch });
-  const put = await putCleanup(deps, { tenant: path.tenant, cleanup, read: before ?? null });
+    return isUnderWay(before) ? { kind: 'open', gc: before } : { kind: 'busy' };
+  const gc = newGc({ repo: path.repo, watch });
+  const put = await putGc(deps, { tenant: path.tenant, gc, read: before ?? null });
   if (!put) return { kind: 'busy' };
-  deps.log.info('clean-up opened', { ...path, watchId: watch.id });
-  return { kind: 'open', cleanup: put };
+  deps.log.info('gc run opened', { ...path, watchId: watch.id });
+  return { kind: 'open', gc: put };
 }
 
 async function isOpenRepo(
@@ -137,31 +137,31 @@ export type NotReady =
   /** The watch is too young for a snapshot. */
   | { readonly kind: 'too-early'; readonly fromMs: number }
   /** A run is under way. */
-  | { readonly kind: 'running'; readonly cleanup: Cleanup };
+  | { readonly kind: 'running'; readonly gc: Gc };
 
-/** A keep-set, as its file is named and sent. */
-interface KeepSet {
+/** A reachable set, as its file is named and sent. */
+interface ReachableSet {
   /** Objects to which some commit of the clone points. */
-  readonly keepCount: number;
-  readonly keepSha256: string;
+  readonly reachableCount: number;
+  readonly reachableSha256: string;
 }
 
 /**
- * A URL to send a keep-set to.
+ * A URL to send a reachable set to.
  *
  * @throws {LedgerUnavailableError}
  */
-export async function signKeepSet(
+export async function signReachableSet(
   deps: Pick<Deps, 'ledger' | 'clock' | 'signer' | 'settings'>,
-  { keepCount, keepSha256, ...path }: RepoPath & KeepSet,
+  { reachableCount, reachableSha256, ...path }: RepoPath & ReachableSet,
 ): Promise<NotReady | { readonly kind: 'signed'; readonly put: SignedRequest }> {
-  const ready = await readyCleanup(deps, path);
+  const ready = await readyGc(deps, path);
   if (ready.kind !== 'ready') return ready;
   const { tenant } = path;
   const put = await deps.signer.signUpload({
-    key: keepSetKey({ tenant, watchId: ready.cleanup.watch.id }, keepSha256),
-    oid: keepSha256,
-    sizeBytes: keepCount * prefixBytes,
+    key: reachableSetKey({ tenant, watchId: ready.gc.watch.id }, reachableSha256),
+    oid: reachableSha256,
+    sizeBytes: reachableCount * prefixBytes,
     signedAtMs: deps.clock.nowMs(),
     lifetimeMs: deps.settings.urlLifetimeMs,
   });
@@ -169,65 +169,65 @@ export async function signKeepSet(
 }
 
 /**
- * Begins a run with a keep-set that was sent. It is a dry run unless somebody asks for more. It goes on in the queue of
- * recounts. A request that is repeated finds the run that it began.
+ * Begins a run with a reachable set that was sent. It is a dry run unless somebody asks for more. It goes on in the queue of
+ * reconciles. A request that is repeated finds the run that it began.
  *
  * @throws {LedgerUnavailableError} @throws when the queue did not accept it. The schedule makes up for that.
  */
 export async function startRun(
   deps: Pick<Deps, 'ledger' | 'clock' | 'ids' | 'queue' | 'settings'>,
-  { tenant, repo, ...wish }: RepoPath & Omit<CleanupRun, 'id' | 'requestedAtMs'>,
-): Promise<NotReady | { readonly kind: 'started'; readonly cleanup: Cleanup }> {
-  const ready = await readyCleanup(deps, { tenant, repo });
+  { tenant, repo, ...wish }: RepoPath & Omit<GcRun, 'id' | 'requestedAtMs'>,
+): Promise<NotReady | { readonly kind: 'started'; readonly gc: Gc }> {
+  const ready = await readyGc(deps, { tenant, repo });
   if (ready.kind !== 'ready') return ready;
-  const { cleanup } = ready;
+  const { gc } = ready;
   const run = { ...wish, id: deps.ids.random(16), requestedAtMs: deps.clock.nowMs() };
-  const begun = await putCleanup(deps, { tenant, cleanup: withRun(cleanup, run), read: cleanup });
+  const begun = await putGc(deps, { tenant, gc: withRun(gc, run), read: gc });
   if (!begun) {
-    const now = await readCleanup(deps, { tenant, repo });
-    return now && isUnderWay(now) ? { kind: 'running', cleanup: now } : { kind: 'not-open' };
+    const now = await readGc(deps, { tenant, repo });
+    return now && isUnderWay(now) ? { kind: 'running', gc: now } : { kind: 'not-open' };
   }
   // Without it, the schedule finds that the run is due.
   await deps.queue.request({ tenant, reason: 'delete', full: false });
-  return { kind: 'started', cleanup: begun };
+  return { kind: 'started', gc: begun };
 }
 
-async function readyCleanup(
+async function readyGc(
   deps: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
   path: RepoPath,
-): Promise<NotReady | { readonly kind: 'ready'; readonly cleanup: Cleanup }> {
-  const cleanup = await readCleanup(deps, path);
-  if (!cleanup || !isUnderWay(cleanup)) return { kind: 'not-open' };
-  const fromMs = snapshotFromMs(cleanup, deps.settings);
+): Promise<NotReady | { readonly kind: 'ready'; readonly gc: Gc }> {
+  const gc = await readGc(deps, path);
+  if (!gc || !isUnderWay(gc)) return { kind: 'not-open' };
+  const fromMs = snapshotFromMs(gc, deps.settings);
   if (deps.clock.nowMs() < fromMs) return { kind: 'too-early', fromMs };
-  return cleanup.state === 'watching' ? { kind: 'ready', cleanup } : { kind: 'running', cleanup };
+  return gc.state === 'watching' ? { kind: 'ready', gc } : { kind: 'running', gc };
 }
 
 /** Others write the record at most once for each thousand objects. */
 const attemptsMax = 20;
 
 /**
- * Ends a clean-up. What it has not deleted stays, but for up to 1,000 objects that are being deleted right now. One that
+ * Ends a gc run. What it has not deleted stays, but for up to 1,000 objects that are being deleted right now. One that
  * has ended is left as it is.
  *
- * @returns the clean-up as it is now. undefined: there is none. `busy`: others write it all the time.
+ * @returns the gc run as it is now. undefined: there is none. `busy`: others write it all the time.
  * @throws {LedgerUnavailableError} @throws when the queue did not accept what is left to do. The schedule makes up for that.
  */
-export async function cancelCleanup(
+export async function cancelGc(
   deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'ids' | 'log'>,
   path: RepoPath,
-): Promise<Cleanup | 'busy' | undefined> {
+): Promise<Gc | 'busy' | undefined> {
   const { ledger, clock } = deps;
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-    const cleanup = await ledger.readCleanup(path);
-    if (!cleanup || !isUnderWay(cleanup)) return cleanup;
-    const ended = await putCleanup(deps, {
+    const gc = await ledger.readGc(path);
+    if (!gc || !isUnderWay(gc)) return gc;
+    const ended = await putGc(deps, {
       tenant: path.tenant,
-      cleanup: endedCleanup(cleanup, { state: 'cancelled', nowMs: clock.nowMs() }),
-      read: cleanup,
+      gc: endedGc(gc, { state: 'cancelled', nowMs: clock.nowMs() }),
+      read: gc,
     });
     if (!ended) continue;
-    deps.log.info('clean-up cancelled', { ...path, watchId: ended.watch.id });
+    deps.log.info('gc run cancelled', { ...path, watchId: ended.watch.id });
     // Its files are still to be removed, and its watch is to be closed.
     await deps.queue.request({ tenant: path.tenant, reason: 'delete', full: false });
     return ended;
@@ -240,25 +240,25 @@ function candidatesKeys(path: { tenant: string; watchId: string }, { folder, fil
 }
 
 /**
- * Removes what a clean-up that has ended has left: its files, and then its watch. May be repeated. The files of runs before
+ * Removes what a gc run that has ended has left: its files, and then its watch. May be repeated. The files of runs before
  * the last are left to the store's lifecycle.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
-export async function tidyCleanup(
+export async function tidyGc(
   deps: Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids'>,
-  { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
+  { tenant, gc }: { tenant: string; gc: Gc },
 ): Promise<'done'> {
   const { ledger, store, clock } = deps;
-  const { repo, watch, run, selecting, dueAtMs } = cleanup;
-  const selection = cleanup.selection ?? selecting?.found;
+  const { repo, watch, run, selecting, dueAtMs } = gc;
+  const selection = gc.selection ?? selecting?.found;
   const path = { tenant, watchId: watch.id };
   if (dueAtMs !== null) {
     const keys = selection ? candidatesKeys(path, selection) : [];
-    if (run) keys.push(keepSetKey(path, run.keepSha256));
+    if (run) keys.push(reachableSetKey(path, run.reachableSha256));
     const deadlineMs = clock.nowMs() + deleteRunMs;
     for (const error of (await store.delete(keys, { deadlineMs })).values()) throw error;
-    await putCleanup(deps, { tenant, cleanup: tidiedCleanup(cleanup), read: cleanup });
+    await putGc(deps, { tenant, gc: tidiedGc(gc), read: gc });
   }
   // Last: by it others find what is left to be done.
   await ledger.closeWatch({ tenant, repo, watch });

@@ -3,7 +3,7 @@ import {
   chargedUntilMs,
   mayListCandidatesAtMs,
 } from '../ledger/rules/reconcile-policy.ts';
-import { isDead } from '../ledger/rules/reservation.ts';
+import { isLapsed } from '../ledger/rules/reservation.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { isOid, repoPrefix } from '../rules/names.ts';
 import {
@@ -12,17 +12,17 @@ import {
   nextPage,
   StoreUnavailableError,
 } from '../store/rules/store.ts';
-import { type CleanupDeps, putCleanup, readSeen } from './gc.ts';
+import { type GcDeps, putGc, readSeen } from './gc.ts';
 import {
   type Candidate,
-  type Cleanup,
-  type CleanupFailure,
-  type CleanupRun,
   candidatesKey,
   encodeCandidates,
-  keepSetKey,
+  type Gc,
+  type GcFailure,
+  type GcRun,
   lookedAt,
   plus,
+  reachableSetKey,
   type Selection,
   type Sum,
   tooManyNames,
@@ -51,33 +51,33 @@ const pageGraceMs = 10_000;
 
 interface Choosing {
   readonly tenant: string;
-  readonly cleanup: Cleanup;
-  readonly run: CleanupRun;
+  readonly gc: Gc;
+  readonly run: GcRun;
   /** LIST requests that the tenant's budget lets this step make. */
   readonly requestsMax: number;
   readonly untilMs: number;
 }
 
 /**
- * Lists the repo, and writes down what may be deleted: what is stored, old enough, and neither in the keep-set, nor named by
+ * Lists the repo, and writes down what may be deleted: what is stored, old enough, and neither in the reachable set, nor named by
  * a batch since the watch was opened, nor reserved. It changes nothing in the store.
  *
- * It takes one step: until its time is up, or the tenant's budget of LIST requests. The clean-up remembers how far it is.
+ * It takes one step: until its time is up, or the tenant's budget of LIST requests. The gc run remembers how far it is.
  *
  * @param input.untilMs pages are requested until then, but for 10 s in any case. Each ends within 10 s more.
- * @param input.cleanupCount of the tenant, which share its budget. Default: 1.
- * @returns the clean-up with what was found; still selecting, if its time was up first. `waiting`: nothing more can be done
+ * @param input.gcCount of the tenant, which share its budget. Default: 1.
+ * @returns the gc run with what was found; still selecting, if its time was up first. `waiting`: nothing more can be done
  * now, or somebody else has changed it meanwhile.
  * @throws {StoreUnavailableError | LedgerUnavailableError} The step is to be made again.
  */
 export async function selectCandidates(
-  deps: CleanupDeps,
-  input: { tenant: string; cleanup: Cleanup; untilMs: number; cleanupCount?: number },
-): Promise<Cleanup | 'waiting'> {
+  deps: GcDeps,
+  input: { tenant: string; gc: Gc; untilMs: number; gcCount?: number },
+): Promise<Gc | 'waiting'> {
   const { clock, ledger, log, settings } = deps;
-  const { tenant, cleanup: before, untilMs, cleanupCount = 1 } = input;
+  const { tenant, gc: before, untilMs, gcCount = 1 } = input;
   const { repo, run, selecting } = before;
-  if (!run) throw new Error('A clean-up without a run selects no candidates.');
+  if (!run) throw new Error('A gc run without a run selects no candidates.');
   const record = await ledger.readTenant(tenant);
   if (!record) return 'waiting';
   const { listedUntilMs } = record;
@@ -89,24 +89,24 @@ export async function selectCandidates(
   if (mayListAtMs > nowMs) {
     // Not each message of the tenant writes it.
     if ((before.dueAtMs ?? 0) <= nowMs)
-      await putCleanup(deps, { tenant, cleanup: { ...before, dueAtMs: mayListAtMs }, read: before });
+      await putGc(deps, { tenant, gc: { ...before, dueAtMs: mayListAtMs }, read: before });
     return 'waiting';
   }
   const requestsMax = candidateListsMax(settings, {
     listedUntilMs,
     isFirst: !selecting,
-    cleanupCount,
+    gcCount,
     nowMs,
   });
   const looking = lookedAt(before, { nowMs });
-  const cleanup = await putCleanup(deps, { tenant, cleanup: looking, read: before });
-  if (!cleanup) return 'waiting';
-  const next = await takeStep(deps, { tenant, cleanup, run, requestsMax, untilMs });
-  const put = await putCleanup(deps, { tenant, cleanup: next, read: cleanup });
+  const gc = await putGc(deps, { tenant, gc: looking, read: before });
+  if (!gc) return 'waiting';
+  const next = await takeStep(deps, { tenant, gc, run, requestsMax, untilMs });
+  const put = await putGc(deps, { tenant, gc: next, read: gc });
   if (!put) return 'waiting';
   if (put.state === 'selecting') return (put.dueAtMs ?? 0) > clock.nowMs() ? 'waiting' : put;
   const { failure, selection } = put;
-  log.info('clean-up selected', {
+  log.info('gc run selected', {
     tenant,
     repo,
     isDryRun: run.isDryRun,
@@ -116,17 +116,17 @@ export async function selectCandidates(
   return put;
 }
 
-async function takeStep(deps: CleanupDeps, input: Choosing): Promise<Cleanup> {
+async function takeStep(deps: GcDeps, input: Choosing): Promise<Gc> {
   const { ids, clock, archives } = deps;
-  const { tenant, cleanup, run, untilMs } = input;
-  const { repo, watch, selecting } = cleanup;
+  const { tenant, gc, run, untilMs } = input;
+  const { repo, watch, selecting } = gc;
   const path = { tenant, watchId: watch.id };
-  const keep = await readKeepSet(deps, { ...path, run });
-  if (!(keep instanceof PrefixSet)) return withFailure(cleanup, keep);
+  const keep = await readReachableSet(deps, { ...path, run });
+  if (!(keep instanceof PrefixSet)) return withFailure(gc, keep);
   // Of the first step, for all: what batches named earlier is read now and in each step, what they named later before a delete.
   const seenAtMs = selecting?.found.seenAtMs ?? clock.nowMs();
   const seen = await readSeen(deps, { ...path, fromMs: 0 });
-  if (!seen) return withFailure(cleanup, tooManyNames);
+  if (!seen) return withFailure(gc, tooManyNames);
   const reserved = await readReserved(deps, { tenant, repo });
   // A step that is made again writes the same files: if the earlier one's lands late, some candidates are left to the next run.
   const folder = selecting?.found.folder ?? ids.random(16);
@@ -154,10 +154,10 @@ async function takeStep(deps: CleanupDeps, input: Choosing): Promise<Cleanup> {
   }
   const selection = await found.end();
   const nowMs = clock.nowMs();
-  if (step.isDone) return withSelection(cleanup, { selection, nowMs });
+  if (step.isDone) return withSelection(gc, { selection, nowMs });
   const mayListAtMs = mayListCandidatesAtMs({ listedUntilMs, sinceMs: nowMs });
   const dueAtMs = step.isSpent ? Math.max(nowMs + 1, mayListAtMs) : nowMs;
-  return withStep(cleanup, { selecting: { found: selection, after: step.after, atMs: nowMs }, dueAtMs });
+  return withStep(gc, { selecting: { found: selection, after: step.after, atMs: nowMs }, dueAtMs });
 }
 
 /**
@@ -167,7 +167,7 @@ async function takeStep(deps: CleanupDeps, input: Choosing): Promise<Cleanup> {
  * @returns until when the budget is used up.
  */
 async function charge(
-  { ledger, clock, settings }: CleanupDeps,
+  { ledger, clock, settings }: GcDeps,
   { tenant, requests }: { tenant: string; requests: number },
 ): Promise<number> {
   const record = await ledger.readTenant(tenant);
@@ -181,7 +181,7 @@ async function charge(
 
 /** Lists a repo by the first digits of its objects, from where it was left to where time or budget end. */
 class ListingStep {
-  readonly #deps: Pick<CleanupDeps, 'listing' | 'clock'>;
+  readonly #deps: Pick<GcDeps, 'listing' | 'clock'>;
   readonly #input: { prefix: string; requestsMax: number; untilMs: number; found: Found };
   readonly #after: (string | null)[];
   requests = 0;
@@ -189,7 +189,7 @@ class ListingStep {
   #failure: { readonly error: unknown } | undefined;
 
   constructor(
-    deps: Pick<CleanupDeps, 'listing' | 'clock'>,
+    deps: Pick<GcDeps, 'listing' | 'clock'>,
     input: {
       prefix: string;
       after: readonly (string | null)[];
@@ -229,7 +229,7 @@ class ListingStep {
     );
     if (this.#failure) throw this.#failure.error;
     if (!this.#hasListed && !this.isDone)
-      throw new StoreUnavailableError('The store listed no page of a clean-up in time.');
+      throw new StoreUnavailableError('The store listed no page of a gc run in time.');
   }
 
   async #list(digit: string, lane: number): Promise<void> {
@@ -276,13 +276,14 @@ class ListingStep {
   }
 }
 
-async function readKeepSet(
-  { archives }: CleanupDeps,
-  { tenant, watchId, run }: { tenant: string; watchId: string; run: CleanupRun },
-): Promise<PrefixSet | CleanupFailure> {
-  const bytes = await archives.get(keepSetKey({ tenant, watchId }, run.keepSha256));
-  const isWhole = bytes?.length === run.keepCount * prefixBytes && sha256Hex(bytes) === run.keepSha256;
-  // Nothing may be deleted by half a keep-set.
+async function readReachableSet(
+  { archives }: GcDeps,
+  { tenant, watchId, run }: { tenant: string; watchId: string; run: GcRun },
+): Promise<PrefixSet | GcFailure> {
+  const bytes = await archives.get(reachableSetKey({ tenant, watchId }, run.reachableSha256));
+  const isWhole =
+    bytes?.length === run.reachableCount * prefixBytes && sha256Hex(bytes) === run.reachableSha256;
+  // Nothing may be deleted by half a reachable set.
   if (!bytes || !isWhole) {
     const message = "The uploaded keep-set doesn't match the request. Run it again.";
     return { reason: 'no-keep-set', message };
@@ -292,17 +293,17 @@ async function readKeepSet(
   return keep;
 }
 
-/** What live reservations claim: oid → when the last of them is dead. */
+/** What live reservations claim: oid → when the last of them is lapsed. */
 async function readReserved(
-  { ledger, clock }: CleanupDeps,
+  { ledger, clock }: GcDeps,
   path: { tenant: string; repo: string },
 ): Promise<ReadonlyMap<string, number>> {
   const reserved = new Map<string, number>();
   for await (const page of ledger.reservationsOf({ ...path, ofUploads: true }))
     for (const reservation of page)
-      if (!isDead(reservation, clock.nowMs()))
-        for (const oid of reservation.claims.keys())
-          reserved.set(oid, Math.max(reservation.deadAtMs, reserved.get(oid) ?? 0));
+      if (!isLapsed(reservation, clock.nowMs()))
+        for (const oid of reservation.entries.keys())
+          reserved.set(oid, Math.max(reservation.lapsedAtMs, reserved.get(oid) ?? 0));
   return reserved;
 }
 

@@ -1,17 +1,17 @@
 import { sparedForExports } from '../ledger/deletes.ts';
 import { type Deletion, isClaimable, namedCount, newDeletion } from '../ledger/rules/deletion.ts';
-import { sumClaims } from '../ledger/rules/reservation.ts';
+import { sumEntries } from '../ledger/rules/reservation.ts';
 import type { RepoRecord } from '../ledger/rules/tenant.ts';
 import { runDeletion } from '../ledger/run-deletions.ts';
-import { type CleanupDeps, putCleanup, readSeen, tidyCleanup } from './gc.ts';
+import { type GcDeps, putGc, readSeen, tidyGc } from './gc.ts';
 import {
   type Candidate,
-  type Cleanup,
-  type CleanupFailure,
-  type CleanupProgress,
   candidatesKey,
   decodeCandidates,
-  endedCleanup,
+  endedGc,
+  type Gc,
+  type GcFailure,
+  type GcProgress,
   isUnderWay,
   lookedAt,
   plus,
@@ -30,7 +30,7 @@ interface Bounds {
   readonly namedObjectsMax: number;
 }
 /**
- * As many as one request of the store deletes. A batch reads up to 0.7 MB, and 4 MB in a giant, whose records say what was
+ * As many as one request of the store deletes. A batch reads up to 0.7 MB, and 4 MB in a large repo, whose records say what was
  * removed until a reconcile has taken that off.
  */
 export const usualBounds: Bounds = { pieceObjectsMax: 1_000, namedObjectsMax: 60_000 };
@@ -56,24 +56,24 @@ interface Sweeping {
  * Deletes candidates, a few at a time, in deletions that each see for themselves what nobody has named since.
  *
  * @param input.untilMs no other deletion is begun after this, except that one always is.
- * @returns the clean-up, once nothing is left to be deleted. `unfinished`: the time was up first. `uncounted`: no more may go
- * until a reconcile has taken off what was deleted in a giant. `waiting`: nothing more can be done now, or somebody else
+ * @returns the gc run, once nothing is left to be deleted. `unfinished`: the time was up first. `uncounted`: no more may go
+ * until a reconcile has taken off what was deleted in a large repo. `waiting`: nothing more can be done now, or somebody else
  * goes on with it.
  * @throws {StoreUnavailableError | LedgerUnavailableError} It is to be asked again.
  */
 export async function sweepCandidates(
-  deps: CleanupDeps,
-  { tenant, cleanup: before, untilMs }: { tenant: string; cleanup: Cleanup; untilMs: number },
-): Promise<Cleanup | 'unfinished' | 'uncounted' | 'waiting'> {
+  deps: GcDeps,
+  { tenant, gc: before, untilMs }: { tenant: string; gc: Gc; untilMs: number },
+): Promise<Gc | 'unfinished' | 'uncounted' | 'waiting'> {
   const { clock, settings } = deps;
   const { repo, watch, selection } = before;
-  if (!selection) throw new Error('A clean-up that has selected nothing deletes nothing.');
-  let cleanup = await putCleanup(deps, {
+  if (!selection) throw new Error('A gc run that has selected nothing deletes nothing.');
+  let gc = await putGc(deps, {
     tenant,
-    cleanup: lookedAt(before, { nowMs: clock.nowMs() }),
+    gc: lookedAt(before, { nowMs: clock.nowMs() }),
     read: before,
   });
-  if (!cleanup) return 'waiting';
+  if (!gc) return 'waiting';
   // Steps of the choice can be hours apart. An export that was opened meanwhile is to have what they found.
   const dueAtMs = selection.chosenAtMs ?? selection.seenAtMs;
   if ((await sparedForExports(deps, tenant))(repo, dueAtMs)) return 'waiting';
@@ -81,65 +81,65 @@ export async function sweepCandidates(
   const watchId = watch.id;
   const fromMs = seenAgainFromMs(settings, selection.seenAtMs);
   const seen = await readSeen(deps, { tenant, watchId, fromMs });
-  if (!seen) return endFailed(deps, { tenant, cleanup, failure: tooManyNames });
+  if (!seen) return endFailed(deps, { tenant, gc, failure: tooManyNames });
   const seenFromMs = seenAgainFromMs(settings, readAtMs);
   const bounds = watch.hasPrefixes ? usualBounds : olderBounds;
   const sweeping: Sweeping = { tenant, selection, watchId, bounds, seen, seenFromMs, untilMs };
-  while (cleanup.progress.file < selection.files) {
-    const { file } = cleanup.progress;
-    const next = await sweepFile(deps, { ...sweeping, cleanup, file });
+  while (gc.progress.file < selection.files) {
+    const { file } = gc.progress;
+    const next = await sweepFile(deps, { ...sweeping, gc, file });
     if (typeof next === 'string' || next.failure) return next;
-    cleanup = next;
+    gc = next;
   }
-  const done = endedCleanup(cleanup, { state: 'done', nowMs: clock.nowMs() });
+  const done = endedGc(gc, { state: 'done', nowMs: clock.nowMs() });
   const { objectCount, bytes } = done.progress.deleted;
-  deps.log.info('clean-up done', { tenant, repo, objectCount, bytes });
-  return (await putCleanup(deps, { tenant, cleanup: done, read: cleanup })) ?? 'waiting';
+  deps.log.info('gc run done', { tenant, repo, objectCount, bytes });
+  return (await putGc(deps, { tenant, gc: done, read: gc })) ?? 'waiting';
 }
 
 async function sweepFile(
-  deps: CleanupDeps,
-  input: Sweeping & { cleanup: Cleanup; file: number },
-): Promise<Cleanup | 'unfinished' | 'uncounted' | 'waiting'> {
+  deps: GcDeps,
+  input: Sweeping & { gc: Gc; file: number },
+): Promise<Gc | 'unfinished' | 'uncounted' | 'waiting'> {
   const { archives, clock } = deps;
   const { tenant, watchId, selection, file, untilMs } = input;
-  let { cleanup } = input;
+  let { gc } = input;
   const bytes = await archives.get(candidatesKey({ tenant, watchId }, { folder: selection.folder, file }));
   const candidates = bytes && decodeCandidates(bytes);
-  if (!candidates) return endFailed(deps, { tenant, cleanup, failure: noCandidates });
-  while (cleanup.progress.file === file) {
-    const { line, deleted } = cleanup.progress;
+  if (!candidates) return endFailed(deps, { tenant, gc, failure: noCandidates });
+  while (gc.progress.file === file) {
+    const { line, deleted } = gc.progress;
     const piece = candidates.slice(line, line + input.bounds.pieceObjectsMax);
-    const swept = await sweepPiece(deps, { ...input, repo: cleanup.repo, line, piece });
+    const swept = await sweepPiece(deps, { ...input, repo: gc.repo, line, piece });
     if (typeof swept === 'string') return swept;
     const isLast = line + piece.length >= candidates.length;
-    const progress: CleanupProgress = {
+    const progress: GcProgress = {
       file: isLast ? file + 1 : file,
       line: isLast ? 0 : line + piece.length,
-      deleted: plus(deleted, { objectCount: swept.size, bytes: sumClaims(swept) }),
+      deleted: plus(deleted, { objectCount: swept.size, bytes: sumEntries(swept) }),
     };
-    const moved = lookedAt({ ...cleanup, progress }, { nowMs: clock.nowMs() });
-    const put = await putCleanup(deps, { tenant, cleanup: moved, read: cleanup });
+    const moved = lookedAt({ ...gc, progress }, { nowMs: clock.nowMs() });
+    const put = await putGc(deps, { tenant, gc: moved, read: gc });
     // It was cancelled, or somebody else goes on with it.
     if (!put) return 'waiting';
-    cleanup = put;
+    gc = put;
     if (clock.nowMs() > untilMs) return 'unfinished';
   }
-  return cleanup;
+  return gc;
 }
 
-/** The files go with the clean-up's end. If it has not ended, nobody knows any more what else was to be deleted. */
-const noCandidates: CleanupFailure = {
+/** The files go with the gc run's end. If it has not ended, nobody knows any more what else was to be deleted. */
+const noCandidates: GcFailure = {
   reason: 'no-candidates',
   message: 'The list of candidates is missing or changed. Run it again.',
 };
 
 async function endFailed(
-  deps: CleanupDeps,
-  { tenant, cleanup, failure }: { tenant: string; cleanup: Cleanup; failure: CleanupFailure },
-): Promise<Cleanup | 'waiting'> {
-  const failed = withFailure(cleanup, failure);
-  return (await putCleanup(deps, { tenant, cleanup: failed, read: cleanup })) ?? 'waiting';
+  deps: GcDeps,
+  { tenant, gc, failure }: { tenant: string; gc: Gc; failure: GcFailure },
+): Promise<Gc | 'waiting'> {
+  const failed = withFailure(gc, failure);
+  return (await putGc(deps, { tenant, gc: failed, read: gc })) ?? 'waiting';
 }
 
 /**
@@ -150,7 +150,7 @@ async function endFailed(
  * @returns name → bytes of what is gone. Of what an earlier attempt deleted, nothing is known.
  */
 async function sweepPiece(
-  deps: CleanupDeps,
+  deps: GcDeps,
   input: Sweeping & { repo: string; file: number; line: number; piece: readonly Candidate[] },
 ): Promise<ReadonlyMap<string, number> | 'unfinished' | 'uncounted' | 'waiting'> {
   const { ledger, clock, settings } = deps;
@@ -169,7 +169,7 @@ async function sweepPiece(
   else if (!isClaimable(settings, before, clock.nowMs()))
     return before.state === 'deleting' ? 'waiting' : new Map();
   const run = await runDeletion(deps, { tenant, deletion, isClosed: false });
-  // A void one deleted nothing, because the watch is over: the next look ends the clean-up.
+  // A void one deleted nothing, because the watch is over: the next look ends the gc run.
   return (run.kind === 'ended' && run.gone) || 'waiting';
 }
 
@@ -180,7 +180,7 @@ async function sweepPiece(
  * soon.
  */
 async function roomForMore(
-  deps: CleanupDeps,
+  deps: GcDeps,
   { tenant, repo, bounds, untilMs }: { tenant: string; repo: string; bounds: Bounds; untilMs: number },
 ): Promise<readonly Deletion[] | 'unfinished' | 'uncounted' | 'waiting'> {
   const { ledger, clock } = deps;
@@ -188,7 +188,7 @@ async function roomForMore(
     const kept: Deletion[] = [];
     for (const deletion of await ledger.deletionsNaming({ tenant, repo, oids: [] })) {
       const isOver =
-        deletion.state === 'gone' && clock.nowMs() > deletion.deadlineMs && deletion.removal === undefined;
+        deletion.state === 'deleted' && clock.nowMs() > deletion.deadlineMs && deletion.removal === undefined;
       if (isOver)
         await ledger.removeDeletion({
           tenant,
@@ -200,7 +200,7 @@ async function roomForMore(
     }
     const named = kept.reduce((sum, deletion) => sum + namedCount(deletion), 0);
     if (named + bounds.pieceObjectsMax <= bounds.namedObjectsMax) return kept;
-    const gone = kept.filter(({ state }) => state === 'gone');
+    const gone = kept.filter(({ state }) => state === 'deleted');
     if (gone.length === 0) return 'waiting';
     if (gone.every(({ removal }) => removal)) return 'uncounted';
     if (clock.nowMs() + waitMs > untilMs) return 'unfinished';
@@ -213,39 +213,39 @@ async function roomForMore(
  * - `unfinished`: the time was up first.
  * - `uncounted`: it goes on once a reconcile has taken off what was deleted.
  */
-type CleanupOutcome = 'done' | 'unfinished' | 'uncounted';
+type GcOutcome = 'done' | 'unfinished' | 'uncounted';
 
 /**
- * Goes on with the clean-ups of a tenant: looks for candidates, deletes them, or removes what an ended one has left. One
+ * Goes on with the gc runs of a tenant: looks for candidates, deletes them, or removes what an ended one has left. One
  * that fails keeps no other from its turn.
  *
- * @param input.repos of the tenant, as read just now. Those with a watch have a clean-up.
+ * @param input.repos of the tenant, as read just now. Those with a watch have a gc run.
  * @param input.untilMs nothing more is begun after this.
  * @throws what the first one failed by, after all of them.
  */
-export async function advanceCleanups(
-  deps: CleanupDeps,
+export async function advanceGc(
+  deps: GcDeps,
   input: { tenant: string; repos: readonly RepoRecord[]; untilMs: number },
-): Promise<CleanupOutcome> {
+): Promise<GcOutcome> {
   const { tenant, untilMs } = input;
-  const cleanupCount = input.repos.filter(({ watch }) => watch).length;
+  const gcCount = input.repos.filter(({ watch }) => watch).length;
   let failure: { readonly error: unknown } | undefined;
   for (const { repo, watch, closedAtMs } of input.repos) {
     if (!watch) continue;
     if (deps.clock.nowMs() > untilMs) return 'unfinished';
     try {
-      const cleanup = await deps.ledger.readCleanup({ tenant, repo });
-      if (cleanup?.watch.id !== watch.id) {
+      const gc = await deps.ledger.readGc({ tenant, repo });
+      if (gc?.watch.id !== watch.id) {
         // Whoever opened it died before the record was put, or is about to put it. Opening it again is the way to it, until its
         // time is over. Then only the repo's item would keep it, and stay because of it.
         if (isOver(deps, watch)) await deps.ledger.closeWatch({ tenant, repo, watch });
         continue;
       }
       const isClosed = closedAtMs !== null;
-      const outcome = await advance(deps, { tenant, cleanup, cleanupCount, isClosed, untilMs });
+      const outcome = await advance(deps, { tenant, gc, gcCount, isClosed, untilMs });
       if (outcome !== 'done') return outcome;
     } catch (error) {
-      deps.log.warn('clean-up failed: trying the next one', { tenant, repo, error });
+      deps.log.warn('gc run failed: trying the next one', { tenant, repo, error });
       failure ??= { error };
     }
   }
@@ -254,35 +254,35 @@ export async function advanceCleanups(
 }
 
 async function advance(
-  deps: CleanupDeps,
-  input: { tenant: string; cleanup: Cleanup; cleanupCount: number; isClosed: boolean; untilMs: number },
-): Promise<CleanupOutcome> {
+  deps: GcDeps,
+  input: { tenant: string; gc: Gc; gcCount: number; isClosed: boolean; untilMs: number },
+): Promise<GcOutcome> {
   const { clock } = deps;
-  const { tenant, cleanupCount, isClosed, untilMs } = input;
-  let { cleanup } = input;
+  const { tenant, gcCount, isClosed, untilMs } = input;
+  let { gc } = input;
   for (;;) {
-    if (!isUnderWay(cleanup)) return tidyCleanup(deps, { tenant, cleanup });
-    if (isClosed || isOver(deps, cleanup.watch)) {
+    if (!isUnderWay(gc)) return tidyGc(deps, { tenant, gc });
+    if (isClosed || isOver(deps, gc.watch)) {
       const state = isClosed ? 'cancelled' : 'expired';
-      const ended = endedCleanup(cleanup, { state, nowMs: clock.nowMs() });
-      const put = await putCleanup(deps, { tenant, cleanup: ended, read: cleanup });
+      const ended = endedGc(gc, { state, nowMs: clock.nowMs() });
+      const put = await putGc(deps, { tenant, gc: ended, read: gc });
       if (!put) return 'done';
-      cleanup = put;
+      gc = put;
       continue;
     }
-    if (cleanup.state === 'watching') return 'done';
+    if (gc.state === 'watching') return 'done';
     const next =
-      cleanup.state === 'selecting'
-        ? await selectCandidates(deps, { tenant, cleanup, cleanupCount, untilMs })
-        : await sweepCandidates(deps, { tenant, cleanup, untilMs });
+      gc.state === 'selecting'
+        ? await selectCandidates(deps, { tenant, gc, gcCount, untilMs })
+        : await sweepCandidates(deps, { tenant, gc, untilMs });
     if (next === 'waiting') return 'done';
     if (next === 'unfinished' || next === 'uncounted') return next;
     if (next.state !== 'watching' && isUnderWay(next) && clock.nowMs() > untilMs) return 'unfinished';
-    cleanup = next;
+    gc = next;
   }
 }
 
 /** Whether some clock may say that nobody notes what they name any more. */
-function isOver({ clock, settings }: Pick<CleanupDeps, 'clock' | 'settings'>, watch: Watch): boolean {
+function isOver({ clock, settings }: Pick<GcDeps, 'clock' | 'settings'>, watch: Watch): boolean {
   return !isRelied(settings, watch, { watchId: watch.id, nowMs: clock.nowMs() });
 }

@@ -23,7 +23,7 @@ import { dayMs, dayOf } from '../rules/dates.ts';
 
 const contract = tenantContract['GET /v1/tenants/{tenant}/subscription'];
 
-/** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a recount still runs. */
+/** GET /v1/tenants/{tenant}/subscription: a tenant's limit and usage. 202 while a reconcile still runs. */
 export function create(
   deps: SubscriptionDeps & Pick<Deps, 'admin' | 'tokens' | 'publicReads' | 'invocations'>,
 ): HttpHandler {
@@ -51,7 +51,7 @@ export function create(
       tenant: access.tenant.tenant,
       source: subscription.source,
       refreshing: subscription.refreshing,
-      objectCount: subscription.tenant.counted?.objectCount ?? null,
+      objectCount: subscription.tenant.scanned?.objectCount ?? null,
       accessAndCacheMs: cacheReadMs,
       scanMs: totalMs - cacheReadMs,
       totalMs,

@@ -1,4 +1,4 @@
-import { nameOfPerson } from '../accounts/rules/host-user.ts';
+import { nameOfHostUser } from '../accounts/rules/host-user.ts';
 import type { Caller } from '../accounts/rules/tokens.ts';
 import { baseUrl, type Response } from '../api/http.ts';
 import { type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
@@ -27,7 +27,7 @@ import { offerDownload } from '../downloads/downloads.ts';
 import type { Watch } from '../gc/rules/watch.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
-import { crowdedClaims, reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
+import { crowdedEntries, reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
 import type { AdmitUploadDeps } from '../ledger/upload-batch.ts';
 
 type BatchDeps = AdmitUploadDeps &
@@ -37,7 +37,7 @@ type BatchDeps = AdmitUploadDeps &
   };
 
 /** Whom a token stands for, to show. */
-const userOf = ({ person, user, label }: Caller) => (person ? nameOfPerson(person) : (user ?? label));
+const userOf = ({ hostUser, user, label }: Caller) => (hostUser ? nameOfHostUser(hostUser) : (user ?? label));
 
 /** POST /{tenant}/{repo}/info/lfs/objects/batch: the LFS Batch API. */
 export function create(deps: BatchDeps): HttpHandler {
@@ -55,7 +55,7 @@ export function create(deps: BatchDeps): HttpHandler {
     if (decoded.batch.operation === 'download')
       return download(deps, { ...request, tokenId: access.token.tokenId, requestId });
     if (access.token.scope === 'read') {
-      const message = readOnly(access.token.person, 'push');
+      const message = readOnly(access.token.hostUser, 'push');
       return lfsError({ statusCode: 403, message, requestId });
     }
     if (!access.takesPushes) {
@@ -112,14 +112,14 @@ async function upload(
     case 'retry': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
       const message =
-        outcome.lateUntilMs === undefined
+        outcome.unconfirmedUntilMs === undefined
           ? usageCheck(seconds)
           : unfinishedUploads({
               tenant: tenant.tenant,
-              untilMs: outcome.lateUntilMs,
+              untilMs: outcome.unconfirmedUntilMs,
               nowMs: deps.clock.nowMs(),
               seconds,
-              filesMax: crowdedClaims,
+              filesMax: crowdedEntries,
             });
       return lfsRetryLater({ seconds, message, requestId });
     }

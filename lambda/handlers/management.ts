@@ -5,14 +5,14 @@ import { deleteOperations } from '../api/management/deletes.ts';
 import { downloadOperations } from '../api/management/downloads.ts';
 import { exchangeOperations } from '../api/management/exchange.ts';
 import { exportOperations } from '../api/management/exports.ts';
-import { cleanupOperations } from '../api/management/gc.ts';
+import { gcOperations } from '../api/management/gc.ts';
 import { historyOperations } from '../api/management/history.ts';
 import { lockOperations } from '../api/management/locks.ts';
 import { objectOperations } from '../api/management/objects.ts';
 import type { ManagementDeps, Operation } from '../api/management/operations.ts';
 import { repoOperations } from '../api/management/repos.ts';
 import { reservationOperations } from '../api/management/reservations.ts';
-import { countOperations } from '../api/management/scans.ts';
+import { scanOperations } from '../api/management/scans.ts';
 import { sessionOperations } from '../api/management/sessions.ts';
 import { statusOperations } from '../api/management/status.ts';
 import { tenantOperations } from '../api/management/tenants.ts';
@@ -45,9 +45,9 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...downloadOperations,
   ...historyOperations,
   ...repoOperations,
-  ...countOperations,
+  ...scanOperations,
   ...deleteOperations,
-  ...cleanupOperations,
+  ...gcOperations,
   ...exportOperations,
   ...lockOperations,
   ...auditOperations,

@@ -9,19 +9,19 @@ import {
 } from '../aws/function.ts';
 import { reconcileDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
-import type { CleanupDeps } from '../gc/gc.ts';
+import type { GcDeps } from '../gc/gc.ts';
 import type { ReconcileDeps } from '../ledger/reconcile.ts';
-import { decodeRecountMessage } from '../ledger/reconcile-requests.ts';
+import { decodeReconcileMessage } from '../ledger/reconcile-requests.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
-import { runRecount } from '../ledger/run-reconcile.ts';
-import { noteFailedRecount, whyOf } from '../status/status.ts';
+import { runReconcile } from '../ledger/run-reconcile.ts';
+import { noteFailedReconcile, whyOf } from '../status/status.ts';
 
 /** Time kept back from the function's limit, to commit and to hand over what is not done. */
 const reserveMs = 10_000;
 
 type ConsumerDeps = ReconcileDeps &
-  CleanupDeps &
-  Pick<Deps, 'queue' | 'invocations' | 'locks' | 'publicReads' | 'mappedRepos' | 'webhooks' | 'failures'> & {
+  GcDeps &
+  Pick<Deps, 'queue' | 'invocations' | 'locks' | 'publicReads' | 'linkedRepos' | 'webhooks' | 'failures'> & {
     readonly redelivery: Redelivery;
   };
 
@@ -34,7 +34,7 @@ export function create(deps: ConsumerDeps) {
     const batchItemFailures: { itemIdentifier: string }[] = [];
     for (const record of event.Records) {
       const { messageId } = record;
-      const correlationId = decodeRecountMessage(record.body)?.correlationId;
+      const correlationId = decodeReconcileMessage(record.body)?.correlationId;
       const ids = { messageId, correlationId, functionRequestId: context.awsRequestId };
       const isDone = await deps.invocations.during(ids, () => consume(record, context));
       if (!isDone) batchItemFailures.push({ itemIdentifier: messageId });
@@ -47,7 +47,7 @@ export function create(deps: ConsumerDeps) {
 async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Context): Promise<boolean> {
   const { receiptHandle } = record;
   const receiveCount = Number(record.attributes.ApproximateReceiveCount);
-  const request = decodeRecountMessage(record.body);
+  const request = decodeReconcileMessage(record.body);
   if (!request) {
     // Not what it says: anybody who may send could have written anything.
     deps.log.error('unreadable message', { receiveCount, group: record.attributes.MessageGroupId });
@@ -56,16 +56,16 @@ async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Con
   }
   try {
     const deadlineMs = deps.clock.nowMs() + context.getRemainingTimeInMillis() - reserveMs;
-    await runRecount(deps, { request, deadlineMs, isRetry: receiveCount > 1 });
+    await runReconcile(deps, { request, deadlineMs, isRetry: receiveCount > 1 });
     return true;
   } catch (error) {
     const { tenant } = request;
     deps.log.error('reconcile failed', { tenant, receiveCount, error });
-    deps.metrics.increment('RecountsFailed');
+    deps.metrics.increment('ReconcilesFailed');
     // At the same time: a table that does not answer must not keep the queue from hearing when to try again.
     await Promise.all([
       delayRedelivery(deps, { receiptHandle, delayMs: redeliveryDelayMs(receiveCount) }),
-      noteFailedRecount(deps, { tenant, tries: receiveCount || 1, why: whyOf(error) }),
+      noteFailedReconcile(deps, { tenant, tries: receiveCount || 1, why: whyOf(error) }),
     ]);
     return false;
   }

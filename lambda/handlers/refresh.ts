@@ -1,4 +1,4 @@
-import { handOverWarnings } from '../alerts/alerts.ts';
+import { deliverAlerts } from '../alerts/alerts.ts';
 import { deployed } from '../aws/deployed.ts';
 import { withInvocation, withMetrics } from '../aws/function.ts';
 import { refreshDeps } from '../compose.ts';
@@ -11,7 +11,7 @@ export function create(
   deps: Pick<
     Deps,
     | 'ledger'
-    | 'warnings'
+    | 'alerts'
     | 'eventBus'
     | 'webhookQueue'
     | 'queue'
@@ -28,8 +28,8 @@ export function create(
   const run = async (_event: unknown): Promise<{ queued: number }> => {
     const queued = await refresh(deps);
     const exports = await wakeExports(deps);
-    const warnings = await handOverWarnings(deps);
-    deps.log.info('refresh', { queued, exports, warnings });
+    const alerts = await deliverAlerts(deps);
+    deps.log.info('refresh', { queued, exports, alerts });
     return { queued };
   };
   return withInvocation(deps.invocations, withMetrics(deps.metrics, run));

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import type { Counted } from '../ledger/rules/tenant.ts';
+import type { Scanned } from '../ledger/rules/tenant.ts';
 import { dayMs, dayOf } from '../rules/dates.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { adding, all, setting } from '../table/expressions.ts';
@@ -43,15 +43,15 @@ const partitionOf = (tenant: string) => `HISTORY#${tenant}`;
 const dayPrefix = 'DAY#';
 const dayKey = (tenant: string, day: string) => ({ pk: partitionOf(tenant), sk: dayPrefix + day });
 
-type Stored = Pick<Counted, 'storedBytes' | 'objectCount'>;
+type Stored = Pick<Scanned, 'storedBytes' | 'objectCount'>;
 
-/** What a recount found, for the day on which it ended. */
+/** What a reconcile found, for the day on which it ended. */
 interface NotedCount extends Stored {
   readonly tenant: string;
   readonly atMs: number;
   /** The epoch of the reconcile that committed it. */
   readonly epoch: number;
-  /** The most that was stored since the recount before, as far as the two know. */
+  /** The most that was stored since the reconcile before, as far as the two know. */
   readonly highestBytes: number;
 }
 
@@ -66,7 +66,7 @@ interface NotedRefusals extends Stored {
 
 /**
  * A point for each day of each tenant. It is no part of the ledger: nothing is decided by it, and what is lost is made up
- * for by the next recount. On the ledger's table: an item for each day, in a partition of its own for each tenant.
+ * for by the next reconcile. On the ledger's table: an item for each day, in a partition of its own for each tenant.
  */
 export function createDynamoDbHistory(table: Table) {
   return methodsOn(table, { note, addRefusals, days, forgetSome });

@@ -16,7 +16,7 @@ import {
 
 /**
  * Notes what a reconcile has committed as the value of the day. It is written though nothing may have changed: so a write
- * that was lost is made up for by the next recount. Nobody depends on it, so it never fails.
+ * that was lost is made up for by the next reconcile. Nobody depends on it, so it never fails.
  *
  * @param input.before the tenant as the reconcile found it.
  * @param input.after the tenant as it was committed.
@@ -25,11 +25,11 @@ export async function noteCount(
   { history, clock, log, metrics }: Pick<Deps, 'history' | 'clock' | 'log' | 'metrics'>,
   { before, after, epoch }: { before: TenantRecord; after: TenantRecord; epoch: number },
 ): Promise<'noted' | 'older' | 'unknown'> {
-  const { tenant, counted, closedAtMs } = after;
+  const { tenant, scanned, closedAtMs } = after;
   // The history of a tenant that is being deleted goes with it.
-  if (counted === null || closedAtMs !== null) return 'unknown';
-  const { storedBytes, objectCount } = counted;
-  const highestBytes = Math.max(storedBytes, before.counted?.storedBytes ?? 0);
+  if (scanned === null || closedAtMs !== null) return 'unknown';
+  const { storedBytes, objectCount } = scanned;
+  const highestBytes = Math.max(storedBytes, before.scanned?.storedBytes ?? 0);
   try {
     return await history.note({ tenant, atMs: clock.nowMs(), epoch, storedBytes, objectCount, highestBytes });
   } catch (error) {
@@ -39,7 +39,7 @@ export async function noteCount(
   }
 }
 
-type RefusalDeps = Pick<Deps, 'history' | 'warnings' | 'refusalTally' | 'clock' | 'log'>;
+type RefusalDeps = Pick<Deps, 'history' | 'alerts' | 'refusalTally' | 'clock' | 'log'>;
 interface Refused {
   readonly tenant: string;
   readonly limitBytes: number;
@@ -64,20 +64,20 @@ interface RefusedBatch {
  * Notes a batch that the tenant's or a repo's limit refused something of. If it's the tenant's and the first of the day,
  * warns. Its result isn't awaited, and it never fails: the requests go out together with what the batch writes anyway.
  *
- * @param tenant as the batch started with it. @param refusal as its client sees it: a recount might have come between.
+ * @param tenant as the batch started with it. @param refusal as its client sees it: a reconcile might have come between.
  */
 export async function noteRefusal(
   deps: RefusalDeps,
-  { tenant, counted }: Pick<TenantRecord, 'tenant' | 'counted'>,
+  { tenant, scanned }: Pick<TenantRecord, 'tenant' | 'scanned'>,
   refusal: RefusedBatch,
   { repo, user }: { repo: string; user: string | null },
 ): Promise<void> {
   // Of a tenant that was never counted there is nothing to note.
-  if (counted === null) return;
+  if (scanned === null) return;
   const { limitBytes } = refusal;
   const isOfRepo = refusal.repo !== null;
-  const storedBytes = isOfRepo ? counted.storedBytes : refusal.storedBytes;
-  const { objectCount } = counted;
+  const storedBytes = isOfRepo ? scanned.storedBytes : refusal.storedBytes;
+  const { objectCount } = scanned;
   const atMs = deps.clock.nowMs();
   const last: LastRefusal = {
     atMs,
@@ -108,19 +108,19 @@ async function addToDay({ history, refusalTally, log }: RefusalDeps, refused: Re
 }
 
 /** One write decides, whichever processes refuse at the same time. Each tries it once a day, and again if it failed. */
-async function warnOnce({ warnings, refusalTally, log }: RefusalDeps, refused: Refused) {
+async function warnOnce({ alerts, refusalTally, log }: RefusalDeps, refused: Refused) {
   const { tenant, atMs, storedBytes, limitBytes } = refused;
   if (refusalTally.isWarned(tenant, atMs)) return;
   try {
-    const warning = { kind: 'full', atMs, storedBytes, limitBytes } as const;
-    await warnings.raiseFull({ tenant, day: dayOf(atMs), warning });
+    const alert = { kind: 'limit_reached', atMs, storedBytes, limitBytes } as const;
+    await alerts.raiseFull({ tenant, day: dayOf(atMs), alert });
     refusalTally.noteWarned(tenant, atMs);
   } catch (error) {
     log.warn('refusal not warned of', { tenant, error });
   }
 }
 
-/** An idle tenant is recounted once in this time, so a day that is carried was noted no longer before. */
+/** An idle tenant is reconciled once in this time, so a day that is carried was noted no longer before. */
 const carriedDaysMax = 40;
 
 export interface TenantHistory {
@@ -148,7 +148,7 @@ export async function readHistory(
   { history, downloads, clock }: Pick<Deps, 'history' | 'downloads' | 'clock'>,
   input: { tenant: TenantRecord; from?: string | undefined; to?: string | undefined },
 ): Promise<TenantHistory> {
-  const { tenant, counted } = input.tenant;
+  const { tenant, scanned } = input.tenant;
   const today = dayOf(clock.nowMs());
   const oldest = dayAfter(today, 1 - historyDaysMax);
   const to = input.to !== undefined && input.to < today ? input.to : today;
@@ -158,7 +158,7 @@ export async function readHistory(
     history.days({ tenant, from: oldest, to: today }),
     downloads.months({ tenant, months: monthsOf({ from, to }) }),
   ]);
-  const all = usageDays({ days: noted, from: oldest, to: today, today, now: counted });
+  const all = usageDays({ days: noted, from: oldest, to: today, today, now: scanned });
   return {
     from,
     to,
@@ -190,7 +190,7 @@ export function forecastNow(input: {
 }): Forecast {
   const { tenant, noted, today } = input;
   const from = dayAfter(today, 1 - forecastDays);
-  const days = usageDays({ days: noted, from, to: today, today, now: tenant.counted });
+  const days = usageDays({ days: noted, from, to: today, today, now: tenant.scanned });
   return forecastOf({ days, limitBytes: tenant.limitBytes });
 }
 

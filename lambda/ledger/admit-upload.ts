@@ -11,12 +11,12 @@ import {
   decideAtLimit,
   type LimitDecision,
   type LimitQuestion,
-  lateCheckOf,
+  unconfirmedCheckOf,
 } from './decide-at-limit.ts';
 import { requestOrLog } from './reservations.ts';
 import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
-import { sumClaims, uploadsToVerify } from './rules/reservation.ts';
-import { claimsMaxOf, type TenantRecord, tenantClaimsMax } from './rules/tenant.ts';
+import { sumEntries, uploadsToVerify } from './rules/reservation.ts';
+import { entriesMaxOf, type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
 import type { AddOutcome } from './tenant-counter-store.ts';
 import {
   type AdmitUploadDeps,
@@ -32,7 +32,7 @@ import {
 } from './upload-batch.ts';
 
 /**
- * While a clean-up is under way in the repo, notes what a batch names. A deletion of the clean-up that is claimed after
+ * While a gc run is under way in the repo, notes what a batch names. A deletion of the gc run that is claimed after
  * this leaves it alone. One that was claimed before is found by whoever reads deletions after this.
  *
  * @throws {LedgerUnavailableError}
@@ -44,7 +44,7 @@ async function noteNamed(
   const { tenant, beganMs, reservation } = attempt;
   if (!isNoting(watch, beganMs)) return;
   const note = { beganMs, prefixes: prefixText(objects.keys()) };
-  await ledger.noteSeen({ tenant, watch, noteId: reservation.id, note });
+  await ledger.noteSeen({ tenant, watch, intentId: reservation.id, note });
 }
 
 /**
@@ -79,14 +79,14 @@ export async function keepFromDeletion(
   const gone = new PrefixSet();
   for (const deletion of deletions) {
     const { state, prefixes = '', objects } = deletion;
-    // In a giant repo, the record of what is gone may be kept for longer than it concerns a batch.
-    if (state === 'gone' && nowMs > deletion.deadlineMs + 2 * deps.settings.clockSkewMs) continue;
-    if (state === 'gone') gone.addText(prefixes);
+    // In a large repo, the record of what is gone may be kept for longer than it concerns a batch.
+    if (state === 'deleted' && nowMs > deletion.deadlineMs + 2 * deps.settings.clockSkewMs) continue;
+    if (state === 'deleted') gone.addText(prefixes);
     // What is gone, and was not stored when the store was asked, is uploaded like any other object.
-    const affected = state === 'gone' ? input.stored : asked;
+    const affected = state === 'deleted' ? input.stored : asked;
     const names = [...objects.keys()].filter((name) => affected.has(name));
     if (names.length === 0) continue;
-    if (state !== 'marked') return 'deleting';
+    if (state !== 'scheduled') return 'deleting';
     if ((await unmark(deps, { tenant, deletion, names })) === 'refused') return 'deleting';
   }
   return [...input.stored.keys()].some((oid) => gone.has(oid)) ? 'deleting' : 'kept';
@@ -121,7 +121,7 @@ const askedBytesMin = 1024 ** 2;
  *   after this still have the record.
  * - A small object that a listing within the last minute had not, and that this process has offered nobody since, is
  *   taken for new. If somebody else has pushed it meanwhile, it is sent once more and replaces itself, and its bytes count
- *   twice until the next recount. So near the limit it is asked for.
+ *   twice until the next reconcile. So near the limit it is asked for.
  *
  * @returns oid → stored bytes. Objects that are not stored are absent.
  * @throws {StoreUnavailableError}
@@ -135,7 +135,7 @@ export async function findStoredForUpload(
   const path = repoPrefix(place);
   const listedAtMs = clock.nowMs();
   const listed = knownObjects.of(path, listedAtMs, settings.listingTrustMs);
-  const isFarFromLimit = fitsBeside(limitsOf(tenant, { repo, nowMs: listedAtMs }), sumClaims(objects));
+  const isFarFromLimit = fitsBeside(limitsOf(tenant, { repo, nowMs: listedAtMs }), sumEntries(objects));
   const isNew = (oid: string, sizeBytes: number) =>
     isFarFromLimit && sizeBytes < askedBytesMin && knownObjects.lacks(path, oid, listedAtMs);
   const stored = new Map<string, number>();
@@ -188,7 +188,7 @@ function reportAdmission(
  *
  *     1  ask what is stored, and put the reservation (pending); while the repo has a watch, note what is named
  *     2  add to the counter: one conditional ADD on the tenant item; take the objects out of marked deletions; queue a
- *        recount, which voids the reservation if this function dies before step 3
+ *        reconcile, which voids the reservation if this function dies before step 3
  *     3  issue the reservation
  *
  * A URL is handed out only for what is reserved and added to the counter. If the counter refuses, the request is
@@ -207,9 +207,9 @@ export async function admitUpload(
 }
 
 async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<AdmitUploadOutcome> {
-  if (hasTooManyClaims(input.tenant, input.objects)) {
+  if (hasTooManyEntries(input.tenant, input.objects)) {
     await deps.queue.request({ tenant: input.tenant.tenant, reason: 'refusal', full: false });
-    return retryLater(deps, claimsWaitMs(input.tenant, input.objects));
+    return retryLater(deps, entriesWaitMs(input.tenant, input.objects));
   }
   const attempt = newAttempt(deps, input);
   const { tenant, reservation } = attempt;
@@ -223,14 +223,14 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     noteNamed(deps, { ...input, attempt }),
   ]);
   const { verdicts, missing } = dividedBy(stored, input.objects);
-  const lateCheck = lateCheckOf(deps, { attempt, missing, madeBy: input.madeBy });
-  const late = await lateCheck(input.tenant);
-  if (late.kind === 'waits')
-    return deferBatch(deps, { attempt, waitMs: lateWaitMs, lateUntilMs: late.untilMs });
-  // A batch that is not expected to fit is usually refused, and a refusal is no reason to recount.
+  const unconfirmedCheck = unconfirmedCheckOf(deps, { attempt, missing, madeBy: input.madeBy });
+  const unconfirmed = await unconfirmedCheck(input.tenant);
+  if (unconfirmed.kind === 'waits')
+    return deferBatch(deps, { attempt, waitMs: unconfirmedWaitMs, unconfirmedUntilMs: unconfirmed.untilMs });
+  // A batch that is not expected to fit is usually refused, and a refusal is no reason to reconcile.
   const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: attempt.beganMs });
-  const isExpectedToFit = missing.size > 0 && fitsBeside(limits, sumClaims(missing));
-  const requestUploadRecount = () => requestOrLog(deps, { tenant, reason: 'upload', full: false });
+  const isExpectedToFit = missing.size > 0 && fitsBeside(limits, sumEntries(missing));
+  const requestUploadReconcile = () => requestOrLog(deps, { tenant, reason: 'upload', full: false });
   // Deletions are read after the reservation is put, and after what is named is noted: one that is claimed later sees
   // both, and spares the objects.
   const [added, keepOutcome] = await Promise.all([
@@ -239,7 +239,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       repo: input.repo,
       chosen: missing,
       notYetAdded: missing,
-      beforeMax: late.beforeMax,
+      beforeMax: unconfirmed.beforeMax,
     }),
     keepFromDeletion(deps, {
       tenant,
@@ -249,7 +249,7 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
       names: input.objects,
       stored,
     }),
-    isExpectedToFit ? requestUploadRecount() : undefined,
+    isExpectedToFit ? requestUploadReconcile() : undefined,
   ]);
   if (keepOutcome === 'deleting') {
     // When the client asks again, so does this process.
@@ -260,13 +260,13 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     await deps.ledger.deleteReservation(keyOf(attempt));
     return { kind: 'answered', verdicts };
   }
-  const decision = await decide(deps, { attempt, missing, lateCheck, added, input });
+  const decision = await decide(deps, { attempt, missing, unconfirmedCheck, added, input });
   // Beside what follows. The answer does not wait for it.
   if ('refusal' in decision && decision.refusal)
     void noteRefusal(deps, input.tenant, decision.refusal, { repo: input.repo, user: input.user ?? null });
   switch (decision.kind) {
     case 'admit':
-      if (!isExpectedToFit) await requestUploadRecount();
+      if (!isExpectedToFit) await requestUploadReconcile();
       return issue(deps, { attempt, verdicts, withoutItEpoch: input.tenant.appliedEpoch, ...decision });
     case 'full': {
       const { refusal, ownEpoch = input.tenant.appliedEpoch } = decision;
@@ -301,7 +301,7 @@ async function decide(
     added,
     input,
     ...question
-  }: Pick<LimitQuestion, 'attempt' | 'missing' | 'lateCheck'> & {
+  }: Pick<LimitQuestion, 'attempt' | 'missing' | 'unconfirmedCheck'> & {
     added: AddOutcome;
     input: AdmitUploadInput;
   },
@@ -318,35 +318,40 @@ async function decide(
 }
 
 async function decideRefused(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
-  const { tenant, missing, lateCheck } = question;
-  if (hasTooManyClaims(tenant, missing)) return { kind: 'unknown', waitMs: claimsWaitMs(tenant, missing) };
-  const late = await lateCheck(tenant);
-  if (late.kind === 'waits') return { kind: 'unknown', waitMs: lateWaitMs, lateUntilMs: late.untilMs };
+  const { tenant, missing, unconfirmedCheck } = question;
+  if (hasTooManyEntries(tenant, missing)) return { kind: 'unknown', waitMs: entriesWaitMs(tenant, missing) };
+  const unconfirmed = await unconfirmedCheck(tenant);
+  if (unconfirmed.kind === 'waits')
+    return { kind: 'unknown', waitMs: unconfirmedWaitMs, unconfirmedUntilMs: unconfirmed.untilMs };
   return decideAtLimit(deps, question);
 }
 
-/** Whether a reservation of these claims is beyond what the next reconcile of the tenant can hold. */
-function hasTooManyClaims(tenant: TenantRecord, claims: ReadonlyMap<string, number>): boolean {
-  return tenant.claimCount + 1 + claims.size > claimsMaxOf(tenant);
+/** Whether a reservation of these entries is beyond what the next reconcile of the tenant can hold. */
+function hasTooManyEntries(tenant: TenantRecord, entries: ReadonlyMap<string, number>): boolean {
+  return tenant.entryCount + 1 + entries.size > entriesMaxOf(tenant);
 }
 
-/** After a recount more are taken, unless there are as many as can be: those take their time to end. */
-function claimsWaitMs({ claimCount }: TenantRecord, claims: ReadonlyMap<string, number>): number {
-  return claimCount + 1 + claims.size > tenantClaimsMax ? retryAfterMaxMs : lateWaitMs;
+/** After a reconcile more are taken, unless there are as many as can be: those take their time to end. */
+function entriesWaitMs({ entryCount }: TenantRecord, entries: ReadonlyMap<string, number>): number {
+  return entryCount + 1 + entries.size > tenantEntriesMax ? retryAfterMaxMs : unconfirmedWaitMs;
 }
 
 /**
- * The recount is queued before the answer: no client is told to retry unless a recount will have the answer. And it's
+ * The reconcile is queued before the answer: no client is told to retry unless a reconcile will have the answer. And it's
  * queued after the reservation is gone: one that still read it would show what nobody was granted as reserved.
  */
 async function deferBatch(
   deps: AdmitUploadDeps,
-  { attempt, waitMs, lateUntilMs }: { attempt: BatchAttempt; waitMs: number; lateUntilMs?: number },
+  {
+    attempt,
+    waitMs,
+    unconfirmedUntilMs,
+  }: { attempt: BatchAttempt; waitMs: number; unconfirmedUntilMs?: number },
 ): Promise<RetryOutcome> {
   const { tenant } = attempt;
   await deps.ledger.deleteReservation(keyOf(attempt));
   await deps.queue.request({ tenant, reason: 'refusal', full: false });
-  return { ...retryLater(deps, waitMs), ...(lateUntilMs !== undefined && { lateUntilMs }) };
+  return { ...retryLater(deps, waitMs), ...(unconfirmedUntilMs !== undefined && { unconfirmedUntilMs }) };
 }
 
 async function issue(
@@ -362,17 +367,17 @@ async function issue(
 ): Promise<AdmitUploadOutcome> {
   const { attempt, verdicts, chosen, refusal } = input;
   const { tenant, reservation } = attempt;
-  // Nobody gets the answer any more. A scan of a shard relies on that: it knows of every claim that was made a while
-  // before it, although the function that made the claim may have been frozen before it wrote the reservation.
+  // Nobody gets the answer any more. A scan of a shard relies on that: it knows of every entry that was made a while
+  // before it, although the function that made the entry may have been frozen before it wrote the reservation.
   if (deps.clock.nowMs() > attempt.beganMs + deps.settings.batchTimeLimitMs) {
     await deps.ledger.deleteReservation(keyOf(attempt));
     return retryLater(deps);
   }
-  const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), claims: chosen });
+  const issued = await deps.ledger.issueReservation({ ...keyOf(attempt), entries: chosen });
   // A reconcile voided the reservation and no longer counts it, so no URL may be handed out.
   if (issued === 'gone') return retryLater(deps);
   deps.knownObjects.offer(repoPrefix({ tenant, repo: reservation.repo }), chosen.keys());
-  const verified = uploadsToVerify(chosen, { objects: reservation.claims.size });
+  const verified = uploadsToVerify(chosen, { objects: reservation.entries.size });
   await Promise.all(
     [...chosen].map(async ([oid, sizeBytes]) => {
       const put = await deps.signer.signUpload({
@@ -415,7 +420,7 @@ async function refuseAll(
 /**
  * A reconcile that read the reservation before it was deleted shows what was refused as reserved, for as long as nobody
  * counts again. So somebody does, as after an upload: nobody waits for it. A tenant that is full may be pushed to for
- * ever, and the recount meets the next refusal. So it must not use up what is kept for those who wait.
+ * ever, and the reconcile meets the next refusal. So it must not use up what is kept for those who wait.
  */
 async function forgetRefused(
   deps: AdmitUploadDeps,
@@ -432,8 +437,8 @@ function addRefusal(verdicts: Map<string, UploadVerdict>, refusal: Refusal): voi
 
 type RetryOutcome = Extract<AdmitUploadOutcome, { kind: 'retry' }>;
 
-/** A recount settles what has arrived meanwhile. It is seldom later. */
-const lateWaitMs = 60_000;
+/** A reconcile settles what has arrived meanwhile. It is seldom later. */
+const unconfirmedWaitMs = 60_000;
 /** Longest Retry-After before jitter. git-lfs gives up if the wait is longer than 5 minutes. */
 const retryAfterMaxMs = 4 * 60_000;
 

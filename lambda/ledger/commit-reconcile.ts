@@ -2,16 +2,16 @@ import type { Deps } from '../deps.ts';
 import { mapLimited } from '../rules/async.ts';
 import type { LimitCommit, RepoCommit } from './reconcile-store.ts';
 import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from './rules/reconcile-policy.ts';
-import { expiredNotes, isUnchanged, type Recomputed } from './rules/reconciliation.ts';
+import { expiredIntents, isUnchanged, type Recomputed } from './rules/reconciliation.ts';
 import type { RepoScan } from './rules/repo-reservations.ts';
 import {
-  type Giant,
+  type LargeRepo,
   overtakenEpochOf,
   pointsAfter,
   type RepoRecord,
   type TenantRecord,
 } from './rules/tenant.ts';
-import type { GiantOutcome, GiantsOutcome } from './scan-large-repos.ts';
+import type { LargeRepoOutcome, LargeReposOutcome } from './scan-large-repos.ts';
 import { type Lease, type LedgerSnapshot, renewOrThrow } from './snapshot.ts';
 
 const writesAtOnce = 8;
@@ -34,13 +34,13 @@ export async function commitRepos(
     due: ReadonlySet<string>;
     /** Repo → what its scan found. */
     scans: ReadonlyMap<string, RepoScan>;
-    /** Of the repos that are giants. */
-    giants: ReadonlyMap<string, GiantOutcome>;
+    /** Of the repos that are large repos. */
+    largeRepos: ReadonlyMap<string, LargeRepoOutcome>;
     /** Renewed while the repos are written. */
     lease: Pick<Lease, 'renew'>;
   },
 ): Promise<{ kind: 'committed'; repos: readonly RepoRecord[] } | { kind: 'superseded' }> {
-  const { tenant, epoch, overtakenEpoch, snapshot, due, giants, lease } = input;
+  const { tenant, epoch, overtakenEpoch, snapshot, due, largeRepos, lease } = input;
   const { scanBeganMs } = snapshot;
   const records = new Map(snapshot.repos.map((record) => [record.repo, record]));
   const outcomes = await mapLimited([...input.scans], writesAtOnce, async ([repo, scan]) => {
@@ -51,27 +51,27 @@ export async function commitRepos(
     const covered = reservations?.coveredBy(scan, scanBeganMs) ?? new Set<string>();
     const putsUntilMs = Math.max(record?.putsUntilMs ?? 0, reservations?.putsUntilMs() ?? 0);
     const isIdle = record !== undefined && !due.has(repo);
-    const outcome = giants.get(repo);
-    const giant = outcome?.giant;
-    const found = { scan, covered, putsUntilMs, giant };
+    const outcome = largeRepos.get(repo);
+    const large = outcome?.large;
+    const found = { scan, covered, putsUntilMs, large };
     const isSame = isIdle && isAsFound(record, found);
     if (isSame && record.epoch >= overtakenEpoch) return 'committed';
     // Else an item with nothing in it would become younger as often as a reconcile is overtaken, and never go.
-    const isStillEmpty = isSame && scan.objectCount === 0 && !giant;
-    const countedAtMs = isStillEmpty ? record.countedAtMs : (outcome?.countedAtMs ?? snapshot.countedAtMs);
-    const points = pointsAfter(record && record.epoch > 0 ? record : undefined, { countedAtMs });
+    const isStillEmpty = isSame && scan.objectCount === 0 && !large;
+    const scannedAtMs = isStillEmpty ? record.scannedAtMs : (outcome?.scannedAtMs ?? snapshot.scannedAtMs);
+    const points = pointsAfter(record && record.epoch > 0 ? record : undefined, { scannedAtMs });
     const commit: RepoCommit = {
       repo,
       storedBytes: scan.storedBytes,
       objectCount: scan.objectCount,
-      countedAtMs,
+      scannedAtMs,
       epoch,
       covered,
       putsUntilMs,
       ...(points.length > 0 && { points }),
-      ...(giant && { giant }),
+      ...(large && { large }),
       // If this function dies before it has removed the shards, the next reconcile does.
-      ...(record?.giant && !giant && { tidyBelowEpoch: epoch }),
+      ...(record?.large && !large && { tidyBelowEpoch: epoch }),
     };
     records.set(repo, { ...record, ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
     if ((await lease.renew()) === 'superseded') return 'superseded';
@@ -96,20 +96,20 @@ function isAsFound(
     scan: RepoScan;
     covered: ReadonlySet<string>;
     putsUntilMs: number;
-    giant: Giant | undefined;
+    large: LargeRepo | undefined;
   },
 ): boolean {
-  const { scan, covered, putsUntilMs, giant } = found;
+  const { scan, covered, putsUntilMs, large } = found;
   return (
     record.epoch > 0 &&
     record.dirtyToken === null &&
     record.storedBytes === scan.storedBytes &&
     record.objectCount === scan.objectCount &&
     record.putsUntilMs === putsUntilMs &&
-    record.giant?.sinceEpoch === giant?.sinceEpoch &&
-    record.giant?.recountFromMs === giant?.recountFromMs &&
-    record.giant?.isFirstCount === giant?.isFirstCount &&
-    record.giant?.progress?.atMs === giant?.progress?.atMs &&
+    record.large?.sinceEpoch === large?.sinceEpoch &&
+    record.large?.rescanFromMs === large?.rescanFromMs &&
+    record.large?.isInitialScan === large?.isInitialScan &&
+    record.large?.progress?.atMs === large?.progress?.atMs &&
     record.covered.size === covered.size &&
     [...covered].every((id) => record.covered.has(id))
   );
@@ -126,10 +126,10 @@ const shardsAtOnce = 16;
  */
 export async function commitShards(
   { ledger }: Pick<Deps, 'ledger'>,
-  input: { tenant: string; outcomes: readonly GiantOutcome[]; lease: Pick<Lease, 'renew'> },
+  input: { tenant: string; outcomes: readonly LargeRepoOutcome[]; lease: Pick<Lease, 'renew'> },
 ): Promise<'committed' | 'superseded'> {
   const { tenant, outcomes, lease } = input;
-  for (const { repo, count, giant, scan, dirtyTokenTaken } of outcomes) {
+  for (const { repo, count, large, scan, dirtyTokenTaken } of outcomes) {
     const changes = count.changes();
     const writes = changes.filter((change) => change.kind === 'write');
     const results = await mapLimited(writes, shardsAtOnce, async (write) => {
@@ -142,21 +142,21 @@ export async function commitShards(
       if ((await ledger.removeShard({ tenant, repo, prefix, epochRead })) === 'superseded')
         return 'superseded';
     }
-    if (!scan && giant.progress)
-      await ledger.noteProgress({ tenant, repo, sinceEpoch: giant.sinceEpoch, progress: giant.progress });
+    if (!scan && large.progress)
+      await ledger.noteProgress({ tenant, repo, sinceEpoch: large.sinceEpoch, progress: large.progress });
     if (dirtyTokenTaken !== null) await ledger.clearDirty({ tenant, repo, dirtyToken: dirtyTokenTaken });
   }
   return 'committed';
 }
 
-/** Drops the records of deletes that the shards have taken off, and the shards of repos that are giants no longer. */
+/** Drops the records of deletes that the shards have taken off, and the shards of repos that are large repos no longer. */
 export async function tidyShards(
   { ledger }: Pick<Deps, 'ledger'>,
   input: {
     tenant: string;
     epoch: number;
-    outcomes: readonly GiantOutcome[];
-    formerGiants: readonly string[];
+    outcomes: readonly LargeRepoOutcome[];
+    formerLargeRepos: readonly string[];
     /** As they were read before. */
     repos: readonly RepoRecord[];
   },
@@ -164,11 +164,11 @@ export async function tidyShards(
   const { tenant } = input;
   for (const { repo, runs } of input.outcomes)
     await mapLimited(runs, shardsAtOnce, (run) => ledger.dropRemoval({ tenant, repo, ...run }));
-  const former = new Map(input.formerGiants.map((repo) => [repo, input.epoch]));
+  const former = new Map(input.formerLargeRepos.map((repo) => [repo, input.epoch]));
   for (const { repo, tidyBelowEpoch } of input.repos)
     if (tidyBelowEpoch !== undefined && !former.has(repo)) former.set(repo, tidyBelowEpoch);
   for (const [repo, tidyBelowEpoch] of former) {
-    // A later reconcile may have made it a giant again.
+    // A later reconcile may have made it a large repo again.
     for await (const page of ledger.shards({ tenant, repo }))
       await mapLimited(
         page.filter(({ epoch }) => epoch < tidyBelowEpoch),
@@ -194,14 +194,14 @@ interface CommitTenantInput {
   readonly recomputedLimited: ReadonlyMap<string, Recomputed>;
   /** The budget, with the LIST requests of this reconcile charged to it. */
   readonly listedUntilMs: number;
-  readonly giants: GiantsOutcome;
+  readonly largeRepos: LargeReposOutcome;
   /** Items of repos, with those that were made now. */
   readonly repoCount: number;
 }
 
 /**
  * Corrects the tenant's counter by the difference to what was recomputed, so that everything added to it since the
- * reconcile began is kept, and sets the new floor.
+ * reconcile began is kept, and sets the new confirmed usage.
  */
 export function commitTenant(
   deps: Pick<Deps, 'ledger' | 'settings'>,
@@ -209,12 +209,12 @@ export function commitTenant(
 ): ReturnType<Deps['ledger']['commitTenant']> {
   const { before, epoch, snapshot, recomputed, listedUntilMs } = input;
   const { scanBeganMs } = snapshot;
-  const { outcomes, shardsListedUntilMs, shardLists } = input.giants;
-  const countedAtMs = Math.min(snapshot.countedAtMs, ...outcomes.map((giant) => giant.countedAtMs));
-  const listedAtMs = Math.min(snapshot.countedAtMs, ...outcomes.map((giant) => giant.listedAtMs));
+  const { outcomes, shardsListedUntilMs, shardLists } = input.largeRepos;
+  const scannedAtMs = Math.min(snapshot.scannedAtMs, ...outcomes.map((large) => large.scannedAtMs));
+  const listedAtMs = Math.min(snapshot.scannedAtMs, ...outcomes.map((large) => large.listedAtMs));
   const recordOf = new Map(snapshot.repos.map((record) => [record.repo, record]));
-  const objectsOf = ({ repo, scan }: GiantOutcome) => (scan ?? recordOf.get(repo))?.objectCount ?? 0;
-  const giantObjects = outcomes.reduce((sum, giant) => sum + objectsOf(giant), 0);
+  const objectsOf = ({ repo, scan }: LargeRepoOutcome) => (scan ?? recordOf.get(repo))?.objectCount ?? 0;
+  const largeRepoObjects = outcomes.reduce((sum, large) => sum + objectsOf(large), 0);
   const {
     storedBytes,
     objectCount,
@@ -222,33 +222,33 @@ export function commitTenant(
     leastBytes,
     leastUntilMs,
     reservedUntilMs,
-    claimCount,
-    late,
+    entryCount,
+    unconfirmed,
   } = recomputed;
   return deps.ledger.commitTenant({
     tenant: before.tenant,
     epoch,
     correctionBytes: totalBytes - before.committedBytes,
-    floorBaseBytes: leastBytes - unsureBytes(input, () => true),
+    confirmedBaseBytes: leastBytes - unsureBytes(input, () => true),
     deletedBytesRead: before.deletedBytes,
-    floorUntilMs: leastUntilMs,
-    repoLimits: input.isFull || before.counted ? limitCommits(input) : new Map(),
+    confirmedUntilMs: leastUntilMs,
+    repoLimits: input.isFull || before.scanned ? limitCommits(input) : new Map(),
     // What was never counted as a whole is unknown, and not what a part of it is.
-    counted: before.counted || input.isFull ? { storedBytes, objectCount, countedAtMs } : null,
+    scanned: before.scanned || input.isFull ? { storedBytes, objectCount, scannedAtMs } : null,
     listedUntilMs,
     ...((outcomes.length > 0 || before.listedObjectCount !== undefined) && {
       shardsListedUntilMs,
       ...(shardLists && { shardLists }),
-      listedObjectCount: objectCount - giantObjects,
+      listedObjectCount: objectCount - largeRepoObjects,
     }),
-    claimCorrection: claimCount - before.claimCount,
-    claimsCounted: claimCount,
+    entryCorrection: entryCount - before.entryCount,
+    entriesCounted: entryCount,
     overtakenEpoch: overtakenEpochOf(before),
     repoCount: input.repoCount,
-    ...(late && { late }),
-    fullCountedAtMs: input.isFull ? listedAtMs : null,
+    ...(unconfirmed && { unconfirmed }),
+    fullScannedAtMs: input.isFull ? listedAtMs : null,
     reservedUntilMs,
-    expiredNotes: expiredNotes(deps.settings, before, scanBeganMs),
+    expiredIntents: expiredIntents(deps.settings, before, scanBeganMs),
     dueAtMs: nextDueMs(deps, input),
     lookAtMs: nextLookMs(deps, input),
   });
@@ -256,28 +256,28 @@ export function commitTenant(
 
 /** What was counted in these repos and may be gone: a delete under way may already have removed what the scan still saw. */
 function unsureBytes(
-  { before, giants }: Pick<CommitTenantInput, 'before' | 'giants'>,
+  { before, largeRepos }: Pick<CommitTenantInput, 'before' | 'largeRepos'>,
   isOf: (repo: string) => boolean,
 ): number {
-  const noted = [...before.notes.values()].map(({ repo, bytes }) => ({ repo, bytes }));
-  const doubted = giants.outcomes.map(({ repo, doubtBytes: bytes }) => ({ repo, bytes }));
+  const noted = [...before.intents.values()].map(({ repo, bytes }) => ({ repo, bytes }));
+  const doubted = largeRepos.outcomes.map(({ repo, doubtBytes: bytes }) => ({ repo, bytes }));
   return [...noted, ...doubted].reduce((sum, { repo, bytes }) => (isOf(repo) ? sum + bytes : sum), 0);
 }
 
 function limitCommits(input: CommitTenantInput): Map<string, LimitCommit> {
   const { before, recomputedLimited } = input;
   return new Map(
-    [...before.repoLimits].flatMap(([repo, { limitBytes, counted }]): [string, LimitCommit][] => {
+    [...before.repoLimits].flatMap(([repo, { limitBytes, scanned }]): [string, LimitCommit][] => {
       const found = recomputedLimited.get(repo);
       if (!found) return [];
       const unsure = unsureBytes(input, (name) => name === repo);
       const commit = {
         limitBytes,
-        correctionBytes: found.totalBytes - (counted?.committedBytes ?? 0),
+        correctionBytes: found.totalBytes - (scanned?.committedBytes ?? 0),
         storedBytes: found.storedBytes,
-        floorBaseBytes: found.leastBytes - unsure,
-        floorUntilMs: found.leastUntilMs,
-        ...(found.late && { late: found.late }),
+        confirmedBaseBytes: found.leastBytes - unsure,
+        confirmedUntilMs: found.leastUntilMs,
+        ...(found.unconfirmed && { unconfirmed: found.unconfirmed }),
       };
       return [[repo, commit]];
     }),
@@ -286,31 +286,31 @@ function limitCommits(input: CommitTenantInput): Map<string, LimitCommit> {
 
 /** When the schedule is to look for uploads that were under way, or to scan shards. null: neither. */
 function nextLookMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInput): number | null {
-  const { before, snapshot, recomputed, listedUntilMs, giants } = input;
+  const { before, snapshot, recomputed, listedUntilMs, largeRepos } = input;
   const { newestUploadMs } = recomputed;
-  const { countedAtMs } = snapshot;
-  const listedMs = Math.max(0, listedUntilMs - Math.max(before.listedUntilMs, countedAtMs));
+  const { scannedAtMs } = snapshot;
+  const listedMs = Math.max(0, listedUntilMs - Math.max(before.listedUntilMs, scannedAtMs));
   const uploadsAtMs =
     newestUploadMs === null
       ? null
-      : lookAgainAtMs(settings, { newestUploadMs, countedAtMs, listedMs, listedUntilMs });
-  if (giants.nextDueAtMs === null) return uploadsAtMs;
+      : lookAgainAtMs(settings, { newestUploadMs, scannedAtMs, listedMs, listedUntilMs });
+  if (largeRepos.nextDueAtMs === null) return uploadsAtMs;
   // The schedule takes what becomes due, so it is not now or before.
-  const restMs = Math.max(settings.recountRestMs, shardsRestMs);
-  const shardsAtMs = Math.max(giants.nextDueAtMs, snapshot.scanBeganMs + restMs);
+  const restMs = Math.max(settings.reconcileRestMs, shardsRestMs);
+  const shardsAtMs = Math.max(largeRepos.nextDueAtMs, snapshot.scanBeganMs + restMs);
   return Math.min(uploadsAtMs ?? shardsAtMs, shardsAtMs);
 }
 
 /** When the schedule is to count the tenant in full next. */
 function nextDueMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInput): number {
   const { before, epoch, isFull, snapshot, recomputed, listedUntilMs } = input;
-  const { countedAtMs, repos, reservations } = snapshot;
+  const { scannedAtMs, repos, reservations } = snapshot;
   // A closed tenant stays due from its closing until it is empty, whoever counts it in between.
   if (before.closedAtMs !== null && recomputed.objectCount > 0) return before.dueAtMs;
-  const due = { tenant: before.tenant, epoch, countedAtMs, listedUntilMs };
+  const due = { tenant: before.tenant, epoch, scannedAtMs, listedUntilMs };
   if (isFull) {
     const isIdle = isUnchanged({ before, recomputed, repos, reservations });
-    const unchangedForMs = before.counted && isIdle ? countedAtMs - before.counted.countedAtMs : 0;
+    const unchangedForMs = before.scanned && isIdle ? scannedAtMs - before.scanned.scannedAtMs : 0;
     return dueAfterFullMs(settings, { ...due, unchangedForMs });
   }
   return dueAfterActivityMs(settings, { ...due, dueAtMs: before.dueAtMs });

@@ -1,8 +1,8 @@
 import { findStored } from '../scan/find-stored.ts';
 import type { ReconcileBasis } from './reconcile.ts';
-import { type RecountNowOutcome, recountNow } from './reconcile-now.ts';
-import { chooseWithinLimits, isDead, sumClaims } from './rules/reservation.ts';
-import { claimsMaxOf, type TenantRecord } from './rules/tenant.ts';
+import { type ReconcileNowOutcome, reconcileNow } from './reconcile-now.ts';
+import { chooseWithinLimits, isLapsed, sumEntries } from './rules/reservation.ts';
+import { entriesMaxOf, type TenantRecord } from './rules/tenant.ts';
 import type { AddOutcome } from './tenant-counter-store.ts';
 import {
   type AdmitUploadDeps,
@@ -15,9 +15,9 @@ import {
 } from './upload-batch.ts';
 
 /** Whether a batch has to wait, by its tenant as it was read. */
-type LateCheck = (tenant: TenantRecord) => Promise<LateVerdict>;
+type UnconfirmedCheck = (tenant: TenantRecord) => Promise<UnconfirmedVerdict>;
 
-type LateVerdict =
+type UnconfirmedVerdict =
   /** The time until which it has to wait. */
   | { readonly kind: 'waits'; readonly untilMs: number }
   /** It may go on while the counters hold no more than this, so batches at once claim no more than one after the other. */
@@ -34,20 +34,20 @@ interface BeforeMax {
  * already, live or late, adds nothing: so an upload that broke off can be sent again. To know that, the repo's
  * reservations are read, once, and only if it matters.
  */
-export function lateCheckOf(
+export function unconfirmedCheckOf(
   deps: Pick<AdmitUploadDeps, 'ledger' | 'clock'>,
   batch: { attempt: BatchAttempt; missing: ReadonlyMap<string, number>; madeBy: string | undefined },
-): LateCheck {
+): UnconfirmedCheck {
   const { attempt, missing, madeBy } = batch;
   let unclaimed: ReadonlyMap<string, number> | undefined;
   return async (tenant) => {
     const nowMs = deps.clock.nowMs();
-    const crowdUntilMs = tenant.late?.crowd?.get(madeBy ?? '') ?? 0;
+    const crowdUntilMs = tenant.unconfirmed?.crowd?.get(madeBy ?? '') ?? 0;
     // Another claim of the same object is one more to hold.
     if (missing.size > 0 && nowMs <= crowdUntilMs) return { kind: 'waits', untilMs: crowdUntilMs };
     const limits = limitsOf(tenant, { repo: attempt.reservation.repo, nowMs });
-    const verdictOn = (claims: ReadonlyMap<string, number>) =>
-      checkLate(limits, { madeBy, bytes: sumClaims(claims), nowMs });
+    const verdictOn = (entries: ReadonlyMap<string, number>) =>
+      checkUnconfirmed(limits, { madeBy, bytes: sumEntries(entries), nowMs });
     const verdict = verdictOn(missing);
     if (verdict.kind === 'free') return verdict;
     unclaimed ??= await findUnclaimed(deps, batch);
@@ -66,9 +66,9 @@ async function findUnclaimed(
   const { tenant, reservation } = attempt;
   const unclaimed = new Map(missing);
   for await (const page of ledger.reservationsOf({ tenant, repo: reservation.repo, ofUploads: true }))
-    for (const { id, state, claims } of page) {
+    for (const { id, state, entries } of page) {
       if (id === reservation.id || state !== 'issued') continue;
-      for (const [oid, sizeBytes] of claims)
+      for (const [oid, sizeBytes] of entries)
         if ((unclaimed.get(oid) ?? Number.POSITIVE_INFINITY) <= sizeBytes) unclaimed.delete(oid);
     }
   return unclaimed;
@@ -79,20 +79,20 @@ async function findUnclaimed(
  * tenth of a limit that never arrived. If what is live now, and what they ask for, became late as well, there would be
  * more of it than the limit, and it would take up everybody's room for a day.
  */
-export function checkLate(
+export function checkUnconfirmed(
   limits: readonly LimitState[],
   asked: { madeBy: string | undefined; bytes: number; nowMs: number },
-): LateVerdict {
+): UnconfirmedVerdict {
   const { madeBy = '', bytes, nowMs } = asked;
   const untilMs: number[] = [];
   let beforeMax: BeforeMax = {};
-  for (const { repo, late, limitBytes, committedBytes = 0, countedBytes } of limits) {
-    const heldUntilMs = late?.makers.get(madeBy) ?? 0;
-    if (!late || nowMs > heldUntilMs) continue;
+  for (const { repo, unconfirmed, limitBytes, committedBytes = 0, scannedBytes } of limits) {
+    const heldUntilMs = unconfirmed?.makers.get(madeBy) ?? 0;
+    if (!unconfirmed || nowMs > heldUntilMs) continue;
     // What the counter holds of neither what is live nor what they ask for.
-    const otherBytes = countedBytes + Math.max(0, late.bytes - limitBytes);
+    const otherBytes = scannedBytes + Math.max(0, unconfirmed.bytes - limitBytes);
     const liveBytes = Math.max(0, committedBytes - otherBytes);
-    const liveMaxBytes = limitBytes - late.bytes - bytes;
+    const liveMaxBytes = limitBytes - unconfirmed.bytes - bytes;
     if (liveBytes > liveMaxBytes) untilMs.push(heldUntilMs);
     const mostBytes = otherBytes + liveMaxBytes;
     beforeMax = { ...beforeMax, ...(repo === null ? { tenantBytes: mostBytes } : { repoBytes: mostBytes }) };
@@ -113,10 +113,10 @@ export interface LimitQuestion {
   readonly before: TenantRecord;
   /** How many objects the repo had when it was last counted. undefined: it never was. */
   readonly repoObjects: number | undefined;
-  readonly lateCheck: LateCheck;
+  readonly unconfirmedCheck: UnconfirmedCheck;
 }
 
-type FloorChoice =
+type ConfirmedChoice =
   | {
       kind: 'fits';
       chosen: ReadonlyMap<string, number>;
@@ -127,20 +127,20 @@ type FloorChoice =
   | { kind: 'full'; refusal: Refusal };
 
 /**
- * Chooses what fits above the floor, which is what the tenant takes up at least, and above that of the repo if it has a
+ * Chooses what fits above the confirmed usage, which is what the tenant takes up at least, and above that of the repo if it has a
  * limit. What does not fit there is proven to be over the limit.
  *
  * @param input.basis of our own reconcile, if one was made. Otherwise the repo's live reservations are read here.
  */
-export async function chooseByFloor(
+export async function chooseByConfirmed(
   deps: AdmitUploadDeps,
   input: Pick<LimitQuestion, 'attempt' | 'missing' | 'tenant'> & { basis: ReconcileBasis | undefined },
-): Promise<FloorChoice> {
+): Promise<ConfirmedChoice> {
   const { attempt, missing, tenant, basis } = input;
   const nowMs = deps.clock.nowMs();
   const { reservation } = attempt;
   const limits = limitsOf(tenant, { repo: reservation.repo, nowMs });
-  // Without a floor, nothing is proven to be taken up. Then only what exceeds the limit by itself is refused.
+  // Without a confirmed usage, nothing is proven to be taken up. Then only what exceeds the limit by itself is refused.
   const bounds = limits.map(({ limitBytes, provenBytes = 0 }) => ({ limitBytes, baseBytes: provenBytes }));
   const refuse = (refused: ReadonlyMap<string, number>, grantedBytes: number) =>
     refusalOf({ reservation, tenant, limits, refused, grantedBytes });
@@ -148,7 +148,7 @@ export async function chooseByFloor(
     return { kind: 'full', refusal: refuse(missing, 0) };
 
   const held = basis ? heldBy(basis) : await heldByOthers(deps, { attempt, missing, nowMs });
-  const choice = chooseWithinLimits({ claims: missing, bounds, isFree: held.isInFloor });
+  const choice = chooseWithinLimits({ entries: missing, bounds, isFree: held.isConfirmed });
   if (choice.chosen.size === 0) return { kind: 'full', refusal: refuse(choice.refused, choice.addedBytes) };
   const refusal = choice.refused.size > 0 ? refuse(choice.refused, choice.addedBytes) : undefined;
   const notYetAdded = new Map([...choice.chosen].filter(([oid, sizeBytes]) => !held.isAdded(oid, sizeBytes)));
@@ -156,40 +156,40 @@ export async function chooseByFloor(
 }
 
 /** Which claims of a batch the tenant's numbers hold already. */
-interface HeldClaims {
-  /** Whether the floor has the object's bytes. */
-  isInFloor(oid: string): boolean;
-  /** Whether the counter has a claim of this size. */
+interface HeldEntries {
+  /** Whether the confirmed usage has the object's bytes. */
+  isConfirmed(oid: string): boolean;
+  /** Whether the counter has an entry of this size. */
   isAdded(oid: string, sizeBytes: number): boolean;
 }
 
 /** By our own reconcile, which put what it found into the counter: the largest size that was claimed for each object. */
-function heldBy({ promised, seen }: ReconcileBasis): HeldClaims {
+function heldBy({ promised, seen }: ReconcileBasis): HeldEntries {
   return {
-    isInFloor: (oid) => seen.has(oid) || promised.get(oid)?.isIssued === true,
+    isConfirmed: (oid) => seen.has(oid) || promised.get(oid)?.isIssued === true,
     isAdded: (oid, sizeBytes) => seen.has(oid) || (promised.get(oid)?.largestBytes ?? -1) >= sizeBytes,
   };
 }
 
 /**
- * By the repo's other live reservations that are issued: their claims were added to the counter before, and every
+ * By the repo's other live reservations that are issued: their entries were added to the counter before, and every
  * reconcile keeps them there while they live. A reconcile whose clock is ahead may take one for dead a little earlier,
  * so one that is about to die is not relied on.
  */
 async function heldByOthers(
   { ledger, settings }: Pick<AdmitUploadDeps, 'ledger' | 'settings'>,
   input: Pick<LimitQuestion, 'attempt' | 'missing'> & { nowMs: number },
-): Promise<HeldClaims> {
+): Promise<HeldEntries> {
   const { attempt, missing, nowMs } = input;
   const { repo, id } = attempt.reservation;
   const issued = new Set<string>();
   const largestBytes = new Map<string, number>();
   for await (const page of ledger.reservationsOf({ tenant: attempt.tenant, repo, ofUploads: true })) {
     for (const reservation of page) {
-      if (reservation.id === id || reservation.state !== 'issued' || isDead(reservation, nowMs)) continue;
-      const isReliable = !isDead(reservation, nowMs + 2 * settings.clockSkewMs);
+      if (reservation.id === id || reservation.state !== 'issued' || isLapsed(reservation, nowMs)) continue;
+      const isReliable = !isLapsed(reservation, nowMs + 2 * settings.clockSkewMs);
       for (const oid of missing.keys()) {
-        const sizeBytes = reservation.claims.get(oid);
+        const sizeBytes = reservation.entries.get(oid);
         if (sizeBytes === undefined) continue;
         issued.add(oid);
         if (isReliable) largestBytes.set(oid, Math.max(sizeBytes, largestBytes.get(oid) ?? 0));
@@ -197,7 +197,7 @@ async function heldByOthers(
     }
   }
   return {
-    isInFloor: (oid) => issued.has(oid),
+    isConfirmed: (oid) => issued.has(oid),
     isAdded: (oid, sizeBytes) => (largestBytes.get(oid) ?? -1) >= sizeBytes,
   };
 }
@@ -217,7 +217,7 @@ export type LimitDecision =
   /** Proven: none of it fits. `ownEpoch` is of our own reconcile, which left our reservation out, as its commit does. */
   | { readonly kind: 'full'; readonly refusal: Refusal; readonly ownEpoch?: number }
   /** Unknown until a reconcile, which may begin in `waitMs` (0: now). */
-  | { readonly kind: 'unknown'; readonly waitMs: number; readonly lateUntilMs?: number }
+  | { readonly kind: 'unknown'; readonly waitMs: number; readonly unconfirmedUntilMs?: number }
   | { readonly kind: 'absent' };
 
 /**
@@ -242,30 +242,33 @@ export async function addWithinLimit(
   const limit = tenant.repoLimits.get(repo);
   return deps.ledger.addCommitted({
     tenant: tenant.tenant,
-    sumBytes: sumClaims(notYetAdded),
-    limitBytes: sumClaims(chosen) === 0 ? 'any' : tenant.limitBytes,
+    sumBytes: sumEntries(notYetAdded),
+    limitBytes: sumEntries(chosen) === 0 ? 'any' : tenant.limitBytes,
     repo: { name: repo, limitBytes: limit?.limitBytes ?? null },
     beforeMax,
-    claimCount: 1 + chosen.size,
-    claimsMax: claimsMaxOf(tenant),
+    entryCount: 1 + chosen.size,
+    entriesMax: entriesMaxOf(tenant),
     // Somebody who must wait for what is late would else race the reconcile that finds it.
-    lateMax: { tenantBytes: tenant.late?.bytes ?? 0, repoBytes: limit?.counted?.late?.bytes ?? 0 },
+    unconfirmedMax: {
+      tenantBytes: tenant.unconfirmed?.bytes ?? 0,
+      repoBytes: limit?.scanned?.unconfirmed?.bytes ?? 0,
+    },
   });
 }
 
 /**
  * The counter refused. It may be too high, so on its own it proves nothing:
  *
- * - what does not fit above the floor is refused, without a scan;
- * - what fits above the floor and below the counter is admitted;
+ * - what does not fit above the confirmed usage is refused, without a scan;
+ * - what fits above the confirmed usage and below the counter is admitted;
  * - in between, a reconcile finds out. When none can be made now, the client is told to try again.
  */
 export async function decideAtLimit(deps: AdmitUploadDeps, question: LimitQuestion): Promise<LimitDecision> {
   const { tenant } = question;
   if (tenant.closedAtMs !== null) return { kind: 'absent' };
-  const byFloor = await choose(deps, question, undefined);
-  if (byFloor.kind !== 'fits') return byFloor;
-  const { chosen, notYetAdded, refusal } = byFloor;
+  const byConfirmed = await choose(deps, question, undefined);
+  if (byConfirmed.kind !== 'fits') return byConfirmed;
+  const { chosen, notYetAdded, refusal } = byConfirmed;
   const { repo } = question.attempt.reservation;
   if (await addIfItFits(deps, question, { tenant, repo, chosen, notYetAdded }))
     return { kind: 'admit', chosen, refusal };
@@ -276,59 +279,59 @@ async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion)
   const { repo } = question.attempt.reservation;
   let { tenant } = question;
   for (let round = 0; round < reconcilesMax; round += 1) {
-    const outcome = await recountInline(deps, { ...question, tenant });
+    const outcome = await reconcileInline(deps, { ...question, tenant });
     if (outcome.kind === 'unknown') return outcome;
     const basis = outcome.kind === 'committed' ? outcome.basis : undefined;
     tenant = outcome.tenant;
-    const byFloor = await choose(deps, { ...question, tenant }, basis);
-    if (byFloor.kind === 'full' && basis) return { ...byFloor, ownEpoch: tenant.appliedEpoch };
-    if (byFloor.kind !== 'fits') return byFloor;
-    const { chosen, notYetAdded, refusal } = byFloor;
+    const byConfirmed = await choose(deps, { ...question, tenant }, basis);
+    if (byConfirmed.kind === 'full' && basis) return { ...byConfirmed, ownEpoch: tenant.appliedEpoch };
+    if (byConfirmed.kind !== 'fits') return byConfirmed;
+    const { chosen, notYetAdded, refusal } = byConfirmed;
     if (await addIfItFits(deps, question, { tenant, repo, chosen, notYetAdded }))
       return { kind: 'admit', chosen, refusal };
-    // After another's reconcile, only its floor is known: we try once more.
+    // After another's reconcile, only its confirmed usage is known: we try once more.
     if (basis) break;
   }
   return { kind: 'unknown', waitMs: 0 };
 }
 
 /**
- * Chooses by the floor. An object may have come after this batch asked for it, around the API for example. A floor that was
+ * Chooses by the confirmed usage. An object may have come after this batch asked for it, around the API for example. A floor that was
  * committed since then may hold it already, and a refusal would count its bytes twice. So what is about to be refused is
  * asked for once more, and if some of it is there, the client is to ask again. What was taken for new without asking needs
- * no more care: then everything fitted beside the counter, and a floor of before is not above the counter.
+ * no more care: then everything fitted beside the counter, and a confirmed usage of before is not above the counter.
  */
 async function choose(
   deps: AdmitUploadDeps,
   question: LimitQuestion,
   basis: ReconcileBasis | undefined,
-): Promise<FloorChoice | { kind: 'unknown'; waitMs: number }> {
-  const byFloor = await chooseByFloor(deps, { ...question, basis });
+): Promise<ConfirmedChoice | { kind: 'unknown'; waitMs: number }> {
+  const byConfirmed = await chooseByConfirmed(deps, { ...question, basis });
   const { attempt, before, tenant, repoObjects } = question;
-  if (basis || !byFloor.refusal || tenant.appliedEpoch === before.appliedEpoch) return byFloor;
+  if (basis || !byConfirmed.refusal || tenant.appliedEpoch === before.appliedEpoch) return byConfirmed;
   const place = { tenant: attempt.tenant, repo: attempt.reservation.repo };
-  const arrived = await findStored(deps, { ...place, repoObjects, oids: byFloor.refusal.oids });
-  return arrived.size > 0 ? { kind: 'unknown', waitMs: 0 } : byFloor;
+  const arrived = await findStored(deps, { ...place, repoObjects, oids: byConfirmed.refusal.oids });
+  return arrived.size > 0 ? { kind: 'unknown', waitMs: 0 } : byConfirmed;
 }
 
 /** Sends nothing if the tenant as read rules it out: a refused condition is billed as a write. */
 async function addIfItFits(
   deps: AdmitUploadDeps,
-  { lateCheck }: LimitQuestion,
+  { unconfirmedCheck }: LimitQuestion,
   input: Omit<Parameters<typeof addWithinLimit>[1], 'beforeMax'>,
 ): Promise<boolean> {
-  const late = await lateCheck(input.tenant);
-  if (late.kind === 'waits') return false;
+  const unconfirmed = await unconfirmedCheck(input.tenant);
+  if (unconfirmed.kind === 'waits') return false;
   const limits = limitsOf(input.tenant, { repo: input.repo, nowMs: deps.clock.nowMs() });
-  if (!fitsBeside(limits, sumClaims(input.notYetAdded)) && sumClaims(input.chosen) > 0) return false;
-  return (await addWithinLimit(deps, { ...input, beforeMax: late.beforeMax })).kind === 'added';
+  if (!fitsBeside(limits, sumEntries(input.notYetAdded)) && sumEntries(input.chosen) > 0) return false;
+  return (await addWithinLimit(deps, { ...input, beforeMax: unconfirmed.beforeMax })).kind === 'added';
 }
 
-/** Recounts without this batch's own reservation, in the time that the batch has left. */
-function recountInline(deps: AdmitUploadDeps, question: LimitQuestion): Promise<RecountNowOutcome> {
+/** Reconciles without this batch's own reservation, in the time that the batch has left. */
+function reconcileInline(deps: AdmitUploadDeps, question: LimitQuestion): Promise<ReconcileNowOutcome> {
   const { clock, settings } = deps;
   const { attempt, missing, tenant } = question;
-  return recountNow(deps, {
+  return reconcileNow(deps, {
     before: tenant,
     full: false,
     deadlineMs: Math.min(

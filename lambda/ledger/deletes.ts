@@ -10,14 +10,14 @@ import type { DeletionPage } from './deletion-store.ts';
 import type { Input } from './ledger.ts';
 import { uploadingRepos } from './reservations.ts';
 import { type Deletion, isVoid, newDeletion, openDeletionsMax, singleDeletionId } from './rules/deletion.ts';
-import { isDead, lateUntilMs } from './rules/reservation.ts';
-import type { Counted, TenantRecord } from './rules/tenant.ts';
+import { isLapsed, unconfirmedUntilMs } from './rules/reservation.ts';
+import type { Scanned, TenantRecord } from './rules/tenant.ts';
 
 /**
- * When the last live reservation of a repo is dead. Until then its URLs may bring back what it claims, so that is not
+ * When the last live reservation of a repo is lapsed. Until then its URLs may bring back what it claims, so that is not
  * deleted.
  *
- * @param input.oid only the reservations that claim this object. Default: all.
+ * @param input.oid only the reservations that entry this object. Default: all.
  * @returns 0 if there is none.
  */
 export async function heldUntilMs(
@@ -28,8 +28,9 @@ export async function heldUntilMs(
   let untilMs = 0;
   for await (const page of ledger.reservationsOf({ tenant, repo, ofUploads: true })) {
     for (const reservation of page) {
-      if (isDead(reservation, clock.nowMs())) continue;
-      if (oid === undefined || reservation.claims.has(oid)) untilMs = Math.max(untilMs, reservation.deadAtMs);
+      if (isLapsed(reservation, clock.nowMs())) continue;
+      if (oid === undefined || reservation.entries.has(oid))
+        untilMs = Math.max(untilMs, reservation.lapsedAtMs);
     }
   }
   return untilMs;
@@ -39,7 +40,7 @@ export async function heldUntilMs(
 interface Holds {
   /** The objects that live reservations claim. They are not deleted, because a URL may bring them back. */
   readonly held: ReadonlySet<string>;
-  /** When the last of these reservations is dead. 0 if there is none. */
+  /** When the last of these reservations is lapsed. 0 if there is none. */
   readonly untilMs: number;
   /** When the last PUT has ended whose URL is of one of the repo's reservations, live or dead. 0 if there is none. */
   readonly putsUntilMs: number;
@@ -62,10 +63,10 @@ export async function readHolds(
   let putsUntilMs = 0;
   for await (const page of ledger.reservationsOf({ tenant, repo, ofUploads: true })) {
     for (const reservation of page) {
-      if (reservation.claims.size > 0) putsUntilMs = Math.max(putsUntilMs, lateUntilMs(reservation));
-      if (isDead(reservation, clock.nowMs())) continue;
-      const claimed = [...reservation.claims.keys()].filter((oid) => names.has(oid));
-      if (claimed.length > 0) untilMs = Math.max(untilMs, reservation.deadAtMs);
+      if (reservation.entries.size > 0) putsUntilMs = Math.max(putsUntilMs, unconfirmedUntilMs(reservation));
+      if (isLapsed(reservation, clock.nowMs())) continue;
+      const claimed = [...reservation.entries.keys()].filter((oid) => names.has(oid));
+      if (claimed.length > 0) untilMs = Math.max(untilMs, reservation.lapsedAtMs);
       for (const oid of claimed) held.add(oid);
     }
   }
@@ -101,7 +102,7 @@ export async function sparedForExports(
     [null, repo].some((of) => (openedMs.get(of) ?? Number.POSITIVE_INFINITY) <= dueAtMs);
 }
 
-/** Public and mapped repos of a tenant that are ended at a time. */
+/** Public and linked repos of a tenant that are ended at a time. */
 const endsAtOnce = 16;
 
 /** What a delete frees, and when. */
@@ -137,15 +138,15 @@ export async function markObject(
   ]);
   if (!stored) return undefined;
   const nowMs = clock.nowMs();
-  // That of a clean-up may end without deleting it, and one from before its repo was emptied deletes nothing.
+  // That of a gc run may end without deleting it, and one from before its repo was emptied deletes nothing.
   const valid = deletions.find(
     (deletion) =>
-      deletion.state !== 'gone' &&
+      deletion.state !== 'deleted' &&
       deletion.sweep === undefined &&
       deletion.objects.has(oid) &&
       !isVoid(settings, deletion, { repo: record, nowMs }),
   );
-  // A clean-up had deleted it, and it was pushed again since. What goes now, it hasn't deleted.
+  // A gc run had deleted it, and it was pushed again since. What goes now, it hasn't deleted.
   if (!dryRun && gone.has(oid)) await ledger.forgetGone({ tenant, repo, oid });
   let dueAtMs = valid?.dueAtMs ?? nowMs + settings.deleteGraceMs;
   if (!dryRun && !valid) {
@@ -184,8 +185,8 @@ async function putMark(
     const outcome = await ledger.remark({ tenant, before, deletion: { ...marked, dueAtMs } });
     if (outcome === 'marked') return dueAtMs;
   }
-  const counted = await ledger.countDeletions({ tenant, difference: 1, atMost: openDeletionsMax });
-  if (counted === 'refused') return 'full';
+  const scanned = await ledger.countDeletions({ tenant, difference: 1, atMost: openDeletionsMax });
+  if (scanned === 'refused') return 'full';
   // While a run has the item, another one says the same.
   const id = before ? ids.random(16) : marked.id;
   await ledger.putDeletion({ tenant, deletion: { ...marked, id } });
@@ -194,29 +195,29 @@ async function putMark(
 
 /**
  * Closes a repo, so that new batches get 404, and requests that it is emptied. Objects that live reservations hold
- * are deleted once those are dead. For a repo that is closed already, only the request is sent again.
+ * are deleted once those are lapsed. For a repo that is closed already, only the request is sent again.
  *
- * @returns what the delete frees by the repo's last count. Until the last live reservation is dead, objects may come
+ * @returns what the delete frees by the repo's last count. Until the last live reservation is lapsed, objects may come
  * back, so the plan is due no sooner. undefined if there is no such repo: nothing was counted in it, nothing is stored, and
  * it is neither public nor mapped, has no limit, and nothing is being uploaded to it.
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function deleteRepo(
-  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'publicReads' | 'mappedRepos'>,
+  deps: Pick<Deps, 'ledger' | 'listing' | 'queue' | 'clock' | 'publicReads' | 'linkedRepos'>,
   input: { tenant: string; repo: string; dryRun: boolean; hasLimit?: boolean },
 ): Promise<DeletePlan | undefined> {
-  const { ledger, listing, queue, clock, publicReads, mappedRepos } = deps;
+  const { ledger, listing, queue, clock, publicReads, linkedRepos } = deps;
   const { tenant, repo, dryRun } = input;
   const record = await ledger.readRepo({ tenant, repo });
   const closedAtMs = record?.closedAtMs ?? null;
-  const isCounted =
+  const isScanned =
     record !== undefined && record.epoch > 0 && (record.objectCount > 0 || closedAtMs !== null);
-  if (!isCounted && closedAtMs === null && record?.createdAtMs === undefined) {
+  if (!isScanned && closedAtMs === null && record?.createdAtMs === undefined) {
     // What is listed without an object can be deleted, too.
     const found = await Promise.all([
       hasKeys(listing, repoPrefix({ tenant, repo })),
       publicReads.find({ tenant, repo }),
-      mappedRepos.find({ tenant, repo }),
+      linkedRepos.find({ tenant, repo }),
       uploadingRepos(deps, { tenant, repos: [repo] }).then(([uploading]) => uploading !== undefined),
     ]);
     if (!input.hasLimit && !found.some(Boolean)) return undefined;
@@ -225,26 +226,26 @@ export async function deleteRepo(
   if (!dryRun) {
     if (closedAtMs === null) await ledger.closeRepo({ tenant, repo, closedAtMs: closingMs });
     const atMs = clock.nowMs();
-    await Promise.all([publicReads.end({ tenant, repo, atMs }), mappedRepos.end({ tenant, repo, atMs })]);
+    await Promise.all([publicReads.end({ tenant, repo, atMs }), linkedRepos.end({ tenant, repo, atMs })]);
     await queue.request({ tenant, reason: 'delete', full: false });
   }
   const heldMs = await heldUntilMs(deps, { tenant, repo });
-  return { ...totalsOf(isCounted ? record : null), ...dueAfter(closingMs, heldMs) };
+  return { ...totalsOf(isScanned ? record : null), ...dueAfter(closingMs, heldMs) };
 }
 
 /**
- * Closes a tenant for good, revokes its tokens, ends what was public or mapped and requests that all of its repos are emptied. Its name stays taken,
+ * Closes a tenant for good, revokes its tokens, ends what was public or linked and requests that all of its repos are emptied. Its name stays taken,
  * so that no late write and no old URL can touch a later tenant.
  *
  * @returns what the delete frees by the tenant's last count.
  * @throws {LedgerUnavailableError}
  */
 export async function deleteTenant(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules' | 'publicReads' | 'mappedRepos'>,
+  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules' | 'publicReads' | 'linkedRepos'>,
   input: { tenant: TenantRecord; dryRun: boolean },
 ): Promise<DeletePlan> {
-  const { ledger, queue, clock, tokens, exchangeRules, publicReads, mappedRepos } = deps;
-  const { tenant, closedAtMs, counted } = input.tenant;
+  const { ledger, queue, clock, tokens, exchangeRules, publicReads, linkedRepos } = deps;
+  const { tenant, closedAtMs, scanned } = input.tenant;
   const dueAtMs = closedAtMs ?? clock.nowMs();
   if (!input.dryRun) {
     await ledger.closeTenant({ tenant, closedAtMs: dueAtMs });
@@ -253,23 +254,23 @@ export async function deleteTenant(
     await mapLimited(await publicReads.list(tenant), endsAtOnce, ({ repo }) =>
       publicReads.end({ tenant, repo, atMs: clock.nowMs() }),
     );
-    await mapLimited(await mappedRepos.list(tenant), endsAtOnce, ({ repo }) =>
-      mappedRepos.end({ tenant, repo, atMs: clock.nowMs() }),
+    await mapLimited(await linkedRepos.list(tenant), endsAtOnce, ({ repo }) =>
+      linkedRepos.end({ tenant, repo, atMs: clock.nowMs() }),
     );
     await mapLimited(await exchangeRules.list(tenant), endsAtOnce, (rule) => exchangeRules.delete(rule));
     await mapLimited(await tokens.list(tenant), endsAtOnce, ({ tokenId }) =>
       tokens.delete({ tenant, tokenId }),
     );
   }
-  return { ...totalsOf(counted), dueAtMs, waitsFor: null };
+  return { ...totalsOf(scanned), dueAtMs, waitsFor: null };
 }
 
 function dueAfter(dueAtMs: number, heldMs: number): Pick<DeletePlan, 'dueAtMs' | 'waitsFor'> {
   return heldMs > dueAtMs ? { dueAtMs: heldMs, waitsFor: 'uploads' } : { dueAtMs, waitsFor: null };
 }
 
-function totalsOf(counted: Counted | null): Pick<DeletePlan, 'objectCount' | 'bytes'> {
-  return { objectCount: counted?.objectCount ?? null, bytes: counted?.storedBytes ?? null };
+function totalsOf(scanned: Scanned | null): Pick<DeletePlan, 'objectCount' | 'bytes'> {
+  return { objectCount: scanned?.objectCount ?? null, bytes: scanned?.storedBytes ?? null };
 }
 
 const reposAtOnce = 8;
@@ -280,14 +281,14 @@ export interface ShownDeletion {
   readonly oid: string;
   readonly sizeBytes: number;
   /** `marked`: a push that names it keeps it. `deleting`: nobody can keep it any more. */
-  readonly state: 'marked' | 'deleting';
+  readonly state: 'scheduled' | 'deleting';
   /** It goes no sooner. */
   readonly dueAtMs: number;
 }
 
 /**
  * One page of the objects that somebody asked to delete one by one, of a tenant or of one repo. What goes with a whole repo,
- * or by a clean-up, is left out: those have no grace time, and are told where they are asked for. So is what was called off.
+ * or by a gc run, is left out: those have no grace time, and are told where they are asked for. So is what was called off.
  * A page can be shorter than asked for.
  *
  * It takes one query, and then one read for each repo on the page.
@@ -322,6 +323,6 @@ async function readPage(ledger: Deps['ledger'], input: Input<'listDeletions'>): 
 }
 
 function show({ repo, state, objects, dueAtMs }: Deletion): ShownDeletion[] {
-  if (state === 'gone') return [];
+  if (state === 'deleted') return [];
   return [...objects].map(([oid, sizeBytes]) => ({ repo, oid, sizeBytes, state, dueAtMs }));
 }

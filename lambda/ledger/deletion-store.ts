@@ -23,6 +23,7 @@ import {
   type Table,
   updateItem,
 } from '../table/requests.ts';
+import { stored } from '../table/stored-names.ts';
 import { byDueIndex } from '../table/table.ts';
 import { deletionKey, dueKey, ofRepo, parseDeletion, parseTenant, removalField, tenantKey } from './items.ts';
 import {
@@ -33,7 +34,7 @@ import {
   singleDeletionId,
   singleIdStart,
 } from './rules/deletion.ts';
-import type { DeleteNote, RepoPath } from './rules/tenant.ts';
+import type { DeleteIntent, RepoPath } from './rules/tenant.ts';
 
 export interface DeletionPage {
   readonly deletions: readonly Deletion[];
@@ -41,7 +42,7 @@ export interface DeletionPage {
   readonly next: Omit<DeletionKey, 'tenant'> | null;
 }
 
-/** Deletion items, and the notes on the tenant item that take their bytes off the floor. */
+/** Deletion items, and the notes on the tenant item that take their bytes off the confirmed usage. */
 export function deletionMethods(table: Table) {
   return methodsOn(table, {
     putDeletion,
@@ -57,7 +58,7 @@ export function deletionMethods(table: Table) {
     removeDeletion,
     countDeletions,
     announceDelete,
-    removeNote,
+    removeIntent,
   });
 }
 
@@ -82,7 +83,7 @@ async function putDeletion(
 /** That a deletion is as it was read: no run has begun or ended since, and nobody has marked it again. */
 const asRead = all(exists, '#state = :stateBefore', '#deadlineMs = :deadlineBefore', '#dueAtMs = :dueBefore');
 const valuesAsRead = ({ state, deadlineMs, dueAtMs }: Deletion) => ({
-  ':stateBefore': state,
+  ':stateBefore': stored({ state })['state'],
   ':deadlineBefore': deadlineMs,
   ':dueBefore': dueAtMs,
 });
@@ -289,8 +290,8 @@ async function endDeletion(
   };
   if (left.size > 0) {
     const objects = Object.fromEntries(left);
-    const marked = { state: 'marked', dueAtMs, [byDueIndex.sk]: dueAtMs, objects, ...removed };
-    await updateItem(table, { ...own, change: [setting(marked)] });
+    const scheduled = { state: 'scheduled', dueAtMs, [byDueIndex.sk]: dueAtMs, objects, ...removed };
+    await updateItem(table, { ...own, change: [setting(scheduled)] });
   } else if (keptUntilMs === null) {
     await deleteItem(table, own);
   } else {
@@ -299,7 +300,10 @@ async function endDeletion(
       prefixes === undefined
         ? removal && { objects: Object.fromEntries(oidsOf(removal)) }
         : { objects: {}, prefixes };
-    await updateItem(table, { ...own, change: [setting({ state: 'gone', ...times, ...removed, ...named })] });
+    await updateItem(table, {
+      ...own,
+      change: [setting({ state: 'deleted', ...times, ...removed, ...named })],
+    });
   }
 }
 
@@ -350,37 +354,37 @@ async function countDeletions(
 }
 
 /**
- * One write: takes the bytes off the floor, and notes that they are about to leave the bucket. It counts the late
- * reservation that is made of them, and its claims.
+ * One write: takes the bytes off the confirmed usage, and notes that they are about to leave the bucket. It counts the late
+ * reservation that is made of them, and its entries.
  */
 async function announceDelete(
   table: Table,
   input: {
     tenant: string;
-    noteId: string;
-    note: DeleteNote;
+    intentId: string;
+    note: DeleteIntent;
     /** Default: 0. */
-    claimCount?: number;
+    entryCount?: number;
   },
 ): Promise<void> {
   await updateItem(table, {
     key: tenantKey(input.tenant),
     change: [
-      adding({ deletedBytes: input.note.bytes, claimCount: input.claimCount ?? 0 }),
+      adding({ deletedBytes: input.note.bytes, entryCount: input.entryCount ?? 0 }),
       {
         text: 'SET #notes.#note = :note',
         values: { ':note': input.note },
-        keys: { '#note': input.noteId },
+        keys: { '#note': input.intentId },
       },
     ],
     condition: all(exists, 'attribute_not_exists(#notes.#note)'),
   });
 }
 
-async function removeNote(table: Table, input: { tenant: string; noteId: string }): Promise<void> {
+async function removeIntent(table: Table, input: { tenant: string; intentId: string }): Promise<void> {
   await updateItem(table, {
     key: tenantKey(input.tenant),
-    change: [removingKeys('notes', [input.noteId])],
+    change: [removingKeys('notes', [input.intentId])],
     condition: exists,
   });
 }

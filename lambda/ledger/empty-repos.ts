@@ -94,7 +94,7 @@ export async function removeLocks(
   }
 }
 
-type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing' | 'locks' | 'publicReads' | 'mappedRepos'>;
+type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing' | 'locks' | 'publicReads' | 'linkedRepos'>;
 
 /**
  * - `done`: nothing more can be done now. If objects are left, they wait for reservations to die or for deletes that
@@ -174,7 +174,7 @@ async function openUnlessHeld(
   const atMs = deps.clock.nowMs();
   await Promise.all([
     deps.publicReads.end({ tenant, repo, atMs }),
-    deps.mappedRepos.end({ tenant, repo, atMs }),
+    deps.linkedRepos.end({ tenant, repo, atMs }),
     deps.ledger.noteGone({ tenant, repo, oids: [emptiedName], atMs }),
   ]);
   await deps.ledger.openRepo({ tenant, repo, closedAtMs });
@@ -193,14 +193,14 @@ async function emptyRepo(
   const left = new Set<string>();
   const deletions = await deletionsOf(deps, { tenant, repo });
   // The store didn't answer, or a run died: it is taken over in a minute. Else each try of a repo that can't be deleted would
-  // add a deletion of as many objects, and each recount read them all.
+  // add a deletion of as many objects, and each reconcile read them all.
   if (deletions.some((deletion) => deletion.state === 'deleting' && deletion.closedAtMs !== undefined))
     return 'not-empty';
   if (await mustWait(deps, { tenant, deletions })) return 'not-empty';
   for (const deletion of deletions) {
     // The grace time is for pushes that keep an object. Nobody can push to a closed repo, so it is skipped.
     // What its last run removed is taken off first.
-    const mayRun = deletion.state === 'marked' && !deletion.removal;
+    const mayRun = deletion.state === 'scheduled' && !deletion.removal;
     const run = mayRun ? await runDeletion(deps, { tenant, deletion, isClosed: true }) : undefined;
     if (run?.kind === 'unanswered') return 'unanswered';
     if (run?.kind === 'ended' && run.isWaiting) return 'not-empty';
@@ -224,7 +224,7 @@ async function emptyRepo(
   return left.size === 0 ? 'empty' : 'not-empty';
 }
 
-/** Whether the tenant has too many claims, and what waits for that was tried within the hour: it takes a HEAD an object. */
+/** Whether the tenant has too many entries, and what waits for that was tried within the hour: it takes a HEAD an object. */
 async function mustWait(
   { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
   { tenant, deletions }: { tenant: string; deletions: readonly Deletion[] },
@@ -233,7 +233,7 @@ async function mustWait(
   const isTried = ({ closedAtMs, dueAtMs }: Deletion) => closedAtMs !== undefined && nowMs < dueAtMs;
   if (!deletions.some(isTried)) return false;
   const account = await ledger.readTenant(tenant);
-  return account !== undefined && account.claimCount + deletionObjectsMax > settings.lateClaimsMax;
+  return account !== undefined && account.entryCount + deletionObjectsMax > settings.unconfirmedEntriesMax;
 }
 
 /** A repo's deletions that are marked or deleting. */
@@ -242,7 +242,7 @@ async function deletionsOf(
   path: { tenant: string; repo: string },
 ): Promise<Deletion[]> {
   const deletions = await allPages(deps.ledger.deletionsOf(path));
-  return deletions.filter((deletion) => deletion.state !== 'gone');
+  return deletions.filter((deletion) => deletion.state !== 'deleted');
 }
 
 const closesAtOnce = 16;

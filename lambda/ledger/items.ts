@@ -4,7 +4,14 @@ import { byDueIndex, byKindIndex, dueShards, refuseNewerFormat } from '../table/
 import type { Deletion, DeletionKey, Removal, RemovedObject } from './rules/deletion.ts';
 import type { Reservation, ReservationKey } from './rules/reservation.ts';
 import type { Shard } from './rules/shard.ts';
-import type { LateLoad, RepoLimit, RepoPath, RepoRecord, StoredPoint, TenantRecord } from './rules/tenant.ts';
+import type {
+  RepoLimit,
+  RepoPath,
+  RepoRecord,
+  StoredPoint,
+  TenantRecord,
+  UnconfirmedLoad,
+} from './rules/tenant.ts';
 
 /** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
 
@@ -16,7 +23,7 @@ const formatOfTenant = z.object({ tenant: z.string(), format: z.number().default
 
 /** Who → until when. */
 const untilMsOf = z.record(z.string(), z.number()).transform((times) => new Map(Object.entries(times)));
-const lateLoad = z.object({ bytes, makers: untilMsOf, crowd: untilMsOf.optional() });
+const unconfirmedLoad = z.object({ bytes, makers: untilMsOf, crowd: untilMsOf.optional() });
 
 const tenantItem = z.object({
   tenant: z.string(),
@@ -28,27 +35,27 @@ const tenantItem = z.object({
   committedBytes: bytes,
   epoch: z.number(),
   appliedEpoch: z.number(),
-  floorBaseBytes: bytes,
-  floorUntilMs: z.number(),
+  confirmedBaseBytes: bytes,
+  confirmedUntilMs: z.number(),
   deletedBytes: bytes,
-  notes: z.record(z.string(), z.object({ repo: z.string(), bytes, deadlineMs: z.number() })),
+  intents: z.record(z.string(), z.object({ repo: z.string(), bytes, deadlineMs: z.number() })),
   storedBytes: nullable(bytes),
   objectCount: nullable(z.number()),
-  countedAtMs: nullable(z.number()),
+  scannedAtMs: nullable(z.number()),
   leaseUntilMs: z.number(),
   // Absent until a reconcile has listed something.
   listedUntilMs: z.number().default(0),
   shardsListedUntilMs: z.number().optional(),
   shardLists: z.object({ month: z.string(), requests: z.number() }).optional(),
   listedObjectCount: z.number().optional(),
-  claimCount: z.number().default(0),
-  claimsCounted: z.number().optional(),
+  entryCount: z.number().default(0),
+  entriesCounted: z.number().optional(),
   deletionCount: z.number().default(0),
   repoCount: z.number().default(0),
-  late: lateLoad.optional(),
+  unconfirmed: unconfirmedLoad.optional(),
   settingsVersion: z.number().default(0),
   overtakenEpoch: z.number().default(0),
-  fullCountedAtMs: z.number().default(0),
+  fullScannedAtMs: z.number().default(0),
   reservedUntilMs: nullable(z.number()),
   closedAtMs: nullable(z.number()),
   [byDueIndex.sk]: z.number(),
@@ -58,15 +65,15 @@ const tenantItem = z.object({
 
 /** The limit of a repo, an attribute of its tenant's item. */
 const repoLimit = z.looseObject({ limitBytes: bytes });
-const countedLimit = z.object({
+const scannedLimit = z.object({
   committedBytes: bytes,
   storedBytes: bytes,
-  floorBaseBytes: bytes,
-  floorUntilMs: z.number(),
-  late: lateLoad.optional(),
+  confirmedBaseBytes: bytes,
+  confirmedUntilMs: z.number(),
+  unconfirmed: unconfirmedLoad.optional(),
 });
 
-const countProgress = z.object({
+const scanProgress = z.object({
   beganMs: z.number(),
   atMs: z.number(),
   share: z.number(),
@@ -74,7 +81,7 @@ const countProgress = z.object({
   listRequests: z.number(),
 });
 
-/** The watch of a clean-up, on a repo's item and on its own. */
+/** The watch of a gc run, on a repo's item and on its own. */
 export const watchField = z.object({
   id: z.string(),
   openedAtMs: z.number(),
@@ -86,7 +93,7 @@ const repoItem = z.object({
   repo: z.string(),
   storedBytes: bytes,
   objectCount: z.number(),
-  countedAtMs: z.number(),
+  scannedAtMs: z.number(),
   epoch: z.number(),
   dirtyToken: nullable(z.string()),
   covered: z.array(z.string()),
@@ -95,20 +102,20 @@ const repoItem = z.object({
   closedAtMs: nullable(z.number()),
   // Text, because lists and names of attributes would make most of it.
   points: z.string().optional(),
-  giant: z
+  large: z
     .object({
       sinceEpoch: z.number(),
-      recountFromMs: z.number(),
-      isFirstCount: z.literal(true).optional(),
-      progress: countProgress.optional(),
+      rescanFromMs: z.number(),
+      isInitialScan: z.literal(true).optional(),
+      progress: scanProgress.optional(),
     })
     .optional(),
   tidyBelowEpoch: z.number().optional(),
   createdAtMs: z.number().optional(),
   endedClosingMs: z.number().optional(),
-  countPausedAtMs: z.number().optional(),
+  scanPausedAtMs: z.number().optional(),
   steeringVersion: z.number().optional(),
-  countCancelledAtMs: z.number().optional(),
+  scanCancelledAtMs: z.number().optional(),
   watch: watchField.optional(),
   endedWatchMs: z.number().optional(),
 });
@@ -121,7 +128,7 @@ const shardItem = z.object({
   objectCount: z.number(),
   sinceBytes: bytes,
   sinceCount: z.number(),
-  countedAtMs: z.number(),
+  scannedAtMs: z.number(),
   scanEndedMs: z.number(),
   stale: nullable(z.object({ fromMs: z.number(), untilMs: z.number(), doubtBytes: bytes })),
   // Pairs of oid and time, because they are most of the item. Absent: none.
@@ -133,10 +140,10 @@ const reservationItem = z.object({
   reservationId: z.string(),
   repo: z.string(),
   state: z.enum(['pending', 'issued']),
-  claims: z.record(z.string(), z.number()),
+  entries: z.record(z.string(), z.number()),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
-  deadAtMs: z.number(),
+  lapsedAtMs: z.number(),
   lookAtMs: nullable(z.number()),
   deletedByMs: z.number().optional(),
   madeBy: z.string().optional(),
@@ -145,7 +152,7 @@ const reservationItem = z.object({
 const deletionItem = z.object({
   deletionId: z.string(),
   repo: z.string(),
-  state: z.enum(['marked', 'deleting', 'gone']),
+  state: z.enum(['scheduled', 'deleting', 'deleted']),
   objects: z.record(z.string(), z.number()),
   prefixes: z.string().optional(),
   dueAtMs: z.number(),
@@ -170,7 +177,7 @@ export const repoKey = (path: RepoPath) => ({
   pk: `TENANT#${path.tenant}`,
   sk: `REPO#${inKey(path.repo)}`,
 });
-/** Shards have a partition of their own: all of them are read at once, and a giant has thousands. */
+/** Shards have a partition of their own: all of them are read at once, and a large repo has thousands. */
 export const shardKey = (path: RepoPath & { prefix: string }) => ({
   pk: shardPartition(path),
   sk: `SHARD#${path.prefix}`,
@@ -274,20 +281,20 @@ export const parseTenant = once((item: unknown): TenantRecord => {
   const {
     storedBytes,
     objectCount,
-    countedAtMs,
-    notes,
+    scannedAtMs,
+    intents,
     [byDueIndex.sk]: firstDueAtMs,
     fullDueAtMs,
     ...rest
   } = tenantItem.parse(item);
-  const counted =
-    countedAtMs === null || storedBytes === null || objectCount === null
+  const scanned =
+    scannedAtMs === null || storedBytes === null || objectCount === null
       ? null
-      : { storedBytes, objectCount, countedAtMs };
+      : { storedBytes, objectCount, scannedAtMs };
   // Without it, the full count is all that the tenant is due for.
   const dueAtMs = fullDueAtMs ?? firstDueAtMs;
   const repoLimits = repoLimitsIn(item as Record<string, unknown>);
-  const record = { ...rest, dueAtMs, counted, notes: new Map(Object.entries(notes)), repoLimits };
+  const record = { ...rest, dueAtMs, scanned, intents: new Map(Object.entries(intents)), repoLimits };
   return fullDueAtMs === undefined ? { ...record, mayHaveOlderKeys: true } : record;
 });
 
@@ -297,18 +304,18 @@ function repoLimitsIn(item: Record<string, unknown>): Map<string, RepoLimit> {
     const repo = name.slice(limitFieldStart.length);
     const { limitBytes, ...found } = repoLimit.parse(item[name]);
     const committedBytes = item[counterField(repo)];
-    const counted = committedBytes === undefined ? null : countedLimit.parse({ ...found, committedBytes });
-    return [repo, { limitBytes, counted }];
+    const scanned = committedBytes === undefined ? null : scannedLimit.parse({ ...found, committedBytes });
+    return [repo, { limitBytes, scanned }];
   });
   return new Map(limits);
 }
 
 /** What is late, as an attribute. */
-export const lateField = (late: LateLoad | undefined) =>
-  late && {
-    ...late,
-    makers: Object.fromEntries(late.makers),
-    crowd: late.crowd && Object.fromEntries(late.crowd),
+export const unconfirmedField = (unconfirmed: UnconfirmedLoad | undefined) =>
+  unconfirmed && {
+    ...unconfirmed,
+    makers: Object.fromEntries(unconfirmed.makers),
+    crowd: unconfirmed.crowd && Object.fromEntries(unconfirmed.crowd),
   };
 
 /** @throws {ZodError} when the item is not a repo's. */
@@ -328,14 +335,14 @@ function pointsIn(text: string): StoredPoint[] {
 }
 
 /**
- * An older one may be the sum of several late ones: its only claim is no oid, so no scan sees it. What it was made of is in
+ * An older one may be the sum of several unconfirmed ones: its only claim is no oid, so no scan sees it. What it was made of is in
  * `partIds` and not read: where one of these is left, both count until their day is over.
  *
  * @throws {ZodError} when the item is not a reservation's.
  */
 export const parseReservation = once((item: unknown): Reservation => {
-  const { reservationId, claims, ...rest } = reservationItem.parse(item);
-  return { ...rest, id: reservationId, claims: new Map(Object.entries(claims)) };
+  const { reservationId, entries, ...rest } = reservationItem.parse(item);
+  return { ...rest, id: reservationId, entries: new Map(Object.entries(entries)) };
 });
 
 /** @throws {ZodError} when the item is not a deletion's. */

@@ -1,4 +1,4 @@
-import { cleanupMethods } from '../gc/gc-store.ts';
+import { gcMethods } from '../gc/gc-store.ts';
 import type { Table } from '../table/requests.ts';
 import { deletionMethods } from './deletion-store.ts';
 import { reconcileMethods } from './reconcile-store.ts';
@@ -16,21 +16,21 @@ import { tenantMethods } from './tenant-store.ts';
  * may be frozen before it writes. Landing once more, or late:
  *
  * - `createTenant`, `closeTenant`: only if it is not there yet, or open
- * - `updateTenant`: a limit or a plan; `setRepoLimit`; `steerCount`: only over the version of the settings
+ * - `updateTenant`: a limit or a plan; `setRepoLimit`; `steerScan`: only over the version of the settings
  *   that was read. If others have changed them, it is read and tried again, for as long as somebody waits.
  *   What is then as it was to be was most likely changed by the first attempt: the audit, the warnings and the
- *   recount take it so
+ *   reconcile take it so
  * - `addCommitted`: adds again: the counter is too high, never too low, until the next reconcile
  * - `beginReconcile`: while a lease lasts, refused. After it: an epoch that nobody uses, and a lease that has
  *   ended by then or in 15 s
  * - `setLease`, `commitTenant`: only in its epoch, the latter once: the lease may last 15 s longer. What an
  *   overtaken reconcile has listed is charged in the epoch that it finds
- * - `announceDelete`, `removeNote`: a note that comes back lowers the floor once more, and has its repo
+ * - `announceDelete`, `removeIntent`: a note that comes back lowers the confirmed usage once more, and has its repo
  *   scanned, until the next reconcile after its deadline
  * - `putReservation`: pending: void a minute after its creation. Late, or a note: looked at again, and settled
  * - `issueReservation`: only if it is there. A batch issues none when its time is over: what a scan before did
  *   not know of is not issued after
- * - `keepLate`: claims that were settled are back, and due: they are asked for, and known to be counted for 10
+ * - `keepUnconfirmed`: claims that were settled are back, and due: they are asked for, and known to be counted for 10
  *   minutes (`recentMs`)
  * - `deleteReservation`, `voidReservation`: ids are random, so nobody else has this one
  * - `markDirty`: dirty once more. A known change never replaces an unknown one, which would be forgotten
@@ -41,7 +41,7 @@ import { tenantMethods } from './tenant-store.ts';
  * - `closeRepo`: not if this closing has ended
  * - `commitRepo`: only over an older epoch, with the dirty token that was read. The tenant remembers the
  *   newest epoch that may still write (`overtakenEpoch`)
- * - `beginGiant`: only if it is no giant, and was not counted since. Its shards are there, unscanned
+ * - `startLargeRepo`: only if it is no large repo, and was not counted since. Its shards are there, unscanned
  * - `noteProgress`: shows an older progress
  * - `putShard` over one that was read: once: each write has a new epoch
  * - `putShard` that creates one: not over a newer one. One that was removed is back, and *replaced* by its
@@ -51,10 +51,10 @@ import { tenantMethods } from './tenant-store.ts';
  *   for its hour
  * - `remark`: only over what it read: each mark of an object is due later than the one before
  * - `countDeletions`: counts again: wrong until the next run
- * - `putDeletion` of a clean-up: the same, and however late: void without its watch, and it deletes only what
+ * - `putDeletion` of a gc run: the same, and however late: void without its watch, and it deletes only what
  *   nobody has named since
  * - `openWatch`: not if a watch is open, nor if one has ended that was opened then or later
- * - `closeWatch`, `putCleanup`: only that watch, and only over the version that was read
+ * - `closeWatch`, `putGc`: only that watch, and only over the version that was read
  * - `noteSeen`, `noteGone`, `forgetGone`: the same item again. What is gone only says why an object is missing
  * - `unmark`, `claimDeletion`, `endDeletion`, `dropRemoval`, `removeDeletion`: only in the state, and with the
  *   due time, deadline or run, that it read
@@ -73,7 +73,7 @@ export function createDynamoDbLedger(table: Table) {
     ...reconcileMethods(table),
     ...shardMethods(table),
     ...deletionMethods(table),
-    ...cleanupMethods(table),
+    ...gcMethods(table),
     ...refreshMethods(table),
   };
 }

@@ -10,12 +10,12 @@ import {
   beginRun,
   type DueTenant,
   endRun,
-  isRecountReason,
+  isReconcileReason,
   mayBeHandedAgain,
   noRefreshState,
   type RefreshState,
 } from './rules/reconcile-policy.ts';
-import { changeNote, isDead, placeOf, type Reservation, type StoreChange } from './rules/reservation.ts';
+import { changeIntent, isLapsed, placeOf, type Reservation, type StoreChange } from './rules/reservation.ts';
 import type { RepoRecord } from './rules/tenant.ts';
 
 type RefreshDeps = Pick<Deps, 'ledger' | 'queue' | 'clock' | 'metrics' | 'settings'>;
@@ -25,9 +25,9 @@ const againShare = 1 / 4;
 const readsAtOnce = 16;
 
 /**
- * Queues a recount of each tenant that has become due since the last run, and of some that are still due. The recount
+ * Queues a reconcile of each tenant that has become due since the last run, and of some that are still due. The reconcile
  * is full if the tenant's last full count is too old. If it is due only because a reservation died, a deletion is due
- * or a repo is closed, the recount covers what may have changed. Tenants beyond the setting `refreshTenantsMax`, or
+ * or a repo is closed, the reconcile covers what may have changed. Tenants beyond the setting `refreshTenantsMax`, or
  * that the queue did not accept, are queued by the next run.
  *
  * How far it has come is kept only once the queue has taken all: whatever fails, nobody is left out.
@@ -77,7 +77,7 @@ async function handAgain(
   return { due: kept.flat(), untilMs: found.untilMs };
 }
 
-/** A tenant that a newer version wrote is its affair: nothing here could recount it. */
+/** A tenant that a newer version wrote is its affair: nothing here could reconcile it. */
 async function readTenant({ ledger }: Pick<Deps, 'ledger'>, tenant: string) {
   try {
     return await ledger.readTenant(tenant);
@@ -92,19 +92,19 @@ type StoreEventsOutcome =
   | { readonly kind: 'absent' }
   /** Every change was counted already, or is in a repo that is being emptied. */
   | { readonly kind: 'nothing-new' }
-  /** A recount was requested. A note was written for these repos: nothing else in the ledger shows their change. */
+  /** A reconcile was requested. A note was written for these repos: nothing else in the ledger shows their change. */
   | { readonly kind: 'requested'; readonly noted: readonly string[] };
 
 const reposAtOnce = 8;
 
 /**
- * Records the changes that the store reported about one tenant's objects, and requests a recount if one is needed.
+ * Records the changes that the store reported about one tenant's objects, and requests a reconcile if one is needed.
  *
  * - A change that the last scan of the repo must have seen is dropped, and so is a change in a repo that is being
  *   emptied.
  * - An upload that a live reservation claims, with this exact size, was expected. Its repo is due until a scan sees it.
- * - For everything else a note is written (see {@link changeNote}) before the recount is requested. Without the note
- *   the recount would find nothing to scan.
+ * - For everything else a note is written (see {@link changeIntent}) before the reconcile is requested. Without the note
+ *   the reconcile would find nothing to scan.
  *
  * The order of the events does not matter, and an event that is delivered twice costs at most one more scan.
  *
@@ -121,7 +121,7 @@ export async function recordStoreEvents(
   const byRepo = [...groupByRepo(input.changes)];
   const news = await mapLimited(byRepo, reposAtOnce, async ([repo, changes]) => ({
     repo,
-    ...(await newsOf(deps, { tenant, repo, changes, fullCountedAtMs: record.fullCountedAtMs })),
+    ...(await newsOf(deps, { tenant, repo, changes, fullScannedAtMs: record.fullScannedAtMs })),
   }));
   const newCount = news.reduce((sum, { changes }) => sum + changes.length, 0);
   if (newCount === 0) return { kind: 'nothing-new' };
@@ -129,7 +129,7 @@ export async function recordStoreEvents(
   const noted = news.filter(({ isExpected }) => !isExpected).map(({ repo }) => repo);
   await mapLimited(noted, reposAtOnce, (repo) => {
     const id = sha256Hex(deps.ids.random(40)).slice(0, 32);
-    const reservation = changeNote(settings, { id, repo, nowMs: clock.nowMs() });
+    const reservation = changeIntent(settings, { id, repo, nowMs: clock.nowMs() });
     return ledger.putReservation({ tenant, reservation });
   });
   await queue.request({ tenant, reason: 'event', full: false });
@@ -149,15 +149,15 @@ function groupByRepo(changes: readonly StoreChange[]): Map<string, StoreChange[]
  */
 async function newsOf(
   { ledger, clock, settings }: Pick<Deps, 'ledger' | 'clock' | 'settings'>,
-  input: { tenant: string; repo: string; changes: readonly StoreChange[]; fullCountedAtMs: number },
+  input: { tenant: string; repo: string; changes: readonly StoreChange[]; fullScannedAtMs: number },
 ): Promise<{ changes: readonly StoreChange[]; isExpected: boolean }> {
   const record = await ledger.readRepo(input);
   if (record && record.closedAtMs !== null) return { changes: [], isExpected: true };
   // A scan that began after a change has seen it, even if the store's clock is off by the clock skew. The shards of a
-  // giant are scanned at different times, and its count is as new as the tenant's.
-  const scannedAtMs = record && !record.giant ? record.countedAtMs : 0;
-  const countedAtMs = Math.max(scannedAtMs, input.fullCountedAtMs);
-  const changes = input.changes.filter((change) => countedAtMs <= change.atMs + settings.clockSkewMs);
+  // large repo are scanned at different times, and its count is as new as the tenant's.
+  const listedAtMs = record && !record.large ? record.scannedAtMs : 0;
+  const scannedAtMs = Math.max(listedAtMs, input.fullScannedAtMs);
+  const changes = input.changes.filter((change) => scannedAtMs <= change.atMs + settings.clockSkewMs);
   let unexpected = changes;
   if (changes.length === 0) return { changes, isExpected: true };
   const nowMs = clock.nowMs();
@@ -166,34 +166,36 @@ async function newsOf(
     repo: input.repo,
     ofUploads: true,
   })) {
-    const live = page.filter((reservation) => reservation.state === 'issued' && !isDead(reservation, nowMs));
-    unexpected = unexpected.filter((change) => !live.some((reservation) => claims(reservation, change)));
+    const live = page.filter(
+      (reservation) => reservation.state === 'issued' && !isLapsed(reservation, nowMs),
+    );
+    unexpected = unexpected.filter((change) => !live.some((reservation) => entries(reservation, change)));
     if (unexpected.length === 0) break;
   }
   return { changes, isExpected: unexpected.length === 0 };
 }
 
 /** An object of another size than claimed was not uploaded with this reservation's URL. */
-function claims(reservation: Reservation, change: StoreChange): boolean {
-  return change.kind === 'created' && reservation.claims.get(change.name) === change.sizeBytes;
+function entries(reservation: Reservation, change: StoreChange): boolean {
+  return change.kind === 'created' && reservation.entries.get(change.name) === change.sizeBytes;
 }
 
-type SteerCountOutcome =
+type SteerScanOutcome =
   | { readonly kind: 'changed'; readonly before: RepoRecord; readonly record: RepoRecord }
-  /** A first count cannot be given up: without it, nobody knows what the repo holds. */
+  /** A initial scan cannot be given up: without it, nobody knows what the repo holds. */
   | { readonly kind: 'first-count' }
   | { readonly kind: 'no-giant' };
 
 /**
- * Pauses the scans of a giant's shards, resumes them, or gives up a recount of all of them. A scan that is under way goes
+ * Pauses the scans of a large repo's shards, resumes them, or gives up a reconcile of all of them. A scan that is under way goes
  * on for a moment. What was counted stays.
  *
  * @throws {LedgerUnavailableError}
  */
-export async function steerCount(
+export async function steerScan(
   { ledger, clock, queue, settings }: Pick<Deps, 'ledger' | 'clock' | 'queue' | 'settings'>,
   input: { tenant: string; repo: string; state: 'running' | 'paused' | 'cancelled' },
-): Promise<SteerCountOutcome> {
+): Promise<SteerScanOutcome> {
   const { tenant, repo, state } = input;
   const path = { tenant, repo };
   const nowMs = clock.nowMs();
@@ -203,34 +205,34 @@ export async function steerCount(
   // Others may steer it at the same time.
   do {
     before = await ledger.readRepo(path);
-    if (!before?.giant) return { kind: 'no-giant' };
-    if (state === 'cancelled' && before.giant.isFirstCount) return { kind: 'first-count' };
+    if (!before?.large) return { kind: 'no-giant' };
+    if (state === 'cancelled' && before.large.isInitialScan) return { kind: 'first-count' };
     if (clock.nowMs() >= nowMs + settings.batchTimeLimitMs)
       throw new LedgerUnavailableError(`The scan of ${tenant}/${repo} changed at the same time. Retry.`);
   } while (
-    (await ledger.steerCount({ ...path, ...steered, steeringVersion: before.steeringVersion ?? 0 })) ===
+    (await ledger.steerScan({ ...path, ...steered, steeringVersion: before.steeringVersion ?? 0 })) ===
     'refused'
   );
   if (state === 'running') await queue.request({ tenant, reason: 'manual', full: false });
   const record = await ledger.readRepo(path);
-  return record?.giant ? { kind: 'changed', before, record } : { kind: 'no-giant' };
+  return record?.large ? { kind: 'changed', before, record } : { kind: 'no-giant' };
 }
 
-/** A message of the queue of recounts. */
-const recountMessage = z.object({
+/** A message of the queue of reconciles. */
+const reconcileMessage = z.object({
   tenant: z.string().refine(isTenantName),
   full: z.boolean(),
-  // During a deployment a newer sender may use a reason that this version does not know. The recount is still needed.
-  reason: z.string().transform((reason) => (isRecountReason(reason) ? reason : 'unfinished')),
+  // During a deployment a newer sender may use a reason that this version does not know. The reconcile is still needed.
+  reason: z.string().transform((reason) => (isReconcileReason(reason) ? reason : 'unfinished')),
   // For the log alone.
   correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
 });
 
-type RecountMessage = z.output<typeof recountMessage>;
+type ReconcileMessage = z.output<typeof reconcileMessage>;
 
-/** @returns undefined if the body is not a recount request. Retrying never helps then. */
-export function decodeRecountMessage(body: string): RecountMessage | undefined {
-  return recountMessage.safeParse(parseJson(body)).data;
+/** @returns undefined if the body is not a reconcile request. Retrying never helps then. */
+export function decodeReconcileMessage(body: string): ReconcileMessage | undefined {
+  return reconcileMessage.safeParse(parseJson(body)).data;
 }
 
 /** One record of an S3 event notification (AWS: "Event message structure"). */

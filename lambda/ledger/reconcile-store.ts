@@ -12,21 +12,21 @@ import { getItem, methodsOn, type Table, updateItem } from '../table/requests.ts
 import { formatValues, inKnownFormat } from '../table/table.ts';
 import {
   counterField,
-  lateField,
   limitField,
   parseTenant,
   pointsText,
   repoKey,
   tenantDueKey,
   tenantKey,
+  unconfirmedField,
 } from './items.ts';
 import type {
-  Counted,
-  CountedLimit,
-  LateLoad,
   RepoRecord,
+  Scanned,
+  ScannedLimit,
   ShardLists,
   TenantRecord,
+  UnconfirmedLoad,
 } from './rules/tenant.ts';
 import { readTenant } from './tenant-store.ts';
 
@@ -36,15 +36,15 @@ export type RepoCommit = Omit<
   | 'dirtyToken'
   | 'closedAtMs'
   | 'createdAtMs'
-  | 'countPausedAtMs'
-  | 'countCancelledAtMs'
+  | 'scanPausedAtMs'
+  | 'scanCancelledAtMs'
   | 'steeringVersion'
   | 'watch'
   | 'endedWatchMs'
 >;
 
 /** What a reconcile found for a repo that has a limit. */
-export interface LimitCommit extends Omit<CountedLimit, 'committedBytes'> {
+export interface LimitCommit extends Omit<ScannedLimit, 'committedBytes'> {
   /** As the reconcile found it. */
   readonly limitBytes: number;
   /** Added to the repo's counter: the recomputed value minus the counter as the reconcile found it, or 0. */
@@ -57,32 +57,32 @@ export interface TenantCommit {
   readonly epoch: number;
   /** Added to the counter: the recomputed value minus the counter as the reconcile found it. */
   readonly correctionBytes: number;
-  readonly floorBaseBytes: number;
-  /** Taken off the tenant's deleted bytes: what the reconcile found there, which its floors no longer hold. */
+  readonly confirmedBaseBytes: number;
+  /** Taken off the tenant's deleted bytes: what the reconcile found there, which its confirmed usages no longer hold. */
   readonly deletedBytesRead: number;
-  readonly floorUntilMs: number;
+  readonly confirmedUntilMs: number;
   /** Repo → what was found, of those that have a limit. */
   readonly repoLimits: ReadonlyMap<string, LimitCommit>;
   /** null: the tenant was never counted as a whole, and was not now. */
-  readonly counted: Counted | null;
+  readonly scanned: Scanned | null;
   readonly listedUntilMs: number;
   readonly shardsListedUntilMs?: number;
   readonly shardLists?: ShardLists;
   readonly listedObjectCount?: number;
-  /** Added to the number of reservations and claims: those that were read minus the number as found. */
-  readonly claimCorrection: number;
+  /** Added to the number of reservations and entries: those that were read minus the number as found. */
+  readonly entryCorrection: number;
   /** Those that were read. */
-  readonly claimsCounted?: number;
+  readonly entriesCounted?: number;
   /** Replaces what the tenant has. */
-  readonly late?: LateLoad;
+  readonly unconfirmed?: UnconfirmedLoad;
   readonly overtakenEpoch: number;
   /** Items of repos. */
   readonly repoCount: number;
   /** null: not every repo was listed. */
-  readonly fullCountedAtMs: number | null;
+  readonly fullScannedAtMs: number | null;
   readonly reservedUntilMs: number | null;
   /** Ids of notes to remove: their deleters died. */
-  readonly expiredNotes: readonly string[];
+  readonly expiredIntents: readonly string[];
   /** When the tenant is due for the next full count. */
   readonly dueAtMs: number;
   /** When it is due for a count of what may have changed. null: at no time of its own. */
@@ -180,12 +180,12 @@ async function commitRepo(
     repo,
     storedBytes,
     objectCount,
-    countedAtMs,
+    scannedAtMs,
     epoch,
     covered,
     putsUntilMs,
     points,
-    giant,
+    large,
     tidyBelowEpoch,
   } = input.repo;
   const key = repoKey({ tenant, repo });
@@ -202,19 +202,19 @@ async function commitRepo(
         repo,
         storedBytes,
         objectCount,
-        countedAtMs,
+        scannedAtMs,
         epoch,
         covered: [...covered],
         putsUntilMs,
         points: points && pointsText(points),
-        giant,
+        large,
         // Without a new one, that of before stays.
         tidyBelowEpoch,
       }),
       removing(
         'dirtyToken',
         ...(points ? [] : ['points']),
-        ...(giant ? [] : ['giant', 'countPausedAtMs', 'countCancelledAtMs']),
+        ...(large ? [] : ['giant', 'countPausedAtMs', 'countCancelledAtMs']),
       ),
     ],
     condition: all(isOlder, isDirtyAsRead),
@@ -231,9 +231,9 @@ export function tenantChange(commit: TenantCommit): Clause[] {
   return [
     setting({
       appliedEpoch: commit.epoch,
-      floorBaseBytes: commit.floorBaseBytes,
-      floorUntilMs: commit.floorUntilMs,
-      ...commit.counted,
+      confirmedBaseBytes: commit.confirmedBaseBytes,
+      confirmedUntilMs: commit.confirmedUntilMs,
+      ...commit.scanned,
       leaseUntilMs: 0,
       listedUntilMs: commit.listedUntilMs,
       shardsListedUntilMs: commit.shardsListedUntilMs,
@@ -241,28 +241,28 @@ export function tenantChange(commit: TenantCommit): Clause[] {
       listedObjectCount: commit.listedObjectCount,
       overtakenEpoch: commit.overtakenEpoch,
       repoCount: commit.repoCount,
-      claimsCounted: commit.claimsCounted,
-      fullCountedAtMs: commit.fullCountedAtMs ?? undefined,
+      entriesCounted: commit.entriesCounted,
+      fullScannedAtMs: commit.fullScannedAtMs ?? undefined,
       reservedUntilMs: commit.reservedUntilMs,
-      late: lateField(commit.late),
+      unconfirmed: unconfirmedField(commit.unconfirmed),
       ...tenantDueKey(commit),
     }),
-    ...(commit.late ? [] : [removing('late')]),
+    ...(commit.unconfirmed ? [] : [removing('late')]),
     adding({
       committedBytes: commit.correctionBytes,
-      claimCount: commit.claimCorrection,
+      entryCount: commit.entryCorrection,
       deletedBytes: -commit.deletedBytesRead,
     }),
     ...limitsChange(commit.repoLimits),
-    removingKeys('notes', commit.expiredNotes),
+    removingKeys('notes', commit.expiredIntents),
   ];
 }
 
 function limitsChange(limits: TenantCommit['repoLimits']): Clause[] {
-  const commits = [...limits].map(([repo, { correctionBytes, late, ...found }]) => ({
+  const commits = [...limits].map(([repo, { correctionBytes, unconfirmed, ...found }]) => ({
     repo,
     correctionBytes,
-    found: { ...found, ...(late && { late: lateField(late) }) },
+    found: { ...found, ...(unconfirmed && { unconfirmed: unconfirmedField(unconfirmed) }) },
   }));
   return [
     anyNamed(

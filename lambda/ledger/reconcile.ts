@@ -1,4 +1,4 @@
-import { noteLevel } from '../alerts/alerts.ts';
+import { noteThreshold } from '../alerts/alerts.ts';
 import type { Deps } from '../deps.ts';
 import { noteCount } from '../history/history.ts';
 import { allPages, mapLimited } from '../rules/async.ts';
@@ -12,7 +12,7 @@ import {
 } from './rules/reconciliation.ts';
 import { type Promised, RepoReservations, type RepoScan } from './rules/repo-reservations.ts';
 import { isDisposable, overtakenEpochOf, type RepoRecord, type TenantRecord } from './rules/tenant.ts';
-import { countGiants, type GiantsOutcome, selectGiants } from './scan-large-repos.ts';
+import { type LargeReposOutcome, scanLargeRepos, selectLargeRepos } from './scan-large-repos.ts';
 import { type ScanReposOutcome, scanRepos } from './scan-repos.ts';
 import {
   holdLease,
@@ -20,11 +20,11 @@ import {
   type LedgerSnapshot,
   readSnapshot,
   SupersededError,
-  settleDead,
+  settleLapsed,
 } from './snapshot.ts';
 
 /**
- * Adds the late reservations of what was deleted while a reconcile read and listed. It may have read the reservations
+ * Adds the unconfirmed reservations of what was deleted while a reconcile read and listed. It may have read the reservations
  * before a delete wrote one, and listed the repo after the objects were gone. So their room would be free without a
  * bound until the next reconcile.
  *
@@ -44,7 +44,7 @@ export async function addDeletedMeanwhile(
   const repos = new Set([...scans.keys(), ...overtaken.map(({ repo }) => repo)]);
   if (repos.size === 0) return;
   const now = await ledger.readTenant(tenant);
-  if (before.notes.size === 0 && now?.deletedBytes === before.deletedBytes) return;
+  if (before.intents.size === 0 && now?.deletedBytes === before.deletedBytes) return;
   for (const repo of repos) {
     const known = snapshot.reservations.get(repo) ?? new RepoReservations();
     const knownIds = known.ids();
@@ -78,29 +78,29 @@ async function removeDeadRepos(
 ): Promise<void> {
   const { before, snapshot, repos, deadlineMs = Number.POSITIVE_INFINITY } = input;
   const { tenant } = before;
-  const noted = new Set([...before.notes.values()].map(({ repo }) => repo));
-  const dead = repos.filter(
+  const noted = new Set([...before.intents.values()].map(({ repo }) => repo));
+  const lapsed = repos.filter(
     (record) =>
-      isDisposable(record, snapshot.countedAtMs) &&
+      isDisposable(record, snapshot.scannedAtMs) &&
       !snapshot.reservations.has(record.repo) &&
       !before.repoLimits.has(record.repo) &&
       !noted.has(record.repo),
   );
-  await mapLimited(dead.slice(0, removedMax), removesAtOnce, async (record) => {
+  await mapLimited(lapsed.slice(0, removedMax), removesAtOnce, async (record) => {
     if (clock.nowMs() < deadlineMs) await ledger.removeRepo({ tenant, before: record });
   });
 }
 
 /**
  * Notes what a reconcile has committed, in the history and for warnings. Neither is part of the protocol: this never
- * fails, and the next recount makes up for what is lost.
+ * fails, and the next reconcile makes up for what is lost.
  */
 async function noteOutcome(
-  deps: Pick<Deps, 'history' | 'warnings' | 'clock' | 'log' | 'metrics'>,
+  deps: Pick<Deps, 'history' | 'alerts' | 'clock' | 'log' | 'metrics'>,
   input: { before: TenantRecord; after: TenantRecord; epoch: number },
 ): Promise<void> {
   const noted = noteCount(deps, input);
-  await noteLevel(deps, { ...input, noted });
+  await noteThreshold(deps, { ...input, noted });
   await noted;
 }
 
@@ -126,11 +126,11 @@ function reportReconcile(
   const driftBytes = recomputed.totalBytes - before.committedBytes;
   metrics.increment('ScanRequests', requests);
   metrics.measure('ScanDuration', committed.scanEndedMs - scanBeganMs);
-  // The first count corrects nothing and replaces no older count.
-  if (before.counted !== null) {
+  // The initial scan corrects nothing and replaces no older count.
+  if (before.scanned !== null) {
     metrics.measure('DriftBytes', Math.abs(driftBytes));
     metrics.measure('CounterShortfallBytes', Math.max(0, driftBytes));
-    const ageMs = Math.max(0, nowMs - before.counted.countedAtMs);
+    const ageMs = Math.max(0, nowMs - before.scanned.scannedAtMs);
     const overdueMs = Math.max(0, nowMs - before.dueAtMs);
     metrics.measure('ReconcileAge', Math.min(ageMs, deps.settings.maxAgeMs + overdueMs));
   }
@@ -142,7 +142,7 @@ function reportReconcile(
     storedBytes: recomputed.storedBytes,
     objectCount: recomputed.objectCount,
     driftBytes,
-    ageMs: before.counted && nowMs - before.counted.countedAtMs,
+    ageMs: before.scanned && nowMs - before.scanned.scannedAtMs,
     durationMs: nowMs - scanBeganMs,
   });
 }
@@ -151,7 +151,7 @@ export type ReconcileDeps = Pick<
   Deps,
   | 'ledger'
   | 'history'
-  | 'warnings'
+  | 'alerts'
   | 'listing'
   | 'store'
   | 'scan'
@@ -166,7 +166,7 @@ export interface ReconcileInput {
   readonly tenant: string;
   /** List the whole tenant, including repos that the ledger does not know. Implied if it was never counted. */
   readonly full: boolean;
-  /** Count the shards of giant repos again, too. Otherwise each is counted once in a round. */
+  /** Count the shards of large repos again, too. Otherwise each is counted once in a round. */
   readonly isThorough?: boolean;
   /** Somebody waits for the outcome: more requests at a time. */
   readonly isAwaited?: boolean;
@@ -192,12 +192,12 @@ export type ReconcileOutcome =
       readonly tenant: TenantRecord;
       readonly repos: readonly RepoRecord[];
       readonly basis: ReconcileBasis;
-      /** A pending reservation was found whose batch may have died. A recount a minute after it began voids it. */
+      /** A pending reservation was found whose batch may have died. A reconcile a minute after it began voids it. */
       readonly hasAgedPending: boolean;
       /** The whole tenant was counted. */
       readonly isFull: boolean;
       /** Repos are being counted for the first time: their numbers are those of before. A full count waits for them. */
-      readonly hasFirstCounts: boolean;
+      readonly hasInitialScans: boolean;
       /** When shards are to be scanned next. null: there are none. */
       readonly shardsDueAtMs: number | null;
     }
@@ -276,19 +276,19 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
 
   // A full count has to wait for repos that are being counted for the first time. Meanwhile it would list the others
   // again and again.
-  const isCounting = snapshot.repos.some(({ giant }) => giant?.isFirstCount);
-  const isWanted = (input.full || before.counted === null) && !isCounting;
+  const isScanning = snapshot.repos.some(({ large }) => large?.isInitialScan);
+  const isWanted = (input.full || before.scanned === null) && !isScanning;
   const run = { ...held, isFull: isWanted };
   const found = await countRepos(deps, { run, snapshot });
   if (found.kind !== 'done') return found;
   const scanEndedMs = deps.clock.nowMs();
-  const { due, scans, giants, requests } = found;
-  const { outcomes } = giants;
+  const { due, scans, largeRepos, requests } = found;
+  const { outcomes } = largeRepos;
   await addDeletedMeanwhile(deps, { before, snapshot, scans });
 
-  const firstCounts = outcomes.filter(({ scan }) => scan === undefined).map(({ repo }) => repo);
-  const isFull = run.isFull && firstCounts.length === 0;
-  const counting = { ...snapshot, scans, behind: new Set(firstCounts), settings: deps.settings };
+  const initialScans = outcomes.filter(({ scan }) => scan === undefined).map(({ repo }) => repo);
+  const isFull = run.isFull && initialScans.length === 0;
+  const counting = { ...snapshot, scans, behind: new Set(initialScans), settings: deps.settings };
   const recomputed = recompute({ ...counting, limitBytes: before.limitBytes });
   const recomputedLimited = recomputeLimited({ ...counting, repoLimits: before.repoLimits });
 
@@ -300,7 +300,7 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     snapshot,
     due,
     scans,
-    giants: new Map(outcomes.map((outcome) => [outcome.repo, outcome])),
+    largeRepos: new Map(outcomes.map((outcome) => [outcome.repo, outcome])),
     lease,
   });
   if (repoCommits.kind === 'superseded') return repoCommits;
@@ -313,13 +313,13 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     recomputed,
     recomputedLimited,
     listedUntilMs,
-    giants,
+    largeRepos,
     repoCount: repoCommits.repos.length,
   });
   if (commit.kind === 'superseded') return commit;
 
   await Promise.all([
-    settleDead(deps, { ...input, snapshot, scans }),
+    settleLapsed(deps, { ...input, snapshot, scans }),
     noteOutcome(deps, { before, after: commit.tenant, epoch }),
   ]);
 
@@ -334,8 +334,8 @@ async function scanAndCommit(deps: ReconcileDeps, held: HeldReconcile): Promise<
     basis: basisOf({ input, snapshot, scans }),
     hasAgedPending: snapshot.hasAgedPending,
     isFull,
-    hasFirstCounts: firstCounts.length > 0,
-    shardsDueAtMs: giants.nextDueAtMs,
+    hasInitialScans: initialScans.length > 0,
+    shardsDueAtMs: largeRepos.nextDueAtMs,
   };
 }
 
@@ -354,51 +354,51 @@ function basisOf(run: {
 }
 
 /** What step 3 found. */
-interface CountedRepos {
+interface ScannedRepos {
   readonly kind: 'done';
   /** Repos that may have changed. */
   readonly due: ReadonlySet<string>;
   /** Repo → what was found of it. */
   readonly scans: ReadonlyMap<string, RepoScan>;
-  readonly giants: GiantsOutcome;
-  /** Repos that are giants no longer. */
-  readonly formerGiants: readonly string[];
+  readonly largeRepos: LargeReposOutcome;
+  /** Repos that are large repos no longer. */
+  readonly formerLargeRepos: readonly string[];
   /** LIST requests. */
   readonly requests: number;
 }
 
-/** Step 3: lists the repos that may have changed, and counts the giants by their shards. */
+/** Step 3: lists the repos that may have changed, and counts the large repos by their shards. */
 async function countRepos(
   deps: ReconcileDeps,
   { run, snapshot }: { run: ReconcileRun; snapshot: LedgerSnapshot },
-): Promise<CountedRepos | Exclude<ScanReposOutcome, { kind: 'done' }>> {
+): Promise<ScannedRepos | Exclude<ScanReposOutcome, { kind: 'done' }>> {
   const { input, isFull, before } = run;
   const { isAwaited = false, isThorough = false, deadlineMs, exclude } = input;
   const { repos, reservations, scanBeganMs } = snapshot;
   const due = reposToScan({ repos, reservations, tenant: before, nowMs: scanBeganMs });
-  const selected = selectGiants(deps, { repos, due, isFull, isAwaited });
+  const selected = selectLargeRepos(deps, { repos, due, isFull, isAwaited });
   for (const repo of selected.former) due.add(repo);
-  const scanned = await scanWhatMayHaveChanged(deps, { run, snapshot, due, giants: selected.names });
+  const scanned = await scanWhatMayHaveChanged(deps, { run, snapshot, due, largeRepos: selected.names });
   if (scanned.kind !== 'done') return scanned;
-  const giants = await countGiants(deps, {
+  const largeRepos = await scanLargeRepos(deps, {
     ...run,
     snapshot,
-    giants: [...selected.records, ...scanned.outgrown],
+    largeRepos: [...selected.records, ...scanned.outgrown],
     isAwaited,
     isThorough,
     awaitedOidsOf: (repo) => (exclude?.repo === repo ? exclude.oids : new Set()),
     ...(deadlineMs !== undefined && { deadlineMs }),
   });
-  const { outcomes } = giants;
+  const { outcomes } = largeRepos;
   const scans = new Map(scanned.scans);
   for (const { repo, scan } of outcomes) if (scan) scans.set(repo, scan);
   return {
     kind: 'done',
     due,
-    giants,
+    largeRepos,
     scans,
-    // One that was listed as an ordinary repo may have turned out to be a giant again: its shards count it.
-    formerGiants: selected.former.filter((repo) => !outcomes.some((outcome) => outcome.repo === repo)),
+    // One that was listed as an ordinary repo may have turned out to be a large repo again: its shards count it.
+    formerLargeRepos: selected.former.filter((repo) => !outcomes.some((outcome) => outcome.repo === repo)),
     requests: outcomes.reduce((sum, { shardLists }) => sum + shardLists, scanned.requests),
   };
 }
@@ -410,17 +410,17 @@ function scanWhatMayHaveChanged(
     run: ReconcileRun;
     snapshot: LedgerSnapshot;
     due: ReadonlySet<string>;
-    giants: ReadonlySet<string>;
+    largeRepos: ReadonlySet<string>;
   },
 ): Promise<ScanReposOutcome> {
-  const { run, snapshot, due, giants } = scanning;
+  const { run, snapshot, due, largeRepos } = scanning;
   const { input } = run;
   const { repos, reservations } = snapshot;
   return scanRepos(deps, {
     tenant: input.tenant,
     known: repos,
     due,
-    giants,
+    largeRepos,
     isFull: run.isFull,
     lookFor: (repo) => oidsOf(reservations, { repo, excluded: input.exclude }),
     isAwaited: input.isAwaited ?? false,

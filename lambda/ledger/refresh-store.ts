@@ -22,7 +22,7 @@ const refreshItem = z.object({
   }),
 });
 
-/** Pages read of one partition of the index: one tenant may fill many with its dead reservations. */
+/** Pages read of one partition of the index: one tenant may fill many with its lapsed reservations. */
 const pagesMax = 20;
 
 /** What a partition of the index has. */
@@ -46,8 +46,8 @@ export function refreshMethods(table: Table) {
 
 /**
  * Tenants that are due for a full count (`full`), or that have a reservation to look at, a due deletion or a closed
- * repo. Those due longest come first. A reservation is to be looked at when it is dead, a late one at its
- * `lookAtMs`, and a pending one when its batch must be dead.
+ * repo. Those due longest come first. A reservation is to be looked at when it is lapsed, a late one at its
+ * `lookAtMs`, and a pending one when its batch must be lapsed.
  *
  * @param input.afterMs only those that became due after this.
  * @param input.untilMs … and until then.

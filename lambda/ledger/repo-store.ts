@@ -14,11 +14,11 @@ import { byDueIndex, keyNames } from '../table/table.ts';
 import { dueKey, parseRepo, parseShard, repoKey, shardFields, shardKey, shardPartition } from './items.ts';
 import type { Shard } from './rules/shard.ts';
 import {
-  type CountProgress,
   isChangeUnknown,
   type RepoPath,
   type RepoRecord,
   removalTokenStart,
+  type ScanProgress,
 } from './rules/tenant.ts';
 
 /**
@@ -173,7 +173,7 @@ async function openRepo(
 }
 
 /** The attributes of a repo that no scan has counted. */
-export const neverScanned = { epoch: 0, storedBytes: 0, objectCount: 0, countedAtMs: 0, covered: [] };
+export const neverScanned = { epoch: 0, storedBytes: 0, objectCount: 0, scannedAtMs: 0, covered: [] };
 
 /**
  * Sets attributes of a repo. If it does not exist yet, it is created as never scanned (epoch 0).
@@ -195,13 +195,13 @@ async function setOnRepo(
   return ok;
 }
 
-/** Shards of giant repos. Only a reconcile writes them, and only over what it has read. */
+/** Shards of large repos. Only a reconcile writes them, and only over what it has read. */
 export function shardMethods(table: Table) {
   return methodsOn(table, {
-    beginGiant,
+    startLargeRepo,
     noteProgress,
     clearDirty,
-    steerCount,
+    steerScan,
     endTidy,
     shards,
     putShard,
@@ -210,26 +210,26 @@ export function shardMethods(table: Table) {
 }
 
 /**
- * Marks a repo as a giant whose first count begins: the epoch is its `sinceEpoch`. A repo that the ledger does not know
- * gets an item. `superseded`: it was counted in this epoch or a later one, or is a giant already.
+ * Marks a repo as a large repo whose initial scan begins: the epoch is its `sinceEpoch`. A repo that the ledger does not know
+ * gets an item. `superseded`: it was counted in this epoch or a later one, or is a large repo already.
  */
-async function beginGiant(
+async function startLargeRepo(
   table: Table,
   input: RepoPath & { epoch: number },
 ): Promise<'begun' | 'superseded'> {
   const { repo, epoch } = input;
   const key = repoKey(input);
-  const giant = { sinceEpoch: epoch, recountFromMs: 0, isFirstCount: true };
+  const large = { sinceEpoch: epoch, rescanFromMs: 0, isInitialScan: true };
   const { ok } = await updateItem(table, {
     key,
-    change: [setting({ repo, giant }, { defaults: neverScanned })],
+    change: [setting({ repo, large }, { defaults: neverScanned })],
     condition: all('attribute_not_exists(#giant)', '(attribute_not_exists(#epoch) OR #epoch < :new)'),
     values: { ':new': epoch },
   });
   if (ok) return 'begun';
   const now = await getItem(table, key);
   // Refused, yet the epoch is ours: this was our own retry after a lost answer.
-  return now && parseRepo(now).giant?.sinceEpoch === epoch ? 'begun' : 'superseded';
+  return now && parseRepo(now).large?.sinceEpoch === epoch ? 'begun' : 'superseded';
 }
 
 /** Removes a dirty token, if it is the one that was read: the shards know of the change. */
@@ -242,7 +242,7 @@ async function clearDirty(table: Table, input: RepoPath & { dirtyToken: string }
   });
 }
 
-/** Notes that the shards of a repo that is a giant no longer are removed, if it says so as it was read. */
+/** Notes that the shards of a repo that is a large repo no longer are removed, if it says so as it was read. */
 async function endTidy(table: Table, input: RepoPath & { tidyBelowEpoch: number }): Promise<void> {
   await updateItem(table, {
     key: repoKey(input),
@@ -252,25 +252,25 @@ async function endTidy(table: Table, input: RepoPath & { tidyBelowEpoch: number 
   });
 }
 
-/** Says how far a first count is, unless it has ended. */
+/** Says how far an initial scan is, unless it has ended. */
 async function noteProgress(
   table: Table,
-  input: RepoPath & { sinceEpoch: number; progress: CountProgress },
+  input: RepoPath & { sinceEpoch: number; progress: ScanProgress },
 ): Promise<void> {
   const { sinceEpoch, progress } = input;
   await updateItem(table, {
     key: repoKey(input),
-    change: [setting({ giant: { sinceEpoch, recountFromMs: 0, isFirstCount: true, progress } })],
+    change: [setting({ large: { sinceEpoch, rescanFromMs: 0, isInitialScan: true, progress } })],
     condition: all('#giant.#isFirstCount = :true', '#giant.#sinceEpoch = :since'),
     values: { ':true': true, ':since': sinceEpoch },
   });
 }
 
 /**
- * Pauses the scans of a giant's shards, resumes them (null), or gives up a recount. `refused`: it is no giant, or
+ * Pauses the scans of a large repo's shards, resumes them (null), or gives up a reconcile. `refused`: it is no large repo, or
  * somebody has done so since it was read (`steeringVersion`, 0 if it has none).
  */
-async function steerCount(
+async function steerScan(
   table: Table,
   input: RepoPath & { steeringVersion: number } & ({ pausedAtMs: number | null } | { cancelledAtMs: number }),
 ): Promise<'done' | 'refused'> {
@@ -279,10 +279,10 @@ async function steerCount(
     key: repoKey(input),
     change: [
       'cancelledAtMs' in input
-        ? setting({ countCancelledAtMs: input.cancelledAtMs })
+        ? setting({ scanCancelledAtMs: input.cancelledAtMs })
         : input.pausedAtMs === null
           ? removing('countPausedAtMs')
-          : setting({ countPausedAtMs: input.pausedAtMs }),
+          : setting({ scanPausedAtMs: input.pausedAtMs }),
       adding({ steeringVersion: 1 }),
     ],
     condition: all('attribute_exists(#giant)', atVersion('steeringVersion', steeringVersion)),

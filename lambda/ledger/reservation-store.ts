@@ -28,7 +28,7 @@ export function reservationMethods(table: Table) {
   return methodsOn(table, {
     putReservation,
     issueReservation,
-    keepLate,
+    keepUnconfirmed,
     deleteReservation,
     voidReservation,
     readReservation,
@@ -57,14 +57,14 @@ async function putReservation(
     dueAtMs?: number;
   },
 ): Promise<void> {
-  const { id, claims, lookAtMs, ...rest } = reservation;
+  const { id, entries, lookAtMs, ...rest } = reservation;
   // If it exists, this is our own retry after a lost answer: ids are random, so nobody else has this one.
   await putItem(table, {
     item: {
       ...reservationKey({ tenant, repo: rest.repo, reservationId: id }),
-      ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: dueAtMs ?? lookAtMs ?? rest.deadAtMs }),
+      ...dueKey({ kind: 'RESERVATION', tenant, dueAtMs: dueAtMs ?? lookAtMs ?? rest.lapsedAtMs }),
       reservationId: id,
-      claims: Object.fromEntries(claims),
+      entries: Object.fromEntries(entries),
       lookAtMs: lookAtMs ?? undefined,
       ...rest,
     },
@@ -73,18 +73,18 @@ async function putReservation(
 }
 
 /**
- * pending → issued, with the claims that were admitted. Its tenant is then due at its death. `gone`: it was voided
+ * pending → issued, with the entries that were admitted. Its tenant is then due at its death. `gone`: it was voided
  * meanwhile.
  */
 async function issueReservation(
   table: Table,
-  input: ReservationKey & { claims: ReadonlyMap<string, number> },
+  input: ReservationKey & { entries: ReadonlyMap<string, number> },
 ): Promise<'issued' | 'gone'> {
   const result = await updateItem(table, {
     key: reservationKey(input),
     change: [
       setting(
-        { state: 'issued', claims: Object.fromEntries(input.claims) },
+        { state: 'issued', entries: Object.fromEntries(input.entries) },
         { copies: { [byDueIndex.sk]: 'deadAtMs' } },
       ),
     ],
@@ -94,18 +94,18 @@ async function issueReservation(
 }
 
 /**
- * Keeps a dead reservation as late: with the claims that no scan saw, and the time at which its repo is to be listed
+ * Keeps a lapsed reservation as late: with the entries that no scan saw, and the time at which its repo is to be listed
  * again. `gone`: another reconcile deleted it.
  */
-async function keepLate(
+async function keepUnconfirmed(
   table: Table,
-  input: ReservationKey & { claims: ReadonlyMap<string, number>; lookAtMs: number },
+  input: ReservationKey & { entries: ReadonlyMap<string, number>; lookAtMs: number },
 ): Promise<'kept' | 'gone'> {
   const { lookAtMs } = input;
-  const claims = Object.fromEntries(input.claims);
+  const entries = Object.fromEntries(input.entries);
   const result = await updateItem(table, {
     key: reservationKey(input),
-    change: [setting({ claims, lookAtMs, [byDueIndex.sk]: lookAtMs })],
+    change: [setting({ entries, lookAtMs, [byDueIndex.sk]: lookAtMs })],
     condition: exists,
   });
   return result.ok ? 'kept' : 'gone';

@@ -3,21 +3,27 @@ import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { compareKeys, objectKey } from '../rules/names.ts';
 import type { Input } from './ledger.ts';
 import type { ReservationPage } from './reservation-store.ts';
-import type { RecountRequest } from './rules/reconcile-policy.ts';
-import { isDead, lateUntilMs, type Reservation, reservationIdOf, sumClaims } from './rules/reservation.ts';
+import type { ReconcileRequest } from './rules/reconcile-policy.ts';
+import {
+  isLapsed,
+  type Reservation,
+  reservationIdOf,
+  sumEntries,
+  unconfirmedUntilMs,
+} from './rules/reservation.ts';
 
 /**
- * Requests a recount that no answer has promised. If the queue does not take the request, that is logged, and what was
- * asked of the API goes on: the reservation makes its tenant due for the schedule, so the recount is only later.
+ * Requests a reconcile that no answer has promised. If the queue does not take the request, that is logged, and what was
+ * asked of the API goes on: the reservation makes its tenant due for the schedule, so the reconcile is only later.
  */
 export async function requestOrLog(
   { queue, log }: Pick<Deps, 'queue' | 'log'>,
-  request: RecountRequest,
+  request: ReconcileRequest,
 ): Promise<void> {
   try {
     await queue.request(request);
   } catch (error) {
-    log.error('recount not requested', { tenant: request.tenant, reason: request.reason, error });
+    log.error('reconcile not requested', { tenant: request.tenant, reason: request.reason, error });
   }
 }
 
@@ -27,7 +33,7 @@ type PageInput = Omit<Input<'listReservations'>, 'repo'> & { readonly repos: rea
 
 /** What is promised to one batch of uploads, for people. */
 export interface ShownReservation extends Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'expiresAtMs'> {
-  readonly state: 'pending' | 'issued' | 'late';
+  readonly state: 'pending' | 'issued' | 'unconfirmed';
   /** Who asked for it. null: it is not known. */
   readonly madeBy: string | null;
   /** Objects that it was made for. Of a late one only those that were not seen, or that were deleted since. */
@@ -41,7 +47,7 @@ export interface ShownReservation extends Pick<Reservation, 'id' | 'repo' | 'cre
 
 /**
  * One page of a tenant's reservations, or of those of some repos. Those that hold nothing are left out, so a page can be
- * shorter than asked for: notes that a repo changed, and dead ones of which everything was seen.
+ * shorter than asked for: notes that a repo changed, and lapsed ones of which everything was seen.
  *
  * It takes one query, or one for each of the repos, and then one read for each repo on the page.
  *
@@ -54,7 +60,7 @@ export async function listReservations(
 ): Promise<{ reservations: readonly ShownReservation[]; next: ReservationPage['next'] }> {
   const { tenant } = input;
   const page = await readPage(ledger, input);
-  const promises = page.reservations.filter(({ claims }) => claims.size > 0);
+  const promises = page.reservations.filter(({ entries }) => entries.size > 0);
   // Read after the reservations: what is covered by then is of one that was seen.
   const names = [...new Set(promises.map(({ repo }) => repo))];
   const repos = await mapLimited(names, reposAtOnce, (repo) => ledger.readRepo({ tenant, repo }));
@@ -65,7 +71,7 @@ export async function listReservations(
     return show(reservation, { hasArrived, nowMs });
   });
   return {
-    reservations: shown.filter(({ state, hasArrived }) => state !== 'late' || !hasArrived),
+    reservations: shown.filter(({ state, hasArrived }) => state !== 'unconfirmed' || !hasArrived),
     next: page.next,
   };
 }
@@ -106,20 +112,20 @@ function show(
   reservation: Reservation,
   { hasArrived, nowMs }: { hasArrived: boolean; nowMs: number },
 ): ShownReservation {
-  const { id, repo, claims, createdAtMs, expiresAtMs, deadAtMs } = reservation;
-  // A pending one that is dead was never issued, so nothing of it is late: the next reconcile voids it.
-  const isLate = reservation.state === 'issued' && isDead(reservation, nowMs);
+  const { id, repo, entries, createdAtMs, expiresAtMs, lapsedAtMs } = reservation;
+  // A pending one that is lapsed was never issued, so nothing of it is late: the next reconcile voids it.
+  const isUnconfirmed = reservation.state === 'issued' && isLapsed(reservation, nowMs);
   return {
     id,
     repo,
-    state: isLate ? 'late' : reservation.state,
-    objectCount: claims.size,
-    bytes: sumClaims(claims),
+    state: isUnconfirmed ? 'unconfirmed' : reservation.state,
+    objectCount: entries.size,
+    bytes: sumEntries(entries),
     madeBy: reservation.madeBy ?? null,
     createdAtMs,
     expiresAtMs,
     hasArrived,
-    heldUntilMs: isLate ? lateUntilMs(reservation) : deadAtMs,
+    heldUntilMs: isUnconfirmed ? unconfirmedUntilMs(reservation) : lapsedAtMs,
   };
 }
 
@@ -127,7 +133,7 @@ function show(
 const cancelledMax = 1000;
 const deletesAtOnce = 16;
 
-/** Which of a tenant's late reservations. Default: all. */
+/** Which of a tenant's unconfirmed reservations. Default: all. */
 interface CancelFilter {
   readonly repo?: string | undefined;
   readonly id?: string | undefined;
@@ -135,10 +141,10 @@ interface CancelFilter {
 }
 
 /**
- * Cancels late reservations: what they claim no longer counts. A PUT that's still in progress can take the tenant beyond
+ * Cancels unconfirmed reservations: what they claim no longer counts. A PUT that's still in progress can take the tenant beyond
  * its limit, and the next full count finds it.
  *
- * One that a scan is to look at by now stays: until then it may be the only sign that its repo changed. In a giant, a scan
+ * One that a scan is to look at by now stays: until then it may be the only sign that its repo changed. In a large repo, a scan
  * may have found out about a part of it only.
  *
  * @returns how many were cancelled, their bytes, and whether others are left.
@@ -162,9 +168,9 @@ export async function cancelReservations(
   }
   const going = chosen.slice(0, cancelledMax);
   let bytes = 0;
-  await forEachLimited(going, deletesAtOnce, async ({ repo, id: reservationId, claims }) => {
+  await forEachLimited(going, deletesAtOnce, async ({ repo, id: reservationId, entries }) => {
     if ((await ledger.deleteReservation({ tenant, repo, reservationId })) === 'deleted')
-      for (const sizeBytes of claims.values()) bytes += sizeBytes;
+      for (const sizeBytes of entries.values()) bytes += sizeBytes;
   });
   if (going.length > 0) await queue.request({ tenant, reason: 'manual', full: false });
   return { count: going.length, bytes, hasMore: chosen.length > cancelledMax };
@@ -175,10 +181,10 @@ function isToGo(
   { filter, nowMs, lookedAtMs }: { filter: CancelFilter; nowMs: number; lookedAtMs: number },
 ): boolean {
   const { state, lookAtMs, id, madeBy } = reservation;
-  const isLate =
-    state === 'issued' && lookAtMs !== null && lookAtMs > lookedAtMs && isDead(reservation, nowMs);
+  const isUnconfirmed =
+    state === 'issued' && lookAtMs !== null && lookAtMs > lookedAtMs && isLapsed(reservation, nowMs);
   return (
-    isLate &&
+    isUnconfirmed &&
     (filter.id === undefined || id === filter.id) &&
     (filter.madeBy === undefined || madeBy === filter.madeBy)
   );
@@ -192,7 +198,7 @@ type VerifyOutcome =
   | { readonly kind: 'unauthenticated' };
 
 /**
- * Asks the store whether an upload arrived, and queues a recount. Writes nothing to the ledger: the accounting must
+ * Asks the store whether an upload arrived, and queues a reconcile. Writes nothing to the ledger: the accounting must
  * not depend on clients that verify.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError}
@@ -208,8 +214,8 @@ export async function verifyUpload(
   const isTokenValid =
     reservation?.state === 'issued' &&
     reservation.repo === repo &&
-    reservation.claims.has(oid) &&
-    !isDead(reservation, deps.clock.nowMs());
+    reservation.entries.has(oid) &&
+    !isLapsed(reservation, deps.clock.nowMs());
   // Strangers must not make the store work, nor learn by its errors which paths are adopted.
   if (!isTokenValid) return { kind: 'unauthenticated' };
   const [stored] = await Promise.all([
@@ -241,7 +247,7 @@ export async function uploadingRepos(
 ): Promise<readonly string[]> {
   const { tenant } = input;
   const isUploading = (reservation: Reservation) =>
-    reservation.state === 'issued' && reservation.claims.size > 0 && !isDead(reservation, clock.nowMs());
+    reservation.state === 'issued' && reservation.entries.size > 0 && !isLapsed(reservation, clock.nowMs());
   const read = async (range: { repo?: string; after?: { repo: string; reservationId: string } }) => {
     const page = await ledger.listReservations({ tenant, pageSize: reservationsRead, ...range });
     return page.reservations.filter(isUploading).map(({ repo }) => repo);

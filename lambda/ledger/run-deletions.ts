@@ -18,14 +18,14 @@ import {
   onceMoreIdStart,
   type Reservation,
   storedAgainUntilMs,
-  sumClaims,
+  sumEntries,
 } from './rules/reservation.ts';
 import { dirtyTokenOf } from './rules/tenant.ts';
 
 const expectedAtOnce = 16;
 
 /**
- * A late reservation of objects that are about to be deleted, if a PUT may store them once more. Their room is then
+ * An unconfirmed reservation of objects that are about to be deleted, if a PUT may store them once more. Their room is then
  * free, like that of any late upload, up to the tenant's limit and no further.
  *
  * Without it, somebody could send each object twice, once fast and once slowly, and delete what has arrived, again and
@@ -49,26 +49,26 @@ export async function expectedOnceMore(
     /** When the delete ends. */
     deadlineMs: number;
   },
-): Promise<{ late: Reservation; tooMany: boolean } | undefined> {
+): Promise<{ unconfirmed: Reservation; tooMany: boolean } | undefined> {
   const { ledger, clock, ids, settings } = deps;
   const { tenant, repo } = input;
   // There is a URL only for an object with an oid.
-  const claims = new Map([...input.objects].filter(([name]) => isOid(name)));
-  if (claims.size === 0) return undefined;
+  const entries = new Map([...input.objects].filter(([name]) => isOid(name)));
+  if (entries.size === 0) return undefined;
   const [record, account] = await Promise.all([ledger.readRepo({ tenant, repo }), ledger.readTenant(tenant)]);
   const putsUntilMs = Math.max(record?.putsUntilMs ?? 0, input.putsUntilMs);
   const nowMs = clock.nowMs();
   if (nowMs > putsUntilMs || !account) return undefined;
-  const late = lateAfterDelete(settings, {
+  const unconfirmed = lateAfterDelete(settings, {
     id: onceMoreIdStart + ids.random(16),
     tenant,
     repo,
-    claims,
+    entries,
     putsUntilMs,
     deletedByMs: input.deadlineMs,
     nowMs,
   });
-  return { late, tooMany: account.claimCount + 1 + claims.size > settings.lateClaimsMax };
+  return { unconfirmed, tooMany: account.entryCount + 1 + entries.size > settings.unconfirmedEntriesMax };
 }
 
 /**
@@ -100,10 +100,10 @@ export async function findYoung(
 const noNames: ReadonlySet<string> = new Set();
 
 /**
- * The objects of a deletion that batches have named since a clean-up chose them. The deletion must have been claimed
- * before: a batch that names one later finds the claim.
+ * The objects of a deletion that batches have named since a gc run chose them. The deletion must have been claimed
+ * before: a batch that names one later finds the entry.
  *
- * @returns none for a deletion that is not one of a clean-up.
+ * @returns none for a deletion that is not one of a gc run.
  * @throws {LedgerUnavailableError}
  */
 async function namedSince(
@@ -124,7 +124,7 @@ async function namedSince(
 export type DeletionDeps = Pick<Deps, 'ledger' | 'store' | 'clock' | 'ids' | 'log' | 'settings'>;
 
 const headsAtOnce = 128;
-/** What waits because of too many claims is tried again after this. */
+/** What waits because of too many entries is tried again after this. */
 const waitingMs = 60 * 60_000;
 
 type DeletionRun =
@@ -132,7 +132,7 @@ type DeletionRun =
   | {
       readonly kind: 'ended';
       readonly heldCount: number;
-      /** More of the repo need not be tried now: the tenant has too many claims. */
+      /** More of the repo need not be tried now: the tenant has too many entries. */
       readonly isWaiting: boolean;
       /** Name → bytes of what is gone. undefined: the deletion was void, so it deleted nothing. */
       readonly gone: ReadonlyMap<string, number> | undefined;
@@ -186,15 +186,15 @@ async function runSome(
   for (const deletion of deletions) {
     const nowMs = clock.nowMs();
     if (nowMs > untilMs) return { isDone: false, removedCount };
-    if (deletion.removal) await dropUnlessGiant(deps, { tenant, deletion });
+    if (deletion.removal) await dropUnlessLarge(deps, { tenant, deletion });
     const { state, repo, id: deletionId, deadlineMs } = deletion;
-    if (state === 'gone' && nowMs > deadlineMs) {
+    if (state === 'deleted' && nowMs > deadlineMs) {
       await ledger.removeDeletion({ tenant, repo, deletionId, deadlineMs });
       if (!deletion.removal) removedCount += 1;
     }
     if (!isAnswered || !isClaimable(settings, deletion, nowMs)) continue;
     // What a run has begun is ended: some of the objects are gone already.
-    if (deletion.state === 'marked') {
+    if (deletion.state === 'scheduled') {
       // One that has become due since may be spared for an export that was opened since.
       if (!exports || deletion.dueAtMs >= exports.readAtMs)
         exports = { isSpared: await sparedForExports(deps, tenant), readAtMs: nowMs };
@@ -206,25 +206,25 @@ async function runSome(
   return { isDone: true, removedCount };
 }
 
-/** A repo that is a giant no longer is scanned as a whole, so nobody needs the record. */
-async function dropUnlessGiant(
+/** A repo that is a large repo no longer is scanned as a whole, so nobody needs the record. */
+async function dropUnlessLarge(
   { ledger }: DeletionDeps,
   { tenant, deletion }: { tenant: string; deletion: Deletion },
 ): Promise<void> {
   const { repo, id: deletionId, removal } = deletion;
-  if (!removal || (await ledger.readRepo({ tenant, repo }))?.giant) return;
+  if (!removal || (await ledger.readRepo({ tenant, repo }))?.large) return;
   await ledger.dropRemoval({ tenant, repo, deletionId, runMs: removal.runMs });
 }
 
 /**
  * Deletes the objects that a deletion names, except those that a live reservation holds: its URL could bring an
- * object back uncounted. Those wait until the reservation is dead. What a clean-up is to delete stays then, and if a batch has
+ * object back uncounted. Those wait until the reservation is lapsed. What a gc run is to delete stays then, and if a batch has
  * named it since.
  *
  *     claim ─ announce ─ expect once more ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
  *             floor goes down first                            scans before it are void
  *
- * A run that dies leaves its claim, and after the announcement also its note. Both have a deadline. After it the
+ * A run that dies leaves its entry, and after the announcement also its note. Both have a deadline. After it the
  * deletion is claimed again, and a reconcile finds the note and scans the repo.
  *
  * @param input.isClosed the repo is closed. No batch is told any more what is stored in it, so no record is kept of
@@ -239,51 +239,51 @@ export async function runDeletion(
   const { tenant } = input;
   const nowMs = clock.nowMs();
   const deadlineMs = nowMs + deleteRunMs;
-  const claim = await ledger.claimDeletion({
+  const entry = await ledger.claimDeletion({
     tenant,
     before: input.deletion,
     deadlineMs,
     // In a closed repo it may be claimed sooner. If this run dies, its objects may have been gone since now.
     dueAtMs: Math.min(nowMs, input.deletion.dueAtMs),
   });
-  if (claim.kind === 'refused') return claim;
-  const { id, repo, objects } = claim.deletion;
+  if (entry.kind === 'refused') return entry;
+  const { id, repo, objects } = entry.deletion;
 
-  // Read after the claim: a batch that reserves later finds the claim, and waits.
+  // Read after the entry: a batch that reserves later finds the entry, and waits.
   const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
-  // After the claim, too. A batch that finds the repo open finds the claim, and waits.
+  // After the entry, too. A batch that finds the repo open finds the entry, and waits.
   const record = await ledger.readRepo({ tenant, repo });
   const hasBegun = input.deletion.state === 'deleting';
-  if (isVoid(deps.settings, claim.deletion, { repo: record, nowMs: clock.nowMs() })) {
-    await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
+  if (isVoid(deps.settings, entry.deletion, { repo: record, nowMs: clock.nowMs() })) {
+    await dropVoid(deps, { tenant, deletion: entry.deletion, hasBegun });
     return { kind: 'ended', heldCount: 0, isWaiting: false, gone: undefined };
   }
-  // After the claim, too. Of a closed repo all goes.
-  const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: claim.deletion });
+  // After the entry, too. Of a closed repo all goes.
+  const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: entry.deletion });
   const free = new Map([...objects].filter(([name]) => !held.has(name) && !named.has(name)));
   const expecting = { tenant, repo, objects: free, putsUntilMs, deadlineMs, hasBegun };
   const expected = await expectOrWait(deps, expecting);
   if (!expected) return { kind: 'unanswered' };
-  const { late, young } = expected;
+  const { unconfirmed, young } = expected;
   const going = new Map([...free].filter(([name]) => !young.has(name)));
   const isLeft = (name: string) => (held.has(name) && !named.has(name)) || young.has(name);
   const left = new Map([...objects].filter(([name]) => isLeft(name)));
-  const isGiant = record?.giant !== undefined;
-  // A run that died may have deleted what is spared now. In a giant only a record tells.
-  const lost = isGiant && hasBegun ? await findMissing(deps, { tenant, repo, objects: left }) : noObjects;
+  const isLarge = record?.large !== undefined;
+  // A run that died may have deleted what is spared now. In a large repo only a record tells.
+  const lost = isLarge && hasBegun ? await findMissing(deps, { tenant, repo, objects: left }) : noObjects;
   if (!lost) return { kind: 'unanswered' };
   let removal: Removal | undefined;
   if (going.size + lost.size > 0) {
     // A run that died may have deleted some of them.
-    const beganMs = hasBegun ? claim.deletion.dueAtMs : clock.nowMs();
+    const beganMs = hasBegun ? entry.deletion.dueAtMs : clock.nowMs();
     // In a closed repo, whole shards will be empty soon. To list those is cheaper.
-    const how = { isGiant, isAsked: isGiant && !input.isClosed, late, deadlineMs };
+    const how = { isLarge, isAsked: isLarge && !input.isClosed, unconfirmed, deadlineMs };
     const removed = await deleteAnnounced(deps, { tenant, repo, going, ...how });
     if (!removed) return { kind: 'unanswered' };
     const objects = new Map([...removed, ...lost]);
-    if (isGiant) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects };
+    if (isLarge) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects };
   }
-  if (claim.deletion.sweep) {
+  if (entry.deletion.sweep) {
     await ledger.noteGone({ tenant, repo, oids: [...going.keys()], atMs: clock.nowMs() });
     // A run that died may have deleted some of what is spared now.
     if (hasBegun && named.size > 0) await markDirty(deps, { tenant, repo, isRecorded: false });
@@ -293,26 +293,26 @@ export async function runDeletion(
     repo,
     deletionId: id,
     deadlineMs,
-    // What a clean-up spares is left to the next one. Marked again, it would tell no batch of what went beside it.
-    left: claim.deletion.sweep ? new Map() : left,
+    // What a gc run spares is left to the next one. Marked again, it would tell no batch of what went beside it.
+    left: entry.deletion.sweep ? new Map() : left,
     dueAtMs: young.size > 0 ? clock.nowMs() + waitingMs : untilMs,
     keptUntilMs: input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs()),
     ...(removal && { removal }),
-    // A clean-up deletes oids alone.
-    ...(claim.deletion.sweep && record?.watch?.hasPrefixes && { prefixes: prefixText(objects.keys()) }),
+    // A gc run deletes oids alone.
+    ...(entry.deletion.sweep && record?.watch?.hasPrefixes && { prefixes: prefixText(objects.keys()) }),
   });
   deps.log.info('deleted', {
     tenant,
     repo,
     objectCount: going.size,
-    bytes: sumClaims(going),
+    bytes: sumEntries(going),
     held: left.size,
   });
   return { kind: 'ended', heldCount: left.size, isWaiting: young.size > 0, gone: going };
 }
 
 /**
- * What is expected once more. A tenant with very many claims gets no more of them from deletes: then what a PUT may store
+ * What is expected once more. A tenant with very many entries gets no more of them from deletes: then what a PUT may store
  * again waits, and the rest goes without being expected. What a run has begun is ended.
  *
  * @returns undefined: the store did not answer.
@@ -320,11 +320,11 @@ export async function runDeletion(
 async function expectOrWait(
   deps: DeletionDeps,
   input: Parameters<typeof expectedOnceMore>[1] & { hasBegun: boolean },
-): Promise<{ late: Reservation | undefined; young: ReadonlySet<string> } | undefined> {
+): Promise<{ unconfirmed: Reservation | undefined; young: ReadonlySet<string> } | undefined> {
   const expected = await expectedOnceMore(deps, input);
-  if (!expected?.tooMany || input.hasBegun) return { late: expected?.late, young: new Set() };
-  const young = await findYoung(deps, { ...input, names: expected.late.claims.keys() });
-  return young && { late: undefined, young };
+  if (!expected?.tooMany || input.hasBegun) return { unconfirmed: expected?.unconfirmed, young: new Set() };
+  const young = await findYoung(deps, { ...input, names: expected.unconfirmed.entries.keys() });
+  return young && { unconfirmed: undefined, young };
 }
 
 /** From the announcement to the removal of its note. undefined: the store did not answer every delete. */
@@ -334,28 +334,28 @@ async function deleteAnnounced(
     tenant: string;
     repo: string;
     going: ReadonlyMap<string, number>;
-    isGiant: boolean;
+    isLarge: boolean;
     isAsked: boolean;
     /** Of what is expected once more. */
-    late: Reservation | undefined;
+    unconfirmed: Reservation | undefined;
     deadlineMs: number;
   },
 ): Promise<ReadonlyMap<string, RemovedObject> | undefined> {
   const { ledger, ids } = deps;
-  const { tenant, repo, going: objects, isGiant, isAsked, late, deadlineMs } = input;
-  const noteId = ids.random(12);
+  const { tenant, repo, going: objects, isLarge, isAsked, unconfirmed, deadlineMs } = input;
+  const intentId = ids.random(12);
   await ledger.announceDelete({
     tenant,
-    noteId,
-    note: { repo, bytes: sumClaims(objects), deadlineMs },
-    ...(late && { claimCount: 1 + late.claims.size }),
+    intentId,
+    note: { repo, bytes: sumEntries(objects), deadlineMs },
+    ...(unconfirmed && { entryCount: 1 + unconfirmed.entries.size }),
   });
   // After the announcement: a reconcile that reads this and not the announcement would count the objects twice.
-  if (late) await ledger.putReservation({ tenant, reservation: late });
+  if (unconfirmed) await ledger.putReservation({ tenant, reservation: unconfirmed });
   const removed = await deleteBytes(deps, { tenant, repo, objects, deadlineMs, isAsked });
-  await markDirty(deps, { tenant, repo, isRecorded: isGiant });
-  // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
-  if (removed) await ledger.removeNote({ tenant, noteId });
+  await markDirty(deps, { tenant, repo, isRecorded: isLarge });
+  // A delete without an answer may land at any time up to the deadline. Until then the note and the entry stay.
+  if (removed) await ledger.removeIntent({ tenant, intentId });
   return removed;
 }
 
@@ -381,7 +381,7 @@ async function dropVoid(
   const goneUntilMs = hasBegun ? keptUntilMs(deps.settings, deps.clock.nowMs()) : null;
   const ended = { left: new Map<string, number>(), dueAtMs, keptUntilMs: goneUntilMs };
   await deps.ledger.endDeletion({ tenant, repo, deletionId, deadlineMs, ...ended });
-  deps.log.info('deletion is dropped: its repo was opened since, or its clean-up has ended', {
+  deps.log.info('deletion is dropped: its repo was opened since, or its gc run has ended', {
     tenant,
     repo,
   });

@@ -1,19 +1,24 @@
 import type { Deps } from '../deps.ts';
-import type { CleanupDeps } from '../gc/gc.ts';
-import { advanceCleanups } from '../gc/sweep-candidates.ts';
+import type { GcDeps } from '../gc/gc.ts';
+import { advanceGc } from '../gc/sweep-candidates.ts';
 import { forgetHistory } from '../history/history.ts';
 import { allPages } from '../rules/async.ts';
 import { closeReposOfClosedTenant, emptyClosedRepos, removeLocks } from './empty-repos.ts';
 import { type ReconcileDeps, reconcile } from './reconcile.ts';
-import { awaitOtherReconcile, recountDelayMs } from './reconcile-now.ts';
+import { awaitOtherReconcile, reconcileDelayMs } from './reconcile-now.ts';
 import { deleteRunMs } from './rules/deletion.ts';
-import { queuedUrgencyOf, type RecountRequest, recountWaitMs, urgencyOf } from './rules/reconcile-policy.ts';
+import {
+  queuedUrgencyOf,
+  type ReconcileRequest,
+  reconcileWaitMs,
+  urgencyOf,
+} from './rules/reconcile-policy.ts';
 import type { TenantRecord } from './rules/tenant.ts';
 import { runDeletions } from './run-deletions.ts';
 
-type RunRecountDeps = ReconcileDeps &
-  CleanupDeps &
-  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'mappedRepos' | 'webhooks'>;
+type RunReconcileDeps = ReconcileDeps &
+  GcDeps &
+  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'linkedRepos' | 'webhooks'>;
 
 /** While a large repo is emptied or cleaned up, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;
@@ -26,8 +31,8 @@ const shardsReserveMs = 20_000;
 /** Another reconcile begins only if at least this much time is left. */
 const reconcileMinMs = 1000;
 
-interface RunRecountInput {
-  readonly request: RecountRequest;
+interface RunReconcileInput {
+  readonly request: ReconcileRequest;
   readonly deadlineMs: number;
   /**
    * The message failed before. It is not deferred: it must succeed, or end as a dead letter. A deferred message returns
@@ -37,13 +42,16 @@ interface RunRecountInput {
 }
 
 /**
- * Handles one request of the queue: runs the deletions that are due, goes on with clean-ups, and then recounts, so that
- * freed space shows at once. If one of these fails, the recount takes place all the same. If the policy defers the recount, it is requested again. A recount that the schedule requested is not: the
+ * Handles one request of the queue: runs the deletions that are due, goes on with gc runs, and then reconciles, so that
+ * freed space shows at once. If one of these fails, the reconcile takes place all the same. If the policy defers the reconcile, it is requested again. A reconcile that the schedule requested is not: the
  * tenant stays due.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError} The message is to be redelivered.
  */
-export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): Promise<'done' | 'requeued'> {
+export async function runReconcile(
+  deps: RunReconcileDeps,
+  input: RunReconcileInput,
+): Promise<'done' | 'requeued'> {
   const { ledger, queue, clock } = deps;
   const { request, deadlineMs } = input;
   const { tenant } = request;
@@ -52,13 +60,13 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
   const isDue = record.dueAtMs <= clock.nowMs();
   // A full count has been made since the schedule requested this one.
   if (request.reason === 'schedule' && request.full && !isDue) return 'done';
-  // A full count that is due is made by the next recount of any kind, unless somebody waits for less.
+  // A full count that is due is made by the next reconcile of any kind, unless somebody waits for less.
   const isFull = request.full || (isDue && urgencyOf(request.reason) === 'background');
   const { deletionCount } = record;
   const lastBeginMs = deadlineMs - reserveMs;
   // The new message is sent before the old one is deleted, so it can't get lost. It's sent at least 35 s after the old
   // one, so its deduplication id has a later bucket and it swallows no other request, even with clocks 5 s apart.
-  const requeue = async (changes: Partial<RecountRequest>) => {
+  const requeue = async (changes: Partial<ReconcileRequest>) => {
     await queue.request({ ...request, ...changes });
     return 'requeued' as const;
   };
@@ -70,19 +78,19 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
   const hasBegunAll = haveBegun === true && areClosed && isCleared;
   for (;;) {
     const repos = await allPages(ledger.repos(tenant));
-    // A time for each: to empty a large repo takes hours, and clean-ups of others end by themselves some day.
+    // A time for each: to empty a large repo takes hours, and gc runs of others end by themselves some day.
     const timed = () => ({ tenant, repos, untilMs: Math.min(clock.nowMs() + progressEveryMs, lastBeginMs) });
     const emptied = await attempt(deps, { tenant, what: 'closed repos' }, () =>
       emptyClosedRepos(deps, timed()),
     );
-    const cleaned = await attempt(deps, { tenant, what: 'clean-ups' }, () => advanceCleanups(deps, timed()));
+    const cleaned = await attempt(deps, { tenant, what: 'gc' }, () => advanceGc(deps, timed()));
     const isUncounted = cleaned === 'uncounted';
     const isUnfinished = emptied === 'unfinished' || cleaned === 'unfinished' || isUncounted;
     const isLast = !isUnfinished || clock.nowMs() >= lastBeginMs;
     // A listing of the whole tenant can wait until the repos are empty.
     const full = isFull && !isUnfinished;
     const isAwaited = isLast || isUncounted;
-    const outcome = await recountUnlessDeferred(deps, { ...input, record, full, isLast, isAwaited });
+    const outcome = await reconcileUnlessDeferred(deps, { ...input, record, full, isLast, isAwaited });
     if (outcome === 'unfinished') return requeue(left(request, isFull));
     // Without the reconcile that it waits for, nothing goes on in this run.
     if (!isLast && !(isUncounted && outcome !== 'done')) {
@@ -104,7 +112,7 @@ export async function runRecount(deps: RunRecountDeps, input: RunRecountInput): 
 }
 
 /**
- * Reports what fails instead of throwing it: the recount after it must take place. A clean-up is due again in a minute, and
+ * Reports what fails instead of throwing it: the reconcile after it must take place. A gc run is due again in a minute, and
  * deletions and the emptying of repos are requested again.
  */
 async function attempt<T>(
@@ -115,45 +123,45 @@ async function attempt<T>(
   try {
     return await run();
   } catch (error) {
-    log.error('clean-up failed', { tenant, what, error });
-    metrics.increment('RecountsFailed');
+    log.error('delete or gc failed', { tenant, what, error });
+    metrics.increment('ReconcilesFailed');
     return 'failed';
   }
 }
 
 /** Removes what a tenant that is being deleted has beside its objects. @returns false if the time was up first. */
 async function clearClosed(
-  deps: Pick<Deps, 'locks' | 'history' | 'warnings' | 'webhooks' | 'clock'>,
+  deps: Pick<Deps, 'locks' | 'history' | 'alerts' | 'webhooks' | 'clock'>,
   input: { tenant: string; untilMs: number },
 ): Promise<boolean> {
-  await deps.warnings.forget(input.tenant);
+  await deps.alerts.forget(input.tenant);
   await deps.webhooks.remove(input.tenant);
   return (await removeLocks(deps, input)) && (await forgetHistory(deps, input));
 }
 
-/** Somebody asks for all that is stored to be counted. Others are content with the shards of giants as they are. */
-function isForShards({ reason, full }: RecountRequest): boolean {
+/** Somebody asks for all that is stored to be counted. Others are content with the shards of large repos as they are. */
+function isForShards({ reason, full }: ReconcileRequest): boolean {
   return full && (reason === 'manual' || reason === 'import');
 }
 
 /** What is left of a request is asked for with the same reason while it is to be as thorough. */
-function left(request: RecountRequest, full: boolean): Pick<RecountRequest, 'reason' | 'full'> {
+function left(request: ReconcileRequest, full: boolean): Pick<ReconcileRequest, 'reason' | 'full'> {
   return { reason: full && isForShards(request) ? request.reason : 'unfinished', full };
 }
 
 /**
- * Recounts, unless the policy defers it.
+ * Reconciles, unless the policy defers it.
  *
  * @param input.record the tenant as read last.
- * @param input.isLast no other recount follows in this run.
- * @param input.isAwaited somebody waits for freed space, whoever requested the recount: people after the last one, and a
- * clean-up that goes on after this one.
- * @returns `unfinished`: the recount must be requested again. `deferred-after-delete`: deferred, although space
+ * @param input.isLast no other reconcile follows in this run.
+ * @param input.isAwaited somebody waits for freed space, whoever requested the reconcile: people after the last one, and a
+ * gc run that goes on after this one.
+ * @returns `unfinished`: the reconcile must be requested again. `deferred-after-delete`: deferred, although space
  * was freed that is not shown yet.
  */
-async function recountUnlessDeferred(
+async function reconcileUnlessDeferred(
   deps: ReconcileDeps & Pick<Deps, 'queue'>,
-  input: RunRecountInput & {
+  input: RunReconcileInput & {
     record: TenantRecord;
     full: boolean;
     isLast: boolean;
@@ -163,11 +171,14 @@ async function recountUnlessDeferred(
   const { request, record, full, deadlineMs, isLast, isAwaited, isRetry = false } = input;
   const { tenant } = request;
   const urgency = isLast ? queuedUrgencyOf(record, request.reason) : 'background';
-  if (!isRetry && recountWaitMs(deps.settings, { tenant: record, urgency, nowMs: deps.clock.nowMs() }) > 0) {
+  if (
+    !isRetry &&
+    reconcileWaitMs(deps.settings, { tenant: record, urgency, nowMs: deps.clock.nowMs() }) > 0
+  ) {
     const now = (await deps.ledger.readTenant(tenant)) ?? record;
     const isFreed = isAwaited && now.deletedBytes > 0;
     const raised = isFreed && urgency === 'background' ? 'decision' : urgency;
-    if (recountDelayMs(deps, { tenant: now, urgency: raised }) > 0)
+    if (reconcileDelayMs(deps, { tenant: now, urgency: raised }) > 0)
       return isFreed ? 'deferred-after-delete' : 'deferred';
   }
   const isThorough = full && isForShards(request);
@@ -175,7 +186,7 @@ async function recountUnlessDeferred(
 }
 
 /**
- * Shards of giant repos that are due now, or soon because of a delete, are scanned by another reconcile of the same run.
+ * Shards of large repos that are due now, or soon because of a delete, are scanned by another reconcile of the same run.
  *
  * @returns false if there are none, or there is no time left. The schedule finds those that are due later.
  */
@@ -195,7 +206,7 @@ async function waitForShards(
  * Reconciles. If another reconcile is running, waits for it and then runs too: the request may concern a change
  * behind the point that the other one's scan had reached.
  *
- * @returns true if it committed, or if there is no such tenant. false if the recount must be requested again.
+ * @returns true if it committed, or if there is no such tenant. false if the reconcile must be requested again.
  */
 async function reconcileUntilDone(
   deps: ReconcileDeps & Pick<Deps, 'queue'>,
@@ -208,9 +219,9 @@ async function reconcileUntilDone(
     const outcome = await reconcile(deps, { tenant, full, isThorough, deadlineMs });
     switch (outcome.kind) {
       case 'committed':
-        owesFull = (owesFull || full || outcome.tenant.counted === null) && !outcome.isFull;
-        // A full count waits for the first counts of giants.
-        if (owesFull && !outcome.hasFirstCounts) {
+        owesFull = (owesFull || full || outcome.tenant.scanned === null) && !outcome.isFull;
+        // A full count waits for the initial scans of large repos.
+        if (owesFull && !outcome.hasInitialScans) {
           if (deps.clock.nowMs() + shardsReserveMs >= deadlineMs) return false;
           full = true;
           continue;

@@ -3,10 +3,10 @@ import { allPages, mapLimited } from '../rules/async.ts';
 import { nextMonthMs } from '../rules/dates.ts';
 import { objectKey } from '../rules/names.ts';
 import type { Deletion } from './rules/deletion.ts';
-import { type EndedRun, GiantCount } from './rules/large-repo-scan.ts';
+import { type EndedRun, LargeRepoScan } from './rules/large-repo-scan.ts';
 import { chargedForShards, type ShardCharge } from './rules/reconcile-policy.ts';
 import { RepoReservations, type RepoScan } from './rules/repo-reservations.ts';
-import { deletedByMs, sumClaims } from './rules/reservation.ts';
+import { deletedByMs, sumEntries } from './rules/reservation.ts';
 import {
   childrenOf,
   planShards,
@@ -16,17 +16,17 @@ import {
   unscannedShard,
 } from './rules/shard.ts';
 import {
-  type CountProgress,
-  type Giant,
   isChangeUnknown,
+  type LargeRepo,
   listsOfMonth,
   type RepoRecord,
+  type ScanProgress,
   type TenantRecord,
 } from './rules/tenant.ts';
 import { ShardScanner } from './shard-scanner.ts';
 import { type Lease, type LedgerSnapshot, renewOrThrow, SupersededError } from './snapshot.ts';
 
-type CountGiantDeps = Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'settings'>;
+type ScanLargeRepoDeps = Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'settings'>;
 
 /** HEAD requests for claimed objects in one reconcile, at most. The others stay claimed until the next. */
 const headsMax = 5000;
@@ -34,7 +34,7 @@ const headsAtOnce = 64;
 /** After a shard could not be scanned. */
 const scanAgainAfterMs = 10_000;
 
-interface CountGiantInput {
+interface ScanLargeRepoInput {
   readonly tenant: string;
   readonly record: RepoRecord;
   readonly epoch: number;
@@ -49,15 +49,15 @@ interface CountGiantInput {
   readonly lease: Lease;
 }
 
-/** What a reconcile found of a giant repo, before anything is written. */
-export interface GiantOutcome {
+/** What a reconcile found of a large repo, before anything is written. */
+export interface LargeRepoOutcome {
   readonly repo: string;
-  /** undefined: its first count goes on. Until it ends, the numbers of its last count hold. */
+  /** undefined: its initial scan goes on. Until it ends, the numbers of its last count hold. */
   readonly scan: RepoScan | undefined;
-  readonly giant: Giant;
-  readonly count: GiantCount;
+  readonly large: LargeRepo;
+  readonly count: LargeRepoScan;
   /** Every change before this is counted. */
-  readonly countedAtMs: number;
+  readonly scannedAtMs: number;
   /** Every change around the API before this is counted. */
   readonly listedAtMs: number;
   /** By how much the sums may be too high, because of deletes. */
@@ -75,35 +75,35 @@ export interface GiantOutcome {
 }
 
 /**
- * Counts a giant repo without listing it: the sums of its shards, corrected by what was deleted, and by what the store
+ * Counts a large repo without listing it: the sums of its shards, corrected by what was deleted, and by what the store
  * says of each object that is claimed and not counted yet. A few shards that are due are scanned.
  *
- * A repo that becomes a giant gets shards that are to be scanned. The next reconciles scan some each, as many as they can,
+ * A repo that becomes a large repo gets shards that are to be scanned. The next reconciles scan some each, as many as they can,
  * and keep them. Once all have been scanned, their sums replace the numbers of its last count.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
  */
-async function countGiant(deps: CountGiantDeps, input: CountGiantInput): Promise<GiantOutcome> {
+async function scanLargeRepo(deps: ScanLargeRepoDeps, input: ScanLargeRepoInput): Promise<LargeRepoOutcome> {
   const { tenant, record, snapshot } = input;
-  const { repo, giant: before } = record;
-  const { countedAtMs } = snapshot;
-  if (!before) return beginFirstCount(deps, input);
+  const { repo, large: before } = record;
+  const { scannedAtMs } = snapshot;
+  if (!before) return startInitialScan(deps, input);
   const reservations = snapshot.reservations.get(repo) ?? new RepoReservations();
   // After the reservations: whoever pushes a deleted object again finds its deletion first.
   const deletions = await allPages(deps.ledger.deletionsOf({ tenant, repo }));
   const runs = endedRuns(deletions);
   const claimed = new Set([...reservations.oids(), ...input.awaitedOids]);
   const scanner = new ShardScanner(deps, { ...input, repo, claimed });
-  const count = await readShards(deps, { ...input, giant: before, runs });
-  const planned = giantAfter(input, { count, giant: before });
-  const isPaused = record.countPausedAtMs !== undefined;
+  const count = await readShards(deps, { ...input, large: before, runs });
+  const planned = largeAfter(input, { count, large: before });
+  const isPaused = record.scanPausedAtMs !== undefined;
   const isScanned = isPaused || (await scanner.scanDue(count, planned));
-  const { isFirstCount, progress: _, ...settled } = planned;
-  const goesOn = isFirstCount === true && !count.isComplete;
-  const giant: Giant = {
+  const { isInitialScan, progress: _, ...settled } = planned;
+  const goesOn = isInitialScan === true && !count.isComplete;
+  const large: LargeRepo = {
     ...settled,
-    ...(goesOn && { isFirstCount: true }),
-    ...progressOf({ before, planned, count, countedAtMs, lists: scanner.requests }),
+    ...(goesOn && { isInitialScan: true }),
+    ...progressOf({ before, planned, count, scannedAtMs, lists: scanner.requests }),
   };
 
   applyChanges(deps, { ...input, count, deletions, runs, reservations });
@@ -113,16 +113,16 @@ async function countGiant(deps: CountGiantDeps, input: CountGiantInput): Promise
   const unknown = goesOn
     ? new Set<string>()
     : await askForClaimed(deps, { ...input, count, reservations, going });
-  count.tidy({ isClaimed: (oid) => claimed.has(oid), countedAtMs });
+  count.tidy({ isClaimed: (oid) => claimed.has(oid), scannedAtMs });
 
   const nextDueMs = () =>
     isScanned && unknown.size === 0
-      ? planShards(deps.settings, { shards: count.shards, giant, nowMs: countedAtMs, listsMax: 0 })
+      ? planShards(deps.settings, { shards: count.shards, large, nowMs: scannedAtMs, listsMax: 0 })
           .nextDueAtMs
-      : countedAtMs + Math.max(scanAgainAfterMs, deps.settings.recountRestMs);
+      : scannedAtMs + Math.max(scanAgainAfterMs, deps.settings.reconcileRestMs);
   const totals = count.totals();
-  const listedAtMs = count.shards.reduce((ms, shard) => Math.min(ms, shard.countedAtMs), countedAtMs);
-  const goingBytes = underWay.reduce((sum, { objects }) => sum + sumClaims(objects), 0);
+  const listedAtMs = count.shards.reduce((ms, shard) => Math.min(ms, shard.scannedAtMs), scannedAtMs);
+  const goingBytes = underWay.reduce((sum, { objects }) => sum + sumEntries(objects), 0);
   return {
     repo,
     ...(goesOn
@@ -131,20 +131,20 @@ async function countGiant(deps: CountGiantDeps, input: CountGiantInput): Promise
           scan: {
             ...totals,
             seen: { has: (oid: string) => count.isCounted(oid) },
-            giant: { unknown, going },
+            large: { unknown, going },
           },
-          countedAtMs: Math.min(
-            countedAtMs,
-            totals.staleFromMs ?? countedAtMs,
+          scannedAtMs: Math.min(
+            scannedAtMs,
+            totals.staleFromMs ?? scannedAtMs,
             // They may have arrived as soon as they were claimed.
-            reservations.oldestClaimMs(unknown) ?? countedAtMs,
+            reservations.oldestEntryMs(unknown) ?? scannedAtMs,
             // A run that died may have deleted some, and it cannot have begun sooner.
             ...underWay.map(({ dueAtMs }) => dueAtMs),
           ),
           listedAtMs,
           doubtBytes: totals.doubtBytes + goingBytes,
         }),
-    giant,
+    large,
     count,
     runs: runs.map(({ deletionId, runMs }) => ({ deletionId, runMs })),
     dirtyTokenTaken: goesOn && isChangeUnknown(record) ? record.dirtyToken : null,
@@ -155,9 +155,9 @@ async function countGiant(deps: CountGiantDeps, input: CountGiantInput): Promise
 
 /** Corrects the shards by what was deleted, and by what changed of which no record tells what it was. */
 function applyChanges(
-  { settings }: CountGiantDeps,
-  input: CountGiantInput & {
-    count: GiantCount;
+  { settings }: ScanLargeRepoDeps,
+  input: ScanLargeRepoInput & {
+    count: LargeRepoScan;
     deletions: readonly Deletion[];
     runs: readonly EndedRun[];
     reservations: RepoReservations;
@@ -166,7 +166,7 @@ function applyChanges(
   const { record, snapshot, awaitedOids, count, deletions, runs, reservations } = input;
   const severalTimes = namedSeveralTimes(deletions);
   for (const run of runs) {
-    // The run's own late reservation says that an object may come again, not that it was never counted.
+    // The run's own unconfirmed reservation says that an object may come again, not that it was never counted.
     const others = reservations.oidsBeside(deletedByMs(run.runMs, settings.clockSkewMs));
     count.removed(run, {
       isClaimed: (oid) => others.has(oid) || awaitedOids.has(oid),
@@ -177,37 +177,40 @@ function applyChanges(
   // scanned since.
   for (const change of reservations.namelessChanges()) count.doubted(change);
   if (!isChangeUnknown(record)) return;
-  const { countedAtMs: untilMs } = snapshot;
+  const { scannedAtMs: untilMs } = snapshot;
   // It happened before the token was read, and so before the scans of this reconcile.
-  count.doubted({ fromMs: record.countedAtMs, untilMs, isBeforeScans: true });
+  count.doubted({ fromMs: record.scannedAtMs, untilMs, isBeforeScans: true });
 }
 
 /** How far a count of all shards is, if there is one under way. */
 function progressOf(input: {
-  before: Giant;
-  planned: Giant;
-  count: GiantCount;
-  countedAtMs: number;
+  before: LargeRepo;
+  planned: LargeRepo;
+  count: LargeRepoScan;
+  scannedAtMs: number;
   lists: number;
-}): { progress?: CountProgress } {
-  const { before, planned, count, countedAtMs, lists } = input;
-  if (!planned.isFirstCount && planned.recountFromMs === 0) return {};
-  const { share, objectCount } = count.countedSince(planned.recountFromMs);
+}): { progress?: ScanProgress } {
+  const { before, planned, count, scannedAtMs, lists } = input;
+  if (!planned.isInitialScan && planned.rescanFromMs === 0) return {};
+  const { share, objectCount } = count.scannedSince(planned.rescanFromMs);
   if (share >= 1) return {};
-  const isSame = before.recountFromMs === planned.recountFromMs && before.progress !== undefined;
-  const { beganMs = countedAtMs, listRequests = 0 } = isSame ? before.progress : {};
+  const isSame = before.rescanFromMs === planned.rescanFromMs && before.progress !== undefined;
+  const { beganMs = scannedAtMs, listRequests = 0 } = isSame ? before.progress : {};
   return {
-    progress: { beganMs, atMs: countedAtMs, share, objectCount, listRequests: listRequests + lists },
+    progress: { beganMs, atMs: scannedAtMs, share, objectCount, listRequests: listRequests + lists },
   };
 }
 
 /**
- * Marks a repo as a giant, once it has shards. From then on, deletes leave records of what they remove.
+ * Marks a repo as a large repo, once it has shards. From then on, deletes leave records of what they remove.
  *
  * The mark comes before the first scan of a shard for a second reason. A shard that waits for its scan has an item, and
  * deletes change it. So a reconcile that was overtaken can't write an old scan over it.
  */
-async function beginFirstCount(deps: CountGiantDeps, input: CountGiantInput): Promise<GiantOutcome> {
+async function startInitialScan(
+  deps: ScanLargeRepoDeps,
+  input: ScanLargeRepoInput,
+): Promise<LargeRepoOutcome> {
   const { tenant, record, epoch, snapshot, lease } = input;
   const { repo, dirtyToken } = record;
   const shards = childrenOf('').map((prefix) => unscannedShard(prefix, epoch));
@@ -216,29 +219,30 @@ async function beginFirstCount(deps: CountGiantDeps, input: CountGiantInput): Pr
     if ((await deps.ledger.putShard({ tenant, repo, shard, epochRead: null })) === 'superseded')
       throw new SupersededError();
   }
-  if ((await deps.ledger.beginGiant({ tenant, repo, epoch })) === 'superseded') throw new SupersededError();
+  if ((await deps.ledger.startLargeRepo({ tenant, repo, epoch })) === 'superseded')
+    throw new SupersededError();
   return {
     repo,
     ...numbersBefore(input),
-    giant: { sinceEpoch: epoch, recountFromMs: 0, isFirstCount: true },
-    count: new GiantCount({ epoch, shards, runs: [], settings: deps.settings }),
+    large: { sinceEpoch: epoch, rescanFromMs: 0, isInitialScan: true },
+    count: new LargeRepoScan({ epoch, shards, runs: [], settings: deps.settings }),
     runs: [],
     // Every scan of a shard begins later.
     dirtyTokenTaken: dirtyToken,
     shardLists: 0,
-    nextDueAtMs: snapshot.countedAtMs,
+    nextDueAtMs: snapshot.scannedAtMs,
   };
 }
 
 /**
- * While a first count goes on, the repo's item says what its last count found. Deletes since then may be counted. So
- * all of it is in doubt: the floor doesn't rely on a count that deletes may have made wrong.
+ * While an initial scan goes on, the repo's item says what its last count found. Deletes since then may be counted. So
+ * all of it is in doubt: the confirmed usage doesn't rely on a count that deletes may have made wrong.
  */
-function numbersBefore({ record, snapshot }: CountGiantInput) {
-  const { epoch, storedBytes, countedAtMs } = record;
+function numbersBefore({ record, snapshot }: ScanLargeRepoInput) {
+  const { epoch, storedBytes, scannedAtMs } = record;
   return {
     scan: undefined,
-    countedAtMs: epoch > 0 ? countedAtMs : snapshot.countedAtMs,
+    scannedAtMs: epoch > 0 ? scannedAtMs : snapshot.scannedAtMs,
     listedAtMs: 0,
     doubtBytes: storedBytes,
   };
@@ -273,31 +277,34 @@ function namedSeveralTimes(deletions: readonly Deletion[]): Set<string> {
 
 /** @throws {LedgerUnavailableError | SupersededError} */
 async function readShards(
-  { ledger, settings }: CountGiantDeps,
-  input: CountGiantInput & { giant: Giant; runs: readonly EndedRun[] },
-): Promise<GiantCount> {
-  const { tenant, record, epoch, giant, runs } = input;
+  { ledger, settings }: ScanLargeRepoDeps,
+  input: ScanLargeRepoInput & { large: LargeRepo; runs: readonly EndedRun[] },
+): Promise<LargeRepoScan> {
+  const { tenant, record, epoch, large, runs } = input;
   const items: Shard[] = [];
   for await (const page of ledger.shards({ tenant, repo: record.repo })) {
     items.push(...page);
     await renewOrThrow(input.lease);
   }
-  const { inForce: shards, replaced } = shardsInForce(items, giant);
+  const { inForce: shards, replaced } = shardsInForce(items, large);
   for (const { prefix, epoch: epochRead } of replaced) {
     const path = { tenant, repo: record.repo, prefix };
     if ((await ledger.removeShard({ ...path, epochRead })) === 'superseded') throw new SupersededError();
   }
-  return new GiantCount({ epoch, shards, runs, settings });
+  return new LargeRepoScan({ epoch, shards, runs, settings });
 }
 
-function giantAfter(input: CountGiantInput, { count, giant }: { count: GiantCount; giant: Giant }): Giant {
-  const { sinceEpoch } = giant;
-  const { countCancelledAtMs = 0 } = input.record;
-  const recountFromMs = giant.recountFromMs > countCancelledAtMs ? giant.recountFromMs : 0;
+function largeAfter(
+  input: ScanLargeRepoInput,
+  { count, large }: { count: LargeRepoScan; large: LargeRepo },
+): LargeRepo {
+  const { sinceEpoch } = large;
+  const { scanCancelledAtMs = 0 } = input.record;
+  const rescanFromMs = large.rescanFromMs > scanCancelledAtMs ? large.rescanFromMs : 0;
   // A round that is under way is overtaken. The shards that were counted longest ago are scanned first, so each has its
-  // turn, however often somebody asks. A first count is all that is asked for.
-  const fromMs = input.isThorough && count.isComplete ? input.snapshot.countedAtMs : recountFromMs;
-  return { sinceEpoch, recountFromMs: fromMs, ...(giant.isFirstCount && { isFirstCount: true }) };
+  // turn, however often somebody asks. A initial scan is all that is asked for.
+  const fromMs = input.isThorough && count.isComplete ? input.snapshot.scannedAtMs : rescanFromMs;
+  return { sinceEpoch, rescanFromMs: fromMs, ...(large.isInitialScan && { isInitialScan: true }) };
 }
 
 /**
@@ -306,9 +313,9 @@ function giantAfter(input: CountGiantInput, { count, giant }: { count: GiantCoun
  * @returns the oids of which nobody knows whether they have arrived.
  */
 async function askForClaimed(
-  { store, clock }: CountGiantDeps,
-  input: CountGiantInput & {
-    count: GiantCount;
+  { store, clock }: ScanLargeRepoDeps,
+  input: ScanLargeRepoInput & {
+    count: LargeRepoScan;
     reservations: RepoReservations;
     going: ReadonlySet<string>;
   },
@@ -335,63 +342,63 @@ async function askForClaimed(
 const shardsOverdraftMs = 60_000;
 
 /** Repos that a reconcile counts by shards. */
-interface GiantRepos {
+interface LargeRepos {
   readonly records: readonly RepoRecord[];
   readonly names: ReadonlySet<string>;
-  /** Those that are giants no longer. They are listed as a whole. */
+  /** Those that are large repos no longer. They are listed as a whole. */
   readonly former: readonly string[];
 }
 
-/** All giant repos of a tenant. */
-export interface GiantsOutcome extends ShardCharge {
-  readonly outcomes: readonly GiantOutcome[];
+/** All large repos of a tenant. */
+export interface LargeReposOutcome extends ShardCharge {
+  readonly outcomes: readonly LargeRepoOutcome[];
   /** When shards are to be scanned next. null: there are none. */
   readonly nextDueAtMs: number | null;
 }
 
 /**
- * The repos that are giants, and those that become one: somebody pointed to them, so they would be listed anyway. While
+ * The repos that are large repos, and those that become one: somebody pointed to them, so they would be listed anyway. While
  * somebody waits, none does.
  */
-export function selectGiants(
+export function selectLargeRepos(
   { settings }: Pick<Deps, 'settings'>,
   input: { repos: readonly RepoRecord[]; due: ReadonlySet<string>; isFull: boolean; isAwaited: boolean },
-): GiantRepos {
+): LargeRepos {
   const { due, isFull, isAwaited } = input;
   const records = input.repos.filter((record) => {
-    const isGiant = sizeClassOf(settings, record) === 'giant';
-    if (isAwaited) return record.giant !== undefined;
-    return record.giant ? isGiant : isGiant && (isFull || due.has(record.repo));
+    const isLarge = sizeClassOf(settings, record) === 'giant';
+    if (isAwaited) return record.large !== undefined;
+    return record.large ? isLarge : isLarge && (isFull || due.has(record.repo));
   });
   const names = new Set(records.map(({ repo }) => repo));
-  const former = input.repos.filter(({ repo, giant }) => giant && !names.has(repo));
+  const former = input.repos.filter(({ repo, large }) => large && !names.has(repo));
   return { records, names, former: former.map(({ repo }) => repo) };
 }
 
 /**
- * Counts the giant repos one after the other.
+ * Counts the large repos one after the other.
  *
  * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
  */
-export async function countGiants(
+export async function scanLargeRepos(
   deps: Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'log' | 'settings'>,
-  input: Omit<CountGiantInput, 'tenant' | 'record' | 'listsMax' | 'awaitedOids'> & {
-    giants: readonly RepoRecord[];
+  input: Omit<ScanLargeRepoInput, 'tenant' | 'record' | 'listsMax' | 'awaitedOids'> & {
+    largeRepos: readonly RepoRecord[];
     before: TenantRecord;
     isAwaited: boolean;
     awaitedOidsOf: (repo: string) => ReadonlySet<string>;
   },
-): Promise<GiantsOutcome> {
-  const { giants, before, isAwaited, snapshot } = input;
+): Promise<LargeReposOutcome> {
+  const { largeRepos, before, isAwaited, snapshot } = input;
   const paidUntilMs = before.shardsListedUntilMs ?? 0;
-  const mayList = !isAwaited && paidUntilMs <= snapshot.countedAtMs + shardsOverdraftMs;
-  const outcomes: GiantOutcome[] = [];
+  const mayList = !isAwaited && paidUntilMs <= snapshot.scannedAtMs + shardsOverdraftMs;
+  const outcomes: LargeRepoOutcome[] = [];
   const { shardListsPerRun, shardListsPerMonth } = deps.settings;
-  const earlier = listsOfMonth(before.shardLists, snapshot.countedAtMs);
+  const earlier = listsOfMonth(before.shardLists, snapshot.scannedAtMs);
   const leftOfMonth = Math.max(0, shardListsPerMonth - earlier.requests);
   let left = mayList ? Math.min(shardListsPerRun, leftOfMonth) : 0;
-  for (const record of giants) {
-    const outcome = await countGiant(deps, {
+  for (const record of largeRepos) {
+    const outcome = await scanLargeRepo(deps, {
       ...input,
       tenant: before.tenant,
       record,
@@ -402,7 +409,7 @@ export async function countGiants(
     outcomes.push(outcome);
   }
   const requests = outcomes.reduce((sum, { shardLists }) => sum + shardLists, 0);
-  const charge = chargedForShards(deps.settings, { before, requests, nowMs: snapshot.countedAtMs });
+  const charge = chargedForShards(deps.settings, { before, requests, nowMs: snapshot.scannedAtMs });
   const requestsOfMonth = earlier.requests + requests;
   const isMonthOver = requestsOfMonth >= shardListsPerMonth;
   if (isMonthOver && requests > 0)
@@ -412,7 +419,7 @@ export async function countGiants(
     });
   const dueAtMs = Math.min(...outcomes.map(({ nextDueAtMs }) => nextDueAtMs), Number.MAX_SAFE_INTEGER);
   const isNever = dueAtMs === Number.MAX_SAFE_INTEGER;
-  const affordableAtMs = isMonthOver ? nextMonthMs(snapshot.countedAtMs) : 0;
+  const affordableAtMs = isMonthOver ? nextMonthMs(snapshot.scannedAtMs) : 0;
   return {
     outcomes,
     ...charge,

@@ -134,11 +134,11 @@ class FlatCount {
 
   #count(repo: string, object: { name: string; sizeBytes: number; lookFor: ReadonlySet<string> }): void {
     const { name, sizeBytes, lookFor } = object;
-    const counted = this.#repos.get(repo) ?? { storedBytes: 0, objectCount: 0, seen: new Set<string>() };
-    this.#repos.set(repo, counted);
-    counted.storedBytes += sizeBytes;
-    counted.objectCount += 1;
-    if (lookFor.has(name)) counted.seen.add(name);
+    const scanned = this.#repos.get(repo) ?? { storedBytes: 0, objectCount: 0, seen: new Set<string>() };
+    this.#repos.set(repo, scanned);
+    scanned.storedBytes += sizeBytes;
+    scanned.objectCount += 1;
+    if (lookFor.has(name)) scanned.seen.add(name);
   }
 
   /** If one repo fills the page, it is scanned on its own, and the listing goes on behind it. */
@@ -159,7 +159,7 @@ class FlatCount {
 /** Repos of unknown size that may each begin with 16 requests. If there are more, each begins with one page. */
 const sixteenAtOnceReposMax = 4;
 const reposAtOnce = 8;
-/** Repos of unknown size that a first count scans one by one, at most. If there are more, they are listed together. */
+/** Repos of unknown size that an initial scan scans one by one, at most. If there are more, they are listed together. */
 const separateReposMax = 16;
 
 export interface ScanReposInput {
@@ -170,7 +170,7 @@ export interface ScanReposInput {
   readonly due: ReadonlySet<string>;
   readonly isFull: boolean;
   /** Repos that are counted by shards, and not here. */
-  readonly giants: ReadonlySet<string>;
+  readonly largeRepos: ReadonlySet<string>;
   /** The oids of a repo of which the result must say whether the scan saw them. */
   readonly lookFor: (repo: string) => ReadonlySet<string>;
   /** Somebody waits for the outcome: more requests at a time. */
@@ -185,7 +185,7 @@ export type ScanReposOutcome =
       readonly kind: 'done';
       /** Repo → what its scan found. */
       readonly scans: ReadonlyMap<string, RepoScan>;
-      /** Repos that turned out to be giants. They were not listed to their end. */
+      /** Repos that turned out to be large repos. They were not listed to their end. */
       readonly outgrown: readonly RepoRecord[];
       /** LIST requests. */
       readonly requests: number;
@@ -231,7 +231,7 @@ function recordsOf(repos: Iterable<string>, known: readonly RepoRecord[]): RepoR
   return [...repos].map((repo) => records.get(repo) ?? unknownRepo(repo));
 }
 
-/** What is scanned, and the repos that turn out to be giants. */
+/** What is scanned, and the repos that turn out to be large repos. */
 interface Scanning extends ScanReposInput {
   readonly outgrown: Set<string>;
 }
@@ -267,12 +267,12 @@ async function scanSeparately(
 }
 
 /** The plan of a flat listing, if that is expected to take fewer requests than listing each repo on its own. */
-function chooseFlat({ known, due, isFull, giants }: ScanReposInput): FlatPlan | undefined {
-  // The first count knows nothing to plan with.
+function chooseFlat({ known, due, isFull, largeRepos }: ScanReposInput): FlatPlan | undefined {
+  // The initial scan knows nothing to plan with.
   if (isFull && known.length === 0) return undefined;
   const hints = hintsOf(known);
   // A flat listing leaves them out, as it does all large repos.
-  for (const repo of giants) hints.set(repo, Number.MAX_SAFE_INTEGER);
+  for (const repo of largeRepos) hints.set(repo, Number.MAX_SAFE_INTEGER);
   const names = new Set([...known.map(({ repo }) => repo), ...due]);
   const plan = planFlat([...names].map((repo) => ({ repo, objectCount: hints.get(repo) })));
   const isSeparate = (repo: string) => repo !== '' && !plan.large.has(repo) && (isFull || due.has(repo));
@@ -287,19 +287,19 @@ async function scanFlatly(
   input: Scanning,
   plan: FlatPlan,
 ): Promise<{ scans: Scans } | undefined> {
-  const { known, due, isFull, giants, lease } = input;
+  const { known, due, isFull, largeRepos, lease } = input;
   const flat = await scanFlat(deps, { ...input, plan, onPage: onPageOf(lease) });
   if (flat.kind === 'unordered') return undefined;
   if (flat.kind === 'unfinished') return { scans: undefined };
   const repos = [...flat.large].filter(
-    (repo) => !giants.has(repo) && (isFull || due.has(repo) || !plan.large.has(repo)),
+    (repo) => !largeRepos.has(repo) && (isFull || due.has(repo) || !plan.large.has(repo)),
   );
   const large = await scanEach(deps, { ...input, repos });
   if (!large) return { scans: undefined };
   const scans = new Map([...flat.scans, ...large]);
   // Of what was not listed, nothing is there.
   for (const repo of [...known.map((record) => record.repo), ...due]) {
-    if (!scans.has(repo) && !flat.large.has(repo) && !giants.has(repo))
+    if (!scans.has(repo) && !flat.large.has(repo) && !largeRepos.has(repo))
       scans.set(repo, { storedBytes: 0, objectCount: 0, seen: new Set() });
   }
   return { scans };
@@ -343,21 +343,21 @@ function onPageOf(lease: Lease): () => Promise<void> {
 function selectRepos(input: ScanReposInput, root: TenantListing | undefined): string[] {
   const known = input.known.map(({ repo }) => repo).filter((repo) => repo !== '');
   const all = new Set([...known, ...input.due, ...(root?.folders ?? [])]);
-  return [...all].filter((repo) => !input.giants.has(repo) && (input.isFull || input.due.has(repo)));
+  return [...all].filter((repo) => !input.largeRepos.has(repo) && (input.isFull || input.due.has(repo)));
 }
 
-/** LIST requests after which a repo may turn out to be a giant: twice those of the largest that is none. */
-function outgrownLists({ giantObjects }: Pick<Deps['settings'], 'giantObjects'>): number {
-  return Math.ceil((2 * giantObjects) / pageKeysMax);
+/** LIST requests after which a repo may turn out to be a large repo: twice those of the largest that is none. */
+function outgrownLists({ largeRepoObjects }: Pick<Deps['settings'], 'largeRepoObjects'>): number {
+  return Math.ceil((2 * largeRepoObjects) / pageKeysMax);
 }
 
-/** @returns `outgrown`: it is a giant, and was not listed to its end. */
+/** @returns `outgrown`: it is a large repo, and was not listed to its end. */
 async function scanRepo(
   deps: Pick<Deps, 'scan' | 'settings'>,
   input: ScanReposInput & { repo: string; hintObjects: number | undefined; mayOutgrow: boolean },
 ): Promise<PathScanOutcome | 'outgrown'> {
   const { tenant, repo, hintObjects, isAwaited, deadlineMs, lease } = input;
-  const { giantObjects } = deps.settings;
+  const { largeRepoObjects } = deps.settings;
   const listsMax = outgrownLists(deps.settings);
   const scan = async (more: Pick<PathScanInput, 'requestsMax' | 'resume'>) => {
     let charged = 0;
@@ -385,7 +385,7 @@ async function scanRepo(
   if (!input.mayOutgrow) return scan({});
   const outcome = await scan({ requestsMax: listsMax });
   if (outcome.kind === 'done' || outcome.requests < listsMax) return outcome;
-  return outcome.rest.objectCount >= giantObjects ? 'outgrown' : scan({ resume: outcome.rest });
+  return outcome.rest.objectCount >= largeRepoObjects ? 'outgrown' : scan({ resume: outcome.rest });
 }
 
 /** The repo with the empty name: the objects beside the folders, and those in the folder without a name. */

@@ -3,7 +3,7 @@ import { mapLimited } from '../rules/async.ts';
 import { isOid, repoPrefix } from '../rules/names.ts';
 import { type KeyRange, widthOf } from '../scan/rules/key-space.ts';
 import type { PathScanOutcome, ScanRest } from '../scan/rules/scan-plan.ts';
-import type { GiantCount } from './rules/large-repo-scan.ts';
+import type { LargeRepoScan } from './rules/large-repo-scan.ts';
 import {
   childrenOf,
   countedNamesMax,
@@ -15,7 +15,7 @@ import {
   type ShardScan,
   shardDigitsMax,
 } from './rules/shard.ts';
-import type { Giant } from './rules/tenant.ts';
+import type { LargeRepo } from './rules/tenant.ts';
 import { type Lease, type LedgerSnapshot, renewOrThrow } from './snapshot.ts';
 
 /** LIST requests at a time for one shard. With more, a shard is cut into more parts, and takes more requests in all. */
@@ -41,9 +41,9 @@ interface ShardScannerInput {
 type Scanned = ShardScan | 'too large' | 'too many' | 'late';
 
 /**
- * Scans the shards of one giant repo that are due, and counts the LIST requests that this takes.
+ * Scans the shards of one large repo that are due, and counts the LIST requests that this takes.
  *
- * Scans are part of a reconcile, not of workers of their own. So a scan knows the claims that it began with, and only
+ * Scans are part of a reconcile, not of workers of their own. So a scan knows the entries that it began with, and only
  * what arrives within its seconds must be told by its time. A worker would have to report everything newer than the
  * longest life of a reservation, and its result would have to be folded in exactly once.
  */
@@ -63,12 +63,12 @@ export class ShardScanner {
    * @returns false if one could not be scanned: the deadline passed, or it has more names than a shard can keep.
    * @throws {StoreUnavailableError | LedgerUnavailableError | SupersededError}
    */
-  async scanDue(count: GiantCount, giant: Giant): Promise<boolean> {
-    const nowMs = this.#input.snapshot.countedAtMs;
+  async scanDue(count: LargeRepoScan, large: LargeRepo): Promise<boolean> {
+    const nowMs = this.#input.snapshot.scannedAtMs;
     for (;;) {
       const listsMax = this.#input.listsMax - this.requests;
       const { shards } = count;
-      const { prefixes } = planShards(this.#deps.settings, { shards, giant, nowMs, listsMax });
+      const { prefixes } = planShards(this.#deps.settings, { shards, large, nowMs, listsMax });
       if (prefixes.length === 0) return true;
       const objectsExpected = count.totals().objectCount;
       const isDone = await mapLimited(prefixes, shardsAtOnce, (prefix) =>
@@ -79,14 +79,14 @@ export class ShardScanner {
   }
 
   async #scanShard(
-    count: GiantCount,
+    count: LargeRepoScan,
     { prefix, objectsExpected }: { prefix: string; objectsExpected: number },
   ): Promise<boolean> {
     const { settings } = this.#deps;
     const { claimed, snapshot } = this.#input;
     const shard = count.shards.find((candidate) => candidate.prefix === prefix);
     if (!shard) throw new Error(`There is no shard ${prefix}.`);
-    const lookFor = count.namesToLookFor(prefix, { claimed, countedAtMs: snapshot.countedAtMs });
+    const lookFor = count.namesToLookFor(prefix, { claimed, scannedAtMs: snapshot.scannedAtMs });
     if (!isScanned(shard)) return this.#scanFirst(count, { prefix, lookFor });
     const parts = isToBeSplit(settings, shard) ? childrenOf(prefix) : [prefix];
     const scans = await mapLimited(parts, shardsAtOnce, (part) =>
@@ -98,7 +98,7 @@ export class ShardScanner {
 
   /** Splits a shard of unknown size first, if it turns out to be too large. */
   async #scanFirst(
-    count: GiantCount,
+    count: LargeRepoScan,
     { prefix, lookFor }: { prefix: string; lookFor: ReadonlySet<string> },
   ): Promise<boolean> {
     const { settings } = this.#deps;
@@ -144,7 +144,7 @@ export class ShardScanner {
     return {
       storedBytes,
       objectCount,
-      countedAtMs: snapshot.countedAtMs,
+      scannedAtMs: snapshot.scannedAtMs,
       scanEndedMs: clock.nowMs(),
       seen: new Set([...seen.keys(), ...[...recent].filter(isOid)]),
     };
@@ -168,7 +168,7 @@ export class ShardScanner {
       prefix: resume.prefix,
       resume,
       concurrency: Math.min(pagesAtOnce, settings.scanConcurrency),
-      recentSinceMs: snapshot.countedAtMs - recentMs,
+      recentSinceMs: snapshot.scannedAtMs - recentMs,
       ...(deadlineMs !== undefined && { deadlineMs }),
       onPage: ({ requests }) => {
         charge(requests);

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { forEachLimited, mapLimited } from '../rules/async.ts';
 import { chargedForShards, chargedUntilMs } from './rules/reconcile-policy.ts';
-import { countedRepos } from './rules/reconciliation.ts';
+import { scannedRepos } from './rules/reconciliation.ts';
 import { RepoReservations, type RepoScan, type Settlement } from './rules/repo-reservations.ts';
 import { isAbandoned, type Reservation } from './rules/reservation.ts';
 import type { RepoRecord, TenantRecord } from './rules/tenant.ts';
@@ -23,7 +23,7 @@ export interface Lease {
   release(): Promise<void>;
   /** Counts this many more LIST requests. */
   addRequests(requests: number): void;
-  /** The same for the shards of giants, which have a rate and a monthly ceiling of their own. A commit knows them anyway. */
+  /** The same for the shards of large repos, which have a rate and a monthly ceiling of their own. A commit knows them anyway. */
   addShardRequests(requests: number): void;
   /** Until when the tenant's budget is used up, with these requests charged to it. */
   chargedUntilMs(): number;
@@ -90,8 +90,8 @@ const pendingUsuallyMs = 2000;
 /** The ledger's items of one tenant, as a reconcile read them before its scan. */
 export interface LedgerSnapshot {
   /** Before the first read. A change during the reads may be missed, so the count is only as new as this. */
-  readonly countedAtMs: number;
-  /** Live and dead ones. */
+  readonly scannedAtMs: number;
+  /** Live and lapsed ones. */
   readonly reservations: Map<string, RepoReservations>;
   /** Whether one had been pending for longer than a batch usually takes: its function may have died. */
   readonly hasAgedPending: boolean;
@@ -114,7 +114,7 @@ export async function readSnapshot(
 ): Promise<LedgerSnapshot | 'superseded'> {
   const { ledger, clock, settings } = deps;
   const { tenant, excludedId, lease } = input;
-  const countedAtMs = clock.nowMs();
+  const scannedAtMs = clock.nowMs();
   const reservations = new Map<string, RepoReservations>();
   let hasAgedPending = false;
   for await (const page of ledger.reservations(tenant)) {
@@ -136,7 +136,7 @@ export async function readSnapshot(
     repos.push(...page);
     if ((await lease.renew()) === 'superseded') return 'superseded';
   }
-  return { countedAtMs, reservations, hasAgedPending, repos, scanBeganMs: clock.nowMs() };
+  return { scannedAtMs, reservations, hasAgedPending, repos, scanBeganMs: clock.nowMs() };
 }
 
 /** Voids the abandoned ones. One that its batch issued before it could be voided stays in the result. */
@@ -156,7 +156,7 @@ const settledAtOnce = 8;
 /** Dead reservations that are settled while somebody waits, at most. The next reconcile finds the others. */
 const awaitedSettlementsMax = 1000;
 
-interface SettleDeadInput {
+interface SettleLapsedInput {
   readonly tenant: string;
   /** Somebody waits for the outcome. */
   readonly isAwaited?: boolean;
@@ -172,14 +172,14 @@ interface Step {
 }
 
 /**
- * Step 6 of a reconcile: before the commit, a dead reservation may be the only sign that its repo changed. Those that
+ * Step 6 of a reconcile: before the commit, a lapsed reservation may be the only sign that its repo changed. Those that
  * are left when the time is up do no harm, and keep the tenant due.
  *
  * @throws {LedgerUnavailableError}
  */
-export async function settleDead(
+export async function settleLapsed(
   deps: Pick<Deps, 'ledger' | 'clock'>,
-  input: SettleDeadInput,
+  input: SettleLapsedInput,
 ): Promise<void> {
   const { tenant, isAwaited = false, deadlineMs = Number.POSITIVE_INFINITY } = input;
   let settled = 0;
@@ -196,13 +196,13 @@ async function settle(
 ): Promise<void> {
   const key = { tenant, repo, reservationId: settlement.reservationId };
   if (settlement.kind === 'delete') await ledger.deleteReservation(key);
-  else await ledger.keepLate({ ...key, claims: settlement.unseen, lookAtMs: settlement.lookAtMs });
+  else await ledger.keepUnconfirmed({ ...key, entries: settlement.unseen, lookAtMs: settlement.lookAtMs });
 }
 
-function* stepsOf({ snapshot, scans }: SettleDeadInput): Iterable<Step> {
+function* stepsOf({ snapshot, scans }: SettleLapsedInput): Iterable<Step> {
   const { scanBeganMs, repos } = snapshot;
-  const countedRepo = countedRepos({ repos, scans });
+  const scannedRepo = scannedRepos({ repos, scans });
   for (const [repo, reservations] of snapshot.reservations)
-    for (const settlement of reservations.settle({ counted: countedRepo(repo), scanBeganMs }))
+    for (const settlement of reservations.settle({ scanned: scannedRepo(repo), scanBeganMs }))
       yield { repo, settlement };
 }

@@ -2,7 +2,7 @@ import { adding, all, anyNamed, exists } from '../table/expressions.ts';
 import { methodsOn, type Table, updateItem } from '../table/requests.ts';
 import { formatValues, inKnownFormat } from '../table/table.ts';
 import { counterField, limitField, tenantKey } from './items.ts';
-import { type TenantRecord, tenantClaimsMax } from './rules/tenant.ts';
+import { type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
 import { readTenant } from './tenant-store.ts';
 
 export type AddOutcome =
@@ -18,7 +18,7 @@ export function counterMethods(table: Table) {
 /**
  * Adds to the atomic counter if the sum stays within `limitBytes`, this still is the tenant's limit, and the
  * tenant is open and was counted before. With `limitBytes: null` the only bound is 2^53 − 1. It counts the reservation
- * and its claims too, up to `tenantClaimsMax`. If the repo has a limit, all of that holds for the repo too, in the same
+ * and its entries too, up to `tenantEntriesMax`. If the repo has a limit, all of that holds for the repo too, in the same
  * write.
  *
  * `refused` carries the tenant as it was read right after the refusal.
@@ -45,24 +45,24 @@ async function addCommitted(
     limitBytes: number | null | 'any';
     /** The repo, and its limit as it was read. null: it has none. */
     repo: { readonly name: string; readonly limitBytes: number | null };
-    /** The reservation and its claims. Default: 0. */
-    claimCount?: number;
-    /** Refused if the tenant had more of them then. Default: `tenantClaimsMax`. */
-    claimsMax?: number;
+    /** The reservation and its entries. Default: 0. */
+    entryCount?: number;
+    /** Refused if the tenant had more of them then. Default: `tenantEntriesMax`. */
+    entriesMax?: number;
     /** Refused if a counter holds more before. Default: no matter. Without a limit (`any`) neither counts. */
     beforeMax?: { readonly tenantBytes?: number; readonly repoBytes?: number };
     /** What is late of the tenant and of the repo, as it was read. Refused if there is more since. Default: no matter. */
-    lateMax?: { readonly tenantBytes: number; readonly repoBytes: number };
+    unconfirmedMax?: { readonly tenantBytes: number; readonly repoBytes: number };
   },
 ): Promise<AddOutcome> {
-  const { tenant, sumBytes, limitBytes, repo, claimCount = 0, lateMax, beforeMax = {} } = input;
-  const { claimsMax = tenantClaimsMax } = input;
+  const { tenant, sumBytes, limitBytes, repo, entryCount = 0, unconfirmedMax, beforeMax = {} } = input;
+  const { entriesMax = tenantEntriesMax } = input;
   const { tenantBytes = Number.MAX_SAFE_INTEGER, repoBytes = Number.MAX_SAFE_INTEGER } = beforeMax;
   const repoLimitBytes = limitBytes === 'any' ? null : repo.limitBytes;
   const result = await updateItem(table, {
     key: tenantKey(tenant),
     change: [
-      adding({ committedBytes: sumBytes, claimCount }),
+      adding({ committedBytes: sumBytes, entryCount }),
       ...(repoLimitBytes === null
         ? []
         : [anyNamed('counter', [[counterField(repo.name), sumBytes]]).adding()]),
@@ -77,7 +77,7 @@ async function addCommitted(
             '#committedBytes <= :ceiling',
             limitCondition(limitBytes),
             repoLimitCondition(repoLimitBytes),
-            ...(lateMax
+            ...(unconfirmedMax
               ? [
                   '(attribute_not_exists(#late) OR #late.#bytes <= :late)',
                   '(attribute_not_exists(#repoLimit.#late) OR #repoLimit.#late.#bytes <= :repoLate)',
@@ -91,9 +91,9 @@ async function addCommitted(
       ...(limitBytes !== 'any' && {
         ':ceiling': Math.min((limitBytes ?? Number.MAX_SAFE_INTEGER) - sumBytes, tenantBytes),
       }),
-      ':claimsCeiling': claimsMax - claimCount,
+      ':claimsCeiling': entriesMax - entryCount,
       ...(limitBytes !== 'any' &&
-        lateMax && { ':late': lateMax.tenantBytes, ':repoLate': lateMax.repoBytes }),
+        unconfirmedMax && { ':late': unconfirmedMax.tenantBytes, ':repoLate': unconfirmedMax.repoBytes }),
       ':limit': typeof limitBytes === 'number' ? limitBytes : undefined,
       ...(repoLimitBytes !== null && {
         ':repoCeiling': Math.min(repoLimitBytes - sumBytes, repoBytes),
@@ -109,7 +109,7 @@ async function addCommitted(
 
 /**
  * That the tenant's limit is still the one that was read. One with a limit must have been counted: without
- * `countedAtMs` in the condition, a new limit on a bucket that was never counted admits anything.
+ * `scannedAtMs` in the condition, a new limit on a bucket that was never counted admits anything.
  */
 function limitCondition(limitBytes: number | null): string {
   return limitBytes === null

@@ -20,7 +20,7 @@ import {
   tenantKey,
   tenantOfPartition,
 } from './items.ts';
-import type { Counted, RepoPath, TenantRecord } from './rules/tenant.ts';
+import type { RepoPath, Scanned, TenantRecord } from './rules/tenant.ts';
 
 export interface NewTenant {
   readonly tenant: string;
@@ -28,7 +28,7 @@ export interface NewTenant {
   readonly limitBytes: number | null;
   readonly createdAtMs: number;
   /** Known only if the path was listed and found empty. */
-  readonly counted: Counted | null;
+  readonly scanned: Scanned | null;
   /** When the schedule should look at it next. */
   readonly dueAtMs: number;
 }
@@ -59,7 +59,7 @@ export async function readTenant(table: Table, tenant: string): Promise<TenantRe
 }
 
 async function createTenant(table: Table, input: NewTenant): Promise<'created' | 'exists'> {
-  const { tenant, createdAtMs, counted, limitBytes, plan, dueAtMs } = input;
+  const { tenant, createdAtMs, scanned, limitBytes, plan, dueAtMs } = input;
   const { ok } = await putItem(table, {
     item: {
       ...tenantKey(tenant),
@@ -71,15 +71,15 @@ async function createTenant(table: Table, input: NewTenant): Promise<'created' |
       plan: plan ?? undefined,
       // Unlimited is an absent attribute, so that a condition can distinguish the two.
       limitBytes: limitBytes ?? undefined,
-      committedBytes: counted?.storedBytes ?? 0,
+      committedBytes: scanned?.storedBytes ?? 0,
       epoch: 0,
       appliedEpoch: 0,
-      floorBaseBytes: counted?.storedBytes ?? 0,
-      floorUntilMs: counted ? Number.MAX_SAFE_INTEGER : 0,
+      confirmedBaseBytes: scanned?.storedBytes ?? 0,
+      confirmedUntilMs: scanned ? Number.MAX_SAFE_INTEGER : 0,
       deletedBytes: 0,
-      notes: {},
+      intents: {},
       leaseUntilMs: 0,
-      ...counted,
+      ...scanned,
     },
     condition: absent,
   });
@@ -90,8 +90,8 @@ async function createTenant(table: Table, input: NewTenant): Promise<'created' |
  * Changes the fields that are given, if nobody has changed any since they were read. `limitBytes: null` lifts the
  * limit.
  *
- * A new limit ends the floor, because what is late counts only beyond the limit. It takes the next epoch too, so that
- * a running reconcile cannot commit a floor that was computed with the old one.
+ * A new limit ends the confirmed usage, because what is late counts only beyond the limit. It takes the next epoch too, so that
+ * a running reconcile cannot commit a confirmed usage that was computed with the old one.
  */
 async function updateTenant(
   table: Table,
@@ -110,13 +110,13 @@ async function updateTenant(
   },
 ): Promise<SettingsOutcome> {
   const given = Object.entries(change);
-  // A new limit ends the floor, and any reconcile that is running.
+  // A new limit ends the confirmed usage, and any reconcile that is running.
   const isNewLimit = change.limitBytes !== undefined;
   const isNull = ([, value]: [string, unknown]) => value === null;
   return changeSettings(table, { tenant, settingsVersion }, [
     setting({
       ...Object.fromEntries(given.filter((field) => !isNull(field))),
-      ...(isNewLimit && { floorUntilMs: 0, leaseUntilMs: 0 }),
+      ...(isNewLimit && { confirmedUntilMs: 0, leaseUntilMs: 0 }),
     }),
     adding({ settingsVersion: 1, ...(isNewLimit && { epoch: 1 }) }),
     removing(...given.filter(isNull).map(([name]) => name)),

@@ -2,26 +2,31 @@ import type { Deps } from '../deps.ts';
 import type { Watch } from '../gc/rules/watch.ts';
 import type { SignedRequest } from '../store/rules/store.ts';
 import {
-  deadAtMs,
+  lapsedAtMs,
   type Reservation,
   type ReservationKey,
   reservationIdOf,
-  sumClaims,
+  sumEntries,
 } from './rules/reservation.ts';
-import { floorBytes, type LateLoad, repoFloorBytes, type TenantRecord } from './rules/tenant.ts';
+import {
+  confirmedBytes,
+  repoConfirmedBytes,
+  type TenantRecord,
+  type UnconfirmedLoad,
+} from './rules/tenant.ts';
 
 /** A limit that a batch has to stay within, and what is known to be taken up below it. */
 export interface LimitState {
   /** The repo whose own limit it is. null: the tenant's. */
   readonly repo: string | null;
   readonly limitBytes: number;
-  /** The floor. undefined: nothing is proven to be taken up. */
+  /** The confirmed usage. undefined: nothing is proven to be taken up. */
   readonly provenBytes: number | undefined;
   /** Stored, as last counted. */
-  readonly countedBytes: number;
+  readonly scannedBytes: number;
   /** The counter. undefined: not counted since the limit was set. */
   readonly committedBytes: number | undefined;
-  readonly late?: LateLoad | undefined;
+  readonly unconfirmed?: UnconfirmedLoad | undefined;
 }
 
 /** The limits of a batch to a repo: that of its tenant, and one of its own. Unlimited is 2^53 − 1. */
@@ -29,24 +34,24 @@ export function limitsOf(
   tenant: TenantRecord,
   { repo, nowMs }: { repo: string; nowMs: number },
 ): LimitState[] {
-  const { counted, limitBytes, committedBytes } = tenant;
+  const { scanned, limitBytes, committedBytes } = tenant;
   const ofTenant = {
     repo: null,
     limitBytes: limitBytes ?? Number.MAX_SAFE_INTEGER,
-    provenBytes: floorBytes(tenant, nowMs),
-    countedBytes: counted?.storedBytes ?? 0,
-    committedBytes: counted === null && limitBytes !== null ? undefined : committedBytes,
-    late: tenant.late,
+    provenBytes: confirmedBytes(tenant, nowMs),
+    scannedBytes: scanned?.storedBytes ?? 0,
+    committedBytes: scanned === null && limitBytes !== null ? undefined : committedBytes,
+    unconfirmed: tenant.unconfirmed,
   };
   const limit = tenant.repoLimits.get(repo);
   if (!limit) return [ofTenant];
   const ofRepo = {
     repo,
     limitBytes: limit.limitBytes,
-    provenBytes: repoFloorBytes(tenant, { limit, nowMs }),
-    countedBytes: limit.counted?.storedBytes ?? 0,
-    committedBytes: limit.counted?.committedBytes,
-    late: limit.counted?.late,
+    provenBytes: repoConfirmedBytes(tenant, { limit, nowMs }),
+    scannedBytes: limit.scanned?.storedBytes ?? 0,
+    committedBytes: limit.scanned?.committedBytes,
+    unconfirmed: limit.scanned?.unconfirmed,
   };
   return [ofTenant, ofRepo];
 }
@@ -99,23 +104,23 @@ export function refusalOf(input: RefusalInput & { limits: readonly LimitState[] 
   return refusals.reduce((worst, refusal) => (refusal.missingBytes > worst.missingBytes ? refusal : worst));
 }
 
-/** Without a floor nothing is proven to be taken up, and what was last counted is told. */
+/** Without a confirmed usage nothing is proven to be taken up, and what was last counted is told. */
 function refusalBy(limit: LimitState, input: RefusalInput): Refusal {
   const { reservation, tenant, refused, grantedBytes } = input;
-  const { countedBytes, provenBytes, limitBytes } = limit;
-  const usedBytes = (provenBytes ?? countedBytes) + grantedBytes;
-  const storedBytes = Math.min(countedBytes, usedBytes - grantedBytes);
+  const { scannedBytes, provenBytes, limitBytes } = limit;
+  const usedBytes = (provenBytes ?? scannedBytes) + grantedBytes;
+  const storedBytes = Math.min(scannedBytes, usedBytes - grantedBytes);
   const reservedBytes = usedBytes - storedBytes;
   const othersBytes = reservedBytes - grantedBytes;
   const untilMs = Math.max(
     othersBytes > 0 ? (tenant.reservedUntilMs ?? 0) : 0,
-    grantedBytes > 0 ? reservation.deadAtMs : 0,
+    grantedBytes > 0 ? reservation.lapsedAtMs : 0,
   );
-  const refusedBytes = sumClaims(refused);
+  const refusedBytes = sumEntries(refused);
   const missingBytes = Math.max(0, usedBytes + refusedBytes - limitBytes);
   return {
     oids: [...refused.keys()],
-    askedCount: reservation.claims.size,
+    askedCount: reservation.entries.size,
     repo: limit.repo,
     limitBytes,
     storedBytes,
@@ -139,7 +144,7 @@ export type AdmitUploadDeps = Pick<
   | 'knownObjects'
   | 'history'
   | 'refusalTally'
-  | 'warnings'
+  | 'alerts'
   | 'signer'
   | 'queue'
   | 'clock'
@@ -182,12 +187,12 @@ export type UploadVerdict =
 
 export type AdmitUploadOutcome =
   | { readonly kind: 'answered'; readonly verdicts: ReadonlyMap<string, UploadVerdict> }
-  /** Unknown yet: the client is to ask again. If only a recount can find out, it is queued. */
+  /** Unknown yet: the client is to ask again. If only a reconcile can find out, it is queued. */
   | {
       readonly kind: 'retry';
       readonly retryAfterMs: number;
       /** Set if whoever asks has claimed too much that never arrived: when none of it is late any more. */
-      readonly lateUntilMs?: number;
+      readonly unconfirmedUntilMs?: number;
     }
   /** The tenant was closed or deleted meanwhile. */
   | { readonly kind: 'absent' };
@@ -218,10 +223,10 @@ export function newAttempt(
       id: reservationIdOf(verifyToken),
       repo: input.repo,
       state: 'pending',
-      claims: input.objects,
+      entries: input.objects,
       createdAtMs: beganMs,
       expiresAtMs,
-      deadAtMs: deadAtMs(settings, { expiresAtMs, claims: input.objects }),
+      lapsedAtMs: lapsedAtMs(settings, { expiresAtMs, entries: input.objects }),
       lookAtMs: null,
       ...(input.madeBy !== undefined && { madeBy: input.madeBy }),
     },

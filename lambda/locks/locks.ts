@@ -73,6 +73,6 @@ function releaseByForce(deps: ReleaseDeps, input: ReleaseInput): Promise<Release
       return outcome;
     },
     verdictOf: ({ kind }) =>
-      kind === 'released' ? { outcome: 'done' } : { outcome: 'refused', reason: 'lock-not-found' },
+      kind === 'released' ? { outcome: 'succeeded' } : { outcome: 'denied', reason: 'lock-not-found' },
   });
 }

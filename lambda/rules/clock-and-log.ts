@@ -26,13 +26,13 @@ export interface Invocations {
   current(): Invocation;
 }
 
-/** Ids that find the log lines of one invocation of a function, and those of the recounts that it requested. */
+/** Ids that find the log lines of one invocation of a function, and those of the reconciles that it requested. */
 export interface Invocation {
   /** The id of the HTTP request. An error response names it. Without a request: the invocation's own id. */
   readonly requestId?: string;
-  /** Of a recount: the id of its message in the queue. */
+  /** Of a reconcile: the id of its message in the queue. */
   readonly messageId?: string;
-  /** Of a recount: the cause that its message named, see {@link causeOf}. */
+  /** Of a reconcile: the cause that its message named, see {@link causeOf}. */
   readonly correlationId?: string | undefined;
   /** The id in Lambda's own log lines. */
   readonly functionRequestId?: string;
@@ -41,7 +41,7 @@ export interface Invocation {
 }
 
 /**
- * What a recount that this invocation requests names as its cause. A recount passes its own cause on, so the first
+ * What a reconcile that this invocation requests names as its cause. A reconcile passes its own cause on, so the first
  * cause is kept.
  */
 export function causeOf(invocation: Invocation): string | undefined {

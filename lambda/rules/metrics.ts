@@ -8,13 +8,13 @@ export const metricUnits = {
   BytesAdmitted: 'Bytes',
   /** Objects that were refused because they are proven to exceed the limit. */
   UploadsRefused: 'Count',
-  /** Batches answered with 429. The client retries when a recount is done. */
+  /** Batches answered with 429. The client retries when a reconcile is done. */
   BatchesDeferred: 'Count',
-  /** Recounts that wait, because the tenant was just recounted or its budget of LIST requests is used up. */
-  RecountsDeferred: 'Count',
-  /** Recounts of the queue that failed, each try. The message is redelivered, or becomes a dead letter. */
-  RecountsFailed: 'Count',
-  /** Recounts whose numbers could not be written to the history. The next recount makes up for it. */
+  /** Reconciles that wait, because the tenant was just reconciled or its budget of LIST requests is used up. */
+  ReconcilesDeferred: 'Count',
+  /** Reconciles of the queue that failed, each try. The message is redelivered, or becomes a dead letter. */
+  ReconcilesFailed: 'Count',
+  /** Reconciles whose numbers could not be written to the history. The next reconcile makes up for it. */
   HistoryNotNoted: 'Count',
   /** By how much a reconcile corrected the counter, up or down. */
   DriftBytes: 'Bytes',
@@ -45,7 +45,7 @@ export type MetricName = MetricNames;
 /** The service name in every log line and metric. Alarms and dashboards look for it. */
 export const serviceName = 'lfs-quota';
 
-/** Numbers for dashboards and alarms. No request and no recount waits for them. */
+/** Numbers for dashboards and alarms. No request and no reconcile waits for them. */
 export interface Metrics {
   /** @param times defaults to 1. */
   increment(name: CounterName, times?: number): void;

@@ -36,7 +36,7 @@ export interface Settings {
   /** Longest time between two full counts of the schedule, for a tenant in which nothing happens. */
   readonly idleRefreshMaxMs: number;
   /** Shortest time between the beginnings of two reconciles of a tenant that nobody waits for. */
-  readonly recountRestMs: number;
+  readonly reconcileRestMs: number;
   /** Each tenant's budget of LIST requests. A tenant with costly scans is counted less often. More than 0. */
   readonly listRequestsPerHour: number;
   /** How long a read of the usage waits for a scan before it answers 202. */
@@ -61,9 +61,9 @@ export interface Settings {
    * Reservations and claims of a tenant, to which deletes add at most: what a PUT may store again waits beyond it, until it
    * is too old for that, or there are fewer.
    */
-  readonly lateClaimsMax: number;
+  readonly unconfirmedEntriesMax: number;
   /** Objects of a repo from which on it is counted by shards. Below half of it, it is listed as a whole again. */
-  readonly giantObjects: number;
+  readonly largeRepoObjects: number;
   /** Objects of a shard, above which it is split. */
   readonly shardObjectsMax: number;
   /** Each shard is scanned this often, because something may have changed around the API. */
@@ -81,11 +81,11 @@ export interface Settings {
    * Shortest time from the opening of a repo's watch to the snapshot of a clone. A push whose batch began before the
    * watch must have moved its ref by then.
    */
-  readonly cleanupWatchMs: number;
+  readonly gcWatchMs: number;
   /** A watch ends by itself after this. */
-  readonly cleanupLimitMs: number;
+  readonly gcLimitMs: number;
   /** A host's word on a person is kept for so long: who loses access there loses it here no later. */
-  readonly personKeptMs: number;
+  readonly hostUserKeptMs: number;
   /** The most that who manages a tenant may set as the monthly ceiling of a public repo. The operator may set more. */
   readonly publicMonthBytesMax: number;
   /** Tenants that one run of the schedule hands to the queue, at most. */
@@ -111,7 +111,7 @@ export const defaultSettings: Settings = {
   reconcileLeaseMs: 15 * second,
   maxAgeMs: 24 * hour,
   idleRefreshMaxMs: 30 * 24 * hour,
-  recountRestMs: minute,
+  reconcileRestMs: minute,
   listRequestsPerHour: 1200,
   scanWaitMs: 20 * second,
   scanConcurrency: 128,
@@ -120,16 +120,16 @@ export const defaultSettings: Settings = {
   bodyBytesMax: 1024 * 1024,
   objectBytesMax: 5 * 1024 ** 3,
   deleteGraceMs: hour,
-  lateClaimsMax: 100_000,
-  giantObjects: 100_000,
+  unconfirmedEntriesMax: 100_000,
+  largeRepoObjects: 100_000,
   shardObjectsMax: 400_000,
   shardRoundMs: 7 * 24 * hour,
   shardListsPerHour: 360_000,
   shardListsPerMonth: 1_000_000_000,
   shardListsPerRun: 3000,
-  cleanupWatchMs: 24 * hour,
-  cleanupLimitMs: 30 * 24 * hour,
-  personKeptMs: 5 * minute,
+  gcWatchMs: 24 * hour,
+  gcLimitMs: 30 * 24 * hour,
+  hostUserKeptMs: 5 * minute,
   publicMonthBytesMax: 1024 ** 4,
   refreshTenantsMax: 300,
 };

@@ -9,7 +9,7 @@ const failuresItem = z.object({
   failures: z
     .array(
       z.object({
-        kind: z.enum(['recount', 'export']),
+        kind: z.enum(['reconcile', 'export']),
         tenant: z.string(),
         exportId: z.string().optional(),
         atMs: z.number(),

@@ -23,7 +23,7 @@ import {
   tenantsPart,
 } from './rules/status.ts';
 
-/** Why a recount failed, in a word. */
+/** Why a reconcile failed, in a word. */
 export function whyOf(error: unknown): FailureReason {
   if (error instanceof StoreUnavailableError) return 'store';
   if (error instanceof LedgerUnavailableError) return 'table';
@@ -43,14 +43,14 @@ export async function noteFailure(
   }
 }
 
-/** The same of a recount, with what tells whether a later one has made up for it. */
-export async function noteFailedRecount(
+/** The same of a reconcile, with what tells whether a later one has made up for it. */
+export async function noteFailedReconcile(
   deps: Pick<Deps, 'failures' | 'ledger' | 'clock' | 'log'>,
   failure: Pick<Failure, 'tenant' | 'tries' | 'why'>,
 ): Promise<void> {
   const record = await deps.ledger.readTenant(failure.tenant).catch(() => undefined);
   await noteFailure(deps, {
-    kind: 'recount',
+    kind: 'reconcile',
     ...failure,
     ...(record && { appliedEpoch: record.appliedEpoch }),
   });
@@ -64,7 +64,7 @@ const partMsMax = 8_000;
 const whyCharactersMax = 200;
 
 /** What a stage is doing, and what failed. null: that could not be read. */
-export interface StageStatus {
+export interface ServiceStatus {
   readonly checkedAtMs: number;
   readonly parts: readonly StatusPart[];
   readonly store: Pick<StoreProbe, 'kind' | 'endpoint' | 'bucket'> & { readonly latencyMs: number | null };
@@ -82,7 +82,7 @@ export interface StageStatus {
  * It takes one LIST, two requests for each queue, and some ten units of the table. If tenants are overdue, reading them takes more,
  * at most what one run of the schedule does.
  */
-export async function readStatus(deps: StatusDeps): Promise<StageStatus> {
+export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
   const { ledger, clock, queueGauges, storeProbe } = deps;
   const { kind, endpoint, bucket } = storeProbe;
   const nowMs = clock.nowMs();
@@ -102,7 +102,7 @@ export async function readStatus(deps: StatusDeps): Promise<StageStatus> {
     ),
   ]);
   // What an older version wrote does not say when it ran.
-  const ran = mapped(state, (value) => value && { ...value, ranAtMs: value.ranAtMs ?? value.handedUntilMs });
+  const ran = linked(state, (value) => value && { ...value, ranAtMs: value.ranAtMs ?? value.handedUntilMs });
   return {
     checkedAtMs: nowMs,
     parts: [
@@ -130,8 +130,8 @@ async function readOverdue({ ledger }: Pick<Deps, 'ledger'>, nowMs: number): Pro
 }
 
 /**
- * With whether each is over: a recount that committed since has made up for it. The time of a count alone does not tell: that of a
- * tenant with giants may stay as it is for long.
+ * With whether each is over: a reconcile that committed since has made up for it. The time of a count alone does not tell: that of a
+ * tenant with large repos may stay as it is for long.
  */
 async function readFailures(
   { ledger, failures }: Pick<Deps, 'ledger' | 'failures'>,
@@ -142,7 +142,7 @@ async function readFailures(
     try {
       const tenant = await ledger.readTenant(failure.tenant);
       const { atMs, appliedEpoch = Number.MAX_SAFE_INTEGER } = failure;
-      return !tenant || tenant.appliedEpoch > appliedEpoch || (tenant.counted?.countedAtMs ?? 0) > atMs;
+      return !tenant || tenant.appliedEpoch > appliedEpoch || (tenant.scanned?.scannedAtMs ?? 0) > atMs;
     } catch (error) {
       if (error instanceof NewerFormatError) return false;
       throw error;
@@ -170,7 +170,7 @@ function whyText(error: unknown): string {
   return text.length <= whyCharactersMax ? text : `${text.slice(0, whyCharactersMax)}…`;
 }
 
-function mapped<T, U>(finding: Finding<T>, change: (value: T) => U): Finding<U> {
+function linked<T, U>(finding: Finding<T>, change: (value: T) => U): Finding<U> {
   return finding.ok ? { ok: true, value: change(finding.value) } : finding;
 }
 

@@ -367,7 +367,7 @@ export class BytesReader implements AnswerReader<Uint8Array> {
   }
 }
 
-/** Largest file that is read. The largest keep-set of a clean-up has 40 MB. */
+/** Largest file that is read. The largest reachable set of a gc run has 40 MB. */
 const fileBytesMax = 64 * 1024 ** 2;
 
 /** Small files in one bucket, without the SDK: texts are put, and whatever was put is read. */

@@ -1,3 +1,5 @@
+import { stored } from './stored-names.ts';
+
 /**
  * DynamoDB's expressions. Every attribute goes by its alias, `#name` for `name`, since many plain names are
  * reserved words.
@@ -31,24 +33,29 @@ export function setting(
     appends?: Readonly<Record<string, readonly unknown[]>>;
   } = {},
 ): Clause {
-  const given = definedOf(fields);
+  const given = definedOf(stored(fields));
+  const ifAbsent = stored(defaults);
+  const appended = stored(appends);
   const assignments = [
     ...Object.keys(given).map((name) => `#${name} = :${name}`),
-    ...Object.keys(defaults).map((name) => `#${name} = if_not_exists(#${name}, :${name})`),
+    ...Object.keys(ifAbsent).map((name) => `#${name} = if_not_exists(#${name}, :${name})`),
     ...Object.entries(copies).map(([name, from]) => `#${name} = #${from}`),
-    ...Object.keys(appends).map((name) => `#${name} = list_append(if_not_exists(#${name}, :none), :${name})`),
+    ...Object.keys(appended).map(
+      (name) => `#${name} = list_append(if_not_exists(#${name}, :none), :${name})`,
+    ),
   ];
-  const none = Object.keys(appends).length > 0 && { none: [] };
+  const none = Object.keys(appended).length > 0 && { none: [] };
   return {
     text: clauseText('SET', assignments),
-    values: valuesOf({ ...given, ...defaults, ...appends, ...none }),
+    values: valuesOf({ ...given, ...ifAbsent, ...appended, ...none }),
   };
 }
 
 /** ADD to numbers. The amount for `#name` is `:name`. */
 export function adding(amounts: Readonly<Record<string, number>>): Clause {
-  const additions = Object.keys(amounts).map((name) => `#${name} :${name}`);
-  return { text: clauseText('ADD', additions), values: valuesOf(amounts) };
+  const added = stored(amounts);
+  const additions = Object.keys(added).map((name) => `#${name} :${name}`);
+  return { text: clauseText('ADD', additions), values: valuesOf(added) };
 }
 
 /** REMOVE attributes. */
@@ -64,7 +71,11 @@ export function removing(...names: readonly string[]): Clause {
  * @param fields name → its value, or what is added to it.
  */
 export function anyNamed(alias: string, fields: Iterable<readonly [name: string, value: unknown]>) {
-  const attributes = [...fields].map(([name, value], index) => ({ name, value, id: `${alias}${index}` }));
+  const attributes = Object.entries(stored(Object.fromEntries(fields))).map(([name, value], index) => ({
+    name,
+    value,
+    id: `${alias}${index}`,
+  }));
   const keys = Object.fromEntries(attributes.map(({ id, name }) => [`#${id}`, name]));
   const values = Object.fromEntries(attributes.map(({ id, value }) => [`:${id}`, value]));
   const clause = (keyword: string, between: string): Clause => ({

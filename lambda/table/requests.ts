@@ -10,6 +10,7 @@ import {
   setting,
   updateExpression,
 } from './expressions.ts';
+import { fromStored, stored } from './stored-names.ts';
 import { keyNames, type Query, type TableClient } from './table.ts';
 
 /** How a request waits before it is sent again. */
@@ -91,7 +92,7 @@ interface ConditionalWrite {
 export async function getItem(table: Table, key: Key): Promise<Fields | undefined> {
   const { client, tableName: TableName } = table;
   const output = await send(() => client.send('GetItem', { TableName, Key: key, ConsistentRead: true }));
-  return output.Item;
+  return output.Item && fromStored(output.Item);
 }
 
 /** Keys that one BatchGetItem takes. */
@@ -116,7 +117,7 @@ export async function batchGet(table: Table, keys: readonly Key[]): Promise<read
     const output = await send(() =>
       client.send('BatchGetItem', { RequestItems: { [tableName]: { Keys, ConsistentRead: true } } }),
     );
-    found.push(...(output.Responses?.[tableName] ?? []));
+    found.push(...(output.Responses?.[tableName] ?? []).map(fromStored));
     const unprocessed = output.UnprocessedKeys?.[tableName]?.Keys ?? [];
     left.push(...unprocessed);
     idle = unprocessed.length < Keys.length ? 0 : idle + 1;
@@ -142,7 +143,7 @@ export async function putItem(
   const { ok } = await sendIf(() =>
     client.send('PutItem', {
       TableName,
-      Item: write.item,
+      Item: stored(write.item),
       ConditionExpression: write.condition,
       ExpressionAttributeNames: aliasesIn(write.condition),
       ExpressionAttributeValues: orNone(write.values ?? {}),
@@ -182,7 +183,7 @@ export async function updateItem(
       ReturnValues: write.returns,
     }),
   );
-  return result.ok ? { ok: true, attributes: result.output.Attributes } : result;
+  return result.ok ? { ok: true, attributes: attributesOf(result.output) } : result;
 }
 
 /**
@@ -205,7 +206,7 @@ export async function deleteItem(
       ReturnValues: write.returns,
     }),
   );
-  return result.ok ? { ok: true, attributes: result.output.Attributes } : result;
+  return result.ok ? { ok: true, attributes: attributesOf(result.output) } : result;
 }
 
 /**
@@ -219,9 +220,13 @@ export async function deleteItem(
 export async function moveToKey(table: Table, item: Fields, key: Key): Promise<void> {
   const { [keyNames.pk]: pk, [keyNames.sk]: sk, ...fields } = item;
   if (sk === key[keyNames.sk]) return;
-  // By an update: the function that answers subscriptions recounts too, and has no right to put.
+  // By an update: the function that answers subscriptions reconciles too, and has no right to put.
   await updateItem(table, { key, change: [setting(fields)], condition: absent });
   await deleteItem(table, { key: { pk: String(pk), sk: String(sk) } });
+}
+
+function attributesOf({ Attributes }: { Attributes?: Fields | undefined }): Fields | undefined {
+  return Attributes && fromStored(Attributes);
 }
 
 /** The defined placeholders; undefined if there are none, since DynamoDB refuses an empty map. */
@@ -244,7 +249,7 @@ export async function* pagesOf(
     const output = await send(() =>
       table.client.send('Query', { ...query, TableName: table.tableName, ExclusiveStartKey: startKey }),
     );
-    yield output.Items ?? [];
+    yield (output.Items ?? []).map(fromStored);
     startKey = output.LastEvaluatedKey;
   } while (startKey);
 }
@@ -310,7 +315,7 @@ export async function onePage(
   query: Query & { Limit: number },
 ): Promise<{ items: readonly Record<string, unknown>[]; hasMore: boolean }> {
   const output = await send(() => table.client.send('Query', { ...query, TableName: table.tableName }));
-  return { items: output.Items ?? [], hasMore: output.LastEvaluatedKey !== undefined };
+  return { items: (output.Items ?? []).map(fromStored), hasMore: output.LastEvaluatedKey !== undefined };
 }
 
 /** The first items of a query, at most its `Limit`, whatever pages they come in. */

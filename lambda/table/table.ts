@@ -12,7 +12,7 @@ import type { Fields } from './expressions.ts';
  * | reservation | TENANT#{name}  | RESERVATION#{repo}#{id} |                               | RESERVATION#{shard}, death (pending: end of its batch) |
  * | shard       | SHARDS#{name}#{repo} | SHARD#{prefix}    |                               |                               |
  * | deletion    | TENANT#{name}  | DELETION#{repo}#{id}    |                               | DELETION#{shard}, end of grace |
- * | clean-up    | TENANT#{name}  | CLEANUP#{repo}          |                               | while unfinished: DELETION#{shard}, next look |
+ * | gc run    | TENANT#{name}  | CLEANUP#{repo}          |                               | while unfinished: DELETION#{shard}, next look |
  * | … seen      | SEEN#{name}#{watch} | {batch's begin}#{id} |                            |                               |
  * | … gone      | GONE#{name}#{repo} | {oid}               |                               |                               |
  * | token       | TOKEN#{id}     | TOKEN                   | TOKENS#{tenant}, createdAt#id |                               |
@@ -24,7 +24,7 @@ import type { Fields } from './expressions.ts';
  * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
  * | public repo | PUBLIC#{name}  | REPO#{repo}             |                               |                               |
  * | … downloads | PUBLIC#{name}  | MONTH#{month}#{repo}    |                               |                               |
- * | mapped repo | MAPPED#{name}  | REPO#{repo}             |                               |                               |
+ * | linked repo | MAPPED#{name}  | REPO#{repo}             |                               |                               |
  * | grant       | GRANT#{hash}   | GRANT                   |                               |                               |
  * | audit       | AUDIT#{name}   | {time}#{request's id}   |                               |                               |
  * | history     | HISTORY#{name} | DAY#{day}               |                               |                               |

@@ -23,16 +23,16 @@ export interface FunctionSpec {
   readonly archives?: readonly ArchiveAction[];
   /** Puts the list of objects that an export is asked for. */
   readonly putsExportRequests?: true;
-  /** Puts these files of clean-ups, or signs URLs that do. */
-  readonly putsCleanup?: 'keep-sets' | 'candidates';
+  /** Puts these files of gc runs, or signs URLs that do. */
+  readonly putsGc?: 'reachable sets' | 'candidates';
   /** Knows how the stage makes exports, if it does. */
   readonly knowsExports?: true;
   readonly exportQueue?: readonly QueueUse[];
-  readonly recountQueue?: readonly QueueUse[];
+  readonly reconcileQueue?: readonly QueueUse[];
   readonly webhookQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
   readonly secrets?: readonly 'admin token'[];
-  /** Publishes warnings to the account's event bus, if the stage does. */
+  /** Publishes alerts to the account's event bus, if the stage does. */
   readonly publishesEvents?: true;
   /** Has the packed files of the console beside its bundle. */
   readonly servesConsole?: true;
@@ -51,8 +51,8 @@ type ArchiveAction = 'PutObject' | 'DeleteObject' | 'AbortMultipartUpload' | 'Li
  */
 export type QueueUse = 'send' | 'receive' | 'delay' | 'gauge';
 
-/** What a recount reads, corrects and cleans up. */
-const recount = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
+/** What a reconcile reads, corrects and cleans up. */
+const reconcile = ['GetItem', 'Query', 'UpdateItem', 'DeleteItem'] as const;
 
 /** The one place of grants. docs/security.md shows them, and a test compares it with the templates. */
 export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
@@ -62,10 +62,10 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   lfsBatch: {
     description: 'Git LFS batch API: admits uploads within the limit and presigns URLs.',
     timeoutSeconds: 25,
-    table: [...recount, 'BatchGetItem', 'PutItem'],
+    table: [...reconcile, 'BatchGetItem', 'PutItem'],
     objects: ['GetObject', 'PutObject'],
     bucket: ['ListBucket'],
-    recountQueue: ['send'],
+    reconcileQueue: ['send'],
     answersLinks: true,
   },
   lfsVerify: {
@@ -74,7 +74,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     table: ['GetItem'],
     objects: ['GetObject'],
     bucket: ['ListBucket'],
-    recountQueue: ['send'],
+    reconcileQueue: ['send'],
   },
   lfsLocks: {
     description: 'Git LFS file locking: takes, lists and releases locks.',
@@ -84,10 +84,10 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   getSubscription: {
     description: "Answers a tenant's limit and usage.",
     timeoutSeconds: 29,
-    table: recount,
+    table: reconcile,
     objects: ['GetObject'],
     bucket: ['ListBucket'],
-    recountQueue: ['send'],
+    reconcileQueue: ['send'],
     secrets: ['admin token'],
   },
   exchangeToken: {
@@ -105,10 +105,10 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     objects: ['GetObject'],
     bucket: ['ListBucket'],
     putsExportRequests: true,
-    putsCleanup: 'keep-sets',
+    putsGc: 'reachable sets',
     knowsExports: true,
     exportQueue: ['send', 'gauge'],
-    recountQueue: ['send', 'gauge'],
+    reconcileQueue: ['send', 'gauge'],
     webhookQueue: ['send', 'gauge'],
     storeEventsQueue: ['gauge'],
     secrets: ['admin token'],
@@ -117,21 +117,21 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   reconcile: {
     description: 'Recounts a tenant by listing the store, deletes what is due, and cleans up.',
     timeoutSeconds: undefined,
-    table: [...recount, 'PutItem'],
+    table: [...reconcile, 'PutItem'],
     objects: ['GetObject', 'DeleteObject'],
     bucket: ['ListBucket'],
-    putsCleanup: 'candidates',
-    recountQueue: ['send', 'receive', 'delay'],
+    putsGc: 'candidates',
+    reconcileQueue: ['send', 'receive', 'delay'],
   },
   refresh: {
     description:
-      'Queues recounts of the tenants that are due, and steps of exports that nothing moves. Sends warnings.',
+      'Queues reconciles of the tenants that are due, and steps of exports that nothing moves. Sends warnings.',
     timeoutSeconds: 300,
     table: ['GetItem', 'PutItem', 'UpdateItem'],
     indexes: [byDueIndex.name, byKindIndex.name],
     knowsExports: true,
     exportQueue: ['send'],
-    recountQueue: ['send'],
+    reconcileQueue: ['send'],
     webhookQueue: ['send'],
     publishesEvents: true,
   },
@@ -156,7 +156,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Records what changed in the bucket, and queues recounts.',
     timeoutSeconds: 60,
     table: ['GetItem', 'Query', 'PutItem'],
-    recountQueue: ['send'],
+    reconcileQueue: ['send'],
     storeEventsQueue: ['receive'],
   },
 };

@@ -16,14 +16,14 @@ import { gitHostsToJson } from '../../lambda/accounts/rules/git-hosts.ts';
 import { issuersToJson } from '../../lambda/accounts/rules/identities.ts';
 import { exportsFolder } from '../../lambda/exports/rules/job.ts';
 import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
-import { cleanupFolder } from '../../lambda/gc/rules/gc.ts';
+import { gcFolder } from '../../lambda/gc/rules/gc.ts';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { settingsToJson } from '../../lambda/rules/settings.ts';
 import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
-import type { StageSettings } from '../settings/deployment-settings.ts';
+import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
 import { type FunctionSpec, functionSpecs, type ObjectAction, type QueueUse } from './function-specs.ts';
 
@@ -32,7 +32,7 @@ import { type FunctionSpec, functionSpecs, type ObjectAction, type QueueUse } fr
  * them. A bundle has those that its function uses, and a change of one is a change of the code: Lambda never runs a
  * function with the code of one deployment and the settings of another.
  */
-export function stageJson(settings: StageSettings): Record<string, string> {
+export function stageJson(settings: DeploymentSettings): Record<string, string> {
   const json: Readonly<Record<string, string | undefined>> = {
     protocol: settingsToJson(settingsOf(settings.protocol)),
     adoptedRepos: adoptedReposToJson(settings.adoptedRepos),
@@ -146,12 +146,12 @@ export class HandlerFunction extends Construct {
 }
 
 interface FunctionsProps {
-  readonly settings: StageSettings;
+  readonly settings: DeploymentSettings;
   readonly resources: FunctionResources;
 }
 
-type SwitchedSettings = Pick<StageSettings, 'storeEvents'> & {
-  readonly exports: Pick<StageSettings['exports'], 'workers'>;
+type SwitchedSettings = Pick<DeploymentSettings, 'storeEvents'> & {
+  readonly exports: Pick<DeploymentSettings['exports'], 'workers'>;
 };
 
 /** The functions that a stage has: all of the route table, except those that its settings switch off. */
@@ -203,7 +203,7 @@ export class Functions extends Construct {
       define: stageJson(settings),
       logRetentionDays: settings.logRetentionDays,
       ...(spec.servesConsole && { servesConsole: true }),
-      // A long recount continues with a new message in the queue that it came from. Lambda would stop that as a
+      // A long reconcile continues with a new message in the queue that it came from. Lambda would stop that as a
       // runaway loop after 16 rounds. The queue bounds it: one message per tenant and delay. An export hands out its
       // work in the same way, and ends within a day.
       ...((name === 'reconcile' || name === 'exportArchive') && { sendsToOwnQueue: true }),
@@ -218,7 +218,7 @@ type StageQueue = IQueue & Pick<Queue, 'deadLetterQueue'>;
 interface FunctionResources {
   readonly table: Pick<ITableV2, 'tableArn' | 'tableName'>;
   readonly storage: ObjectStorage;
-  readonly recountQueue: StageQueue;
+  readonly reconcileQueue: StageQueue;
   readonly webhookQueue: StageQueue;
   /** Undefined if the stage makes no exports. */
   readonly exports: ExportResources | undefined;
@@ -237,7 +237,7 @@ interface FunctionResources {
 interface ExportResources {
   readonly queue: StageQueue;
   readonly store: ExportStoreKind;
-  readonly settings: StageSettings['exports'];
+  readonly settings: DeploymentSettings['exports'];
 }
 
 const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
@@ -257,7 +257,7 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
     ...(reachesTable(spec) && { LFS_QUOTA_TABLE: resources.table.tableName }),
     ...(spec.answersLinks && resources.publicUrl && { LFS_QUOTA_PUBLIC_URL: resources.publicUrl }),
     ...(reachesStore(spec) && resources.storage.environment),
-    ...(spec.recountQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.recountQueue.queueUrl }),
+    ...(spec.reconcileQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.reconcileQueue.queueUrl }),
     ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
     ...gaugeVariables(spec, resources),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
@@ -271,7 +271,7 @@ function gaugeVariables(spec: FunctionSpec, resources: FunctionResources): Recor
   const queues: Readonly<
     Record<GaugedQueue, readonly [readonly QueueUse[] | undefined, StageQueue | undefined]>
   > = {
-    recounts: [spec.recountQueue, resources.recountQueue],
+    reconciles: [spec.reconcileQueue, resources.reconcileQueue],
     webhooks: [spec.webhookQueue, resources.webhookQueue],
     exports: [spec.exportQueue, resources.exports?.queue],
     'store-events': [spec.storeEventsQueue, resources.storeEventsQueue],
@@ -297,7 +297,7 @@ function exportVariables({ queue, store, settings }: ExportResources) {
 
 /** The policy statements of a function: exact actions on exact resources. */
 function statementsFor(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
-  const { table, storage, recountQueue, storeEventsQueue, adminSecretArn } = resources;
+  const { table, storage, reconcileQueue, storeEventsQueue, adminSecretArn } = resources;
   const secretArns = [
     ...(spec.secrets?.includes('admin token') ? [adminSecretArn] : []),
     ...(reachesStore(spec) && storage.credentialsSecretArn ? [storage.credentialsSecretArn] : []),
@@ -313,9 +313,9 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
       ? []
       : adoptedStatements(spec, storage.bucket.bucketArn, resources.adoptedRepos)),
     ...(storage.bucket && resources.exports ? exportStatements(spec, storage.bucket.bucketArn) : []),
-    ...(storage.bucket ? cleanupStatements(spec, storage.bucket.bucketArn) : []),
+    ...(storage.bucket ? gcStatements(spec, storage.bucket.bucketArn) : []),
     ...queueStatements(spec.exportQueue, resources.exports?.queue),
-    ...queueStatements(spec.recountQueue, recountQueue),
+    ...queueStatements(spec.reconcileQueue, reconcileQueue),
     ...queueStatements(spec.webhookQueue, resources.webhookQueue),
     ...queueStatements(spec.storeEventsQueue, storeEventsQueue),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
@@ -393,14 +393,14 @@ function exportStatements(
   ];
 }
 
-/** Below these lies what clean-ups store. No tenant's name begins as they do. */
-export const cleanupScopes = {
-  'keep-sets': `/${cleanupFolder}/*/*/keep-*`,
-  candidates: `/${cleanupFolder}/*/*/*/candidates-*`,
+/** Below these lies what gc runs store. No tenant's name begins as they do. */
+export const gcScopes = {
+  'reachable sets': `/${gcFolder}/*/*/keep-*`,
+  candidates: `/${gcFolder}/*/*/*/candidates-*`,
 } as const;
 
-function cleanupStatements({ putsCleanup }: FunctionSpec, bucketArn: string): PolicyStatement[] {
-  return putsCleanup ? allow(['s3:PutObject'], [`${bucketArn}${cleanupScopes[putsCleanup]}`]) : [];
+function gcStatements({ putsGc }: FunctionSpec, bucketArn: string): PolicyStatement[] {
+  return putsGc ? allow(['s3:PutObject'], [`${bucketArn}${gcScopes[putsGc]}`]) : [];
 }
 
 function queueStatements(uses: readonly QueueUse[] = [], queue?: StageQueue): PolicyStatement[] {

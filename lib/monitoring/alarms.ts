@@ -14,16 +14,16 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
-import type { ExportWork, RecountQueue, StoreEvents, WebhookWork } from '../background.ts';
+import type { ExportWork, ReconcileQueue, StoreEvents, WebhookWork } from '../background.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';
-import type { StageSettings } from '../settings/deployment-settings.ts';
+import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { customMetric } from './custom-metrics.ts';
 
 interface AlarmsProps {
-  readonly settings: StageSettings;
+  readonly settings: DeploymentSettings;
   readonly api: Api;
   readonly functions: Functions;
-  readonly recounts: RecountQueue;
+  readonly reconciles: ReconcileQueue;
   readonly webhookWork: WebhookWork;
   /** Undefined if the stage makes no exports. */
   readonly exportWork: ExportWork | undefined;
@@ -31,7 +31,7 @@ interface AlarmsProps {
   readonly storeEvents: StoreEvents | undefined;
 }
 
-/** For a value that only one recount reports: the alarm then lasts an hour, long enough to be noticed. */
+/** For a value that only one reconcile reports: the alarm then lasts an hour, long enough to be noticed. */
 const worstOfHour = { period: Duration.hours(1), statistic: 'Maximum' };
 const fiveMinutes = { period: Duration.minutes(5), statistic: 'Sum' };
 
@@ -45,13 +45,13 @@ export class Alarms extends Construct {
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    const { settings, api, recounts, webhookWork, exportWork, storeEvents } = props;
+    const { settings, api, reconciles, webhookWork, exportWork, storeEvents } = props;
     this.topic = this.#topic(settings.alarms.email);
     this.all = [
       this.#deadLetters(
         'DeadLetters',
         'A recount failed too often and is now a dead letter: the usage of its tenant is out of date.',
-        recounts,
+        reconciles,
       ),
       this.#deadLetters(
         'WebhookDeadLetters',
@@ -77,17 +77,17 @@ export class Alarms extends Construct {
           ]
         : []),
       this.#alarm(
-        'RecountsLate',
+        'ReconcilesLate',
         'The oldest queued recount is late: shown usage grows old, and pushes near a limit are answered 429.',
         {
-          metric: recounts.queue.metricApproximateAgeOfOldestMessage({
+          metric: reconciles.queue.metricApproximateAgeOfOldestMessage({
             ...fiveMinutes,
             statistic: 'Maximum',
           }),
           threshold: settings.alarms.queueAgeMinutes * 60,
         },
       ),
-      this.#recountsFailed(settings),
+      this.#reconcilesFailed(settings),
       this.#alarm('ApiErrors', 'The API answered requests with 5xx.', {
         metric: api.failed.metric(fiveMinutes),
         threshold: settings.alarms.apiErrors,
@@ -117,22 +117,22 @@ export class Alarms extends Construct {
 
   /**
    * One tenant is enough. Its failures are few, at most one in ten minutes, and the queue's age does not show them: SQS
-   * leaves out messages that were received often. An outage of some minutes fails many recounts, but in few periods.
+   * leaves out messages that were received often. An outage of some minutes fails many reconciles, but in few periods.
    */
-  #recountsFailed({ alarms }: StageSettings): Alarm {
+  #reconcilesFailed({ alarms }: DeploymentSettings): Alarm {
     return this.#alarm(
-      'RecountsFailed',
+      'ReconcilesFailed',
       'Recounts failed again and again for an hour, perhaps those of one tenant alone: its usage grows old.',
       {
-        metric: customMetric(this, 'RecountsFailed', fiveMinutes),
+        metric: customMetric(this, 'ReconcilesFailed', fiveMinutes),
         threshold: 1,
         evaluationPeriods: 12,
-        datapointsToAlarm: alarms.recountFailures,
+        datapointsToAlarm: alarms.reconcileFailures,
       },
     );
   }
 
-  #functionAlarms(name: FunctionName, handler: HandlerFunction, settings: StageSettings): Alarm[] {
+  #functionAlarms(name: FunctionName, handler: HandlerFunction, settings: DeploymentSettings): Alarm[] {
     return [
       this.#alarm(`${name}Errors`, `${name} failed. Its log says why.`, {
         metric: handler.function.metricErrors(fiveMinutes),
@@ -149,17 +149,21 @@ export class Alarms extends Construct {
   }
 
   /** Whether the usage that is shown and enforced is true. */
-  #usageAlarms({ alarms }: StageSettings): Alarm[] {
+  #usageAlarms({ alarms }: DeploymentSettings): Alarm[] {
     return [
       // Only upward corrections: deletes and uploads that never arrived lower the counter without a fault.
       this.#alarm('Drift', 'A recount found far more bytes stored or reserved than the counter had.', {
         metric: customMetric(this, 'CounterShortfallBytes', worstOfHour),
         threshold: alarms.driftGiB * 1024 ** 3,
       }),
-      this.#alarm('RecountAge', 'A count was too old when it was replaced: the schedule falls behind.', {
-        metric: customMetric(this, 'ReconcileAge', worstOfHour),
-        threshold: alarms.recountAgeHours * 3_600_000,
-      }),
+      this.#alarm(
+        'ReconcileAgeHigh',
+        'A count was too old when it was replaced: the schedule falls behind.',
+        {
+          metric: customMetric(this, 'ReconcileAge', worstOfHour),
+          threshold: alarms.reconcileAgeHours * 3_600_000,
+        },
+      ),
     ];
   }
 

@@ -10,7 +10,7 @@ import {
 import { Construct } from 'constructs';
 import type { MetricName } from '../../lambda/rules/metrics.ts';
 import type { Api } from '../api.ts';
-import type { ExportWork, RecountQueue, StoreEvents } from '../background.ts';
+import type { ExportWork, ReconcileQueue, StoreEvents } from '../background.ts';
 import type { Data } from '../data.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';
 import type { Alarms } from './alarms.ts';
@@ -49,8 +49,8 @@ function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
       graph('Age of the oldest count that was replaced (ms)', [maximum('ReconcileAge', 'age')]),
       graph('Tenants due, recounts deferred and failed', [
         sum('TenantsQueued', 'tenants due'),
-        sum('RecountsDeferred', 'recounts deferred'),
-        sum('RecountsFailed', 'recounts failed'),
+        sum('ReconcilesDeferred', 'recounts deferred'),
+        sum('ReconcilesFailed', 'recounts failed'),
         sum('HistoryNotNoted', 'not in the history'),
       ]),
     ],
@@ -68,7 +68,7 @@ interface DashboardProps {
   readonly api: Api;
   readonly data: Data;
   readonly functions: Functions;
-  readonly recounts: RecountQueue;
+  readonly reconciles: ReconcileQueue;
   /** Undefined if the stage makes no exports. */
   readonly exportWork: ExportWork | undefined;
   /** Undefined if the stage receives no events of its store. */
@@ -150,16 +150,16 @@ function functionWidgets(functions: Functions): IWidget[] {
   ];
 }
 
-function backgroundWidgets({ recounts, data }: DashboardProps): IWidget[] {
+function backgroundWidgets({ reconciles, data }: DashboardProps): IWidget[] {
   return [
     graph('Recounts: queued and dead letters', [
-      recounts.queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'queued' }),
-      recounts.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
+      reconciles.queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'queued' }),
+      reconciles.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
         ...maximum,
         label: 'dead letters',
       }),
     ]),
-    graph('Oldest queued recount (s)', [recounts.queue.metricApproximateAgeOfOldestMessage(maximum)]),
+    graph('Oldest queued recount (s)', [reconciles.queue.metricApproximateAgeOfOldestMessage(maximum)]),
     graph('Table: read and write units', [
       data.table.metricConsumedReadCapacityUnits(sum),
       data.table.metricConsumedWriteCapacityUnits(sum),

@@ -165,7 +165,7 @@ const reconcile = z
   .prefault({})
   .describe('Reconciles and their queue.');
 
-const exportsOfStage = z
+const exportsOfDeployment = z
   .strictObject({
     workers: z
       .int()
@@ -185,7 +185,7 @@ const exportsOfStage = z
   .prefault({})
   .describe('Exports: docs/migrate.md#exports.');
 
-const warningsOfStage = z
+const alertsOfDeployment = z
   .strictObject({
     eventBus: z
       .boolean()
@@ -242,7 +242,7 @@ const alarms = z
       .optional()
       .describe('Recipient of alarms. Without it, subscribe to the alarm topic yourself.'),
     queueAgeMinutes: z.int().min(1).default(60).describe('Age of the oldest waiting reconcile.'),
-    recountFailures: z
+    reconcileFailures: z
       .int()
       .min(1)
       .max(12)
@@ -253,7 +253,7 @@ const alarms = z
       .min(1)
       .default(100)
       .describe('GiB that one reconcile finds missing in the counter. Allow for one push.'),
-    recountAgeHours: z.int().min(2).default(36).describe('Age of usage when a reconcile replaces it.'),
+    reconcileAgeHours: z.int().min(2).default(36).describe('Age of usage when a reconcile replaces it.'),
     apiErrors: z.int().min(1).default(5).describe('5xx responses in 5 minutes, except 509.'),
     requestsThrottled: z
       .int()
@@ -335,8 +335,8 @@ export const everySetting = z.strictObject({
   memoryMb: memoryOfFunctions,
   reservedConcurrency,
   reconcile,
-  exports: exportsOfStage,
-  warnings: warningsOfStage,
+  exports: exportsOfDeployment,
+  alerts: alertsOfDeployment,
   identityIssuers: z
     .array(identityIssuer)
     .max(20)
@@ -370,5 +370,5 @@ export const everySetting = z.strictObject({
   alarms,
 });
 
-export type StageSettings = z.output<typeof everySetting>;
-export type StageSettingsInput = z.input<typeof everySetting>;
+export type DeploymentSettings = z.output<typeof everySetting>;
+export type DeploymentSettingsInput = z.input<typeof everySetting>;

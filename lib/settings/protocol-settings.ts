@@ -71,9 +71,9 @@ const uploads = {
   ),
 };
 
-const recounts = {
-  recountRestSeconds: whole(
-    { min: 0, max: 3_600, defaultValue: defaultSettings.recountRestMs / second },
+const reconciles = {
+  reconcileRestSeconds: whole(
+    { min: 0, max: 3_600, defaultValue: defaultSettings.reconcileRestMs / second },
     'Shortest time between two reconciles of a tenant that only the schedule waits for.',
   ),
   listRequestsPerHour: whole(
@@ -92,11 +92,11 @@ const recounts = {
     { min: 1, max: 10_000, defaultValue: defaultSettings.refreshTenantsMax },
     'Tenants per run of the schedule.',
   ),
-  giantObjects: whole(
+  largeRepoObjects: whole(
     {
       min: 1000,
       max: 1_000_000_000,
-      defaultValue: defaultSettings.giantObjects,
+      defaultValue: defaultSettings.largeRepoObjects,
       whyMin: 'listing a smaller repo costs less than keeping its shards',
     },
     "Number of objects that makes a repo large: it's scanned in shards. Below half of it, it's scanned as a whole again.",
@@ -162,11 +162,11 @@ const deletes = {
     },
     'How long a push can keep a deleted object.',
   ),
-  cleanupWatchHours: whole(
+  gcWatchHours: whole(
     {
       min: 1,
       max: 168,
-      defaultValue: defaultSettings.cleanupWatchMs / hour,
+      defaultValue: defaultSettings.gcWatchMs / hour,
       whyMin: 'a push that started before must have moved its branch by then',
     },
     'Shortest time from `gc open` to `gc run`. Every push must finish within it.',
@@ -174,11 +174,11 @@ const deletes = {
 };
 
 const people = {
-  personKeptMinutes: whole(
+  hostUserKeptMinutes: whole(
     {
       min: 1,
       max: 60,
-      defaultValue: defaultSettings.personKeptMs / minute,
+      defaultValue: defaultSettings.hostUserKeptMs / minute,
       whyMax: 'users who lose access at their git host keep it here that long',
     },
     "How long a git host's response about a user is valid.",
@@ -191,7 +191,7 @@ const people = {
 
 /** The constants of the protocol that a stage may change. lambda/rules/settings.ts has all of them. */
 export const protocolSettings = z
-  .strictObject({ ...uploads, ...recounts, ...waiting, ...deletes, ...people })
+  .strictObject({ ...uploads, ...reconciles, ...waiting, ...deletes, ...people })
   .prefault({})
   .describe('How usage is counted. The defaults are tested most.');
 
@@ -206,12 +206,12 @@ export function settingsOf(protocol: ProtocolSettings): Settings {
     putMinBytesPerSecond: protocol.putMinBytesPerSecond,
     objectBytesMax: protocol.objectMaxMiB * mib,
     clockSkewMs: protocol.clockSkewSeconds * second,
-    recountRestMs: protocol.recountRestSeconds * second,
+    reconcileRestMs: protocol.reconcileRestSeconds * second,
     listRequestsPerHour: protocol.listRequestsPerHour,
     maxAgeMs: protocol.maxAgeHours * hour,
     idleRefreshMaxMs: protocol.idleRefreshMaxDays * day,
     refreshTenantsMax: protocol.refreshTenantsMax,
-    giantObjects: protocol.giantObjects,
+    largeRepoObjects: protocol.largeRepoObjects,
     shardObjectsMax: protocol.shardObjectsMax,
     shardRoundMs: protocol.shardRoundDays * day,
     shardListsPerHour: protocol.shardListsPerHour,
@@ -222,8 +222,8 @@ export function settingsOf(protocol: ProtocolSettings): Settings {
     scanWaitMs: protocol.scanWaitSeconds * second,
     retryAfterMs: protocol.retryAfterSeconds * second,
     deleteGraceMs: protocol.deleteGraceMinutes * minute,
-    cleanupWatchMs: protocol.cleanupWatchHours * hour,
-    personKeptMs: protocol.personKeptMinutes * minute,
+    gcWatchMs: protocol.gcWatchHours * hour,
+    hostUserKeptMs: protocol.hostUserKeptMinutes * minute,
     publicMonthBytesMax: protocol.publicMonthMaxGiB * gib,
   };
 }

@@ -2,9 +2,13 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type StoreProfile, storeProfileSchema } from '../../cli/doctor/profile.ts';
 import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
-import { recountCollapseMs } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import { reconcileCollapseMs } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { conflictsOfAdopted } from '../../lambda/store/rules/adopted-repos.ts';
-import { everySetting, type StageSettings, type StageSettingsInput } from './deployment-settings.ts';
+import {
+  type DeploymentSettings,
+  type DeploymentSettingsInput,
+  everySetting,
+} from './deployment-settings.ts';
 import { settingsOf } from './protocol-settings.ts';
 
 /** A setting that does not fit another one. */
@@ -13,13 +17,13 @@ interface Conflict {
   readonly message: string;
 }
 
-const collapseSeconds = recountCollapseMs / 1000;
+const collapseSeconds = reconcileCollapseMs / 1000;
 
 /**
  * What must hold between the settings of a stage. Otherwise the protocol of docs/how-it-works.md breaks: usage may be
- * counted too low, or a recount may be lost.
+ * counted too low, or a reconcile may be lost.
  */
-function conflictsOf(settings: StageSettings): Conflict[] {
+function conflictsOf(settings: DeploymentSettings): Conflict[] {
   const { alarms, domain, objectStore, protocol, reconcile, refreshEveryMinutes, storeEvents, throttle } =
     settings;
   const conflicts: Conflict[] = [];
@@ -59,7 +63,7 @@ function conflictsOf(settings: StageSettings): Conflict[] {
     );
 
   const oldestHours = protocol.maxAgeHours + refreshEveryMinutes / 60;
-  if (alarms.recountAgeHours <= oldestHours)
+  if (alarms.reconcileAgeHours <= oldestHours)
     conflict(
       'alarms.recountAgeHours',
       `must be ${Math.floor(oldestHours) + 1} or more with protocol.maxAgeHours ${protocol.maxAgeHours} and ` +
@@ -110,7 +114,7 @@ function objectMaxMiBOf({ holds, warnings }: StoreProfile): number | undefined {
 }
 
 /** Why a stage cannot work with a store of which this is known. */
-function conflictsWithProfile(settings: StageSettings, profile: StoreProfile): Conflict[] {
+function conflictsWithProfile(settings: DeploymentSettings, profile: StoreProfile): Conflict[] {
   if (settings.objectStore.kind !== 'external') return [];
   const other = isOfOtherStore(settings.objectStore, profile);
   const path = ['objectStore', 'profile'];
@@ -176,7 +180,7 @@ function unusable({ usable, failed, holds, warnings, probedAt }: StoreProfile): 
 }
 
 /** The store decides by its own clock when a URL expires, and the URL must not outlive its reservation. */
-function clockConflict(settings: StageSettings, { holds }: StoreProfile): string | undefined {
+function clockConflict(settings: DeploymentSettings, { holds }: StoreProfile): string | undefined {
   const { reservationSlackMs, clockSkewMs } = settingsOf(settings.protocol);
   const behindMs = -(holds.clockSkewMs ?? 0);
   const behindMaxMs = reservationSlackMs - clockSkewMs;
@@ -191,7 +195,7 @@ function clockConflict(settings: StageSettings, { holds }: StoreProfile): string
  *
  * @throws {Error} if the profile is not readable.
  */
-export function exportStoreOf(store: StageSettings['objectStore']): ExportStoreKind {
+export function exportStoreOf(store: DeploymentSettings['objectStore']): ExportStoreKind {
   if (store.kind === 'bucket') return 's3';
   const host = new URL(store.endpoint).hostname;
   if (/\.amazonaws\.com(?:\.cn)?$/.test(host)) return 's3';
@@ -201,33 +205,33 @@ export function exportStoreOf(store: StageSettings['objectStore']): ExportStoreK
 }
 
 /** The settings of a stage, with the checks between them. */
-export const stageSettingsSchema = everySetting.superRefine((settings, context) => {
+export const deploymentSettingsSchema = everySetting.superRefine((settings, context) => {
   for (const { path, message } of conflictsOf(settings))
     context.addIssue({ code: 'custom', path: [...path], message });
 });
 
 /** The settings of a stage are invalid. The message has one line for each setting, with the reason. */
-export class StageSettingsError extends Error {
+export class DeploymentSettingsError extends Error {
   override readonly name = 'StageSettingsError';
 }
 
 /**
  * Checks a stage's settings and fills in the defaults.
- * @throws {StageSettingsError} that names every invalid setting.
+ * @throws {DeploymentSettingsError} that names every invalid setting.
  */
-export function parseStageSettings(stage: string, input: unknown): StageSettings {
+export function parseDeploymentSettings(stage: string, input: unknown): DeploymentSettings {
   if (!/^[a-z][a-z0-9-]{0,19}$/.test(stage)) {
-    throw new StageSettingsError(
+    throw new DeploymentSettingsError(
       `"${stage}" isn't a valid name: up to 20 lower-case letters, digits and hyphens, starting with a letter.`,
     );
   }
-  const parsed = stageSettingsSchema.safeParse(input);
+  const parsed = deploymentSettingsSchema.safeParse(input);
   if (parsed.success) return withProfile(stage, parsed.data, input);
   throw invalid(stage, parsed.error.issues, parsed.error);
 }
 
 /** Checks the settings by what is known of the store, and takes from it what they leave open. */
-function withProfile(stage: string, settings: StageSettings, input: unknown): StageSettings {
+function withProfile(stage: string, settings: DeploymentSettings, input: unknown): DeploymentSettings {
   const { objectStore, protocol } = settings;
   if (objectStore.kind !== 'external' || objectStore.profile === undefined) return settings;
   const path = ['objectStore', 'profile'];
@@ -253,15 +257,15 @@ function invalid(
   stage: string,
   issues: readonly { path: readonly PropertyKey[]; message: string }[],
   cause?: unknown,
-): StageSettingsError {
+): DeploymentSettingsError {
   const lines = issues.map(({ path, message }) => `  ${path.join('.') || '(all)'}: ${message}`);
-  return new StageSettingsError(`The settings of "${stage}" are invalid:\n${lines.join('\n')}`, {
+  return new DeploymentSettingsError(`The settings of "${stage}" are invalid:\n${lines.join('\n')}`, {
     cause,
   });
 }
 
 /** The stages that `-c stage=NAME` chooses from. A setting that is left out has its default. */
-const stages: Readonly<Record<string, StageSettingsInput>> = {
+const stages: Readonly<Record<string, DeploymentSettingsInput>> = {
   /**
    * For trials: deleting the stack deletes its data. Its bucket must be emptied before. A new account runs ten functions
    * at once: this leaves three of them to the API, whatever runs in the background.
@@ -278,22 +282,22 @@ const stages: Readonly<Record<string, StageSettingsInput>> = {
 /**
  * The settings of a stage, from the table above. With `settingsFile` they come from that JSON file instead, so
  * that nobody has to edit a tracked file.
- * @throws {StageSettingsError} when the stage is unknown, or its settings are unreadable or invalid.
+ * @throws {DeploymentSettingsError} when the stage is unknown, or its settings are unreadable or invalid.
  */
-export function stageSettings(stage: string, settingsFile?: string): StageSettings {
-  if (settingsFile !== undefined) return parseStageSettings(stage, readSettingsFile(settingsFile));
+export function deploymentSettings(stage: string, settingsFile?: string): DeploymentSettings {
+  if (settingsFile !== undefined) return parseDeploymentSettings(stage, readSettingsFile(settingsFile));
   if (!Object.hasOwn(stages, stage)) {
-    throw new StageSettingsError(
+    throw new DeploymentSettingsError(
       `"${stage}" isn't defined. Known: ${Object.keys(stages).join(', ')}. Add it to lib/settings/stages.ts, or pass its settings with -c settings=FILE.json.`,
     );
   }
-  return parseStageSettings(stage, stages[stage]);
+  return parseDeploymentSettings(stage, stages[stage]);
 }
 
 function readSettingsFile(path: string): unknown {
   try {
     return JSON.parse(readFileSync(path, 'utf8'));
   } catch (cause) {
-    throw new StageSettingsError(`The settings file ${path} can't be read as JSON: ${cause}`, { cause });
+    throw new DeploymentSettingsError(`The settings file ${path} can't be read as JSON: ${cause}`, { cause });
   }
 }

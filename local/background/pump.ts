@@ -2,21 +2,21 @@ import { createHash, randomUUID } from 'node:crypto';
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
 import type { ExportJobs } from '../../lambda/exports/job-store.ts';
 import type { ExportMessage, ExportQueue } from '../../lambda/exports/messages.ts';
-import { type RecountRequest, urgencyOf } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import { type ReconcileRequest, urgencyOf } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import type { FunctionName } from '../../lambda/routes.ts';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import type { GaugedQueue, QueueGauge } from '../../lambda/status/rules/status.ts';
 import { lambdaContext } from '../lambda-context.ts';
 import { settledWithin, type Timers } from './schedule.ts';
 
-/** A tenant's pending recount: all requests since the last recount began, merged. */
-export interface QueueMessage extends RecountRequest {
+/** A tenant's pending reconcile: all requests since the last reconcile began, merged. */
+export interface QueueMessage extends ReconcileRequest {
   readonly messageId: string;
   readonly firstAtMs: number;
   readonly lastAtMs: number;
   /** Id of the request that asked for it, for the log. The first one if several were merged. */
   readonly correlationId: string | undefined;
-  /** Somebody waits for this recount, so it does not wait for more requests. */
+  /** Somebody waits for this reconcile, so it does not wait for more requests. */
   readonly prompt: boolean;
   /** Number of deliveries that failed. */
   readonly failures: number;
@@ -25,15 +25,15 @@ export interface QueueMessage extends RecountRequest {
 }
 
 export interface QueueTiming {
-  /** A recount waits until no request came for this long … */
+  /** A reconcile waits until no request came for this long … */
   readonly quietMs: number;
   /** … but at most this long after the first request. */
   readonly quietMaxMs: number;
-  /** Shortest time between the starts of two recounts of one tenant. */
+  /** Shortest time between the starts of two reconciles of one tenant. */
   readonly spacingMs: number;
   /** Delay after the first failure. It doubles with each further failure. */
   readonly retryMs: number;
-  /** Delay of a recount that failed because the disk is full, which is no failure of its own. */
+  /** Delay of a reconcile that failed because the disk is full, which is no failure of its own. */
   readonly fullDiskRetryMs: number;
   /** After this many failures a message becomes a dead letter. */
   readonly failuresMax: number;
@@ -53,7 +53,7 @@ export const defaultQueueTiming: QueueTiming = {
 
 /** The message for a request of a tenant without a waiting message. */
 export function newMessage(
-  request: RecountRequest,
+  request: ReconcileRequest,
   at: { nowMs: number; messageId: string; correlationId?: string | undefined },
 ): QueueMessage {
   return {
@@ -70,7 +70,7 @@ export function newMessage(
   };
 }
 
-/** Merges two pending recounts: full if either is full, and as urgent as the more urgent one. */
+/** Merges two pending reconciles: full if either is full, and as urgent as the more urgent one. */
 export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMessage {
   return {
     tenant: older.tenant,
@@ -86,13 +86,13 @@ export function mergeMessages(older: QueueMessage, newer: QueueMessage): QueueMe
   };
 }
 
-/** A recount of the schedule is dropped if it is deferred, so a trigger counts for more. */
+/** A reconcile of the schedule is dropped if it is deferred, so a trigger counts for more. */
 function weightOf({ prompt, reason }: QueueMessage): number {
   if (prompt) return 2;
   return reason === 'schedule' ? 0 : 1;
 }
 
-/** When to deliver a message. `lastBegunAtMs` is the start of the tenant's last recount. */
+/** When to deliver a message. `lastBegunAtMs` is the start of the tenant's last reconcile. */
 export function dueAtMs(message: QueueMessage, lastBegunAtMs: number, timing: QueueTiming): number {
   const quietAtMs = Math.min(message.lastAtMs + timing.quietMs, message.firstAtMs + timing.quietMaxMs);
   return Math.max(

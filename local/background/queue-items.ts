@@ -1,5 +1,5 @@
 import type { WebhookMessage } from '../../lambda/alerts/rules/webhook-delivery.ts';
-import { isRecountReason } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import { isReconcileReason } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { isCorrelationId } from '../../lambda/rules/clock-and-log.ts';
 import { pagesOf, type Table } from '../../lambda/table/requests.ts';
 import { type Delivery, newMessage, type QueueMessage } from './pump.ts';
@@ -9,10 +9,10 @@ import { type Delivery, newMessage, type QueueMessage } from './pump.ts';
  * partitions of their own and in no index, so the functions never meet them.
  */
 export const queuePartitions = {
-  /** A tenant's recount that waits or runs, by the tenant. */
-  recounts: 'QUEUE#RECOUNTS',
-  /** The last recount of a tenant that failed too often, by the tenant. */
-  deadRecounts: 'QUEUE#RECOUNTS#DEAD',
+  /** A tenant's reconcile that waits or runs, by the tenant. */
+  reconciles: 'QUEUE#RECOUNTS',
+  /** The last reconcile of a tenant that failed too often, by the tenant. */
+  deadReconciles: 'QUEUE#RECOUNTS#DEAD',
   /** What is sent to webhooks, by the message's id. */
   webhooks: 'QUEUE#WEBHOOKS',
 } as const;
@@ -39,8 +39,8 @@ function messagesOf(table: Table, pk: string) {
   };
 }
 
-/** The recounts that wait, run, or failed too often: at most one of each tenant. */
-export interface KeptRecounts {
+/** The reconciles that wait, run, or failed too often: at most one of each tenant. */
+export interface KeptReconciles {
   /** @throws {StorageFullError} when the disk is full. */
   save(message: QueueMessage): Promise<void>;
   remove(tenant: string): Promise<void>;
@@ -51,26 +51,26 @@ export interface KeptRecounts {
   load(nowMs: number): Promise<{ waiting: readonly QueueMessage[]; dead: readonly string[] }>;
 }
 
-export function openKeptRecounts(table: Table): KeptRecounts {
-  const waiting = messagesOf(table, queuePartitions.recounts);
-  const dead = messagesOf(table, queuePartitions.deadRecounts);
+export function openKeptReconciles(table: Table): KeptReconciles {
+  const waiting = messagesOf(table, queuePartitions.reconciles);
+  const dead = messagesOf(table, queuePartitions.deadReconciles);
   return {
     save: (message) => waiting.put(message.tenant, message),
     remove: waiting.remove,
     saveDead: (message) => dead.put(message.tenant, message),
     removeDead: dead.remove,
     load: async (nowMs) => ({
-      waiting: (await waiting.all()).map(({ id, message }) => readRecount(id, message, nowMs)),
+      waiting: (await waiting.all()).map(({ id, message }) => readReconcile(id, message, nowMs)),
       dead: (await dead.all()).map(({ id }) => id),
     }),
   };
 }
 
 /**
- * A recount as it was kept. What can't be read still shows that its tenant needs one, so it becomes a full one. Times in
+ * A reconcile as it was kept. What can't be read still shows that its tenant needs one, so it becomes a full one. Times in
  * the future, possible when the clock was set back, become now.
  */
-export function readRecount(tenant: string, value: unknown, nowMs: number): QueueMessage {
+export function readReconcile(tenant: string, value: unknown, nowMs: number): QueueMessage {
   const fresh = newMessage(
     { tenant, reason: 'unfinished', full: true },
     { nowMs, messageId: `restored-${tenant}` },
@@ -78,7 +78,7 @@ export function readRecount(tenant: string, value: unknown, nowMs: number): Queu
   const read: Readonly<Record<string, unknown>> =
     typeof value === 'object' && value !== null ? { ...value } : {};
   const { reason, full, messageId, correlationId, prompt, failures } = read;
-  if (!isRecountReason(reason) || typeof full !== 'boolean') return fresh;
+  if (!isReconcileReason(reason) || typeof full !== 'boolean') return fresh;
   const timeOf = (time: unknown) => Math.min(nowMs, typeof time === 'number' ? time : nowMs);
   return {
     tenant,

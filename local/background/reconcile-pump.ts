@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Context, SQSEvent } from 'aws-lambda';
-import type { RecountQueue, RecountRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import type { ReconcileQueue, ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/rules/clock-and-log.ts';
 import type { QueueGauge } from '../../lambda/status/rules/status.ts';
 import { lambdaContext } from '../lambda-context.ts';
@@ -16,21 +16,21 @@ import {
   reportsFailure,
   toSqsEvent,
 } from './pump.ts';
-import type { KeptRecounts } from './queue-items.ts';
+import type { KeptReconciles } from './queue-items.ts';
 import { settledWithin, type Timers } from './schedule.ts';
 
 export type QueueConsumer = (event: SQSEvent, context: Context) => Promise<unknown>;
 
-interface RecountPumpOptions {
-  readonly kept: KeptRecounts;
+interface ReconcilePumpOptions {
+  readonly kept: KeptReconciles;
   readonly clock: Clock;
   readonly timers: Timers;
   readonly log: Log;
   readonly invocations: Invocations;
   readonly timing?: QueueTiming;
-  /** While the disk is full, a recount that fails is not given up. */
+  /** While the disk is full, a reconcile that fails is not given up. */
   readonly isDiskFull?: () => boolean;
-  /** Most recounts that run at a time, each of another tenant. */
+  /** Most reconciles that run at a time, each of another tenant. */
   readonly concurrencyMax?: number;
 }
 
@@ -40,7 +40,7 @@ const namedMax = 10;
 const namesOf = (tenants: ReadonlySet<string>) =>
   [...tenants].slice(0, namedMax).join(', ') + (tenants.size > namedMax ? ', …' : '');
 
-/** One tenant's recounts: at most one runs, and at most one more waits. */
+/** One tenant's reconciles: at most one runs, and at most one more waits. */
 interface Lane {
   readonly tenant: string;
   waiting: QueueMessage | undefined;
@@ -56,12 +56,12 @@ interface Lane {
 }
 
 /**
- * The queue of recounts, and what delivers them. A request is in the table before its promise resolves. It stays there
- * until a recount that began after it has succeeded, so a kill at any moment loses no request. One process has the table,
+ * The queue of reconciles, and what delivers them. A request is in the table before its promise resolves. It stays there
+ * until a reconcile that began after it has succeeded, so a kill at any moment loses no request. One process has the table,
  * so what is due, and runs, is known here alone.
  */
-export class RecountPump implements RecountQueue {
-  readonly #options: RecountPumpOptions;
+export class ReconcilePump implements ReconcileQueue {
+  readonly #options: ReconcilePumpOptions;
   readonly #timing: QueueTiming;
   readonly #lanes = new Map<string, Lane>();
   /** Tenants that have a dead letter. */
@@ -74,15 +74,15 @@ export class RecountPump implements RecountQueue {
   /** Closed and not waiting any more: another process may hold the data folder now. */
   #abandoned = false;
 
-  constructor(options: RecountPumpOptions) {
+  constructor(options: ReconcilePumpOptions) {
     this.#options = options;
     this.#timing = options.timing ?? defaultQueueTiming;
   }
 
-  /** How full it is. A tenant's recount that waits while another one runs is one of each. */
+  /** How full it is. A tenant's reconcile that waits while another one runs is one of each. */
   get gauge(): QueueGauge {
     return {
-      queue: 'recounts',
+      queue: 'reconciles',
       read: async () => {
         const lanes = [...this.#lanes.values()];
         const waiting = lanes.flatMap((lane) => lane.waiting ?? []);
@@ -97,7 +97,7 @@ export class RecountPump implements RecountQueue {
     };
   }
 
-  async request(request: RecountRequest): Promise<void> {
+  async request(request: ReconcileRequest): Promise<void> {
     const lane = this.#lane(request.tenant);
     const message = newMessage(request, {
       nowMs: this.#options.clock.nowMs(),
@@ -109,7 +109,7 @@ export class RecountPump implements RecountQueue {
     await this.#save(lane);
   }
 
-  async requestAll(requests: readonly RecountRequest[]): Promise<void> {
+  async requestAll(requests: readonly ReconcileRequest[]): Promise<void> {
     for (const request of requests) await this.request(request);
   }
 
@@ -126,7 +126,7 @@ export class RecountPump implements RecountQueue {
     for (const lane of this.#lanes.values()) this.#arm(lane);
   }
 
-  /** Stops delivering, and waits up to `graceMs` for running recounts. Unfinished messages stay on disk. */
+  /** Stops delivering, and waits up to `graceMs` for running reconciles. Unfinished messages stay on disk. */
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     this.#due.clear();
@@ -211,7 +211,7 @@ export class RecountPump implements RecountQueue {
     let cancelLimit = () => {};
     const limit = new Promise<never>((_, reject) => {
       cancelLimit = this.#options.timers.after(timeLimitMs, () =>
-        reject(new Error('The recount took too long.')),
+        reject(new Error('The reconcile took too long.')),
       );
     });
     const context = lambdaContext({ functionName: 'reconcile', timeLimitMs });
@@ -219,7 +219,7 @@ export class RecountPump implements RecountQueue {
       const delivery = this.#consumer?.(toSqsEvent(message), context);
       return !reportsFailure(await Promise.race([delivery, limit]));
     } catch (error) {
-      this.#options.log.error('recount failed', {
+      this.#options.log.error('reconcile failed', {
         tenant: message.tenant,
         failures: message.failures + 1,
         error,
@@ -251,7 +251,7 @@ export class RecountPump implements RecountQueue {
       throw error;
     });
     this.#dead.add(lane.tenant);
-    this.#options.log.error('recount failed too often: moved to the dead letters', {
+    this.#options.log.error('reconcile failed too often: moved to the dead letters', {
       tenant: lane.tenant,
       failures: failed.failures,
     });

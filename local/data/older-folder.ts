@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import type { ClassicLevel } from 'classic-level';
 import { parseJson } from '../../lambda/rules/text.ts';
-import { isKept, queuePartitions, readRecount } from '../background/queue-items.ts';
+import { isKept, queuePartitions, readReconcile } from '../background/queue-items.ts';
 import { readIfThere, syncFolder, unfinishedSuffix } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
 import { keyOf } from '../table/items.ts';
@@ -26,7 +26,7 @@ import { openDatabaseError, openLevel } from './database.ts';
 const itemsAtOnce = 500;
 
 const olderDatabase = 'database';
-/** A file for each tenant whose recount waits, and below dead-letters for each whose recount failed too often. */
+/** A file for each tenant whose reconcile waits, and below dead-letters for each whose reconcile failed too often. */
 const olderQueue = 'queue';
 const olderWebhooks = 'webhook-queue.json';
 export const tableFolder = 'table';
@@ -99,23 +99,23 @@ async function* itemsOfDynalite(level: ClassicLevel): AsyncIterable<readonly Ite
   }
 }
 
-/** What lay in the queues' files. What can't be read is a full recount, or no message to a webhook. */
+/** What lay in the queues' files. What can't be read is a full reconcile, or no message to a webhook. */
 async function queuedItems(dataPath: string): Promise<readonly Item[]> {
-  const recountsIn = async (folder: string, pk: string) => {
+  const reconcilesIn = async (folder: string, pk: string) => {
     const items: Item[] = [];
     for (const name of await readdir(folder).catch(() => [])) {
       if (!name.endsWith('.json')) continue;
       const tenant = decodeURIComponent(name.slice(0, -'.json'.length));
       const read = parseJson((await readIfThere(join(folder, name))) ?? '');
-      items.push({ pk, sk: tenant, message: readRecount(tenant, read, Date.now()) });
+      items.push({ pk, sk: tenant, message: readReconcile(tenant, read, Date.now()) });
     }
     return items;
   };
   const webhooks = parseJson((await readIfThere(join(dataPath, olderWebhooks))) ?? '');
-  const { recounts, deadRecounts, webhooks: pk } = queuePartitions;
+  const { reconciles, deadReconciles, webhooks: pk } = queuePartitions;
   return [
-    ...(await recountsIn(join(dataPath, olderQueue), recounts)),
-    ...(await recountsIn(join(dataPath, olderQueue, 'dead-letters'), deadRecounts)),
+    ...(await reconcilesIn(join(dataPath, olderQueue), reconciles)),
+    ...(await reconcilesIn(join(dataPath, olderQueue, 'dead-letters'), deadReconciles)),
     ...(Array.isArray(webhooks) ? webhooks : [])
       .filter(isKept)
       .map((message) => ({ pk, sk: message.messageId, message })),

@@ -150,11 +150,11 @@ const callers = {
   'POST /{tenant}/{repo}/info/lfs/locks': 'git',
   'POST /{tenant}/{repo}/info/lfs/locks/verify': 'locks',
   'POST /{tenant}/{repo}/info/lfs/locks/{lockId}/unlock': 'git',
-  'GET /v1/tenants/{tenant}/repos/{repo}/cleanup': 'manager',
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup': 'manager',
-  'DELETE /v1/tenants/{tenant}/repos/{repo}/cleanup': 'manager',
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/keep-set': 'manager',
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/run': 'manager',
+  'GET /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': 'manager',
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': 'manager',
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': 'manager',
   'GET /v1/tenants/{tenant}/repos/{repo}/locks': 'reader',
   'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': 'manager',
   'GET /v1/tenants/{tenant}/subscription': 'reader',
@@ -177,8 +177,8 @@ const callers = {
   'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': 'manager',
   'GET /v1/tenants/{tenant}/reservations': 'reader',
   'POST /v1/tenants/{tenant}/reconcile': 'manager',
-  'GET /v1/tenants/{tenant}/counts': 'reader',
-  'PATCH /v1/tenants/{tenant}/repos/{repo}/count': 'manager',
+  'GET /v1/tenants/{tenant}/scans': 'reader',
+  'PATCH /v1/tenants/{tenant}/repos/{repo}/scan': 'manager',
   'GET /v1/tenants/{tenant}/exports': 'reader',
   'POST /v1/tenants/{tenant}/exports': 'reader',
   'GET /v1/tenants/{tenant}/exports/{exportId}': 'reader',
@@ -217,7 +217,7 @@ const credentials = [
   'session: foreign',
   // The cookie alone, as a page of somebody else would have it sent.
   'cookie: manage',
-  // Of a git host, who may push to what the repo is mapped to.
+  // Of a git host, who may push to what the repo is linked to.
   'person',
 ] as const;
 type Credential = (typeof credentials)[number];
@@ -326,7 +326,7 @@ function scopeTests(api: () => Api): void {
     it.each(routes)('of $method $path let in whom they should, and nobody else', async (route) => {
       const expected = table[callers[`${route.method} ${route.path}` as RouteKey]];
       for (const who of shownCredentials()) {
-        // A recount costs requests: that it is let in is shown once.
+        // A reconcile costs requests: that it is let in is shown once.
         if (route.path.endsWith('/reconcile') && who.endsWith('operator')) continue;
         // It would end: test/blackbox/tokens.ts shows what comes of it.
         if (`${route.method} ${route.path}` === 'DELETE /v1/session' && who.startsWith('session')) continue;
@@ -387,7 +387,7 @@ function scopeTests(api: () => Api): void {
       'repos',
       'reservations',
       'exports',
-      'counts',
+      'scans',
       'objects?repo=game',
       'reservations?repo=film',
       'objects?repo=film',

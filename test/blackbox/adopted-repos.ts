@@ -46,7 +46,7 @@ export function adoptedReposOf(tenant: string): readonly AdoptedRepo[] {
   );
 }
 
-/** How long a repo that was deleted, and a recount, may take. */
+/** How long a repo that was deleted, and a reconcile, may take. */
 const goneWithinMs = 240_000;
 const planShape = z.object({ objectCount: z.number(), bytes: z.number() });
 
@@ -112,10 +112,10 @@ export function adoptedRepoTests(api: () => Api): { served: () => void; onceDele
 
     it('is counted as it lies: its objects, and nothing else', async () => {
       const { usage, repos } = await subscriptionOf(api(), own.tenant);
-      const counted = new Map(repos.map(({ repo, ...sum }) => [repo, sum]));
-      expect([...counted.keys()].sort()).toEqual(all.map(({ repo }) => repo).sort());
+      const scanned = new Map(repos.map(({ repo, ...sum }) => [repo, sum]));
+      expect([...scanned.keys()].sort()).toEqual(all.map(({ repo }) => repo).sort());
       for (const { repo } of all)
-        expect(counted.get(repo)).toMatchObject({ objectCount: 3, storedBytes: 3070 });
+        expect(scanned.get(repo)).toMatchObject({ objectCount: 3, storedBytes: 3070 });
       expect(usage).toMatchObject({ objectCount: 3 * all.length, storedBytes: 3070 * all.length });
     });
 

@@ -31,9 +31,9 @@ export interface Target {
   /** What {@link adoptedReposOf} has, as a setting of the stack. Omitted where it has no adopted repos. */
   readonly adoptedRepos?: readonly AdoptedRepo[];
   /** Objects from which on a repo is counted by shards. Omitted where that takes too many: what needs it is skipped then. */
-  readonly giantObjects?: number;
+  readonly largeRepoObjects?: number;
   /** How long after the last verify usage may differ from what is stored; 30 s where it is omitted. */
-  readonly countedWithinMs?: number;
+  readonly scannedWithinMs?: number;
   /** Signs identity tokens that the stack takes. Omitted where it takes nobody's that we can sign. */
   readonly issuer?: TestIssuer;
   /** What the stack calls itself, where something before it has another address. */
@@ -41,7 +41,7 @@ export interface Target {
   /** The stack's only git host, called `forge`. Omitted where it has none that we can speak for. */
   readonly gitHost?: StandInHost;
   /** For how long the stack keeps what a git host said. */
-  readonly personKeptMs?: number;
+  readonly hostUserKeptMs?: number;
   /** Certificate authority of the API and the store, where it is none that Node knows. */
   readonly ca?: Buffer;
 }

@@ -26,7 +26,7 @@ const entryShape = z.strictObject({
   action: z.string(),
   target: fields,
   asked: fields.nullable(),
-  outcome: z.enum(['begun', 'done', 'refused', 'failed']),
+  outcome: z.enum(['started', 'succeeded', 'denied', 'failed']),
   reason: z.string().nullable(),
   before: fields.nullable(),
   after: fields.nullable(),
@@ -67,7 +67,7 @@ export function auditTests(api: () => Api): void {
       ]);
       expect(entries.at(-1)).toMatchObject({
         by: { kind: 'operator', tokenId: null },
-        outcome: 'done',
+        outcome: 'succeeded',
         asked: { tenant: own.tenant, limitBytes: 1_000_000 },
         after: { limitBytes: 1_000_000 },
       });
@@ -83,7 +83,7 @@ export function auditTests(api: () => Api): void {
         by: { kind: 'operator' },
         action: 'tenant.update',
         asked: { limitBytes: 2_000_000, plan: 'team' },
-        outcome: 'done',
+        outcome: 'succeeded',
         before: { limitBytes: 1_000_000, plan: null },
         after: { limitBytes: 2_000_000, plan: 'team' },
       });
@@ -93,7 +93,7 @@ export function auditTests(api: () => Api): void {
         by: { kind: 'token', tokenId: manage.tokenId, name: 'ada' },
         action: 'token.revoke',
         target: { tokenId: '0'.repeat(16) },
-        outcome: 'refused',
+        outcome: 'denied',
         reason: 'token-not-found',
       });
     });
@@ -118,7 +118,7 @@ export function auditTests(api: () => Api): void {
         {
           by: { tokenId: manage.tokenId },
           target: { repo: 'game', lockId: lock.id },
-          outcome: 'done',
+          outcome: 'succeeded',
           before: { path: 'a.psd' },
         },
       ]);
@@ -171,7 +171,7 @@ export function auditTests(api: () => Api): void {
       const answer = await api().manage('GET', `/v1/tenants/${gone.tenant}/audit?limit=1`);
       expect(answer.status, answer.text).toBe(200);
       expect(pageShape.parse(jsonOf(answer)).entries).toMatchObject([
-        { action: 'tenant.delete', outcome: 'done' },
+        { action: 'tenant.delete', outcome: 'succeeded' },
       ]);
     });
   });

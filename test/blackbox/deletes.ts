@@ -19,7 +19,7 @@ import {
 import { ask, type LfsObject, newOid, objectOf, pointer, postBatch, push } from './lfs.ts';
 import { repoShape, subscriptionOf } from './subscription.ts';
 
-const countedWithinDefaultMs = 30_000;
+const scannedWithinDefaultMs = 30_000;
 /** A closed repo stays closed for a minute at least; then the next message or run of the schedule opens it. */
 const openedWithinMs = 240_000;
 
@@ -47,7 +47,7 @@ const deletionList = z.strictObject({
       repo: z.string(),
       oid: z.string().regex(/^[0-9a-f]{64}$/),
       sizeBytes: z.int().min(0),
-      state: z.enum(['marked', 'deleting']),
+      state: z.enum(['scheduled', 'deleting']),
       dueAt: z.iso.datetime(),
     }),
   ),
@@ -125,7 +125,7 @@ export function deleteTests(api: () => Api): void {
       const { deletions } = await list();
       expect(deletions.map(({ repo }) => repo)).toEqual(['art', 'game', 'game']);
       for (const { repo, oid, state, dueAt } of deletions)
-        expect([state, dueAt]).toEqual(['marked', dueAts.get(repo + oid)]);
+        expect([state, dueAt]).toEqual(['scheduled', dueAts.get(repo + oid)]);
       expect(new Set(deletions.map(({ repo, oid, sizeBytes }) => `${repo} ${oid} ${sizeBytes}`))).toEqual(
         new Set([`art ${first.oid} 10`, `game ${first.oid} 10`, `game ${second.oid} 20`]),
       );
@@ -311,13 +311,13 @@ export function importedDeleteTests(api: () => Api): { asked: () => void; onceDo
       expect(all).toMatchObject({ tenant: doomed, objectCount: 5, bytes: 4 * 7 + 'beside'.length });
     });
 
-    it('frees the quota as soon as the recount that follows is done', {
+    it('frees the quota as soon as the reconcile that follows is done', {
       timeout: openedWithinMs,
     }, async ({ skip }) => {
       skip(!canImport(), 'nothing can be put into the store');
-      const countedWithinMs = api().target.countedWithinMs ?? countedWithinDefaultMs;
+      const scannedWithinMs = api().target.scannedWithinMs ?? scannedWithinDefaultMs;
       const read = () => subscriptionOf(api(), tenant);
-      await until(countedWithinMs, async () => (await read()).usage?.objectCount === 1);
+      await until(scannedWithinMs, async () => (await read()).usage?.objectCount === 1);
       const { usage, repos } = await read();
       expect(usage).toMatchObject({ storedBytes: 7, objectCount: 1, committedBytes: 7, source: 'cache' });
       // Empty, but not open again yet.

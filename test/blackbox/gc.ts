@@ -4,7 +4,7 @@ import { type Answer, type Api, basic, expectProblem, jsonOf } from './api.ts';
 import { objectOf, push } from './lfs.ts';
 
 const sum = z.strictObject({ objectCount: z.int(), bytes: z.int() });
-const cleanupShape = z.strictObject({
+const gcShape = z.strictObject({
   tenant: z.string(),
   repo: z.string(),
   state: z.enum(['watching', 'selecting', 'deleting', 'done', 'cancelled', 'expired']),
@@ -21,24 +21,24 @@ const cleanupShape = z.strictObject({
 
 const dayMs = 24 * 60 * 60 * 1000;
 const sha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-const keepSet = { objects: 0, sha256 };
+const reachableSet = { objects: 0, sha256 };
 
 function expectCode(answer: Answer, [status, code]: readonly [number, string]): void {
   expectProblem(answer, status);
   expect(jsonOf(answer)).toMatchObject({ code });
 }
 
-/** A clean-up up to the day that it has to wait. What follows takes a shorter one: test/e2e/gc.test.ts. */
-export function cleanupTests(api: () => Api): void {
+/** A gc run up to the day that it has to wait. What follows takes a shorter one: test/e2e/gc.test.ts. */
+export function gcTests(api: () => Api): void {
   const object = objectOf(10);
   let tenant: string;
   let own: Awaited<ReturnType<Api['newTenant']>>;
 
-  const pathOf = (repo = 'game') => `/v1/tenants/${tenant}/repos/${repo}/cleanup`;
+  const pathOf = (repo = 'game') => `/v1/tenants/${tenant}/repos/${repo}/gc`;
   const manage = (method: string, path = pathOf(), body?: object) => api().manage(method, path, body);
   const read = (answer: Awaited<ReturnType<typeof manage>>, status: number) => {
     expect(answer.status, answer.text).toBe(status);
-    return cleanupShape.parse(jsonOf(answer));
+    return gcShape.parse(jsonOf(answer));
   };
 
   beforeAll(async () => {
@@ -51,10 +51,10 @@ export function cleanupTests(api: () => Api): void {
     for (const [method, path, body] of [
       ['GET', pathOf()],
       ['DELETE', pathOf()],
-      ['POST', `${pathOf()}/keep-set`, keepSet],
-      ['POST', `${pathOf()}/run`, { keepSet }],
+      ['POST', `${pathOf()}/reachable-set`, reachableSet],
+      ['POST', `${pathOf()}/run`, { reachableSet }],
     ] as const)
-      expectCode(await manage(method, path, body), [404, 'cleanup-not-found']);
+      expectCode(await manage(method, path, body), [404, 'gc-not-found']);
   });
 
   it('cannot be opened where there is nothing', async () => {
@@ -72,21 +72,21 @@ export function cleanupTests(api: () => Api): void {
   });
 
   it('takes no snapshot before that', async () => {
-    const early = [409, 'cleanup-too-early'] as const;
-    expectCode(await manage('POST', `${pathOf()}/keep-set`, keepSet), early);
-    expectCode(await manage('POST', `${pathOf()}/run`, { keepSet }), early);
+    const early = [409, 'gc-too-early'] as const;
+    expectCode(await manage('POST', `${pathOf()}/reachable-set`, reachableSet), early);
+    expectCode(await manage('POST', `${pathOf()}/run`, { reachableSet }), early);
   });
 
   it.each([
-    ['keep-set', { objects: -1, sha256 }],
-    ['keep-set', { objects: 5_000_001, sha256 }],
-    ['keep-set', { objects: 1, sha256: 'AB' }],
-    ['keep-set', { ...keepSet, more: 1 }],
+    ['reachable-set', { objects: -1, sha256 }],
+    ['reachable-set', { objects: 5_000_001, sha256 }],
+    ['reachable-set', { objects: 1, sha256: 'AB' }],
+    ['reachable-set', { ...reachableSet, more: 1 }],
     ['run', {}],
-    ['run', { keepSet, dryRun: 'no' }],
-    ['run', { keepSet, minAgeDays: -1 }],
-    ['run', { keepSet, minAgeDays: 0.5 }],
-    ['run', { keepSet, minAgeDays: 3651 }],
+    ['run', { reachableSet, dryRun: 'no' }],
+    ['run', { reachableSet, minAgeDays: -1 }],
+    ['run', { reachableSet, minAgeDays: 0.5 }],
+    ['run', { reachableSet, minAgeDays: 3651 }],
   ])('refuses a %s of %j', async (route, body) => {
     expectCode(await manage('POST', `${pathOf()}/${route}`, body), [422, 'invalid-body']);
   });
@@ -109,6 +109,6 @@ export function cleanupTests(api: () => Api): void {
     expect(read(await manage('DELETE'), 200)).toEqual(cancelled);
     const again = await manage('POST', pathOf(), {});
     // Unless it has ended by now.
-    if (again.status !== 201) expectCode(again, [409, 'cleanup-ending']);
+    if (again.status !== 201) expectCode(again, [409, 'gc-ending']);
   });
 }

@@ -17,7 +17,7 @@ import {
 } from './api.ts';
 import { ask, batchPath, lfsHeaders, objectOf, objectsIn, type Place, pointer, push } from './lfs.ts';
 
-const mappedShape = z.object({
+const linkedShape = z.object({
   repo: z.string(),
   gitHost: z
     .strictObject({
@@ -45,7 +45,7 @@ export function gitHostTests(api: () => Api): void {
     const repoPath = (repo = place.repo) => `/v1/tenants/${place.tenant}/repos/${repo}`;
     const change = (gitHost: unknown, repo?: string) => api().manage('PATCH', repoPath(repo), { gitHost });
     const map = async (more: object = {}) => {
-      return bodyOf(await change({ host: 'forge', repo: name, ...more }), 200, mappedShape).gitHost;
+      return bodyOf(await change({ host: 'forge', repo: name, ...more }), 200, linkedShape).gitHost;
     };
     const send = (password: string | undefined, path: string, body?: object, method = 'POST') =>
       api().send({
@@ -85,20 +85,20 @@ export function gitHostTests(api: () => Api): void {
       host.repository(name, { id: repoId, people: { ada: 'write', grace: 'read' } });
     });
 
-    it('lets nobody in by the host until it is mapped, and does not ask it', async () => {
+    it('lets nobody in by the host until it is linked, and does not ask it', async () => {
       const before = host.requests.length;
       expectLfsError(await download(tokens.ada), 401, /on forge, your forge token/);
       expect(host.requests).toHaveLength(before);
     });
 
-    it('is mapped, shown, and learns its number from the first who comes', async () => {
+    it('is linked, shown, and learns its number from the first who comes', async () => {
       expect(await map()).toMatchObject({ host: 'forge', repo: name, repoId: null });
       const [object] = objectsIn(await download(tokens.ada));
       expect(object?.actions?.download).toBeDefined();
-      const shown = mappedShape.parse(jsonOf(await api().manage('GET', repoPath())));
+      const shown = linkedShape.parse(jsonOf(await api().manage('GET', repoPath())));
       expect(shown.gitHost).toMatchObject({ host: 'forge', repo: name, repoId: String(repoId) });
       const page = jsonOf(await api().manage('GET', `/v1/tenants/${place.tenant}/repos`));
-      const { repos } = z.object({ repos: z.array(mappedShape) }).parse(page);
+      const { repos } = z.object({ repos: z.array(linkedShape) }).parse(page);
       const names = new Map(repos.map(({ repo, gitHost }) => [repo, gitHost?.repo]));
       expect([names.get('game'), names.get('film')]).toEqual([name, undefined]);
     });
@@ -165,8 +165,8 @@ export function gitHostTests(api: () => Api): void {
         .parse(jsonOf(audit));
       const forced = entries.find(({ action }) => action === 'lock.force');
       expect(forced?.by).toEqual({ kind: 'identity', tokenId: 'forge:1', name: 'ada' });
-      const mapped = entries.find(({ action }) => action === 'repo.update');
-      expect(mapped?.after).toMatchObject({ gitHost: { host: 'forge', repo: name } });
+      const linked = entries.find(({ action }) => action === 'repo.update');
+      expect(linked?.after).toMatchObject({ gitHost: { host: 'forge', repo: name } });
       for (const token of Object.values(tokens)) expect(audit.text).not.toContain(token);
     });
 
@@ -225,7 +225,7 @@ export function gitHostTests(api: () => Api): void {
       const token = newTokenOfAda();
       expect((await download(token)).status).toBe(200);
       host.revoke(token);
-      await sleep((api().target.personKeptMs ?? 0) + 500);
+      await sleep((api().target.hostUserKeptMs ?? 0) + 500);
       expectLfsError(await download(token), 401);
     });
 
@@ -274,11 +274,11 @@ export function gitHostTests(api: () => Api): void {
       ['a number that is none', { host: 'forge', repo: 'acme/game', repoId: 'x' }, 422],
       ['something besides', { host: 'forge', repo: 'acme/game', url: 'https://evil.example' }, 422],
       ['a text', 'acme/game', 422],
-    ])('cannot be mapped to %s', async (_what, gitHost, status) => {
+    ])('cannot be linked to %s', async (_what, gitHost, status) => {
       expectProblem(await change(gitHost), status);
     });
 
-    it('has to be there, and is mapped by who manages the tenant alone', async () => {
+    it('has to be there, and is linked by who manages the tenant alone', async () => {
       expectProblem(await change({ host: 'forge', repo: name }, 'absent'), 404);
       expectProblem(await change(null, 'absent'), 404);
       const body = JSON.stringify({ gitHost: null });
@@ -290,12 +290,12 @@ export function gitHostTests(api: () => Api): void {
       expectProblem(writer, 403);
     });
 
-    it('ends at once when it is mapped no longer, and with a delete', async () => {
+    it('ends at once when it is linked no longer, and with a delete', async () => {
       await map();
       const token = newTokenOfAda();
       expect((await download(token)).status).toBe(200);
       const ended = await change(null);
-      expect(mappedShape.parse(jsonOf(ended)).gitHost).toBeUndefined();
+      expect(linkedShape.parse(jsonOf(ended)).gitHost).toBeUndefined();
       expectLfsError(await download(token), 401);
       await map();
       const again = newTokenOfAda();

@@ -111,7 +111,7 @@ export function limitedTokenTests(api: () => Api): void {
     });
 
     it('misses nothing of its own, which others see too', async () => {
-      // What the tests above would find. On a deployed stack, a recount shows the repos later.
+      // What the tests above would find. On a deployed stack, a reconcile shows the repos later.
       const seen = async (path: string, names: readonly string[]) =>
         foundIn(await get(`/v1/tenants/${own.tenant}/${path}`, whole), names);
       const names = [...foreignRepos, ...ownRepos.map((repo) => `"${repo}"`)];

@@ -32,7 +32,7 @@ const statusShape = z.strictObject({
     .nullable(),
   queues: z.array(
     z.strictObject({
-      queue: z.enum(['recounts', 'webhooks', 'exports', 'store-events']),
+      queue: z.enum(['reconciles', 'webhooks', 'exports', 'store-events']),
       waiting: count,
       running: count,
       oldestAt: time.nullable(),
@@ -43,7 +43,7 @@ const statusShape = z.strictObject({
   failures: z
     .array(
       z.strictObject({
-        kind: z.enum(['recount', 'export']),
+        kind: z.enum(['reconcile', 'export']),
         tenant: z.string(),
         exportId: z.string().optional(),
         failedAt: time,
@@ -69,7 +69,7 @@ export function statusTests(api: () => Api): void {
       const { status } = await read();
       const names = status.parts.map(({ part }) => part);
       expect(names.slice(0, 3)).toEqual(['store', 'schedule', 'tenants']);
-      expect(names).toEqual(expect.arrayContaining(['recounts', 'webhooks', 'exports']));
+      expect(names).toEqual(expect.arrayContaining(['reconciles', 'webhooks', 'exports']));
       expect(names.at(-1)).toBe('failures');
       for (const { part, state, says, todo } of status.parts) {
         expect(says, part).toMatch(/^[A-Z].*[.!…]$/);
@@ -88,7 +88,7 @@ export function statusTests(api: () => Api): void {
       });
       expect(status.store.latencyMs).toBeGreaterThanOrEqual(0);
       expect(status.queues.map(({ queue }) => queue)).toEqual(
-        expect.arrayContaining(['recounts', 'webhooks', 'exports']),
+        expect.arrayContaining(['reconciles', 'webhooks', 'exports']),
       );
       expect([status.schedule === null, status.overdue === null, status.failures === null]).toEqual([
         false,
@@ -111,7 +111,7 @@ export function statusTests(api: () => Api): void {
   });
 }
 
-/** A recount may have to wait for the one before. */
+/** A reconcile may have to wait for the one before. */
 const waitTimeoutMs = 120_000;
 
 const historyShape = z.strictObject({
@@ -306,7 +306,7 @@ export function webhookTests(api: () => Api): void {
         .poll(async () => (await show()).last, { timeout: warnedWithinMs, interval: 1000 })
         .toMatchObject({
           eventId: `${place.tenant}:1`,
-          type: 'storage.level',
+          type: 'storage.threshold',
           outcome: 'failed',
           status: null,
           failure: 'name-not-found',

@@ -37,7 +37,7 @@ const repoShape = z.strictObject({
   limitBytes: z.number().nullable(),
   storedBytes: z.number().nullable(),
   objectCount: z.number().nullable(),
-  countedAt: z.string().nullable(),
+  scannedAt: z.string().nullable(),
   publicRead: publicReadShape.optional(),
 });
 

@@ -45,8 +45,8 @@ export function repoTests(api: () => Api): void {
       const shown = repoShape.parse(jsonOf(await api().manage('GET', `${repos(place)}/game`)));
       const listed = jsonOf(await api().manage('GET', repos(place))) as { repos: unknown[] };
       expect(listed.repos).toEqual([shown]);
-      // A recount might have come between.
-      if (shown.countedAt === null) expect(shown).toMatchObject({ uploading: true, storedBytes: null });
+      // A reconcile might have come between.
+      if (shown.scannedAt === null) expect(shown).toMatchObject({ uploading: true, storedBytes: null });
       expectProblem(await api().manage('GET', `${repos(place)}/gam`), 404);
     });
   });

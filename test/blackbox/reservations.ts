@@ -8,7 +8,7 @@ const reservationPage = z.strictObject({
     z.strictObject({
       id: z.string().regex(/^[0-9a-f]{32}$/),
       repo: z.string(),
-      state: z.enum(['pending', 'issued', 'late']),
+      state: z.enum(['pending', 'issued', 'unconfirmed']),
       objectCount: z.int().positive(),
       bytes: z.int().min(0),
       arrived: z.boolean(),
@@ -104,7 +104,7 @@ export function reservationTests(api: () => Api): void {
       }
     });
 
-    it('keeps what has arrived until its URLs are dead', async () => {
+    it('keeps what has arrived until its URLs are lapsed', async () => {
       const own = await api().newPlace();
       const object = objectOf(100);
       await push(api(), own, [object]);

@@ -10,7 +10,7 @@ export const repoShape = z.strictObject({
   limitBytes: z.number().nullable(),
   storedBytes: z.number().nullable(),
   objectCount: z.number().nullable(),
-  countedAt: instant.nullable(),
+  scannedAt: instant.nullable(),
   before: z.strictObject({ day: z.iso.date(), storedBytes: z.number() }).optional(),
   deleting: z.literal(true).optional(),
   uploading: z.literal(true).optional(),
@@ -47,7 +47,7 @@ const subscription = z.strictObject({
       reservedBytes: z.number(),
       reservedUntil: instant.nullable(),
       committedBytes: z.number(),
-      countedAt: instant,
+      scannedAt: instant,
       source: z.enum(['cache', 'scan']),
     })
     .nullable(),

@@ -7,7 +7,7 @@ import { batchObjectTests, batchRequestTests, pathTests } from './batches.ts';
 import { deleteTests, importedDeleteTests } from './deletes.ts';
 import { downloadMeterTests, downloadTests } from './downloads.ts';
 import { archiveTests, exportTests } from './exports.ts';
-import { cleanupTests } from './gc.ts';
+import { gcTests } from './gc.ts';
 import { gitHostTests } from './git-hosts.ts';
 import { limitedTokenTests } from './limited-tokens.ts';
 import { limitTests } from './limits.ts';
@@ -21,7 +21,7 @@ import { idempotencyTests, listTests, tenantTests } from './tenants.ts';
 import { tokenExchangeTests } from './token-exchange.ts';
 import { sessionTests, tokenTests } from './tokens.ts';
 import { uploadTests, verifyTests } from './uploads.ts';
-import { countTests, usageTests } from './usage.ts';
+import { scanTests, usageTests } from './usage.ts';
 
 /**
  * What a client can see of a stack, whatever it runs on. Registers its tests where it is called; the target
@@ -65,11 +65,11 @@ export function blackboxSuite(target: () => Target): void {
   describe('locks', () => lockTests(api));
   describe('exports', () => exportTests(api));
   archiveTests(api);
-  describe('clean-ups', () => cleanupTests(api));
+  describe('gc runs', () => gcTests(api));
   describe('deletes', () => deleteTests(api));
   describe('anything', () => anythingTests(api));
-  countTests(api);
-  describe('usage', usage.onceCounted);
+  scanTests(api);
+  describe('usage', usage.onceScanned);
   describe('delete of what was imported', importedDeletes.onceDone);
   describe('an adopted repo', adoptedRepos.onceDeleted);
 }

@@ -107,7 +107,7 @@ export function tenantTests(api: () => Api): void {
       expectProblem(await api().manage('PATCH', `/v1/tenants/${tenant}`, change), 422, detail);
     });
 
-    it('is recounted when that is asked for', async () => {
+    it('is reconciled when that is asked for', async () => {
       const { tenant } = await api().newTenant();
       const asked = await api().manage('POST', `/v1/tenants/${tenant}/reconcile`);
       expect([asked.status, jsonOf(asked)]).toEqual([202, { tenant, queued: true }]);
@@ -148,7 +148,7 @@ export function listTests(api: () => Api): void {
     const ofTenant = ['tokens', 'objects', 'deletions', 'reservations', 'exports', 'downloads', 'audit'];
     const lists = [
       '',
-      ...[...ofTenant, 'repos', 'counts', 'repos/game/locks'].map((what) => `/{tenant}/${what}`),
+      ...[...ofTenant, 'repos', 'scans', 'repos/game/locks'].map((what) => `/{tenant}/${what}`),
     ];
     const get = (list: string, query: string) =>
       api().manage('GET', `/v1/tenants${list.replace('{tenant}', tenant)}?${query}`);

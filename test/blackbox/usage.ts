@@ -5,7 +5,7 @@ import { type Api, basic, bearer, bodyOf, expectProblem, expectStatus, jsonOf } 
 import { newOid, objectOf, type Place, push } from './lfs.ts';
 import { subscriptionOf } from './subscription.ts';
 
-const countedWithinDefaultMs = 30_000;
+const scannedWithinDefaultMs = 30_000;
 
 /** Of the test that waits for the count, which then says itself what is wrong with it. */
 const waitTimeoutMs = 240_000;
@@ -14,7 +14,7 @@ const waitTimeoutMs = 240_000;
  * Usage as it is counted of what was pushed, cached, and counted again. In two parts, so that other tests can
  * run while the count is awaited.
  */
-export function usageTests(api: () => Api): { beforeCount: () => void; onceCounted: () => void } {
+export function usageTests(api: () => Api): { beforeCount: () => void; onceScanned: () => void } {
   const game = [objectOf(1), objectOf(100_000), objectOf(0), objectOf(12_345)];
   const art = [objectOf(777)];
   const expected = { storedBytes: 1 + 100_000 + 12_345 + 777, objectCount: 5 };
@@ -54,26 +54,26 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
     });
   };
 
-  const onceCounted = () => {
+  const onceScanned = () => {
     it('is what was pushed, to the byte and object, soon after the last verify', {
       timeout: waitTimeoutMs,
     }, async () => {
-      const countedWithinMs = api().target.countedWithinMs ?? countedWithinDefaultMs;
+      const scannedWithinMs = api().target.scannedWithinMs ?? scannedWithinDefaultMs;
       let found = await subscriptionOf(api(), place.tenant);
-      // The counter may be too high for one recount more: a batch added to it between the scan and the commit.
-      const isCounted = ({ usage }: typeof found) =>
+      // The counter may be too high for one reconcile more: a batch added to it between the scan and the commit.
+      const isScanned = ({ usage }: typeof found) =>
         usage?.objectCount === expected.objectCount && usage.committedBytes === expected.storedBytes;
-      while (!isCounted(found) && Date.now() < verifiedAtMs + countedWithinMs) {
+      while (!isScanned(found) && Date.now() < verifiedAtMs + scannedWithinMs) {
         await sleep(250);
         found = await subscriptionOf(api(), place.tenant);
       }
       const { storedBytes } = expected;
       const reserved = { reservedBytes: 0, reservedUntil: null };
-      const counted = { ...expected, ...reserved, committedBytes: storedBytes, source: 'cache' };
-      expect(found.usage).toMatchObject(counted);
+      const scanned = { ...expected, ...reserved, committedBytes: storedBytes, source: 'cache' };
+      expect(found.usage).toMatchObject(scanned);
       // However late it was asked for.
-      expect(Date.parse(found.usage?.countedAt ?? '')).toBeLessThan(verifiedAtMs + countedWithinMs);
-      expect(found.repos.map(({ countedAt: _, ...repo }) => repo).sort(byRepo)).toEqual([
+      expect(Date.parse(found.usage?.scannedAt ?? '')).toBeLessThan(verifiedAtMs + scannedWithinMs);
+      expect(found.repos.map(({ scannedAt: _, ...repo }) => repo).sort(byRepo)).toEqual([
         { repo: 'art', limitBytes: null, storedBytes: 777, objectCount: 1 },
         { repo: 'game', limitBytes: null, storedBytes: 1 + 100_000 + 12_345, objectCount: 4 },
       ]);
@@ -88,8 +88,8 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
         subscriptionOf(api(), place.tenant, { query: '?refresh=true' }),
       );
       expect(found).toMatchObject({ usage: { ...expected, source: 'scan' }, refreshing: false });
-      expect(Date.parse(found.usage?.countedAt ?? '')).toBeGreaterThan(
-        Date.parse(before.usage?.countedAt ?? ''),
+      expect(Date.parse(found.usage?.scannedAt ?? '')).toBeGreaterThan(
+        Date.parse(before.usage?.scannedAt ?? ''),
       );
       if (listed !== undefined) expect(listed).toBeGreaterThan(0);
       requestsOfOneScan = listed;
@@ -117,7 +117,7 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
         for (const [found] of reads) {
           expect(found).toMatchObject({ usage: { ...expected, source: 'cache' }, refreshing: false });
         }
-        // A recount in the background may fall into one of them; a read that lists, lists each time.
+        // A reconcile in the background may fall into one of them; a read that lists, lists each time.
         expect(Math.min(...reads.map(([, listed]) => listed ?? 0))).toBe(0);
       }
     });
@@ -146,14 +146,14 @@ export function usageTests(api: () => Api): { beforeCount: () => void; onceCount
     }
   };
 
-  return { beforeCount, onceCounted };
+  return { beforeCount, onceScanned };
 }
 
 const byRepo = (one: { repo: string }, other: { repo: string }) => (one.repo < other.repo ? -1 : 1);
 
-const countShape = z.strictObject({
+const scanShape = z.strictObject({
   repo: z.string(),
-  kind: z.enum(['first', 'recount', 'rolling']),
+  kind: z.enum(['initial', 'requested', 'rolling']),
   state: z.enum(['running', 'paused']),
   progress: z
     .strictObject({
@@ -167,32 +167,32 @@ const countShape = z.strictObject({
     })
     .nullable(),
 });
-const countPage = z.strictObject({ counts: z.array(countShape), nextCursor: z.string().nullable() });
+const scanPage = z.strictObject({ scans: z.array(scanShape), nextCursor: z.string().nullable() });
 
-type Count = z.output<typeof countShape>;
+type Count = z.output<typeof scanShape>;
 
 const waitMs = 120_000;
 const putsAtOnce = 16;
 
-/** How the count of a giant repo is shown, paused, given up, asked for again and resumed. */
-export function countTests(api: () => Api): void {
+/** How the count of a large repo is shown, paused, given up, asked for again and resumed. */
+export function scanTests(api: () => Api): void {
   const repo = 'footage';
   let tenant: string;
   let objectCount: number;
 
-  const path = (of = repo) => `/v1/tenants/${tenant}/repos/${of}/count`;
+  const path = (of = repo) => `/v1/tenants/${tenant}/repos/${of}/scan`;
   const change = (state: string, of = repo) => api().manage('PATCH', path(of), { state });
   const changed = async (state: string): Promise<Count> => {
-    return bodyOf(await change(state), 200, countShape);
+    return bodyOf(await change(state), 200, scanShape);
   };
   const counts = async (): Promise<readonly Count[]> => {
-    return bodyOf(await api().manage('GET', `/v1/tenants/${tenant}/counts`), 200, countPage).counts;
+    return bodyOf(await api().manage('GET', `/v1/tenants/${tenant}/scans`), 200, scanPage).scans;
   };
-  const recount = async () => {
+  const reconcile = async () => {
     expectStatus(await api().manage('POST', `/v1/tenants/${tenant}/reconcile`), 202);
   };
   /** Waits until the count of the repo is as expected. */
-  const untilCount = async (isExpected: (count: Count | undefined) => boolean): Promise<Count> => {
+  const untilScan = async (isExpected: (count: Count | undefined) => boolean): Promise<Count> => {
     for (const endMs = Date.now() + waitMs; ; await sleep(250)) {
       const [count] = await counts();
       if (count && isExpected(count)) return count;
@@ -211,12 +211,12 @@ export function countTests(api: () => Api): void {
     if (!putObject) throw new Error('Nobody can put objects around the API.');
     return putObject(`${tenant}/${repo}/${newOid()}`, Buffer.from('7 bytes'));
   };
-  const isSkipped = () => api().target.giantObjects === undefined || api().target.putObject === undefined;
+  const isSkipped = () => api().target.largeRepoObjects === undefined || api().target.putObject === undefined;
 
-  describe('the count of a giant repo', () => {
+  describe('the count of a large repo', () => {
     beforeAll(async () => {
       ({ tenant } = await api().newTenant());
-      objectCount = api().target.giantObjects ?? 0;
+      objectCount = api().target.largeRepoObjects ?? 0;
     });
 
     it('is refused for a repo that is none', async () => {
@@ -236,10 +236,10 @@ export function countTests(api: () => Api): void {
         }
       };
       await Promise.all(Array.from({ length: putsAtOnce }, worker));
-      await recount();
+      await reconcile();
       await untilObjects(objectCount);
-      await recount();
-      const count = await untilCount((found) => found?.kind === 'rolling');
+      await reconcile();
+      const count = await untilScan((found) => found?.kind === 'rolling');
       expect(count).toEqual({ repo, kind: 'rolling', state: 'running', progress: null });
       await untilObjects(objectCount);
     });
@@ -248,8 +248,8 @@ export function countTests(api: () => Api): void {
       if (isSkipped()) return skip();
       expect(await changed('paused')).toMatchObject({ state: 'paused', progress: null });
       await put();
-      await recount();
-      const paused = await untilCount((found) => found?.kind === 'recount');
+      await reconcile();
+      const paused = await untilScan((found) => found?.kind === 'requested');
       expect(paused).toMatchObject({
         state: 'paused',
         progress: { share: 0, objectCount: 0, listRequests: 0, secondsLeft: null },
@@ -262,17 +262,17 @@ export function countTests(api: () => Api): void {
       skip,
     }) => {
       if (isSkipped()) return skip();
-      await recount();
-      const first = await untilCount((found) => found?.kind === 'recount');
+      await reconcile();
+      const first = await untilScan((found) => found?.kind === 'requested');
       await changed('cancelled');
       await sleep(1100);
-      await recount();
-      const second = await untilCount((found) => found?.kind === 'recount');
+      await reconcile();
+      const second = await untilScan((found) => found?.kind === 'requested');
       expect(Date.parse(second.progress?.beganAt ?? '')).toBeGreaterThan(
         Date.parse(first.progress?.beganAt ?? ''),
       );
       expect(await changed('running')).toMatchObject({ state: 'running' });
-      await untilCount((found) => found?.kind === 'rolling');
+      await untilScan((found) => found?.kind === 'rolling');
       await untilObjects(objectCount + 1);
     });
   });

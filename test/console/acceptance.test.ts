@@ -71,7 +71,7 @@ describeInBrowser('what the console promises', (launch) => {
         expect(error?.message).toContain(
           `${tenant.tenant} uses ${used} of ${limit} (${stored} stored, ${reserved} uploading).`,
         );
-        // A recount that met what is refused takes it for reserved until the next one, which is a minute later.
+        // A reconcile that met what is refused takes it for reserved until the next one, which is a minute later.
         await expect
           .poll(async () => (await subscriptionOf(tenant.tenant)).usage, { timeout: 120_000, interval: 300 })
           .toMatchObject({ storedBytes: usage.storedBytes, reservedBytes: usage.reservedBytes });
@@ -214,7 +214,7 @@ describeInBrowser('what the console promises', (launch) => {
       await answerWith(({ repos, ...body }) => ({
         ...body,
         repos: repos.map((each) =>
-          each.repo === 'fonts' ? { ...each, storedBytes: null, objectCount: null, countedAt: null } : each,
+          each.repo === 'fonts' ? { ...each, storedBytes: null, objectCount: null, scannedAt: null } : each,
         ),
       }));
       await at.open(at.fixture.usual.readToken);

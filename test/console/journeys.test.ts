@@ -326,7 +326,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     expect(at.messages).toEqual([]);
   });
 
-  it('as the operator sees that nothing failed, and by keyboard reaches a tenant whose recount did', async () => {
+  it('as the operator sees that nothing failed, and by keyboard reaches a tenant whose reconcile did', async () => {
     const { api } = at.fixture;
     await at.open(api.target.adminToken);
     const card = at.page.getByRole('region', { name: 'Status' });
@@ -340,7 +340,14 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.route('**/v1/status', async (route) => {
       const body = (await (await route.fetch()).json()) as object;
       const part = { part: 'failures', state: 'act', says: 'One failed.', todo: 'Read the log.' };
-      const failure = { kind: 'recount', tenant: 'northlight', tries: 2, why: 'store', over: false, ...at1 };
+      const failure = {
+        kind: 'reconcile',
+        tenant: 'northlight',
+        tries: 2,
+        why: 'store',
+        over: false,
+        ...at1,
+      };
       await route.fulfill({ json: { ...body, state: 'act', parts: [part], failures: [failure] } });
     });
     await at.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");

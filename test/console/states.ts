@@ -19,7 +19,7 @@ export interface State {
 const dayMs = 86_400_000;
 type Json = Record<string, unknown>;
 
-/** 400 days that end today, as the API answers them: growth with two clean-ups. */
+/** 400 days that end today, as the API answers them: growth with two gc runs. */
 function historyAnswer(limitBytes: number | null, lastBytes: number): Json {
   const count = 400;
   const days = Array.from({ length: count }, (_, index) => {
@@ -169,15 +169,15 @@ const withLimit = (timesStored: number | null) => async (page: Page) => {
   await changed(page, '**/history*', () => historyAnswer(limitBytes, 1_990_000));
 };
 
-/** A giant is being counted. */
+/** A large repo is being counted. */
 const withCount = (page: Page) =>
-  page.route('**/counts', (route) =>
+  page.route('**/scans', (route) =>
     route.fulfill({
       json: {
-        counts: [
+        scans: [
           {
             repo: 'atlas-world',
-            kind: 'recount',
+            kind: 'requested',
             state: 'running',
             progress: {
               share: 0.437,
@@ -196,10 +196,10 @@ const withCount = (page: Page) =>
   );
 
 /** A count that ends in the second before somebody asks for one is the one that he gets. */
-const withOldCount = (page: Page) =>
+const withOldScan = (page: Page) =>
   changed(page, subscription, (body) => ({
     ...body,
-    usage: { ...(body['usage'] as Json), countedAt: new Date(Date.now() - 300_000).toISOString() },
+    usage: { ...(body['usage'] as Json), scannedAt: new Date(Date.now() - 300_000).toISOString() },
   }));
 
 /** One of each kind that the operator may have to look at. */
@@ -223,13 +223,13 @@ const withTenants = (page: Page) =>
         of('fieldnotes', 1.045),
         of('acme-games', 0.96),
         of('bluebird', 0.24, { deleting: true }),
-        of('kestrel-vr', 0.612, { usage: { ...usage, storedBytes: 1.3e10, countedAt: longAgo } }),
+        of('kestrel-vr', 0.612, { usage: { ...usage, storedBytes: 1.3e10, scannedAt: longAgo } }),
         of('quarry', 0, { usage: null }),
       ],
     };
   });
 
-/** Dead letters, a queue that cannot be asked, a store that is down, and recounts and an export that failed. */
+/** Dead letters, a queue that cannot be asked, a store that is down, and reconciles and an export that failed. */
 const withTrouble = (page: Page) =>
   changed(page, '**/v1/status', (body) => {
     const trouble: Readonly<Record<string, Json>> = {
@@ -238,7 +238,7 @@ const withTrouble = (page: Page) =>
         says: 'The object store (lfs-objects at https://account.r2.cloudflarestorage.com) does not serve requests: no answer within 8 s.',
         todo: "Until it works, pushes and pulls fail and nothing is counted. Check that it's up, and test its credentials with lfs-quota doctor.",
       },
-      recounts: {
+      reconciles: {
         state: 'act',
         says: 'Reconciles: 12 waiting, 2 in progress, 3 dead letters.',
         todo: 'They are in https://sqs.eu-central-1.amazonaws.com/111122223333/lfs-quota-prod-ReconcileQueueDeadLetterQueue1A2B3C4D.fifo. See why in the log of the function reconcile, and mend it.',
@@ -255,7 +255,7 @@ const withTrouble = (page: Page) =>
       },
     };
     const failedAt = new Date(Date.now() - 7 * 60_000).toISOString();
-    const failed = { kind: 'recount', failedAt, since: failedAt, tries: 4, why: 'store', over: false };
+    const failed = { kind: 'reconcile', failedAt, since: failedAt, tries: 4, why: 'store', over: false };
     return {
       ...body,
       state: 'act',
@@ -306,7 +306,7 @@ export const states: readonly State[] = [
     token: byManager,
     prepare: async (page) => {
       await withHistory(page);
-      await withOldCount(page);
+      await withOldScan(page);
       await page.route('**/subscription?refresh=true', never);
       await withCount(page);
     },
@@ -370,7 +370,7 @@ export const states: readonly State[] = [
           limitBytes: index % 7 === 0 ? 50_000 : null,
           storedBytes: Math.round(9_000 / (index + 1)),
           objectCount: 500 - index,
-          countedAt: new Date(Date.now() - index * 60_000).toISOString(),
+          scannedAt: new Date(Date.now() - index * 60_000).toISOString(),
         })),
       }));
     },

@@ -28,9 +28,9 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
     const deps = memoryDeps({ ledger, objects: store, clock, ids: systemIds, settings });
     const tenant = `c${systemIds.random(12).toLowerCase()}`;
     const nowMs = clock.nowMs();
-    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
+    const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: nowMs };
     const times = { createdAtMs: nowMs, dueAtMs: nowMs + 9e9 };
-    await ledger.createTenant({ tenant, plan: null, limitBytes, counted, ...times });
+    await ledger.createTenant({ tenant, plan: null, limitBytes, scanned, ...times });
     /** Pushes one object as a client does: after a 429 it retries. */
     const push = async (name: string, sizeBytes: number): Promise<AdmitUploadOutcome> => {
       for (let attempt = 0; attempt < retriesMax; attempt += 1) {
@@ -57,8 +57,8 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
     const issuedBytes = async () => {
       let sum = 0;
       for await (const page of ledger.reservations(tenant)) {
-        for (const { state, claims } of page) {
-          for (const bytes of claims.values()) sum += state === 'issued' ? bytes : 0;
+        for (const { state, entries } of page) {
+          for (const bytes of entries.values()) sum += state === 'issued' ? bytes : 0;
         }
       }
       return sum;
@@ -92,6 +92,6 @@ export function admissionContract(open: () => Promise<Ledger>, timeoutMs: number
     store.put(`${tenant}/app/${oid(1)}`, 1000);
     expect((await reconcile(deps, { tenant, full: false })).kind).toBe('committed');
     const record = await ledger.readTenant(tenant);
-    expect(record).toMatchObject({ committedBytes: 1000, counted: { storedBytes: 1000, objectCount: 1 } });
+    expect(record).toMatchObject({ committedBytes: 1000, scanned: { storedBytes: 1000, objectCount: 1 } });
   });
 }

@@ -19,7 +19,7 @@ export function auditLogContract(open: () => Promise<AuditLog>): void {
       action: 'tenant.update',
       target: {},
       asked: null,
-      outcome: 'begun',
+      outcome: 'started',
       reason: null,
       before: null,
       after: null,
@@ -70,7 +70,7 @@ export function auditLogContract(open: () => Promise<AuditLog>): void {
       expect(await all(tenant)).toEqual([begun]);
       const done = {
         ...begun,
-        outcome: 'done' as const,
+        outcome: 'succeeded' as const,
         before: { limitBytes: null },
         after: { limitBytes: 5, repos: ['a'], match: { ref: ['x'] } },
       };
@@ -82,7 +82,7 @@ export function auditLogContract(open: () => Promise<AuditLog>): void {
 
     it('has no end of what was never begun', async () => {
       const tenant = tenantName();
-      await audit.finish(entry(tenant, 'r1', { outcome: 'done' }));
+      await audit.finish(entry(tenant, 'r1', { outcome: 'succeeded' }));
       expect(await all(tenant)).toEqual([]);
     });
 
@@ -98,8 +98,8 @@ export function auditLogContract(open: () => Promise<AuditLog>): void {
         after: large,
       });
       await audit.begin(full);
-      await audit.finish({ ...full, outcome: 'done' });
-      expect(await all(tenant)).toEqual([{ ...full, outcome: 'done' }]);
+      await audit.finish({ ...full, outcome: 'succeeded' });
+      expect(await all(tenant)).toEqual([{ ...full, outcome: 'succeeded' }]);
       expect(Buffer.byteLength(JSON.stringify(full))).toBeLessThan(20_000);
     });
   });

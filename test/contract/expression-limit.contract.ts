@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { unmarkChange } from '../../lambda/ledger/deletion-store.ts';
 import { tenantChange } from '../../lambda/ledger/reconcile-store.ts';
 import { newDeletion, unmarkedObjectsMax } from '../../lambda/ledger/rules/deletion.ts';
-import { expiredNotes } from '../../lambda/ledger/rules/reconciliation.ts';
+import { expiredIntents } from '../../lambda/ledger/rules/reconciliation.ts';
 import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { updateExpression } from '../../lambda/table/expressions.ts';
@@ -20,7 +20,7 @@ export function expressionLimit(table: OpenTable): void {
     it('is refused if it is longer than DynamoDB allows', async () => {
       const tenant = await create();
       await begin(tenant);
-      await expect(commit(tenant, 1, { expiredNotes: ids(300) })).rejects.toThrow(LedgerUnavailableError);
+      await expect(commit(tenant, 1, { expiredIntents: ids(300) })).rejects.toThrow(LedgerUnavailableError);
       const objects = { tenant, repo: 'app', deletionId: 'd', dueAtMs: 1, names: ids(300) };
       await expect(ledger.unmark(objects)).rejects.toThrow(LedgerUnavailableError);
       expect(await commit(tenant, 1)).toMatchObject({ kind: 'committed' });
@@ -29,13 +29,13 @@ export function expressionLimit(table: OpenTable): void {
     it('fits for as many notes as one commit removes, with every other field of it', async () => {
       const tenant = await create();
       const note = { repo: 'app', bytes: 1, deadlineMs: 5 };
-      for (const noteId of ids(250)) await ledger.announceDelete({ tenant, noteId, note });
+      for (const intentId of ids(250)) await ledger.announceDelete({ tenant, intentId, note });
       const begun = await begin(tenant);
       if (begun.kind !== 'begun') throw new Error(begun.kind);
-      const expired = expiredNotes(defaultSettings, begun.before, 9e15);
-      expect((await commit(tenant, 1, { expiredNotes: expired })).kind).toBe('committed');
-      expect((await ledger.readTenant(tenant))?.notes.size).toBe(250 - expired.length);
-      const change = tenantChange(tenantCommit(tenant, 1, { expiredNotes: expired }));
+      const expired = expiredIntents(defaultSettings, begun.before, 9e15);
+      expect((await commit(tenant, 1, { expiredIntents: expired })).kind).toBe('committed');
+      expect((await ledger.readTenant(tenant))?.intents.size).toBe(250 - expired.length);
+      const change = tenantChange(tenantCommit(tenant, 1, { expiredIntents: expired }));
       expect(Buffer.byteLength(updateExpression(change))).toBeLessThan(expressionBytesMax);
     });
 

@@ -8,7 +8,7 @@ export function failuresContract(open: () => Promise<Failures>): void {
   describe('failures', () => {
     const failures = onceOpen(open);
     const failure = (tenant: string, atMs: number, more: Partial<Failure> = {}): Failure => ({
-      kind: 'recount',
+      kind: 'reconcile',
       tenant,
       atMs,
       sinceMs: atMs,
@@ -17,7 +17,7 @@ export function failuresContract(open: () => Promise<Failures>): void {
       ...more,
     });
 
-    it('are none at first, then the newest first, one for each recount and export', async () => {
+    it('are none at first, then the newest first, one for each reconcile and export', async () => {
       expect(await failures.list()).toEqual([]);
       await failures.note(failure('acme', 10));
       const exported = failure('acme', 20, { kind: 'export', exportId: 'e1', why: 'export' });

@@ -6,7 +6,7 @@ import { tenantName } from './ledger-context.ts';
 export function keptGrantsContract(open: () => Promise<KeptGrants>): void {
   describe('what git hosts have said', () => {
     const grants = onceOpen(open);
-    const grant = (access: 'read' | 'write') => ({ person: { id: 'github:1234', login: 'ada' }, access });
+    const grant = (access: 'read' | 'write') => ({ hostUser: { id: 'github:1234', login: 'ada' }, access });
 
     it('is kept, and what holds longer is not replaced', async () => {
       const key = tenantName();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { updateTenant } from '../support/over-settings.ts';
 import { unlimitedRepo } from '../support/tenant-record.ts';
-import { counted, ledgerContext, type OpenTable, tenantName } from './ledger-context.ts';
+import { ledgerContext, type OpenTable, scanned, tenantName } from './ledger-context.ts';
 
 export function addCommittedContract(table: OpenTable): void {
   describe('addCommitted', () => {
@@ -31,7 +31,7 @@ export function addCommittedContract(table: OpenTable): void {
     });
 
     it('refuses a tenant with a limit until it was counted, but not one without a limit', async () => {
-      const tenant = await create({ counted: null });
+      const tenant = await create({ scanned: null });
       expect(await add(tenant, 1)).toBe('refused');
       await updateTenant(ledger, { tenant, limitBytes: null });
       expect(await add(tenant, 1, { limitBytes: null })).toBe('added');
@@ -42,37 +42,37 @@ export function addCommittedContract(table: OpenTable): void {
       const tenant = await create({ limitBytes });
       expect(await add(tenant, sumBytes, { limitBytes })).toBe('added');
       expect((await ledger.readTenant(tenant))?.committedBytes).toBe(Number.MAX_SAFE_INTEGER);
-      const unlimited = await create({ limitBytes: null, counted: counted(10) });
+      const unlimited = await create({ limitBytes: null, scanned: scanned(10) });
       expect(await add(unlimited, sumBytes, { limitBytes: null })).toBe('refused');
     });
 
-    it('counts reservations and claims with the bytes, up to a million', async () => {
+    it('counts reservations and entries with the bytes, up to a million', async () => {
       const tenant = await create();
       const kinds = [];
-      for (const claimCount of [999_990, 11, 10, 0, 1]) kinds.push(await add(tenant, 1, { claimCount }));
+      for (const entryCount of [999_990, 11, 10, 0, 1]) kinds.push(await add(tenant, 1, { entryCount }));
       expect(kinds).toEqual(['added', 'refused', 'added', 'added', 'refused']);
-      expect(await ledger.readTenant(tenant)).toMatchObject({ claimCount: 1_000_000, committedBytes: 3 });
+      expect(await ledger.readTenant(tenant)).toMatchObject({ entryCount: 1_000_000, committedBytes: 3 });
     });
 
     it('counts no more of them than the caller lets it', async () => {
       const tenant = await create();
       const kinds = [];
-      for (const [claimsMax, limitBytes] of [
+      for (const [entriesMax, limitBytes] of [
         [3, 100],
         [5, 100],
         [5, 'any'],
         [6, 'any'],
       ] as const)
-        kinds.push(await add(tenant, 0, { limitBytes, claimCount: 3, claimsMax }));
+        kinds.push(await add(tenant, 0, { limitBytes, entryCount: 3, entriesMax }));
       expect(kinds).toEqual(['added', 'refused', 'refused', 'added']);
-      expect(await ledger.readTenant(tenant)).toMatchObject({ claimCount: 6 });
+      expect(await ledger.readTenant(tenant)).toMatchObject({ entryCount: 6 });
     });
 
     it('takes what has no bytes above any limit, while the tenant is open', async () => {
-      const tenant = await create({ limitBytes: 5, counted: null });
-      const empty = { limitBytes: 'any', claimCount: 2 } as const;
+      const tenant = await create({ limitBytes: 5, scanned: null });
+      const empty = { limitBytes: 'any', entryCount: 2 } as const;
       expect(await add(tenant, 0, empty)).toBe('added');
-      expect(await ledger.readTenant(tenant)).toMatchObject({ claimCount: 2, committedBytes: 0 });
+      expect(await ledger.readTenant(tenant)).toMatchObject({ entryCount: 2, committedBytes: 0 });
       await ledger.closeTenant({ tenant, closedAtMs: 1 });
       expect(await add(tenant, 0, empty)).toBe('refused');
     });

@@ -18,7 +18,7 @@ let serial = 0;
 export const tenantName = () => `t${Date.now().toString(36)}${process.pid}${serial++}`;
 export const oid = (digit: string) => digit.repeat(64);
 
-export const counted = (storedBytes: number) => ({ storedBytes, objectCount: 1, countedAtMs: 5000 });
+export const scanned = (storedBytes: number) => ({ storedBytes, objectCount: 1, scannedAtMs: 5000 });
 
 /** The ledger for one part of the contract, opened once before its tests, and what its tests do with it. */
 export function ledgerContext(open: OpenTable) {
@@ -32,7 +32,7 @@ export function ledgerContext(open: OpenTable) {
     /** Creates a tenant. By default it has a limit of 100 bytes, and was counted as empty. */
     create: async (more: Partial<NewTenant> = {}) => {
       const tenant = tenantName();
-      const base = { limitBytes: 100, counted: counted(0) };
+      const base = { limitBytes: 100, scanned: scanned(0) };
       expect(await ledger.createTenant(newTenant(tenant, { ...base, ...more }))).toBe('created');
       return tenant;
     },

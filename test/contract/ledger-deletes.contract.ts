@@ -2,21 +2,21 @@ import { describe, expect, it } from 'vitest';
 import { prefixText } from '../../lambda/gc/rules/prefix-set.ts';
 import type { Deletion } from '../../lambda/ledger/rules/deletion.ts';
 import { allPages } from '../../lambda/rules/async.ts';
-import { counted, ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
+import { ledgerContext, type OpenTable, oid, scanned, tenantName } from './ledger-context.ts';
 
 const objects = new Map([
   [oid('a'), 10],
   [oid('b'), 20],
 ]);
 const [left, nothing] = [new Map([[oid('b'), 20]]), new Map<string, number>()];
-const marked: Deletion = { id: 'd1', repo: 'app', state: 'marked', objects, dueAtMs: 700, deadlineMs: 0 };
+const marked: Deletion = { id: 'd1', repo: 'app', state: 'scheduled', objects, dueAtMs: 700, deadlineMs: 0 };
 
 export function deleteContract(table: OpenTable): void {
   describe('deletes', () => {
     const { ledger, create, begin, commit, dueAt, deletions } = ledgerContext(table);
     /** Marks two objects of a new tenant. */
     const put = async (deletion = marked) => {
-      const tenant = await create({ counted: counted(50) });
+      const tenant = await create({ scanned: scanned(50) });
       const key = { tenant, repo: 'app', deletionId: 'd1' };
       await ledger.putDeletion({ tenant, deletion });
       return {
@@ -58,7 +58,7 @@ export function deleteContract(table: OpenTable): void {
       expect(await claim(emptying, 1000)).toEqual({ kind: 'claimed', deletion });
       await end(1000, { left });
       expect(await deletions(tenant)).toMatchObject([
-        { state: 'marked', closedAtMs: 600, afterClosingMs: 500 },
+        { state: 'scheduled', closedAtMs: 600, afterClosingMs: 500 },
       ]);
     });
 
@@ -73,13 +73,13 @@ export function deleteContract(table: OpenTable): void {
 
     it('are claimed by one deleter, and cannot be unmarked after that', async () => {
       const { claim, unmark } = await put();
-      const claims = await Promise.all([1000, 2000, 3000].map((deadlineMs) => claim(marked, deadlineMs)));
-      const won = claims.filter(({ kind }) => kind === 'claimed');
+      const entries = await Promise.all([1000, 2000, 3000].map((deadlineMs) => claim(marked, deadlineMs)));
+      const won = entries.filter(({ kind }) => kind === 'claimed');
       expect(won).toMatchObject([{ deletion: { state: 'deleting', objects } }]);
       expect(await unmark(oid('a'))).toBe('refused');
     });
 
-    it('are taken over from a deleter that died by one alone, and the dead one cannot end them', async () => {
+    it('are taken over from a deleter that died by one alone, and the lapsed one cannot end them', async () => {
       const { tenant, claim, end } = await put();
       await claim(marked, 1000);
       const [dead] = await deletions(tenant);
@@ -119,7 +119,7 @@ export function deleteContract(table: OpenTable): void {
       const prefixes = prefixText([...objects.keys()]);
       await end(1000, { keptUntilMs: 2000, prefixes });
       const times = { dueAtMs: 2000, deadlineMs: 2000 };
-      const before = { ...marked, objects: nothing, state: 'gone', prefixes, ...times } as const;
+      const before = { ...marked, objects: nothing, state: 'deleted', prefixes, ...times } as const;
       expect(await deletions(tenant)).toEqual([before]);
       const deletion = { ...marked, dueAtMs: 3000 };
       expect(await ledger.remark({ tenant, before, deletion })).toBe('marked');
@@ -133,7 +133,7 @@ export function deleteContract(table: OpenTable): void {
       await claim(marked, 1000);
       await remove();
       await end(1000, { keptUntilMs: 2000 });
-      const gone = { ...marked, state: 'gone', dueAtMs: 2000, deadlineMs: 2000 };
+      const gone = { ...marked, state: 'deleted', dueAtMs: 2000, deadlineMs: 2000 };
       expect(await deletions(tenant)).toEqual([gone]);
       expect(await unmark(oid('a'))).toBe('refused');
       expect(await dueAt(tenant, 2000)).toBe('some');
@@ -146,42 +146,45 @@ export function deleteContract(table: OpenTable): void {
       expect([await dueAt(tenant, 699), await dueAt(tenant, 700)]).toEqual(['nothing', 'some']);
     });
 
-    it('are announced once, with a note and the claims of what may come again, and the note is removed', async () => {
-      const tenant = await create({ counted: counted(50) });
+    it('are announced once, with a note and the entries of what may come again, and the note is removed', async () => {
+      const tenant = await create({ scanned: scanned(50) });
       const note = { repo: 'app', bytes: 30, deadlineMs: 5 };
       for (let time = 0; time < 2; time += 1)
-        await ledger.announceDelete({ tenant, noteId: 'n1', note, claimCount: 3 });
-      const announced = { deletedBytes: 30, committedBytes: 50, claimCount: 3 };
-      expect(await ledger.readTenant(tenant)).toMatchObject({ ...announced, notes: new Map([['n1', note]]) });
-      await ledger.announceDelete({ tenant, noteId: 'n2', note });
-      for (let time = 0; time < 2; time += 1) await ledger.removeNote({ tenant, noteId: 'n1' });
+        await ledger.announceDelete({ tenant, intentId: 'n1', note, entryCount: 3 });
+      const announced = { deletedBytes: 30, committedBytes: 50, entryCount: 3 };
+      expect(await ledger.readTenant(tenant)).toMatchObject({
+        ...announced,
+        intents: new Map([['n1', note]]),
+      });
+      await ledger.announceDelete({ tenant, intentId: 'n2', note });
+      for (let time = 0; time < 2; time += 1) await ledger.removeIntent({ tenant, intentId: 'n1' });
       expect(await ledger.readTenant(tenant)).toMatchObject({
         deletedBytes: 60,
-        claimCount: 3,
-        notes: new Map([['n2', note]]),
+        entryCount: 3,
+        intents: new Map([['n2', note]]),
       });
     });
 
     it('leave no bytes behind that a commit has read, however many were deleted before', async () => {
-      const tenant = await create({ counted: counted(50) });
+      const tenant = await create({ scanned: scanned(50) });
       const note = { repo: 'app', bytes: Number.MAX_SAFE_INTEGER - 30, deadlineMs: 5 };
-      await ledger.announceDelete({ tenant, noteId: 'n1', note });
+      await ledger.announceDelete({ tenant, intentId: 'n1', note });
       const begun = await begin(tenant);
       if (begun.kind !== 'begun') throw new Error('It did not begin.');
-      await ledger.announceDelete({ tenant, noteId: 'n2', note: { ...note, bytes: 30 } });
+      await ledger.announceDelete({ tenant, intentId: 'n2', note: { ...note, bytes: 30 } });
       const { deletedBytes: deletedBytesRead } = begun.before;
       for (let time = 0; time < 2; time += 1)
-        await commit(tenant, 1, { deletedBytesRead, floorBaseBytes: 40 });
-      expect(await ledger.readTenant(tenant)).toMatchObject({ deletedBytes: 30, floorBaseBytes: 40 });
+        await commit(tenant, 1, { deletedBytesRead, confirmedBaseBytes: 40 });
+      expect(await ledger.readTenant(tenant)).toMatchObject({ deletedBytes: 30, confirmedBaseBytes: 40 });
     });
 
     it('of dead deleters: a commit removes their notes, and no others', async () => {
-      const tenant = await create({ counted: counted(50) });
+      const tenant = await create({ scanned: scanned(50) });
       const note = { repo: 'app', bytes: 1, deadlineMs: 5 };
-      for (const noteId of ['n1', 'n2']) await ledger.announceDelete({ tenant, noteId, note });
+      for (const intentId of ['n1', 'n2']) await ledger.announceDelete({ tenant, intentId, note });
       await begin(tenant);
-      await commit(tenant, 1, { expiredNotes: ['n1'] });
-      expect([...((await ledger.readTenant(tenant))?.notes.keys() ?? [])]).toEqual(['n2']);
+      await commit(tenant, 1, { expiredIntents: ['n1'] });
+      expect([...((await ledger.readTenant(tenant))?.intents.keys() ?? [])]).toEqual(['n2']);
     });
   });
 
@@ -190,7 +193,7 @@ export function deleteContract(table: OpenTable): void {
     const setUp = async () => {
       const tenant = await create({ dueAtMs: 9e14 });
       const path = { tenant, repo: 'app' };
-      const found = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, epoch: 1 };
+      const found = { repo: 'app', storedBytes: 3, objectCount: 1, scannedAtMs: 9, epoch: 1 };
       return {
         tenant,
         read: () => ledger.readRepo(path),
@@ -213,7 +216,7 @@ export function deleteContract(table: OpenTable): void {
         repo: 'app',
         storedBytes: 0,
         objectCount: 0,
-        countedAtMs: 0,
+        scannedAtMs: 0,
         epoch: 0,
         covered: new Set(),
         putsUntilMs: 0,
@@ -234,7 +237,7 @@ export function deleteContract(table: OpenTable): void {
       const { tenant, closedAtMs, close, open, count } = await setUp();
       await close(77);
       await open(77);
-      for (const late of [77, 76]) await close(late);
+      for (const unconfirmed of [77, 76]) await close(unconfirmed);
       expect([await closedAtMs(), await dueAt(tenant, 9e13)]).toEqual([null, 'nothing']);
       await count();
       await close(77);

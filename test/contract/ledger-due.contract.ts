@@ -8,15 +8,15 @@ export function dueContract(table: OpenTable): void {
     const dueTenants = async (tenantsMax: number) =>
       (await ledger.dueTenants({ untilMs: 1000, tenantsMax })).due.map(({ tenant }) => tenant);
 
-    it('are those due for a full count, and those with a dead reservation', async () => {
+    it('are those due for a full count, and those with a lapsed reservation', async () => {
       const fresh = await create({ dueAtMs: 9e14 });
       const old = await create({ dueAtMs: 500 });
-      const withDead = await create({ dueAtMs: 9e14 });
-      await reserve(withDead, 'r', { deadAtMs: 400 });
-      const found = [await dueAt(old, 1000), await dueAt(withDead, 1000), await dueAt(fresh, 1000)];
+      const withLapsed = await create({ dueAtMs: 9e14 });
+      await reserve(withLapsed, 'r', { lapsedAtMs: 400 });
+      const found = [await dueAt(old, 1000), await dueAt(withLapsed, 1000), await dueAt(fresh, 1000)];
       expect(found).toEqual(['all', 'some', 'nothing']);
       const due = await dueTenants(1000);
-      expect(due.indexOf(withDead)).toBeLessThan(due.indexOf(old));
+      expect(due.indexOf(withLapsed)).toBeLessThan(due.indexOf(old));
       expect(await dueTenants(1)).toHaveLength(1);
     });
 
@@ -48,14 +48,14 @@ export function dueContract(table: OpenTable): void {
     it('come in the order of what is due longest, whatever else of them is due later', async () => {
       const [first, second, third] = [await create(), await create(), await create()];
       // Of the second one, what is due first is put last.
-      for (const [tenant, deadAtMs] of [
+      for (const [tenant, lapsedAtMs] of [
         [third, 130],
         [second, 300],
         [second, 120],
         [first, 110],
         [first, 200],
       ] as const)
-        await reserve(tenant, `r${deadAtMs}`, { deadAtMs });
+        await reserve(tenant, `r${lapsedAtMs}`, { lapsedAtMs });
       const ours = (await dueTenants(1000)).filter((name) => [first, second, third].includes(name));
       expect(ours).toEqual([first, second, third]);
     });
@@ -71,7 +71,7 @@ export function dueContract(table: OpenTable): void {
         [2, 5],
         [3, 5],
       ] as const)
-        await reserve(tenants[index] ?? '', `span${index}.${afterMs}`, { deadAtMs: fromMs + afterMs });
+        await reserve(tenants[index] ?? '', `span${index}.${afterMs}`, { lapsedAtMs: fromMs + afterMs });
       const within = async (afterMs: number, untilMs: number, tenantsMax: number) => {
         const input = { afterMs: fromMs + afterMs, untilMs: fromMs + untilMs, tenantsMax };
         const found = await ledger.dueTenants(input);
@@ -88,11 +88,11 @@ export function dueContract(table: OpenTable): void {
     });
 
     it('say what is due: a count, or deletions too', async () => {
-      const [counted, deleting] = [await create({ dueAtMs: 6e12 }), await create()];
+      const [scanned, deleting] = [await create({ dueAtMs: 6e12 }), await create()];
       await ledger.closeRepo({ tenant: deleting, repo: 'app', closedAtMs: 6e12 + 1 });
       const { due } = await ledger.dueTenants({ afterMs: 6e12 - 1, untilMs: 6e12 + 1, tenantsMax: 9 });
       expect(due).toEqual([
-        { tenant: counted, full: true, deletes: false, dueAtMs: 6e12 },
+        { tenant: scanned, full: true, deletes: false, dueAtMs: 6e12 },
         { tenant: deleting, full: false, deletes: true, dueAtMs: 6e12 + 1 },
       ]);
     });

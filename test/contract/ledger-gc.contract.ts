@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
-import { type Cleanup, newCleanup, tidiedCleanup } from '../../lambda/gc/rules/gc.ts';
+import { type Gc, newGc, tidiedGc } from '../../lambda/gc/rules/gc.ts';
 import type { Watch } from '../../lambda/gc/rules/watch.ts';
 import { allPages } from '../../lambda/rules/async.ts';
-import { counted, ledgerContext, type OpenTable, oid, tenantName } from './ledger-context.ts';
+import { ledgerContext, type OpenTable, oid, scanned, tenantName } from './ledger-context.ts';
 
 const watchOf = (id: string, openedAtMs: number): Watch => ({ id, openedAtMs, untilMs: openedAtMs + 1000 });
 
-export function cleanupContract(table: OpenTable): void {
+export function gcContract(table: OpenTable): void {
   describe('the watch of a repo', () => {
     const { ledger, create } = ledgerContext(table);
     const setUp = async () => {
-      const tenant = await create({ counted: counted(50) });
+      const tenant = await create({ scanned: scanned(50) });
       const path = { tenant, repo: 'app' };
       const open = (watch: Watch, nowMs = watch.openedAtMs) => ledger.openWatch({ ...path, watch, nowMs });
       const read = async () => (await ledger.readRepo(path))?.watch;
@@ -61,7 +61,7 @@ export function cleanupContract(table: OpenTable): void {
       const { path, open, close, read } = await setUp();
       await open(watchOf('w1', 100));
       const { tenant } = path;
-      const repo = { repo: 'app', epoch: 1, ...counted(3), covered: new Set<string>(), putsUntilMs: 0 };
+      const repo = { repo: 'app', epoch: 1, ...scanned(3), covered: new Set<string>(), putsUntilMs: 0 };
       expect(await ledger.commitRepo({ tenant, repo, dirtyTokenRead: null })).toBe('committed');
       await ledger.closeRepo({ ...path, closedAtMs: 300 });
       await ledger.openRepo({ ...path, closedAtMs: 300 });
@@ -81,13 +81,13 @@ export function cleanupContract(table: OpenTable): void {
     it('is read as a whole, or from a time on, for its watch alone', async () => {
       const tenant = await create();
       const watch = watchOf(`w${tenantName()}`, 100);
-      const note = (beganMs: number, noteId: string) =>
-        ledger.noteSeen({ tenant, watch, noteId, note: { beganMs, prefixes: `p-${noteId}` } });
+      const note = (beganMs: number, intentId: string) =>
+        ledger.noteSeen({ tenant, watch, intentId, note: { beganMs, prefixes: `p-${intentId}` } });
       await note(9, 'a');
       for (const id of ['b', 'c', 'b']) await note(10, id);
       await note(1_800_000_000_000, 'd');
       const another = { ...watch, id: 'another' };
-      await ledger.noteSeen({ tenant, watch: another, noteId: 'x', note: { beganMs: 10, prefixes: 'no' } });
+      await ledger.noteSeen({ tenant, watch: another, intentId: 'x', note: { beganMs: 10, prefixes: 'no' } });
       const read = async (fromMs: number) =>
         (await allPages(ledger.seen({ tenant, watchId: watch.id, fromMs }))).map(({ prefixes }) => prefixes);
       expect(await read(0)).toEqual(['p-a', 'p-b', 'p-c', 'p-d']);
@@ -98,24 +98,24 @@ export function cleanupContract(table: OpenTable): void {
     });
   });
 
-  describe('the clean-up of a repo', () => {
+  describe('the gc run of a repo', () => {
     const { ledger, create, dueAt } = ledgerContext(table);
 
     it('is written over the version that was read', async () => {
       const path = { tenant: await create(), repo: 'app' };
-      const cleanup = newCleanup({ repo: 'app', watch: watchOf('w1', 100) });
+      const gc = newGc({ repo: 'app', watch: watchOf('w1', 100) });
       let writes = 0;
-      const put = (of: Cleanup, versionRead: number | null) => {
+      const put = (of: Gc, versionRead: number | null) => {
         writes += 1;
-        return ledger.putCleanup({ ...path, cleanup: of, versionRead, writeId: `id${writes}` });
+        return ledger.putGc({ ...path, gc: of, versionRead, writeId: `id${writes}` });
       };
-      const run = { id: 'r', requestedAtMs: 1, keepCount: 2, keepSha256: 'ab', isDryRun: false };
+      const run = { id: 'r', requestedAtMs: 1, reachableCount: 2, reachableSha256: 'ab', isDryRun: false };
       const sum = { objectCount: 1, bytes: 2 };
       const sums = { listed: sum, kept: sum, young: sum, inUse: sum, candidates: sum };
       const largest = [{ oid: oid('a'), sizeBytes: 2 }];
       const selection = { folder: 'f', files: 3, seenAtMs: 4, ...sums, largest };
       const full = {
-        ...cleanup,
+        ...gc,
         state: 'deleting',
         run: { ...run, isForced: true, minAgeMs: 3 },
         selection,
@@ -124,10 +124,10 @@ export function cleanupContract(table: OpenTable): void {
         endedAtMs: 9,
       } as const;
       const selecting = { found: selection, after: ['', 'ab', null], atMs: 5 };
-      expect(await ledger.readCleanup(path)).toBeUndefined();
-      expect(await put(cleanup, null)).toEqual({ ...cleanup, version: 1 });
+      expect(await ledger.readGc(path)).toBeUndefined();
+      expect(await put(gc, null)).toEqual({ ...gc, version: 1 });
       expect(await put(full, null)).toBeUndefined();
-      expect(await ledger.readCleanup(path)).toEqual({ ...cleanup, version: 1 });
+      expect(await ledger.readGc(path)).toEqual({ ...gc, version: 1 });
       for (const [version, [written, read = written]] of [
         [full],
         [{ ...full, state: 'selecting', selection: null, selecting } as const],
@@ -135,31 +135,31 @@ export function cleanupContract(table: OpenTable): void {
       ].entries()) {
         if (!written) throw new Error('There is nothing to write.');
         await put(written, version + 1);
-        expect(await ledger.readCleanup(path)).toEqual({ ...read, version: version + 2 });
-        expect(await put(cleanup, version + 1)).toBeUndefined();
+        expect(await ledger.readGc(path)).toEqual({ ...read, version: version + 2 });
+        expect(await put(gc, version + 1)).toBeUndefined();
       }
     });
 
     it('answers our own retry as it did before', async () => {
       const tenant = await create();
-      const cleanup = newCleanup({ repo: 'app', watch: watchOf('w1', 100) });
-      const input = { tenant, cleanup, versionRead: null, writeId: 'again' };
-      const put = await ledger.putCleanup(input);
+      const gc = newGc({ repo: 'app', watch: watchOf('w1', 100) });
+      const input = { tenant, gc, versionRead: null, writeId: 'again' };
+      const put = await ledger.putGc(input);
       expect(put).toBeDefined();
-      expect(await ledger.putCleanup(input)).toEqual(put);
+      expect(await ledger.putGc(input)).toEqual(put);
     });
 
     it('makes its tenant due until nothing is left to be done', async () => {
       const tenant = await create();
-      const cleanup = { ...newCleanup({ repo: 'app', watch: watchOf('w1', 100) }), dueAtMs: 40 };
-      await ledger.putCleanup({ tenant, cleanup, versionRead: null, writeId: 'id5' });
+      const gc = { ...newGc({ repo: 'app', watch: watchOf('w1', 100) }), dueAtMs: 40 };
+      await ledger.putGc({ tenant, gc, versionRead: null, writeId: 'id5' });
       expect(await dueAt(tenant, 50)).toBe('some');
-      await ledger.putCleanup({ tenant, cleanup: tidiedCleanup(cleanup), versionRead: 1, writeId: 'id6' });
+      await ledger.putGc({ tenant, gc: tidiedGc(gc), versionRead: 1, writeId: 'id6' });
       expect(await dueAt(tenant, 50)).toBe('nothing');
     });
   });
 
-  describe('what a clean-up has deleted', () => {
+  describe('what a gc run has deleted', () => {
     const { ledger, create } = ledgerContext(table);
 
     it('is remembered with its last time, for its repo alone', async () => {

@@ -6,8 +6,8 @@ import { allPages } from '../../lambda/rules/async.ts';
 import { shardRecord } from '../support/shard-record.ts';
 import { ledgerContext, type OpenTable, oid } from './ledger-context.ts';
 
-export function giantContract(table: OpenTable): void {
-  describe('shards of giants', () => {
+export function largeRepoContract(table: OpenTable): void {
+  describe('shards of large repos', () => {
     const { ledger, create } = ledgerContext(table);
     const all = (tenant: string, repo = 'app') => allPages(ledger.shards({ tenant, repo }));
     const put = (tenant: string, shard: Shard, epochRead: number | null = null, repo = 'app') =>
@@ -50,7 +50,7 @@ export function giantContract(table: OpenTable): void {
       expect(await all(tenant)).toEqual([of(7)]);
     });
 
-    it('are written anew over those of older epochs, which are left from when the repo was a giant before', async () => {
+    it('are written anew over those of older epochs, which are left from when the repo was a large repo before', async () => {
       const tenant = await create();
       await put(tenant, shardRecord('7', { epoch: 5, partOf: { prefix: '', epoch: 3 } }));
       expect(await put(tenant, shardRecord('7', { epoch: 4 }))).toBe('superseded');
@@ -89,64 +89,64 @@ export function giantContract(table: OpenTable): void {
     });
   });
 
-  describe('giants', () => {
+  describe('large repos', () => {
     const { ledger, create, begin, commit } = ledgerContext(table);
     const read = (tenant: string) => ledger.readRepo({ tenant, repo: 'app' });
     const count = (
       tenant: string,
       epoch: number,
-      giant?: { sinceEpoch: number; recountFromMs: number },
+      large?: { sinceEpoch: number; rescanFromMs: number },
       dirtyTokenRead: string | null = null,
     ) => {
-      const found = { repo: 'app', storedBytes: 3, objectCount: 1, countedAtMs: 9, putsUntilMs: 0 };
-      const repo = { ...found, epoch, covered: new Set<string>(), ...(giant && { giant }) };
+      const found = { repo: 'app', storedBytes: 3, objectCount: 1, scannedAtMs: 9, putsUntilMs: 0 };
+      const repo = { ...found, epoch, covered: new Set<string>(), ...(large && { large }) };
       return ledger.commitRepo({ tenant, repo, dirtyTokenRead });
     };
-    const giant = { sinceEpoch: 1, recountFromMs: 7 };
+    const large = { sinceEpoch: 1, rescanFromMs: 7 };
 
     it('are told by their repo, until it is committed as an ordinary one', async () => {
       const tenant = await create();
-      await count(tenant, 1, giant);
-      expect((await read(tenant))?.giant).toEqual(giant);
+      await count(tenant, 1, large);
+      expect((await read(tenant))?.large).toEqual(large);
       await ledger.markDirty({ tenant, repo: 'app', dirtyToken: 'x' });
-      expect((await read(tenant))?.giant).toEqual(giant);
-      await count(tenant, 2, { ...giant, recountFromMs: 8 });
+      expect((await read(tenant))?.large).toEqual(large);
+      await count(tenant, 2, { ...large, rescanFromMs: 8 });
       expect((await read(tenant))?.dirtyToken).toBe('x');
-      await count(tenant, 3, giant, 'x');
-      expect(await read(tenant)).toMatchObject({ giant, dirtyToken: null });
+      await count(tenant, 3, large, 'x');
+      expect(await read(tenant)).toMatchObject({ large, dirtyToken: null });
       await count(tenant, 4);
       expect(await read(tenant)).not.toHaveProperty('giant');
     });
 
-    it('begin with a first count, of a repo that is known or not, unless a later reconcile has counted it', async () => {
+    it('begin with an initial scan, of a repo that is known or not, unless a later reconcile has counted it', async () => {
       const tenant = await create();
-      const begin = (epoch: number) => ledger.beginGiant({ tenant, repo: 'app', epoch });
-      const giant = { sinceEpoch: 2, recountFromMs: 0, isFirstCount: true };
+      const begin = (epoch: number) => ledger.startLargeRepo({ tenant, repo: 'app', epoch });
+      const large = { sinceEpoch: 2, rescanFromMs: 0, isInitialScan: true };
       expect(await begin(2)).toBe('begun');
-      expect(await read(tenant)).toMatchObject({ epoch: 0, objectCount: 0, covered: new Set(), giant });
+      expect(await read(tenant)).toMatchObject({ epoch: 0, objectCount: 0, covered: new Set(), large });
       // A retry, and another reconcile.
       expect([await begin(2), await begin(3)]).toEqual(['begun', 'superseded']);
       await count(tenant, 4);
       expect([await begin(3), await begin(4)]).toEqual(['superseded', 'superseded']);
       expect(await begin(5)).toBe('begun');
-      expect(await read(tenant)).toMatchObject({ epoch: 4, objectCount: 1, giant: { sinceEpoch: 5 } });
+      expect(await read(tenant)).toMatchObject({ epoch: 4, objectCount: 1, large: { sinceEpoch: 5 } });
     });
 
-    it('tell how far their first count is, until it has ended', async () => {
+    it('tell how far their initial scan is, until it has ended', async () => {
       const tenant = await create();
       const progress = { beganMs: 1, atMs: 2, share: 0.0625, objectCount: 3, listRequests: 4 };
       const note = (sinceEpoch: number) => ledger.noteProgress({ tenant, repo: 'app', sinceEpoch, progress });
       await note(2);
       expect(await read(tenant)).toBeUndefined();
-      await ledger.beginGiant({ tenant, repo: 'app', epoch: 2 });
+      await ledger.startLargeRepo({ tenant, repo: 'app', epoch: 2 });
       await note(1);
-      expect((await read(tenant))?.giant).not.toHaveProperty('progress');
+      expect((await read(tenant))?.large).not.toHaveProperty('progress');
       await note(2);
-      const first = { sinceEpoch: 2, recountFromMs: 0, isFirstCount: true, progress };
-      expect((await read(tenant))?.giant).toEqual(first);
-      await count(tenant, 3, { sinceEpoch: 2, recountFromMs: 0 });
+      const first = { sinceEpoch: 2, rescanFromMs: 0, isInitialScan: true, progress };
+      expect((await read(tenant))?.large).toEqual(first);
+      await count(tenant, 3, { sinceEpoch: 2, rescanFromMs: 0 });
       await note(2);
-      expect((await read(tenant))?.giant).toEqual({ sinceEpoch: 2, recountFromMs: 0 });
+      expect((await read(tenant))?.large).toEqual({ sinceEpoch: 2, rescanFromMs: 0 });
     });
 
     it('lose a dirty token if it is the one that was read', async () => {
@@ -161,41 +161,41 @@ export function giantContract(table: OpenTable): void {
       expect((await read(tenant))?.dirtyToken).toBeNull();
     });
 
-    it('are paused, resumed and given up, which commits leave until they are giants no longer', async () => {
+    it('are paused, resumed and given up, which commits leave until they are large repos no longer', async () => {
       const tenant = await create();
       const steer = async (how: { pausedAtMs: number | null } | { cancelledAtMs: number }) => {
         const { steeringVersion = 0 } = (await read(tenant)) ?? {};
-        return ledger.steerCount({ tenant, repo: 'app', steeringVersion, ...how });
+        return ledger.steerScan({ tenant, repo: 'app', steeringVersion, ...how });
       };
       expect(await steer({ pausedAtMs: 5 })).toBe('refused');
       await count(tenant, 1);
       expect(await steer({ cancelledAtMs: 5 })).toBe('refused');
-      await count(tenant, 2, giant);
+      await count(tenant, 2, large);
       expect([await steer({ pausedAtMs: 5 }), await steer({ cancelledAtMs: 6 })]).toEqual(['done', 'done']);
       expect((await read(tenant))?.steeringVersion).toBe(2);
-      await count(tenant, 3, giant);
-      expect(await read(tenant)).toMatchObject({ countPausedAtMs: 5, countCancelledAtMs: 6, giant });
+      await count(tenant, 3, large);
+      expect(await read(tenant)).toMatchObject({ scanPausedAtMs: 5, scanCancelledAtMs: 6, large });
       expect(await steer({ pausedAtMs: null })).toBe('done');
-      expect(await read(tenant)).not.toHaveProperty('countPausedAtMs');
+      expect(await read(tenant)).not.toHaveProperty('scanPausedAtMs');
       await steer({ pausedAtMs: 8 });
       await count(tenant, 4);
       const left = await read(tenant);
-      for (const field of ['giant', 'countPausedAtMs', 'countCancelledAtMs'])
+      for (const field of ['giant', 'scanPausedAtMs', 'scanCancelledAtMs'])
         expect(left).not.toHaveProperty(field);
-      // If it becomes a giant again, nothing of before lands on it.
+      // If it becomes a large repo again, nothing of before lands on it.
       expect(left?.steeringVersion).toBe(4);
     });
 
     it('are steered over what was read alone, so a pause that lands late pauses nothing that goes on', async () => {
       const tenant = await create();
-      await count(tenant, 1, giant);
+      await count(tenant, 1, large);
       const path = { tenant, repo: 'app' };
       const pause = { ...path, pausedAtMs: 5, steeringVersion: 0 };
-      expect(await ledger.steerCount(pause)).toBe('done');
-      expect(await ledger.steerCount({ ...path, pausedAtMs: null, steeringVersion: 1 })).toBe('done');
+      expect(await ledger.steerScan(pause)).toBe('done');
+      expect(await ledger.steerScan({ ...path, pausedAtMs: null, steeringVersion: 1 })).toBe('done');
       const now = await read(tenant);
-      expect(await ledger.steerCount(pause)).toBe('refused');
-      expect(await ledger.steerCount({ ...path, cancelledAtMs: 5, steeringVersion: 1 })).toBe('refused');
+      expect(await ledger.steerScan(pause)).toBe('refused');
+      expect(await ledger.steerScan({ ...path, cancelledAtMs: 5, steeringVersion: 1 })).toBe('refused');
       expect(await read(tenant)).toEqual(now);
     });
 
@@ -207,10 +207,10 @@ export function giantContract(table: OpenTable): void {
         return ledger.readTenant(tenant);
       };
       const shardLists = { month: '2026-11', requests: 3 };
-      const giants = { shardsListedUntilMs: 77, shardLists, listedObjectCount: 5 };
+      const largeRepos = { shardsListedUntilMs: 77, shardLists, listedObjectCount: 5 };
       expect(await reconcile(1, {})).not.toHaveProperty('shardsListedUntilMs');
-      expect(await reconcile(2, giants)).toMatchObject(giants);
-      expect(await reconcile(3, {})).toMatchObject(giants);
+      expect(await reconcile(2, largeRepos)).toMatchObject(largeRepos);
+      expect(await reconcile(3, {})).toMatchObject(largeRepos);
     });
   });
 
@@ -249,7 +249,7 @@ export function giantContract(table: OpenTable): void {
       expect(await one()).toEqual({
         id: 'd1',
         repo: 'app',
-        state: 'gone',
+        state: 'deleted',
         deadlineMs: 2000,
         dueAtMs: 2000,
         objects: new Map([[oid('a'), 10]]),
@@ -261,7 +261,7 @@ export function giantContract(table: OpenTable): void {
       const objects = new Map([[oid('a'), { sizeBytes: 10, lastModifiedMs: 5 }]]);
       const prefixes = prefixText(objects.keys());
       const { tenant, one } = await ended({ prefixes, removal: { ...removal, objects } });
-      const gone = { state: 'gone', objects: new Map(), prefixes };
+      const gone = { state: 'deleted', objects: new Map(), prefixes };
       expect(await one()).toMatchObject({ ...gone, removal: { ...removal, objects } });
       await ledger.dropRemoval({ tenant, ...key, runMs: 1000 });
       expect(await one()).toMatchObject(gone);
@@ -270,7 +270,7 @@ export function giantContract(table: OpenTable): void {
 
     it('is kept although nothing else of the record would be', async () => {
       expect(await (await ended({ keptUntilMs: null })).one()).toMatchObject({
-        state: 'gone',
+        state: 'deleted',
         deadlineMs: 0,
         removal,
       });
@@ -279,7 +279,7 @@ export function giantContract(table: OpenTable): void {
     it('is kept beside what is left', async () => {
       const left = new Map([['notes.txt', 8]]);
       expect(await (await ended({ left })).one()).toMatchObject({
-        state: 'marked',
+        state: 'scheduled',
         dueAtMs: 1500,
         objects: left,
         removal,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { repoLimitsMax } from '../../lambda/ledger/rules/tenant.ts';
 import { setRepoLimit } from '../support/over-settings.ts';
-import { counted, ledgerContext, type OpenTable, tenantName } from './ledger-context.ts';
+import { ledgerContext, type OpenTable, scanned, tenantName } from './ledger-context.ts';
 
 const app = 'art/app # 1';
 
@@ -15,8 +15,8 @@ export function limitContract(table: OpenTable): void {
       add(tenant, sumBytes, { repo: { name: app, limitBytes }, ...more });
     const setLimit = (tenant: string, limitBytes: number | null, repo = app) =>
       setRepoLimit(ledger, { tenant, repo, limitBytes });
-    const found = { limitBytes: 50, storedBytes: 20, floorBaseBytes: 15, floorUntilMs: 7 };
-    const counterOf = async (tenant: string) => (await limitOf(tenant))?.counted?.committedBytes;
+    const found = { limitBytes: 50, storedBytes: 20, confirmedBaseBytes: 15, confirmedUntilMs: 7 };
+    const counterOf = async (tenant: string) => (await limitOf(tenant))?.scanned?.committedBytes;
     /** Counts the tenant, and what is given of repos that have a limit. */
     const count = async (tenant: string, corrections: Readonly<Record<string, number>>, more = {}) => {
       const begun = await begin(tenant);
@@ -37,12 +37,12 @@ export function limitContract(table: OpenTable): void {
     it('admits nothing until the repo was counted', async () => {
       const tenant = await create();
       const set = await setLimit(tenant, 50);
-      expect(set?.repoLimits).toEqual(new Map([[app, { limitBytes: 50, counted: null }]]));
+      expect(set?.repoLimits).toEqual(new Map([[app, { limitBytes: 50, scanned: null }]]));
       expect(await addTo(tenant, 1, 50)).toBe('refused');
       expect(await count(tenant, { [app]: 20 })).toBe('committed');
       expect(await limitOf(tenant)).toEqual({
         limitBytes: 50,
-        counted: { committedBytes: 20, storedBytes: 20, floorBaseBytes: 15, floorUntilMs: 7 },
+        scanned: { committedBytes: 20, storedBytes: 20, confirmedBaseBytes: 15, confirmedUntilMs: 7 },
       });
       expect(await addTo(tenant, 1, 50)).toBe('added');
     });
@@ -50,37 +50,39 @@ export function limitContract(table: OpenTable): void {
     it('is refused if somebody’s claims were found late since it was read, of the tenant or of the repo', async () => {
       const tenant = await create();
       await setLimit(tenant, 50);
-      const late = { bytes: 70, makers: new Map([['ada.b#c', 9]]), crowd: new Map([['github:7', 8]]) };
+      const unconfirmed = { bytes: 70, makers: new Map([['ada.b#c', 9]]), crowd: new Map([['github:7', 8]]) };
       const limit = { ...found, correctionBytes: 0 };
       const isRefused = async () => {
         const kinds = [];
         for (const [bytes, limitBytes] of [[69], [70], [undefined], [0, 'any']] as const) {
-          const lateMax = bytes !== undefined && { lateMax: { tenantBytes: bytes, repoBytes: bytes } };
-          kinds.push(await addTo(tenant, 1, 50, { ...lateMax, ...(limitBytes && { limitBytes }) }));
+          const unconfirmedMax = bytes !== undefined && {
+            unconfirmedMax: { tenantBytes: bytes, repoBytes: bytes },
+          };
+          kinds.push(await addTo(tenant, 1, 50, { ...unconfirmedMax, ...(limitBytes && { limitBytes }) }));
         }
         expect(kinds.slice(1)).toEqual(['added', 'added', 'added']);
         return kinds[0] === 'refused';
       };
-      const countLate = (ofTenant: boolean, ofRepo: boolean) =>
+      const countUnconfirmed = (ofTenant: boolean, ofRepo: boolean) =>
         count(
           tenant,
           {},
           {
-            claimsCounted: 5,
-            ...(ofTenant && { late }),
-            repoLimits: new Map([[app, { ...limit, ...(ofRepo && { late }) }]]),
+            entriesCounted: 5,
+            ...(ofTenant && { unconfirmed }),
+            repoLimits: new Map([[app, { ...limit, ...(ofRepo && { unconfirmed }) }]]),
           },
         );
-      await countLate(false, false);
+      await countUnconfirmed(false, false);
       expect(await isRefused()).toBe(false);
-      await countLate(true, false);
-      expect(await ledger.readTenant(tenant)).toMatchObject({ late, claimsCounted: 5 });
+      await countUnconfirmed(true, false);
+      expect(await ledger.readTenant(tenant)).toMatchObject({ unconfirmed, entriesCounted: 5 });
       expect(await isRefused()).toBe(true);
-      await countLate(false, true);
-      expect((await ledger.readTenant(tenant))?.late).toBeUndefined();
-      expect((await limitOf(tenant))?.counted?.late).toEqual(late);
+      await countUnconfirmed(false, true);
+      expect((await ledger.readTenant(tenant))?.unconfirmed).toBeUndefined();
+      expect((await limitOf(tenant))?.scanned?.unconfirmed).toEqual(unconfirmed);
       expect(await isRefused()).toBe(true);
-      await countLate(false, false);
+      await countUnconfirmed(false, false);
       expect(await isRefused()).toBe(false);
     });
 
@@ -128,15 +130,15 @@ export function limitContract(table: OpenTable): void {
       const tenant = await create();
       await setLimit(tenant, 0);
       expect(await addTo(tenant, 0, 0, { limitBytes: 'any' })).toBe('added');
-      expect(await limitOf(tenant)).toEqual({ limitBytes: 0, counted: null });
+      expect(await limitOf(tenant)).toEqual({ limitBytes: 0, scanned: null });
     });
 
-    it('ends a recount that is running, and what was counted by the one before', async () => {
+    it('ends a reconcile that is running, and what was counted by the one before', async () => {
       const tenant = await createLimited();
       const begun = await begin(tenant);
       const epoch = begun.kind === 'begun' ? begun.epoch : 0;
       await setLimit(tenant, 40);
-      expect(await limitOf(tenant)).toEqual({ limitBytes: 40, counted: null });
+      expect(await limitOf(tenant)).toEqual({ limitBytes: 40, scanned: null });
       const repoLimits = new Map([[app, { ...found, correctionBytes: 1 }]]);
       expect((await commit(tenant, epoch, { repoLimits })).kind).toBe('superseded');
       // Nobody waits for the lease of the one that was ended.
@@ -151,25 +153,25 @@ export function limitContract(table: OpenTable): void {
       expect([...((await setLimit(tenant, null))?.repoLimits.keys() ?? [])]).toEqual(['web']);
       expect(await addTo(tenant, 60, null)).toBe('added');
       const again = await setLimit(tenant, 50);
-      expect(again?.repoLimits.get(app)).toEqual({ limitBytes: 50, counted: null });
-      expect(again?.repoLimits.get('web')?.counted?.committedBytes).toBe(3);
+      expect(again?.repoLimits.get(app)).toEqual({ limitBytes: 50, scanned: null });
+      expect(again?.repoLimits.get('web')?.scanned?.committedBytes).toBe(3);
     });
 
     it('fits for as many repos as may have one, in one commit with as many notes as it removes', async () => {
-      const tenant = await create({ counted: counted(1) });
+      const tenant = await create({ scanned: scanned(1) });
       const repos = Array.from({ length: repoLimitsMax }, (_, index) => `teams/games/repo-${index}`);
       for (const repo of repos) await setLimit(tenant, 50, repo);
-      const expiredNotes = Array.from({ length: 100 }, (_, index) => `note-${index}`.padEnd(32, 'x'));
+      const expiredIntents = Array.from({ length: 100 }, (_, index) => `note-${index}`.padEnd(32, 'x'));
       const note = { repo: app, bytes: 1, deadlineMs: 5 };
-      for (const noteId of expiredNotes) await ledger.announceDelete({ tenant, noteId, note });
-      const big = { ...found, storedBytes: 2 ** 52, floorBaseBytes: 2 ** 52, floorUntilMs: 2 ** 52 };
+      for (const intentId of expiredIntents) await ledger.announceDelete({ tenant, intentId, note });
+      const big = { ...found, storedBytes: 2 ** 52, confirmedBaseBytes: 2 ** 52, confirmedUntilMs: 2 ** 52 };
       const repoLimits = new Map(repos.map((repo) => [repo, { ...big, correctionBytes: 2 ** 52 }]));
-      const more = { listedUntilMs: 5, shardsListedUntilMs: 6, listedObjectCount: 7, fullCountedAtMs: 8 };
-      expect(await count(tenant, {}, { ...more, expiredNotes, repoLimits })).toBe('committed');
+      const more = { listedUntilMs: 5, shardsListedUntilMs: 6, listedObjectCount: 7, fullScannedAtMs: 8 };
+      expect(await count(tenant, {}, { ...more, expiredIntents, repoLimits })).toBe('committed');
       const record = await ledger.readTenant(tenant);
-      expect([record?.notes.size, record?.repoLimits.size]).toEqual([0, repoLimitsMax]);
+      expect([record?.intents.size, record?.repoLimits.size]).toEqual([0, repoLimitsMax]);
       for (const limit of record?.repoLimits.values() ?? [])
-        expect(limit.counted).toMatchObject({ committedBytes: 2 ** 52, floorBaseBytes: 2 ** 52 });
+        expect(limit.scanned).toMatchObject({ committedBytes: 2 ** 52, confirmedBaseBytes: 2 ** 52 });
     });
 
     it('is none of a tenant that is not there', async () => {

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { RepoCommit, TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
-import { counted, ledgerContext, type OpenTable, tenantName } from './ledger-context.ts';
+import { ledgerContext, type OpenTable, scanned, tenantName } from './ledger-context.ts';
 
 export function reconcileContract(table: OpenTable): void {
   describe('reconcile', () => {
     const { ledger, create, add, begin, commit } = ledgerContext(table);
 
     it('takes the next epoch, one at a time, and returns the tenant as it was before', async () => {
-      const tenant = await create({ counted: counted(4) });
+      const tenant = await create({ scanned: scanned(4) });
       expect(await begin(tenant, 1000)).toMatchObject({
         kind: 'begun',
         epoch: 1,
@@ -21,7 +21,7 @@ export function reconcileContract(table: OpenTable): void {
     });
 
     it('knows its own lease again if the answer was lost, with what was added since', async () => {
-      const tenant = await create({ counted: counted(4) });
+      const tenant = await create({ scanned: scanned(4) });
       const input = { tenant, holder: 'mine', nowMs: 1000, leaseUntilMs: 16_000 };
       await ledger.beginReconcile(input);
       await add(tenant, 6);
@@ -53,16 +53,19 @@ export function reconcileContract(table: OpenTable): void {
         { shardsListedUntilMs: 6000, shardLists: lists(9) },
         { shardsListedUntilMs: 6000, shardLists: lists(99) },
       ],
-    ])('charges the budget %s if it gives up, and none that was superseded does', async (_, charge, late) => {
-      const tenant = await create();
-      await begin(tenant, 1000);
-      const lease = { tenant, epoch: 1, leaseUntilMs: 0 };
-      expect(await ledger.setLease({ ...lease, ...charge })).toBe('ours');
-      expect(await ledger.setLease(lease)).toBe('ours');
-      expect(await begin(tenant, 1001)).toMatchObject({ kind: 'begun', before: charge });
-      expect(await ledger.setLease({ ...lease, ...late })).toBe('superseded');
-      expect(await ledger.readTenant(tenant)).toMatchObject(charge);
-    });
+    ])(
+      'charges the budget %s if it gives up, and none that was superseded does',
+      async (_, charge, unconfirmed) => {
+        const tenant = await create();
+        await begin(tenant, 1000);
+        const lease = { tenant, epoch: 1, leaseUntilMs: 0 };
+        expect(await ledger.setLease({ ...lease, ...charge })).toBe('ours');
+        expect(await ledger.setLease(lease)).toBe('ours');
+        expect(await begin(tenant, 1001)).toMatchObject({ kind: 'begun', before: charge });
+        expect(await ledger.setLease({ ...lease, ...unconfirmed })).toBe('superseded');
+        expect(await ledger.readTenant(tenant)).toMatchObject(charge);
+      },
+    );
 
     it('charges what one took that was overtaken, and leaves the lease as it is', async () => {
       const tenant = await create();
@@ -98,18 +101,18 @@ export function reconcileContract(table: OpenTable): void {
     });
 
     it('corrects the counter by a difference, and keeps what was added meanwhile', async () => {
-      const tenant = await create({ counted: counted(50) });
+      const tenant = await create({ scanned: scanned(50) });
       await begin(tenant);
       await add(tenant, 7);
-      const found = { floorBaseBytes: 30, floorUntilMs: 77 };
+      const found = { confirmedBaseBytes: 30, confirmedUntilMs: 77 };
       expect(await commit(tenant, 1, { correctionBytes: 30 - 50, ...found })).toMatchObject({
         kind: 'committed',
-        tenant: { committedBytes: 37, appliedEpoch: 1, ...found, counted: counted(3), leaseUntilMs: 0 },
+        tenant: { committedBytes: 37, appliedEpoch: 1, ...found, scanned: scanned(3), leaseUntilMs: 0 },
       });
     });
 
     it('is applied once, however often it is sent', async () => {
-      const tenant = await create({ counted: counted(50) });
+      const tenant = await create({ scanned: scanned(50) });
       await begin(tenant);
       for (let time = 0; time < 2; time += 1)
         expect((await commit(tenant, 1, { correctionBytes: -20 })).kind).toBe('committed');
@@ -117,7 +120,7 @@ export function reconcileContract(table: OpenTable): void {
     });
 
     it('is superseded when a later one has begun', async () => {
-      const tenant = await create({ counted: counted(50) });
+      const tenant = await create({ scanned: scanned(50) });
       await begin(tenant, 1000);
       await begin(tenant, 100_000);
       expect((await commit(tenant, 1, { correctionBytes: -20 })).kind).toBe('superseded');
@@ -129,7 +132,7 @@ export function reconcileContract(table: OpenTable): void {
       repo: 'app',
       storedBytes: 3,
       objectCount: 1,
-      countedAtMs: 9,
+      scannedAtMs: 9,
       epoch,
       covered: new Set(['r1']),
       putsUntilMs: 7000,

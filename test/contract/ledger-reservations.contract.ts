@@ -7,20 +7,20 @@ export function reservationContract(table: OpenTable): void {
   describe('reservations', () => {
     const { ledger, create, reserve, dueAt } = ledgerContext(table);
     const repo = 'app';
-    const claims = new Map([[oid('a'), 10]]);
+    const entries = new Map([[oid('a'), 10]]);
     const all = (tenant: string) => allPages(ledger.reservations(tenant));
     const read = (tenant: string) => ledger.readReservation({ tenant, repo, reservationId: 'r1' });
-    const issue = (tenant: string, of = claims) =>
-      ledger.issueReservation({ tenant, repo, reservationId: 'r1', claims: of });
+    const issue = (tenant: string, of = entries) =>
+      ledger.issueReservation({ tenant, repo, reservationId: 'r1', entries: of });
 
     it('are pending, then issued with what was admitted', async () => {
       const tenant = await create();
-      const both = new Map([...claims, [oid('b'), 0]]);
-      await reserve(tenant, 'r1', { claims: both });
-      expect(await read(tenant)).toEqual(reservation('r1', { claims: both }));
+      const both = new Map([...entries, [oid('b'), 0]]);
+      await reserve(tenant, 'r1', { entries: both });
+      expect(await read(tenant)).toEqual(reservation('r1', { entries: both }));
       const admitted = new Map([[oid('b'), 0]]);
       expect(await issue(tenant, admitted)).toBe('issued');
-      expect(await all(tenant)).toEqual([reservation('r1', { state: 'issued', claims: admitted })]);
+      expect(await all(tenant)).toEqual([reservation('r1', { state: 'issued', entries: admitted })]);
     });
 
     it('are put and issued once: a retry changes nothing, as the SDK sends it after a lost answer', async () => {
@@ -39,22 +39,22 @@ export function reservationContract(table: OpenTable): void {
 
     it('are kept as late, and are due again when they are to be looked at', async () => {
       const tenant = await create();
-      const late = { claims: new Map([[oid('b'), 7]]), lookAtMs: 5000 };
-      const keep = () => ledger.keepLate({ tenant, repo, reservationId: 'r1', ...late });
+      const unconfirmed = { entries: new Map([[oid('b'), 7]]), lookAtMs: 5000 };
+      const keep = () => ledger.keepUnconfirmed({ tenant, repo, reservationId: 'r1', ...unconfirmed });
       expect(await keep()).toBe('gone');
       await reserve(tenant, 'r1', { state: 'issued' });
       expect([await dueAt(tenant, 2999), await dueAt(tenant, 3000)]).toEqual(['nothing', 'some']);
       for (let time = 0; time < 2; time += 1) expect(await keep()).toBe('kept');
       expect([await dueAt(tenant, 4999), await dueAt(tenant, 5000)]).toEqual(['nothing', 'some']);
-      expect(await read(tenant)).toEqual(reservation('r1', { state: 'issued', ...late }));
+      expect(await read(tenant)).toEqual(reservation('r1', { state: 'issued', ...unconfirmed }));
     });
 
-    it('are put as late ones of deletes, which are due when they are to be looked at', async () => {
+    it('are put as unconfirmed ones of deletes, which are due when they are to be looked at', async () => {
       const tenant = await create();
-      const late = { state: 'issued', lookAtMs: 5000, deletedByMs: 4000, madeBy: 'github:7' } as const;
-      await reserve(tenant, '~r1', late);
+      const unconfirmed = { state: 'issued', lookAtMs: 5000, deletedByMs: 4000, madeBy: 'github:7' } as const;
+      await reserve(tenant, '~r1', unconfirmed);
       expect([await dueAt(tenant, 4999), await dueAt(tenant, 5000)]).toEqual(['nothing', 'some']);
-      expect(await all(tenant)).toEqual([reservation('~r1', late)]);
+      expect(await all(tenant)).toEqual([reservation('~r1', unconfirmed)]);
     });
 
     it('are those of uploads, or of deletes too, of one repo alone', async () => {
@@ -99,12 +99,12 @@ export function reservationContract(table: OpenTable): void {
         Array.from({ length: 1000 }, (_, index) => [index.toString(16).padStart(64, '0'), index]),
       );
       const ids = Array.from({ length: 30 }, (_, index) => `r${String(index).padStart(3, '0')}`);
-      for (const id of ids) await reserve(tenant, id, { claims: many });
+      for (const id of ids) await reserve(tenant, id, { entries: many });
       await reserve(tenant, 'of another repo', { repo: 'app#' });
       await reserve(other, 'theirs');
       const found = await allPages(ledger.reservationsOf({ tenant, repo }));
       expect(found.map(({ id }) => id)).toEqual(ids);
-      expect(found[0]?.claims).toEqual(many);
+      expect(found[0]?.entries).toEqual(many);
       expect(await all(tenant)).toHaveLength(31);
     });
   });

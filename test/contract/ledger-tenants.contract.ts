@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { newTenant } from '../support/ledger-records.ts';
 import { updateTenant } from '../support/over-settings.ts';
 import { walk } from '../support/walk.ts';
-import { counted, ledgerContext, type OpenTable, tenantName } from './ledger-context.ts';
+import { ledgerContext, type OpenTable, scanned, tenantName } from './ledger-context.ts';
 
 export function tenantContract(table: OpenTable): void {
   describe('tenants', () => {
     const { ledger, create, begin, commit } = ledgerContext(table);
     it('reads back what was created, and refuses to create it again', async () => {
-      const tenant = await create({ plan: 'pro', counted: counted(7) });
+      const tenant = await create({ plan: 'pro', scanned: scanned(7) });
       expect(await ledger.createTenant(newTenant(tenant, { dueAtMs: 0 }))).toBe('exists');
       expect(await ledger.readTenant(tenant)).toEqual({
         tenant,
@@ -20,18 +20,18 @@ export function tenantContract(table: OpenTable): void {
         committedBytes: 7,
         epoch: 0,
         appliedEpoch: 0,
-        floorBaseBytes: 7,
-        floorUntilMs: Number.MAX_SAFE_INTEGER,
+        confirmedBaseBytes: 7,
+        confirmedUntilMs: Number.MAX_SAFE_INTEGER,
         deletedBytes: 0,
-        notes: new Map(),
-        counted: counted(7),
+        intents: new Map(),
+        scanned: scanned(7),
         leaseUntilMs: 0,
         listedUntilMs: 0,
-        claimCount: 0,
+        entryCount: 0,
         deletionCount: 0,
         repoCount: 0,
         overtakenEpoch: 0,
-        fullCountedAtMs: 0,
+        fullScannedAtMs: 0,
         reservedUntilMs: null,
         repoLimits: new Map(),
         reposMustExist: false,
@@ -71,14 +71,14 @@ export function tenantContract(table: OpenTable): void {
       expect((await ledger.updateTenant({ tenant, settingsVersion: 0, plan: 'p' })).kind).toBe('changed');
     });
 
-    it('a new limit ends the floor, and a reconcile that is running', async () => {
-      const tenant = await create({ counted: counted(50) });
-      expect((await ledger.readTenant(tenant))?.floorUntilMs).toBe(Number.MAX_SAFE_INTEGER);
+    it('a new limit ends the confirmed usage, and a reconcile that is running', async () => {
+      const tenant = await create({ scanned: scanned(50) });
+      expect((await ledger.readTenant(tenant))?.confirmedUntilMs).toBe(Number.MAX_SAFE_INTEGER);
       await begin(tenant);
       await updateTenant(ledger, { tenant, plan: 'p' });
       expect((await begin(tenant)).kind).toBe('busy');
       expect(await updateTenant(ledger, { tenant, limitBytes: 200 })).toMatchObject({
-        floorUntilMs: 0,
+        confirmedUntilMs: 0,
         epoch: 2,
       });
       expect(await commit(tenant, 1)).toEqual({ kind: 'superseded' });
@@ -119,8 +119,12 @@ export function tenantContract(table: OpenTable): void {
         const now = await ledger.readTenant(tenant);
         expect(changed).toEqual({ kind: 'changed', tenant: now });
         expect(now?.settingsVersion).toBe(2);
-        for (const late of [set(tenant, 0, 'first'), set(tenant, 1, 'later'), other(tenant, 1, 'another')])
-          expect(await late).toEqual({ kind: 'superseded', tenant: now });
+        for (const unconfirmed of [
+          set(tenant, 0, 'first'),
+          set(tenant, 1, 'later'),
+          other(tenant, 1, 'another'),
+        ])
+          expect(await unconfirmed).toEqual({ kind: 'superseded', tenant: now });
         expect(await ledger.readTenant(tenant)).toEqual(now);
       },
     );

@@ -16,14 +16,14 @@ import {
 async function signUpload(
   context: Context,
   body: Buffer,
-  claims: { key?: string; signedAtMs?: number } = {},
+  entries: { key?: string; signedAtMs?: number } = {},
 ) {
-  const key = claims.key ?? `${context.prefix()}${sha256Hex(body)}`;
+  const key = entries.key ?? `${context.prefix()}${sha256Hex(body)}`;
   const signed = await signerOf(context).signUpload({
     key,
     oid: sha256Hex(body),
     sizeBytes: body.length,
-    signedAtMs: claims.signedAtMs ?? Date.now(),
+    signedAtMs: entries.signedAtMs ?? Date.now(),
     lifetimeMs,
   });
   return { key, href: signed.href, header: signed.header };

@@ -1,18 +1,18 @@
 import { createDynamoDbAuditLog } from '../../lambda/accounts/audit-store.ts';
 import {
   createDynamoDbKeptGrants,
-  createDynamoDbMappedRepos,
+  createDynamoDbLinkedRepos,
   createDynamoDbPublicReads,
 } from '../../lambda/accounts/repo-mark-store.ts';
 import { createDynamoDbExchangeRules } from '../../lambda/accounts/token-store.ts';
-import { createDynamoDbWarnings } from '../../lambda/alerts/alert-store.ts';
+import { createDynamoDbAlerts } from '../../lambda/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../lambda/alerts/webhook-store.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
 import { createDynamoDbHistory } from '../../lambda/history/history-store.ts';
 import { createDynamoDbLocks } from '../../lambda/locks/lock-store.ts';
 import { createDynamoDbFailures } from '../../lambda/status/failure-store.ts';
-import { warningsContract } from './alerts.contract.ts';
+import { alertsContract } from './alerts.contract.ts';
 import { auditLogContract } from './audit-log.contract.ts';
 import { downloadsContract } from './downloads.contract.ts';
 import { exchangeRulesContract } from './exchange-rules.contract.ts';
@@ -24,8 +24,8 @@ import { addCommittedContract } from './ledger-add-committed.contract.ts';
 import type { OpenTable } from './ledger-context.ts';
 import { deleteContract } from './ledger-deletes.contract.ts';
 import { dueContract } from './ledger-due.contract.ts';
-import { cleanupContract } from './ledger-gc.contract.ts';
-import { giantContract } from './ledger-large-repos.contract.ts';
+import { gcContract } from './ledger-gc.contract.ts';
+import { largeRepoContract } from './ledger-large-repos.contract.ts';
 import { limitContract } from './ledger-limits.contract.ts';
 import { listContract } from './ledger-lists.contract.ts';
 import { reconcileContract } from './ledger-reconcile.contract.ts';
@@ -33,7 +33,7 @@ import { repoContract } from './ledger-repos.contract.ts';
 import { reservationContract } from './ledger-reservations.contract.ts';
 import { tenantContract } from './ledger-tenants.contract.ts';
 import { tokenContract } from './ledger-tokens.contract.ts';
-import { mappedReposContract } from './linked-repos.contract.ts';
+import { linkedReposContract } from './linked-repos.contract.ts';
 import { locksContract } from './locks.contract.ts';
 import { publicReadsContract } from './public-reads.contract.ts';
 import { requestKeyContract } from './request-keys.contract.ts';
@@ -49,8 +49,8 @@ export function tableContract(table: OpenTable): void {
   reconcileContract(table);
   deleteContract(table);
   listContract(table);
-  cleanupContract(table);
-  giantContract(table);
+  gcContract(table);
+  largeRepoContract(table);
   dueContract(table);
   tokenContract(table);
   requestKeyContract(table);
@@ -62,8 +62,8 @@ export function tableContract(table: OpenTable): void {
   historyContract(async () => createDynamoDbHistory(await table()));
   keptGrantsContract(async () => createDynamoDbKeptGrants(await table()));
   locksContract(async () => createDynamoDbLocks(await table()));
-  mappedReposContract(async () => createDynamoDbMappedRepos(await table()));
+  linkedReposContract(async () => createDynamoDbLinkedRepos(await table()));
   publicReadsContract(async () => createDynamoDbPublicReads(await table()));
-  warningsContract(async () => createDynamoDbWarnings(await table()));
+  alertsContract(async () => createDynamoDbAlerts(await table()));
   webhooksContract(async () => createDynamoDbWebhooks(await table()));
 }

@@ -17,7 +17,7 @@ export function webhooksContract(open: () => Promise<Webhooks>): void {
     };
     const attempt = (atMs: number, more: Partial<WebhookAttempt> = {}): WebhookAttempt => ({
       eventId: 'acme:1',
-      type: 'storage.level',
+      type: 'storage.threshold',
       atMs,
       attempt: 1,
       status: 500,

@@ -16,7 +16,7 @@ import {
 import { z } from 'zod';
 import { tenantKey } from '../../lambda/ledger/items.ts';
 import { byDueIndex } from '../../lambda/table/table.ts';
-import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
+import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { run } from '../support/process.ts';
 import { CloudWatchLogs } from './cloudwatch-logs.ts';
 import type { Emulator } from './emulator.ts';
@@ -69,7 +69,7 @@ export class Deployment {
    * @param checkout the folder of another version; default: this one.
    */
   async deploy(
-    settings: StageSettingsInput,
+    settings: DeploymentSettingsInput,
     { checkout = projectRoot }: { checkout?: string } = {},
   ): Promise<{ outputs: Outputs; printed: string }> {
     const settingsFile = join(this.emulator.folder, 'settings.json');
@@ -94,7 +94,7 @@ export class Deployment {
   }
 
   /** Makes the tenant's count due, as if a day had passed. Not long ago: the schedule hands on what becomes due. */
-  async makeCountDue(outputs: Outputs, tenant: string): Promise<void> {
+  async makeScanDue(outputs: Outputs, tenant: string): Promise<void> {
     const { pk, sk } = tenantKey(tenant);
     await this.#dynamoDb.send(
       new UpdateItemCommand({
@@ -118,7 +118,7 @@ export class Deployment {
   }
 
   /** Creates a bucket and credentials outside the stack. @returns them as the settings of an external store. */
-  async externalStore(bucket: string): Promise<NonNullable<StageSettingsInput['objectStore']>> {
+  async externalStore(bucket: string): Promise<NonNullable<DeploymentSettingsInput['objectStore']>> {
     const { endpoint, region, credentials } = this.emulator;
     await this.s3.send(new CreateBucketCommand({ Bucket: bucket }));
     const secret = await this.#secrets.send(

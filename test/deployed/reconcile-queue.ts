@@ -4,7 +4,7 @@ import { type Message, ReceiveMessageCommand, SendMessageCommand, SQSClient } fr
 import type { Outputs } from './deployment.ts';
 import type { Emulator } from './emulator.ts';
 
-/** The recount queue and its dead-letter queue, as an operator reaches them. */
+/** The reconcile queue and its dead-letter queue, as an operator reaches them. */
 export class RecountQueue {
   readonly #outputs: Outputs;
   readonly #client: SQSClient;

@@ -1,23 +1,23 @@
 import { createHash } from 'node:crypto';
 import { DeleteObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
+import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
 import { Front } from './front.ts';
 import { Operator } from './operator.ts';
 import { describeWithEmulator } from './with-emulator.ts';
 
-/** The delivery of an event and the recount's delay, on a busy machine. */
-const countedWithinMs = 180_000;
+/** The delivery of an event and the reconcile's delay, on a busy machine. */
+const scannedWithinMs = 180_000;
 
-/** The schedule hardly runs, so that only events lead to recounts. */
-const settings: StageSettingsInput = {
+/** The schedule hardly runs, so that only events lead to reconciles. */
+const settings: DeploymentSettingsInput = {
   keepData: false,
   storeEvents: true,
   refreshEveryMinutes: 600,
   reconcile: { delaySeconds: 31 },
-  protocol: { recountRestSeconds: 0, clockSkewSeconds: 1, objectMaxMiB: 1 },
+  protocol: { reconcileRestSeconds: 0, clockSkewSeconds: 1, objectMaxMiB: 1 },
 };
 
 const oid = createHash('sha256').update('smuggled').digest('hex');
@@ -62,27 +62,27 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage with events of the store', (
       await put('acme/game/deeper/a b+ü.bin', 'more');
       await put(`nobody/game/${oid}`, 'of no tenant');
       const expected = { storedBytes: 12, objectCount: 2 };
-      const counted = await operator.usageWithin({ tenant: 'acme', expected, timeoutMs: countedWithinMs });
-      expect(counted).toMatchObject(expected);
+      const scanned = await operator.usageWithin({ tenant: 'acme', expected, timeoutMs: scannedWithinMs });
+      expect(scanned).toMatchObject(expected);
     });
 
     it('notices that an object was deleted', async () => {
       const key = `acme/game/${oid}`;
       await deployment.s3.send(new DeleteObjectCommand({ Bucket: outputs.BucketName, Key: key }));
       const expected = { storedBytes: 4, objectCount: 1 };
-      const counted = await operator.usageWithin({ tenant: 'acme', expected, timeoutMs: countedWithinMs });
-      expect(counted).toMatchObject(expected);
+      const scanned = await operator.usageWithin({ tenant: 'acme', expected, timeoutMs: scannedWithinMs });
+      expect(scanned).toMatchObject(expected);
     });
 
     it('needs no full listing, and no event fails', async () => {
       const logged = async (text: string): Promise<readonly string[]> =>
         (await deployment.emulator.log()).split('\n').filter((line) => line.includes(text));
-      const recounts = () => logged('"message":"reconciled"');
-      // The line of a recount is written after what it counted: usage may be true before.
+      const reconciles = () => logged('"message":"reconciled"');
+      // The line of a reconcile is written after what it counted: usage may be true before.
       await expect
-        .poll(async () => (await recounts()).length, { timeout: countedWithinMs, interval: 500 })
+        .poll(async () => (await reconciles()).length, { timeout: scannedWithinMs, interval: 500 })
         .toBeGreaterThanOrEqual(2);
-      expect((await recounts()).filter((line) => line.includes('"full":true'))).toEqual([]);
+      expect((await reconciles()).filter((line) => line.includes('"full":true'))).toEqual([]);
       expect(await logged('"message":"store events failed"')).toEqual([]);
       const notes = await logged('"message":"store changed"');
       expect(notes.some((line) => line.includes('"noted":["game"]'))).toBe(true);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
+import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
 import { Front } from './front.ts';
@@ -10,7 +10,7 @@ import { Operator } from './operator.ts';
 import { describeWithEmulator } from './with-emulator.ts';
 
 const projectRoot = join(import.meta.dirname, '..', '..');
-const settings: StageSettingsInput = { keepData: false, refreshEveryMinutes: 600 };
+const settings: DeploymentSettingsInput = { keepData: false, refreshEveryMinutes: 600 };
 const limitBytes = 1024 ** 2;
 const objectBytes = 6;
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { GetObjectCommand, ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
-import { parseStageSettings } from '../../lib/settings/stages.ts';
+import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
+import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { adoptedReposOf } from '../blackbox/adopted-repos.ts';
 import { newName } from '../blackbox/api.ts';
 import { blackboxSuite } from '../blackbox/suite.ts';
@@ -47,20 +47,20 @@ const notOfTheEmulator: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The queue's delay, another delay if requests collapsed, and a busy machine. */
-const countedWithinMs = 120_000;
+const scannedWithinMs = 120_000;
 
 describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => {
-  // A new tenant is counted when it is created. It has rested by the time its first recount is delivered.
-  const giantObjects = 1000;
-  const protocol = { recountRestSeconds: 20, giantObjects };
+  // A new tenant is counted when it is created. It has rested by the time its first reconcile is delivered.
+  const largeRepoObjects = 1000;
+  const protocol = { reconcileRestSeconds: 20, largeRepoObjects };
   const adoptedRepos = adoptedReposOf(newName());
-  const base: StageSettingsInput = {
+  const base: DeploymentSettingsInput = {
     keepData: false,
     refreshEveryMinutes: 1,
     protocol,
     adoptedRepos: [shallow, ...adoptedRepos],
   };
-  let external: StageSettingsInput;
+  let external: DeploymentSettingsInput;
   let deployment: Deployment;
   let outputs: Outputs;
   let front: Front;
@@ -79,7 +79,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
     issuer = await startTestIssuer(tls);
     external = {
       ...base,
-      protocol: { ...protocol, personKeptMinutes: 1 },
+      protocol: { ...protocol, hostUserKeptMinutes: 1 },
       objectStore: await deployment.externalStore(externalBucket),
       gitHosts: [forge.setting],
       identityIssuers: [issuer.setting],
@@ -140,7 +140,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
         await put(`${shallow.path}README`, 'of the other server');
         ({ writeToken: token } = await operator.createTenant(tenant, 1024 * kib));
         const expected = { storedBytes: 6, objectCount: 2 };
-        expect(await operator.usageWithin({ tenant, expected, timeoutMs: countedWithinMs })).toMatchObject(
+        expect(await operator.usageWithin({ tenant, expected, timeoutMs: scannedWithinMs })).toMatchObject(
           expected,
         );
       });
@@ -157,7 +157,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
         const exports = `/v1/tenants/${tenant}/exports`;
         const { exportId } = await operator.call('POST', exports, { format: 'tar' });
         const job = () => operator.call('GET', `${exports}/${exportId}`);
-        await expect.poll(job, { timeout: countedWithinMs, interval: 500 }).toMatchObject({ state: 'done' });
+        await expect.poll(job, { timeout: scannedWithinMs, interval: 500 }).toMatchObject({ state: 'done' });
         const [archive = ''] = (await keysBelow('_exports/')).filter((key) => key.endsWith('.tar'));
         const bytes = await get(archive);
         for (const { text } of objects) expect(bytes.includes(text)).toBe(true);
@@ -169,7 +169,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
         expect(planned).toMatchObject({ objectCount: 2, bytes: 6 });
         const left = () => keysBelow(shallow.path);
         await expect
-          .poll(left, { timeout: countedWithinMs, interval: 500 })
+          .poll(left, { timeout: scannedWithinMs, interval: 500 })
           .toEqual([`${shallow.path}README`]);
       });
 
@@ -248,8 +248,8 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
 
     it('counts the push through the queue, exact to the byte and object', async () => {
       const expected = total(objects);
-      const counted = await operator.usageWithin({ tenant: 'acme', expected, timeoutMs: countedWithinMs });
-      expect(counted).toMatchObject(expected);
+      const scanned = await operator.usageWithin({ tenant: 'acme', expected, timeoutMs: scannedWithinMs });
+      expect(scanned).toMatchObject(expected);
     });
 
     it('returns the same bytes in a clone', async () => {
@@ -274,7 +274,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
         await operator.createTenant(tenant, 1024 * kib);
         await putObject(`${tenant}/game/${sha256(tenant)}`, tenant);
       }
-      await deployment.makeCountDue(outputs, 'behind-its-back');
+      await deployment.makeScanDue(outputs, 'behind-its-back');
       poisonId = await queue.send({ group: 'poisoned', body: poison });
       await operator.call('POST', '/v1/tenants/poisoned/reconcile');
     });
@@ -287,13 +287,13 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       blackboxSuite(() => ({
         url: front.url,
         adminToken,
-        countedWithinMs,
-        giantObjects,
+        scannedWithinMs,
+        largeRepoObjects,
         putObject,
         storedKeys: keysBelow,
         adoptedRepos,
         gitHost: forge.host,
-        personKeptMs: minuteMs,
+        hostUserKeptMs: minuteMs,
         issuer: issuer.issuer,
         ownUrl: `https://${new URL(outputs.ApiUrl).hostname}`,
         ca: readFileSync(deployment.emulator.certificateFile),
@@ -301,53 +301,53 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
     });
 
     it('counted the push that was over the limit at first', async () => {
-      await counted('acme', total(new Map([...objects, ...objectsOf(big)])));
+      await scanned('acme', total(new Map([...objects, ...objectsOf(big)])));
     });
 
     it('found by its schedule the object that came without the API', async () => {
       const tenant = 'behind-its-back';
-      await counted(tenant, { storedBytes: tenant.length, objectCount: 1 });
+      await scanned(tenant, { storedBytes: tenant.length, objectCount: 1 });
       const entries = await deployment.logs.entries();
       const runs = entries.filter(({ message }) => message === 'refresh').map(({ requestId }) => requestId);
-      const recounts = entries.filter(
+      const reconciles = entries.filter(
         (entry) => entry['message'] === 'reconciled' && entry['tenant'] === tenant,
       );
-      expect(recounts).toMatchObject([{ full: true, driftBytes: tenant.length }]);
-      expect(runs).toContain(recounts[0]?.['correlationId']);
+      expect(reconciles).toMatchObject([{ full: true, driftBytes: tenant.length }]);
+      expect(runs).toContain(reconciles[0]?.['correlationId']);
     });
 
     it('moved the unreadable message to the dead-letter queue, and handled the request behind it', async () => {
-      const [letter, ...others] = await queue.deadLetters({ atLeast: 1, timeoutMs: countedWithinMs });
+      const [letter, ...others] = await queue.deadLetters({ atLeast: 1, timeoutMs: scannedWithinMs });
       expect(others).toEqual([]);
       expect(letter).toMatchObject({
         MessageId: poisonId,
         Body: poison,
         Attributes: { MessageGroupId: 'poisoned' },
       });
-      await counted('poisoned', { storedBytes: 'poisoned'.length, objectCount: 1 });
+      await scanned('poisoned', { storedBytes: 'poisoned'.length, objectCount: 1 });
       const entries = await deployment.logs.entries();
       const tries = entries.filter(({ message }) => message === 'unreadable message');
-      const { attemptsMax } = parseStageSettings('lane', base).reconcile;
+      const { attemptsMax } = parseDeploymentSettings('lane', base).reconcile;
       expect(tries.map(({ messageId }) => messageId)).toEqual(Array(attemptsMax).fill(poisonId));
       expect(tries.map(({ receiveCount }) => receiveCount).sort((a, b) => Number(a) - Number(b))).toEqual(
         Array.from({ length: attemptsMax }, (_, index) => index + 1),
       );
     });
 
-    it('logs ids that lead from a push to its recount', async () => {
+    it('logs ids that lead from a push to its reconcile', async () => {
       const ofAcme = (await deployment.logs.entries()).filter(({ tenant }) => tenant === 'acme');
       const pushes = ofAcme.filter(({ message }) => message === 'uploads');
       expect(pushes.length).toBeGreaterThanOrEqual(3);
-      // A recount that decides about a push runs within the push's request, and has no message.
-      const recounts = ofAcme.filter(
+      // A reconcile that decides about a push runs within the push's request, and has no message.
+      const reconciles = ofAcme.filter(
         ({ message, messageId }) => message === 'reconciled' && messageId !== undefined,
       );
-      expect(recounts.length).toBeGreaterThanOrEqual(2);
+      expect(reconciles.length).toBeGreaterThanOrEqual(2);
       for (const { requestId, functionRequestId } of pushes)
         expect([typeof requestId, typeof functionRequestId]).toEqual(['string', 'string']);
-      for (const { correlationId } of recounts) expect(correlationId).toEqual(expect.any(String));
+      for (const { correlationId } of reconciles) expect(correlationId).toEqual(expect.any(String));
       const asked = new Set(pushes.map(({ requestId }) => requestId));
-      expect(recounts.filter(({ correlationId }) => asked.has(correlationId))).not.toEqual([]);
+      expect(reconciles.filter(({ correlationId }) => asked.has(correlationId))).not.toEqual([]);
     });
 
     it('deploys again without changes', async () => {
@@ -364,9 +364,9 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
     });
 
     /** Waits until the tenant's usage is this. */
-    async function counted(tenant: string, expected: { storedBytes: number; objectCount: number }) {
+    async function scanned(tenant: string, expected: { storedBytes: number; objectCount: number }) {
       // One interval of the schedule longer than through the queue.
-      const timeoutMs = countedWithinMs + 60_000;
+      const timeoutMs = scannedWithinMs + 60_000;
       expect(await operator.usageWithin({ tenant, expected, timeoutMs })).toMatchObject(expected);
     }
 

@@ -20,8 +20,8 @@ interface Lying {
   readonly names: NameLayout;
 }
 
-describeWithGitLfs('a clean-up', () => cleansUp({ path: 'acme/game', names: 'oid' }));
-describeWithGitLfs('a clean-up of an adopted repo', () => cleansUp({ path: 'lfs', names: 'ab/cd/rest' }));
+describeWithGitLfs('a gc run', () => cleansUp({ path: 'acme/game', names: 'oid' }));
+describeWithGitLfs('a gc run of an adopted repo', () => cleansUp({ path: 'lfs', names: 'ab/cd/rest' }));
 
 /** The flags of a stack that has `acme/game` there. */
 async function flagsFor({ path, names }: Lying, folder: string): Promise<string[]> {

@@ -44,14 +44,14 @@ describeWithGitLfs('people with their tokens for a git host', () => {
     await forge?.close();
   });
 
-  it('are refused until the repo is mapped, and the host is not asked', async () => {
+  it('are refused until the repo is linked, and the host is not asked', async () => {
     const pushed = await ada.tryGit(workTree, ['push', 'origin', 'main']);
     expect(pushed.code).not.toBe(0);
     expect(forge.host.requests).toEqual([]);
   });
 
   it('push if they may push there', async () => {
-    const { out } = await stack.cli('repo', 'host', 'acme', 'game', 'forge', 'acme/game');
+    const { out } = await stack.cli('repo', 'link', 'acme', 'game', 'forge', 'acme/game');
     expect(out).toMatch(/acme\/game is linked to acme\/game on forge/);
     // The client repeated a token that was bad a moment ago.
     forge.host.person({ id: 1, login: 'ada', token: `${tokenOf('ada')}-new` });

@@ -15,7 +15,7 @@ const spawnStack = useChildStacks();
 const quick = { quietMs: 50, quietMaxMs: 100, spacingMs: 100 };
 const patience = { timeout: 120_000, interval: 100 };
 /** Objects can be deleted as soon as they are stored. */
-const settings = { deleteGraceMs: 0, cleanupWatchMs: 0 };
+const settings = { deleteGraceMs: 0, gcWatchMs: 0 };
 
 const fanned: AdoptedRepo = { tenant: 'acme', repo: 'game', path: '', names: 'ab/cd/rest' };
 const flat: AdoptedRepo = { tenant: 'acme', repo: 'art', path: 'Org/Art/', names: 'oid' };
@@ -47,7 +47,7 @@ async function acmeOf(api: Api): Promise<TestTenant> {
   return { tenant: 'acme', writeToken, readToken };
 }
 
-const recount = (api: Api) => api.manage('POST', '/v1/tenants/acme/reconcile');
+const reconcile = (api: Api) => api.manage('POST', '/v1/tenants/acme/reconcile');
 
 async function bytesAt(href: string | null | undefined): Promise<Buffer> {
   const answer = await fetch(href ?? '');
@@ -57,7 +57,7 @@ async function bytesAt(href: string | null | undefined): Promise<Buffer> {
 
 async function expectStored(api: Api, expected: { objectCount: number; storedBytes: number }) {
   await vi.waitFor(async () => {
-    await recount(api);
+    await reconcile(api);
     expect((await subscriptionOf(api, 'acme')).usage).toMatchObject(expected);
   }, patience);
 }
@@ -185,7 +185,7 @@ describe('a bucket that another server has laid out', () => {
     const deleted = await without.api.manage('DELETE', '/v1/tenants/acme');
     expect(deleted.status, deleted.text).toBe(202);
     await vi.waitFor(async () => {
-      await recount(without.api);
+      await reconcile(without.api);
       expect(await without.store.keys('')).toEqual([storedKey(fanned, there)]);
     }, patience);
   });

@@ -13,14 +13,14 @@ import { ListCounter } from './list-counter.ts';
 import { StoreAccess } from './store-access.ts';
 
 /** A repo that was emptied is open again, and a push counted, within seconds instead of a minute. */
-const giantObjects = 400;
+const largeRepoObjects = 400;
 const settings = {
   batchTimeLimitMs: 10_000,
   listingTrustMs: 1_000,
   clockSkewMs: 2_000,
   pendingVoidAfterMs: 15_000,
-  giantObjects,
-  personKeptMs: 1_500,
+  largeRepoObjects,
+  hostUserKeptMs: 1_500,
 };
 const queueTiming = { quietMs: 500, quietMaxMs: 1_000, spacingMs: 500 };
 
@@ -66,10 +66,10 @@ describe('the embedded stack as its clients see it', () => {
   blackboxSuite(() => ({
     url: stack.url,
     adminToken,
-    giantObjects,
+    largeRepoObjects,
     issuer: issuer.issuer,
     gitHost: forge.host,
-    personKeptMs: settings.personKeptMs,
+    hostUserKeptMs: settings.hostUserKeptMs,
     adoptedRepos,
     listRequests: (tenant) => lists.countOf(tenant),
     putObject: (key, content) => store.put(key, content),

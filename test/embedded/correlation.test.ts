@@ -26,7 +26,7 @@ async function post(url: string, headers: Record<string, string>, body: object):
   };
 }
 
-it('the log shows each of several simultaneous pushes up to its recount, and no secret', async () => {
+it('the log shows each of several simultaneous pushes up to its reconcile, and no secret', async () => {
   const { log, entries } = recordingLog();
   const queueTiming = { quietMs: 20, quietMaxMs: 50, spacingMs: 10 };
   const stack = await startEmbeddedStack({ port: 0, dataDir: tempFolder(), queueTiming, log });

@@ -57,7 +57,7 @@ async function erase(api: Api, path: string): Promise<unknown> {
 }
 
 /** Does what the schedule does every 15 minutes. */
-const recount = (api: Api, { tenant }: TestTenant) => api.manage('POST', `/v1/tenants/${tenant}/reconcile`);
+const reconcile = (api: Api, { tenant }: TestTenant) => api.manage('POST', `/v1/tenants/${tenant}/reconcile`);
 
 describe('an object that is deleted on the embedded stack', () => {
   it('is gone at once without a grace time and upload URLs, and its bytes are free', async () => {
@@ -82,13 +82,13 @@ describe('an object that is deleted on the embedded stack', () => {
     const object = objectOf(50);
     await push(api, { ...own, repo: 'game' }, [object]);
     await erase(api, `${own.tenant}/repos/game/objects/${object.oid}`);
-    await recount(api, own);
+    await reconcile(api, own);
     await vi.waitFor(async () => {
       expect((await subscriptionOf(api, own.tenant)).usage?.objectCount).toBe(1);
     }, patience);
     expect(await store.keys(`${own.tenant}/`)).toHaveLength(1);
     await vi.waitFor(async () => {
-      await recount(api, own);
+      await reconcile(api, own);
       expect((await subscriptionOf(api, own.tenant)).usage).toMatchObject({
         storedBytes: 0,
         objectCount: 0,
@@ -110,7 +110,7 @@ describe('an object that is deleted on the embedded stack', () => {
     const now = Date.now;
     vi.spyOn(Date, 'now').mockImplementation(() => now() + 600_000);
     await vi.waitFor(async () => {
-      await recount(api, own);
+      await reconcile(api, own);
       expect(await store.keys(`${own.tenant}/`)).toEqual([`${own.tenant}/game/${kept.oid}`]);
     }, patience);
     expect((await ask(api, place, 'upload', kept)).actions).toBeUndefined();
@@ -133,7 +133,7 @@ describe('a repo that is deleted on the embedded stack', () => {
     expectLfsError(await postBatch(api, place, batch), 404);
 
     await vi.waitFor(async () => {
-      await recount(api, own);
+      await reconcile(api, own);
       const { usage, repos } = await subscriptionOf(api, own.tenant);
       expect(usage).toMatchObject({ storedBytes: 300, objectCount: 1, committedBytes: 300 });
       expect(repos.map(({ repo }) => repo)).toEqual(['game2']);
@@ -166,7 +166,7 @@ describe('a repo that is deleted on the embedded stack', () => {
     const first = await start({}, { dataDir, queueTiming: slow });
     const tenant = newName();
     await first.api.manage('POST', '/v1/tenants', { tenant });
-    await recount(first.api, { tenant, readToken: '', writeToken: '' });
+    await reconcile(first.api, { tenant, readToken: '', writeToken: '' });
     await first.store.put(`${tenant}/game/x`, Buffer.from('x'));
     await erase(first.api, `${tenant}/repos/game`);
     await first.stack.close();
@@ -201,7 +201,7 @@ describe('a tenant that is deleted on the embedded stack', () => {
     expect([shown.status, jsonOf(shown)]).toMatchObject([200, { deleting: true }]);
 
     await vi.waitFor(async () => {
-      await recount(api, own);
+      await reconcile(api, own);
       expect((await api.manage('GET', `/v1/tenants/${tenant}`)).status).toBe(404);
     }, patience);
     expect(await store.keys(`${tenant}/`)).toEqual([]);

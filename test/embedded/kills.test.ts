@@ -57,8 +57,8 @@ it(`npm start, killed ${kills} times under load, has all that it answered, and n
     const database = await openDatabase(join(data, 'table'));
     const ledger = createDynamoDbLedger(database);
     const claimed = new Set<string>();
-    for (const { claims } of await allPages(ledger.reservations('demo')))
-      for (const oid of claims.keys()) claimed.add(oid);
+    for (const { entries } of await allPages(ledger.reservations('demo')))
+      for (const oid of entries.keys()) claimed.add(oid);
     const committed = ((await ledger.readTenant('demo'))?.committedBytes ?? 0) / size;
     await database.close();
     expect([...answered].filter((oid) => !claimed.has(oid))).toEqual([]);

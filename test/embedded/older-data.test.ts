@@ -11,7 +11,7 @@ import { createInvocations } from '../../lambda/aws/invocation-log.ts';
 import type { ExportMessage } from '../../lambda/exports/messages.ts';
 import { create as createStoreEvents } from '../../lambda/handlers/store-events.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import type { RecountRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { listPages } from '../../lambda/store/rules/store.ts';
@@ -27,7 +27,7 @@ import { recordingLog } from '../support/recording-log.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
 
 /**
- * What older versions stored is read, finished and exact at rest: items of each kind, messages, exports and clean-ups half
+ * What older versions stored is read, finished and exact at rest: items of each kind, messages, exports and gc runs half
  * done, and data folders. test/fixtures/README.md says how it was made.
  */
 
@@ -42,7 +42,7 @@ interface Messages {
   readonly settings: object;
   readonly admin: string;
   readonly tokens: Readonly<Record<string, string>>;
-  readonly recounts: readonly RecountRequest[];
+  readonly recounts: readonly ReconcileRequest[];
   readonly exports: readonly ExportMessage[];
   readonly webhooks: readonly WebhookMessage[];
   readonly storeEvents?: readonly object[];
@@ -106,7 +106,7 @@ async function deployOver(commit: string) {
     webhooks: [...messages.webhooks],
   };
   const invocations = createInvocations();
-  const settings = { ...defaultSettings, recountRestMs: 0, ...messages.settings };
+  const settings = { ...defaultSettings, reconcileRestMs: 0, ...messages.settings };
   // What waits moves the clock on.
   const clock = {
     nowMs: () => Date.now(),
@@ -209,11 +209,11 @@ async function expectRest(deployed: Deployed, tenant: string): Promise<void> {
   const { deps } = deployed;
   const record = await deps.ledger.readTenant(tenant);
   const objects = await stored(deployed, `${tenant}/`);
-  expect({ ...record, notes: record?.notes.size }, tenant).toMatchObject({
-    counted: { storedBytes: sumOf(objects.values()), objectCount: objects.size },
+  expect({ ...record, intents: record?.intents.size }, tenant).toMatchObject({
+    scanned: { storedBytes: sumOf(objects.values()), objectCount: objects.size },
     committedBytes: sumOf(objects.values()),
-    claimCount: 0,
-    notes: 0,
+    entryCount: 0,
+    intents: 0,
   });
   expect(await allPages(deps.ledger.reservations(tenant))).toEqual([]);
   expect(await allPages(deps.ledger.deletions(tenant))).toEqual([]);
@@ -287,8 +287,8 @@ describe('what 272d26e stored', { timeout }, () => {
     const { ledger } = (await deployOver('272d26e')).deps;
     const acme = await ledger.readTenant('acme');
     expect(acme).toMatchObject({ plan: 'team', limitBytes: 5000, downloadLimitBytes: 1_000_000 });
-    expect(acme?.repoLimits.get('game')).toMatchObject({ limitBytes: 3000, counted: { storedBytes: 400 } });
-    expect((await ledger.readTenant('ends'))?.notes.size).toBe(1);
+    expect(acme?.repoLimits.get('game')).toMatchObject({ limitBytes: 3000, scanned: { storedBytes: 400 } });
+    expect((await ledger.readTenant('ends'))?.intents.size).toBe(1);
     expect((await ledger.readTenant('shut'))?.closedAtMs).toEqual(expect.any(Number));
     const reservationsOf = async (tenant: string) => allPages(ledger.reservations(tenant));
     const open = await reservationsOf('open');
@@ -302,24 +302,18 @@ describe('what 272d26e stored', { timeout }, () => {
     expect((await reservationsOf('ends')).filter((each) => each.deletedByMs !== undefined)).toHaveLength(1);
     expect((await reservationsOf('sums')).filter((each) => each.id.startsWith('~'))).toHaveLength(1);
     const deletions = (await allPages(ledger.deletions('ends'))).map(({ repo, state }) => `${repo} ${state}`);
-    expect(deletions).toEqual(['closed deleting', 'dying gone', 'marked marked', 'noted gone']);
+    expect(deletions).toEqual(['closed deleting', 'dying deleted', 'marked scheduled', 'noted deleted']);
     expect((await allPages(ledger.deletions('clean'))).map(({ sweep }) => sweep !== undefined)).toEqual([
       true,
       true,
     ]);
-    expect((await ledger.readRepo({ tenant: 'big', repo: 'sky' }))?.giant).toBeDefined();
+    expect((await ledger.readRepo({ tenant: 'big', repo: 'sky' }))?.large).toBeDefined();
     expect((await allPages(ledger.shards({ tenant: 'big', repo: 'sky' }))).some(({ partOf }) => partOf)).toBe(
       true,
     );
-    const cleanups = await cleanupsOf(ledger);
-    expect(cleanups.map(({ state }) => state)).toEqual([
-      'selecting',
-      'done',
-      'cancelled',
-      'deleting',
-      'watching',
-    ]);
-    const swept = cleanups.find(({ repo }) => repo === 'swept');
+    const gcs = await gcsOf(ledger);
+    expect(gcs.map(({ state }) => state)).toEqual(['selecting', 'done', 'cancelled', 'deleting', 'watching']);
+    const swept = gcs.find(({ repo }) => repo === 'swept');
     const seen = await allPages(ledger.seen({ tenant: 'clean', watchId: swept?.watch.id ?? '', fromMs: 0 }));
     expect(seen).toHaveLength(1);
     expect(await ledger.readRefreshState()).toBeDefined();
@@ -333,7 +327,7 @@ describe('what 272d26e stored', { timeout }, () => {
     expect(tokens.map(({ scope }) => scope).sort()).toEqual(['manage', 'write']);
     expect(await deps.exchangeRules.list('acme')).toHaveLength(1);
     expect(await deps.failures.list()).toHaveLength(1);
-    expect((await deps.warnings.read('acme')).pending).toHaveLength(1);
+    expect((await deps.alerts.read('acme')).pending).toHaveLength(1);
     expect(await deps.webhooks.read('acme')).toMatchObject({ url: 'https://hooks.acme.example/quota' });
     expect(await deps.keptGrants.find(sha256(Buffer.from('ada')))).toMatchObject({
       grant: { access: 'write' },
@@ -345,7 +339,7 @@ describe('what 272d26e stored', { timeout }, () => {
     expect(await deps.tokens.findSession(key)).toMatchObject(key);
     expect((await deps.locks.listPage({ ...path, pageSize: 9 })).locks).toHaveLength(1);
     expect(await deps.publicReads.find(path)).toMatchObject({ monthlyLimitBytes: 500_000 });
-    expect(await deps.mappedRepos.find(path)).toMatchObject({ host: 'github' });
+    expect(await deps.linkedRepos.find(path)).toMatchObject({ host: 'github' });
     expect(await deps.downloads.month({ tenant: 'acme', month: '2026-11' })).toMatchObject({ bytes: 300 });
     expect(await deps.downloads.publicMonth({ ...path, month: '2026-11' })).toMatchObject({ objects: 1 });
     expect(await deps.history.days(days)).toHaveLength(2);
@@ -367,7 +361,10 @@ describe('what 272d26e stored', { timeout }, () => {
     const event = { Records } as SQSEvent;
     expect(await createStoreEvents(deps)(event, context)).toEqual({ batchItemFailures: [] });
     await live(deployed, 6, 10 * minute);
-    expect(posted.map((body) => JSON.parse(body).type)).toEqual(['storage.level', 'storage.full']);
+    expect(posted.map((body) => JSON.parse(body).type)).toEqual([
+      'storage.threshold',
+      'storage.limit_reached',
+    ]);
     const { jobs } = await deps.exportJobs.list({ tenant: 'out', pageSize: 9 });
     expect(jobs.filter(({ state }) => state !== 'cancelled')).toHaveLength(3);
     for (const { exportId, state } of jobs) {
@@ -390,8 +387,8 @@ describe('what 272d26e stored', { timeout }, () => {
       expect([repo, await countOf(deployed, `ends/${repo}/`)]).toEqual([repo, count]);
     expect(await countOf(deployed, 'shut/')).toBe(0);
     for (const tenant of [...Object.keys(messages.tokens), 'shut']) await expectRest(deployed, tenant);
-    const cleanups = await cleanupsOf(deps.ledger);
-    expect(cleanups.map(({ dueAtMs }) => dueAtMs)).toEqual(cleanups.map(() => null));
+    const gcs = await gcsOf(deps.ledger);
+    expect(gcs.map(({ dueAtMs }) => dueAtMs)).toEqual(gcs.map(() => null));
     expect(readdirSync(join(deployed.dataDir, 'store/multipart'))).toEqual([]);
     expect(await countOf(deployed, '_gc/')).toBe(0);
     const { due } = await deps.ledger.dueTenants({ untilMs: Date.now(), tenantsMax: 99 });
@@ -403,10 +400,10 @@ describe('what 272d26e stored', { timeout }, () => {
 const oidsGone = () =>
   itemsOf('272d26e').flatMap(({ pk, sk }) => (pk === 'GONE#clean#done' ? [String(sk)] : []));
 
-async function cleanupsOf(ledger: Ledger) {
+async function gcsOf(ledger: Ledger) {
   const repos = await allPages(ledger.repos('clean'));
-  const cleanups = await Promise.all(repos.map(({ repo }) => ledger.readCleanup({ tenant: 'clean', repo })));
-  return cleanups.flatMap((cleanup) => cleanup ?? []);
+  const gcs = await Promise.all(repos.map(({ repo }) => ledger.readGc({ tenant: 'clean', repo })));
+  return gcs.flatMap((gc) => gc ?? []);
 }
 
 describe('a push of what an older version marked', { timeout }, () => {

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { unmarshall } from '@aws-sdk/util-dynamodb';
 import { ClassicLevel } from 'classic-level';
 import { describe, expect, it } from 'vitest';
-import { openKeptMessages, openKeptRecounts } from '../../local/background/queue-items.ts';
+import { openKeptMessages, openKeptReconciles } from '../../local/background/queue-items.ts';
 import { openDataFolder } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { convert } from '../../local/data/older-folder.ts';
@@ -126,7 +126,7 @@ describe('a data folder of before', { timeout: 240_000 }, () => {
     writeFileSync(join(dataPath, 'webhook-queue.json'), JSON.stringify([sent, { messageId: 'none' }]));
     const folder = await openDataFolder(dataPath);
     const database = await openDatabase(folder.databasePath);
-    const { waiting, dead } = await openKeptRecounts(database).load(5);
+    const { waiting, dead } = await openKeptReconciles(database).load(5);
     const own = waiting.filter(({ tenant }) => ['a/b', 'cut'].includes(tenant));
     expect(own).toMatchObject([
       { ...waits, failures: 2 },

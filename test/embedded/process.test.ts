@@ -1,7 +1,7 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { openKeptRecounts } from '../../local/background/queue-items.ts';
+import { openKeptReconciles } from '../../local/background/queue-items.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { push, subscription } from '../support/lfs-client.ts';
@@ -28,9 +28,9 @@ describe('npm start', () => {
     await push({ url, token }, 'pushed right before the kill');
     first.process.kill('SIGKILL');
     await first.ended();
-    // The recount that it asked for waits.
+    // The reconcile that it asked for waits.
     const database = await openDatabase(join(data, 'table'));
-    expect((await openKeptRecounts(database).load(0)).waiting).toMatchObject([{ tenant: 'demo' }]);
+    expect((await openKeptReconciles(database).load(0)).waiting).toMatchObject([{ tenant: 'demo' }]);
     await database.close();
 
     const second = spawnStack(['--port', '0', '--data', data]);

@@ -109,15 +109,15 @@ describe('a receiver of warnings', () => {
     }
     await expect.poll(() => receiver.received.length, soon).toBe(2);
     expect(receiver.received.every(({ isSigned }) => isSigned)).toBe(true);
-    const level = receiver.received.find(({ body }) => body.type === 'storage.level');
+    const level = receiver.received.find(({ body }) => body.type === 'storage.threshold');
     expect(level?.body.data).toEqual({
       tenant: place.tenant,
-      level: 80,
-      previousLevel: 0,
+      threshold: 80,
+      previousThreshold: 0,
       storedBytes: 850,
       limitBytes: 1000,
     });
-    const full = receiver.received.find(({ body }) => body.type === 'storage.full');
+    const full = receiver.received.find(({ body }) => body.type === 'storage.limit_reached');
     expect(full?.body.data).toEqual({ tenant: place.tenant, storedBytes: 850, limitBytes: 1000 });
     expect(ids().sort()).toEqual(['1', '2']);
   });
@@ -135,7 +135,7 @@ describe('a receiver of warnings', () => {
     expect(ids().slice(2)).toEqual(['3', '3']);
     expect(receiver.received.at(-1)).toMatchObject({
       isSigned: true,
-      body: { type: 'storage.level', data: { level: 0, previousLevel: 80, limitBytes: 10_000 } },
+      body: { type: 'storage.threshold', data: { threshold: 0, previousThreshold: 80, limitBytes: 10_000 } },
     });
     await expect
       .poll(async () => JSON.parse((await api.manage('GET', path())).text).last, soon)
@@ -153,7 +153,7 @@ describe('a receiver of warnings', () => {
     expect((await api.manage('POST', `${path()}/test`)).status).toBe(404);
     expect(receiver.received).toHaveLength(before);
     const logged = JSON.stringify(entries);
-    expect(logged).toContain('storage.level');
+    expect(logged).toContain('storage.threshold');
     expect(logged).not.toContain('whsec_');
     expect(logged).not.toContain(url);
   });

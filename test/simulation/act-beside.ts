@@ -1,17 +1,17 @@
 import type { Downloads } from '../../lambda/downloads/download-store.ts';
 import { cancelExport } from '../../lambda/exports/start.ts';
-import { cancelCleanup, openCleanup, startRun } from '../../lambda/gc/gc.ts';
-import { keepSetKey } from '../../lambda/gc/rules/gc.ts';
+import { cancelGc, openGc, startRun } from '../../lambda/gc/gc.ts';
+import { reachableSetKey } from '../../lambda/gc/rules/gc.ts';
 import { prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { startExport } from '../support/start-export.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import { replacing } from './replacing.ts';
-import type { CleanUpAction, DownloadAction, ExportAction } from './scenario.ts';
+import type { DownloadAction, ExportAction, GcAction } from './scenario.ts';
 import type { TenantWorld } from './tenant-world.ts';
 
-/** What people do beside pushes: clean-ups, exports and downloads. */
+/** What people do beside pushes: gc runs, exports and downloads. */
 
 const minute = 60_000;
 /** Attempts at a request. Then they give it up. */
@@ -30,34 +30,34 @@ async function untilAnswered<T>(
 }
 
 /** Somebody deletes what is not to be kept. Whoever is told afterwards that an object is stored relies on it. */
-export async function cleanUp(world: TenantWorld, action: CleanUpAction): Promise<void> {
+export async function cleanUp(world: TenantWorld, action: GcAction): Promise<void> {
   const { tenant, invariants, scheduler, settings } = world;
   const path = { tenant, repo: repoName(action.repo) };
   const opened = await untilAnswered(world, async () => {
-    const result = await world.invoke((deps) => openCleanup(deps, path), { mayOutlive: false });
+    const result = await world.invoke((deps) => openGc(deps, path), { mayOutlive: false });
     return typeof result === 'object' && result.answer.kind !== 'busy' ? result.answer : undefined;
   });
   if (opened?.kind !== 'open') return;
-  world.coverage.cleanups += 1;
-  await world.wait(settings.cleanupWatchMs + 3 * settings.clockSkewMs);
+  world.coverage.gcs += 1;
+  await world.wait(settings.gcWatchMs + 3 * settings.clockSkewMs);
   const keep = new Set(action.keep.map(oidName));
   for (let oid = 0; oid < oidsMax; oid += 1)
     if (!keep.has(oidName(oid)))
       invariants.requestDeletion({ repo: path.repo, oid: oidName(oid) }, scheduler.nowMs);
   const bytes = prefixesOf([...keep]);
-  const keepSha256 = sha256Hex(bytes);
-  await world.archives.put(keepSetKey({ tenant, watchId: opened.cleanup.watch.id }, keepSha256), bytes);
-  const wish = { keepCount: keep.size, keepSha256, isDryRun: false, isForced: true, minAgeMs: 0 };
+  const reachableSha256 = sha256Hex(bytes);
+  await world.archives.put(reachableSetKey({ tenant, watchId: opened.gc.watch.id }, reachableSha256), bytes);
+  const wish = { reachableCount: keep.size, reachableSha256, isDryRun: false, isForced: true, minAgeMs: 0 };
   await untilAnswered(world, async () => {
     const result = await world.invoke((deps) => startRun(deps, { ...path, ...wish }));
     return typeof result === 'object' ? result.answer : undefined;
   });
   if (!action.isCancelled) return;
   await world.wait(world.random.int(0, 3 * minute));
-  await world.invoke((deps) => cancelCleanup(deps, path));
+  await world.invoke((deps) => cancelGc(deps, path));
 }
 
-/** Those of a scenario, and what makes its repos giants. */
+/** Those of a scenario, and what makes its repos large repos. */
 const oidsMax = 16;
 
 /** An export that nobody works on: it holds deletes up until it is cancelled, or its day is over. */

@@ -1,7 +1,7 @@
 import { updateTenant } from '../../lambda/accounts/tenants.ts';
 import { deleteRepo, deleteTenant, markObject } from '../../lambda/ledger/deletes.ts';
 import { getSubscription } from '../../lambda/ledger/get-subscription.ts';
-import { deadAtMs } from '../../lambda/ledger/rules/reservation.ts';
+import { lapsedAtMs } from '../../lambda/ledger/rules/reservation.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { MemoryTokenStore } from '../support/memory/stores.ts';
 import { cleanUp, download, holdExport } from './act-beside.ts';
@@ -86,18 +86,18 @@ export async function act(
 
 async function crowd(world: TenantWorld, { repo, oid, batches }: CrowdAction): Promise<void> {
   const { tenant, settings, truth, scheduler } = world;
-  const claims = new Map([[oidName(oid), world.sizeOf(oidName(oid))]]);
+  const entries = new Map([[oidName(oid), world.sizeOf(oidName(oid))]]);
   const expiresAtMs = scheduler.nowMs + settings.urlLifetimeMs + settings.reservationSlackMs;
   const times = {
     createdAtMs: scheduler.nowMs,
     expiresAtMs,
-    deadAtMs: deadAtMs(settings, { expiresAtMs, claims }),
+    lapsedAtMs: lapsedAtMs(settings, { expiresAtMs, entries }),
     lookAtMs: null,
   };
   for (let batch = 0; batch < batches; batch += 1) {
     const id = batch.toString(16).padStart(32, '0');
-    const reservation = { id, repo: repoName(repo), state: 'issued', claims, ...times } as const;
-    truth.promise({ reservation, claims });
+    const reservation = { id, repo: repoName(repo), state: 'issued', entries, ...times } as const;
+    truth.promise({ reservation, entries });
     await truth.ledger.putReservation({ tenant, reservation });
   }
 }
@@ -119,9 +119,9 @@ async function contest(
 ): Promise<void> {
   const { tenant, random, scheduler, settings, truth } = world;
   const holders = truth.reservations.filter(
-    (held) => held.repo === repoName(repo) && held.claims.has(oidName(oid)),
+    (held) => held.repo === repoName(repo) && held.entries.has(oidName(oid)),
   );
-  const freeAtMs = Math.max(dueAtMs, ...holders.map((held) => held.deadAtMs)) + settings.clockSkewMs;
+  const freeAtMs = Math.max(dueAtMs, ...holders.map((held) => held.lapsedAtMs)) + settings.clockSkewMs;
   await world.wait(Math.max(0, freeAtMs + 1 - scheduler.nowMs));
   world.start(0, async () => {
     await world.consume({ tenant, reason: 'delete', full: false });
@@ -145,7 +145,7 @@ async function contest(
 async function read(world: TenantWorld, isRefresh: boolean): Promise<void> {
   const { tenant } = world;
   world.coverage.reads += 1;
-  const wasCounted = world.invariants.everCounted;
+  const wasScanned = world.invariants.everScanned;
   const result = await world.invoke(async (deps) => {
     const [record, repos] = await Promise.all([
       deps.ledger.readTenant(tenant),
@@ -154,9 +154,9 @@ async function read(world: TenantWorld, isRefresh: boolean): Promise<void> {
     return record && getSubscription(deps, { cached: { tenant: record, repos }, refresh: isRefresh });
   });
   if (typeof result !== 'object' || !result.answer) return;
-  world.invariants.checkShown(result.answer.tenant.counted, {
+  world.invariants.checkShown(result.answer.tenant.scanned, {
     skewMs: 2 * world.settings.clockSkewMs,
-    wasCounted,
-    fullCountedAtMs: result.answer.tenant.fullCountedAtMs,
+    wasScanned,
+    fullScannedAtMs: result.answer.tenant.fullScannedAtMs,
   });
 }

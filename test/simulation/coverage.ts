@@ -23,9 +23,9 @@ export interface Coverage extends Tally {
   deletes: number;
   tenantDeletes: number;
   reconciles: number;
-  /** Recounts that ended by requesting another one. */
+  /** Reconciles that ended by requesting another one. */
   requeued: number;
-  /** Recounts that the policy deferred. */
+  /** Reconciles that the policy deferred. */
   deferred: number;
   /** Messages of SQS that were handled, which it did not learn. */
   unacknowledged: number;
@@ -34,8 +34,8 @@ export interface Coverage extends Tally {
   /** Messages of SQS that failed too often. */
   deadLetters: number;
   reads: number;
-  /** Clean-ups that were opened. */
-  cleanups: number;
+  /** GC runs that were opened. */
+  gcs: number;
   exports: number;
   /** Batches of downloads that were answered. */
   downloads: number;
@@ -81,7 +81,7 @@ export function nothingYet(): Coverage {
     redelivered: 0,
     deadLetters: 0,
     reads: 0,
-    cleanups: 0,
+    gcs: 0,
     exports: 0,
     downloads: 0,
     repoLimits: 0,

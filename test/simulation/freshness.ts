@@ -116,7 +116,7 @@ async function push(
       const withinMs = isVerified ? verifiedWithinMs : unverifiedWithinMs(landedMs - beganMs);
       await world.wait(withinMs);
       world.truth.look();
-      const shownBytes = world.truth.record?.counted?.storedBytes ?? 0;
+      const shownBytes = world.truth.record?.scanned?.storedBytes ?? 0;
       if (shownBytes < leastBytes)
         throw new Violation(
           `Freshness: ${withinMs / second} s after an upload ${shownBytes} bytes are shown, not ${leastBytes}`,

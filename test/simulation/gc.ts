@@ -1,9 +1,9 @@
 import { createTenant } from '../../lambda/accounts/tenants.ts';
-import { openCleanup, startRun } from '../../lambda/gc/gc.ts';
-import { isUnderWay, keepSetKey, snapshotFromMs } from '../../lambda/gc/rules/gc.ts';
+import { openGc, startRun } from '../../lambda/gc/gc.ts';
+import { isUnderWay, reachableSetKey, snapshotFromMs } from '../../lambda/gc/rules/gc.ts';
 import { prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
-import { lateForMs } from '../../lambda/ledger/rules/reservation.ts';
+import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { Random } from '../support/random.ts';
 import { Violation } from './invariants.ts';
@@ -35,13 +35,13 @@ const burstMs = 2 * minute;
 const runMaxMs = 30 * 60 * minute;
 
 /** A mistake of those who clean up, or of the functions. */
-export interface CleanupMutant extends Mutant {
+export interface GcMutant extends Mutant {
   /** The clone is looked at before the watch is opened. */
   readonly isSnapshotFirst?: boolean;
 }
 
 /** What happened. */
-interface CleanupCoverage {
+interface GcCoverage {
   pushes: number;
   /** Objects that pushes named and that were stored, or deleted, already. */
   renamed: number;
@@ -57,14 +57,14 @@ interface CleanupCoverage {
  *
  * @throws {Violation}
  */
-export async function runCleanup(seed: number, mutant: CleanupMutant = {}): Promise<CleanupCoverage> {
+export async function runGc(seed: number, mutant: GcMutant = {}): Promise<GcCoverage> {
   const mix = faultMixes[seed % faultMixes.length];
   if (!mix) throw new Error('There is no mix.');
   const stage = stageOf(seed);
   const settings = {
     ...stage.settings,
-    cleanupWatchMs: watchMs,
-    cleanupLimitMs: 72 * 60 * minute,
+    gcWatchMs: watchMs,
+    gcLimitMs: 72 * 60 * minute,
     // In most, candidates are chosen while people push: a run doesn't wait for the budget.
     ...(seed % 4 !== 3 && { listRequestsPerHour: 1_000_000 }),
   };
@@ -97,7 +97,7 @@ class History {
   readonly coverage = { pushes: 0, renamed: 0, runs: 0, deleted: 0 };
   readonly #world: World;
   readonly #tenant: TenantWorld;
-  readonly #mutant: CleanupMutant;
+  readonly #mutant: GcMutant;
   /** What people do has its own random source. */
   readonly #random: Random;
   /** Ref → the objects to which its commits point. */
@@ -105,7 +105,7 @@ class History {
   #isPushing = true;
   #isScheduled = true;
 
-  constructor(world: World, mutant: CleanupMutant) {
+  constructor(world: World, mutant: GcMutant) {
     this.#world = world;
     this.#mutant = mutant;
     this.#random = new Random(world.random.uint32());
@@ -130,7 +130,7 @@ class History {
     world.weather.calm = true;
     do await world.wait(90 * minute);
     while (world.running > 0);
-    await world.wait(Math.max(lateForMs, 72 * 60 * minute) + 90 * minute);
+    await world.wait(Math.max(unconfirmedForMs, 72 * 60 * minute) + 90 * minute);
     this.#isScheduled = false;
     await world.wait(2 * minute);
     for (const ref of this.#refs.keys()) this.#checkRef(ref);
@@ -201,9 +201,9 @@ class History {
       const askedMs = scheduler.nowMs;
       const verdicts = await askOnce(world, { repo, objects });
       // Nobody gets the answer of a function whose time is over.
-      const isLate = scheduler.nowMs > askedMs + settings.batchTimeLimitMs;
+      const isUnconfirmed = scheduler.nowMs > askedMs + settings.batchTimeLimitMs;
       if (verdicts === 'absent') return;
-      if (verdicts === 'error' || isLate) {
+      if (verdicts === 'error' || isUnconfirmed) {
         await world.wait(this.#random.int(500, 5_000));
         continue;
       }
@@ -234,20 +234,20 @@ class History {
     await world.wait(this.#random.int(1, 10) * minute);
     const early = this.#mutant.isSnapshotFirst ? this.#snapshot() : undefined;
     if (early) await world.wait(this.#random.int(1, 10) * minute);
-    const cleanup = await this.#untilAnswered(async () => {
-      const opened = await world.invoke((deps) => openCleanup(deps, { tenant, repo }), { mayOutlive: false });
-      return typeof opened === 'object' && opened.answer.kind === 'open' ? opened.answer.cleanup : undefined;
+    const gc = await this.#untilAnswered(async () => {
+      const opened = await world.invoke((deps) => openGc(deps, { tenant, repo }), { mayOutlive: false });
+      return typeof opened === 'object' && opened.answer.kind === 'open' ? opened.answer.gc : undefined;
     });
-    const fromMs = snapshotFromMs(cleanup, world.settings) + 2 * world.settings.clockSkewMs;
+    const fromMs = snapshotFromMs(gc, world.settings) + 2 * world.settings.clockSkewMs;
     await world.wait(Math.max(0, fromMs - world.scheduler.nowMs));
     const keep = early ?? this.#snapshot();
     const bytes = prefixesOf([...keep].map(oidName));
-    const keepSha256 = sha256Hex(bytes);
-    await this.#world.archives.put(keepSetKey({ tenant, watchId: cleanup.watch.id }, keepSha256), bytes);
+    const reachableSha256 = sha256Hex(bytes);
+    await this.#world.archives.put(reachableSetKey({ tenant, watchId: gc.watch.id }, reachableSha256), bytes);
     await world.wait(this.#random.int(0, 6 * minute));
     const minAgeMs = this.#random.pick([0, 0, 10 * minute]);
     const isDryRun = this.#random.chance(0.2);
-    const wish = { keepCount: keep.size, keepSha256, isDryRun, isForced: true, minAgeMs };
+    const wish = { reachableCount: keep.size, reachableSha256, isDryRun, isForced: true, minAgeMs };
     await this.#untilAnswered(async () => {
       const run = { tenant, repo, ...wish };
       const begun = await world.invoke((deps) => startRun(deps, run));
@@ -262,13 +262,13 @@ class History {
     const { ledger } = world.truth;
     const endMs = world.scheduler.nowMs + runMaxMs;
     for (;;) {
-      const now = await ledger.readCleanup({ tenant, repo });
+      const now = await ledger.readGc({ tenant, repo });
       if (!now || !isUnderWay(now)) break;
       if (now.state === 'watching') {
-        if (now.failure) throw new Violation(`I8: a clean-up failed: ${now.failure.reason}`);
+        if (now.failure) throw new Violation(`I8: a gc run failed: ${now.failure.reason}`);
         break;
       }
-      if (world.scheduler.nowMs > endMs) throw new Violation(`I8: a clean-up does not end: ${now.state}`);
+      if (world.scheduler.nowMs > endMs) throw new Violation(`I8: a gc run does not end: ${now.state}`);
       await world.wait(30_000);
     }
   }
@@ -288,7 +288,7 @@ class History {
       if (answer !== undefined) return answer;
       await this.#tenant.wait(this.#random.int(1_000, 20_000));
     }
-    throw new Violation('I6: a clean-up is not answered');
+    throw new Violation('I6: a gc run is not answered');
   }
 
   #oldContent(): number {
@@ -317,9 +317,9 @@ class History {
   /** Nothing of it is left to be done, and batches note nothing more. */
   async #checkEnded(): Promise<void> {
     const { tenant, truth } = this.#tenant;
-    const cleanup = await truth.ledger.readCleanup({ tenant, repo });
+    const gc = await truth.ledger.readGc({ tenant, repo });
     const record = await truth.ledger.readRepo({ tenant, repo });
-    if (cleanup && (isUnderWay(cleanup) || cleanup.dueAtMs !== null || record?.watch))
-      throw new Violation(`I8: a clean-up is left ${cleanup.state}, due at ${cleanup.dueAtMs}`);
+    if (gc && (isUnderWay(gc) || gc.dueAtMs !== null || record?.watch))
+      throw new Violation(`I8: a gc run is left ${gc.state}, due at ${gc.dueAtMs}`);
   }
 }

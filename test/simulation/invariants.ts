@@ -1,6 +1,6 @@
 import { type ExportJob, isOpen } from '../../lambda/exports/rules/job.ts';
 import type { Reservation } from '../../lambda/ledger/rules/reservation.ts';
-import { lateMakersMax, type TenantRecord } from '../../lambda/ledger/rules/tenant.ts';
+import { type TenantRecord, unconfirmedMakersMax } from '../../lambda/ledger/rules/tenant.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { sumBelow, type Truth } from './truth.ts';
 
@@ -34,9 +34,9 @@ function watchedLimit(start: string): WatchedLimit {
   return { start, worstExcessBytes: Number.NEGATIVE_INFINITY, highestLimitBytes: 0 };
 }
 
-/** A recount is queued, waits in SQS, rests for a minute after the one before, and is queued again. */
+/** A reconcile is queued, waits in SQS, rests for a minute after the one before, and is queued again. */
 const forgottenWithinMs = 5 * 60_000;
-/** A tenant is due when a reservation is dead. The schedule comes every quarter of an hour, and reads an index that lags. */
+/** A tenant is due when a reservation is lapsed. The schedule comes every quarter of an hour, and reads an index that lags. */
 const foundDeadWithinMs = 40 * 60_000;
 
 /** What the ledger has of a limit, whether a tenant's or a repo's. */
@@ -49,14 +49,14 @@ interface LimitRecord {
 }
 
 function limitsIn(record: TenantRecord): LimitRecord[] {
-  const { limitBytes, counted } = record;
-  const committedBytes = counted === null ? undefined : record.committedBytes;
-  const ofTenant = { start: '', limitBytes, committedBytes, storedBytes: counted?.storedBytes };
+  const { limitBytes, scanned } = record;
+  const committedBytes = scanned === null ? undefined : record.committedBytes;
+  const ofTenant = { start: '', limitBytes, committedBytes, storedBytes: scanned?.storedBytes };
   const ofRepos = [...record.repoLimits].map(([repo, limit]) => ({
     start: `${repo}/`,
     limitBytes: limit.limitBytes,
-    committedBytes: limit.counted?.committedBytes,
-    storedBytes: limit.counted?.storedBytes,
+    committedBytes: limit.scanned?.committedBytes,
+    storedBytes: limit.scanned?.storedBytes,
   }));
   return [ofTenant, ...ofRepos];
 }
@@ -86,16 +86,16 @@ export class Invariants {
   readonly #lateBounds = new Map<string, LateBound>();
   /** When the last batch was answered. */
   #endedMs = 0;
-  /** When the service last deleted an object. In a giant its bytes stay in the counter until its shard is scanned. */
+  /** When the service last deleted an object. In a large repo its bytes stay in the counter until its shard is scanned. */
   #removedMs = 0;
   #isTenantClosed = false;
   #isCancelled = false;
   /** The highest tenant's limit so far. null: there was none for a moment. */
   #highestLimitBytes: number | null = 0;
-  #everCounted = false;
+  #everScanned = false;
   /** Of the truth that was checked last. */
   #checkedVersion = -1;
-  /** Until then the claims that were checked last are as live or as late. */
+  /** Until then the entries that were checked last are as live or as late. */
   #sameUntilMs = 0;
 
   /**
@@ -127,7 +127,7 @@ export class Invariants {
 
   /**
    * From when on nothing may be shown as reserved that nobody was granted, if nothing failed. A batch is forgotten by the next
-   * recount, which waits for the budget of LIST requests.
+   * reconcile, which waits for the budget of LIST requests.
    */
   get forgottenAtMs(): number {
     const { listedUntilMs = 0, shardsListedUntilMs = 0 } = this.#truth.record ?? {};
@@ -143,8 +143,8 @@ export class Invariants {
       if (committedBytes === undefined || storedBytes === undefined) continue;
       // What has arrived may not be counted yet.
       const granted = sumBelow(start, truth.promises.grantedWithin(foundDeadWithinMs, nowMs));
-      const lateBytes = truth.lateBytes(nowMs, start) + truth.onceMoreBytes(start);
-      const late = limitBytes === null ? 0 : Math.max(0, lateBytes - limitBytes);
+      const unconfirmedBytes = truth.unconfirmedBytes(nowMs, start) + truth.onceMoreBytes(start);
+      const late = limitBytes === null ? 0 : Math.max(0, unconfirmedBytes - limitBytes);
       const reserved = committedBytes - storedBytes;
       if (reserved > granted + late)
         throw new Violation(
@@ -168,8 +168,8 @@ export class Invariants {
     if (record.limitBytes === null || this.#highestLimitBytes === null) this.#highestLimitBytes = null;
     else this.#highestLimitBytes = Math.max(record.limitBytes, this.#highestLimitBytes);
     if (this.#hasTricklers) this.#forgetLifted(record);
-    if (record.counted !== null) this.#everCounted = true;
-    else if (this.#everCounted) throw new Violation('I6: usage was known, and is unknown again');
+    if (record.scanned !== null) this.#everScanned = true;
+    else if (this.#everScanned) throw new Violation('I6: usage was known, and is unknown again');
     for (const request of this.open) this.#watch(request, nowMs);
   }
 
@@ -202,7 +202,7 @@ export class Invariants {
 
   /** Checked when somebody is told to wait for what they claimed: they have claimed it, and it ends. */
   checkHeld({ madeBy = '', untilMs }: { madeBy: string | undefined; untilMs: number }): void {
-    const latestMs = this.#truth.promises.lateUntilMsOf(madeBy);
+    const latestMs = this.#truth.promises.unconfirmedUntilMsOf(madeBy);
     if (untilMs > latestMs + 2 * defaultSettings.clockSkewMs)
       throw new Violation(`I6: ${madeBy} is to wait ${untilMs - latestMs} ms longer than anything is late`);
   }
@@ -216,7 +216,7 @@ export class Invariants {
     for (const [name, sizeBytes] of promises.openOf(madeBy, nowMs))
       if (!everStored.has(name) && !this.mayBeClosed(name.slice(0, name.indexOf('/'))))
         openBytes += sizeBytes;
-    if (openBytes > limitBytes * (1 + 1 / lateMakersMax))
+    if (openBytes > limitBytes * (1 + 1 / unconfirmedMakersMax))
       throw new Violation(`Late: ${madeBy} has claims of ${openBytes} bytes, above a limit of ${limitBytes}`);
   }
 
@@ -357,21 +357,21 @@ export class Invariants {
   }
 
   /** Whether usage was ever known. From then on nobody may be told that it is unknown. */
-  get everCounted(): boolean {
-    return this.#everCounted;
+  get everScanned(): boolean {
+    return this.#everScanned;
   }
 
   /** Checked when usage is shown. It must have been true at some moment since the scan began. */
   checkShown(
-    shown: { storedBytes: number; countedAtMs: number } | null,
-    input: { skewMs: number; wasCounted: boolean; fullCountedAtMs: number },
+    shown: { storedBytes: number; scannedAtMs: number } | null,
+    input: { skewMs: number; wasScanned: boolean; fullScannedAtMs: number },
   ): void {
     if (shown === null) {
-      if (input.wasCounted) throw new Violation('I6: unknown was shown after usage had been known');
+      if (input.wasScanned) throw new Violation('I6: unknown was shown after usage had been known');
       return;
     }
     if (this.#hasTricklers) return;
-    const { least, most } = this.#truth.bounds(shown.countedAtMs - input.skewMs, input.fullCountedAtMs);
+    const { least, most } = this.#truth.bounds(shown.scannedAtMs - input.skewMs, input.fullScannedAtMs);
     if (shown.storedBytes < least || shown.storedBytes > most) {
       throw new Violation(`I6: ${shown.storedBytes} was shown, but it was between ${least} and ${most}`);
     }
@@ -383,15 +383,15 @@ export class Invariants {
     truth.look();
     const record = truth.record;
     const committed = record?.committedBytes;
-    const counted = record?.counted?.storedBytes;
-    if (committed !== truth.storedBytes || counted !== truth.storedBytes) {
+    const scanned = record?.scanned?.storedBytes;
+    if (committed !== truth.storedBytes || scanned !== truth.storedBytes) {
       throw new Violation(
-        `I3: ${truth.storedBytes} stored, ${counted} counted, ${committed} committed at rest`,
+        `I3: ${truth.storedBytes} stored, ${scanned} counted, ${committed} committed at rest`,
       );
     }
-    if (record?.counted?.objectCount !== truth.stored.size) {
+    if (record?.scanned?.objectCount !== truth.stored.size) {
       throw new Violation(
-        `I3: ${truth.stored.size} objects, ${record?.counted?.objectCount} counted at rest`,
+        `I3: ${truth.stored.size} objects, ${record?.scanned?.objectCount} counted at rest`,
       );
     }
     for (const { start, ...found } of limitsIn(record)) {
@@ -401,10 +401,10 @@ export class Invariants {
           `I3: ${stored} stored, ${found.storedBytes} counted, ${found.committedBytes} committed at rest${below(start)}`,
         );
     }
-    // Events of the deletes that this recount made may arrive while it runs. The next recount handles them.
-    const { countedAtMs } = record.counted;
-    const isNew = ({ claims, createdAtMs }: Reservation) =>
-      claims.size === 0 && createdAtMs > countedAtMs - 2 * defaultSettings.clockSkewMs;
+    // Events of the deletes that this reconcile made may arrive while it runs. The next reconcile handles them.
+    const { scannedAtMs } = record.scanned;
+    const isNew = ({ entries, createdAtMs }: Reservation) =>
+      entries.size === 0 && createdAtMs > scannedAtMs - 2 * defaultSettings.clockSkewMs;
     if (!truth.reservations.every(isNew))
       throw new Violation(`I3: reservations of ${truth.tenant} remain at rest`);
   }
@@ -428,18 +428,18 @@ export class Invariants {
     const { start } = watched;
     if (watched.highestLimitBytes !== null)
       watched.highestLimitBytes = Math.max(watched.highestLimitBytes, limitBytes);
-    const claims = truth.liveClaims(nowMs);
-    let needed = truth.storedBelow(start) + sumBelow(start, claims);
+    const entries = truth.liveEntries(nowMs);
+    let needed = truth.storedBelow(start) + sumBelow(start, entries);
     for (const [oid, sizeBytes] of request.objects) {
       const name = `${request.repo}/${oid}`;
       // An object that is claimed already adds nothing, or the difference if it was claimed with a smaller size.
-      // If it came around the API since the request began, the floor may have it, and nothing says whose it is.
+      // If it came around the API since the request began, the confirmed usage may have it, and nothing says whose it is.
       if (!truth.stored.has(name) || truth.around.isPut(name, request.beganMs))
-        needed += Math.max(0, sizeBytes - (claims.get(name) ?? 0));
+        needed += Math.max(0, sizeBytes - (entries.get(name) ?? 0));
     }
     // Late uploads count by what they exceed the limit by.
-    needed += Math.max(0, truth.lateBytes(nowMs, start) - limitBytes);
-    // What was removed around the API is in the floor until it is noticed.
+    needed += Math.max(0, truth.unconfirmedBytes(nowMs, start) - limitBytes);
+    // What was removed around the API is in the confirmed usage until it is noticed.
     needed += truth.around.removedBytes(truth.aroundSinceMs, start);
     watched.worstExcessBytes = Math.max(watched.worstExcessBytes, needed - limitBytes);
   }

@@ -2,7 +2,7 @@ import type { Mix } from './actor.ts';
 
 const fair: Mix = { name: 'fair', fail: 0, lostAnswer: 0, twice: 0, late: 0, freeze: 0, kill: 0, skewMs: 0 };
 
-/** With giant repos in every run: what their many writes do if they happen twice, or long after somebody gave them up. */
+/** With large repos in every run: what their many writes do if they happen twice, or long after somebody gave them up. */
 export const lateMixes: readonly Mix[] = [1, 12].map((minutes) => ({
   ...fair,
   name: `writes up to ${minutes} min late`,

@@ -1,6 +1,6 @@
 import type { Downloads } from '../../lambda/downloads/download-store.ts';
 import { findDownloads, meterOffer, offerFound } from '../../lambda/downloads/downloads.ts';
-import { sumClaims } from '../../lambda/ledger/rules/reservation.ts';
+import { sumEntries } from '../../lambda/ledger/rules/reservation.ts';
 import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
 import { replacing } from './replacing.ts';
 import {
@@ -13,7 +13,7 @@ import {
 import type { Story } from './story.ts';
 import type { Mutant } from './world.ts';
 
-/** Mistakes in clean-ups, exports and downloads. */
+/** Mistakes in gc runs, exports and downloads. */
 
 /** Batches do not note what they name. */
 const unnoted: Mutant = {
@@ -28,13 +28,13 @@ const unspared: Mutant = {
   }),
 };
 
-/** A clean-up that fails stands before the recount. */
+/** A gc run that fails stands before the reconcile. */
 const failsAltogether: Mutant = {
   deps: (deps) => ({
     ...deps,
     log: replacing(deps.log, {
       error: (text, fields) => {
-        if (text === 'clean-up failed') throw fields?.['error'];
+        if (text === 'delete or gc failed') throw fields?.['error'];
         deps.log.error(text, fields);
       },
     }),
@@ -45,7 +45,7 @@ const failsAltogether: Mutant = {
 const meteredFirst: Mutant = {
   offerDownload: async (deps, input) => {
     const { tenant, repo, tokenId, objects } = input;
-    const asked = { bytes: sumClaims(objects), objects: objects.size };
+    const asked = { bytes: sumEntries(objects), objects: objects.size };
     const outcome = await meterOffer(deps, { tenant, repo, tokenId, atMs: deps.clock.nowMs(), ...asked });
     const found = await findDownloads(deps, input);
     const downloads = replacing<Downloads>(deps.downloads, { meter: async () => outcome });

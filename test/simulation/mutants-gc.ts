@@ -2,28 +2,28 @@ import { prefixBytes } from '../../lambda/gc/rules/prefix-set.ts';
 import type { SeenNote } from '../../lambda/gc/rules/watch.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
 import type { Deletion } from '../../lambda/ledger/rules/deletion.ts';
-import type { CleanupMutant } from './gc.ts';
+import type { GcMutant } from './gc.ts';
 import { replacing } from './replacing.ts';
 import type { World } from './world.ts';
 
-/** Mistakes in a clean-up. With each of them something that a ref needs is deleted. */
+/** Mistakes in a gc run. With each of them something that a ref needs is deleted. */
 
 /** Batches do not note what they name. */
-const noWatch: CleanupMutant = {
+const noWatch: GcMutant = {
   ledger: (ledger) => replacing(ledger, { noteSeen: async () => undefined }),
 };
 
 /** A deletion relies on what was read before it was marked. */
-const seenBeforeMark: CleanupMutant = {
+const seenBeforeMark: GcMutant = {
   ledger: (ledger, world) => {
     const read = readIn.get(world) ?? new Map<string, readonly SeenNote[]>();
     readIn.set(world, read);
     return replacing(ledger, {
       seen: async function* (input) {
         if (input.fromMs === 0) {
-          const notes: SeenNote[] = [];
-          for await (const page of ledger.seen(input)) notes.push(...page);
-          read.set(input.watchId, notes);
+          const intents: SeenNote[] = [];
+          for await (const page of ledger.seen(input)) intents.push(...page);
+          read.set(input.watchId, intents);
         }
         yield read.get(input.watchId) ?? [];
       },
@@ -35,7 +35,7 @@ const seenBeforeMark: CleanupMutant = {
 const readIn = new WeakMap<World, Map<string, readonly SeenNote[]>>();
 
 /** A batch notes what it names after it has read deletions. */
-const notedAfterDeletions: CleanupMutant = {
+const notedAfterDeletions: GcMutant = {
   ledger: (ledger, world) =>
     replacing(ledger, {
       noteSeen: async (input) => world.scheduler.after(60_000, () => void world.ledger.noteSeen(input)),
@@ -44,8 +44,8 @@ const notedAfterDeletions: CleanupMutant = {
 
 const landsAgainAfterMs = 12 * 60_000;
 
-/** A deletion does not know its watch. It is written once more after the clean-up has ended, and what it names was pushed. */
-const outlivesWatch: CleanupMutant = {
+/** A deletion does not know its watch. It is written once more after the gc run has ended, and what it names was pushed. */
+const outlivesWatch: GcMutant = {
   ledger: (ledger, world) =>
     replacing(ledger, {
       putDeletion: async (input) => {
@@ -59,16 +59,16 @@ const outlivesWatch: CleanupMutant = {
 };
 
 /** What was named while candidates were listed is taken to have been looked at. */
-const seenByTheEnd: CleanupMutant = {
+const seenByTheEnd: GcMutant = {
   ledger: (ledger, world) =>
     replacing(ledger, {
-      putCleanup: ({ cleanup, ...input }) => {
-        const { selection } = cleanup;
+      putGc: ({ gc, ...input }) => {
+        const { selection } = gc;
         const seenAtMs = world.scheduler.nowMs;
-        const isNew = selection && cleanup.state !== 'selecting' && !seenAt.has(selection.folder);
+        const isNew = selection && gc.state !== 'selecting' && !seenAt.has(selection.folder);
         if (selection && isNew) seenAt.set(selection.folder, seenAtMs);
         const late = selection && { ...selection, seenAtMs: seenAt.get(selection.folder) ?? seenAtMs };
-        return ledger.putCleanup({ ...input, cleanup: late ? { ...cleanup, selection: late } : cleanup });
+        return ledger.putGc({ ...input, gc: late ? { ...gc, selection: late } : gc });
       },
     }),
 };
@@ -80,7 +80,7 @@ const seenAt = new Map<string, number>();
  * A batch's writes take long, which is no mistake: it asks the store before a deletion, and what it notes lands after that has
  * ended. Only the record tells it then what is gone.
  */
-function withSlowNotes(mistake: (ledger: Ledger) => Ledger): CleanupMutant {
+function withSlowNotes(mistake: (ledger: Ledger) => Ledger): GcMutant {
   const slowMs = 20_000;
   return {
     ledger: (ledger, world) =>
@@ -100,7 +100,7 @@ function withSlowNotes(mistake: (ledger: Ledger) => Ledger): CleanupMutant {
 /** Not a mistake: nothing goes wrong. */
 export const slowNotes = withSlowNotes((ledger) => ledger);
 
-/** What a clean-up has deleted leaves a record that is changed. */
+/** What a gc run has deleted leaves a record that is changed. */
 const recording = (change: (prefixes: string) => string) =>
   withSlowNotes((ledger) =>
     replacing(ledger, {
@@ -136,7 +136,7 @@ const notKept = withSlowNotes((ledger) =>
   replacing(ledger, { endDeletion: (input) => ledger.endDeletion({ ...input, keptUntilMs: null }) }),
 );
 
-export const cleanupMutants: readonly { name: string; mutant: CleanupMutant; seeds: number }[] = [
+export const gcMutants: readonly { name: string; mutant: GcMutant; seeds: number }[] = [
   { name: 'a clean-up without a watch', mutant: noWatch, seeds: 10 },
   { name: 'a snapshot before the watch', mutant: { isSnapshotFirst: true }, seeds: 10 },
   { name: 'what was seen, read before the mark', mutant: seenBeforeMark, seeds: 60 },

@@ -1,11 +1,16 @@
 import type { Shard } from '../../lambda/ledger/rules/shard.ts';
 import { replacing } from './replacing.ts';
 import { backWhileFrozen } from './stories-batches.ts';
-import { countedInGiants, deadAfterDelete, deletedFromGiants, deletedInDoubt } from './stories-scans.ts';
+import {
+  deletedFromLargeRepos,
+  deletedInDoubt,
+  lapsedAfterDelete,
+  scannedInLargeRepos,
+} from './stories-scans.ts';
 import type { Story } from './story.ts';
 import type { Mutant } from './world.ts';
 
-/** Mistakes in how giant repos are counted. */
+/** Mistakes in how large repos are counted. */
 
 /** Every shard is written with something changed. */
 function withShards(change: (shard: Shard) => Partial<Shard>): Mutant {
@@ -17,7 +22,7 @@ function withShards(change: (shard: Shard) => Partial<Shard>): Mutant {
   };
 }
 
-/** A shard does not remember which claims it has counted, so an object is added each time it is found. */
+/** A shard does not remember which entries it has counted, so an object is added each time it is found. */
 const countedForgotten = withShards(() => ({ counted: new Map() }));
 
 /** Of a delete that may be counted or not, the shard's sums are believed. */
@@ -45,14 +50,14 @@ const droppedFirst: Mutant = {
     }),
 };
 
-/** A shard that was never scanned is taken for an empty one, so a first count ends at once. */
+/** A shard that was never counted is taken for an empty one, so an initial scan ends at once. */
 const unscannedIsEmpty: Mutant = {
   ledger: (ledger, world) =>
     replacing(ledger, {
       shards: async function* (path) {
         for await (const page of ledger.shards(path))
           yield page.map((shard) =>
-            shard.countedAtMs > 0 ? shard : { ...shard, countedAtMs: world.scheduler.nowMs },
+            shard.scannedAtMs > 0 ? shard : { ...shard, scannedAtMs: world.scheduler.nowMs },
           );
       },
     }),
@@ -63,7 +68,7 @@ const issuedLate: Mutant = {
   deps: (deps) => ({ ...deps, settings: { ...deps.settings, batchTimeLimitMs: 24 * 60 * 60_000 } }),
 };
 
-export const giantMutants: readonly {
+export const largeRepoMutants: readonly {
   readonly name: string;
   readonly mutant: Mutant;
   readonly invariant: RegExp;
@@ -75,7 +80,7 @@ export const giantMutants: readonly {
     mutant: countedForgotten,
     invariant: /^I[136]/,
     seeds: 30,
-    story: countedInGiants,
+    story: scannedInLargeRepos,
   },
   {
     name: 'no shard is in doubt',
@@ -89,15 +94,15 @@ export const giantMutants: readonly {
     mutant: removalForgotten,
     invariant: /^I[136]/,
     seeds: 30,
-    story: deletedFromGiants,
+    story: deletedFromLargeRepos,
   },
-  { name: 'a shard never scanned is empty', mutant: unscannedIsEmpty, invariant: /^I[136]/, seeds: 100 },
+  { name: 'a shard never counted is empty', mutant: unscannedIsEmpty, invariant: /^I[136]/, seeds: 100 },
   {
     name: 'the record of a delete is dropped first',
     mutant: droppedFirst,
     invariant: /^I[136]/,
     seeds: 60,
-    story: deadAfterDelete,
+    story: lapsedAfterDelete,
   },
   {
     name: 'a frozen batch issues its reservation',

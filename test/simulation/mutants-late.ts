@@ -11,7 +11,7 @@ const day = 24 * 60 * 60_000;
 const addedUnchecked: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
-      addCommitted: ({ lateMax: _, beforeMax: __, ...input }) => ledger.addCommitted(input),
+      addCommitted: ({ unconfirmedMax: _, beforeMax: __, ...input }) => ledger.addCommitted(input),
     }),
 };
 
@@ -19,7 +19,7 @@ const addedUnchecked: Mutant = {
 const madeByNobody: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
-      commitTenant: ({ late: _, ...commit }) => ledger.commitTenant(commit),
+      commitTenant: ({ unconfirmed: _, ...commit }) => ledger.commitTenant(commit),
     }),
 };
 
@@ -27,11 +27,12 @@ const madeByNobody: Mutant = {
 const heldForLonger: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
-      commitTenant: ({ late, ...commit }) => {
-        const longer = late && [...late.makers].map(([madeBy, untilMs]) => [madeBy, untilMs + day] as const);
+      commitTenant: ({ unconfirmed, ...commit }) => {
+        const longer =
+          unconfirmed && [...unconfirmed.makers].map(([madeBy, untilMs]) => [madeBy, untilMs + day] as const);
         return ledger.commitTenant({
           ...commit,
-          ...(late && { late: { ...late, makers: new Map(longer) } }),
+          ...(unconfirmed && { unconfirmed: { ...unconfirmed, makers: new Map(longer) } }),
         });
       },
     }),
@@ -42,7 +43,7 @@ const deletedIsOver: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
       commitTenant: async (commit) => {
-        const isEmpty = commit.counted?.objectCount === 0;
+        const isEmpty = commit.scanned?.objectCount === 0;
         const isOver = isEmpty && (await ledger.readTenant(commit.tenant))?.closedAtMs !== null;
         return ledger.commitTenant({ ...commit, ...(isOver && { dueAtMs: 9e15 }) });
       },

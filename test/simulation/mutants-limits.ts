@@ -1,6 +1,6 @@
 import type { Input } from '../../lambda/ledger/ledger.ts';
 import type { LimitCommit } from '../../lambda/ledger/reconcile-store.ts';
-import type { CountedLimit } from '../../lambda/ledger/rules/tenant.ts';
+import type { ScannedLimit } from '../../lambda/ledger/rules/tenant.ts';
 import { replacing } from './replacing.ts';
 import {
   addedTwiceToLimited,
@@ -32,7 +32,7 @@ const limitNotAsRead = addedBesideLimit((_, { repo }) => repo.limitBytes === nul
 /** A repo that was not counted since it has a limit is taken for empty. */
 const uncountedIsEmpty = addedBesideLimit(({ ledger }, { tenant, repo, sumBytes }) => {
   const limit = ledger.inspect(tenant).record?.repoLimits.get(repo.name);
-  return limit?.counted === null && limit.limitBytes === repo.limitBytes && sumBytes <= limit.limitBytes;
+  return limit?.scanned === null && limit.limitBytes === repo.limitBytes && sumBytes <= limit.limitBytes;
 });
 
 /** Each limit of a commit is changed. */
@@ -55,11 +55,11 @@ function committedWith(
 
 /** The listing overwrites the counter of the repo. */
 const overwriteLimited = committedWith((commit, { world, tenant, repo }) => {
-  const now = world.ledger.inspect(tenant).record?.repoLimits.get(repo)?.counted?.committedBytes ?? 0;
+  const now = world.ledger.inspect(tenant).record?.repoLimits.get(repo)?.scanned?.committedBytes ?? 0;
   return { ...commit, correctionBytes: commit.storedBytes - now };
 });
 
-/** The counter of a repo is used as its floor. */
+/** The counter of a repo is used as its confirmed usage. */
 const refuseByLimitCounter: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
@@ -67,13 +67,14 @@ const refuseByLimitCounter: Mutant = {
         const outcome = await ledger.addCommitted(input);
         if (outcome.kind !== 'refused') return outcome;
         const { tenant } = outcome;
-        const asFloor = (counted: CountedLimit) => ({
-          ...counted,
-          floorBaseBytes: counted.committedBytes + tenant.deletedBytes,
-          floorUntilMs: Number.MAX_SAFE_INTEGER,
+        const asConfirmed = (scanned: ScannedLimit) => ({
+          ...scanned,
+          confirmedBaseBytes: scanned.committedBytes + tenant.deletedBytes,
+          confirmedUntilMs: Number.MAX_SAFE_INTEGER,
         });
         const repoLimits = [...tenant.repoLimits].map(
-          ([repo, limit]) => [repo, { ...limit, counted: limit.counted && asFloor(limit.counted) }] as const,
+          ([repo, limit]) =>
+            [repo, { ...limit, scanned: limit.scanned && asConfirmed(limit.scanned) }] as const,
         );
         return { kind: 'refused', tenant: { ...tenant, repoLimits: new Map(repoLimits) } };
       },

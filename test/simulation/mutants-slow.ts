@@ -1,11 +1,11 @@
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import { isDead, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
+import { isLapsed, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
 import type { RepoRecord } from '../../lambda/ledger/rules/tenant.ts';
 import { replacing } from './replacing.ts';
 import {
-  deadWhileRead,
+  lapsedWhileRead,
   refusedBeside,
-  refusedWhileCounted,
+  refusedWhileScanned,
   roomAfterDeath,
   scannedWhileDeleted,
 } from './stories-slow.ts';
@@ -14,8 +14,8 @@ import type { Mutant } from './world.ts';
 
 /** Mistakes that matter where something takes long, or where the ledger keeps more than was promised. */
 
-/** What is dead by the end of the reads counts as dead, instead of by their beginning. */
-const deadByTheEnd: Mutant = {
+/** What is lapsed by the end of the reads counts as dead, instead of by their beginning. */
+const lapsedByTheEnd: Mutant = {
   deps: (deps) => {
     let repos: RepoRecord[][] | undefined;
     const ledger = replacing<Ledger>(deps.ledger, {
@@ -26,11 +26,11 @@ const deadByTheEnd: Mutant = {
         repos = [];
         for await (const page of deps.ledger.repos(tenant)) repos.push([...page]);
         const endedMs = deps.clock.nowMs();
-        const asDead = (reservation: Reservation) =>
-          isDead(reservation, endedMs)
-            ? { ...reservation, deadAtMs: Math.min(reservation.deadAtMs, beganMs - 1) }
+        const asLapsed = (reservation: Reservation) =>
+          isLapsed(reservation, endedMs)
+            ? { ...reservation, lapsedAtMs: Math.min(reservation.lapsedAtMs, beganMs - 1) }
             : reservation;
-        yield* pages.map((page) => page.map(asDead));
+        yield* pages.map((page) => page.map(asLapsed));
       },
       repos: async function* (tenant) {
         const pages = repos;
@@ -61,13 +61,13 @@ const refusedIsReserved: Mutant = {
     replacing(ledger, {
       issueReservation: (input) => {
         const { reservations } = world.ledger.inspect(input.tenant);
-        const claims = reservations.find(({ id }) => id === input.reservationId)?.claims ?? input.claims;
-        return ledger.issueReservation({ ...input, claims });
+        const entries = reservations.find(({ id }) => id === input.reservationId)?.entries ?? input.entries;
+        return ledger.issueReservation({ ...input, entries });
       },
     }),
 };
 
-/** A recount has met a reservation of what was refused since, and nobody counts again. */
+/** A reconcile has met a reservation of what was refused since, and nobody counts again. */
 const refusedIsKept: Mutant = {
   deps: (deps) => {
     let isDeleted = false;
@@ -92,8 +92,8 @@ const reservedForLonger: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
       putReservation: ({ reservation, ...input }) => {
-        const deadAtMs = reservation.deadAtMs + (reservation.state === 'pending' ? 2 * 60 * 60_000 : 0);
-        return ledger.putReservation({ ...input, reservation: { ...reservation, deadAtMs } });
+        const lapsedAtMs = reservation.lapsedAtMs + (reservation.state === 'pending' ? 2 * 60 * 60_000 : 0);
+        return ledger.putReservation({ ...input, reservation: { ...reservation, lapsedAtMs } });
       },
     }),
 };
@@ -107,10 +107,10 @@ export const slowMutants: readonly {
 }[] = [
   {
     name: 'dead by the end of the reads',
-    mutant: deadByTheEnd,
+    mutant: lapsedByTheEnd,
     invariant: /^I1/,
     seeds: 30,
-    story: deadWhileRead,
+    story: lapsedWhileRead,
   },
   {
     name: 'a delete that was seen from its beginning',
@@ -131,7 +131,7 @@ export const slowMutants: readonly {
     mutant: refusedIsKept,
     invariant: /^Reserved/,
     seeds: 30,
-    story: refusedWhileCounted,
+    story: refusedWhileScanned,
   },
   {
     name: 'reserved for too long',

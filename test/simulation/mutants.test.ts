@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { mutants } from './mutants.ts';
 import { besideMutants } from './mutants-beside.ts';
 import { deleteMutants } from './mutants-deletes.ts';
-import { giantMutants } from './mutants-large-repo.ts';
+import { largeRepoMutants } from './mutants-large-repo.ts';
 import { lateMutants } from './mutants-late.ts';
 import { limitMutants } from './mutants-limits.ts';
 import { slowMutants } from './mutants-slow.ts';
@@ -11,7 +11,7 @@ import { firstViolation } from './seeds.ts';
 describe('the simulator catches', () => {
   it.each([
     ...mutants,
-    ...giantMutants,
+    ...largeRepoMutants,
     ...deleteMutants,
     ...limitMutants,
     ...slowMutants,

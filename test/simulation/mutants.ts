@@ -1,5 +1,5 @@
 import type { TenantCommit } from '../../lambda/ledger/reconcile-store.ts';
-import { isDead, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
+import { isLapsed, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
 import type { PathScan, PathScanOutcome } from '../../lambda/scan/rules/scan-plan.ts';
 import { replacing } from './replacing.ts';
 import {
@@ -15,8 +15,8 @@ import {
   claimedByOthers,
   claimedInBoth,
   claimedInTwoSizes,
-  countedBeforeIssue,
   listedLongAgo,
+  scannedBeforeIssue,
   voidedWhileFrozen,
 } from './stories-batches.ts';
 import {
@@ -46,7 +46,7 @@ const overwriteCounter: Mutant = {
     replacing(ledger, {
       commitTenant: async (commit: TenantCommit) => {
         const now = (await ledger.readTenant(commit.tenant))?.committedBytes ?? 0;
-        return ledger.commitTenant({ ...commit, correctionBytes: (commit.counted?.storedBytes ?? 0) - now });
+        return ledger.commitTenant({ ...commit, correctionBytes: (commit.scanned?.storedBytes ?? 0) - now });
       },
     }),
 };
@@ -92,7 +92,7 @@ const headAfterScan: Mutant = {
   }),
 };
 
-/** The counter is used as the floor, so whatever the counter refuses is refused. */
+/** The counter is used as the confirmed usage, so whatever the counter refuses is refused. */
 const refuseByCounter: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
@@ -101,8 +101,8 @@ const refuseByCounter: Mutant = {
         if (outcome.kind !== 'refused') return outcome;
         const { committedBytes, deletedBytes } = outcome.tenant;
         const floor = {
-          floorBaseBytes: committedBytes + deletedBytes,
-          floorUntilMs: Number.MAX_SAFE_INTEGER,
+          confirmedBaseBytes: committedBytes + deletedBytes,
+          confirmedUntilMs: Number.MAX_SAFE_INTEGER,
         };
         return { kind: 'refused', tenant: { ...outcome.tenant, ...floor } };
       },
@@ -127,8 +127,8 @@ const dropSeen: Mutant = {
       mapPages(pages, (page) =>
         page.map((reservation) => ({
           ...reservation,
-          claims: new Map(
-            [...reservation.claims].filter(
+          entries: new Map(
+            [...reservation.entries].filter(
               ([oid]) => !wasSeen(world, { tenant, repo: reservation.repo, oid }),
             ),
           ),
@@ -154,18 +154,18 @@ const onlyLiveRepos: Mutant = {
     replacing(ledger, {
       reservations: (name) =>
         mapPages(ledger.reservations(name), (page) =>
-          page.filter((reservation) => !isDead(reservation, world.scheduler.nowMs)),
+          page.filter((reservation) => !isLapsed(reservation, world.scheduler.nowMs)),
         ),
     }),
 };
 
-/** The table deletes reservations when they are dead. */
+/** The table deletes reservations when they are lapsed. */
 const timeToLive: Mutant = {
   ledger: (ledger, world) => {
     const sweep = async (tenant: string) => {
       const { reservations } = world.ledger.inspect(tenant);
       for (const reservation of reservations) {
-        if (!isDead(reservation, world.scheduler.nowMs)) continue;
+        if (!isLapsed(reservation, world.scheduler.nowMs)) continue;
         await world.ledger.deleteReservation({
           tenant,
           repo: reservation.repo,
@@ -182,11 +182,11 @@ const timeToLive: Mutant = {
   },
 };
 
-/** What has not arrived when its reservation is dead is forgotten. */
-const noLate: Mutant = {
+/** What has not arrived when its reservation is lapsed is forgotten. */
+const noUnconfirmed: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
-      keepLate: async (input) => {
+      keepUnconfirmed: async (input) => {
         await ledger.deleteReservation(input);
         return 'kept';
       },
@@ -194,7 +194,7 @@ const noLate: Mutant = {
 };
 
 /** However much is late, it never counts. */
-const lateIsFree: Mutant = {
+const unconfirmedIsFree: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
       beginReconcile: async (input) => {
@@ -231,18 +231,18 @@ const noDirtyMark: Mutant = {
 };
 
 /** One oid in two repos is two objects in the bucket. Here it counts once, in the first of them. */
-const claimsWithoutRepo: Mutant = {
+const entriesWithoutRepo: Mutant = {
   ledger: (ledger, world) =>
     replacing(ledger, {
       reservations: (tenant) => {
         const first = new Map<string, string>();
-        for (const { repo, claims } of world.ledger.inspect(tenant).reservations) {
-          for (const oid of claims.keys()) if (repo < (first.get(oid) ?? '\uffff')) first.set(oid, repo);
+        for (const { repo, entries } of world.ledger.inspect(tenant).reservations) {
+          for (const oid of entries.keys()) if (repo < (first.get(oid) ?? '\uffff')) first.set(oid, repo);
         }
         return mapPages(ledger.reservations(tenant), (page) =>
           page.map((reservation) => ({
             ...reservation,
-            claims: new Map([...reservation.claims].filter(([oid]) => first.get(oid) === reservation.repo)),
+            entries: new Map([...reservation.entries].filter(([oid]) => first.get(oid) === reservation.repo)),
           })),
         );
       },
@@ -250,22 +250,22 @@ const claimsWithoutRepo: Mutant = {
 };
 
 /** Of several sizes claimed for one object the smallest counts, so a false size of 1 admits the true one for free. */
-const claimsWithoutSize: Mutant = {
+const entriesWithoutSize: Mutant = {
   ledger: (ledger, world) =>
     replacing(ledger, {
       reservations: (tenant) => {
         const smallest = new Map<string, number>();
         const { reservations } = world.ledger.inspect(tenant);
-        for (const { repo, claims } of reservations) {
-          for (const [oid, bytes] of claims) {
+        for (const { repo, entries } of reservations) {
+          for (const [oid, bytes] of entries) {
             smallest.set(`${repo}/${oid}`, Math.min(bytes, smallest.get(`${repo}/${oid}`) ?? bytes));
           }
         }
         return mapPages(ledger.reservations(tenant), (page) =>
           page.map((reservation) => ({
             ...reservation,
-            claims: new Map(
-              [...reservation.claims].map(([oid, bytes]) => [
+            entries: new Map(
+              [...reservation.entries].map(([oid, bytes]) => [
                 oid,
                 smallest.get(`${reservation.repo}/${oid}`) ?? bytes,
               ]),
@@ -291,7 +291,7 @@ const unknownIsZero: Mutant = {
       createTenant: (input) =>
         ledger.createTenant({
           ...input,
-          counted: input.counted ?? { storedBytes: 0, objectCount: 0, countedAtMs: world.scheduler.nowMs },
+          scanned: input.scanned ?? { storedBytes: 0, objectCount: 0, scannedAtMs: world.scheduler.nowMs },
         }),
     }),
 };
@@ -306,7 +306,7 @@ const reposWithoutTenant: Mutant = {
     }),
 };
 
-/** SQS remembers an id for five minutes, so every request after a recount is lost for as long. */
+/** SQS remembers an id for five minutes, so every request after a reconcile is lost for as long. */
 const idWithoutTime: Mutant = {
   sqs: { idOf: ({ tenant, reason, full }) => `${tenant}.${reason}.${full}` },
 };
@@ -325,7 +325,7 @@ const onlyFullIsDue: Mutant = {
     }),
 };
 
-/** The queue is trusted with the first count of what is imported. */
+/** The queue is trusted with the initial scan of what is imported. */
 const importNotDue: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
@@ -348,7 +348,7 @@ const failedIsOver: Mutant = {
       readReservation: async (input) => {
         const found = await ledger.readReservation(input);
         const { stored } = world.account(input.tenant).truth;
-        const hasFailed = [...(found?.claims.keys() ?? [])].some(
+        const hasFailed = [...(found?.entries.keys() ?? [])].some(
           (oid) => !stored.has(`${input.repo}/${oid}`),
         );
         if (hasFailed) await ledger.deleteReservation(input);
@@ -379,26 +379,26 @@ const onlyFolders: Mutant = {
   }),
 };
 
-/** An event of the store only asks for a recount, which then finds nothing to scan. */
+/** An event of the store only asks for a reconcile, which then finds nothing to scan. */
 const noNotes: Mutant = {
   ledger: (ledger) =>
     replacing(ledger, {
       putReservation: async (input) => {
-        if (input.reservation.claims.size > 0) await ledger.putReservation(input);
+        if (input.reservation.entries.size > 0) await ledger.putReservation(input);
       },
     }),
 };
 
 /** One commit removes all notes of deletes that died. */
-const allNotesAtOnce: Mutant = {
+const allIntentsAtOnce: Mutant = {
   ledger: (ledger, world) =>
     replacing(ledger, {
       commitTenant: async (commit) => {
-        const notes = (await ledger.readTenant(commit.tenant))?.notes ?? new Map();
-        const expired = [...notes].filter(
+        const intents = (await ledger.readTenant(commit.tenant))?.intents ?? new Map();
+        const expired = [...intents].filter(
           ([, { deadlineMs }]) => deadlineMs < world.scheduler.nowMs - minute,
         );
-        return ledger.commitTenant({ ...commit, expiredNotes: expired.map(([id]) => id) });
+        return ledger.commitTenant({ ...commit, expiredIntents: expired.map(([id]) => id) });
       },
     }),
 };
@@ -424,7 +424,7 @@ const allIdsCovered: Mutant = {
 const toldFromAnOldListing: Mutant = {
   deps: (deps, world) => {
     const scan: PathScan['scan'] = async (input) => {
-      // A batch's own question, not a recount.
+      // A batch's own question, not a reconcile.
       if (input.requestsMax === undefined) return deps.scan.scan(input);
       const listed = oldListings.get(world) ?? new Map<string, OldListing>();
       oldListings.set(world, listed);
@@ -467,7 +467,7 @@ export const mutants: readonly {
     mutant: countFirst,
     invariant: /^I1/,
     seeds: 30,
-    story: countedBeforeIssue,
+    story: scannedBeforeIssue,
   },
   {
     name: 'ask by HEAD after the scan',
@@ -508,12 +508,18 @@ export const mutants: readonly {
   { name: 'TTL removes reservations', mutant: timeToLive, invariant: /^I1/, seeds: 30, story: arrivedAtLast },
   {
     name: 'late uploads are not looked for',
-    mutant: noLate,
+    mutant: noUnconfirmed,
     invariant: /^I3/,
     seeds: 30,
     story: sentMuchLater,
   },
-  { name: 'late uploads never count', mutant: lateIsFree, invariant: /^I1/, seeds: 30, story: promisedAnew },
+  {
+    name: 'late uploads never count',
+    mutant: unconfirmedIsFree,
+    invariant: /^I1/,
+    seeds: 30,
+    story: promisedAnew,
+  },
   {
     name: 'what is deleted cannot come back',
     mutant: deletedForGood,
@@ -530,14 +536,14 @@ export const mutants: readonly {
   },
   {
     name: 'claims without their repo',
-    mutant: claimsWithoutRepo,
+    mutant: entriesWithoutRepo,
     invariant: /^I1/,
     seeds: 30,
     story: claimedInBoth,
   },
   {
     name: 'claims without their size',
-    mutant: claimsWithoutSize,
+    mutant: entriesWithoutSize,
     invariant: /^I1/,
     seeds: 30,
     story: claimedInTwoSizes,
@@ -604,7 +610,7 @@ export const mutants: readonly {
   { name: 'events without a note', mutant: noNotes, invariant: /^I3/, seeds: 30, story: putAround },
   {
     name: 'all expired notes in one commit',
-    mutant: allNotesAtOnce,
+    mutant: allIntentsAtOnce,
     invariant: /^I[36]/,
     seeds: 12,
     story: deletedInOutage,

@@ -47,7 +47,7 @@ class NestedRun {
     this.#random = random;
     const pageItemsMax = random.pick([1, 2, 100]);
     this.#world = new MemoryStack(
-      { lateClaimsMax: random.pick([0, 100_000]) },
+      { unconfirmedEntriesMax: random.pick([0, 100_000]) },
       new MemoryLedger({ on: nesting(memoryTable({ pageItemsMax }), () => this.#runBeside()) }),
     );
     this.#world.beforeDelete = (key) => void this.#stored.delete(key.slice(tenant.length + 1));
@@ -86,7 +86,7 @@ class NestedRun {
     throw new Violation(`I3: ${storedBytes} stored, ${JSON.stringify(usage)}, ${left} reservations at rest`);
   }
 
-  /** Rounds of pushes that arrive, die and are deleted, while others recount. */
+  /** Rounds of pushes that arrive, die and are deleted, while others reconcile. */
   #plan(): Step[] {
     const random = this.#random;
     const steps: Step[] = [];

@@ -4,7 +4,7 @@ import type { Deps } from '../../lambda/deps.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../lambda/exports/job-store.ts';
 import type { ArchiveStore } from '../../lambda/exports/rules/archive-store.ts';
-import { cleanupMethods } from '../../lambda/gc/gc-store.ts';
+import { gcMethods } from '../../lambda/gc/gc-store.ts';
 import { RefusalTally } from '../../lambda/history/rules/history.ts';
 import { deletionMethods } from '../../lambda/ledger/deletion-store.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
@@ -12,7 +12,7 @@ import { reconcileMethods } from '../../lambda/ledger/reconcile-store.ts';
 import { refreshMethods } from '../../lambda/ledger/refresh-store.ts';
 import { repoMethods, shardMethods } from '../../lambda/ledger/repo-store.ts';
 import { reservationMethods } from '../../lambda/ledger/reservation-store.ts';
-import type { RecountRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { counterMethods } from '../../lambda/ledger/tenant-counter-store.ts';
 import { tenantMethods } from '../../lambda/ledger/tenant-store.ts';
 import type { Clock, Log } from '../../lambda/rules/clock-and-log.ts';
@@ -32,7 +32,7 @@ import type { Table } from '../../lambda/table/requests.ts';
 import type { MemoryArchiveStore } from '../support/memory/archive-store.ts';
 import { memoryDeps, seededIds } from '../support/memory/deps.ts';
 import type { MemoryObjectStore } from '../support/memory/object-store.ts';
-import { MemoryHistory, MemoryWarnings } from '../support/memory/stores.ts';
+import { MemoryAlerts, MemoryHistory } from '../support/memory/stores.ts';
 import { memoryTable } from '../support/memory/table.ts';
 import type { Random } from '../support/random.ts';
 import type { Actor } from './actor.ts';
@@ -50,7 +50,7 @@ const ledgerParts = new Map(
     reconcileMethods,
     shardMethods,
     deletionMethods,
-    cleanupMethods,
+    gcMethods,
     refreshMethods,
   ].flatMap((part: (table: Table) => Partial<Ledger>) =>
     Object.keys(part(memoryTable())).map((name) => [name as keyof Ledger, part]),
@@ -145,7 +145,7 @@ interface WorldPorts {
   readonly areFilesLost: boolean;
   readonly signer: UrlSigner;
   /** Fixes what is known of a request now. @returns sends it. */
-  prepare(request: RecountRequest): () => void;
+  prepare(request: ReconcileRequest): () => void;
   readonly metrics: Metrics;
   readonly random: Random;
   readonly settings: Settings;
@@ -182,7 +182,7 @@ export function depsOf(actor: Actor, world: WorldPorts): Omit<Deps, 'tokens' | '
     log: { ...unused.log, warn: noted, error: noted },
     // Nothing is decided by these, and no run is to differ because another was before it.
     history: new MemoryHistory(),
-    warnings: new MemoryWarnings(),
+    alerts: new MemoryAlerts(),
     refusalTally: new RefusalTally(),
     listingPace: new ListingPace(),
     invocations: createInvocations(),

@@ -1,4 +1,9 @@
-import { deadAtMs, isDead, lateUntilMs, type Reservation } from '../../lambda/ledger/rules/reservation.ts';
+import {
+  isLapsed,
+  lapsedAtMs,
+  type Reservation,
+  unconfirmedUntilMs,
+} from '../../lambda/ledger/rules/reservation.ts';
 import type { Settings } from '../../lambda/rules/settings.ts';
 
 /** Whoever looks last may have a clock that is ahead. */
@@ -8,18 +13,18 @@ const lookMarginMs = 60_000;
 interface Granted {
   readonly repo: string;
   readonly madeBy: string | undefined;
-  readonly deadAtMs: number;
+  readonly lapsedAtMs: number;
   readonly isNarrowed: boolean;
   /** oid → bytes. */
-  readonly claims: ReadonlyMap<string, number>;
+  readonly entries: ReadonlyMap<string, number>;
 }
 
 /** A reservation whose URLs are about to be handed out. */
 export interface Issued {
   /** As its batch asked for it. */
-  readonly reservation: Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'claims' | 'madeBy'>;
+  readonly reservation: Pick<Reservation, 'id' | 'repo' | 'createdAtMs' | 'entries' | 'madeBy'>;
   /** Of what was asked for, what is issued. */
-  readonly claims: ReadonlyMap<string, number>;
+  readonly entries: ReadonlyMap<string, number>;
 }
 
 interface NamedBytes {
@@ -43,22 +48,22 @@ export class Promises {
   }
 
   /** A batch has issued its reservation. Until it has answered, it may have URLs of all that it claims. */
-  add({ reservation, claims }: Issued): void {
-    const { id, repo, createdAtMs, claims: asked, madeBy } = reservation;
+  add({ reservation, entries }: Issued): void {
+    const { id, repo, createdAtMs, entries: asked, madeBy } = reservation;
     // The write may happen again, after the answer.
     if (this.#granted.has(id)) return;
     const { urlLifetimeMs, reservationSlackMs } = this.#settings;
     const expiresAtMs = createdAtMs + urlLifetimeMs + reservationSlackMs;
-    const dead = deadAtMs(this.#settings, { expiresAtMs, claims: asked });
-    this.#granted.set(id, { repo, madeBy, deadAtMs: dead, claims, isNarrowed: false });
+    const lapsed = lapsedAtMs(this.#settings, { expiresAtMs, entries: asked });
+    this.#granted.set(id, { repo, madeBy, lapsedAtMs: lapsed, entries, isNarrowed: false });
   }
 
   /** It has answered, with URLs of these objects. */
   narrow(id: string, oids: ReadonlySet<string>): void {
     const granted = this.#granted.get(id);
     if (!granted || granted.isNarrowed) return;
-    const claims = new Map([...granted.claims].filter(([oid]) => oids.has(oid)));
-    this.#granted.set(id, { ...granted, claims, isNarrowed: true });
+    const entries = new Map([...granted.entries].filter(([oid]) => oids.has(oid)));
+    this.#granted.set(id, { ...granted, entries, isNarrowed: true });
   }
 
   noteRemoval(name: string, sizeBytes: number): void {
@@ -66,25 +71,25 @@ export class Promises {
   }
 
   *live(nowMs: number): Iterable<NamedBytes> {
-    for (const granted of this.#granted.values()) if (!isDead(granted, nowMs)) yield* namesOf(granted);
+    for (const granted of this.#granted.values()) if (!isLapsed(granted, nowMs)) yield* namesOf(granted);
   }
 
   *late(nowMs: number): Iterable<NamedBytes> {
     const untilMs = new Map<string, number>();
     for (const granted of this.#granted.values()) {
       const { repo } = granted;
-      untilMs.set(repo, Math.max(lateUntilMs(granted), untilMs.get(repo) ?? 0));
-      if (isDead(granted, nowMs) && nowMs <= lateUntilMs(granted)) yield* namesOf(granted);
+      untilMs.set(repo, Math.max(unconfirmedUntilMs(granted), untilMs.get(repo) ?? 0));
+      if (isLapsed(granted, nowMs) && nowMs <= unconfirmedUntilMs(granted)) yield* namesOf(granted);
     }
     for (const [name, sizeBytes] of this.#removed)
       if (nowMs <= (untilMs.get(name.slice(0, name.indexOf('/'))) ?? 0)) yield { name, sizeBytes };
   }
 
   /** When nothing is late any more that they were granted. 0: they were granted nothing. */
-  lateUntilMsOf(madeBy: string): number {
+  unconfirmedUntilMsOf(madeBy: string): number {
     let latestMs = 0;
     for (const granted of this.#granted.values())
-      if (granted.madeBy === madeBy) latestMs = Math.max(latestMs, lateUntilMs(granted));
+      if (granted.madeBy === madeBy) latestMs = Math.max(latestMs, unconfirmedUntilMs(granted));
     return latestMs;
   }
 
@@ -95,32 +100,32 @@ export class Promises {
     for (const granted of this.#granted.values())
       for (const { name, sizeBytes } of namesOf(granted))
         if (granted.madeBy !== madeBy) ofOthers.add(name);
-        else if (nowMs + lookMarginMs < lateUntilMs(granted))
+        else if (nowMs + lookMarginMs < unconfirmedUntilMs(granted))
           open.set(name, Math.max(sizeBytes, open.get(name) ?? 0));
     for (const name of ofOthers) open.delete(name);
     return open;
   }
 
   /** (repo/oid) → bytes of what is live, or has been dead for no longer than that. Of several sizes the largest counts. */
-  grantedWithin(deadForMs: number, nowMs: number): Map<string, number> {
-    const claims = new Map<string, number>();
+  grantedWithin(lapsedForMs: number, nowMs: number): Map<string, number> {
+    const entries = new Map<string, number>();
     for (const granted of this.#granted.values())
-      if (nowMs <= granted.deadAtMs + deadForMs)
+      if (nowMs <= granted.lapsedAtMs + lapsedForMs)
         for (const { name, sizeBytes } of namesOf(granted))
-          claims.set(name, Math.max(sizeBytes, claims.get(name) ?? 0));
-    return claims;
+          entries.set(name, Math.max(sizeBytes, entries.get(name) ?? 0));
+    return entries;
   }
 
   /** When the next one dies, or is no longer late. Infinity: nothing changes by itself. */
   nextChangeMs(nowMs: number): number {
     let nextMs = Number.POSITIVE_INFINITY;
     for (const granted of this.#granted.values())
-      for (const atMs of [granted.deadAtMs, lateUntilMs(granted)])
+      for (const atMs of [granted.lapsedAtMs, unconfirmedUntilMs(granted)])
         if (atMs >= nowMs) nextMs = Math.min(nextMs, atMs);
     return nextMs;
   }
 }
 
-function* namesOf({ repo, claims }: Granted): Iterable<NamedBytes> {
-  for (const [oid, sizeBytes] of claims) yield { name: `${repo}/${oid}`, sizeBytes };
+function* namesOf({ repo, entries }: Granted): Iterable<NamedBytes> {
+  for (const [oid, sizeBytes] of entries) yield { name: `${repo}/${oid}`, sizeBytes };
 }

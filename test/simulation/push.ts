@@ -1,7 +1,7 @@
 import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
 import { verifyUpload } from '../../lambda/ledger/reservations.ts';
-import { lateForMs } from '../../lambda/ledger/rules/reservation.ts';
+import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
 import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/ledger/upload-batch.ts';
 import { breakOff } from './broken-put.ts';
 import { Violation } from './invariants.ts';
@@ -112,18 +112,19 @@ export async function askOnce(
     const { answer } = result;
     if (answer.kind === 'absent') return 'absent';
     if (answer.kind === 'retry') {
-      const { retryAfterMs, lateUntilMs: heldUntilMs } = answer;
+      const { retryAfterMs, unconfirmedUntilMs: heldUntilMs } = answer;
       if (heldUntilMs === undefined) return retryAfterMs;
       coverage.held += 1;
       invariants.checkHeld({ madeBy: request.madeBy, untilMs: heldUntilMs });
       return { heldUntilMs };
     }
     // Only a batch that ends within its time limit is promised to be right: nobody gets an answer after that.
-    const isLate = scheduler.nowMs > beganMs + world.settings.batchTimeLimitMs;
-    if (isLate) coverage.lateAnswers += 1;
+    const isUnconfirmed = scheduler.nowMs > beganMs + world.settings.batchTimeLimitMs;
+    if (isUnconfirmed) coverage.lateAnswers += 1;
     const kinds = new Set([...answer.verdicts.values()].map((verdict) => verdict.kind));
     for (const [oid, verdict] of answer.verdicts) {
-      if (verdict.kind === 'stored' && !isLate) invariants.reportStored({ repo: request.repo, oid }, beganMs);
+      if (verdict.kind === 'stored' && !isUnconfirmed)
+        invariants.reportStored({ repo: request.repo, oid }, beganMs);
       if (verdict.kind !== 'upload') continue;
       const { expiresAtMs } = JSON.parse(verdict.put.href) as { expiresAtMs: number };
       const sizeBytes = request.objects.get(oid) ?? 0;
@@ -143,8 +144,8 @@ export async function askOnce(
     if (kinds.has('over-limit')) {
       if (kinds.has('upload')) coverage.partial += 1;
       else coverage.refusals += 1;
-      if (!isLate) invariants.checkRefusal(open);
-      // A recount that comes before its batch is done may count what the batch then adds. The deployed queue's come later.
+      if (!isUnconfirmed) invariants.checkRefusal(open);
+      // A reconcile that comes before its batch is done may count what the batch then adds. The deployed queue's come later.
       if (world.isFair() && world.isSqs) world.start(0, () => checkForgotten(world));
     }
     return answer.verdicts;
@@ -275,7 +276,7 @@ async function sendOnce(world: TenantWorld, input: Put): Promise<boolean> {
   const beganMs = scheduler.nowMs;
   const longestMs = settings.putGraceMs + Math.floor((sizeBytes / settings.putMinBytesPerSecond) * 1000);
   // Not to the very end: the last look begins a while after it, and a function's clock may be ahead.
-  const trickledMs = settings.reservationSlackMs + longestMs + lateForMs - minute;
+  const trickledMs = settings.reservationSlackMs + longestMs + unconfirmedForMs - minute;
   if (plan === 'trickled') await world.wait(trickledMs - random.int(0, 20 * minute));
   else if (world.hasTricklers && plan !== 'twice' && random.chance(0.5))
     await world.wait(random.int(0, trickledMs));

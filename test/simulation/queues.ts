@@ -1,20 +1,24 @@
-import { type RecountRequest, type Urgency, urgencyOf } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import {
+  type ReconcileRequest,
+  type Urgency,
+  urgencyOf,
+} from '../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';
 import type { Weather } from './actor.ts';
 import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
 
-/** The queue of recounts, as the world runs it. */
+/** The queue of reconciles, as the world runs it. */
 export interface SimQueue {
   /**
-   * A function asks for a recount. What is known now is fixed now: the message may arrive later, or twice.
+   * A function asks for a reconcile. What is known now is fixed now: the message may arrive later, or twice.
    *
    * @param at.clockMs by the function's clock.
    * @param at.isConsumer the function handles a message of this queue.
    * @returns sends it.
    */
-  prepare(request: RecountRequest, at: { clockMs: number; isConsumer: boolean }): () => void;
+  prepare(request: ReconcileRequest, at: { clockMs: number; isConsumer: boolean }): () => void;
   /** Somebody sends all dead letters back to the queue. */
   redrive(): void;
 }
@@ -27,7 +31,7 @@ export interface QueueWorld {
   fail(error: unknown): void;
   /** @returns whether the message is done with, failed, or its function died. */
   deliver(
-    request: RecountRequest,
+    request: ReconcileRequest,
     delivery: { receiveCount: number; limitMs: number },
   ): Promise<'done' | 'failed' | 'died'>;
 }
@@ -37,7 +41,7 @@ const sqsDelayMs = 35_000;
 const minute = 60_000;
 
 /**
- * A queue that promises little: it delivers in any order, sometimes twice at once, usually so soon that recounts run
+ * A queue that promises little: it delivers in any order, sometimes twice at once, usually so soon that reconciles run
  * beside the batches that requested them. Requests that were not delivered yet collapse into one.
  */
 export class HastyQueue implements SimQueue {
@@ -49,13 +53,13 @@ export class HastyQueue implements SimQueue {
     this.#world = world;
   }
 
-  prepare(request: RecountRequest, { isConsumer }: { isConsumer: boolean }): () => void {
+  prepare(request: ReconcileRequest, { isConsumer }: { isConsumer: boolean }): () => void {
     return () => this.#send(request, isConsumer ? sqsDelayMs : 0);
   }
 
   redrive(): void {}
 
-  #send(request: RecountRequest, leastDelayMs: number): void {
+  #send(request: ReconcileRequest, leastDelayMs: number): void {
     const { random, scheduler } = this.#world;
     const urgency = urgencyOf(request.reason);
     const kind = `${request.tenant} ${urgency}` as const;
@@ -73,7 +77,7 @@ export class HastyQueue implements SimQueue {
     });
   }
 
-  #deliver(request: RecountRequest, receiveCount: number): void {
+  #deliver(request: ReconcileRequest, receiveCount: number): void {
     const { random, scheduler, weather, fail } = this.#world;
     const copies = !weather.calm && random.chance(0.1) ? 2 : 1;
     const delivery = { receiveCount, limitMs: 15 * minute };
@@ -84,7 +88,7 @@ export class HastyQueue implements SimQueue {
       // In a long outage they join each other, or there would be more and more of them.
       if (store + table > 0) this.#send(request, 10 * minute);
       // A count by shards takes many operations, each of which fails by itself.
-      else if (receiveCount === 1000) fail(new Violation('I6: a recount never succeeded'));
+      else if (receiveCount === 1000) fail(new Violation('I6: a reconcile never succeeded'));
       else scheduler.after(random.int(1_000, minute), () => this.#deliver(request, receiveCount + 1));
     }, fail);
   }

@@ -8,20 +8,20 @@ import type { TenantWorld } from './tenant-world.ts';
 /** Checks a tenant in which nothing happens any more. */
 export async function checkRest(world: TenantWorld): Promise<void> {
   await checkDeletes(world, 'due');
-  // Recounts of what may have changed must already be exact. A full listing must agree. It alone finds what nobody noted.
+  // Reconciles of what may have changed must already be exact. A full listing must agree. It alone finds what nobody noted.
   const { truth } = world;
   const isFirstFull = truth.around.hasUnnoted(truth.aroundSinceMs) || world.invariants.needsFullListing;
   for (const full of [isFirstFull, false, true]) {
-    await recount(world, full);
-    // What is to be scanned of a giant takes as many recounts as the rate of its LISTs makes necessary.
+    await reconcile(world, full);
+    // What is to be scanned of a large repo takes as many reconciles as the rate of its LISTs makes necessary.
     for (let runs = 1; (await hasCountsLeft(world)) || (await hasScansLeft(world)); runs += 1) {
-      if (runs > giantRunsMax) throw new Violation('I6: the scans of a giant do not end');
-      await recount(world, false);
+      if (runs > largeRepoRunsMax) throw new Violation('I6: the scans of a large repo do not end');
+      await reconcile(world, false);
     }
     world.invariants.checkRest();
   }
   await checkDeletes(world, 'ended');
-  await checkCleanups(world);
+  await checkGc(world);
   world.metered.checkMonth(await meteredBytes(world));
   await checkRepos(world);
 }
@@ -45,7 +45,7 @@ const itemsNeededMs = 25 * 60 * 60_000;
 async function checkRepos(world: TenantWorld): Promise<void> {
   const { tenant, truth } = world;
   await world.wait(itemsNeededMs);
-  for (let run = 0; run < 2; run += 1) await recount(world, false);
+  for (let run = 0; run < 2; run += 1) await reconcile(world, false);
   const limited = (await truth.ledger.readTenant(tenant))?.repoLimits;
   for (const record of await allPages(truth.ledger.repos(tenant))) {
     const { repo, createdAtMs } = record;
@@ -57,43 +57,43 @@ async function checkRepos(world: TenantWorld): Promise<void> {
   }
 }
 
-/** A watch is over by now, and nothing of its clean-up is left to be done. */
-async function checkCleanups({ tenant, truth, areFilesLost }: TenantWorld): Promise<void> {
+/** A watch is over by now, and nothing of its gc run is left to be done. */
+async function checkGc({ tenant, truth, areFilesLost }: TenantWorld): Promise<void> {
   for (const { repo } of await allPages(truth.ledger.repos(tenant))) {
-    const cleanup = await truth.ledger.readCleanup({ tenant, repo });
-    if (cleanup && !areFilesLost && (isUnderWay(cleanup) || cleanup.dueAtMs !== null))
-      throw new Violation(`I8: a clean-up is left ${cleanup.state}, due at ${cleanup.dueAtMs}`);
+    const gc = await truth.ledger.readGc({ tenant, repo });
+    if (gc && !areFilesLost && (isUnderWay(gc) || gc.dueAtMs !== null))
+      throw new Violation(`I8: a gc run is left ${gc.state}, due at ${gc.dueAtMs}`);
   }
 }
 
-/** Of a count of giants, at most. The largest of a run have some twenty shards, and a recount scans a few. */
-export const giantRunsMax = 30;
+/** Of a count of large repos, at most. The largest of a run have some twenty shards, and a reconcile scans a few. */
+export const largeRepoRunsMax = 30;
 
-/** Recounts once the LISTs so far are paid for. */
-async function recount(world: TenantWorld, full: boolean): Promise<void> {
+/** Reconciles once the LISTs so far are paid for. */
+async function reconcile(world: TenantWorld, full: boolean): Promise<void> {
   const { listedUntilMs = 0, shardsListedUntilMs = 0 } = world.truth.record ?? {};
   await world.wait(Math.max(0, Math.max(listedUntilMs, shardsListedUntilMs) - world.scheduler.nowMs));
   await world.consume({ tenant: world.tenant, reason: 'manual', full });
 }
 
-/** Whether a giant is being counted, for the first time or anew: a recount scans some of its shards. */
+/** Whether a large repo is being counted, for the first time or anew: a reconcile scans some of its shards. */
 async function hasCountsLeft({ tenant, truth }: TenantWorld): Promise<boolean> {
   const { ledger } = truth;
-  for (const { repo, giant } of await allPages(ledger.repos(tenant))) {
-    if (giant?.isFirstCount) return true;
-    if (!giant) continue;
-    const { inForce } = shardsInForce(await allPages(ledger.shards({ tenant, repo })), giant);
-    if (inForce.some(({ countedAtMs }) => countedAtMs < giant.recountFromMs)) return true;
+  for (const { repo, large } of await allPages(ledger.repos(tenant))) {
+    if (large?.isInitialScan) return true;
+    if (!large) continue;
+    const { inForce } = shardsInForce(await allPages(ledger.shards({ tenant, repo })), large);
+    if (inForce.some(({ scannedAtMs }) => scannedAtMs < large.rescanFromMs)) return true;
   }
   return false;
 }
 
-async function hasFirstCounts({ tenant, truth }: TenantWorld): Promise<boolean> {
-  return (await allPages(truth.ledger.repos(tenant))).some(({ giant }) => giant?.isFirstCount);
+async function hasInitialScans({ tenant, truth }: TenantWorld): Promise<boolean> {
+  return (await allPages(truth.ledger.repos(tenant))).some(({ large }) => large?.isInitialScan);
 }
 
 /**
- * Whether the last recount has left shards in doubt because it had used up the rate of their LISTs, or because it found
+ * Whether the last reconcile has left shards in doubt because it had used up the rate of their LISTs, or because it found
  * something of which it cannot tell whether their last scan had counted it. That stays claimed, and the next scan tells.
  */
 async function hasScansLeft(world: TenantWorld): Promise<boolean> {
@@ -101,16 +101,16 @@ async function hasScansLeft(world: TenantWorld): Promise<boolean> {
   const { tenant, truth, scheduler } = world;
   const { shardsListedUntilMs = 0 } = (await truth.ledger.readTenant(tenant)) ?? {};
   if (shardsListedUntilMs > scheduler.nowMs) return true;
-  return (await allPages(truth.ledger.reservations(tenant))).some(({ claims }) => claims.size > 0);
+  return (await allPages(truth.ledger.reservations(tenant))).some(({ entries }) => entries.size > 0);
 }
 
 /**
- * Whether the schedule alone may still have to scan shards in doubt. Where the rate of their LISTs is low, the last recount
+ * Whether the schedule alone may still have to scan shards in doubt. Where the rate of their LISTs is low, the last reconcile
  * may have had none left, although they would be paid for by now.
  */
 export async function mayHaveScansLeft(world: TenantWorld): Promise<boolean> {
   if (world.settings.shardListsPerHour >= usualListsPerHour) return false;
-  return (await hasFirstCounts(world)) || (await hasStaleShards(world));
+  return (await hasInitialScans(world)) || (await hasStaleShards(world));
 }
 
 /** A run of the schedule scans all shards of a scenario with that. */
@@ -118,9 +118,9 @@ const usualListsPerHour = 10_000;
 
 async function hasStaleShards({ tenant, truth }: Pick<TenantWorld, 'tenant' | 'truth'>): Promise<boolean> {
   const { ledger } = truth;
-  for (const { repo, giant } of await allPages(ledger.repos(tenant))) {
-    if (!giant) continue;
-    const { inForce } = shardsInForce(await allPages(ledger.shards({ tenant, repo })), giant);
+  for (const { repo, large } of await allPages(ledger.repos(tenant))) {
+    if (!large) continue;
+    const { inForce } = shardsInForce(await allPages(ledger.shards({ tenant, repo })), large);
     if (inForce.some(({ stale }) => stale !== null)) return true;
   }
   return false;
@@ -135,7 +135,9 @@ async function checkDeletes(world: TenantWorld, when: 'due' | 'ended'): Promise<
   const aroundCount = when === 'due' ? around.putCount(stored) : 0;
   const left = record && record.closedAtMs !== null ? stored.size - aroundCount : 0;
   const closed = (await allPages(ledger.repos(tenant))).filter((repo) => repo.closedAtMs !== null);
-  const marked = (await allPages(ledger.deletions(tenant))).filter((deletion) => deletion.state !== 'gone');
+  const marked = (await allPages(ledger.deletions(tenant))).filter(
+    (deletion) => deletion.state !== 'deleted',
+  );
   if (closed.length + marked.length + left === 0) return;
   // What was cancelled before the tenant was deleted, and arrived after that, is found when it is listed next.
   const dueByMs = scheduler.nowMs + (invariants.needsFullListing ? settings.idleRefreshMaxMs : 0);

@@ -46,7 +46,7 @@ export interface OutageAction extends ActionOf<'outage'> {
 }
 
 /** Somebody cleans up a repo. */
-export interface CleanUpAction extends ActionOf<'clean-up'> {
+export interface GcAction extends ActionOf<'clean-up'> {
   readonly repo: number;
   /** Indexes of the oids that some ref needs. */
   readonly keep: readonly number[];
@@ -86,7 +86,7 @@ export type Action =
   | ActionOf<'delete-tenant'>
   | AroundAction
   | OutageAction
-  | CleanUpAction
+  | GcAction
   | ExportAction
   | DownloadAction
   | CrowdAction

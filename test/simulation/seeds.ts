@@ -5,27 +5,27 @@ import { Violation } from './invariants.ts';
 import { faultMixes, lateMixes } from './mixes.ts';
 import { type Scenario, scenario } from './scenario.ts';
 import { simulate } from './simulate.ts';
-import { adoptedStageOf, giantStageOf, type Stage, stageOf } from './stage.ts';
+import { adoptedStageOf, largeRepoStageOf, type Stage, stageOf } from './stage.ts';
 import { type Story, stageFor } from './story.ts';
 import type { Mutant } from './world.ts';
 
 /**
- * What runs are about. `late-giants`: giant repos in every run, and writes that happen late. `adopted`: repos that lie where
+ * What runs are about. `late-large repos`: large repos in every run, and writes that happen late. `adopted`: repos that lie where
  * another server put them. `slow`: pages of reads and listings, and deletes, take long in every run.
  */
-export const focuses = ['everything', 'late-giants', 'adopted', 'slow'] as const;
+export const focuses = ['everything', 'large-repos', 'adopted', 'slow'] as const;
 export type Focus = (typeof focuses)[number];
 
 const stages: Readonly<Record<Focus, (seed: number) => Stage>> = {
   everything: stageOf,
-  'late-giants': giantStageOf,
+  'large-repos': largeRepoStageOf,
   adopted: adoptedStageOf,
   slow: (seed) => ({ ...stageOf(seed), isSlow: true }),
 };
 
 /** Each run has one of these. */
 export function mixesOf(focus: Focus): readonly Mix[] {
-  return focus === 'late-giants' ? lateMixes : faultMixes;
+  return focus === 'large-repos' ? lateMixes : faultMixes;
 }
 
 /** How many random runs a test makes: few while you work, more in CI, most in `.ci/run nightly`. */

@@ -2,13 +2,13 @@ import { limitRepo } from '../../lambda/accounts/repos.ts';
 import { createTenant } from '../../lambda/accounts/tenants.ts';
 import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
 import { cancelReservations } from '../../lambda/ledger/reservations.ts';
-import { lateForMs } from '../../lambda/ledger/rules/reservation.ts';
+import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
 import { act } from './act.ts';
 import type { Mix } from './actor.ts';
 import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName, tenantName } from './names.ts';
-import { checkRest, giantRunsMax, mayHaveScansLeft } from './rest.ts';
+import { checkRest, largeRepoRunsMax, mayHaveScansLeft } from './rest.ts';
 import type { Action, OutageAction, Scenario } from './scenario.ts';
 import type { Stage } from './stage.ts';
 import { TenantWorld } from './tenant-world.ts';
@@ -18,9 +18,9 @@ import { type Mutant, World } from './world.ts';
 const minute = 60_000;
 /** How long after the last action faults stop. Clients that still retry then come to an end. */
 const calmAfterMs = 10 * minute;
-/** Longer than the largest object of a scenario takes at the lowest rate, and every reservation made before is dead. */
+/** Longer than the largest object of a scenario takes at the lowest rate, and every reservation made before is lapsed. */
 const restAfterMs = 90 * minute;
-/** Runs of the schedule after the last look for objects of dead reservations. */
+/** Runs of the schedule after the last look for objects of lapsed reservations. */
 const healingRuns = 3;
 /** At rest the schedule runs less often, to save time. */
 type Phase = 'acting' | 'resting' | 'over';
@@ -53,8 +53,8 @@ export async function simulate(
       const object = { repo: repoName(oid % 2), oid: oidName(oid), sizeBytes: scenario.sizes[oid] ?? 0 };
       land(world, tenantName(index), object);
     }
-    if (world.hasGiants)
-      for (const oid of giantOids)
+    if (world.hasLargeRepos)
+      for (const oid of largeRepoOids)
         land(world, tenantName(index), { repo: repoName(oid % 2), oid: oidName(oid), sizeBytes: 1 });
   });
   world.start(0, () => play(world, scenario));
@@ -62,8 +62,8 @@ export async function simulate(
   return world.coverage;
 }
 
-/** Objects that nobody pushes. With them, both repos of a tenant are giants from the beginning. */
-const giantOids = [10, 11, 12, 13, 14, 15];
+/** Objects that nobody pushes. With them, both repos of a tenant are large repos from the beginning. */
+const largeRepoOids = [10, 11, 12, 13, 14, 15];
 
 /** Something is in the bucket before the tenant is created. */
 function land(world: World, tenant: string, object: { repo: string; oid: string; sizeBytes: number }): void {
@@ -71,8 +71,8 @@ function land(world: World, tenant: string, object: { repo: string; oid: string;
   world.account(tenant).truth.land({ ...object, lastModifiedMs: nowMs - 1000 }, nowMs);
 }
 
-/** Counts a new tenant twice, in good weather: then its repos are giants. */
-async function makeGiants(world: World, tenants: readonly TenantWorld[]): Promise<void> {
+/** Counts a new tenant twice, in good weather: then its repos are large repos. */
+async function makeLargeRepos(world: World, tenants: readonly TenantWorld[]): Promise<void> {
   world.weather.calm = true;
   for (let run = 0; run < 2; run += 1)
     for (const { tenant } of tenants) await world.consume({ tenant, reason: 'manual', full: true });
@@ -89,7 +89,7 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   await Promise.all(
     tenants.map((tenant, index) => create(tenant, scenario.tenants[index]?.limitBytes ?? null)),
   );
-  if (world.hasGiants) await makeGiants(world, tenants);
+  if (world.hasLargeRepos) await makeLargeRepos(world, tenants);
   const acting: Promise<void>[] = [];
   const outages: Promise<void>[] = [];
   const begin = (task: Promise<void>) => acting.push(task.catch((error: unknown) => world.fail(error)));
@@ -111,7 +111,7 @@ async function play(world: World, scenario: Scenario): Promise<void> {
     world.weather.calm = true;
   });
   await Promise.all(acting);
-  // In the others, a recount of what may have changed must be exact without the schedule's full counts.
+  // In the others, a reconcile of what may have changed must be exact without the schedule's full counts.
   const heals = world.random.chance(0.5);
   phase = heals ? 'resting' : 'over';
   // Dead letters are sent back, or forgotten: the schedule makes up for them.
@@ -119,14 +119,14 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   // A frozen function may go on hours later and reserve then. So wait until nothing runs and everything has died.
   do await world.wait(restAfterMs);
   while (world.running > 0);
-  // Until then the repos of dead reservations are looked at again.
-  await world.wait(lateForMs + restAfterMs);
+  // Until then the repos of lapsed reservations are looked at again.
+  await world.wait(unconfirmedForMs + restAfterMs);
   phase = 'over';
   if (heals) {
     for (let run = 0; run < healingRuns; run += 1) await scheduleOnce(world, 15 * minute);
     await world.wait(15 * minute);
     await scanWhatIsLeft(world, tenants);
-    // By now the schedule has made up for every recount that was lost.
+    // By now the schedule has made up for every reconcile that was lost.
     for (const { truth, invariants } of tenants) {
       truth.look();
       if (!truth.around.hasUnnoted(truth.aroundSinceMs) && !invariants.needsFullListing)
@@ -136,10 +136,11 @@ async function play(world: World, scenario: Scenario): Promise<void> {
   await Promise.all(tenants.map(checkRest));
 }
 
-/** Where the rate of a giant's LISTs is low, its shards take as many runs of the schedule as that makes necessary. */
+/** Where the rate of a large repo's LISTs is low, its shards take as many runs of the schedule as that makes necessary. */
 async function scanWhatIsLeft(world: World, tenants: readonly TenantWorld[]): Promise<void> {
   for (let runs = 0; (await Promise.all(tenants.map(mayHaveScansLeft))).includes(true); runs += 1) {
-    if (runs > giantRunsMax) throw new Violation('I6: the schedule does not end the scans of a giant');
+    if (runs > largeRepoRunsMax)
+      throw new Violation('I6: the schedule does not end the scans of a large repo');
     await scheduleOnce(world, 15 * minute);
     await world.wait(15 * minute);
   }

@@ -18,7 +18,7 @@ const leastPerScenario = {
   deferred: 0.66,
   deadLetters: 0.014,
   told: 0.5,
-  cleanups: 0.028,
+  gcs: 0.028,
   exports: 0.022,
   downloads: 0.085,
   repoLimits: 0.48,

@@ -1,6 +1,6 @@
 import { redeliveryDelayMs } from '../../lambda/aws/function.ts';
 import { deduplicationId } from '../../lambda/aws/sqs.ts';
-import type { RecountRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { Violation } from './invariants.ts';
 import type { QueueWorld, SimQueue } from './queues.ts';
 
@@ -13,11 +13,11 @@ export interface SqsOptions {
   readonly delayMs: number;
   /** How far the clocks of two functions may differ. If they differ more, a request may be lost. */
   readonly clockSkewMs: number;
-  idOf(request: RecountRequest, nowMs: number): string;
+  idOf(request: ReconcileRequest, nowMs: number): string;
 }
 
 interface Message {
-  readonly request: RecountRequest;
+  readonly request: ReconcileRequest;
   visibleAtMs: number;
   receiveCount: number;
   firstReceivedAtMs: number | undefined;
@@ -49,7 +49,7 @@ export class SqsQueue implements SimQueue {
     this.#options = { attemptsMax: 20, delayMs: 35_000, clockSkewMs: 0, idOf: deduplicationId, ...options };
   }
 
-  prepare(request: RecountRequest, { clockMs }: { clockMs: number }): () => void {
+  prepare(request: ReconcileRequest, { clockMs }: { clockMs: number }): () => void {
     const requestedAtMs = this.#world.scheduler.nowMs;
     const id = this.#options.idOf(request, clockMs);
     return () => this.#send({ request, id, requestedAtMs, skewMs: clockMs - requestedAtMs });
@@ -61,7 +61,7 @@ export class SqsQueue implements SimQueue {
     this.#deadLetters = [];
   }
 
-  #send(sent: { request: RecountRequest; id: string; requestedAtMs: number; skewMs: number }): void {
+  #send(sent: { request: ReconcileRequest; id: string; requestedAtMs: number; skewMs: number }): void {
     const { scheduler, fail } = this.#world;
     const known = this.#sent.get(sent.id);
     if (!known || scheduler.nowMs > known.sentAtMs + deduplicationMs) {
@@ -72,10 +72,12 @@ export class SqsQueue implements SimQueue {
     const { firstReceivedAtMs = Number.POSITIVE_INFINITY, skewMs } = known.message;
     const areClocksFit = Math.abs(skewMs - sent.skewMs) <= this.#options.clockSkewMs;
     if (areClocksFit && firstReceivedAtMs < sent.requestedAtMs)
-      fail(new Violation(`I6: a request for a recount joined one that was delivered before it (${sent.id})`));
+      fail(
+        new Violation(`I6: a request for a reconcile joined one that was delivered before it (${sent.id})`),
+      );
   }
 
-  #enqueue(request: RecountRequest, skewMs: number): Message {
+  #enqueue(request: ReconcileRequest, skewMs: number): Message {
     const { delayMs } = this.#options;
     const visibleAtMs = this.#world.scheduler.nowMs + delayMs;
     const message = { request, visibleAtMs, receiveCount: 0, firstReceivedAtMs: undefined, skewMs };

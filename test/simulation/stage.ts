@@ -9,9 +9,9 @@ export interface Stage {
   readonly settings: Partial<Settings>;
   /** Whether the stage has events of the store. */
   readonly hasStoreEvents: boolean;
-  /** After how many failures a recount is a dead letter. undefined: the queue is none of SQS. */
+  /** After how many failures a reconcile is a dead letter. undefined: the queue is none of SQS. */
   readonly attemptsMax: number | undefined;
-  /** Whether clients trickle: they send so slowly that their PUTs end hours after their reservation is dead. */
+  /** Whether clients trickle: they send so slowly that their PUTs end hours after their reservation is lapsed. */
   readonly hasTricklers: boolean;
   /** From one run of the schedule to the next. */
   readonly scheduleMinutes: number;
@@ -21,7 +21,7 @@ export interface Stage {
   readonly adoptedRepos: readonly AdoptedRepo[];
   /** Whether some pages of reads and listings take up to half a minute, and some deletes until their deadline. */
   readonly isSlow: boolean;
-  /** Whether the store never has a file of the service's own as it was put, so that no clean-up can end as it should. */
+  /** Whether the store never has a file of the service's own as it was put, so that no gc run can end as it should. */
   readonly areFilesLost: boolean;
   /** How many tokens a tenant's people push with. 0: an older version did not say whose a reservation is. */
   readonly makers: number;
@@ -55,7 +55,11 @@ export const usualStage: Stage = {
 
 export function stageOf(seed: number): Stage {
   return {
-    settings: { putMinBytesPerSecond: putMinBytesPerSecondOf(seed), ...policyOf(seed), ...giantsOf(seed) },
+    settings: {
+      putMinBytesPerSecond: putMinBytesPerSecondOf(seed),
+      ...policyOf(seed),
+      ...largeReposOf(seed),
+    },
     hasStoreEvents: hasStoreEvents(seed),
     attemptsMax: attemptsMaxOf(seed),
     hasTricklers: hasTricklers(seed),
@@ -70,12 +74,12 @@ export function stageOf(seed: number): Stage {
   };
 }
 
-/** Every repo is a giant, or becomes one. */
-export function giantStageOf(seed: number): Stage {
+/** Every repo is a large repo, or becomes one. */
+export function largeRepoStageOf(seed: number): Stage {
   const stage = stageOf(seed);
-  const giants = anyGiants(new Random(seed ^ 0x61_a8));
+  const largeRepos = anyLargeRepos(new Random(seed ^ 0x61_a8));
   // A mark that lands after its grace time does not protect.
-  return { ...stage, settings: { ...stage.settings, ...giants, deleteGraceMs: 20 * 60_000 } };
+  return { ...stage, settings: { ...stage.settings, ...largeRepos, deleteGraceMs: 20 * 60_000 } };
 }
 
 /** A repo or two of the first tenant are adopted, in any layout: in a bucket of its own, or below a path. */
@@ -98,14 +102,14 @@ export function adoptedStageOf(seed: number): Stage {
 /** How tight the tenant's budget is. It has its own random source, so that it does not change other choices. */
 function policyOf(
   seed: number,
-): Pick<Settings, 'recountRestMs' | 'listRequestsPerHour' | 'lateClaimsMax' | 'headsPerList'> {
+): Pick<Settings, 'reconcileRestMs' | 'listRequestsPerHour' | 'unconfirmedEntriesMax' | 'headsPerList'> {
   const random = new Random(seed ^ 0x5eed);
   return {
-    recountRestMs: random.pick([0, 0, 10_000, 60_000]),
-    // Not below 60, the least that a stage can set: with less, failed first counts may use up a client's patience.
+    reconcileRestMs: random.pick([0, 0, 10_000, 60_000]),
+    // Not below 60, the least that a stage can set: with less, failed initial scans may use up a client's patience.
     listRequestsPerHour: random.pick([1_000_000, 1_200, 240, 60, 60]),
     // Usually far away. With little, most deletes of what is young wait.
-    lateClaimsMax: random.pick([100_000, 100_000, 100_000, 4]),
+    unconfirmedEntriesMax: random.pick([100_000, 100_000, 100_000, 4]),
     // With 1, batches of a few objects find out what is stored by listing, too.
     headsPerList: random.pick([13, 1]),
   };
@@ -113,7 +117,7 @@ function policyOf(
 
 /**
  * How slowly a PUT may send. Its own random source again. At the lower rates the largest object may take half an hour,
- * and a small one seconds, so reservations differ in when they are dead.
+ * and a small one seconds, so reservations differ in when they are lapsed.
  */
 function putMinBytesPerSecondOf(seed: number): number {
   return new Random(seed ^ 0xb16).pick([defaultSettings.putMinBytesPerSecond, 0.5, 0.03]);
@@ -128,15 +132,15 @@ function isSlow(seed: number): boolean {
   return new Random(seed ^ 0x5_10).chance(0.2);
 }
 
-/** In half of the runs a repo of a few objects is a giant, and a shard of one or two is large. */
-function giantsOf(seed: number): Partial<Settings> {
+/** In half of the runs a repo of a few objects is a large repo, and a shard of one or two is large. */
+function largeReposOf(seed: number): Partial<Settings> {
   const random = new Random(seed ^ 0x61_a7);
-  return random.chance(0.5) ? {} : anyGiants(random);
+  return random.chance(0.5) ? {} : anyLargeRepos(random);
 }
 
-function anyGiants(random: Random): Partial<Settings> {
+function anyLargeRepos(random: Random): Partial<Settings> {
   return {
-    giantObjects: random.pick([1, 2, 4]),
+    largeRepoObjects: random.pick([1, 2, 4]),
     shardObjectsMax: random.pick([2, 4, 100]),
     shardRoundMs: random.chance(0.8) ? defaultSettings.shardRoundMs : random.pick([3_600_000, 900_000]),
     shardListsPerHour: random.pick([1_000_000, 1_000_000, 3_600]),

@@ -1,4 +1,4 @@
-import { counted, minute, mishap, oids, plainStage, pushed, reconciled, type Story } from './story.ts';
+import { minute, mishap, oids, plainStage, pushed, reconciled, type Story, scanned } from './story.ts';
 
 /** What may happen to a batch before, between and after its round trips. */
 
@@ -6,10 +6,10 @@ const second = 1_000;
 /** Each round has time to end before the next one begins. */
 const rounds = oids.slice(0, 8);
 const ofTenBytes = oids.map(() => 10);
-const noGiants = { giantObjects: 100_000 };
+const noLargeRepos = { largeRepoObjects: 100_000 };
 
 /**
- * Batches are frozen before they issue their reservation, until a recount has voided it. Few functions go on for so long,
+ * Batches are frozen before they issue their reservation, until a reconcile has voided it. Few functions go on for so long,
  * and few clients wait.
  */
 export const voidedWhileFrozen: Story = {
@@ -20,8 +20,8 @@ export const voidedWhileFrozen: Story = {
     oids.flatMap((oid) => [
       mishap('issueReservation', { kind: 'freezes-before', forMs: 2 * minute }, minute),
       { ...pushed(oid, 'never', 0), repo },
-      counted(75 * second),
-      counted(10 * second),
+      scanned(75 * second),
+      scanned(10 * second),
     ]),
   ),
 };
@@ -36,21 +36,21 @@ export const backWhileFrozen: Story = {
     mishap('putReservation', { kind: 'lands-again', forMs: 21 * second }, minute),
     mishap('addCommitted', { kind: 'freezes-after', forMs: 22 * second }),
     pushed(oid, 'never', 0),
-    counted(17 * second),
-    counted(2 * second),
+    scanned(17 * second),
+    scanned(2 * second),
   ]),
 };
 
 /** Usage is counted between a batch's second round trip and its third. */
-export const countedBeforeIssue: Story = {
+export const scannedBeforeIssue: Story = {
   tenants: [{ limitBytes: 200, imported: [] }],
   sizes: ofTenBytes,
   stage: plainStage,
   actions: rounds.flatMap((oid) => [
     mishap('issueReservation', { kind: 'freezes-before', forMs: 8 * second }, minute),
     pushed(oid, 'never', 0),
-    counted(1 * second),
-    counted(2 * second),
+    scanned(1 * second),
+    scanned(2 * second),
   ]),
 };
 
@@ -59,7 +59,7 @@ export const listedLongAgo: Story = {
   tenants: [{ limitBytes: 200, imported: [0, 2] }],
   sizes: ofTenBytes,
   // Batches of one object find out by listing what is stored.
-  stage: { ...plainStage, settings: { headsPerList: 1, ...noGiants } },
+  stage: { ...plainStage, settings: { headsPerList: 1, ...noLargeRepos } },
   actions: [
     pushed(2, 'at-once', 2 * second),
     { kind: 'delete-object', tenant: 0, afterMs: 5 * second, repo: 0, oid: 0, contested: false },
@@ -77,7 +77,7 @@ export const claimedInBoth: Story = {
   actions: [0, 1, 2].flatMap((oid) => [
     pushed(oid, 'never', minute),
     { ...pushed(oid, 'never', 0), repo: 1 },
-    counted(10 * second),
+    scanned(10 * second),
     reconciled(second),
   ]),
 };
@@ -90,7 +90,7 @@ export const claimedInTwoSizes: Story = {
   actions: [0, 1, 2].flatMap((oid) => [
     { ...pushed(oid, 'never', minute), objects: [{ oid, lie: true }] },
     pushed(oid, 'never', 0),
-    counted(10 * second),
+    scanned(10 * second),
     reconciled(second),
   ]),
 };
@@ -118,7 +118,7 @@ export const brokenAndVerified: Story = {
   actions: [0, 1].flatMap((repo) =>
     oids.flatMap((oid) => [
       { ...pushed(oid, 'at-once', 5 * second), repo, verify: true },
-      ...(oid % 2 === 0 ? [] : [counted(second)]),
+      ...(oid % 2 === 0 ? [] : [scanned(second)]),
     ]),
   ),
 };

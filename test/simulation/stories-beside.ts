@@ -1,6 +1,6 @@
 import { minute, oids, plainStage, pushed, type Story } from './story.ts';
 
-/** What may happen around clean-ups, exports and downloads. */
+/** What may happen around gc runs, exports and downloads. */
 
 const second = 1_000;
 const ofTenBytes = oids.map(() => 10);

@@ -1,4 +1,4 @@
-import { counted, minute, oids, plainStage, pushed, type Story } from './story.ts';
+import { minute, oids, plainStage, pushed, type Story, scanned } from './story.ts';
 
 /** What somebody may do who claims much and sends nothing. */
 
@@ -8,7 +8,7 @@ const sizes = oids.map((oid) => (oid === 0 ? 50 : 10));
 const plain = {
   ...plainStage,
   cancelsAfterMs: [],
-  settings: { giantObjects: 100_000, putMinBytesPerSecond: 1_000_000 },
+  settings: { largeRepoObjects: 100_000, putMinBytesPerSecond: 1_000_000 },
 };
 const claimed = (oid: number, afterMs: number, maker: number) => ({
   ...pushed(oid, 'never', afterMs),
@@ -22,7 +22,7 @@ export const claimedAtOnce: Story = {
   stage: plain,
   actions: [
     claimed(0, 0, 0),
-    counted(50 * minute),
+    scanned(50 * minute),
     ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((oid) => claimed(oid, oid === 1 ? 10 * second : 0, 0)),
   ],
 };
@@ -34,10 +34,10 @@ export const claimedTwice: Story = {
   stage: plain,
   actions: [
     claimed(0, 0, 0),
-    counted(50 * minute),
+    scanned(50 * minute),
     claimed(1, 10 * second, 0),
     claimed(2, 10 * second, 0),
-    counted(50 * minute),
+    scanned(50 * minute),
     { ...pushed(4, 'at-once', 10 * second), maker: 1, mustPass: true },
   ],
 };

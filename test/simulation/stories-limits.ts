@@ -1,4 +1,4 @@
-import { counted, minute, mishap, oids, plainStage, pushed, type Story } from './story.ts';
+import { minute, mishap, oids, plainStage, pushed, type Story, scanned } from './story.ts';
 
 /** What may happen around the limit of one repo. */
 
@@ -20,8 +20,8 @@ export const limitedMeanwhile: Story = {
   actions: rounds.flatMap((oid) => [
     mishap('readRepo', { kind: 'freezes-before', forMs: 12 * second }, (oid === 0 ? 58 : 113) * second),
     pushed(oid, 'never', 0),
-    counted(4 * second),
-    counted(3 * second),
+    scanned(4 * second),
+    scanned(3 * second),
   ]),
 };
 
@@ -43,7 +43,7 @@ export const addedTwiceToLimited: Story = {
   sizes: ofTenBytes,
   stage: { ...plainStage, repoLimits: [{ afterMs: 0, repo: 0, limitBytes: 25 }] },
   actions: [0, 2, 4].flatMap((oid) => [
-    counted(minute),
+    scanned(minute),
     // Nothing of a round is alive in the next.
     pushed(oid, 'never', 49 * minute),
     pushed(oid, 'never', 0),
@@ -56,5 +56,5 @@ export const claimedInLimited: Story = {
   tenants: [{ limitBytes: 200, imported: [0] }],
   sizes: ofTenBytes,
   stage: { ...plainStage, repoLimits: [{ afterMs: 0, repo: 0, limitBytes: 100 }] },
-  actions: [1, 2, 3].flatMap((oid) => [pushed(oid, 'never', minute), counted(10 * second)]),
+  actions: [1, 2, 3].flatMap((oid) => [pushed(oid, 'never', minute), scanned(10 * second)]),
 };

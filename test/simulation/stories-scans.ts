@@ -1,6 +1,6 @@
-import { counted, minute, mishap, oids, plainStage, pushed, reconciled, type Story } from './story.ts';
+import { minute, mishap, oids, plainStage, pushed, reconciled, type Story, scanned } from './story.ts';
 
-/** What may happen around a recount. */
+/** What may happen around a reconcile. */
 
 const second = 1_000;
 const ofTenBytes = oids.map(() => 10);
@@ -9,8 +9,8 @@ const ofTenBytes = oids.map(() => 10);
 export const arrivedAfterScan: Story = {
   tenants: [{ limitBytes: 200, imported: [] }],
   sizes: ofTenBytes,
-  // Batches ask by HEAD, so the listings are those of scans. Recounts come at once.
-  stage: { ...plainStage, attemptsMax: undefined, settings: { headsPerList: 13, giantObjects: 100_000 } },
+  // Batches ask by HEAD, so the listings are those of scans. Reconciles come at once.
+  stage: { ...plainStage, attemptsMax: undefined, settings: { headsPerList: 13, largeRepoObjects: 100_000 } },
   actions: [0, 3, 6].flatMap((oid) => [
     mishap('listPage', { kind: 'freezes-after', forMs: 4 * second }, minute),
     {
@@ -39,7 +39,7 @@ export const arrivedAtLast: Story = {
   tenants: [{ limitBytes: 200, imported: [] }],
   sizes: ofTenBytes,
   stage: plainStage,
-  actions: [...oids.map((oid) => pushed(oid, 'last-moment', 0)), counted(50 * minute)],
+  actions: [...oids.map((oid) => pushed(oid, 'last-moment', 0)), scanned(50 * minute)],
 };
 
 /** Somebody promises himself the limit in round after round, and sends almost a day later. */
@@ -55,7 +55,7 @@ export const sentMuchLater: Story = {
   ...promisedAnew,
   tenants: [{ limitBytes: 1_000, imported: [] }],
   // Where operations are refused for so long, the many of a count by shards would never all succeed.
-  stage: { ...promisedAnew.stage, settings: { giantObjects: 100_000 } },
+  stage: { ...promisedAnew.stage, settings: { largeRepoObjects: 100_000 } },
   // Nothing that comes after it has their repo listed.
   actions: [0, 1].map((oid) => pushed(oid, 'trickled', 360 * minute)),
 };
@@ -68,7 +68,7 @@ export const committedTwice: Story = {
   actions: [
     ...[1, 3, 4, 5].map((oid) => pushed(oid, 'never', second)),
     mishap('commitTenant', { kind: 'lands-again', forMs: 2 * second }, 45 * minute),
-    counted(0),
+    scanned(0),
     reconciled(second),
   ],
 };
@@ -77,7 +77,7 @@ export const committedTwice: Story = {
 export const deletedAndLeft: Story = {
   tenants: [{ limitBytes: 200, imported: [0, 1, 2, 3] }],
   sizes: ofTenBytes,
-  stage: { ...plainStage, settings: { giantObjects: 100_000 } },
+  stage: { ...plainStage, settings: { largeRepoObjects: 100_000 } },
   actions: [0, 1].map((oid) => ({
     kind: 'delete-object' as const,
     tenant: 0,
@@ -111,31 +111,31 @@ export const putAround: Story = {
   })),
 };
 
-/** Every repo is a giant. Nothing but what happens to it has its shards scanned, and that may cost as much as it takes. */
-const giants = {
-  giantObjects: 2,
+/** Every repo is a large repo. Nothing but what happens to it has its shards scanned, and that may cost as much as it takes. */
+const largeRepos = {
+  largeRepoObjects: 2,
   shardObjectsMax: 100,
   shardRoundMs: 7 * 24 * 60 * minute,
   shardListsPerHour: 1_000_000,
   shardListsPerRun: 20,
 };
 
-/** What is pushed to giants arrives at once, and is counted several times. */
-export const countedInGiants: Story = {
+/** What is pushed to large repos arrives at once, and is counted several times. */
+export const scannedInLargeRepos: Story = {
   tenants: [{ limitBytes: 200, imported: [0] }],
   sizes: ofTenBytes,
-  stage: { ...plainStage, settings: giants },
+  stage: { ...plainStage, settings: largeRepos },
   actions: [
     ...[1, 2, 3].map((oid) => pushed(oid, 'at-once', second)),
-    ...[1, 2, 3].map(() => counted(minute)),
+    ...[1, 2, 3].map(() => scanned(minute)),
   ],
 };
 
-/** What was imported to giants is deleted some time later. */
-export const deletedFromGiants: Story = {
+/** What was imported to large repos is deleted some time later. */
+export const deletedFromLargeRepos: Story = {
   tenants: [{ limitBytes: 200, imported: [0, 2, 4, 6] }],
   sizes: ofTenBytes,
-  stage: { ...plainStage, settings: giants },
+  stage: { ...plainStage, settings: largeRepos },
   actions: [0, 2, 4].map((oid) => ({
     kind: 'delete-object' as const,
     tenant: 0,
@@ -146,16 +146,16 @@ export const deletedFromGiants: Story = {
   })),
 };
 
-/** Objects are put around the API to giants, counted when they are no longer new, and deleted before they are old. */
+/** Objects are put around the API to large repos, counted when they are no longer new, and deleted before they are old. */
 export const deletedInDoubt: Story = {
   tenants: [{ limitBytes: 200, imported: [0] }],
   sizes: ofTenBytes,
-  stage: { ...plainStage, hasStoreEvents: false, settings: giants },
+  stage: { ...plainStage, hasStoreEvents: false, settings: largeRepos },
   actions: [
     ...[2, 4, 6].map((oid) => ({
       kind: 'around' as const,
       tenant: 0,
-      // The first counts are over.
+      // The initial scans are over.
       afterMs: 5 * minute,
       where: 0 as const,
       oid,
@@ -173,13 +173,13 @@ export const deletedInDoubt: Story = {
   ],
 };
 
-/** What was imported to giants is deleted, and the recount after it dies before it has corrected a shard. */
-export const deadAfterDelete: Story = {
+/** What was imported to large repos is deleted, and the reconcile after it dies before it has corrected a shard. */
+export const lapsedAfterDelete: Story = {
   tenants: [{ limitBytes: 200, imported: [0, 2, 4, 6] }],
   sizes: ofTenBytes,
   stage: {
     ...plainStage,
-    settings: giants,
+    settings: largeRepos,
   },
   actions: [0, 2, 4].flatMap((oid) => [
     { kind: 'delete-object', tenant: 0, afterMs: 20 * minute, repo: 0, oid, contested: false },

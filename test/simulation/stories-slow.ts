@@ -1,4 +1,4 @@
-import { counted, minute, mishap, oids, plainStage, pushed, type Story } from './story.ts';
+import { minute, mishap, oids, plainStage, pushed, type Story, scanned } from './story.ts';
 
 /** What may happen while reads, listings and deletes take long. */
 
@@ -8,25 +8,25 @@ const ofTenBytes = oids.map(() => 10);
 const handled = (afterMs: number, full: boolean) =>
   ({ kind: 'reconcile', tenant: 0, afterMs, full, isAtOnce: true }) as const;
 /** Of one object of a few bytes. */
-const deadAfterMs = 36 * minute + 10 * second;
+const lapsedAfterMs = 36 * minute + 10 * second;
 const slowRead = { kind: 'freezes-after', forMs: 16 * second } as const;
 
 /**
  * A claim dies while the ledger is read, and some seconds before that a batch relies on it: below the limit there is room
  * for the object because it is promised already.
  */
-export const deadWhileRead: Story = {
+export const lapsedWhileRead: Story = {
   tenants: [{ limitBytes: 25, imported: [] }],
   sizes: ofTenBytes,
-  stage: { ...plainStage, settings: { putMinBytesPerSecond: 1_000_000, giantObjects: 100_000 } },
+  stage: { ...plainStage, settings: { putMinBytesPerSecond: 1_000_000, largeRepoObjects: 100_000 } },
   actions: [0, 3, 6].flatMap((oid) => [
     // Nothing of a round is alive in the next.
     {
       ...pushed(oid, 'never', 50 * minute),
       objects: [oid, oid + 1].map((each) => ({ oid: each, lie: false })),
     },
-    // Repos are read twice: before the recount and, after the reservations, in it.
-    mishap('repos', slowRead, deadAfterMs - 30 * second),
+    // Repos are read twice: before the reconcile and, after the reservations, in it.
+    mishap('repos', slowRead, lapsedAfterMs - 30 * second),
     mishap('repos', slowRead),
     handled(0, false),
     pushed(oid, 'never', 17 * second),
@@ -35,14 +35,14 @@ export const deadWhileRead: Story = {
   ]),
 };
 
-/** Objects of giants are deleted slowly. Meanwhile somebody has every shard scanned. */
+/** Objects of large repos are deleted slowly. Meanwhile somebody has every shard scanned. */
 export const scannedWhileDeleted: Story = {
   tenants: [{ limitBytes: 200, imported: [0, 2, 4, 6] }],
   sizes: ofTenBytes,
   stage: {
     ...plainStage,
     settings: {
-      giantObjects: 2,
+      largeRepoObjects: 2,
       shardObjectsMax: 100,
       shardRoundMs: 7 * 24 * 60 * minute,
       shardListsPerHour: 1_000_000,
@@ -67,20 +67,20 @@ export const refusedBeside: Story = {
       ...pushed(oid, 'never', 50 * minute),
       objects: [oid, oid + 1].map((each) => ({ oid: each, lie: false })),
     },
-    counted(minute),
+    scanned(minute),
     pushed(oid + 2, 'never', minute),
   ]),
 };
 
 /** A tenant is full. Somebody is refused, while usage is counted with what they ask for, and nobody counts it after that. */
-export const refusedWhileCounted: Story = {
+export const refusedWhileScanned: Story = {
   tenants: [{ limitBytes: 100, imported: [0, 2, 4, 6] }],
   sizes: oids.map(() => 25),
   stage: {
     ...plainStage,
     isSlow: false,
     hasStoreEvents: false,
-    settings: { giantObjects: 100_000, recountRestMs: 0, listRequestsPerHour: 1_000_000 },
+    settings: { largeRepoObjects: 100_000, reconcileRestMs: 0, listRequestsPerHour: 1_000_000 },
   },
   actions: [1, 3, 5].flatMap((oid) => [
     mishap('deleteReservation', { kind: 'freezes-before', forMs: 8 * second }, 10 * minute),
@@ -89,14 +89,14 @@ export const refusedWhileCounted: Story = {
   ]),
 };
 
-/** Nobody sends a large object. When its reservation is dead, there is room for another. */
+/** Nobody sends a large object. When its reservation is lapsed, there is room for another. */
 export const roomAfterDeath: Story = {
   tenants: [{ limitBytes: 100, imported: [] }],
   sizes: oids.map(() => 60),
   stage: { ...plainStage, settings: { putMinBytesPerSecond: 1_000_000 } },
   actions: [0, 1, 2].flatMap((oid) => [
     pushed(2 * oid, 'never', 50 * minute),
-    counted(minute),
+    scanned(minute),
     pushed(2 * oid + 1, 'never', 39 * minute),
   ]),
 };

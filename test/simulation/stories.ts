@@ -14,7 +14,7 @@ export const wantedWhileDeleted: Story = {
   })),
 };
 
-/** Three tenants bring objects along, and their first recounts die. Nobody does anything after that. */
+/** Three tenants bring objects along, and their first reconciles die. Nobody does anything after that. */
 export const importedAndLeft: Story = {
   tenants: [0, 1, 2].map(() => ({ limitBytes: 200, imported: [0, 1, 2] })),
   sizes: oids.map(() => 10),
@@ -56,8 +56,8 @@ export const usedAgain: Story = {
 export const missedSoon: Story = {
   tenants: [{ limitBytes: 200, imported: [0, 2] }],
   sizes: oids.map(() => 10),
-  // Batches of one object list, and recounts come at once.
-  stage: { ...plainStage, attemptsMax: undefined, settings: { headsPerList: 1, giantObjects: 100_000 } },
+  // Batches of one object list, and reconciles come at once.
+  stage: { ...plainStage, attemptsMax: undefined, settings: { headsPerList: 1, largeRepoObjects: 100_000 } },
   actions: [
     { kind: 'delete-object', tenant: 0, afterMs: 1_000, repo: 0, oid: 0, contested: false },
     pushed(2, 'at-once', 1.4 * minute),

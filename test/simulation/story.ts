@@ -32,7 +32,7 @@ export const pushed = (object: number, plan: UploadPlan, afterMs: number): PushA
 });
 
 /** Usage is counted at once, whatever the queue is like. */
-export const counted = (afterMs: number): Action => ({ kind: 'read', tenant: 0, afterMs, refresh: true });
+export const scanned = (afterMs: number): Action => ({ kind: 'read', tenant: 0, afterMs, refresh: true });
 
 export const reconciled = (afterMs: number): Action => ({
   kind: 'reconcile',

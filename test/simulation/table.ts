@@ -1,6 +1,7 @@
 import { AwsServiceError } from '../../lambda/aws/sdk.ts';
 import { parseReservation, tenantOfPartition } from '../../lambda/ledger/items.ts';
 import type { Table } from '../../lambda/table/requests.ts';
+import { fromStored } from '../../lambda/table/stored-names.ts';
 import type { Operations, TableClient } from '../../lambda/table/table.ts';
 import type { Item } from '../../local/table/expression.ts';
 import { entryOf, type Index, indexes, keyOf, type Page, type Range } from '../../local/table/items.ts';
@@ -68,7 +69,10 @@ export function watchLedger(
     const tenant = tenantOfPartition(pk);
     const isIssued = before['state'] === 'pending' && after['state'] === 'issued';
     if (isIssued && sk.startsWith('RESERVATION#'))
-      tell.onIssue(tenant, { reservation: parseReservation(before), claims: parseReservation(after).claims });
+      tell.onIssue(tenant, {
+        reservation: parseReservation(fromStored(before)),
+        entries: parseReservation(fromStored(after)).entries,
+      });
     const isOpened = before['closedAtMs'] !== undefined && after['closedAtMs'] === undefined;
     if (isOpened && sk.startsWith('REPO#')) tell.onOpening({ tenant, repo: String(after['repo']) });
   });

@@ -7,8 +7,8 @@ import { AroundChanges } from './around.ts';
 import { type Issued, Promises } from './promises.ts';
 
 /** The clock of the function that counted may have been ahead. */
-function aroundSinceMs(fullCountedAtMs: number): number {
-  return fullCountedAtMs - 2 * defaultSettings.clockSkewMs;
+function aroundSinceMs(fullScannedAtMs: number): number {
+  return fullScannedAtMs - 2 * defaultSettings.clockSkewMs;
 }
 
 /** A URL that a client holds. */
@@ -120,7 +120,7 @@ export class Truth {
 
   /** What was changed around the API since then may not be counted. */
   get aroundSinceMs(): number {
-    return aroundSinceMs(this.record?.fullCountedAtMs ?? 0);
+    return aroundSinceMs(this.record?.fullScannedAtMs ?? 0);
   }
 
   /** Reads the ledger's present state. */
@@ -196,14 +196,14 @@ export class Truth {
 
   /**
    * (repo/oid) → the bytes that URLs which may still be used add to what is stored. Of several sizes the largest counts,
-   * because a tenant's own false sizes stay in its floor until the next scan.
+   * because a tenant's own false sizes stay in its confirmed usage until the next scan.
    */
-  liveClaims(nowMs: number): Map<string, number> {
-    const claims = new Map<string, number>();
-    // If it is stored with its true size, a larger false size is still in the floor of the last scan.
+  liveEntries(nowMs: number): Map<string, number> {
+    const entries = new Map<string, number>();
+    // If it is stored with its true size, a larger false size is still in the confirmed usage of the last scan.
     for (const { name, sizeBytes } of this.promises.live(nowMs))
-      claims.set(name, Math.max(sizeBytes - (this.stored.get(name) ?? 0), claims.get(name) ?? 0));
-    return claims;
+      entries.set(name, Math.max(sizeBytes - (this.stored.get(name) ?? 0), entries.get(name) ?? 0));
+    return entries;
   }
 
   /** Until when what was promised is as live, and as late, as now. */
@@ -215,8 +215,8 @@ export class Truth {
    * What URLs may bring within a day of when they should have been used, beyond what is stored or may still be sent. What
    * was deleted meanwhile may be sent once more. Of several sizes the largest counts.
    */
-  lateBytes(nowMs: number, start: string): number {
-    const live = this.liveClaims(nowMs);
+  unconfirmedBytes(nowMs: number, start: string): number {
+    const live = this.liveEntries(nowMs);
     const late = new Map<string, number>();
     for (const { name, sizeBytes } of this.promises.late(nowMs)) {
       const addedBytes = sizeBytes - (this.stored.get(name) ?? 0) - (live.get(name) ?? 0);
@@ -228,21 +228,21 @@ export class Truth {
   /** What deletes expect once more. Of an object that came around the API there is no URL, but nobody knows that. */
   onceMoreBytes(start: string): number {
     const expected = this.reservations.filter(({ id }) => id.startsWith(onceMoreIdStart));
-    const claims = expected.flatMap(({ repo, claims }) =>
-      [...claims].map(([oid, sizeBytes]): [string, number] => [`${repo}/${oid}`, sizeBytes]),
+    const entries = expected.flatMap(({ repo, entries }) =>
+      [...entries].map(([oid, sizeBytes]): [string, number] => [`${repo}/${oid}`, sizeBytes]),
     );
-    return claims.reduce((sum, [name, sizeBytes]) => sum + (name.startsWith(start) ? sizeBytes : 0), 0);
+    return entries.reduce((sum, [name, sizeBytes]) => sum + (name.startsWith(start) ? sizeBytes : 0), 0);
   }
 
   /**
    * The least and the most that a listing which began at `sinceMs` can have counted. It may or may not have seen
    * whatever came or went since then, and around the API since the last full one.
    */
-  bounds(sinceMs: number, fullCountedAtMs: number): { least: number; most: number } {
+  bounds(sinceMs: number, fullScannedAtMs: number): { least: number; most: number } {
     let least = this.storedBytes;
     let most = this.storedBytes;
     for (const change of this.changes) {
-      if (change.atMs < (change.isAround ? Math.min(sinceMs, aroundSinceMs(fullCountedAtMs)) : sinceMs))
+      if (change.atMs < (change.isAround ? Math.min(sinceMs, aroundSinceMs(fullScannedAtMs)) : sinceMs))
         continue;
       if (change.bytes > 0) least -= change.bytes;
       else most -= change.bytes;

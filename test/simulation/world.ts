@@ -2,9 +2,9 @@ import type { Deps } from '../../lambda/deps.ts';
 import { offerDownload } from '../../lambda/downloads/downloads.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
 import { recordStoreEvents } from '../../lambda/ledger/reconcile-requests.ts';
-import type { RecountRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
+import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { placeOf, type StoreChange } from '../../lambda/ledger/rules/reservation.ts';
-import { runRecount } from '../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';
 import type { Metrics } from '../../lambda/rules/metrics.ts';
 import { repoPrefix } from '../../lambda/rules/names.ts';
 import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
@@ -97,7 +97,7 @@ export class World {
   #failure: unknown;
   readonly #queue: SimQueue;
   readonly offerDownload: typeof offerDownload;
-  /** Whether recounts wait in SQS, as they do when deployed. */
+  /** Whether reconciles wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
   readonly scheduleMs: number;
   readonly repoLimits: Stage['repoLimits'];
@@ -105,8 +105,8 @@ export class World {
   readonly areFilesLost: boolean;
   readonly makers: number;
   readonly cancelsAfterMs: Stage['cancelsAfterMs'];
-  /** Whether repos of a few objects are giants. */
-  readonly hasGiants: boolean;
+  /** Whether repos of a few objects are large repos. */
+  readonly hasLargeRepos: boolean;
 
   constructor(input: {
     seed: number;
@@ -129,8 +129,8 @@ export class World {
       ...defaultSettings,
       deleteGraceMs: 90_000,
       // Shorter than a day, so that more happens while it is open. Longer than a batch.
-      cleanupWatchMs: 15 * 60_000,
-      cleanupLimitMs: 12 * 60 * 60_000,
+      gcWatchMs: 15 * 60_000,
+      gcLimitMs: 12 * 60 * 60_000,
       ...stage.settings,
     };
     this.adoptedRepos = new AdoptedRepos(stage.adoptedRepos);
@@ -172,7 +172,7 @@ export class World {
       const metered = new Metered(stage.downloadLimitBytes);
       return { tenant: truth.tenant, truth, invariants, metered, hasLies, hasTricklers: trickles };
     });
-    this.hasGiants = this.settings.giantObjects < 10;
+    this.hasLargeRepos = this.settings.largeRepoObjects < 10;
     this.scheduleMs = stage.scheduleMinutes * 60_000;
     this.repoLimits = stage.repoLimits;
     this.isSlow = stage.isSlow;
@@ -250,8 +250,8 @@ export class World {
       if (this.#failure) throw this.#failure;
       for (const { invariants } of this.accounts) invariants.check(this.scheduler.nowMs);
     };
-    // A schedule of a minute goes on through outages of days, and giants are counted in many steps.
-    const eventsMax = this.scheduleMs < 5 * 60_000 || this.hasGiants ? 500_000 : 100_000;
+    // A schedule of a minute goes on through outages of days, and large repos are counted in many steps.
+    const eventsMax = this.scheduleMs < 5 * 60_000 || this.hasLargeRepos ? 500_000 : 100_000;
     await this.scheduler.run({ eventsMax, check }).catch((error: unknown) => {
       throw error instanceof EndlessRunError ? new Violation(`I6: ${error.message}`) : error;
     });
@@ -344,11 +344,11 @@ export class World {
       }),
       signDownload: async () => ({ href: '', header: {} }),
     };
-    const prepare = (request: RecountRequest) =>
+    const prepare = (request: ReconcileRequest) =>
       this.#queue.prepare(request, { clockMs: actor.nowMs(), isConsumer });
     const metrics: Metrics = {
       increment: (name) => {
-        if (name === 'RecountsDeferred') this.coverage.deferred += 1;
+        if (name === 'ReconcilesDeferred') this.coverage.deferred += 1;
       },
       measure: () => undefined,
       flush: () => undefined,
@@ -403,8 +403,8 @@ export class World {
     });
   }
 
-  /** Somebody asks for a recount, by a clock that is right. */
-  enqueue(request: RecountRequest): void {
+  /** Somebody asks for a reconcile, by a clock that is right. */
+  enqueue(request: ReconcileRequest): void {
     this.#queue.prepare(request, { clockMs: this.scheduler.nowMs, isConsumer: false })();
   }
 
@@ -414,7 +414,7 @@ export class World {
   }
 
   async #deliver(
-    request: RecountRequest,
+    request: ReconcileRequest,
     { receiveCount, limitMs }: { receiveCount: number; limitMs: number },
   ): Promise<'done' | 'failed' | 'died'> {
     const outcome = await this.consume(request, { isRetry: receiveCount > 1, limitMs });
@@ -424,14 +424,14 @@ export class World {
 
   /** What the queue's consumer does with one message (`lambda/handlers/reconcile.ts`). */
   async consume(
-    request: RecountRequest,
+    request: ReconcileRequest,
     { isRetry = false, limitMs = 300_000 } = {},
   ): Promise<{ answer: 'done' | 'requeued' } | 'error' | 'dead'> {
     this.coverage.reconciles += 1;
     const consumed = this.invoke(
       async (deps) => {
         const deadlineMs = deps.clock.nowMs() + limitMs - consumerReserveMs;
-        const outcome = await runRecount(deps, { request, deadlineMs, isRetry });
+        const outcome = await runReconcile(deps, { request, deadlineMs, isRetry });
         if (outcome === 'requeued') this.coverage.requeued += 1;
         return outcome;
       },
@@ -439,7 +439,7 @@ export class World {
     );
     const outcome = await consumed;
     if (outcome === 'error' && this.isFair())
-      throw new Violation('I6: a recount failed, and it needs no files');
+      throw new Violation('I6: a reconcile failed, and it needs no files');
     return outcome;
   }
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { describe, expect, it } from 'vitest';
 import { buildApp } from '../../lib/app.ts';
-import { StageSettingsError, stageSettings } from '../../lib/settings/stages.ts';
+import { DeploymentSettingsError, deploymentSettings } from '../../lib/settings/stages.ts';
 import { testContext, useFolder } from './stack-template.ts';
 
 const { folder, write } = useFolder();
@@ -52,13 +52,13 @@ describe('the app', () => {
       Properties: { ScalingConfig: { MaximumConcurrency: number } };
     }>(Resources).filter(({ Type }) => Type === 'AWS::Lambda::EventSourceMapping');
     const fromQueues = sources.map(({ Properties }) => Properties.ScalingConfig.MaximumConcurrency);
-    // Recounts, exports and webhooks, of which SQS runs two at least, and the schedule.
+    // Reconciles, exports and webhooks, of which SQS runs two at least, and the schedule.
     expect(fromQueues).toEqual([2, 2, 2]);
   });
 
   it('keeps for a week what is deleted, in stage prod', () => {
-    expect(stageSettings('prod').objectStore).toEqual({ kind: 'bucket', keepDeletedDays: 7 });
-    expect(stageSettings('dev').objectStore).toEqual({ kind: 'bucket', keepDeletedDays: 0 });
+    expect(deploymentSettings('prod').objectStore).toEqual({ kind: 'bucket', keepDeletedDays: 7 });
+    expect(deploymentSettings('dev').objectStore).toEqual({ kind: 'bucket', keepDeletedDays: 0 });
   });
 
   it('reads the settings of a stage from a file', () => {
@@ -74,7 +74,7 @@ describe('the app', () => {
     [{ stage: 'Prod!', settings: write('empty.json', '{}') }, '"Prod!" isn\'t a valid name'],
   ])('explains what is wrong with $stage $settings', (context, message) => {
     const wrong = () => appWith(context);
-    expect(wrong).toThrow(StageSettingsError);
+    expect(wrong).toThrow(DeploymentSettingsError);
     expect(wrong).toThrow(message);
   });
 });

@@ -2,11 +2,11 @@ import { Match, type Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { metricUnits } from '../../lambda/rules/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
-import { parseStageSettings } from '../../lib/settings/stages.ts';
+import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { arnOf, givesUpTo, templateOf } from './stack-template.ts';
 
 const background = ['reconcile', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
-const names = functionNamesOf(parseStageSettings('dev', {}));
+const names = functionNamesOf(parseDeploymentSettings('dev', {}));
 
 let template: Template;
 
@@ -14,7 +14,7 @@ beforeAll(() => {
   template = templateOf();
 });
 
-describe('the recount queue', () => {
+describe('the reconcile queue', () => {
   it('delays messages, orders them by tenant, and has its own dead-letter queue', () => {
     template.hasResourceProperties('AWS::SQS::Queue', {
       FifoQueue: true,
@@ -45,7 +45,7 @@ describe('the recount queue', () => {
     },
   );
 
-  it('delivers one recount at a time, and redelivers only what failed', () => {
+  it('delivers one reconcile at a time, and redelivers only what failed', () => {
     template.hasResourceProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 1,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -85,7 +85,7 @@ describe('the queue of exports', () => {
   });
 });
 
-it('recounts leave a new account, which may run 10 functions at once, half of them', () => {
+it('reconciles leave a new account, which may run 10 functions at once, half of them', () => {
   const sources = Object.values(
     templateOf({ exports: { workers: 0 } }).findResources('AWS::Lambda::EventSourceMapping'),
   );
@@ -115,13 +115,13 @@ describe('the alarms', () => {
     ['DeadLetters', 1],
     ['WebhookDeadLetters', 1],
     ['ExportDeadLetters', 1],
-    ['RecountsLate', 3600],
-    ['RecountsFailed', 1],
+    ['ReconcilesLate', 3600],
+    ['ReconcilesFailed', 1],
     ['ApiErrors', 5],
     ['RequestsThrottled', 10],
     ['RefreshStopped', 1],
     ['Drift', 100 * 1024 ** 3],
-    ['RecountAge', 36 * 3_600_000],
+    ['ReconcileAgeHigh', 36 * 3_600_000],
     ...names.flatMap((name) => [
       [`${name}Errors`, background.includes(name) ? 1 : 3] as const,
       [`${name}Throttles`, background.includes(name) ? 3 : 10] as const,
@@ -140,7 +140,7 @@ describe('the alarms', () => {
   });
 
   it('watch for bytes missing from the counter and for old counts, with the thresholds of the stage', () => {
-    const stage = templateOf({ alarms: { driftGiB: 7, recountAgeHours: 48 } });
+    const stage = templateOf({ alarms: { driftGiB: 7, reconcileAgeHours: 48 } });
     const expected = [
       ['CounterShortfallBytes', 7 * 1024 ** 3],
       ['ReconcileAge', 48 * 3_600_000],
@@ -157,16 +157,16 @@ describe('the alarms', () => {
         TreatMissingData: 'notBreaching',
       });
     }
-    expect(() => templateOf({ alarms: { recountAgeHours: 24 } })).toThrow(/recountAgeHours: must be 25/);
+    expect(() => templateOf({ alarms: { reconcileAgeHours: 24 } })).toThrow(/recountAgeHours: must be 25/);
   });
 
-  it('ring for recounts that fail in as many periods of an hour as the stage says', () => {
-    for (const recountFailures of [2, 12])
-      templateOf({ alarms: { recountFailures } }).hasResourceProperties('AWS::CloudWatch::Alarm', {
-        MetricName: 'RecountsFailed',
+  it('ring for reconciles that fail in as many periods of an hour as the stage says', () => {
+    for (const reconcileFailures of [2, 12])
+      templateOf({ alarms: { reconcileFailures } }).hasResourceProperties('AWS::CloudWatch::Alarm', {
+        MetricName: 'ReconcilesFailed',
         Period: 300,
         EvaluationPeriods: 12,
-        DatapointsToAlarm: recountFailures,
+        DatapointsToAlarm: reconcileFailures,
       });
   });
 

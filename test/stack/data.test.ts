@@ -125,7 +125,7 @@ describe('the bucket', () => {
   });
 
   it.each([1, 7, 30])(
-    'expires what exports store two days after archives of %i days, and what clean-ups do',
+    'expires what exports store two days after archives of %i days, and what gc runs do',
     (keepDays) => {
       templateOf({ exports: { keepDays } }).hasResourceProperties('AWS::S3::Bucket', {
         LifecycleConfiguration: {

@@ -3,7 +3,7 @@ import type { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
-import { parseStageSettings } from '../../lib/settings/stages.ts';
+import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { templateOf } from './stack-template.ts';
 
 interface FunctionProperties {
@@ -15,7 +15,7 @@ interface FunctionProperties {
 }
 
 const names = Object.keys(handlerFiles) as FunctionName[];
-const usual = functionNamesOf(parseStageSettings('dev', {}));
+const usual = functionNamesOf(parseDeploymentSettings('dev', {}));
 
 function functionsOf(template: Template): Map<string, FunctionProperties> {
   const found = Object.entries(template.findResources('AWS::Lambda::Function'));

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Template } from 'aws-cdk-lib/assertions';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { requestKey } from '../../lambda/exports/rules/job.ts';
-import { candidatesKey, keepSetKey } from '../../lambda/gc/rules/gc.ts';
+import { candidatesKey, reachableSetKey } from '../../lambda/gc/rules/gc.ts';
 import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
@@ -19,7 +19,7 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   webhooks: (action) => `sqs:${action} on WebhookWorkQueue`,
   bus: (action) =>
     `events:${action} on arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default`,
-  'keep-sets': (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/keep-*`,
+  'reachable-sets': (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/keep-*`,
   candidates: (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/*/candidates-*`,
   exports: (action) => `sqs:${action} on ExportWorkQueue`,
   queue: (action) => `sqs:${action} on ReconcileQueue`,
@@ -86,7 +86,7 @@ describe('grants', () => {
   });
 
   it('are none on the event bus if the stage publishes nothing', () => {
-    const without = grantsOf(templateOf({ warnings: { eventBus: false } }));
+    const without = grantsOf(templateOf({ alerts: { eventBus: false } }));
     expect([...without.values()].flat().filter((line) => line.startsWith('events:'))).toEqual([]);
   });
 
@@ -112,8 +112,8 @@ describe('grants', () => {
   });
 
   const isOfExports = (line: string) => line.includes('/_exports/');
-  const isOfCleanups = (line: string) => line.includes('/_gc/');
-  const isOwn = (line: string) => isOfExports(line) || isOfCleanups(line);
+  const isOfGc = (line: string) => line.includes('/_gc/');
+  const isOwn = (line: string) => isOfExports(line) || isOfGc(line);
   const holdersOf = (isHeld: (line: string) => boolean) =>
     [...grants].filter(([, lines]) => lines.some(isHeld)).map(([name]) => name);
 
@@ -136,20 +136,18 @@ describe('grants', () => {
     expect(requestKey({ tenant, exportId })).toMatch(/^_exports\/[^/]+\/[^/]+\/work\/request\.json$/);
   });
 
-  it('let management put keep-sets of clean-ups, and reconcile their candidates, and nobody anything else of them', () => {
-    const lines = [...grants].flatMap(([name, held]) =>
-      held.filter(isOfCleanups).map((line) => [name, line]),
-    );
+  it('let management put reachable sets of gc runs, and reconcile their candidates, and nobody anything else of them', () => {
+    const lines = [...grants].flatMap(([name, held]) => held.filter(isOfGc).map((line) => [name, line]));
     expect(lines).toEqual([
       ['management', 's3:PutObject on ObjectStorageBucket/_gc/*/*/keep-*'],
       ['reconcile', 's3:PutObject on ObjectStorageBucket/_gc/*/*/*/candidates-*'],
     ]);
     const path = { tenant: 'acme', watchId: 'w' };
-    expect(keepSetKey(path, 'ab')).toMatch(/^_gc\/[^/]+\/[^/]+\/keep-/);
+    expect(reachableSetKey(path, 'ab')).toMatch(/^_gc\/[^/]+\/[^/]+\/keep-/);
     expect(candidatesKey(path, { folder: 'f', file: 0 })).toMatch(/^_gc\/[^/]+\/[^/]+\/[^/]+\/candidates-/);
   });
 
-  it('let only reconcile receive recounts from the queue, and delay their redelivery', () => {
+  it('let only reconcile receive reconciles from the queue, and delay their redelivery', () => {
     for (const action of ['ReceiveMessage', 'DeleteMessage', 'ChangeMessageVisibility']) {
       const holders = [...grants].filter(([, lines]) => lines.includes(`sqs:${action} on ReconcileQueue`));
       expect(holders.map(([name]) => name)).toEqual(['reconcile']);

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { stageSettingsSchema } from '../../lib/settings/stages.ts';
+import { deploymentSettingsSchema } from '../../lib/settings/stages.ts';
 
 /** The parts of a setting's JSON schema that the page shows. */
 interface Shape {
@@ -26,7 +26,7 @@ interface SettingRow {
 
 /** A row for every setting of a stage, and one for each group of them. */
 function settingRows(): SettingRow[] {
-  const schema = z.toJSONSchema(stageSettingsSchema, { io: 'input', unrepresentable: 'any' }) as Shape;
+  const schema = z.toJSONSchema(deploymentSettingsSchema, { io: 'input', unrepresentable: 'any' }) as Shape;
   return rowsBelow('', schema);
 }
 

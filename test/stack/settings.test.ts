@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { functionSpecs } from '../../lib/functions/function-specs.ts';
 import { protocolSettings, settingsOf } from '../../lib/settings/protocol-settings.ts';
-import { parseStageSettings } from '../../lib/settings/stages.ts';
+import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { deployed } from './deployed-stack.ts';
 import { expectRefused, externalStore, templateOf } from './stack-template.ts';
 
@@ -10,7 +10,7 @@ const gitHost = { id: 'github', kind: 'github', url: 'https://api.github.com' };
 
 describe('the settings of a stage', () => {
   it('all have defaults', () => {
-    expect(parseStageSettings('prod', {})).toMatchObject({
+    expect(parseDeploymentSettings('prod', {})).toMatchObject({
       keepData: true,
       objectStore: { kind: 'bucket', keepDeletedDays: 0 },
       corsOrigins: [],
@@ -113,11 +113,11 @@ describe('the settings of a stage', () => {
   it('are accepted with a certificate and a secret of the stage, and without a place to compare them with', () => {
     const settings = { ...certificateIn('eu-central-1'), ...external({}) };
     for (const place of [here, {}])
-      expect(() => parseStageSettings('prod', { ...place, ...settings })).not.toThrow();
+      expect(() => parseDeploymentSettings('prod', { ...place, ...settings })).not.toThrow();
   });
 
   it('are all named in one error if several are invalid', () => {
-    expect(() => parseStageSettings('prod', { account: 'x', throttle: { burst: -1 } })).toThrow(
+    expect(() => parseDeploymentSettings('prod', { account: 'x', throttle: { burst: -1 } })).toThrow(
       /account: .*\n {2}throttle\.burst: /,
     );
   });
@@ -180,8 +180,8 @@ describe('a setting that would break the protocol', () => {
     [{ putMinBytesPerSecond: 9_999 }, 'putMinBytesPerSecond: Too small'],
     [{ listRequestsPerHour: 0 }, 'listRequestsPerHour: Too small'],
     [{ maxAgeHours: 0.5 }, 'maxAgeHours: Invalid input: expected int'],
-    [{ personKeptMinutes: 61 }, 'personKeptMinutes: must be 60 or less: users who lose access'],
-    [{ personKeptMinutes: 0 }, 'personKeptMinutes: Too small'],
+    [{ hostUserKeptMinutes: 61 }, 'hostUserKeptMinutes: must be 60 or less: users who lose access'],
+    [{ hostUserKeptMinutes: 0 }, 'hostUserKeptMinutes: Too small'],
     [{ urlLifetimeMs: 1 }, 'protocol: Unrecognized key: "urlLifetimeMs"'],
   ])('is rejected by name: %j', (protocol, message) => {
     expectRefused({ protocol }, message);
@@ -194,7 +194,7 @@ describe('a setting that would break the protocol', () => {
     ],
     [{ reconcile: { delaySeconds: 34 } }, 'reconcile.delaySeconds: must be 35 or more'],
     [
-      { protocol: { maxAgeHours: 48, idleRefreshMaxDays: 1 }, alarms: { recountAgeHours: 60 } },
+      { protocol: { maxAgeHours: 48, idleRefreshMaxDays: 1 }, alarms: { reconcileAgeHours: 60 } },
       'protocol.idleRefreshMaxDays: must be 2 or more with protocol.maxAgeHours 48',
     ],
     [{ protocol: { maxAgeHours: 36 } }, 'alarms.recountAgeHours: must be 37 or more'],
@@ -206,7 +206,7 @@ describe('a setting that would break the protocol', () => {
 
   it('is accepted if the other one fits', () => {
     const settings = { protocol: { clockSkewSeconds: 6, maxAgeHours: 36 }, reconcile: { delaySeconds: 36 } };
-    expect(parseStageSettings('prod', { ...settings, alarms: { recountAgeHours: 37 } })).toMatchObject(
+    expect(parseDeploymentSettings('prod', { ...settings, alarms: { reconcileAgeHours: 37 } })).toMatchObject(
       settings,
     );
   });

@@ -5,8 +5,8 @@ import { App } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { afterAll, expect } from 'vitest';
 import { addStack } from '../../lib/app.ts';
-import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
-import { parseStageSettings, StageSettingsError } from '../../lib/settings/stages.ts';
+import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
+import { DeploymentSettingsError, parseDeploymentSettings } from '../../lib/settings/stages.ts';
 
 /** The context from cdk.json, as the CDK's command line reads it, without bundling: templates do not need it. */
 export function testContext(): Record<string, unknown> {
@@ -17,22 +17,22 @@ export function testContext(): Record<string, unknown> {
 const templates = new Map<string, Template>();
 
 /** The template of a stage with these settings. It's made once in a process, so nobody may change what it holds. */
-export function templateOf(settings: StageSettingsInput = {}, stage = 'test'): Template {
+export function templateOf(settings: DeploymentSettingsInput = {}, stage = 'test'): Template {
   const key = JSON.stringify([settings, stage]);
   const known = templates.get(key) ?? synthesized(settings, stage);
   templates.set(key, known);
   return known;
 }
 
-function synthesized(settings: StageSettingsInput, stage: string): Template {
+function synthesized(settings: DeploymentSettingsInput, stage: string): Template {
   const app = new App({ analyticsReporting: false, context: testContext() });
-  return Template.fromStack(addStack(app, stage, parseStageSettings(stage, settings)));
+  return Template.fromStack(addStack(app, stage, parseDeploymentSettings(stage, settings)));
 }
 
 /** That settings are refused with this message. */
 export function expectRefused(settings: unknown, message: string | RegExp): void {
-  const parse = () => parseStageSettings('prod', settings as StageSettingsInput);
-  expect(parse).toThrow(StageSettingsError);
+  const parse = () => parseDeploymentSettings('prod', settings as DeploymentSettingsInput);
+  expect(parse).toThrow(DeploymentSettingsError);
   expect(parse).toThrow(message);
 }
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { adoptedPathCharactersMax } from '../../lambda/store/rules/adopted-repos.ts';
-import { everySetting, type StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
+import { type DeploymentSettingsInput, everySetting } from '../../lib/settings/deployment-settings.ts';
 
 /** Settings of stages that stand for all: what holds for their templates holds for those of any stage. */
-interface StageFixture {
+interface DeploymentFixture {
   readonly name: string;
-  readonly settings: StageSettingsInput;
+  readonly settings: DeploymentSettingsInput;
 }
 
 /** The longest name that a stage can have. */
@@ -65,9 +65,9 @@ function atMaximum({ properties = {} }: Shape): Record<string, unknown> {
 }
 
 const shape = z.toJSONSchema(everySetting, { io: 'input', unrepresentable: 'any' }) as Shape;
-const most: StageSettingsInput = {
+const most: DeploymentSettingsInput = {
   ...atMaximum(shape),
-  alarms: { email: `${'e'.repeat(50)}@example.com`, recountAgeHours: 1_000, recountFailures: 12 },
+  alarms: { email: `${'e'.repeat(50)}@example.com`, reconcileAgeHours: 1_000, reconcileFailures: 12 },
   domain: { name: longestHost, certificateArn },
   publicUrl: longestOrigin,
   corsOrigins: listOf(20, (index) => `${longestOrigin.slice(0, -2)}${index}`),
@@ -78,7 +78,7 @@ const most: StageSettingsInput = {
   gitHosts,
 };
 
-export const fixtures: readonly StageFixture[] = [
+export const fixtures: readonly DeploymentFixture[] = [
   { name: 'a stage with the defaults', settings: {} },
   { name: 'a stage for trials', settings: { keepData: false, logRetentionDays: 7 } },
   {
@@ -95,7 +95,7 @@ export const fixtures: readonly StageFixture[] = [
     name: 'a stage with as little as possible',
     settings: {
       exports: { workers: 0 },
-      warnings: { eventBus: false },
+      alerts: { eventBus: false },
       identityIssuers: [],
     },
   },

@@ -11,8 +11,8 @@ import { type FunctionName, handlerFiles } from '../../lambda/routes.ts';
 import { defaultSettings, settingsFromJson } from '../../lambda/rules/settings.ts';
 import { adoptedReposFromJson } from '../../lambda/store/rules/adopted-repos.ts';
 import { HandlerFunction, stageJson } from '../../lib/functions/functions.ts';
-import type { StageSettingsInput } from '../../lib/settings/deployment-settings.ts';
-import { parseStageSettings } from '../../lib/settings/stages.ts';
+import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
+import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 
 const gitea = { tenant: 'acme', repo: 'game', path: 'lfs/', names: 'ab/cd/rest' } as const;
 const gitLab = {
@@ -22,14 +22,14 @@ const gitLab = {
   kind: 'gitlab',
 } as const;
 const gitHost = { id: 'github', kind: 'github', url: 'https://api.github.com' } as const;
-const stage: StageSettingsInput = {
+const stage: DeploymentSettingsInput = {
   protocol: { urlLifetimeMinutes: 15, objectMaxMiB: 100 },
   adoptedRepos: [gitea],
   identityIssuers: [gitLab],
   gitHosts: [gitHost],
 };
 
-const jsonOf = (settings: StageSettingsInput) => stageJson(parseStageSettings('test', settings));
+const jsonOf = (settings: DeploymentSettingsInput) => stageJson(parseDeploymentSettings('test', settings));
 /** The text that an expression stands for. */
 const text = (expression = ''): string | undefined =>
   expression === 'undefined' ? undefined : JSON.parse(expression);
@@ -91,7 +91,7 @@ describe('a function', () => {
   afterAll(() => rmSync(folder, { recursive: true }));
 
   /** Bundles the function that exchanges tokens as a deployment does. @returns its code. */
-  function bundled(settings: StageSettingsInput): { asset: string; code: string } {
+  function bundled(settings: DeploymentSettingsInput): { asset: string; code: string } {
     const app = new App({ analyticsReporting: false, outdir: mkdtempSync(join(folder, 'cdk-')) });
     const stack = new Stack(app, 'stack');
     new HandlerFunction(stack, 'exchangeToken', {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { StoreProfile } from '../../cli/doctor/profile.ts';
 import { stageJson } from '../../lib/functions/functions.ts';
-import { exportStoreOf, parseStageSettings } from '../../lib/settings/stages.ts';
+import { exportStoreOf, parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { expectRefused, externalStore, templateOf, useFolder } from './stack-template.ts';
 
 const { write } = useFolder();
@@ -42,14 +42,14 @@ const settingsWith = (profile: unknown, protocol?: object) => ({
 });
 
 const objectMaxMiB = (profile: unknown, protocol?: object) =>
-  parseStageSettings('prod', settingsWith(profile, protocol)).protocol.objectMaxMiB;
+  parseDeploymentSettings('prod', settingsWith(profile, protocol)).protocol.objectMaxMiB;
 
 describe('the profile of a store', () => {
   it('that can be used changes nothing', () => {
     const settings = settingsWith(good);
     const { profile, ...objectStore } = settings.objectStore;
-    const without = parseStageSettings('prod', { objectStore });
-    expect(parseStageSettings('prod', settings)).toEqual({
+    const without = parseDeploymentSettings('prod', { objectStore });
+    expect(parseDeploymentSettings('prod', settings)).toEqual({
       ...without,
       objectStore: { ...objectStore, profile },
     });
@@ -61,7 +61,7 @@ describe('the profile of a store', () => {
       { listOrder: 'ascii' },
       { listConsistency: 'eventual' },
     ] as const) {
-      expect(() => parseStageSettings('prod', settingsWith(holding(holds)))).not.toThrow();
+      expect(() => parseDeploymentSettings('prod', settingsWith(holding(holds)))).not.toThrow();
     }
   });
 
@@ -102,7 +102,7 @@ describe('the profile of a store', () => {
     expect(objectMaxMiB(refusesAbove(100 * mib), { objectMaxMiB: 40 })).toBe(40);
     // Nothing larger was tried.
     expect(objectMaxMiB(holding({ maxPutBytes: 100 * mib }))).toBe(5120);
-    const json = stageJson(parseStageSettings('prod', settingsWith(refusesAbove(100 * mib))));
+    const json = stageJson(parseDeploymentSettings('prod', settingsWith(refusesAbove(100 * mib))));
     expect(JSON.parse(json['stageJson.protocol'] ?? '')).toBe(JSON.stringify({ objectBytesMax: 100 * mib }));
   });
 
@@ -146,6 +146,6 @@ describe('how a stage makes archives', () => {
   it('is refused where the store takes no uploads in parts, unless the stage makes none', () => {
     const objectStore = external({ profile: profileWith({ multipart: false }) });
     expectRefused({ objectStore, exports: { workers: 2 } }, /exports\.workers: must be 0: by its profile/);
-    expect(parseStageSettings('test', { objectStore, exports: { workers: 0 } }).exports.workers).toBe(0);
+    expect(parseDeploymentSettings('test', { objectStore, exports: { workers: 0 } }).exports.workers).toBe(0);
   });
 });

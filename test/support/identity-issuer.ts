@@ -34,7 +34,7 @@ export class TestIssuer {
     };
   }
 
-  /** A token that is valid for ten minutes, unless the claims say otherwise. A claim that is undefined is left out. */
+  /** A token that is valid for ten minutes, unless the entries say otherwise. A claim that is undefined is left out. */
   token(
     claims: Readonly<Record<string, unknown>>,
     { header = {}, key }: { header?: object; key?: KeyObject } = {},

@@ -5,19 +5,19 @@ import type { NewTenant } from '../../lambda/ledger/tenant-store.ts';
 
 /** A tenant to be created: without a limit, not counted, and due never. */
 export function newTenant(tenant: string, more: Partial<NewTenant> = {}): NewTenant {
-  return { tenant, plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 9e15, ...more };
+  return { tenant, plan: null, limitBytes: null, createdAtMs: 1, scanned: null, dueAtMs: 9e15, ...more };
 }
 
-/** A pending reservation in the repo `app` with one claim, `aaa…` of 10 bytes. */
+/** A pending reservation in the repo `app` with one entry, `aaa…` of 10 bytes. */
 export function reservation(id: string, more: Partial<Reservation> = {}): Reservation {
   return {
     id,
     repo: 'app',
     state: 'pending',
-    claims: new Map([['a'.repeat(64), 10]]),
+    entries: new Map([['a'.repeat(64), 10]]),
     createdAtMs: 1000,
     expiresAtMs: 2000,
-    deadAtMs: 3000,
+    lapsedAtMs: 3000,
     lookAtMs: null,
     ...more,
   };
@@ -26,10 +26,10 @@ export function reservation(id: string, more: Partial<Reservation> = {}): Reserv
 /** The reservations r0, r1, … of a repo. Each is issued, claims `a` of 10 bytes, and dies after 100 hours. */
 export function repoReservations(...given: readonly Partial<Reservation>[]): RepoReservations {
   const all = new RepoReservations();
-  const deadAtMs = 100 * 3_600_000;
-  const usual = { state: 'issued', claims: new Map([['a', 10]]), createdAtMs: 0, deadAtMs } as const;
+  const lapsedAtMs = 100 * 3_600_000;
+  const usual = { state: 'issued', entries: new Map([['a', 10]]), createdAtMs: 0, lapsedAtMs } as const;
   for (const [index, more] of given.entries())
-    all.add(reservation(`r${index}`, { ...usual, expiresAtMs: deadAtMs - 1, ...more }));
+    all.add(reservation(`r${index}`, { ...usual, expiresAtMs: lapsedAtMs - 1, ...more }));
   return all;
 }
 
@@ -39,18 +39,18 @@ export function tenantCommit(tenant: string, epoch: number, more: Partial<Tenant
     tenant,
     epoch,
     correctionBytes: 0,
-    floorBaseBytes: 0,
+    confirmedBaseBytes: 0,
     deletedBytesRead: 0,
-    floorUntilMs: 1,
+    confirmedUntilMs: 1,
     listedUntilMs: 0,
-    claimCorrection: 0,
+    entryCorrection: 0,
     overtakenEpoch: 0,
     repoCount: 0,
-    fullCountedAtMs: null,
+    fullScannedAtMs: null,
     reservedUntilMs: null,
     repoLimits: new Map(),
-    counted: { storedBytes: 3, objectCount: 1, countedAtMs: 5000 },
-    expiredNotes: [],
+    scanned: { storedBytes: 3, objectCount: 1, scannedAtMs: 5000 },
+    expiredIntents: [],
     dueAtMs: 9e15,
     lookAtMs: null,
     ...more,

@@ -1,6 +1,6 @@
 import type { Shard } from '../../lambda/ledger/rules/shard.ts';
 
-/** An empty shard that was scanned at 1000. */
+/** An empty shard that was counted at 1000. */
 export function shardRecord(prefix: string, more: Partial<Shard> = {}): Shard {
   return {
     prefix,
@@ -10,7 +10,7 @@ export function shardRecord(prefix: string, more: Partial<Shard> = {}): Shard {
     objectCount: 0,
     sinceBytes: 0,
     sinceCount: 0,
-    countedAtMs: 1000,
+    scannedAtMs: 1000,
     scanEndedMs: 1100,
     stale: null,
     counted: new Map(),

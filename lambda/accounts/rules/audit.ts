@@ -16,8 +16,8 @@ export const auditActions = [
   'repo.update',
   'repo.delete',
   'object.delete',
-  'recount.request',
-  'count.steer',
+  'reconcile.request',
+  'scan.change',
   'export.start',
   'export.delete',
   'locks.release',
@@ -26,10 +26,10 @@ export const auditActions = [
   'webhook.set',
   'webhook.delete',
   'webhook.test',
-  'cleanup.open',
-  'cleanup.keep-set',
-  'cleanup.run',
-  'cleanup.cancel',
+  'gc.open',
+  'gc.reachable-set',
+  'gc.run',
+  'gc.cancel',
 ] as const;
 
 export type AuditAction = (typeof auditActions)[number];
@@ -51,12 +51,12 @@ export interface AuditFields {
 }
 
 /**
- * - `begun`: the action was begun. Nothing tells what became of it: the function died, or the end could not be written.
- * - `done`: it was done.
- * - `refused`: it was not. The reason says why.
+ * - `started`: the action was started. Nothing tells what became of it: the function died, or the end could not be written.
+ * - `succeeded`: it was done.
+ * - `denied`: it was not. The reason says why.
  * - `failed`: something broke. Part of it may have been done.
  */
-export type AuditOutcome = 'begun' | 'done' | 'refused' | 'failed';
+export type AuditOutcome = 'started' | 'succeeded' | 'denied' | 'failed';
 
 export interface AuditEntry {
   readonly tenant: string;

@@ -53,7 +53,7 @@ export function isGitHostUrl(text: string, options: { allowsLoopback?: boolean }
 }
 
 /** Characters of a repository's full name. */
-export const hostedNameCharactersMax = 255;
+export const linkedNameCharactersMax = 255;
 /** GitLab has groups in groups, up to twenty. */
 const segmentsMax: Readonly<Record<GitHostKind, number>> = { github: 2, gitlab: 22, gitea: 2 };
 
@@ -61,9 +61,9 @@ const segmentsMax: Readonly<Record<GitHostKind, number>> = { github: 2, gitlab: 
  * Whether a text can be the full name of a repository, such as `acme/game`. What it is put together from can lead to no
  * other address of the host's API.
  */
-export function isHostedName(text: string, kind: GitHostKind): boolean {
+export function isLinkedName(text: string, kind: GitHostKind): boolean {
   const segments = text.split('/');
-  if (text.length > hostedNameCharactersMax || segments.length < 2 || segments.length > segmentsMax[kind])
+  if (text.length > linkedNameCharactersMax || segments.length < 2 || segments.length > segmentsMax[kind])
     return false;
   return segments.every(
     (segment) => /^[A-Za-z0-9._-]{1,100}$/.test(segment) && !/^\.+$|\.git$/.test(segment),
@@ -71,17 +71,17 @@ export function isHostedName(text: string, kind: GitHostKind): boolean {
 }
 
 /** That people who may use a repository of a host may use a repo, with their tokens for that host. */
-export interface MappedRepo extends RepoMark {
+export interface LinkedRepo extends RepoMark {
   /** The id of the host. */
   readonly host: string;
   /** The repository's full name there. */
   readonly name: string;
   /** The repository's number there, which nobody can take over as they can a name. null: not known yet. */
-  readonly hostedId: string | null;
+  readonly linkedId: string | null;
 }
 
 /** Mapped repos of a tenant. They are read all at once. */
-export const mappedReposMax = 1000;
+export const linkedReposMax = 1000;
 
 /**
  * The git hosts of a stage from JSON. Without it: none.

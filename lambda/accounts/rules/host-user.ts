@@ -2,7 +2,7 @@ import { sha256Hex } from '../../rules/hash.ts';
 import type { GitHost } from './git-hosts.ts';
 
 /** Somebody whom a git host vouches for. */
-export interface Person {
+export interface HostUser {
   /** `github:1234`: the host's id, and their number there, which nobody can take over as they can a name. */
   readonly id: string;
   /** What they are called there, for people to read. They may change it. */
@@ -10,17 +10,17 @@ export interface Person {
 }
 
 /** Whom others are shown: `ada (github)`. */
-export function nameOfPerson({ id, login }: Person): string {
+export function nameOfHostUser({ id, login }: HostUser): string {
   return `${login} (${id.slice(0, id.indexOf(':'))})`;
 }
 
 /** What a host lets a person do with a repository. */
-export type PersonAccess = 'read' | 'write';
+export type HostAccess = 'read' | 'write';
 
 /** What a host said of a person's token and a repository. */
-export interface PersonGrant {
-  readonly person: Person;
-  readonly access: PersonAccess;
+export interface HostGrant {
+  readonly hostUser: HostUser;
+  readonly access: HostAccess;
 }
 
 /**
@@ -35,7 +35,7 @@ export function mayBeHostToken(credential: string): boolean {
 }
 
 /**
- * By what a grant is kept: of the token only a hash, and of no use for another repo, nor for what the repo was mapped to
+ * By what a grant is kept: of the token only a hash, and of no use for another repo, nor for what the repo was linked to
  * before.
  */
 export function grantKeyOf(of: {
@@ -51,8 +51,8 @@ export function grantKeyOf(of: {
 }
 
 /** What came of asking a host. */
-export type PersonVerdict =
-  | { readonly kind: 'granted'; readonly grant: PersonGrant }
+export type HostVerdict =
+  | { readonly kind: 'granted'; readonly grant: HostGrant }
   /** The token is none, or its person has no business there. The reason is for the log. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** Nothing is known: the host wants to be asked later. */
@@ -69,21 +69,21 @@ function forgetOldest(all: Pick<Map<string, unknown>, 'size' | 'delete' | 'keys'
 }
 
 /** What this process knows of people, by {@link grantKeyOf}. A client that repeats itself makes no host answer again. */
-export class KnownPeople {
+export class KnownHostUsers {
   /** The oldest first. */
-  readonly #verdicts = new Map<string, { readonly verdict: PersonVerdict; readonly untilMs: number }>();
+  readonly #verdicts = new Map<string, { readonly verdict: HostVerdict; readonly untilMs: number }>();
   /** Keys that a host let in, the oldest first. Junk can't push these out: it never gets in. */
   readonly #letIn = new Set<string>();
-  readonly #asking = new Map<string, Promise<PersonVerdict>>();
+  readonly #asking = new Map<string, Promise<HostVerdict>>();
 
-  find(key: string, nowMs: number): PersonVerdict | undefined {
+  find(key: string, nowMs: number): HostVerdict | undefined {
     const known = this.#verdicts.get(key);
     if (known && nowMs < known.untilMs) return known.verdict;
     this.#verdicts.delete(key);
     return undefined;
   }
 
-  keep(key: string, verdict: PersonVerdict, untilMs: number): void {
+  keep(key: string, verdict: HostVerdict, untilMs: number): void {
     this.#verdicts.delete(key);
     this.#verdicts.set(key, { verdict, untilMs });
     forgetOldest(this.#verdicts);
@@ -98,7 +98,7 @@ export class KnownPeople {
   }
 
   /** Asks, unless the same is being asked already: then its answer is that of both. */
-  async askOnce(key: string, ask: () => Promise<PersonVerdict>): Promise<PersonVerdict> {
+  async askOnce(key: string, ask: () => Promise<HostVerdict>): Promise<HostVerdict> {
     const known = this.#asking.get(key);
     if (known) return known;
     const asking = ask().finally(() => this.#asking.delete(key));
@@ -111,9 +111,9 @@ export class KnownPeople {
 export type HostAnswer =
   | {
       readonly kind: 'granted';
-      readonly grant: PersonGrant;
+      readonly grant: HostGrant;
       /** The repository's number there. */
-      readonly hostedId: string;
+      readonly linkedId: string;
     }
   /** The reason is for the log. Who asks must not learn it. */
   | { readonly kind: 'refused'; readonly reason: HostRefusal }

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '../../rules/hash.ts';
-import type { Person } from './host-user.ts';
+import type { HostUser } from './host-user.ts';
 
 /** What a token may do: `read` pulls, `write` pushes too, `manage` administers its own tenant too. */
 export type TokenScope = 'read' | 'write' | 'manage';
@@ -29,7 +29,7 @@ export interface TokenRecord {
 /** Who asks: somebody with a token of ours, or with their own for a git host. */
 export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId'> & {
   /** Whom a host vouches for. Then `tokenId` is their id. */
-  readonly person?: Person;
+  readonly hostUser?: HostUser;
 };
 
 /** How exactly the last use of a token is known. A use within this time of the last known one is not written. */

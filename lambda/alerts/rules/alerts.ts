@@ -1,8 +1,8 @@
 /** Percent of the limit of what is stored at which a tenant is warned. */
-export const warningLevels = [90, 80] as const;
+export const thresholds = [90, 80] as const;
 
 /** The level that a tenant is on. 0: below all of them. */
-export type WarningLevel = 0 | (typeof warningLevels)[number];
+export type Threshold = 0 | (typeof thresholds)[number];
 
 /** A level is left this many points below it, so that a tenant at its edge is not warned again and again. */
 const leftBelowPoints = 5;
@@ -12,15 +12,16 @@ const leftBelowPoints = 5;
  *
  * @param input.limitBytes null: unlimited, which is below every level.
  */
-export function levelAfter(input: {
-  before: WarningLevel;
+export function thresholdAfter(input: {
+  before: Threshold;
   storedBytes: number;
   limitBytes: number | null;
-}): WarningLevel {
+}): Threshold {
   const { before } = input;
   const percent = percentOf(input);
-  const reached = warningLevels.find((level) => percent >= level) ?? 0;
-  const kept = warningLevels.find((level) => level <= before && percent >= level - leftBelowPoints) ?? 0;
+  const reached = thresholds.find((threshold) => percent >= threshold) ?? 0;
+  const kept =
+    thresholds.find((threshold) => threshold <= before && percent >= threshold - leftBelowPoints) ?? 0;
   return reached > kept ? reached : kept;
 }
 
@@ -31,11 +32,15 @@ function percentOf({ storedBytes, limitBytes }: { storedBytes: number; limitByte
 }
 
 /** What is said of a tenant, once for each time that it happens. */
-export type Warning =
+export type Alert =
   /** Another level is reached, or left. */
-  | (Figures & { readonly kind: 'level'; readonly level: WarningLevel; readonly previousLevel: WarningLevel })
+  | (Figures & {
+      readonly kind: 'threshold';
+      readonly threshold: Threshold;
+      readonly previousThreshold: Threshold;
+    })
   /** The first batch of the day of which something was refused. */
-  | (Figures & { readonly kind: 'full' });
+  | (Figures & { readonly kind: 'limit_reached' });
 
 interface Figures {
   readonly atMs: number;
@@ -45,24 +50,24 @@ interface Figures {
   readonly limitBytes: number | null;
 }
 
-/** A warning with its number: the first of a tenant is 1, and none is left out. */
-export interface NumberedWarning {
+/** A alert with its number: the first of a tenant is 1, and none is left out. */
+export interface NumberedAlert {
   readonly seq: number;
-  readonly warning: Warning;
+  readonly alert: Alert;
 }
 
 /** What receivers get. The same id is the same event, however often it comes. */
-export interface WarningEvent {
+export interface AlertEvent {
   /** `acme:7`. */
   readonly id: string;
-  readonly type: 'storage.level' | 'storage.full' | 'webhook.test';
+  readonly type: 'storage.threshold' | 'storage.limit_reached' | 'webhook.test';
   /** When it happened, such as `2026-11-21T05:00:00.000Z`. */
   readonly timestamp: string;
   readonly data: Readonly<Record<string, string | number | null>>;
 }
 
-export function warningEvent(tenant: string, { seq, warning }: NumberedWarning): WarningEvent {
-  const { kind, atMs, ...data } = warning;
+export function alertEvent(tenant: string, { seq, alert }: NumberedAlert): AlertEvent {
+  const { kind, atMs, ...data } = alert;
   return {
     id: `${tenant}:${seq}`,
     type: `storage.${kind}`,
@@ -74,5 +79,5 @@ export function warningEvent(tenant: string, { seq, warning }: NumberedWarning):
 /** Where the operator's own programs hear of tenants. */
 export interface EventBus {
   /** @throws if some were not taken. Others may have been. */
-  publish(events: readonly WarningEvent[]): Promise<void>;
+  publish(events: readonly AlertEvent[]): Promise<void>;
 }

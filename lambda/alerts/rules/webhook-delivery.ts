@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import type { WarningEvent } from './alerts.ts';
+import type { AlertEvent } from './alerts.ts';
 
-/** Where a tenant's warnings are sent, and how receivers tell that they come from here. */
+/** Where a tenant's alerts are sent, and how receivers tell that they come from here. */
 export interface Webhook {
   readonly url: string;
   readonly secret: string;
@@ -117,7 +117,7 @@ const urlCharactersMax = 2048;
 export const webhookUrlRule = `must be a URL of up to ${urlCharactersMax} characters that starts with https, on port 443, with a domain name, without a user or fragment`;
 
 /**
- * Whether warnings may be sent to a URL, as far as its text tells. The addresses of its name are checked when it is used.
+ * Whether alerts may be sent to a URL, as far as its text tells. The addresses of its name are checked when it is used.
  *
  * @param allowsLoopback for tests on this machine: plain HTTP to it, on any port.
  */
@@ -136,7 +136,7 @@ export const isLoopbackHost = (hostname: string) => hostname === '127.0.0.1' || 
 /** What is to be sent to a tenant's webhook. */
 export interface WebhookMessage {
   readonly tenant: string;
-  readonly event: WarningEvent;
+  readonly event: AlertEvent;
 }
 
 /** The queue of what is to be sent. It delivers each at least once, several at a time, in any order. */

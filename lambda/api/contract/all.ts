@@ -6,7 +6,7 @@ import { deleteContract } from './deletes.ts';
 import { downloadContract } from './downloads.ts';
 import { exchangeContract } from './exchange.ts';
 import { exportContract } from './exports.ts';
-import { cleanupContract } from './gc.ts';
+import { gcContract } from './gc.ts';
 import { historyContract } from './history.ts';
 import { lfsContract } from './lfs.ts';
 import { lfsLockContract } from './lfs-locks.ts';
@@ -14,7 +14,7 @@ import { lockContract } from './locks.ts';
 import { objectContract } from './objects.ts';
 import { repoContract } from './repos.ts';
 import { reservationContract } from './reservations.ts';
-import { countContract } from './scans.ts';
+import { scanContract } from './scans.ts';
 import { sessionContract } from './sessions.ts';
 import { statusContract } from './status.ts';
 import { tenantContract } from './tenants.ts';
@@ -74,14 +74,14 @@ export const contract = {
   ...tokenContract,
   ...exchangeContract,
   ...repoContract,
-  ...countContract,
+  ...scanContract,
   ...reservationContract,
   ...objectContract,
   ...downloadContract,
   ...historyContract,
   ...webhookContract,
   ...deleteContract,
-  ...cleanupContract,
+  ...gcContract,
   ...exportContract,
   ...lockContract,
   ...auditContract,

@@ -38,9 +38,9 @@ const auditEntrySchema = z
       .record(z.string(), z.unknown())
       .meta({ description: 'The target within the tenant, such as a repo.' }),
     asked: fields('Query and body of the request. Long values are cut.'),
-    outcome: z.enum(['begun', 'done', 'refused', 'failed']).meta({
+    outcome: z.enum(['started', 'succeeded', 'denied', 'failed']).meta({
       description:
-        'begun: the outcome is unknown. done. refused: nothing changed. failed: part of it might have changed.',
+        'started: the outcome is unknown. succeeded. denied: nothing changed. failed: part of it might have changed.',
     }),
     reason: z.string().nullable().meta({ description: 'The problem code of a refusal.' }),
     before: fields('The changed fields, before.'),
@@ -76,7 +76,7 @@ export const auditContract = {
               action: 'tenant.update',
               target: {},
               asked: { limitBytes: 10_737_418_240 },
-              outcome: 'done',
+              outcome: 'succeeded',
               reason: null,
               before: { limitBytes: 5_368_709_120 },
               after: { limitBytes: 10_737_418_240 },

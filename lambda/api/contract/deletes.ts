@@ -71,7 +71,7 @@ const deletionSchema = z
     repo: z.string(),
     oid: z.string().regex(oidPattern),
     sizeBytes: bytes,
-    state: z.enum(['marked', 'deleting']).meta({
+    state: z.enum(['scheduled', 'deleting']).meta({
       description: "marked: a push that contains it keeps it. deleting: it can't be kept any more.",
     }),
     dueAt: time.meta({
@@ -117,7 +117,7 @@ export const deleteContract = {
         schema: deletionPageSchema,
         example: {
           deletions: [
-            { repo: 'game', oid, sizeBytes: 2_450_000, state: 'marked', dueAt: '2026-11-21T06:00:00Z' },
+            { repo: 'game', oid, sizeBytes: 2_450_000, state: 'scheduled', dueAt: '2026-11-21T06:00:00Z' },
           ],
           nextCursor: null,
         },

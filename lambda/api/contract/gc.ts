@@ -12,10 +12,10 @@ export const day = 24 * 60 * 60 * 1000;
 const minAgeDaysMax = 3650;
 export const minAgeDaysDefault = 7;
 
-/** Nothing can be said of a clean-up that is opened. */
-const openCleanupBody = z.strictObject({}).meta({ id: 'OpenCleanup' });
+/** Nothing can be said of a gc run that is opened. */
+const openGcBody = z.strictObject({}).meta({ id: 'OpenGc' });
 
-const keepSet = {
+const reachableSet = {
   objects: z
     .int()
     .min(0)
@@ -29,11 +29,11 @@ const keepSet = {
     .meta({ description: 'Of the file.' }),
 };
 
-const keepSetBody = z.strictObject(keepSet).meta({ id: 'KeepSet' });
+const reachableSetBody = z.strictObject(reachableSet).meta({ id: 'ReachableSet' });
 
-const cleanupRunBody = z
+const gcRunBody = z
   .strictObject({
-    keepSet: z.strictObject(keepSet).meta({ description: 'As it was uploaded.' }),
+    reachableSet: z.strictObject(reachableSet).meta({ description: 'As it was uploaded.' }),
     dryRun: z.boolean().optional().meta({ default: true, description: 'Only show what would be deleted.' }),
     force: z
       .boolean()
@@ -46,11 +46,11 @@ const cleanupRunBody = z
       .optional()
       .meta({ default: minAgeDaysDefault, description: 'Keep objects stored within this many days.' }),
   })
-  .meta({ id: 'CleanupRun' });
+  .meta({ id: 'GcRun' });
 
 const sum = z.object({ objectCount: z.int().min(0), bytes });
 
-const cleanupSchema = z
+const gcSchema = z
   .object({
     tenant: z.string(),
     repo: z.string(),
@@ -68,7 +68,7 @@ const cleanupSchema = z
         dryRun: z.boolean(),
         force: z.boolean(),
         minAgeDays: z.number().min(0),
-        keepSetObjects: z.int().min(0),
+        reachableSetObjects: z.int().min(0),
       })
       .nullable()
       .meta({ description: 'The last one. null: there was none.' }),
@@ -103,16 +103,16 @@ const cleanupSchema = z
       .meta({ description: 'Why the last run deleted nothing, or stopped. You can start another.' }),
     deleted: sum.meta({ description: 'So far, at least.' }),
   })
-  .meta({ id: 'Cleanup' });
+  .meta({ id: 'Gc' });
 
-const signedKeepSetSchema = z
+const signedReachableSetSchema = z
   .object({
     url: z.string().meta({ description: 'PUT the file there, with these headers.' }),
     headers: z.record(z.string(), z.string()),
   })
-  .meta({ id: 'SignedKeepSet' });
+  .meta({ id: 'SignedReachableSet' });
 
-export type CleanupBody = z.output<typeof cleanupSchema>;
+export type GcBody = z.output<typeof gcSchema>;
 
 const sha256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
 
@@ -136,7 +136,7 @@ const run = {
   dryRun: true,
   force: false,
   minAgeDays: 7,
-  keepSetObjects: 2900,
+  reachableSetObjects: 2900,
 };
 
 const found = {
@@ -150,10 +150,10 @@ const found = {
   lists: [{ url: 'https://…' }],
 };
 
-/** Clean-ups of repos. */
-export const cleanupContract = {
-  'GET /v1/tenants/{tenant}/repos/{repo}/cleanup': {
-    id: 'getCleanup',
+/** GC runs of repos. */
+export const gcContract = {
+  'GET /v1/tenants/{tenant}/repos/{repo}/gc': {
+    id: 'getGc',
     summary: 'The current or last garbage collection of a repo',
     description:
       'Each response has new URLs for the lists of candidates: up to 100, with 10,000 objects each.',
@@ -161,76 +161,76 @@ export const cleanupContract = {
     answers: {
       200: {
         description: 'The clean-up.',
-        schema: cleanupSchema,
+        schema: gcSchema,
         example: { ...opened, mayRun: true, run, found },
       },
     },
-    problems: ['cleanup-not-found'],
+    problems: ['gc-not-found'],
   },
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup': {
-    id: 'openCleanup',
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc': {
+    id: 'openGc',
     summary: 'Open garbage collection: from now on, pushes protect their objects',
     description:
       'If one is open, it stays. Wait until `snapshotFrom`. Then list the refs, scan a full clone, send the keep-set, and start a run. `lfs-quota gc` does all of it.',
     access: 'manager',
     onlyOpen: true,
-    action: 'cleanup.open',
-    body: { schema: openCleanupBody, example: {} },
-    answers: { 201: { description: 'It is open.', schema: cleanupSchema, example: opened } },
-    problems: ['repo-not-found', 'cleanup-ending'],
+    action: 'gc.open',
+    body: { schema: openGcBody, example: {} },
+    answers: { 201: { description: 'It is open.', schema: gcSchema, example: opened } },
+    problems: ['repo-not-found', 'gc-ending'],
   },
-  'DELETE /v1/tenants/{tenant}/repos/{repo}/cleanup': {
-    id: 'cancelCleanup',
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': {
+    id: 'cancelGc',
     summary: 'Cancel a clean-up',
     description:
       "Objects that aren't deleted yet stay, except up to 1,000 that are being deleted at this moment.",
     access: 'manager',
-    action: 'cleanup.cancel',
+    action: 'gc.cancel',
     answers: {
       200: {
         description: "The clean-up's new state.",
-        schema: cleanupSchema,
+        schema: gcSchema,
         example: { ...opened, state: 'cancelled', endedAt: '2026-11-21T05:10:00Z' },
       },
     },
-    problems: ['cleanup-not-found', 'cleanup-running'],
+    problems: ['gc-not-found', 'gc-running'],
   },
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/keep-set': {
-    id: 'signKeepSet',
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': {
+    id: 'signReachableSet',
     summary: 'A URL to send a keep-set to',
     description:
       'A keep-set is a file with the first 8 bytes of each oid that a commit references. The URL signs its length and SHA-256.',
     access: 'manager',
     onlyOpen: true,
-    action: 'cleanup.keep-set',
-    body: { schema: keepSetBody, example: { objects: 2900, sha256 } },
+    action: 'gc.reachable-set',
+    body: { schema: reachableSetBody, example: { objects: 2900, sha256 } },
     answers: {
       200: {
         description: 'The URL.',
-        schema: signedKeepSetSchema,
+        schema: signedReachableSetSchema,
         example: { url: 'https://…', headers: { 'x-amz-checksum-sha256': '47DEQpj8HBSa…' } },
       },
     },
-    problems: ['cleanup-not-found', 'cleanup-too-early', 'cleanup-running'],
+    problems: ['gc-not-found', 'gc-too-early', 'gc-running'],
   },
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/run': {
-    id: 'runCleanup',
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': {
+    id: 'runGc',
     summary: 'Find unreferenced objects, and optionally delete them',
     description: 'A dry run by default. After it, you can run again.',
     access: 'manager',
     onlyOpen: true,
-    action: 'cleanup.run',
+    action: 'gc.run',
     body: {
-      schema: cleanupRunBody,
-      example: { keepSet: { objects: 2900, sha256 }, dryRun: true, minAgeDays: 7 },
+      schema: gcRunBody,
+      example: { reachableSet: { objects: 2900, sha256 }, dryRun: true, minAgeDays: 7 },
     },
     answers: {
       202: {
         description: 'The run has started. Poll the clean-up.',
-        schema: cleanupSchema,
+        schema: gcSchema,
         example: { ...opened, state: 'selecting', run },
       },
     },
-    problems: ['cleanup-not-found', 'cleanup-too-early', 'cleanup-running'],
+    problems: ['gc-not-found', 'gc-too-early', 'gc-running'],
   },
 } as const satisfies Contract;

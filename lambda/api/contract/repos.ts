@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { gitHostIdPattern, hostedNameCharactersMax } from '../../accounts/rules/git-hosts.ts';
+import { gitHostIdPattern, linkedNameCharactersMax } from '../../accounts/rules/git-hosts.ts';
 import { repoPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
 import { bytes, deleting, limit, nextCursor, pageQuery, time } from './fields.ts';
@@ -25,7 +25,7 @@ const gitHost = z
       .meta({ description: 'The id of a configured git host.', examples: ['github'] }),
     repo: z
       .string()
-      .max(hostedNameCharactersMax)
+      .max(linkedNameCharactersMax)
       .meta({ description: 'Full name of the repository there, without .git.', examples: ['acme/game'] }),
     repoId: z
       .string()
@@ -78,7 +78,7 @@ const publicReadSchema = z
   })
   .meta({ id: 'PublicRead' });
 
-const mappedSchema = z
+const linkedSchema = z
   .object({
     host: z.string().meta({ description: 'The id of the git host.', examples: ['github'] }),
     repo: z.string().meta({ description: 'Full name of the repository there.', examples: ['acme/game'] }),
@@ -93,7 +93,7 @@ export const repoSchema = z
     limitBytes: bytes.nullable().meta({ description: "Its own limit. null: only the tenant's applies." }),
     storedBytes: bytes.nullable().meta({ description: 'null: not scanned yet.' }),
     objectCount: z.int().min(0).nullable(),
-    countedAt: time.nullable(),
+    scannedAt: time.nullable(),
     before: z.object({ day: z.iso.date(), storedBytes: bytes }).optional().meta({
       description: 'Stored bytes at the end of a day (UTC) about 30 days ago, or of the first known day.',
     }),
@@ -103,7 +103,7 @@ export const repoSchema = z
       .optional()
       .meta({ description: 'Only if uploads are in progress and it was never scanned.' }),
     publicRead: publicReadSchema.optional().meta({ description: 'Only if the repo is public.' }),
-    gitHost: mappedSchema.optional().meta({
+    gitHost: linkedSchema.optional().meta({
       description: 'Only if the repo is linked to a git host. Not in a subscription.',
     }),
   })
@@ -113,20 +113,20 @@ const repoPageSchema = z.object({ repos: z.array(repoSchema), nextCursor }).meta
 
 export type RepoBody = z.output<typeof repoSchema>;
 
-const recountQueuedSchema = z
+const reconcileQueuedSchema = z
   .object({ tenant: z.string(), queued: z.literal(true) })
-  .meta({ id: 'RecountQueued' });
+  .meta({ id: 'ReconcileQueued' });
 
 export const repo = {
   repo: 'game',
   limitBytes: null,
   storedBytes: 14_700_000,
   objectCount: 6,
-  countedAt: '2026-11-21T05:00:00Z',
+  scannedAt: '2026-11-21T05:00:00Z',
   before: { day: '2026-10-22', storedBytes: 12_100_000 },
 };
 
-const mappedRepo = {
+const linkedRepo = {
   ...repo,
   gitHost: { host: 'github', repo: 'acme/game', repoId: '123456789', since: '2026-11-20T08:00:00Z' },
 };
@@ -143,15 +143,15 @@ const publicRepo = {
 /** Repos, as counted, whether anybody may download from them, and whose people may use them. */
 export const repoContract = {
   'POST /v1/tenants/{tenant}/reconcile': {
-    id: 'requestRecount',
+    id: 'requestReconcile',
     summary: "Rescan a tenant's storage",
     description: 'Enqueues a full reconcile. The subscription shows its result.',
     access: 'manager',
-    action: 'recount.request',
+    action: 'reconcile.request',
     answers: {
       202: {
         description: 'The reconcile is queued.',
-        schema: recountQueuedSchema,
+        schema: reconcileQueuedSchema,
         example: { tenant: 'acme', queued: true },
         headers: { Location: 'Path of the subscription.' },
       },
@@ -190,7 +190,7 @@ export const repoContract = {
     id: 'getRepo',
     summary: 'A repo',
     access: 'reader',
-    answers: { 200: { description: 'The repo at its last scan.', schema: repoSchema, example: mappedRepo } },
+    answers: { 200: { description: 'The repo at its last scan.', schema: repoSchema, example: linkedRepo } },
     problems: ['repo-not-found'],
   },
   'PATCH /v1/tenants/{tenant}/repos/{repo}': {
@@ -205,6 +205,6 @@ export const repoContract = {
     answers: {
       200: { description: 'The updated repo.', schema: repoSchema, example: publicRepo },
     },
-    problems: ['repo-not-found', 'repo-closed', 'limits-full', 'public-repos-full', 'mapped-repos-full'],
+    problems: ['repo-not-found', 'repo-closed', 'limits-full', 'public-repos-full', 'linked-repos-full'],
   },
 } as const satisfies Contract;

@@ -57,7 +57,7 @@ const reservationSchema = z
   .object({
     id: z.string().meta({ description: "Identifies the reservation. It isn't a secret." }),
     repo: z.string(),
-    state: z.enum(['pending', 'issued', 'late']).meta({
+    state: z.enum(['pending', 'issued', 'unconfirmed']).meta({
       description:
         'pending: its batch is being processed. issued: upload URLs are out. late: it has lapsed, and some objects were never seen.',
     }),

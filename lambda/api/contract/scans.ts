@@ -2,20 +2,20 @@ import * as z from 'zod';
 import type { Contract } from './contract.ts';
 import { nextCursor, pageQuery, time } from './fields.ts';
 
-const steerCountBody = z
+const steerScanBody = z
   .strictObject({
     state: z.enum(['running', 'paused', 'cancelled']).meta({
       description: 'paused: no shard is scanned until you resume. cancelled: stops the requested rescan.',
     }),
   })
-  .meta({ id: 'SteerCount' });
+  .meta({ id: 'SteerScan' });
 
-const countSchema = z
+const scanSchema = z
   .object({
     repo: z.string(),
-    kind: z.enum(['first', 'recount', 'rolling']).meta({
+    kind: z.enum(['initial', 'requested', 'rolling']).meta({
       description:
-        'first: initial scan of a large repo, in shards. recount: requested rescan of all shards. rolling: regular scans, each shard once a round.',
+        'initial: first scan of a large repo, in shards. requested: rescan of all shards. rolling: regular scans, each shard once a round.',
     }),
     state: z.enum(['running', 'paused']),
     progress: z
@@ -31,15 +31,15 @@ const countSchema = z
       .nullable()
       .meta({ description: 'null: no scan of all shards is in progress.' }),
   })
-  .meta({ id: 'Count' });
+  .meta({ id: 'Scan' });
 
-const countPageSchema = z.object({ counts: z.array(countSchema), nextCursor }).meta({ id: 'CountPage' });
+const scanPageSchema = z.object({ scans: z.array(scanSchema), nextCursor }).meta({ id: 'ScanPage' });
 
-export type CountBody = z.infer<typeof countSchema>;
+export type ScanBody = z.infer<typeof scanSchema>;
 
-const count = {
+const scan = {
   repo: 'footage',
-  kind: 'first',
+  kind: 'initial',
   state: 'running',
   progress: {
     share: 0.25,
@@ -52,10 +52,10 @@ const count = {
   },
 };
 
-/** The counts of giant repos. */
-export const countContract = {
-  'GET /v1/tenants/{tenant}/counts': {
-    id: 'listCounts',
+/** The scans of large repos. */
+export const scanContract = {
+  'GET /v1/tenants/{tenant}/scans': {
+    id: 'listScans',
     summary: 'Progress of scans of large repos',
     description:
       'Repos that are scanned in shards, by name. A page can be short or empty without being the last.',
@@ -64,22 +64,22 @@ export const countContract = {
     answers: {
       200: {
         description: 'One page.',
-        schema: countPageSchema,
-        example: { counts: [count], nextCursor: null },
+        schema: scanPageSchema,
+        example: { scans: [scan], nextCursor: null },
       },
     },
   },
-  'PATCH /v1/tenants/{tenant}/repos/{repo}/count': {
-    id: 'changeCount',
+  'PATCH /v1/tenants/{tenant}/repos/{repo}/scan': {
+    id: 'changeScan',
     summary: 'Pause, resume or cancel the scan of a large repo',
     description:
       "Finished shards keep their result. Pushes and deletes work, and count. You can only pause an initial scan: without it, the repo's usage is unknown.",
     access: 'manager',
-    action: 'count.steer',
-    body: { schema: steerCountBody, example: { state: 'paused' } },
+    action: 'scan.change',
+    body: { schema: steerScanBody, example: { state: 'paused' } },
     answers: {
-      200: { description: 'The count.', schema: countSchema, example: { ...count, state: 'paused' } },
+      200: { description: 'The scan.', schema: scanSchema, example: { ...scan, state: 'paused' } },
     },
-    problems: ['repo-not-found', 'count-not-ended'],
+    problems: ['repo-not-found', 'scan-not-finished'],
   },
 } as const satisfies Contract;

@@ -15,7 +15,7 @@ const partSchema = z.object({
 });
 
 const failureSchema = z.object({
-  kind: z.enum(['recount', 'export']),
+  kind: z.enum(['reconcile', 'export']),
   tenant: z.string(),
   exportId: z.string().optional(),
   failedAt: time.meta({ description: 'Its last failure.' }),
@@ -93,7 +93,7 @@ const example: StatusBody = {
       todo: null,
     },
     {
-      part: 'recounts',
+      part: 'reconciles',
       state: 'fine',
       says: 'Reconciles: 3 waiting, 1 in progress, no dead letters.',
       todo: null,
@@ -110,17 +110,17 @@ const example: StatusBody = {
   overdue: { tenants: [], more: false },
   queues: [
     {
-      queue: 'recounts',
+      queue: 'reconciles',
       waiting: 3,
       running: 1,
       oldestAt: null,
       deadLetters: 0,
-      deadLettersAt: 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts-dead.fifo',
+      deadLettersAt: 'https://sqs.eu-central-1.amazonaws.com/111122223333/reconciles-dead.fifo',
     },
   ],
   failures: [
     {
-      kind: 'recount',
+      kind: 'reconcile',
       tenant: 'acme',
       failedAt: '2026-11-21T04:56:00Z',
       since: '2026-11-21T04:50:00Z',

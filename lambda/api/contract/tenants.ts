@@ -52,10 +52,10 @@ const usageSchema = z
     reservedBytes: bytes.meta({ description: 'Reserved for uploads in progress: an upper bound.' }),
     reservedUntil: time.nullable().meta({
       description:
-        'When the last upload reserved at `countedAt` can no longer finish. Newer ones end later. null: none was reserved.',
+        'When the last upload reserved at `scannedAt` can no longer finish. Newer ones end later. null: none was reserved.',
     }),
     committedBytes: bytes.meta({ description: 'The counter: stored, or can still be uploaded.' }),
-    countedAt: time.meta({ description: 'Time of the scan.' }),
+    scannedAt: time.meta({ description: 'Time of the scan.' }),
     source: z
       .enum(['cache', 'scan'])
       .meta({ description: 'scan: scanned for this response. cache: scanned before.' }),
@@ -110,7 +110,7 @@ const usage = {
   reservedBytes: 2_000_000,
   reservedUntil: '2026-11-21T05:35:10Z',
   committedBytes: 16_700_000,
-  countedAt: '2026-11-21T05:00:00Z',
+  scannedAt: '2026-11-21T05:00:00Z',
   source: 'cache',
 };
 
@@ -139,7 +139,7 @@ export const tenantContract = {
     id: 'getSubscription',
     summary: 'Limit and usage of a tenant',
     description:
-      "Read from a cache. A tenant without a scan in the last 24 hours is scanned first. If that takes more than 20 seconds, you get 202 with the last known usage. An idle tenant isn't scanned again, so a `countedAt` of some hours ago is normal.",
+      "Read from a cache. A tenant without a scan in the last 24 hours is scanned first. If that takes more than 20 seconds, you get 202 with the last known usage. An idle tenant isn't scanned again, so a `scannedAt` of some hours ago is normal.",
     access: 'reader',
     query: subscriptionQuery,
     answers: {

@@ -24,7 +24,7 @@ const setWebhookBody = z
 const lastSchema = z
   .object({
     eventId: z.string().meta({ examples: ['acme:7'] }),
-    type: z.string().meta({ examples: ['storage.level'] }),
+    type: z.string().meta({ examples: ['storage.threshold'] }),
     at: time,
     attempt: z.int().min(1).meta({ description: '1 to 8.' }),
     outcome: z.enum(['delivered', 'failed', 'given-up']).meta({
@@ -64,7 +64,7 @@ const webhook = {
   secretChangedAt: '2026-11-21T05:00:00Z',
   last: {
     eventId: 'acme:7',
-    type: 'storage.level',
+    type: 'storage.threshold',
     at: '2026-11-21T06:00:00Z',
     attempt: 1,
     outcome: 'delivered',

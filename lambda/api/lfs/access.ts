@@ -1,6 +1,10 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { authenticatePerson, isForHosts, type PersonDeps } from '../../accounts/authenticate-host-user.ts';
-import type { PersonGrant } from '../../accounts/rules/host-user.ts';
+import {
+  authenticateHostUser,
+  type HostUserDeps,
+  isForHosts,
+} from '../../accounts/authenticate-host-user.ts';
+import type { HostGrant } from '../../accounts/rules/host-user.ts';
 import type { Caller } from '../../accounts/rules/tokens.ts';
 import { authenticateToken, noteTokenUse } from '../../accounts/tokens.ts';
 import type { Deps } from '../../deps.ts';
@@ -31,7 +35,7 @@ export type LfsAccess =
       readonly takesPushes: boolean;
       /** Whether it is not known yet, and the tenant has as many repos as it may have. */
       readonly isOneTooMany: boolean;
-      /** Whether a clean-up is under way in the repo. */
+      /** Whether a gc run is under way in the repo. */
       readonly watch: Watch | undefined;
       readonly token: Caller;
     }
@@ -44,7 +48,7 @@ interface Refused {
   readonly isAnybody: boolean;
 }
 
-export type LfsAccessDeps = PersonDeps & Pick<Deps, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
+export type LfsAccessDeps = HostUserDeps & Pick<Deps, 'tokens'> & { readonly rejectedLogins: RejectedLogins };
 
 /** Who asks for which repo, or the answer that ends the request. */
 export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEventV2): Promise<LfsAccess> {
@@ -52,7 +56,7 @@ export async function lfsAccess(deps: LfsAccessDeps, event: APIGatewayProxyEvent
   const [tenant, repo] = [pathTenant(event), pathRepo(event)];
   const presented = credential(event);
   if (isForHosts(deps, presented))
-    return personAccess(deps, event, { tenant: tenant ?? '', repo: repo ?? '', credential: presented });
+    return hostUserAccess(deps, event, { tenant: tenant ?? '', repo: repo ?? '', credential: presented });
   const notFound = { ok: false, response: lfsNotFound(requestId), isAnybody: true } as const;
   const access = await authenticateToken(deps, { tenant: tenant ?? '', repo, credential: presented });
   switch (access.kind) {
@@ -102,16 +106,16 @@ function unauthenticated(
 
 /**
  * The same for what can be a user's token for a git host. The refusal has the same words, whatever the reason. Its time shows
- * that a host was asked, so that a repo is mapped: to hide that, a function would have to wait, and on Lambda a waiting
+ * that a host was asked, so that a repo is linked: to hide that, a function would have to wait, and on Lambda a waiting
  * request takes one of the account's concurrent executions.
  */
-async function personAccess(
+async function hostUserAccess(
   deps: LfsAccessDeps,
   event: APIGatewayProxyEventV2,
   { credential: presented, ...path }: RepoPath & { credential: string },
 ): Promise<LfsAccess> {
   const { requestId } = event.requestContext;
-  const outcome = await authenticatePerson(deps, { ...path, credential: presented });
+  const outcome = await authenticateHostUser(deps, { ...path, credential: presented });
   switch (outcome.kind) {
     case 'granted': {
       const { tenant, repo: repoRecord } = outcome;
@@ -130,8 +134,8 @@ async function personAccess(
 }
 
 /** A person as whoever has a token: for this one repo, and never to manage anything. */
-function callerOf({ person, access }: PersonGrant): Caller {
-  return { tokenId: person.id, scope: access, user: null, label: null, person };
+function callerOf({ hostUser, access }: HostGrant): Caller {
+  return { tokenId: hostUser.id, scope: access, user: null, label: null, hostUser };
 }
 
 const windowMs = 60_000;

@@ -49,7 +49,7 @@ export function lfsRetryLater(input: { seconds: number; message: string; request
 /**
  * 401 of the LFS API. The header makes the client ask its credential helper. Browsers do not ask anything.
  *
- * @param hosts the git hosts of the stage. All are named, for every repo: the answer tells of none what it is mapped to.
+ * @param hosts the git hosts of the stage. All are named, for every repo: the answer tells of none what it is linked to.
  */
 export function lfsUnauthorized(requestId: string, hosts: readonly string[] = []): Response {
   return lfsError(

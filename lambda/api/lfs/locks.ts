@@ -159,7 +159,7 @@ const placeOf = ({ tenant: { tenant }, repo }: LockRequest['access']) => ({ tena
 /** The answer to a token that may change nothing. undefined: it may. */
 function ifReadOnly({ access, event }: LockRequest, verb: string): Response | undefined {
   if (access.token.scope !== 'read') return undefined;
-  const message = readOnly(access.token.person, verb);
+  const message = readOnly(access.token.hostUser, verb);
   return lfsError({ statusCode: 403, message, requestId: event.requestContext.requestId });
 }
 

@@ -1,4 +1,4 @@
-import { nameOfPerson, type Person } from '../../accounts/rules/host-user.ts';
+import { type HostUser, nameOfHostUser } from '../../accounts/rules/host-user.ts';
 import type { Refusal } from '../../ledger/upload-batch.ts';
 import { dayOf } from '../../rules/dates.ts';
 import { formatBytes } from '../../rules/sizes.ts';
@@ -141,9 +141,9 @@ export function tokenInvalid(hosts: readonly string[]): string {
 }
 
 /** 403 for a token or user with read access. @param verb what they wanted, such as `push`. */
-export function readOnly(person: Person | undefined, verb: string): string {
-  return person
-    ? `${nameOfPerson(person)} has read access there, so you can't ${verb} here. To ${verb}, get write access there.`
+export function readOnly(hostUser: HostUser | undefined, verb: string): string {
+  return hostUser
+    ? `${nameOfHostUser(hostUser)} has read access there, so you can't ${verb} here. To ${verb}, get write access there.`
     : `This token is read-only. To ${verb}, use one with the write scope.`;
 }
 

@@ -1,112 +1,101 @@
 import type { Deps } from '../../deps.ts';
+import { cancelGc, type NotReady, openGc, readGc, signReachableSet, startRun } from '../../gc/gc.ts';
 import {
-  cancelCleanup,
-  type NotReady,
-  openCleanup,
-  readCleanup,
-  signKeepSet,
-  startRun,
-} from '../../gc/gc.ts';
-import {
-  type Cleanup,
   candidatesKey,
+  type Gc,
   isTooMuch,
   isUnderWay,
   type Selection,
   snapshotFromMs,
 } from '../../gc/rules/gc.ts';
 import { iso } from '../contract/fields.ts';
-import { type CleanupBody, cleanupContract, day, minAgeDaysDefault } from '../contract/gc.ts';
+import { day, type GcBody, gcContract, minAgeDaysDefault } from '../contract/gc.ts';
 import { json, pathRepo, type Response } from '../http.ts';
 import { problem, repoNotFound } from '../problems.ts';
 import { operations } from './operations.ts';
 
-export const cleanupOperations = operations(cleanupContract, {
-  'GET /v1/tenants/{tenant}/repos/{repo}/cleanup': async (deps, { tenant: { tenant }, event }) => {
+export const gcOperations = operations(gcContract, {
+  'GET /v1/tenants/{tenant}/repos/{repo}/gc': async (deps, { tenant: { tenant }, event }) => {
     const repo = pathRepo(event);
-    const cleanup = repo === undefined ? undefined : await readCleanup(deps, { tenant, repo });
-    return cleanup ? json(200, await cleanupBody(deps, { tenant, cleanup })) : noCleanup(tenant);
+    const gc = repo === undefined ? undefined : await readGc(deps, { tenant, repo });
+    return gc ? json(200, await gcBody(deps, { tenant, gc })) : noGc(tenant);
   },
 
   /** From now on each push notes what it names. */
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup': async (deps, { tenant: { tenant }, event }) => {
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc': async (deps, { tenant: { tenant }, event }) => {
     const repo = pathRepo(event);
     if (repo === undefined) return repoNotFound(tenant);
-    const outcome = await openCleanup(deps, { tenant, repo });
+    const outcome = await openGc(deps, { tenant, repo });
     switch (outcome.kind) {
       case 'open':
-        return json(201, await cleanupBody(deps, { tenant, cleanup: outcome.cleanup }));
+        return json(201, await gcBody(deps, { tenant, gc: outcome.gc }));
       case 'no-repo':
         return repoNotFound(tenant);
       case 'busy':
-        return problem('cleanup-ending', `Garbage collection of ${repo} is still ending. Retry in a minute.`);
+        return problem('gc-ending', `Garbage collection of ${repo} is still ending. Retry in a minute.`);
     }
   },
 
   /** What is not deleted yet stays. */
-  'DELETE /v1/tenants/{tenant}/repos/{repo}/cleanup': async (deps, { tenant: { tenant }, event }) => {
+  'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': async (deps, { tenant: { tenant }, event }) => {
     const repo = pathRepo(event);
-    const cleanup = repo === undefined ? undefined : await cancelCleanup(deps, { tenant, repo });
-    if (cleanup === 'busy')
-      return problem('cleanup-running', `Garbage collection of ${repo} keeps changing. Retry.`);
-    return cleanup ? json(200, await cleanupBody(deps, { tenant, cleanup })) : noCleanup(tenant);
+    const gc = repo === undefined ? undefined : await cancelGc(deps, { tenant, repo });
+    if (gc === 'busy') return problem('gc-running', `Garbage collection of ${repo} keeps changing. Retry.`);
+    return gc ? json(200, await gcBody(deps, { tenant, gc })) : noGc(tenant);
   },
 
-  /** A URL to which the file of the keep-set is sent. */
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/keep-set': async (
+  /** A URL to which the file of the reachable set is sent. */
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': async (
     deps,
     { tenant: { tenant }, body, event },
   ) => {
     const repo = pathRepo(event);
-    if (repo === undefined) return noCleanup(tenant);
-    const outcome = await signKeepSet(deps, {
+    if (repo === undefined) return noGc(tenant);
+    const outcome = await signReachableSet(deps, {
       tenant,
       repo,
-      keepCount: body.objects,
-      keepSha256: body.sha256,
+      reachableCount: body.objects,
+      reachableSha256: body.sha256,
     });
     if (outcome.kind !== 'signed') return notReady(tenant, outcome);
     return json(200, { url: outcome.put.href, headers: outcome.put.header });
   },
 
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/run': async (deps, { tenant: { tenant }, body, event }) => {
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': async (deps, { tenant: { tenant }, body, event }) => {
     const repo = pathRepo(event);
-    if (repo === undefined) return noCleanup(tenant);
-    const { keepSet, dryRun = true, force = false, minAgeDays = minAgeDaysDefault } = body;
+    if (repo === undefined) return noGc(tenant);
+    const { reachableSet, dryRun = true, force = false, minAgeDays = minAgeDaysDefault } = body;
     const outcome = await startRun(deps, {
       tenant,
       repo,
-      keepCount: keepSet.objects,
-      keepSha256: keepSet.sha256,
+      reachableCount: reachableSet.objects,
+      reachableSha256: reachableSet.sha256,
       isDryRun: dryRun,
       isForced: force,
       minAgeMs: minAgeDays * day,
     });
     if (outcome.kind !== 'started') return notReady(tenant, outcome);
-    return json(202, await cleanupBody(deps, { tenant, cleanup: outcome.cleanup }));
+    return json(202, await gcBody(deps, { tenant, gc: outcome.gc }));
   },
 });
 
 function notReady(tenant: string, outcome: NotReady): Response {
   switch (outcome.kind) {
     case 'not-open':
-      return noCleanup(tenant);
+      return noGc(tenant);
     case 'too-early':
       return problem(
-        'cleanup-too-early',
+        'gc-too-early',
         `It's too early: older pushes might still be in progress. Start at ${iso(outcome.fromMs)}: list the refs, scan the clone, then send the keep-set.`,
       );
     case 'running':
-      return problem(
-        'cleanup-running',
-        'A run is in progress. Wait for it, or cancel it: lfs-quota gc cancel.',
-      );
+      return problem('gc-running', 'A run is in progress. Wait for it, or cancel it: lfs-quota gc cancel.');
   }
 }
 
-function noCleanup(tenant: string): Response {
+function noGc(tenant: string): Response {
   return problem(
-    'cleanup-not-found',
+    'gc-not-found',
     `That repo of ${tenant} has no open garbage collection. Run first: lfs-quota gc open`,
   );
 }
@@ -116,13 +105,10 @@ const listsMax = 100;
 
 type BodyDeps = Pick<Deps, 'signer' | 'clock' | 'settings'>;
 
-/** A clean-up, with new URLs for the lists of what it found. */
-async function cleanupBody(
-  deps: BodyDeps,
-  { tenant, cleanup }: { tenant: string; cleanup: Cleanup },
-): Promise<CleanupBody> {
-  const { repo, state, watch, run, selection, failure, progress, endedAtMs } = cleanup;
-  const fromMs = snapshotFromMs(cleanup, deps.settings);
+/** A gc run, with new URLs for the lists of what it found. */
+async function gcBody(deps: BodyDeps, { tenant, gc }: { tenant: string; gc: Gc }): Promise<GcBody> {
+  const { repo, state, watch, run, selection, failure, progress, endedAtMs } = gc;
+  const fromMs = snapshotFromMs(gc, deps.settings);
   return {
     tenant,
     repo,
@@ -137,7 +123,7 @@ async function cleanupBody(
       dryRun: run.isDryRun,
       force: run.isForced,
       minAgeDays: run.minAgeMs / day,
-      keepSetObjects: run.keepCount,
+      reachableSetObjects: run.reachableCount,
     },
     found: selection && {
       stored: selection.listed,
@@ -148,14 +134,14 @@ async function cleanupBody(
       candidates: selection.candidates,
       isMoreThanHalf: isTooMuch(selection),
       largest: [...selection.largest],
-      lists: isUnderWay(cleanup) ? await signedLists(deps, { tenant, cleanup }) : [],
+      lists: isUnderWay(gc) ? await signedLists(deps, { tenant, gc }) : [],
     },
     failure,
     deleted: progress.deleted,
   };
 }
 
-function reservedBody({ reserved }: Selection): Pick<NonNullable<CleanupBody['found']>, 'reserved'> {
+function reservedBody({ reserved }: Selection): Pick<NonNullable<GcBody['found']>, 'reserved'> {
   if (!reserved) return {};
   const { untilMs, ...sum } = reserved;
   return { reserved: { ...sum, until: iso(untilMs) } };
@@ -163,7 +149,7 @@ function reservedBody({ reserved }: Selection): Pick<NonNullable<CleanupBody['fo
 
 async function signedLists(
   { signer, clock, settings }: BodyDeps,
-  { tenant, cleanup: { watch, selection } }: { tenant: string; cleanup: Cleanup },
+  { tenant, gc: { watch, selection } }: { tenant: string; gc: Gc },
 ): Promise<{ url: string }[]> {
   if (!selection) return [];
   const times = { signedAtMs: clock.nowMs(), lifetimeMs: settings.urlLifetimeMs };

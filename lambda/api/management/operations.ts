@@ -40,9 +40,9 @@ export type ManagementDeps = Pick<
   | 'downloads'
   | 'publicReads'
   | 'gitHosts'
-  | 'mappedRepos'
+  | 'linkedRepos'
   | 'history'
-  | 'warnings'
+  | 'alerts'
   | 'webhooks'
   | 'webhookQueue'
   | 'webhookUrls'
@@ -262,9 +262,9 @@ function targetOf(event: APIGatewayProxyEventV2): Record<string, string> {
 
 /** What came of an operation, by its answer. */
 function verdictOf({ statusCode = 200, body = '' }: Response): AuditVerdict {
-  if (statusCode < 400) return { outcome: 'done' };
+  if (statusCode < 400) return { outcome: 'succeeded' };
   const { code } = parseJson(body) as Partial<Problem>;
-  return { outcome: 'refused', reason: code };
+  return { outcome: 'denied', reason: code };
 }
 
 type Decoded<B> =

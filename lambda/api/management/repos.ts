@@ -2,10 +2,10 @@ import type * as z from 'zod';
 import type { AuditTrail } from '../../accounts/audit.ts';
 import { createRepo, findRepo, limitRepo, type PreparedMark, prepareMark } from '../../accounts/repos.ts';
 import {
-  isHostedName,
   isInForce,
-  type MappedRepo,
-  mappedReposMax,
+  isLinkedName,
+  type LinkedRepo,
+  linkedReposMax,
   type PublicRead,
   publicReposMax,
 } from '../../accounts/rules/git-hosts.ts';
@@ -38,13 +38,13 @@ export const repoOperations = operations(repoContract, {
    * last.
    */
   'GET /v1/tenants/{tenant}/repos': async (deps, { tenant, token, query }) => {
-    const [{ repos, uploading, nextCursor }, publicReads, mappedRepos] = await Promise.all([
+    const [{ repos, uploading, nextCursor }, publicReads, linkedRepos] = await Promise.all([
       readRepoPage(deps, { tenant: tenant.tenant, token, ...query }),
       deps.publicReads.list(tenant.tenant),
-      deps.mappedRepos.list(tenant.tenant),
+      deps.linkedRepos.list(tenant.tenant),
     ]);
     const today = dayOf(deps.clock.nowMs());
-    const shown = reposBody(repos, { ...tenant, today, publicReads, mappedRepos });
+    const shown = reposBody(repos, { ...tenant, today, publicReads, linkedRepos });
     const known = new Set(shown.map(({ repo }) => repo));
     const more = uploading.filter((repo) => !known.has(repo)).map((repo) => uploadingBody(repo, tenant));
     return json(200, {
@@ -124,7 +124,7 @@ export const repoOperations = operations(repoContract, {
     return json(200, shown ?? repoBody(record, limited));
   },
 
-  /** Queues a full recount. */
+  /** Queues a full reconcile. */
   'POST /v1/tenants/{tenant}/reconcile': async (deps, { tenant: { tenant } }) => {
     await deps.queue.request({ tenant, reason: 'manual', full: true });
     return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });
@@ -221,20 +221,20 @@ async function prepareGitHost(
       : 'this server has no git hosts. The operator configures them (gitHosts).';
     return { refusal: problem('invalid-body', `gitHost.host: ${detail}`) };
   }
-  if (gitHost && host && !isHostedName(gitHost.repo, host.kind)) {
+  if (gitHost && host && !isLinkedName(gitHost.repo, host.kind)) {
     const detail =
       'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or a URL.';
     return { refusal: problem('invalid-body', detail) };
   }
-  const to = gitHost && { host: gitHost.host, name: gitHost.repo, hostedId: gitHost.repoId ?? null };
-  const kind = { marks: deps.mappedRepos, marksMax: mappedReposMax };
+  const to = gitHost && { host: gitHost.host, name: gitHost.repo, linkedId: gitHost.repoId ?? null };
+  const kind = { marks: deps.linkedRepos, marksMax: linkedReposMax };
   return markChange(await prepareMark(deps, kind, { tenant, repo, to }), input, {
     field: 'gitHost',
-    shown: mappedBody,
+    shown: linkedBody,
     full: () =>
       problem(
-        'mapped-repos-full',
-        `${tenant.tenant} has ${mappedReposMax} linked repos, the maximum. Unlink one first.`,
+        'linked-repos-full',
+        `${tenant.tenant} has ${linkedReposMax} linked repos, the maximum. Unlink one first.`,
       ),
   });
 }
@@ -268,19 +268,19 @@ async function updateLimit(
 interface Decided {
   readonly record: RepoRecord | undefined;
   readonly publicRead: PublicRead | undefined;
-  readonly mapped: MappedRepo | undefined;
+  readonly linked: LinkedRepo | undefined;
 }
 
 async function readDecided(
-  deps: Pick<ManagementDeps, 'ledger' | 'publicReads' | 'mappedRepos'>,
+  deps: Pick<ManagementDeps, 'ledger' | 'publicReads' | 'linkedRepos'>,
   path: RepoPath,
 ): Promise<Decided> {
-  const [record, publicRead, mapped] = await Promise.all([
+  const [record, publicRead, linked] = await Promise.all([
     deps.ledger.readRepo(path),
     deps.publicReads.find(path),
-    deps.mappedRepos.find(path),
+    deps.linkedRepos.find(path),
   ]);
-  return { record, publicRead, mapped };
+  return { record, publicRead, linked };
 }
 
 /** A repo with what anybody was offered of it, if it is public. undefined: it is not shown. */
@@ -288,15 +288,15 @@ async function shownRepo(
   deps: Pick<ManagementDeps, 'downloads' | 'clock'>,
   input: { tenant: TenantRecord } & Decided,
 ): Promise<RepoBody | undefined> {
-  const { tenant, record, publicRead, mapped } = input;
-  const name = publicRead?.repo ?? mapped?.repo;
+  const { tenant, record, publicRead, linked } = input;
+  const name = publicRead?.repo ?? linked?.repo;
   const records = record ? [record] : name === undefined ? [] : [unknownRepo(name)];
   const nowMs = deps.clock.nowMs();
   const [body] = reposBody(records, {
     ...tenant,
     today: dayOf(nowMs),
     publicReads: publicRead ? [publicRead] : [],
-    mappedRepos: mapped ? [mapped] : [],
+    linkedRepos: linked ? [linked] : [],
   });
   if (!body?.publicRead) return body;
   const month = monthOf(nowMs);
@@ -350,41 +350,41 @@ export async function readRepoPage(
   return { repos, uploading, nextCursor: last ? encodeCursor(last.repo) : null };
 }
 
-type TenantOfRepos = Pick<TenantRecord, 'counted' | 'fullCountedAtMs' | 'repoLimits'>;
+type TenantOfRepos = Pick<TenantRecord, 'scanned' | 'fullScannedAtMs' | 'repoLimits'>;
 type RepoContext = TenantOfRepos & {
   /** Such as `2026-11-21`. */
   readonly today: string;
   readonly publicReads: readonly PublicRead[];
-  /** Omitted: what is mapped is not shown. */
-  readonly mappedRepos?: readonly MappedRepo[];
+  /** Omitted: what is linked is not shown. */
+  readonly linkedRepos?: readonly LinkedRepo[];
 };
 
 /**
- * The repos that are shown: those that are there, have a limit, are public or mapped, and those that are being deleted until
+ * The repos that are shown: those that are there, have a limit, are public or linked, and those that are being deleted until
  * they are open again.
  */
 export function reposBody(
   repos: readonly RepoRecord[],
-  { today, publicReads, mappedRepos = [], ...tenant }: RepoContext,
+  { today, publicReads, linkedRepos = [], ...tenant }: RepoContext,
 ): RepoBody[] {
-  const mappedByName = new Map(mappedRepos.map((mapped) => [mapped.repo, mapped]));
+  const linkedByName = new Map(linkedRepos.map((linked) => [linked.repo, linked]));
   const publicByName = new Map(publicReads.map((publicRead) => [publicRead.repo, publicRead]));
   return repos.flatMap((record) => {
     const found = publicByName.get(record.repo);
     const publicRead = found && isInForce(found, record) ? found : undefined;
-    const hosted = mappedByName.get(record.repo);
-    const mapped = hosted && isInForce(hosted, record) ? hosted : undefined;
+    const mark = linkedByName.get(record.repo);
+    const linked = mark && isInForce(mark, record) ? mark : undefined;
     const isShown =
       record.closedAtMs !== null ||
       publicRead ||
-      mapped ||
+      linked ||
       isThere(record) ||
       tenant.repoLimits.has(record.repo);
-    return isShown ? repoBody(record, { today, tenant, publicRead, mapped }) : [];
+    return isShown ? repoBody(record, { today, tenant, publicRead, linked }) : [];
   });
 }
 
-/** One of them. @param context.publicRead undefined: it is not public. @param context.mapped undefined: it is not mapped. */
+/** One of them. @param context.publicRead undefined: it is not public. @param context.mapped undefined: it is not linked. */
 function repoBody(
   record: RepoRecord,
   context: {
@@ -392,43 +392,43 @@ function repoBody(
     /** Omitted: it was created just now, or there is no such repo any more. */
     today?: string;
     publicRead?: PublicRead | undefined;
-    mapped?: MappedRepo | undefined;
+    linked?: LinkedRepo | undefined;
   },
 ): RepoBody {
-  const { tenant, today, publicRead, mapped } = context;
+  const { tenant, today, publicRead, linked } = context;
   const { repo, storedBytes, objectCount, closedAtMs } = record;
-  const countedAtMs = countedAtOf(record, tenant);
-  const isCounted = countedAtMs !== null;
+  const scannedAtMs = scannedAtOf(record, tenant);
+  const isScanned = scannedAtMs !== null;
   const before = today !== undefined && record.epoch > 0 ? pointBefore(record, today) : undefined;
   return {
     repo,
     limitBytes: tenant.repoLimits.get(repo)?.limitBytes ?? null,
-    storedBytes: isCounted ? storedBytes : null,
-    objectCount: isCounted ? objectCount : null,
-    countedAt: isCounted ? iso(countedAtMs) : null,
+    storedBytes: isScanned ? storedBytes : null,
+    objectCount: isScanned ? objectCount : null,
+    scannedAt: isScanned ? iso(scannedAtMs) : null,
     ...(before && { before }),
     ...deletingMark(closedAtMs),
     ...(publicRead && { publicRead: publicReadBody(publicRead) }),
-    ...(mapped && { gitHost: mappedBody(mapped) }),
+    ...(linked && { gitHost: linkedBody(linked) }),
   };
 }
 
-/** A repo that was just pushed to: no recount has seen anything in it yet. */
+/** A repo that was just pushed to: no reconcile has seen anything in it yet. */
 function uploadingBody(repo: string, tenant: TenantOfRepos): RepoBody {
   return { ...repoBody(unknownRepo(repo), { tenant }), uploading: true };
 }
 
 /** null: unknown, which is not zero. */
-function countedAtOf(record: RepoRecord, { counted, fullCountedAtMs }: TenantOfRepos): number | null {
-  if (record.epoch > 0) return Math.max(record.countedAtMs, fullCountedAtMs);
+function scannedAtOf(record: RepoRecord, { scanned, fullScannedAtMs }: TenantOfRepos): number | null {
+  if (record.epoch > 0) return Math.max(record.scannedAtMs, fullScannedAtMs);
   // It was created, and no count of the tenant found anything in it.
   return record.createdAtMs === undefined || record.dirtyToken !== null
     ? null
-    : (counted?.countedAtMs ?? null);
+    : (scanned?.scannedAtMs ?? null);
 }
 
-function mappedBody({ host, name, hostedId, sinceMs }: MappedRepo): NonNullable<RepoBody['gitHost']> {
-  return { host, repo: name, repoId: hostedId, since: iso(sinceMs) };
+function linkedBody({ host, name, linkedId, sinceMs }: LinkedRepo): NonNullable<RepoBody['gitHost']> {
+  return { host, repo: name, repoId: linkedId, since: iso(sinceMs) };
 }
 
 function publicReadBody({ monthlyLimitBytes, sinceMs }: PublicRead): NonNullable<RepoBody['publicRead']> {

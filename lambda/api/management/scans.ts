@@ -1,38 +1,38 @@
-import { steerCount } from '../../ledger/reconcile-requests.ts';
-import type { CountProgress, RepoRecord } from '../../ledger/rules/tenant.ts';
+import { steerScan } from '../../ledger/reconcile-requests.ts';
+import type { RepoRecord, ScanProgress } from '../../ledger/rules/tenant.ts';
 import { iso } from '../contract/fields.ts';
-import { type CountBody, countContract } from '../contract/scans.ts';
+import { type ScanBody, scanContract } from '../contract/scans.ts';
 import { json, pathRepo } from '../http.ts';
 import { problem } from '../problems.ts';
 import { operations } from './operations.ts';
 import { readRepoPage } from './repos.ts';
 
-export const countOperations = operations(countContract, {
-  /** The giant repos, by name, a page of repos at a time. Most repos are none, so a page is shorter than asked for. */
-  'GET /v1/tenants/{tenant}/counts': async (deps, { tenant: { tenant }, token, query }) => {
+export const scanOperations = operations(scanContract, {
+  /** The large repos, by name, a page of repos at a time. Most repos are none, so a page is shorter than asked for. */
+  'GET /v1/tenants/{tenant}/scans': async (deps, { tenant: { tenant }, token, query }) => {
     const { repos, nextCursor } = await readRepoPage(deps, { tenant, token, ...query });
-    return json(200, { counts: repos.flatMap((repo) => countBody(repo)), nextCursor });
+    return json(200, { scans: repos.flatMap((repo) => scanBody(repo)), nextCursor });
   },
 
-  /** Pauses the count of a giant, resumes it, or gives up a recount. */
-  'PATCH /v1/tenants/{tenant}/repos/{repo}/count': async (
+  /** Pauses the count of a large repo, resumes it, or gives up a reconcile. */
+  'PATCH /v1/tenants/{tenant}/repos/{repo}/scan': async (
     deps,
     { tenant: { tenant }, body: { state }, event, trail },
   ) => {
     const repo = pathRepo(event);
     const outcome =
-      repo === undefined ? ({ kind: 'no-giant' } as const) : await steerCount(deps, { tenant, repo, state });
+      repo === undefined ? ({ kind: 'no-giant' } as const) : await steerScan(deps, { tenant, repo, state });
     switch (outcome.kind) {
       case 'changed': {
-        const [before] = countBody(outcome.before);
-        const [body] = countBody(outcome.record);
+        const [before] = scanBody(outcome.before);
+        const [body] = scanBody(outcome.record);
         trail.was({ kind: before?.kind, state: before?.state });
         trail.became({ kind: body?.kind, state: body?.state });
         return json(200, body);
       }
       case 'first-count':
         return problem(
-          'count-not-ended',
+          'scan-not-finished',
           `${repo} is in its initial scan: without it, usage is unknown. Pause it instead.`,
         );
       case 'no-giant':
@@ -41,23 +41,23 @@ export const countOperations = operations(countContract, {
   },
 });
 
-/** Nothing of a repo that is no giant. */
-function countBody({ repo, giant, countPausedAtMs, countCancelledAtMs = 0 }: RepoRecord): CountBody[] {
-  if (!giant) return [];
-  const isRecount = giant.recountFromMs > countCancelledAtMs && giant.progress !== undefined;
-  const isCounting = giant.isFirstCount === true || isRecount;
-  const isPaused = countPausedAtMs !== undefined;
+/** Nothing of a repo that is no large repo. */
+function scanBody({ repo, large, scanPausedAtMs, scanCancelledAtMs = 0 }: RepoRecord): ScanBody[] {
+  if (!large) return [];
+  const isRequested = large.rescanFromMs > scanCancelledAtMs && large.progress !== undefined;
+  const isScanning = large.isInitialScan === true || isRequested;
+  const isPaused = scanPausedAtMs !== undefined;
   return [
     {
       repo,
-      kind: giant.isFirstCount ? 'first' : isRecount ? 'recount' : 'rolling',
+      kind: large.isInitialScan ? 'initial' : isRequested ? 'requested' : 'rolling',
       state: isPaused ? 'paused' : 'running',
-      progress: isCounting && giant.progress ? progressBody(giant.progress, isPaused) : null,
+      progress: isScanning && large.progress ? progressBody(large.progress, isPaused) : null,
     },
   ];
 }
 
-function progressBody(progress: CountProgress, isPaused: boolean): CountBody['progress'] {
+function progressBody(progress: ScanProgress, isPaused: boolean): ScanBody['progress'] {
   const { share, objectCount, listRequests, beganMs, atMs } = progress;
   const seconds = (atMs - beganMs) / 1000;
   return {

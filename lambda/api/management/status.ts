@@ -1,4 +1,4 @@
-import { readStatus, type StageStatus } from '../../status/status.ts';
+import { readStatus, type ServiceStatus } from '../../status/status.ts';
 import { iso } from '../contract/fields.ts';
 import { type StatusBody, statusContract } from '../contract/status.ts';
 import { json } from '../http.ts';
@@ -9,7 +9,7 @@ export const statusOperations = operations(statusContract, {
   'GET /v1/status': async (deps) => json(200, statusBody(await readStatus(deps))),
 });
 
-function statusBody(status: StageStatus): StatusBody {
+function statusBody(status: ServiceStatus): StatusBody {
   const { parts, store, schedule, overdue } = status;
   const isoOrNull = (ms: number | null) => (ms === null ? null : iso(ms));
   return {

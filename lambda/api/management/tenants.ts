@@ -84,8 +84,8 @@ export const shownReposMax = 1000;
 
 /** null: never counted, which is not zero. */
 function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['usage'] {
-  if (tenant.counted === null) return null;
-  const { storedBytes, objectCount, countedAtMs } = tenant.counted;
+  if (tenant.scanned === null) return null;
+  const { storedBytes, objectCount, scannedAtMs } = tenant.scanned;
   const reservedBytes = Math.max(0, tenant.committedBytes - storedBytes);
   return {
     storedBytes,
@@ -94,7 +94,7 @@ function usageBody(tenant: TenantRecord, source: 'cache' | 'scan'): TenantBody['
     reservedBytes,
     reservedUntil: reservedBytes > 0 && tenant.reservedUntilMs !== null ? iso(tenant.reservedUntilMs) : null,
     committedBytes: tenant.committedBytes,
-    countedAt: iso(countedAtMs),
+    scannedAt: iso(scannedAtMs),
     source,
   };
 }

@@ -161,7 +161,7 @@ const hourMs = 60 * 60 * 1000;
 /** An export that takes longer fails, in every stage. */
 export const exportLimitMs = 24 * hourMs;
 
-interface StageExports {
+interface DeploymentExports {
   /** How many there are at a time. 0: the stage makes no exports. */
   readonly workers: number;
   readonly perTenantMax?: number;
@@ -170,7 +170,7 @@ interface StageExports {
 
 export function exportSettingsFor(
   kind: ExportStoreKind,
-  { workers, perTenantMax = 3, keepDays = 7 }: StageExports,
+  { workers, perTenantMax = 3, keepDays = 7 }: DeploymentExports,
 ): ExportSettings {
   const isFree = kind === 's3' || kind === 'local';
   return {

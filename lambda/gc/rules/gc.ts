@@ -1,31 +1,31 @@
 import type { Watch } from './watch.ts';
 
 /**
- * Where the files of a clean-up lie. No tenant's name begins with an underscore, so no listing of a tenant, and no event of
+ * Where the files of a gc run lie. No tenant's name begins with an underscore, so no listing of a tenant, and no event of
  * the store about a tenant, ever sees them.
  */
 
 /** The first segment of every key. Lifecycle rules and grants name it. */
-export const cleanupFolder = '_gc';
+export const gcFolder = '_gc';
 
-interface CleanupPath {
+interface GcPath {
   readonly tenant: string;
   readonly watchId: string;
 }
 
-/** The prefix of all keys of a clean-up, with its closing slash. */
-function cleanupPrefix({ tenant, watchId }: CleanupPath): string {
-  return `${cleanupFolder}/${tenant}/${watchId}/`;
+/** The prefix of all keys of a gc run, with its closing slash. */
+function gcPrefix({ tenant, watchId }: GcPath): string {
+  return `${gcFolder}/${tenant}/${watchId}/`;
 }
 
 /** What is needed, as the clone says. Its name is its content, so it never changes. */
-export function keepSetKey(path: CleanupPath, sha256: string): string {
-  return `${cleanupPrefix(path)}keep-${sha256}`;
+export function reachableSetKey(path: GcPath, sha256: string): string {
+  return `${gcPrefix(path)}keep-${sha256}`;
 }
 
 /** A file of candidates: `candidates.ts` says how. */
-export function candidatesKey(path: CleanupPath, { folder, file }: { folder: string; file: number }): string {
-  return `${cleanupPrefix(path)}${folder}/candidates-${file}.txt`;
+export function candidatesKey(path: GcPath, { folder, file }: { folder: string; file: number }): string {
+  return `${gcPrefix(path)}${folder}/candidates-${file}.txt`;
 }
 
 /** Files of candidates: a line each, the oid, a blank, and the bytes. */
@@ -66,16 +66,16 @@ export interface Sum {
  * `watching`: batches note what they name, and somebody may ask for a run. `selecting`: a run looks for candidates.
  * `deleting`: they are deleted. The others are ends.
  */
-type CleanupState = 'watching' | 'selecting' | 'deleting' | 'done' | 'cancelled' | 'expired';
+type GcState = 'watching' | 'selecting' | 'deleting' | 'done' | 'cancelled' | 'expired';
 
 /** What somebody asked for, who has scanned a clone. */
-export interface CleanupRun {
+export interface GcRun {
   readonly id: string;
   readonly requestedAtMs: number;
   /** Objects to which some commit points. */
-  readonly keepCount: number;
-  /** Of the keep-set's file. */
-  readonly keepSha256: string;
+  readonly reachableCount: number;
+  /** Of the reachable set's file. */
+  readonly reachableSha256: string;
   readonly isDryRun: boolean;
   /** Delete, though it is more than half of the bytes. */
   readonly isForced: boolean;
@@ -93,9 +93,9 @@ export interface Selection {
   /** When the choice ended: its candidates may be deleted from then on. Absent: it hasn't, or an older version made it. */
   readonly chosenAtMs?: number | undefined;
   readonly listed: Sum;
-  /** In the keep-set. */
+  /** In the reachable set. */
   readonly kept: Sum;
-  /** Not in the keep-set, but younger than was asked for. */
+  /** Not in the reachable set, but younger than was asked for. */
   readonly young: Sum;
   /** Neither, but named by a batch since. */
   readonly inUse: Sum;
@@ -117,31 +117,31 @@ interface SelectionProgress {
 }
 
 /** How far the deleting is: the next candidate is this line of this file. */
-export interface CleanupProgress {
+export interface GcProgress {
   readonly file: number;
   readonly line: number;
   readonly deleted: Sum;
 }
 
 /** Why a run ended without deleting anything, or anything more. The watch stays open, and another run may begin. */
-export interface CleanupFailure {
+export interface GcFailure {
   readonly reason: 'no-keep-set' | 'too-much' | 'too-many-names' | 'no-candidates';
   readonly message: string;
 }
 
-/** A clean-up of one repo, from its watch to its end. A repo has one at a time. */
-export interface Cleanup {
+/** A gc run of one repo, from its watch to its end. A repo has one at a time. */
+export interface Gc {
   readonly repo: string;
   readonly watch: Watch;
-  readonly state: CleanupState;
+  readonly state: GcState;
   /** Counts the writes of this record. */
   readonly version: number;
-  readonly run: CleanupRun | null;
+  readonly run: GcRun | null;
   /** While candidates are chosen, from the second step on. */
   readonly selecting?: SelectionProgress | undefined;
   readonly selection: Selection | null;
-  readonly failure: CleanupFailure | null;
-  readonly progress: CleanupProgress;
+  readonly failure: GcFailure | null;
+  readonly progress: GcProgress;
   /** When somebody has to look at it, though no message says so. null: never again. */
   readonly dueAtMs: number | null;
   readonly endedAtMs: number | null;
@@ -149,12 +149,12 @@ export interface Cleanup {
 
 const nothing: Sum = { objectCount: 0, bytes: 0 };
 
-const noProgress: CleanupProgress = { file: 0, line: 0, deleted: nothing };
+const noProgress: GcProgress = { file: 0, line: 0, deleted: nothing };
 
 /** Longest time from one look at a run to the next, if messages get lost. */
 const lookAgainMs = 60_000;
 
-export function newCleanup({ repo, watch }: { repo: string; watch: Watch }): Cleanup {
+export function newGc({ repo, watch }: { repo: string; watch: Watch }): Gc {
   return {
     repo,
     watch,
@@ -170,23 +170,23 @@ export function newCleanup({ repo, watch }: { repo: string; watch: Watch }): Cle
 }
 
 /** Whether it has not ended. */
-export function isUnderWay({ state }: Pick<Cleanup, 'state'>): boolean {
+export function isUnderWay({ state }: Pick<Gc, 'state'>): boolean {
   return state === 'watching' || state === 'selecting' || state === 'deleting';
 }
 
 /** From when on a snapshot of the clone may be taken. */
-export function snapshotFromMs({ watch }: Pick<Cleanup, 'watch'>, { cleanupWatchMs }: WatchTimes): number {
-  return watch.openedAtMs + cleanupWatchMs;
+export function snapshotFromMs({ watch }: Pick<Gc, 'watch'>, { gcWatchMs }: WatchTimes): number {
+  return watch.openedAtMs + gcWatchMs;
 }
 
 interface WatchTimes {
-  readonly cleanupWatchMs: number;
+  readonly gcWatchMs: number;
 }
 
 /** With a run that is to look for candidates. */
-export function withRun(cleanup: Cleanup, run: CleanupRun): Cleanup {
+export function withRun(gc: Gc, run: GcRun): Gc {
   return {
-    ...cleanup,
+    ...gc,
     state: 'selecting',
     run,
     selecting: undefined,
@@ -199,24 +199,24 @@ export function withRun(cleanup: Cleanup, run: CleanupRun): Cleanup {
 
 /** With a further step of the choice. @param step.dueAtMs when the next one may be made. */
 export function withStep(
-  cleanup: Cleanup,
+  gc: Gc,
   { selecting, dueAtMs }: { selecting: SelectionProgress; dueAtMs: number },
-): Cleanup {
-  return { ...cleanup, selecting, dueAtMs };
+): Gc {
+  return { ...gc, selecting, dueAtMs };
 }
 
 /** With what its run found. A dry run ends here. */
 export function withSelection(
-  chosen: Cleanup,
+  chosen: Gc,
   { selection: found, nowMs }: { selection: Selection; nowMs: number },
-): Cleanup {
-  const cleanup = { ...chosen, selecting: undefined };
+): Gc {
+  const gc = { ...chosen, selecting: undefined };
   const selection = { ...found, chosenAtMs: nowMs };
-  const { run, watch } = cleanup;
-  if (run?.isDryRun !== false) return { ...cleanup, state: 'watching', selection, dueAtMs: watch.untilMs };
+  const { run, watch } = gc;
+  if (run?.isDryRun !== false) return { ...gc, state: 'watching', selection, dueAtMs: watch.untilMs };
   const failure = run.isForced ? undefined : tooMuch(selection);
-  if (failure) return { ...withFailure(cleanup, failure), selection };
-  return { ...cleanup, state: 'deleting', selection, dueAtMs: nowMs };
+  if (failure) return { ...withFailure(gc, failure), selection };
+  return { ...gc, state: 'deleting', selection, dueAtMs: nowMs };
 }
 
 /** Half of what a repo has is rarely what nobody needs: more likely the clone is not the whole of it. */
@@ -224,7 +224,7 @@ export function isTooMuch({ candidates, listed }: Selection): boolean {
   return 2 * candidates.bytes > listed.bytes;
 }
 
-function tooMuch(selection: Selection): CleanupFailure | undefined {
+function tooMuch(selection: Selection): GcFailure | undefined {
   if (!isTooMuch(selection)) return undefined;
   const { candidates, listed } = selection;
   const message = `${candidates.bytes} of ${listed.bytes} bytes would be deleted, more than half. If the clone has all refs of all repos that use these objects, run it again with --force.`;
@@ -232,32 +232,32 @@ function tooMuch(selection: Selection): CleanupFailure | undefined {
 }
 
 /** What batches have named does not fit into one set. */
-export const tooManyNames: CleanupFailure = {
+export const tooManyNames: GcFailure = {
   reason: 'too-many-names',
   message: 'Too much was pushed since it was opened. Cancel it, and open another.',
 };
 
 /** A run that ended without deleting anything, or anything more. */
-export function withFailure(cleanup: Cleanup, failure: CleanupFailure): Cleanup {
-  return { ...cleanup, state: 'watching', selecting: undefined, failure, dueAtMs: cleanup.watch.untilMs };
+export function withFailure(gc: Gc, failure: GcFailure): Gc {
+  return { ...gc, state: 'watching', selecting: undefined, failure, dueAtMs: gc.watch.untilMs };
 }
 
 /** Somebody works on it now, and looks again if nothing moves. */
-export function lookedAt(cleanup: Cleanup, { nowMs }: { nowMs: number }): Cleanup {
-  return { ...cleanup, dueAtMs: nowMs + lookAgainMs };
+export function lookedAt(gc: Gc, { nowMs }: { nowMs: number }): Gc {
+  return { ...gc, dueAtMs: nowMs + lookAgainMs };
 }
 
 /** After it has ended, its files are still to be removed, and its watch to be closed. */
-export function endedCleanup(
-  cleanup: Cleanup,
+export function endedGc(
+  gc: Gc,
   { state, nowMs }: { state: 'done' | 'cancelled' | 'expired'; nowMs: number },
-): Cleanup {
-  return { ...cleanup, state, endedAtMs: nowMs, dueAtMs: nowMs };
+): Gc {
+  return { ...gc, state, endedAtMs: nowMs, dueAtMs: nowMs };
 }
 
 /** Nothing is left to be done for it. */
-export function tidiedCleanup(cleanup: Cleanup): Cleanup {
-  return { ...cleanup, dueAtMs: null };
+export function tidiedGc(gc: Gc): Gc {
+  return { ...gc, dueAtMs: null };
 }
 
 export function plus(sum: Sum, more: Sum): Sum {

@@ -5,7 +5,7 @@ import type { Settings } from '../../rules/settings.ts';
  *
  * A push names its objects first, and moves its ref last. If an object is stored already, nothing is uploaded, and
  * neither a time nor a reservation shows that the push relies on it. Only the batch knows, so the batch writes it down.
- * Hence the order: open the watch, wait until pushes that began before it have ended (`cleanupWatchMs`), and only then
+ * Hence the order: open the watch, wait until pushes that began before it have ended (`gcWatchMs`), and only then
  * list the refs.
  */
 export interface Watch {
@@ -21,7 +21,7 @@ export interface Watch {
   readonly hasPrefixes?: boolean | undefined;
 }
 
-/** What makes a deletion one of a clean-up. */
+/** What makes a deletion one of a gc run. */
 export interface Sweep {
   /** The deletion is void without this watch. */
   readonly watchId: string;

@@ -7,10 +7,10 @@ export const historyDaysMax = 400;
 export interface HistoryDay {
   /** Such as `2026-11-21`. */
   readonly day: string;
-  /** What the last recount of the day found. */
+  /** What the last reconcile of the day found. */
   readonly storedBytes: number;
   readonly objectCount: number;
-  /** The most that was stored on the day, as far as recounts saw it. */
+  /** The most that was stored on the day, as far as reconciles saw it. */
   readonly maxStoredBytes: number;
   /** Batches of which something was refused for the limit of what is stored. At least these, if there were many. */
   readonly refusals: number;
@@ -50,7 +50,7 @@ export function lastRefusalsOf(days: readonly HistoryDay[], sinceMs: number): La
 
 /**
  * One entry for each day, without gaps: a day of which nothing was noted has the figures of the day before, because what
- * changes is recounted. It begins with the first day of which anything is known.
+ * changes is reconciled. It begins with the first day of which anything is known.
  *
  * @param input.days sorted by day, from `from` or before on.
  * @param input.now what is stored as last counted. It is what `today` ends with, whether or not that was noted.

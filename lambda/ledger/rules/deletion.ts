@@ -14,11 +14,11 @@ import type { RepoRecord } from './tenant.ts';
 export interface Deletion {
   readonly id: string;
   readonly repo: string;
-  readonly state: 'marked' | 'deleting' | 'gone';
+  readonly state: 'scheduled' | 'deleting' | 'deleted';
   /** Name below the repo → bytes. The name is an oid, or whatever else was stored there. */
   readonly objects: ReadonlyMap<string, number>;
   /**
-   * gone, of a clean-up: what the oids begin with that it has removed, as `prefixText` makes it, instead of `objects`. Each
+   * gone, of a gc run: what the oids begin with that it has removed, as `prefixText` makes it, instead of `objects`. Each
    * upload batch reads the records of tens of thousands of them, and this takes a seventh of what names take.
    */
   readonly prefixes?: string | undefined;
@@ -26,7 +26,7 @@ export interface Deletion {
   readonly dueAtMs: number;
   /**
    * deleting: its deleter deletes no bytes after this. gone: the record is kept until this. marked: that of its last
-   * run, by which a claim knows that there was none since it was read. 0: it was never run.
+   * run, by which an entry knows that there was none since it was read. 0: it was never run.
    */
   readonly deadlineMs: number;
   /**
@@ -39,9 +39,9 @@ export interface Deletion {
    * made it may land after the repo was emptied and opened, and would delete what was pushed since. Then it is void.
    */
   readonly afterClosingMs?: number | undefined;
-  /** Set if it is one of a clean-up. It deletes only what nobody has named since, and nothing once the watch has ended. */
+  /** Set if it is one of a gc run. It deletes only what nobody has named since, and nothing once the watch has ended. */
   readonly sweep?: Sweep | undefined;
-  /** In a giant repo: what its last run removed, until a reconcile has taken it off the count. */
+  /** In a large repo: what its last run removed, until a reconcile has taken it off the count. */
   readonly removal?: Removal | undefined;
 }
 
@@ -89,7 +89,7 @@ export function singleDeletionId(oid: string): string {
 export const singleIdStart = '~';
 
 /**
- * Stands for an oid where the ledger notes what clean-ups have deleted, once a repo was emptied: what they had deleted in it
+ * Stands for an oid where the ledger notes what gc runs have deleted, once a repo was emptied: what they had deleted in it
  * before then tells nothing any more.
  */
 export const emptiedName = '~';
@@ -98,12 +98,12 @@ export const emptiedName = '~';
 export function newDeletion(
   input: Pick<Deletion, 'id' | 'repo' | 'objects' | 'dueAtMs' | 'closedAtMs' | 'afterClosingMs' | 'sweep'>,
 ): Deletion {
-  return { ...input, state: 'marked', deadlineMs: 0 };
+  return { ...input, state: 'scheduled', deadlineMs: 0 };
 }
 
 /**
- * Deletions of a tenant, at most: each recount reads all of them. Beyond that no single object is marked. Those of a
- * clean-up, or of a closed repo, are few at a time.
+ * Deletions of a tenant, at most: each reconcile reads all of them. Beyond that no single object is marked. Those of a
+ * gc run, or of a closed repo, are few at a time.
  */
 export const openDeletionsMax = 10_000;
 
@@ -126,18 +126,18 @@ export const unmarkedObjectsMax = 100;
 export function isClaimable(settings: Settings, deletion: Deletion, nowMs: number): boolean {
   if (deletion.removal) return false;
   switch (deletion.state) {
-    case 'marked':
+    case 'scheduled':
       return nowMs >= deletion.dueAtMs;
     case 'deleting':
       return nowMs > deletion.deadlineMs + 2 * settings.clockSkewMs;
-    case 'gone':
+    case 'deleted':
       return false;
   }
 }
 
 /**
  * Whether nothing may be deleted by it: its repo has been emptied and opened since it was asked for, or it is one of a
- * clean-up whose watch is not to be relied on any more.
+ * gc run whose watch is not to be relied on any more.
  *
  * @param input.repo read after the deletion was claimed.
  */

@@ -38,13 +38,13 @@ export interface EndedRun extends Removal {
 }
 
 /**
- * The shards of a giant repo while a reconcile corrects them. An object is counted when a shard's sums hold it, and each
+ * The shards of a large repo while a reconcile corrects them. An object is counted when a shard's sums hold it, and each
  * is counted once: `Shard.counted` tells it of every object that a reservation claims.
  *
  * The order is binding: scans, then what was deleted, then what was found. A scan may have seen an object or not that
  * came or went meanwhile, and `counted` has the name of each that came and was seen.
  */
-export class GiantCount {
+export class LargeRepoScan {
   readonly #epoch: number;
   readonly #settings: Pick<Settings, 'clockSkewMs'>;
   readonly #read: ReadonlyMap<string, Shard>;
@@ -85,8 +85,8 @@ export class GiantCount {
   }
 
   /** How much of the names was counted since a time, and the objects in it. */
-  countedSince(fromMs: number): { share: number; objectCount: number } {
-    const counted = this.#shards.filter((shard) => isScanned(shard) && shard.countedAtMs >= fromMs);
+  scannedSince(fromMs: number): { share: number; objectCount: number } {
+    const counted = this.#shards.filter((shard) => isScanned(shard) && shard.scannedAtMs >= fromMs);
     return {
       share: counted.reduce((sum, { prefix }) => sum + 16 ** -prefix.length, 0),
       objectCount: counted.reduce((sum, shard) => sum + shard.objectCount, 0),
@@ -99,14 +99,14 @@ export class GiantCount {
   }
 
   /** The names of a shard of which a scan must say whether it saw them. */
-  namesToLookFor(prefix: string, input: { claimed: Iterable<string>; countedAtMs: number }): Set<string> {
-    const { claimed, countedAtMs } = input;
+  namesToLookFor(prefix: string, input: { claimed: Iterable<string>; scannedAtMs: number }): Set<string> {
+    const { claimed, scannedAtMs } = input;
     const index = this.#prefixes.indexOf(prefix);
     const names = new Set<string>();
     for (const oid of claimed) if (this.#indexOf(oid) === index) names.add(oid);
     // Of those that nobody claims, the age of an object tells the same once it is old.
     for (const [oid, notedAtMs] of this.#shards[index]?.counted ?? [])
-      if (notedAtMs >= countedAtMs - longestPutMs) names.add(oid);
+      if (notedAtMs >= scannedAtMs - longestPutMs) names.add(oid);
     return names;
   }
 
@@ -125,7 +125,7 @@ export class GiantCount {
     const { appliedRuns, stale } = before;
     const parts = scans.map((scan, part) => {
       // The scan may have seen a change, or not, that happened about when it began.
-      const isOver = stale === null || this.#isAfter(scan.countedAtMs, stale.untilMs);
+      const isOver = stale === null || this.#isAfter(scan.scannedAtMs, stale.untilMs);
       const shard = { prefix: prefixes[part] ?? '', epoch: this.#epoch, partOf, appliedRuns };
       return { ...scannedShard(scan, shard), stale: isOver ? null : stale };
     });
@@ -175,14 +175,14 @@ export class GiantCount {
       const shard = this.#shards[index];
       if (!shard || shard.appliedRuns.has(run.runId)) continue;
       // Its scan began after the delete. It has seen what was put again, and nothing else.
-      if (this.#isAfter(shard.countedAtMs, run.endedMs)) continue;
+      if (this.#isAfter(shard.scannedAtMs, run.endedMs)) continue;
       const counted = new Map(shard.counted);
       let after: Shard = { ...shard, appliedRuns: new Set([...shard.appliedRuns, run.runId]) };
       for (const name of names) {
         const { sizeBytes = 0, lastModifiedMs: storedAtMs = null } = run.objects.get(name) ?? {};
         const lastModifiedMs = input.isUncertain?.(name) ? null : storedAtMs;
         counted.delete(name);
-        if (this.#wasCounted(shard, { name, lastModifiedMs, run, isClaimed: input.isClaimed(name) }))
+        if (this.#wasScanned(shard, { name, lastModifiedMs, run, isClaimed: input.isClaimed(name) }))
           after = { ...after, sinceBytes: after.sinceBytes - sizeBytes, sinceCount: after.sinceCount - 1 };
         else after = withDoubt(after, { fromMs: run.beganMs, untilMs: run.endedMs, doubtBytes: sizeBytes });
       }
@@ -191,7 +191,7 @@ export class GiantCount {
   }
 
   /** @returns false if it was not counted, or if that cannot be told. */
-  #wasCounted(
+  #wasScanned(
     shard: Shard,
     input: { name: string; lastModifiedMs: number | null; run: EndedRun; isClaimed: boolean },
   ): boolean {
@@ -202,7 +202,7 @@ export class GiantCount {
     if (lastModifiedMs === null) return false;
     if (shard.counted.has(name)) return true;
     // Its PUT had ended before the scan began, and nobody who claims it would have been told to send it.
-    return !isClaimed && lastModifiedMs < shard.countedAtMs - longestPutMs;
+    return !isClaimed && lastModifiedMs < shard.scannedAtMs - longestPutMs;
   }
 
   /**
@@ -216,7 +216,7 @@ export class GiantCount {
       const { stale } = shard;
       if (isBeforeScans && this.#scanned.has(shard.prefix)) continue;
       const isKnown = stale !== null && stale.fromMs <= fromMs && stale.untilMs >= untilMs;
-      if (isKnown || this.#isAfter(shard.countedAtMs, untilMs)) continue;
+      if (isKnown || this.#isAfter(shard.scannedAtMs, untilMs)) continue;
       const doubtBytes = shard.storedBytes + shard.sinceBytes;
       this.#shards[index] = withDoubt(shard, { fromMs, untilMs, doubtBytes });
     }
@@ -234,16 +234,16 @@ export class GiantCount {
     const shard = this.#shards[index];
     if (!shard || shard.counted.has(oid)) return true;
     if (shard.counted.size >= countedNamesMax) return false;
-    const wasCounted = this.#wasFoundByScan(shard, object);
-    if (wasCounted === undefined) {
-      const { countedAtMs, stale } = shard;
-      const doubt = { fromMs: countedAtMs, untilMs: countedAtMs, doubtBytes: 0 };
+    const wasScanned = this.#wasFoundByScan(shard, object);
+    if (wasScanned === undefined) {
+      const { scannedAtMs, stale } = shard;
+      const doubt = { fromMs: scannedAtMs, untilMs: scannedAtMs, doubtBytes: 0 };
       if (stale === null) this.#shards[index] = withDoubt(shard, doubt);
       return false;
     }
     const counted = this.#found.get(shard) ?? new Map(shard.counted);
     counted.set(oid, foundAtMs);
-    const added = wasCounted ? 0 : 1;
+    const added = wasScanned ? 0 : 1;
     const after = {
       ...shard,
       sinceBytes: shard.sinceBytes + added * sizeBytes,
@@ -259,14 +259,14 @@ export class GiantCount {
   #wasFoundByScan(shard: Shard, object: FoundObject): boolean | undefined {
     const { lastModifiedMs, claimedSinceMs } = object;
     // The scan looked for what was claimed, and for what was young, and would have noted it.
-    if (claimedSinceMs < shard.countedAtMs - claimWrittenMs) return false;
+    if (claimedSinceMs < shard.scannedAtMs - entryWrittenMs) return false;
     if (lastModifiedMs === null) return undefined;
-    if (lastModifiedMs >= shard.countedAtMs - recentMs) return false;
-    return lastModifiedMs < shard.countedAtMs - longestPutMs ? true : undefined;
+    if (lastModifiedMs >= shard.scannedAtMs - recentMs) return false;
+    return lastModifiedMs < shard.scannedAtMs - longestPutMs ? true : undefined;
   }
 
   /** Drops what no later reconcile needs. */
-  tidy(input: { isClaimed: (oid: string) => boolean; countedAtMs: number }): void {
+  tidy(input: { isClaimed: (oid: string) => boolean; scannedAtMs: number }): void {
     for (const [index, shard] of this.#shards.entries()) this.#shards[index] = withoutUnclaimed(shard, input);
   }
 
@@ -323,4 +323,4 @@ export class GiantCount {
 const longestPutMs = 2 * 60 * 60_000;
 
 /** From the creation of a reservation until it is surely written, or its function has ended; clocks differ, too. */
-const claimWrittenMs = 60_000;
+const entryWrittenMs = 60_000;

@@ -2,8 +2,8 @@ import { sha256Hex } from '../../rules/hash.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { listsOfMonth, type ShardLists, type TenantRecord } from './tenant.ts';
 
-/** Why a recount is requested. */
-export type RecountReason =
+/** Why a reconcile is requested. */
+export type ReconcileReason =
   | 'upload'
   | 'verify'
   | 'event'
@@ -15,10 +15,10 @@ export type RecountReason =
   | 'manual'
   | 'unfinished';
 
-/** `decision`: somebody waits for the recount, a person or a client that was answered 429 or 202. */
+/** `decision`: somebody waits for the reconcile, a person or a client that was answered 429 or 202. */
 export type Urgency = 'background' | 'decision';
 
-const urgencies: Readonly<Record<RecountReason, Urgency>> = {
+const urgencies: Readonly<Record<ReconcileReason, Urgency>> = {
   upload: 'background',
   verify: 'background',
   event: 'background',
@@ -31,36 +31,36 @@ const urgencies: Readonly<Record<RecountReason, Urgency>> = {
   unfinished: 'decision',
 };
 
-export function urgencyOf(reason: RecountReason): Urgency {
+export function urgencyOf(reason: ReconcileReason): Urgency {
   return urgencies[reason];
 }
 
-export function isRecountReason(value: unknown): value is RecountReason {
+export function isReconcileReason(value: unknown): value is ReconcileReason {
   return typeof value === 'string' && Object.hasOwn(urgencies, value);
 }
 
 /**
- * Requests for recounts of one tenant within the same bucket of this length collapse into one message.
+ * Requests for reconciles of one tenant within the same bucket of this length collapse into one message.
  *
  * A FIFO queue remembers a deduplication id for five minutes, even after its message is gone, so the id carries the
  * bucket. The queue delivers later than a whole bucket after the send, so after every request that collapsed. A
  * request made while a message is handled falls into a later bucket, so it is never lost.
  */
-export const recountCollapseMs = 30_000;
+export const reconcileCollapseMs = 30_000;
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 /**
- * How far the tenant's budget of LIST requests may be overdrawn when a recount begins: in the background a little, so that
+ * How far the tenant's budget of LIST requests may be overdrawn when a reconcile begins: in the background a little, so that
  * cheap scans are not delayed because somebody asked in between, and an hour if somebody waits.
  *
  * In any time, a tenant lists up to its budget, the overdraft, and the scan that overdrew it. Deletes list on top. A
- * recount that crashes is charged nothing. One that fails is charged at each try.
+ * reconcile that crashes is charged nothing. One that fails is charged at each try.
  */
 const overdraftMs: Readonly<Record<Urgency, number>> = { background: 5 * minuteMs, decision: hourMs };
 /**
- * How far it may be overdrawn by what is listed at once, within a request or at the beginning of a clean-up. It is half as
+ * How far it may be overdrawn by what is listed at once, within a request or at the beginning of a gc run. It is half as
  * far, so who looks again and again never keeps the queue from counting.
  *
  * With an hour for both, reads that end unfinished after 20 s would use it up: a page that asked every 10 s kept a
@@ -68,39 +68,39 @@ const overdraftMs: Readonly<Record<Urgency, number>> = { background: 5 * minuteM
  */
 const atOnceOverdraftMs = overdraftMs.decision / 2;
 
-type Budget = Pick<TenantRecord, 'listedUntilMs' | 'counted'>;
+type Budget = Pick<TenantRecord, 'listedUntilMs' | 'scanned'>;
 
 /**
- * The urgency of a recount from the queue. A tenant that was never counted takes no uploads: somebody waits, whoever
+ * The urgency of a reconcile from the queue. A tenant that was never counted takes no uploads: somebody waits, whoever
  * asks.
  *
- * The price: a first count that is overtaken after more than 1,200 LISTs waits until all but an hour of them is paid
+ * The price: an initial scan that is overtaken after more than 1,200 LISTs waits until all but an hour of them is paid
  * for.
  */
-export function queuedUrgencyOf(tenant: Budget, reason: RecountReason): Urgency {
-  return tenant.counted === null ? 'decision' : urgencyOf(reason);
+export function queuedUrgencyOf(tenant: Budget, reason: ReconcileReason): Urgency {
+  return tenant.scanned === null ? 'decision' : urgencyOf(reason);
 }
 
 /**
- * From when on a recount may begin, in milliseconds since 1970.
+ * From when on a reconcile may begin, in milliseconds since 1970.
  *
- * In the background, the beginnings of two reconciles are also at least `recountRestMs` apart. That rest isn't charged:
- * otherwise ten reads of usage would defer the recount after the next push by ten minutes.
+ * In the background, the beginnings of two reconciles are also at least `reconcileRestMs` apart. That rest isn't charged:
+ * otherwise ten reads of usage would defer the reconcile after the next push by ten minutes.
  */
 function mayBeginAtMs(
-  settings: Pick<Settings, 'recountRestMs'>,
+  settings: Pick<Settings, 'reconcileRestMs'>,
   input: { tenant: Budget; urgency: Urgency },
 ): number {
   const { tenant, urgency } = input;
   const affordableAtMs = tenant.listedUntilMs - overdraftMs[urgency];
   const restedAtMs =
-    urgency === 'background' && tenant.counted ? tenant.counted.countedAtMs + settings.recountRestMs : 0;
+    urgency === 'background' && tenant.scanned ? tenant.scanned.scannedAtMs + settings.reconcileRestMs : 0;
   return Math.max(affordableAtMs, restedAtMs);
 }
 
-/** How long a recount must wait, in milliseconds. 0: it may begin. */
-export function recountWaitMs(
-  settings: Pick<Settings, 'recountRestMs'>,
+/** How long a reconcile must wait, in milliseconds. 0: it may begin. */
+export function reconcileWaitMs(
+  settings: Pick<Settings, 'reconcileRestMs'>,
   input: { tenant: Budget; urgency: Urgency; nowMs: number },
 ): number {
   return Math.max(0, mayBeginAtMs(settings, input) - input.nowMs);
@@ -122,7 +122,7 @@ export function chargedUntilMs(
   return Math.max(nowMs, listedUntilMs) + Math.ceil((requests * hourMs) / settings.listRequestsPerHour);
 }
 
-/** LIST requests that a recount within a request may make. 0: it must not begin. */
+/** LIST requests that a reconcile within a request may make. 0: it must not begin. */
 export function listsAtOnceMax(
   settings: Pick<Settings, 'listRequestsPerHour'>,
   input: { listedUntilMs: number; nowMs: number },
@@ -132,14 +132,14 @@ export function listsAtOnceMax(
 }
 
 /**
- * How far the choice of a clean-up's candidates may overdraw the budget: after its first step a little further than the
+ * How far the choice of a gc run's candidates may overdraw the budget: after its first step a little further than the
  * background, which it shares the budget with.
  */
 const selectionOverdraftMs = { first: atOnceOverdraftMs, next: 2 * overdraftMs.background };
-/** A step waits no longer for the budget, so recounts that fail again and again don't keep a clean-up from ending. */
+/** A step waits no longer for the budget, so reconciles that fail again and again don't keep a gc run from ending. */
 const selectionWaitMaxMs = 30 * minuteMs;
 
-/** From when on candidates of a clean-up may be listed. @param input.sinceMs when they were listed last, or asked for. */
+/** From when on candidates of a gc run may be listed. @param input.sinceMs when they were listed last, or asked for. */
 export function mayListCandidatesAtMs(input: { listedUntilMs: number; sinceMs: number }): number {
   return Math.min(input.listedUntilMs - overdraftMs.background, input.sinceMs + selectionWaitMaxMs);
 }
@@ -148,17 +148,17 @@ export function mayListCandidatesAtMs(input: { listedUntilMs: number; sinceMs: n
  * LIST requests that a step of that choice may make.
  *
  * @param input.listedUntilMs of the tenant.
- * @param input.cleanupCount of the tenant: together they list no faster than the budget lets them when each has waited long
+ * @param input.gcCount of the tenant: together they list no faster than the budget lets them when each has waited long
  * enough, so they never keep the queue from counting.
  */
 export function candidateListsMax(
   settings: Pick<Settings, 'listRequestsPerHour'>,
-  input: { listedUntilMs: number; isFirst: boolean; cleanupCount?: number; nowMs: number },
+  input: { listedUntilMs: number; isFirst: boolean; gcCount?: number; nowMs: number },
 ): number {
-  const { isFirst, cleanupCount = 1 } = input;
+  const { isFirst, gcCount = 1 } = input;
   const overdrawnMs = Math.max(0, input.listedUntilMs - input.nowMs);
   const leftMs = selectionOverdraftMs[isFirst ? 'first' : 'next'] - overdrawnMs;
-  const usedMs = Math.max(leftMs, overdraftMs.background / cleanupCount);
+  const usedMs = Math.max(leftMs, overdraftMs.background / gcCount);
   return Math.max(1, Math.floor((usedMs * settings.listRequestsPerHour) / hourMs));
 }
 
@@ -176,17 +176,17 @@ const looksShare = 4;
  * rewrites an item of up to 8 KB).
  *
  * @param input.newestUploadMs when the newest of them began.
- * @param input.countedAtMs when this count began.
+ * @param input.scannedAtMs when this count began.
  * @param input.listedMs what this count uses of the budget.
  * @param input.listedUntilMs until when the budget is used up, with this count.
  */
 export function lookAgainAtMs(
-  settings: Pick<Settings, 'recountRestMs'>,
-  input: { newestUploadMs: number; countedAtMs: number; listedMs: number; listedUntilMs: number },
+  settings: Pick<Settings, 'reconcileRestMs'>,
+  input: { newestUploadMs: number; scannedAtMs: number; listedMs: number; listedUntilMs: number },
 ): number {
-  const { newestUploadMs, countedAtMs, listedMs, listedUntilMs } = input;
-  const agedMs = Math.ceil((countedAtMs - newestUploadMs) / 2);
-  const wantedMs = countedAtMs + Math.max(settings.recountRestMs, agedMs, looksShare * listedMs);
+  const { newestUploadMs, scannedAtMs, listedMs, listedUntilMs } = input;
+  const agedMs = Math.ceil((scannedAtMs - newestUploadMs) / 2);
+  const wantedMs = scannedAtMs + Math.max(settings.reconcileRestMs, agedMs, looksShare * listedMs);
   return Math.max(wantedMs, listedUntilMs - overdraftMs.background);
 }
 
@@ -196,7 +196,7 @@ type DueSettings = Pick<Settings, 'maxAgeMs' | 'idleRefreshMaxMs'>;
 interface DueInput {
   readonly tenant: string;
   readonly epoch: number;
-  readonly countedAtMs: number;
+  readonly scannedAtMs: number;
   /** The budget after the reconcile. The tenant is not due before the budget lets it be counted. */
   readonly listedUntilMs: number;
 }
@@ -223,13 +223,13 @@ export function dueAfterActivityMs(settings: DueSettings, input: DueInput & { du
 /** Tenants that were counted together get different due times. The same tenant and epoch always get the same one. */
 function spread(input: DueInput, intervalMs: number): number {
   const share = Number.parseInt(sha256Hex(`${input.tenant}#${input.epoch}`).slice(0, 8), 16) / 2 ** 32;
-  const dueAtMs = Math.round(input.countedAtMs + intervalMs * (1 - spreadShare * share));
+  const dueAtMs = Math.round(input.scannedAtMs + intervalMs * (1 - spreadShare * share));
   return Math.max(dueAtMs, input.listedUntilMs);
 }
 
 /**
  * How far the schedule has come through what is due. Each tenant is handed to the queue when it becomes due. Whatever
- * is due for longer is looked at in rounds, because messages get lost and recounts are deferred: in the order of time,
+ * is due for longer is looked at in rounds, because messages get lost and reconciles are deferred: in the order of time,
  * each run going on where the one before has ended. So nobody keeps others waiting, however long he stays due.
  *
  * Nothing is written to a tenant, so no due time gets lost. If each run took the longest due instead, 300 deferred
@@ -340,14 +340,14 @@ export function lastLookMs(round: LookRound, { dueAtMs }: Pick<DueTenant, 'dueAt
 
 /**
  * Whether a tenant that was handed on and is still due is handed on again. Not if its message must still be waiting,
- * or be retried: nobody has counted or charged the tenant since. And not if its recount would be deferred.
+ * or be retried: nobody has counted or charged the tenant since. And not if its reconcile would be deferred.
  */
 export function mayBeHandedAgain(
-  settings: Pick<Settings, 'recountRestMs' | 'clockSkewMs'>,
+  settings: Pick<Settings, 'reconcileRestMs' | 'clockSkewMs'>,
   input: { due: DueTenant; tenant: TenantRecord; round: LookRound; nowMs: number },
 ): boolean {
   const { due, tenant, round, nowMs } = input;
-  // When the last recount, or what it listed, let the next one begin.
+  // When the last reconcile, or what it listed, let the next one begin.
   const beginAtMs = mayBeginAtMs(settings, { tenant, urgency: queuedUrgencyOf(tenant, 'schedule') });
   const isHandled = beginAtMs >= lastLookMs(round, due) - 2 * settings.clockSkewMs;
   const periodsUntil = (atMs: number) => Math.floor((atMs - due.dueAtMs) / handAgainMs);
@@ -386,17 +386,17 @@ export function chargedForShards(
   };
 }
 
-/** A request for a recount. */
-export interface RecountRequest {
+/** A request for a reconcile. */
+export interface ReconcileRequest {
   readonly tenant: string;
   /** Tells whether somebody waits for it, and so how long it may be deferred. */
-  readonly reason: RecountReason;
+  readonly reason: ReconcileReason;
   /** List the whole tenant, unknown repos included. Otherwise only what may have changed. */
   readonly full: boolean;
 }
 
 /**
- * The queue of recounts. It delivers at least once, and one message at a time for each tenant. Requests in quick
+ * The queue of reconciles. It delivers at least once, and one message at a time for each tenant. Requests in quick
  * succession collapse into one, but a delivery always begins after the last of them.
  *
  * The message is the first of them, so a request may join only one that does as much for it:
@@ -408,17 +408,17 @@ export interface RecountRequest {
  *
  * A queue that merges them into one message must keep the stronger of both in each respect.
  */
-export interface RecountQueue {
-  request(request: RecountRequest): Promise<void>;
+export interface ReconcileQueue {
+  request(request: ReconcileRequest): Promise<void>;
   /**
-   * Requests recounts of many tenants, in this order.
+   * Requests reconciles of many tenants, in this order.
    *
    * @throws when the queue did not accept some. It did accept all before them.
    */
-  requestAll(requests: readonly RecountRequest[]): Promise<void>;
+  requestAll(requests: readonly ReconcileRequest[]): Promise<void>;
 }
 
-/** When the queue redelivers a message whose recount failed. */
+/** When the queue redelivers a message whose reconcile failed. */
 export interface Redelivery {
   /**
    * Redelivers a message after `delayMs`.

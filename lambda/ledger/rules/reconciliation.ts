@@ -3,14 +3,20 @@ import type { Settings } from '../../rules/settings.ts';
 import { pageKeysMax } from '../../scan/rules/key-space.ts';
 import {
   addCount,
-  type ClaimSums,
-  type CountedRepo,
-  type LateShare,
-  type OpenCount,
+  type EntrySums,
+  type OpenScan,
   type RepoReservations,
   type RepoScan,
+  type ScannedRepo,
+  type UnconfirmedShare,
 } from './repo-reservations.ts';
-import { crowdedClaims, type LateLoad, lateMakersMax, type RepoRecord, type TenantRecord } from './tenant.ts';
+import {
+  crowdedEntries,
+  type RepoRecord,
+  type TenantRecord,
+  type UnconfirmedLoad,
+  unconfirmedMakersMax,
+} from './tenant.ts';
 
 /** Repo → its reservations. */
 export type ReservationsByRepo = ReadonlyMap<string, RepoReservations>;
@@ -31,23 +37,23 @@ export function reposToScan(input: {
   for (const [repo, reservations] of input.reservations) {
     if (reservations.needScan({ covered: coveredIn.get(repo) ?? new Set(), nowMs })) due.add(repo);
   }
-  for (const note of input.tenant.notes.values()) due.add(note.repo);
+  for (const note of input.tenant.intents.values()) due.add(note.repo);
   return due;
 }
 
 /**
  * Notes that one commit removes, at most: DynamoDB takes no update expression above 4,096 bytes, which 230 notes
- * would fill. Leaving some is safe. The floor of the commit has the bytes of all notes taken off, and a note that
- * stays takes them off the next floor too, so the floor is never too high. Its repo is scanned once more.
+ * would fill. Leaving some is safe. The confirmed usage of the commit has the bytes of all notes taken off, and a note that
+ * stays takes them off the next floor too, so the confirmed usage is never too high. Its repo is scanned once more.
  */
-const expiredNotesMax = 100;
+const expiredIntentsMax = 100;
 
 /** Ids of notes whose delete can no longer be running, whichever clock is asked. The oldest come first. */
-export function expiredNotes(settings: Settings, tenant: TenantRecord, nowMs: number): string[] {
-  return [...tenant.notes]
+export function expiredIntents(settings: Settings, tenant: TenantRecord, nowMs: number): string[] {
+  return [...tenant.intents]
     .filter(([, note]) => nowMs > note.deadlineMs + 2 * settings.clockSkewMs)
     .sort(([, a], [, b]) => a.deadlineMs - b.deadlineMs)
-    .slice(0, expiredNotesMax)
+    .slice(0, expiredIntentsMax)
     .map(([id]) => id);
 }
 
@@ -56,28 +62,28 @@ export interface Recomputed {
   readonly objectCount: number;
   /** Stored plus everything that may still arrive, at its largest. The counter is corrected to this. */
   readonly totalBytes: number;
-  /** Stored plus what issued reservations may still bring, at its smallest. The floor before deletes are taken off. */
+  /** Stored plus what issued reservations may still bring, at its smallest. The confirmed usage before deletes are taken off. */
   readonly leastBytes: number;
   /**
-   * `leastBytes` holds until then: the first of the reservations that it counts may be dead after that, and its claims
+   * `leastBytes` holds until then: the first of the reservations that it counts may be lapsed after that, and its entries
    * are no longer taken up. 2^53 − 1 if it counts none.
    */
   readonly leastUntilMs: number;
   /** When the last upload of which `totalBytes` holds bytes can no longer arrive. null: nothing is promised. */
   readonly reservedUntilMs: number | null;
   /** undefined: nobody has claimed that much of what is late, or that many. */
-  readonly late?: LateLoad | undefined;
+  readonly unconfirmed?: UnconfirmedLoad | undefined;
   /** When the newest reservation was created of which uploads may still be under way. null: there is none. */
   readonly newestUploadMs: number | null;
-  /** Reservations that were read, live and dead, and their claims. */
-  readonly claimCount: number;
+  /** Reservations that were read, live and dead, and their entries. */
+  readonly entryCount: number;
 }
 
 /**
  * Computes a tenant's values from the counts of its repos and from what its reservations may still bring.
  *
  * Late reservations count only by what they exceed the tenant's limit by. So people whose uploads broke off get their
- * room back once the reservations are dead, and yet whatever arrives late, no more than twice the limit is stored.
+ * room back once the reservations are lapsed, and yet whatever arrives late, no more than twice the limit is stored.
  *
  * Why twice, and no more: stored and live bytes are within the limit together with what is late beyond it. What is late
  * below it is up to the limit again. A delete only moves bytes from stored to late. If the limit changes, the highest
@@ -94,71 +100,77 @@ export function recompute(input: {
    * Before the reservations were read. One that died since counts as alive: a batch that reserves meanwhile may have
    * found it alive, and rely on it.
    */
-  countedAtMs: number;
-  /** Repos whose first count as a giant goes on. */
+  scannedAtMs: number;
+  /** Repos whose initial scan as a large repo goes on. */
   behind?: ReadonlySet<string>;
   settings: Settings;
 }): Recomputed {
   const { scans } = input;
   const { clockSkewMs } = input.settings;
-  const countedRepo = countedRepos(input);
+  const scannedRepo = scannedRepos(input);
   const unchanged = input.repos.filter((repo) => !scans.has(repo.repo));
   const counts = [...scans.values(), ...unchanged];
   const storedBytes = counts.reduce((sum, repo) => sum + repo.storedBytes, 0);
 
   const live = { mostBytes: 0, leastBytes: 0, leastUntilMs: Number.MAX_SAFE_INTEGER, mostUntilMs: 0 };
-  const late = { ...live };
-  const lateBy = new Map<string, LateShare>();
-  const countBy = new Map<string, OpenCount>();
-  let claimCount = 0;
+  const unconfirmed = { ...live };
+  const unconfirmedBy = new Map<string, UnconfirmedShare>();
+  const countBy = new Map<string, OpenScan>();
+  let entryCount = 0;
   let newestUploadMs: number | null = null;
   for (const [repo, reservations] of input.reservations) {
-    const open = reservations.openClaims({
-      counted: countedRepo(repo),
-      nowMs: input.countedAtMs,
+    const open = reservations.openEntries({
+      scanned: scannedRepo(repo),
+      nowMs: input.scannedAtMs,
       clockSkewMs,
     });
     addSums(live, open.live);
-    addSums(late, open.late);
-    for (const [madeBy, share] of open.lateBy) {
-      const { bytes = 0, untilMs = 0 } = lateBy.get(madeBy) ?? {};
-      lateBy.set(madeBy, { bytes: bytes + share.bytes, untilMs: Math.max(untilMs, share.untilMs) });
+    addSums(unconfirmed, open.unconfirmed);
+    for (const [madeBy, share] of open.unconfirmedBy) {
+      const { bytes = 0, untilMs = 0 } = unconfirmedBy.get(madeBy) ?? {};
+      unconfirmedBy.set(madeBy, { bytes: bytes + share.bytes, untilMs: Math.max(untilMs, share.untilMs) });
     }
     for (const [madeBy, count] of open.countBy) addCount(countBy, madeBy, count);
     if (open.newestIssuedMs !== null)
       newestUploadMs = Math.max(open.newestIssuedMs, newestUploadMs ?? open.newestIssuedMs);
-    claimCount += reservations.count + reservations.claimCount;
+    entryCount += reservations.count + reservations.entryCount;
   }
-  const lateFreeBytes = input.limitBytes ?? Number.POSITIVE_INFINITY;
-  const lateMostBytes = Math.max(0, late.mostBytes - lateFreeBytes);
-  const lateLeastBytes = Math.max(0, late.leastBytes - lateFreeBytes);
-  const mostUntilMs = Math.max(live.mostUntilMs, lateMostBytes > 0 ? late.mostUntilMs : 0);
+  const unconfirmedFreeBytes = input.limitBytes ?? Number.POSITIVE_INFINITY;
+  const unconfirmedMostBytes = Math.max(0, unconfirmed.mostBytes - unconfirmedFreeBytes);
+  const unconfirmedLeastBytes = Math.max(0, unconfirmed.leastBytes - unconfirmedFreeBytes);
+  const mostUntilMs = Math.max(live.mostUntilMs, unconfirmedMostBytes > 0 ? unconfirmed.mostUntilMs : 0);
   return {
     storedBytes,
     objectCount: counts.reduce((total, repo) => total + repo.objectCount, 0),
-    totalBytes: storedBytes + live.mostBytes + lateMostBytes,
-    leastBytes: storedBytes + live.leastBytes + lateLeastBytes,
-    leastUntilMs: lateLeastBytes > 0 ? Math.min(live.leastUntilMs, late.leastUntilMs) : live.leastUntilMs,
+    totalBytes: storedBytes + live.mostBytes + unconfirmedMostBytes,
+    leastBytes: storedBytes + live.leastBytes + unconfirmedLeastBytes,
+    leastUntilMs:
+      unconfirmedLeastBytes > 0 ? Math.min(live.leastUntilMs, unconfirmed.leastUntilMs) : live.leastUntilMs,
     reservedUntilMs: mostUntilMs > 0 ? mostUntilMs : null,
     newestUploadMs,
-    claimCount,
-    late: loadOf({ lateBy, countBy, bytes: late.mostBytes, limitBytes: input.limitBytes }),
+    entryCount,
+    unconfirmed: loadOf({
+      unconfirmedBy,
+      countBy,
+      bytes: unconfirmed.mostBytes,
+      limitBytes: input.limitBytes,
+    }),
   };
 }
 
 function loadOf(found: {
-  lateBy: ReadonlyMap<string, LateShare>;
-  countBy: ReadonlyMap<string, OpenCount>;
+  unconfirmedBy: ReadonlyMap<string, UnconfirmedShare>;
+  countBy: ReadonlyMap<string, OpenScan>;
   bytes: number;
   limitBytes: number | null;
-}): LateLoad | undefined {
-  const { lateBy, countBy, bytes, limitBytes } = found;
-  const largeBytes = (limitBytes ?? Number.POSITIVE_INFINITY) / lateMakersMax;
-  const large = [...lateBy].filter(([, share]) => share.bytes > largeBytes);
-  const many = [...countBy].filter(([, { claims }]) => claims > crowdedClaims);
+}): UnconfirmedLoad | undefined {
+  const { unconfirmedBy, countBy, bytes, limitBytes } = found;
+  const largeBytes = (limitBytes ?? Number.POSITIVE_INFINITY) / unconfirmedMakersMax;
+  const large = [...unconfirmedBy].filter(([, share]) => share.bytes > largeBytes);
+  const many = [...countBy].filter(([, { entries }]) => entries > crowdedEntries);
   if (large.length + many.length === 0) return undefined;
   const crowd = new Map(many.map(([madeBy, { untilMs }]) => [madeBy, untilMs]));
-  const most = large.sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, lateMakersMax);
+  const most = large.sort(([, a], [, b]) => b.bytes - a.bytes).slice(0, unconfirmedMakersMax);
   const makers = new Map(most.map(([madeBy, { untilMs }]) => [madeBy, untilMs]));
   return { bytes, makers, ...(crowd.size > 0 && { crowd }) };
 }
@@ -187,11 +199,11 @@ export function recomputeLimited(
 }
 
 /** What a reconcile knows of each repo, by its name. */
-export function countedRepos(input: {
+export function scannedRepos(input: {
   repos: readonly RepoRecord[];
   scans: ReadonlyMap<string, RepoScan>;
   behind?: ReadonlySet<string>;
-}): (repo: string) => CountedRepo {
+}): (repo: string) => ScannedRepo {
   const coveredIn = new Map(input.repos.map(({ repo, covered }) => [repo, covered]));
   return (repo) => ({
     scan: input.scans.get(repo),
@@ -200,7 +212,7 @@ export function countedRepos(input: {
   });
 }
 
-function addSums(total: { -readonly [K in keyof ClaimSums]: ClaimSums[K] }, more: ClaimSums): void {
+function addSums(total: { -readonly [K in keyof EntrySums]: EntrySums[K] }, more: EntrySums): void {
   total.mostBytes += more.mostBytes;
   total.leastBytes += more.leastBytes;
   total.leastUntilMs = Math.min(total.leastUntilMs, more.leastUntilMs);
@@ -218,10 +230,10 @@ export function isUnchanged(input: {
 }): boolean {
   const { before, recomputed } = input;
   return (
-    before.counted?.storedBytes === recomputed.storedBytes &&
-    before.counted.objectCount === recomputed.objectCount &&
+    before.scanned?.storedBytes === recomputed.storedBytes &&
+    before.scanned.objectCount === recomputed.objectCount &&
     before.committedBytes === recomputed.totalBytes &&
-    before.notes.size === 0 &&
+    before.intents.size === 0 &&
     input.reservations.size === 0 &&
     input.repos.every((repo) => repo.dirtyToken === null && repo.closedAtMs === null)
   );

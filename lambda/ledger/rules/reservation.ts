@@ -6,7 +6,7 @@ import type { Settings } from '../../rules/settings.ts';
  * What one batch request promised: claims whose upload URLs are about to be handed out (*pending*) or have been
  * (*issued*). A claim is (repo, oid, size). A reservation belongs to one repo, so it maps oid → size.
  *
- * The repo and the size belong to a claim. Without the repo, one oid in two repos counts once. Without the size, a
+ * The repo and the size belong to an entry. Without the repo, one oid in two repos counts once. Without the size, a
  * first request with a false size of 1 lets the true size in for nothing.
  */
 export interface Reservation {
@@ -14,20 +14,20 @@ export interface Reservation {
   readonly repo: string;
   readonly state: 'pending' | 'issued';
   /** oid → size in bytes. */
-  readonly claims: ReadonlyMap<string, number>;
+  readonly entries: ReadonlyMap<string, number>;
   readonly createdAtMs: number;
   /** No URL of this reservation is valid after this. */
   readonly expiresAtMs: number;
-  /** No PUT of this reservation can land after this, whichever clock is asked: see {@link deadAtMs}. */
-  readonly deadAtMs: number;
+  /** No PUT of this reservation can land after this, whichever clock is asked: see {@link lapsedAtMs}. */
+  readonly lapsedAtMs: number;
   /**
-   * Set on a dead reservation of which a scan did not see every object: its repo is listed again at this time, in case
+   * Set on a lapsed reservation of which a scan did not see every object: its repo is listed again at this time, in case
    * a PUT lands that was slower than any is assumed to be. `claims` are then the objects that were not seen. Such a
-   * reservation is *late*: see {@link lateUntilMs}.
+   * reservation is *late*: see {@link unconfirmedUntilMs}.
    */
   readonly lookAtMs: number | null;
   /**
-   * Set on a late reservation that stands for objects which were deleted: see {@link lateAfterDelete}. By then their
+   * Set on an unconfirmed reservation that stands for objects which were deleted: see {@link lateAfterDelete}. By then their
    * delete has ended, so only a scan that begins later can tell whether they have arrived once more.
    */
   readonly deletedByMs?: number | undefined;
@@ -49,23 +49,23 @@ export function makerOf({ tokenId, ruleId }: { tokenId: string; ruleId?: string 
 }
 
 /**
- * When a reservation is dead: it has expired, the longest PUT that began before that has ended, and twice the clock
+ * When a reservation is lapsed: it has expired, the longest PUT that began before that has ended, and twice the clock
  * skew has passed (once for the clock that signed, once for the clock that is asked).
  *
  * @param reservation.claims oid → bytes. The largest object decides, because it takes longest to send.
  */
-export function deadAtMs(
+export function lapsedAtMs(
   settings: Settings,
-  reservation: { expiresAtMs: number; claims: ReadonlyMap<string, number> },
+  reservation: { expiresAtMs: number; entries: ReadonlyMap<string, number> },
 ): number {
-  const largestBytes = Math.max(0, ...reservation.claims.values());
+  const largestBytes = Math.max(0, ...reservation.entries.values());
   const longestPutMs = settings.putGraceMs + Math.ceil((largestBytes / settings.putMinBytesPerSecond) * 1000);
   return reservation.expiresAtMs + longestPutMs + 2 * settings.clockSkewMs;
 }
 
 /** True once no object of the reservation can arrive any more, unless its PUT is slower than any is assumed to be. */
-export function isDead(reservation: Pick<Reservation, 'deadAtMs'>, nowMs: number): boolean {
-  return nowMs > reservation.deadAtMs;
+export function isLapsed(reservation: Pick<Reservation, 'lapsedAtMs'>, nowMs: number): boolean {
+  return nowMs > reservation.lapsedAtMs;
 }
 
 const minute = 60_000;
@@ -76,26 +76,26 @@ const hour = 60 * minute;
  * intervals grow, because what has not arrived for long rarely does.
  *
  * The looks alone don't bound anything: a client that waits for the longest pause gets round after round past the
- * limit, 36 a day. That's why late claims count beyond the limit (`recompute` in `reconciliation.ts`).
+ * limit, 36 a day. That's why unconfirmed entries count beyond the limit (`recompute` in `reconciliation.ts`).
  */
 const looksAfterMs = [10 * minute, hour, 6 * hour];
 
 /** The last look. A PUT that ends even later is found by the next full count. */
-export const lateForMs = 24 * hour;
+export const unconfirmedForMs = 24 * hour;
 
-/** Until then a dead reservation is late: the repo is looked at again for objects of it that were not seen. */
-export function lateUntilMs(reservation: Pick<Reservation, 'deadAtMs'>): number {
-  return reservation.deadAtMs + lateForMs;
+/** Until then a lapsed reservation is late: the repo is looked at again for objects of it that were not seen. */
+export function unconfirmedUntilMs(reservation: Pick<Reservation, 'lapsedAtMs'>): number {
+  return reservation.lapsedAtMs + unconfirmedForMs;
 }
 
-/** When to list the repo of a late reservation next. undefined: it was looked at for the last time. */
-export function nextLookMs(reservation: Pick<Reservation, 'deadAtMs'>, nowMs: number): number | undefined {
-  const looks = [...looksAfterMs, lateForMs].map((afterMs) => reservation.deadAtMs + afterMs);
+/** When to list the repo of an unconfirmed reservation next. undefined: it was looked at for the last time. */
+export function nextLookMs(reservation: Pick<Reservation, 'lapsedAtMs'>, nowMs: number): number | undefined {
+  const looks = [...looksAfterMs, unconfirmedForMs].map((afterMs) => reservation.lapsedAtMs + afterMs);
   return looks.find((lookAtMs) => lookAtMs > nowMs);
 }
 
 /**
- * A late reservation of objects that are about to be deleted. A URL may be used for several PUTs, so one that was slower
+ * An unconfirmed reservation of objects that are about to be deleted. A URL may be used for several PUTs, so one that was slower
  * than any is assumed to be can store a deleted object once more.
  *
  * It isn't enough to spare what is newer than a URL and the longest PUT (2 h). In a day, that allows ten rounds with
@@ -112,25 +112,25 @@ export function lateAfterDelete(
     id: string;
     tenant: string;
     repo: string;
-    claims: ReadonlyMap<string, number>;
+    entries: ReadonlyMap<string, number>;
     putsUntilMs: number;
     deletedByMs: number;
     nowMs: number;
   },
 ): Reservation {
   const { tenant, putsUntilMs, nowMs, ...rest } = input;
-  // No live reservation holds what is deleted. So this one is dead from its beginning, by every clock.
-  const deadAtMs = Math.min(putsUntilMs - lateForMs, nowMs - 2 * clockSkewMs - 1);
+  // No live reservation holds what is deleted. So this one is lapsed from its beginning, by every clock.
+  const lapsedAtMs = Math.min(putsUntilMs - unconfirmedForMs, nowMs - 2 * clockSkewMs - 1);
   const phaseMs = Number.parseInt(sha256Hex(`${tenant}/${input.repo}`).slice(0, 8), 16) % hour;
   return {
     ...rest,
     state: 'issued',
     createdAtMs: nowMs,
-    expiresAtMs: deadAtMs,
-    deadAtMs,
+    expiresAtMs: lapsedAtMs,
+    lapsedAtMs,
     // One look, at the end. Those of a repo in an hour share it: a listing of a large repo is dear. Each repo has a
     // minute of its own, because the schedule reads a bounded number of those that are due at the same time.
-    lookAtMs: Math.ceil((deadAtMs + lateForMs - phaseMs) / hour) * hour + phaseMs,
+    lookAtMs: Math.ceil((lapsedAtMs + unconfirmedForMs - phaseMs) / hour) * hour + phaseMs,
     deletedByMs: deletedByMs(input.deletedByMs, clockSkewMs),
   };
 }
@@ -148,24 +148,24 @@ export function storedAgainUntilMs(
   settings: Settings,
   stored: { sizeBytes: number; lastModifiedMs: number },
 ): number {
-  const claims = new Map([['', stored.sizeBytes]]);
+  const entries = new Map([['', stored.sizeBytes]]);
   const untilMsOf = (handedOutMs: number) => {
     const expiresAtMs = handedOutMs + settings.urlLifetimeMs + settings.reservationSlackMs;
-    return lateUntilMs({ deadAtMs: deadAtMs(settings, { expiresAtMs, claims }) });
+    return unconfirmedUntilMs({ lapsedAtMs: lapsedAtMs(settings, { expiresAtMs, entries }) });
   };
   const arrivedMs = untilMsOf(stored.lastModifiedMs);
   return untilMsOf(arrivedMs + settings.pendingVoidAfterMs);
 }
 
-/** When a delete has ended by every clock. It tells the late reservation of a run of a deletion. */
+/** When a delete has ended by every clock. It tells the unconfirmed reservation of a run of a deletion. */
 export function deletedByMs(deadlineMs: number, clockSkewMs: number): number {
   return deadlineMs + 2 * clockSkewMs;
 }
 
-/** What is left of a dead reservation: the objects that were not seen, and when to look for them next. */
-export interface LateRemainder {
+/** What is left of a lapsed reservation: the objects that were not seen, and when to look for them next. */
+export interface UnconfirmedRemainder {
   readonly unseen: ReadonlyMap<string, number>;
-  readonly deadAtMs: number;
+  readonly lapsedAtMs: number;
   readonly lookAtMs: number;
 }
 
@@ -177,10 +177,10 @@ export function isAbandoned(settings: Settings, reservation: Reservation, nowMs:
   return reservation.state === 'pending' && nowMs > reservation.createdAtMs + settings.pendingVoidAfterMs;
 }
 
-/** Sum of all claims, in bytes. */
-export function sumClaims(claims: ReadonlyMap<string, number>): number {
+/** Sum of all entries, in bytes. */
+export function sumEntries(entries: ReadonlyMap<string, number>): number {
   let sum = 0;
-  for (const sizeBytes of claims.values()) sum += sizeBytes;
+  for (const sizeBytes of entries.values()) sum += sizeBytes;
   return sum;
 }
 
@@ -198,34 +198,34 @@ export interface Bound {
   readonly limitBytes: number | null;
 }
 
-interface ClaimChoice {
-  /** oid → bytes of the claims that fit, in the order of the request. */
+interface EntryChoice {
+  /** oid → bytes of the entries that fit, in the order of the request. */
   readonly chosen: ReadonlyMap<string, number>;
-  /** oid → bytes of the claims that do not fit. */
+  /** oid → bytes of the entries that do not fit. */
   readonly refused: ReadonlyMap<string, number>;
   /** What the chosen claims add to each base. */
   readonly addedBytes: number;
 }
 
 /**
- * Chooses the claims that fit between base and limit of every bound, in the order of the request. A claim that is too
+ * Chooses the entries that fit between base and limit of every bound, in the order of the request. A claim that is too
  * large does not keep out a smaller one behind it.
  *
  * @param input.claims oid → bytes.
  * @param input.isFree true for an oid whose claim adds nothing, because it is stored or promised already.
  */
 export function chooseWithinLimits(input: {
-  claims: ReadonlyMap<string, number>;
+  entries: ReadonlyMap<string, number>;
   bounds: readonly Bound[];
   isFree: (oid: string) => boolean;
-}): ClaimChoice {
+}): EntryChoice {
   const roomBytes = Math.min(
     ...input.bounds.map(({ baseBytes, limitBytes }) => (limitBytes ?? Number.MAX_SAFE_INTEGER) - baseBytes),
   );
   const chosen = new Map<string, number>();
   const refused = new Map<string, number>();
   let addedBytes = 0;
-  for (const [oid, sizeBytes] of input.claims) {
+  for (const [oid, sizeBytes] of input.entries) {
     const moreBytes = input.isFree(oid) ? 0 : sizeBytes;
     if (addedBytes + moreBytes <= roomBytes) {
       chosen.set(oid, sizeBytes);
@@ -250,7 +250,7 @@ const verifiedBytesMin = 8 * 1024 ** 2;
 const fullBatchObjects = 100;
 
 /**
- * The uploads that the client is asked to verify. A verify asks for a recount, so it tells something when nothing is
+ * The uploads that the client is asked to verify. A verify asks for a reconcile, so it tells something when nothing is
  * left to upload: after the last, and after each that takes long. git-lfs begins uploads in the order of the answer, and
  * each verify holds up another one for a round trip. It also waits for the last one of a batch before it asks for the
  * next: a full batch of small objects is not verified, because another one follows.
@@ -295,28 +295,28 @@ export function placeOf(key: string): ObjectPlace | undefined {
 }
 
 /**
- * A note that a repo changed: a reservation without claims that is dead from the beginning.
+ * A note that a repo changed: a reservation without claims that is lapsed from the beginning.
  *
- * As with any dead reservation, the repo is due until a scan is committed that began after the note was read. If the
+ * As with any lapsed reservation, the repo is due until a scan is committed that began after the note was read. If the
  * message of the queue is lost, the schedule finds the note. A scan that is under way does not clear the note. Nor
  * does the note make that scan void, as a dirty token would. So a stream of changes cannot keep a long scan from
  * being committed.
  */
-export function changeNote(
+export function changeIntent(
   settings: Settings,
   note: { id: string; repo: string; nowMs: number },
 ): Reservation {
   const { id, repo, nowMs } = note;
   // Dead by every clock.
-  const deadAtMs = nowMs - 2 * settings.clockSkewMs;
+  const lapsedAtMs = nowMs - 2 * settings.clockSkewMs;
   return {
     id,
     repo,
-    deadAtMs,
+    lapsedAtMs,
     state: 'issued',
-    claims: new Map(),
+    entries: new Map(),
     createdAtMs: nowMs,
-    expiresAtMs: deadAtMs,
+    expiresAtMs: lapsedAtMs,
     lookAtMs: null,
   };
 }

@@ -1,10 +1,10 @@
 import { compareKeys } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
 import { type KeyRange, pageKeysMax } from '../../scan/rules/key-space.ts';
-import type { Giant, RepoRecord } from './tenant.ts';
+import type { LargeRepo, RepoRecord } from './tenant.ts';
 
 /**
- * A part of a giant repo: the names that begin with some hex digits. Names that are no hashes lie in between, so every
+ * A part of a large repo: the names that begin with some hex digits. Names that are no hashes lie in between, so every
  * name belongs to exactly one shard.
  *
  * What it holds is `storedBytes + sinceBytes`: what its last scan found, and what came and went since then.
@@ -23,7 +23,7 @@ export interface Shard {
   readonly sinceBytes: number;
   readonly sinceCount: number;
   /** The scan includes every change before this, and no change after `scanEndedMs`. 0: it was never scanned. */
-  readonly countedAtMs: number;
+  readonly scannedAtMs: number;
   readonly scanEndedMs: number;
   /** Set if something changed of which nobody knows whether it is counted: a scan is needed that began after `untilMs`. */
   readonly stale: Stale | null;
@@ -53,7 +53,7 @@ export interface ShardScan {
   readonly storedBytes: number;
   readonly objectCount: number;
   /** Before the ledger was read, and so before the scan. */
-  readonly countedAtMs: number;
+  readonly scannedAtMs: number;
   readonly scanEndedMs: number;
   /** The oids that are claimed, or arrived while the ledger was read and the shard listed, and were seen. */
   readonly seen: ReadonlySet<string>;
@@ -62,13 +62,13 @@ export interface ShardScan {
 /** A shard of which nothing is known yet. */
 export function unscannedShard(prefix: string, epoch: number): Shard {
   const nothing = { storedBytes: 0, objectCount: 0, sinceBytes: 0, sinceCount: 0 };
-  const never = { countedAtMs: 0, scanEndedMs: 0, stale: null };
+  const never = { scannedAtMs: 0, scanEndedMs: 0, stale: null };
   const nobody = { counted: new Map<string, number>(), appliedRuns: new Set<string>() };
   return { prefix, epoch, partOf: null, ...nothing, ...never, ...nobody };
 }
 
 export function isScanned(shard: Shard): boolean {
-  return shard.countedAtMs > 0;
+  return shard.scannedAtMs > 0;
 }
 
 /** Hex digits of a shard's prefix, at most: 65,536 shards. Beyond 2 × 10¹⁰ objects, shards grow. */
@@ -123,7 +123,7 @@ function successorOf(prefix: string): string | null {
  * A shard whose parts are all there is *replaced*: the split was ended but for its removal, or the write that created the
  * shard has landed once more, after the removal. It is to be removed before one of its parts is written.
  *
- * @param input.sinceEpoch older ones are left over from when the repo was a giant before.
+ * @param input.sinceEpoch older ones are left over from when the repo was a large repo before.
  */
 export function shardsInForce(
   shards: readonly Shard[],
@@ -178,10 +178,10 @@ export function scannedShard(
   scan: ShardScan,
   shard: Pick<Shard, 'prefix' | 'epoch' | 'partOf' | 'appliedRuns'>,
 ): Shard {
-  const { storedBytes, objectCount, countedAtMs, scanEndedMs } = scan;
+  const { storedBytes, objectCount, scannedAtMs, scanEndedMs } = scan;
   const counted = new Map<string, number>();
-  for (const oid of scan.seen) counted.set(oid, countedAtMs);
-  const found = { storedBytes, objectCount, countedAtMs, scanEndedMs };
+  for (const oid of scan.seen) counted.set(oid, scannedAtMs);
+  const found = { storedBytes, objectCount, scannedAtMs, scanEndedMs };
   return { ...shard, ...found, sinceBytes: 0, sinceCount: 0, stale: null, counted };
 }
 
@@ -202,15 +202,15 @@ export function withDoubt(shard: Shard, change: Stale): Shard {
 /** Drops names that nobody claims, if there are many of them, and that no batch can claim unseen. */
 export function withoutUnclaimed(
   shard: Shard,
-  input: { isClaimed: (oid: string) => boolean; countedAtMs: number },
+  input: { isClaimed: (oid: string) => boolean; scannedAtMs: number },
 ): Shard {
   if (shard.counted.size <= unclaimedNamesMax) return shard;
-  const beforeMs = input.countedAtMs - recentMs;
+  const beforeMs = input.scannedAtMs - recentMs;
   const kept = [...shard.counted].filter(([oid, notedAtMs]) => notedAtMs >= beforeMs || input.isClaimed(oid));
   return kept.length === shard.counted.size ? shard : { ...shard, counted: new Map(kept) };
 }
 
-type PlanSettings = Pick<Settings, 'giantObjects' | 'shardObjectsMax' | 'shardRoundMs' | 'clockSkewMs'>;
+type PlanSettings = Pick<Settings, 'largeRepoObjects' | 'shardObjectsMax' | 'shardRoundMs' | 'clockSkewMs'>;
 
 /**
  * How a repo is to be counted. Between the two thresholds it stays as it is.
@@ -218,11 +218,11 @@ type PlanSettings = Pick<Settings, 'giantObjects' | 'shardObjectsMax' | 'shardRo
  * @param record as its last count found it. The repo with the empty name has keys beside its folder, so it is listed.
  */
 export function sizeClassOf(settings: PlanSettings, record: RepoRecord): 'ordinary' | 'giant' {
-  const { repo, objectCount, epoch, giant, closedAtMs } = record;
+  const { repo, objectCount, epoch, large, closedAtMs } = record;
   // The number is that of before it became one.
-  if (giant?.isFirstCount) return 'giant';
-  if (giant) return objectCount < settings.giantObjects / 2 ? 'ordinary' : 'giant';
-  return repo !== '' && epoch > 0 && closedAtMs === null && objectCount >= settings.giantObjects
+  if (large?.isInitialScan) return 'giant';
+  if (large) return objectCount < settings.largeRepoObjects / 2 ? 'ordinary' : 'giant';
+  return repo !== '' && epoch > 0 && closedAtMs === null && objectCount >= settings.largeRepoObjects
     ? 'giant'
     : 'ordinary';
 }
@@ -251,9 +251,9 @@ function listsOf(settings: PlanSettings, shard: Shard): number {
  * When a shard is to be scanned: soon if something may be counted or not, if all are to be counted again, or once in a
  * round.
  */
-export function shardDueAtMs(settings: PlanSettings, shard: Shard, giant: Giant): number {
-  if (shard.countedAtMs < giant.recountFromMs) return 0;
-  const roundMs = shard.countedAtMs + settings.shardRoundMs;
+export function shardDueAtMs(settings: PlanSettings, shard: Shard, large: LargeRepo): number {
+  if (shard.scannedAtMs < large.rescanFromMs) return 0;
+  const roundMs = shard.scannedAtMs + settings.shardRoundMs;
   // A scan that began sooner may have seen the change or not.
   return shard.stale ? Math.min(roundMs, shard.stale.untilMs + 2 * settings.clockSkewMs + 1) : roundMs;
 }
@@ -261,13 +261,13 @@ export function shardDueAtMs(settings: PlanSettings, shard: Shard, giant: Giant)
 /** The shards to scan now, those in doubt first and then the longest due, and when the first of the others is due. */
 export function planShards(
   settings: PlanSettings,
-  input: { shards: readonly Shard[]; giant: Giant; nowMs: number; listsMax: number },
+  input: { shards: readonly Shard[]; large: LargeRepo; nowMs: number; listsMax: number },
 ): { prefixes: string[]; nextDueAtMs: number } {
-  const { shards, giant, nowMs, listsMax } = input;
-  const dueAtMs = (shard: Shard) => shardDueAtMs(settings, shard, giant);
+  const { shards, large, nowMs, listsMax } = input;
+  const dueAtMs = (shard: Shard) => shardDueAtMs(settings, shard, large);
   const due = listsMax > 0 ? shards.filter((shard) => dueAtMs(shard) <= nowMs) : [];
   const rank = (shard: Shard) => (shard.stale ? 0 : 1);
-  due.sort((a, b) => rank(a) - rank(b) || a.countedAtMs - b.countedAtMs);
+  due.sort((a, b) => rank(a) - rank(b) || a.scannedAtMs - b.scannedAtMs);
   const chosen = new Set<Shard>();
   let lists = 0;
   for (const shard of due) {

@@ -17,24 +17,24 @@ const stepDays = 7;
 /** Points of a repo, at most: those of the last 30 days by {@link stepDays}, the one before, and the first of them. */
 export const storedPointsMax = 7;
 
-interface CountedRepo {
+interface ScannedRepo {
   readonly storedBytes: number;
-  readonly countedAtMs: number;
+  readonly scannedAtMs: number;
 }
 
 /**
  * The points of a repo once it is counted anew. What was counted last on an earlier day was stored at the end of that
- * day, as far as is known: what changes is recounted.
+ * day, as far as is known: what changes is reconciled.
  *
  * @param before as it was last counted. undefined: never.
  */
 export function pointsAfter(
-  before: (CountedRepo & { readonly points?: readonly StoredPoint[] | undefined }) | undefined,
-  { countedAtMs }: Pick<CountedRepo, 'countedAtMs'>,
+  before: (ScannedRepo & { readonly points?: readonly StoredPoint[] | undefined }) | undefined,
+  { scannedAtMs }: Pick<ScannedRepo, 'scannedAtMs'>,
 ): readonly StoredPoint[] {
   if (before === undefined) return [];
   const { points = [], storedBytes } = before;
-  const [day, today] = [dayOf(before.countedAtMs), dayOf(countedAtMs)];
+  const [day, today] = [dayOf(before.scannedAtMs), dayOf(scannedAtMs)];
   const last = points.at(-1);
   const isKept = day < today && (last === undefined || daysBetween(last.day, day) >= stepDays);
   const all = isKept ? [...points, { day, storedBytes }] : points;
@@ -49,10 +49,10 @@ export function pointsAfter(
  * @returns undefined if nothing is known from before today.
  */
 export function pointBefore(
-  repo: CountedRepo & { readonly points?: readonly StoredPoint[] | undefined },
+  repo: ScannedRepo & { readonly points?: readonly StoredPoint[] | undefined },
   today: string,
 ): StoredPoint | undefined {
-  const day = dayOf(repo.countedAtMs);
+  const day = dayOf(repo.scannedAtMs);
   // It was not counted again, as nothing has changed.
   const own = day < today ? [{ day, storedBytes: repo.storedBytes }] : [];
   const known = [...(repo.points ?? []), ...own];
@@ -81,15 +81,15 @@ export function listsOfMonth(earlier: ShardLists | undefined, nowMs: number): Sh
 /** What the ledger knows about a tenant and its repos. */
 
 /** What a scan found. */
-export interface Counted {
+export interface Scanned {
   readonly storedBytes: number;
   readonly objectCount: number;
   /** The count includes every change before this. Later changes may be missing. */
-  readonly countedAtMs: number;
+  readonly scannedAtMs: number;
 }
 
-/** A delete under way. Its bytes are taken off the floor before they are deleted from the bucket. */
-export interface DeleteNote {
+/** A delete under way. Its bytes are taken off the confirmed usage before they are deleted from the bucket. */
+export interface DeleteIntent {
   readonly repo: string;
   readonly bytes: number;
   /** The deleter deletes no bytes after this. A note that is older belongs to a delete that died. */
@@ -97,42 +97,42 @@ export interface DeleteNote {
 }
 
 /**
- * The limit of one repo. Such a repo is accounted for like a tenant of its own: it has a counter and a floor, which
+ * The limit of one repo. Such a repo is accounted for like a tenant of its own: it has a counter and a confirmed usage, which
  * change in the same writes as those of the tenant.
  */
 export interface RepoLimit {
   readonly limitBytes: number;
   /** null: not counted since the limit was set. Until then nothing is admitted by it. */
-  readonly counted: CountedLimit | null;
+  readonly scanned: ScannedLimit | null;
 }
 
 /**
  * Set while somebody has claimed more that is late than a tenth of the limit, or too many objects:
  * docs/how-it-works.md, "A reservation's life".
  */
-export interface LateLoad {
+export interface UnconfirmedLoad {
   /** All that is late, whoever claimed it. */
   readonly bytes: number;
-  /** Who has claimed more than a tenth of the limit of it → until when. The {@link lateMakersMax} who have most. */
+  /** Who has claimed more than a tenth of the limit of it → until when. The {@link unconfirmedMakersMax} who have most. */
   readonly makers: ReadonlyMap<string, number>;
-  /** Who has more than {@link crowdedClaims} claims, live and late, that have not arrived → until when. Absent: no one. */
+  /** Who has more than {@link crowdedEntries} claims, live and late, that have not arrived → until when. Absent: no one. */
   readonly crowd?: ReadonlyMap<string, number> | undefined;
 }
 
 /** Those that are kept: they have a tenth of the limit each, and are in the item that each batch writes. */
-export const lateMakersMax = 10;
+export const unconfirmedMakersMax = 10;
 
 /** What the ledger knows of a repo that has a limit. */
-export interface CountedLimit {
+export interface ScannedLimit {
   /** Of this repo alone. */
-  readonly late?: LateLoad | undefined;
+  readonly unconfirmed?: UnconfirmedLoad | undefined;
   /** The repo's own atomic counter. Never below what the repo really takes up. */
   readonly committedBytes: number;
   /** Found by the last reconcile. */
   readonly storedBytes: number;
-  /** The floor in force is this minus the tenant's `deletedBytes`, until `floorUntilMs`. */
-  readonly floorBaseBytes: number;
-  readonly floorUntilMs: number;
+  /** The confirmed usage in force is this minus the tenant's `deletedBytes`, until `confirmedUntilMs`. */
+  readonly confirmedBaseBytes: number;
+  readonly confirmedUntilMs: number;
 }
 
 /**
@@ -165,43 +165,43 @@ export interface TenantRecord {
   readonly appliedEpoch: number;
   /** The newest epoch that was taken and not applied: see {@link overtakenEpochOf}. */
   readonly overtakenEpoch: number;
-  /** The floor in force is `floorBaseBytes − deletedBytes`, until `floorUntilMs`. */
-  readonly floorBaseBytes: number;
-  readonly floorUntilMs: number;
-  /** Sum of the bytes of the deletes that were announced since the floor was found. A commit takes off what it read. */
+  /** The confirmed usage in force is `confirmedBaseBytes − deletedBytes`, until `confirmedUntilMs`. */
+  readonly confirmedBaseBytes: number;
+  readonly confirmedUntilMs: number;
+  /** Sum of the bytes of the deletes that were announced since the confirmed usage was found. A commit takes off what it read. */
   readonly deletedBytes: number;
   /** Note id → a delete under way. */
-  readonly notes: ReadonlyMap<string, DeleteNote>;
+  readonly intents: ReadonlyMap<string, DeleteIntent>;
   /** Repo → its limit. Most repos have none of their own. */
   readonly repoLimits: ReadonlyMap<string, RepoLimit>;
   /** null: never counted, which is not zero. */
-  readonly counted: Counted | null;
-  /** Of the objects counted, those that a reconcile lists: without giant repos. Absent: there are none. */
+  readonly scanned: Scanned | null;
+  /** Of the objects counted, those that a reconcile lists: without large repos. Absent: there are none. */
   readonly listedObjectCount?: number | undefined;
   /** When every repo was last listed. The counts of all repos include every change before this. */
-  readonly fullCountedAtMs: number;
+  readonly fullScannedAtMs: number;
   /** Until then a running reconcile holds the lease. A time in the past: nobody holds it. */
   readonly leaseUntilMs: number;
   /** Until then the LIST requests so far use up the tenant's budget: docs/how-it-works.md, "A reconcile". */
   readonly listedUntilMs: number;
-  /** The same for the shards of giant repos, whose scans have a rate of their own. */
+  /** The same for the shards of large repos, whose scans have a rate of their own. */
   readonly shardsListedUntilMs?: number | undefined;
   /** How many LIST requests those scans have made this month. Absent: none ever. */
   readonly shardLists?: ShardLists | undefined;
   /**
-   * Reservations and their claims: those that the last reconcile read, and those admitted since. It tells what the next
-   * one has to read and hold. At most {@link tenantClaimsMax}.
+   * Reservations and their entries: those that the last reconcile read, and those admitted since. It tells what the next
+   * one has to read and hold. At most {@link tenantEntriesMax}.
    */
-  readonly claimCount: number;
+  readonly entryCount: number;
   /** Of these, what the last reconcile read. Absent: an older version counted it last. */
-  readonly claimsCounted?: number | undefined;
+  readonly entriesCounted?: number | undefined;
   /** Deletions, whatever their state: what the last run left, and what was marked since. It may be wrong until the next run. */
   readonly deletionCount: number;
   /** An older version counted it last. Some of its deletions may have keys by which they aren't found, until they are read. */
   readonly mayHaveOlderKeys?: boolean | undefined;
-  /** Items of repos, as of the last recount. */
+  /** Items of repos, as of the last reconcile. */
   readonly repoCount: number;
-  readonly late?: LateLoad | undefined;
+  readonly unconfirmed?: UnconfirmedLoad | undefined;
   /**
    * When the last upload that was promised by the last reconcile can no longer arrive. Uploads that were admitted since
    * end later. null: nothing was promised.
@@ -219,22 +219,22 @@ export interface TenantRecord {
 }
 
 /**
- * Reservations of a tenant and their claims, at most. A reconcile has to hold all of them. They end when they are dead,
- * and late ones a day after that.
+ * Reservations of a tenant and their entries, at most. A reconcile has to hold all of them. They end when they are lapsed,
+ * and unconfirmed ones a day after that.
  */
-export const tenantClaimsMax = 1_000_000;
-/** Whoever has more claims that have not arrived gets no others: what one can hold is far from all of them. */
-export const crowdedClaims = 100_000;
+export const tenantEntriesMax = 1_000_000;
+/** Whoever has more entries that have not arrived gets no others: what one can hold is far from all of them. */
+export const crowdedEntries = 100_000;
 /** Claims from one reconcile to the next, at most: only a reconcile finds out who has too many. */
-export const claimsBetweenMax = 250_000;
+export const entriesBetweenMax = 250_000;
 
-/** How many claims the tenant may have before the next reconcile. */
-export function claimsMaxOf({ claimCount, claimsCounted = claimCount }: TenantRecord): number {
-  return Math.min(tenantClaimsMax, claimsCounted + claimsBetweenMax);
+/** How many entries the tenant may have before the next reconcile. */
+export function entriesMaxOf({ entryCount, entriesCounted = entryCount }: TenantRecord): number {
+  return Math.min(tenantEntriesMax, entriesCounted + entriesBetweenMax);
 }
 
 /**
- * Repos of a tenant, at most: each recount reads the items of all of them. Beyond that no push or request makes another. What
+ * Repos of a tenant, at most: each reconcile reads the items of all of them. Beyond that no push or request makes another. What
  * somebody put into the bucket is counted all the same.
  */
 export const reposMax = 100_000;
@@ -245,7 +245,7 @@ export interface RepoPath {
 }
 
 /** What the ledger knows about one repo. */
-export interface RepoRecord extends Counted {
+export interface RepoRecord extends Scanned {
   readonly repo: string;
   /** Epoch of the scan that found these values. 0: never scanned. */
   readonly epoch: number;
@@ -264,12 +264,12 @@ export interface RepoRecord extends Counted {
   readonly points?: readonly StoredPoint[] | undefined;
   /** When somebody created it. Without that it is there only while something is stored in it. */
   readonly createdAtMs?: number | undefined;
-  /** Set on a giant: it is counted by shards, and the sums above are theirs. */
-  readonly giant?: Giant | undefined;
-  /** Set on one that is a giant no longer, until its shards are removed: those of older epochs than this. */
+  /** Set on a large repo: it is counted by shards, and the sums above are theirs. */
+  readonly large?: LargeRepo | undefined;
+  /** Set on one that is a large repo no longer, until its shards are removed: those of older epochs than this. */
   readonly tidyBelowEpoch?: number | undefined;
   /** Set while the operator wants no shard of it to be scanned. */
-  readonly countPausedAtMs?: number | undefined;
+  readonly scanPausedAtMs?: number | undefined;
   /** How often its count was paused, resumed or given up. Each of these names the version that it was made over. */
   readonly steeringVersion?: number | undefined;
   /**
@@ -277,9 +277,9 @@ export interface RepoRecord extends Counted {
    * anew.
    */
   readonly endedClosingMs?: number | undefined;
-  /** The operator gave up a recount that began before this. */
-  readonly countCancelledAtMs?: number | undefined;
-  /** Set while batches note which objects they name, because a clean-up is under way. */
+  /** The operator gave up a reconcile that began before this. */
+  readonly scanCancelledAtMs?: number | undefined;
+  /** Set while batches note which objects they name, because a gc run is under way. */
   readonly watch?: Watch | undefined;
   /** When the last watch was opened that has ended. No watch opens that is not newer. */
   readonly endedWatchMs?: number | undefined;
@@ -287,7 +287,7 @@ export interface RepoRecord extends Counted {
 
 /** A repo that no scan has counted. */
 export function unknownRepo(repo: string): RepoRecord {
-  const nothing = { storedBytes: 0, objectCount: 0, countedAtMs: 0, epoch: 0, putsUntilMs: 0 };
+  const nothing = { storedBytes: 0, objectCount: 0, scannedAtMs: 0, epoch: 0, putsUntilMs: 0 };
   return { repo, ...nothing, dirtyToken: null, covered: new Set(), closedAtMs: null };
 }
 
@@ -306,21 +306,21 @@ const lateWritesMs = 24 * 60 * 60_000;
  */
 export function isDisposable(repo: RepoRecord, nowMs: number): boolean {
   const { endedClosingMs = 0, endedWatchMs = 0 } = repo;
-  const lastMs = Math.max(repo.countedAtMs, repo.putsUntilMs, endedClosingMs, endedWatchMs);
+  const lastMs = Math.max(repo.scannedAtMs, repo.putsUntilMs, endedClosingMs, endedWatchMs);
   return (
     repo.epoch > 0 &&
     repo.objectCount === 0 &&
     repo.createdAtMs === undefined &&
     repo.closedAtMs === null &&
     repo.dirtyToken === null &&
-    repo.giant === undefined &&
+    repo.large === undefined &&
     repo.watch === undefined &&
     repo.tidyBelowEpoch === undefined &&
     nowMs > lastMs + lateWritesMs
   );
 }
 
-/** Begins the dirty token of a delete in a giant, which leaves a record of what it removed. */
+/** Begins the dirty token of a delete in a large repo, which leaves a record of what it removed. */
 export const removalTokenStart = 'removed-';
 
 /** @param input.random so that each delete has its own. @param input.isRecorded a record tells what was removed. */
@@ -333,23 +333,23 @@ export function isChangeUnknown({ dirtyToken }: Pick<RepoRecord, 'dirtyToken'>):
   return dirtyToken !== null && !dirtyToken.startsWith(removalTokenStart);
 }
 
-/** What the ledger knows of a giant repo beside its shards: docs/how-it-works.md, "Large repos". */
-export interface Giant {
-  /** Shards of older epochs are left over from when it was a giant before. */
+/** What the ledger knows of a large repo beside its shards: docs/how-it-works.md, "Large repos". */
+export interface LargeRepo {
+  /** Shards of older epochs are left over from when it was a large repo before. */
   readonly sinceEpoch: number;
   /** Shards that were counted before this are to be scanned. */
-  readonly recountFromMs: number;
+  readonly rescanFromMs: number;
   /**
    * Set until every shard has been scanned once, which may take many reconciles. Until then the repo's numbers are
-   * those from before it became a giant.
+   * those from before it became a large repo.
    */
-  readonly isFirstCount?: true | undefined;
+  readonly isInitialScan?: true | undefined;
   /** Set while all shards are being counted: for the first time, or because somebody asked for it. */
-  readonly progress?: CountProgress | undefined;
+  readonly progress?: ScanProgress | undefined;
 }
 
-/** How far a count of all shards of a giant is, as the last reconcile left it. */
-export interface CountProgress {
+/** How far a count of all shards of a large repo is, as the last reconcile left it. */
+export interface ScanProgress {
   readonly beganMs: number;
   readonly atMs: number;
   /** Share of the names that are counted, from 0 to 1. Hashes are spread evenly, so it is that of the objects too. */
@@ -375,32 +375,32 @@ export function overtakenEpochOf(before: TenantRecord): number {
  * no objects, and no upload is promised. Its item stays, so that its name stays taken.
  */
 export function isGone(tenant: TenantRecord): boolean {
-  const { closedAtMs, counted, committedBytes } = tenant;
-  if (closedAtMs === null || counted === null) return false;
-  return counted.countedAtMs > closedAtMs && counted.objectCount === 0 && committedBytes === 0;
+  const { closedAtMs, scanned, committedBytes } = tenant;
+  if (closedAtMs === null || scanned === null) return false;
+  return scanned.scannedAtMs > closedAtMs && scanned.objectCount === 0 && committedBytes === 0;
 }
 
 /**
- * The floor: what the tenant takes up at least, in bytes. Only the floor can prove that an upload does not fit.
+ * The confirmed usage: what the tenant takes up at least, in bytes. Only the confirmed usage can prove that an upload does not fit.
  *
- * @returns undefined if the tenant was never counted or its floor has expired.
+ * @returns undefined if the tenant was never counted or its confirmed usage has expired.
  */
-export function floorBytes(tenant: TenantRecord, nowMs: number): number | undefined {
-  return tenant.counted === null ? undefined : floorOf(tenant, { tenant, nowMs });
+export function confirmedBytes(tenant: TenantRecord, nowMs: number): number | undefined {
+  return tenant.scanned === null ? undefined : confirmedOf(tenant, { tenant, nowMs });
 }
 
 /** The same for a repo that has a limit. What was deleted from other repos may lower it, until the next reconcile. */
-export function repoFloorBytes(
+export function repoConfirmedBytes(
   tenant: TenantRecord,
   { limit, nowMs }: { limit: RepoLimit; nowMs: number },
 ): number | undefined {
-  return limit.counted === null ? undefined : floorOf(limit.counted, { tenant, nowMs });
+  return limit.scanned === null ? undefined : confirmedOf(limit.scanned, { tenant, nowMs });
 }
 
-function floorOf(
-  floor: Pick<CountedLimit, 'floorBaseBytes' | 'floorUntilMs'>,
+function confirmedOf(
+  confirmed: Pick<ScannedLimit, 'confirmedBaseBytes' | 'confirmedUntilMs'>,
   { tenant, nowMs }: { tenant: TenantRecord; nowMs: number },
 ): number | undefined {
-  if (nowMs >= floor.floorUntilMs) return undefined;
-  return Math.max(0, floor.floorBaseBytes - tenant.deletedBytes);
+  if (nowMs >= confirmed.confirmedUntilMs) return undefined;
+  return Math.max(0, confirmed.confirmedBaseBytes - tenant.deletedBytes);
 }

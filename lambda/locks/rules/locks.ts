@@ -1,4 +1,4 @@
-import { nameOfPerson, type Person } from '../../accounts/rules/host-user.ts';
+import { type HostUser, nameOfHostUser } from '../../accounts/rules/host-user.ts';
 import { sha256Hex } from '../../rules/hash.ts';
 import { isPlainText } from '../../rules/text.ts';
 
@@ -67,10 +67,10 @@ export function lockOwnerOf(token: {
   readonly tokenId: string;
   readonly user: string | null;
   readonly label: string | null;
-  readonly person?: Person;
+  readonly hostUser?: HostUser;
 }): Pick<FileLock, 'ownerId' | 'ownerName'> {
-  const { tokenId, user, label, person } = token;
-  if (person) return { ownerId: `person:${person.id}`, ownerName: nameOfPerson(person) };
+  const { tokenId, user, label, hostUser } = token;
+  if (hostUser) return { ownerId: `person:${hostUser.id}`, ownerName: nameOfHostUser(hostUser) };
   if (user !== null) return { ownerId: `user:${user}`, ownerName: user };
   return { ownerId: `token:${tokenId}`, ownerName: label ?? `token ${tokenId.slice(0, 4)}…` };
 }

@@ -2,9 +2,9 @@
 export const failureReasons = ['store', 'table', 'newer-format', 'unexpected', 'export'] as const;
 export type FailureReason = (typeof failureReasons)[number];
 
-/** Of what failed last: a recount of a tenant, or an export. */
+/** Of what failed last: a reconcile of a tenant, or an export. */
 export interface Failure {
-  readonly kind: 'recount' | 'export';
+  readonly kind: 'reconcile' | 'export';
   readonly tenant: string;
   /** Of an export. */
   readonly exportId?: string | undefined;
@@ -15,7 +15,7 @@ export interface Failure {
   /** Deliveries of its message so far. Of an export, which is not tried again: 1. */
   readonly tries: number;
   readonly why: FailureReason;
-  /** Of a recount: the tenant's newest reconcile that had committed by then. undefined: that could not be read. */
+  /** Of a reconcile: the tenant's newest reconcile that had committed by then. undefined: that could not be read. */
   readonly appliedEpoch?: number | undefined;
 }
 
@@ -26,7 +26,7 @@ export const keptFailuresMax = 20;
 const isOfSame = (a: Failure, b: Failure) => a.tenant === b.tenant && a.exportId === b.exportId;
 
 /**
- * The failures with one more, the newest first. It takes the place of that of the same recount or export, and goes on from it if
+ * The failures with one more, the newest first. It takes the place of that of the same reconcile or export, and goes on from it if
  * it is a further try.
  */
 export function withFailureNoted(kept: readonly Failure[], failure: Failure): Failure[] {
@@ -49,7 +49,7 @@ export const statusParts = [
   'store',
   'schedule',
   'tenants',
-  'recounts',
+  'reconciles',
   'webhooks',
   'exports',
   'store-events',
@@ -147,10 +147,10 @@ export function tenantsPart(found: Finding<Overdue>, nowMs: number): StatusPart 
   );
 }
 
-type QueuePartName = 'recounts' | 'webhooks' | 'exports' | 'store-events';
+type QueuePartName = 'reconciles' | 'webhooks' | 'exports' | 'store-events';
 
 const queueTexts: Readonly<Record<QueuePartName, { what: string; function: string; advice: string }>> = {
-  recounts: {
+  reconciles: {
     what: 'Reconciles',
     function: 'reconcile',
     advice: 'Then redrive them (docs/runbook.md#redrive), or run: lfs-quota reconcile TENANT.',
@@ -219,14 +219,14 @@ const todoOf: Readonly<Record<FailureReason, string>> = {
   export: 'lfs-quota export list TENANT shows why. Start it again.',
 };
 
-const nameOf = { recount: 'reconcile', export: 'export' } as const;
+const nameOf = { reconcile: 'reconcile', export: 'export' } as const;
 
 export function failuresPart(found: Finding<readonly ShownFailure[]>): StatusPart {
   if (!found.ok) return unknown('failures', "Recent failures can't be read", found.why, tableTodo);
   const open = found.value.filter(({ isOver }) => !isOver);
   const [newest] = open;
   if (newest) {
-    const kinds = (['recount', 'export'] as const)
+    const kinds = (['reconcile', 'export'] as const)
       .map((kind) => ({ kind, count: open.filter((each) => each.kind === kind).length }))
       .filter(({ count }) => count > 0)
       .map(({ kind, count }) => countOf(count, nameOf[kind], `${nameOf[kind]}s`));
@@ -270,7 +270,7 @@ export function ageText(ms: number): string {
 }
 
 /** Queues that the operator can look at. */
-export const gaugedQueues = ['recounts', 'webhooks', 'exports', 'store-events'] as const;
+export const gaugedQueues = ['reconciles', 'webhooks', 'exports', 'store-events'] as const;
 export type GaugedQueue = (typeof gaugedQueues)[number];
 
 /** How full a queue is, as it says itself: it may be some seconds behind, and count roughly. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { functionSpecs } from '../../../lib/functions/function-specs.ts';
-import { parseStageSettings } from '../../../lib/settings/stages.ts';
+import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import { templateOf } from '../stack-template.ts';
 import { type AlarmProperties, alarmsOf, firstRinging, metricOf, ringsSurely } from './alarm-evaluation.ts';
 import {
@@ -51,7 +51,7 @@ describe('every alarm of the stack', () => {
   });
 
   it('is judged with the numbers of a stage', () => {
-    const { reconcile, refreshEveryMinutes } = parseStageSettings('prod', {});
+    const { reconcile, refreshEveryMinutes } = parseDeploymentSettings('prod', {});
     expect({ attemptsMax, timeLimitMinutes, every: 1 }).toEqual({
       attemptsMax: reconcile.attemptsMax,
       timeLimitMinutes: reconcile.timeoutMinutes,
@@ -63,7 +63,7 @@ describe('every alarm of the stack', () => {
 
 describe('the schedule', () => {
   it.each([1, 15, 60, 240, 1_440])('every %i minutes is missed when it stops, and not before', (every) => {
-    const stage = { refreshEveryMinutes: every, ...(every > 600 && { alarms: { recountAgeHours: 49 } }) };
+    const stage = { refreshEveryMinutes: every, ...(every > 600 && { alarms: { reconcileAgeHours: 49 } }) };
     const alarm = alarmsOf(templateOf(stage)).get('RefreshStopped') ?? alarmNamed('RefreshStopped');
     const metric = metricOf(alarm);
     const usual = ordinaryDay({ refreshEveryMinutes: every }).of(metric);
@@ -74,11 +74,11 @@ describe('the schedule', () => {
   });
 });
 
-describe('a tenant whose recounts fail alone', () => {
+describe('a tenant whose reconciles fail alone', () => {
   it('is not seen in the age of the queue, which leaves out what was received often', () => {
     const streams = ordinaryDay({ refreshEveryMinutes: 1 });
-    streams.failingRecount(faultBegins, { runMinutes: 0 });
-    const late = alarmNamed('RecountsLate');
+    streams.failingReconcile(faultBegins, { runMinutes: 0 });
+    const late = alarmNamed('ReconcilesLate');
     expect(firstRinging(late, streams.of(metricOf(late)), { from: start, until: dayEnds })).toBeUndefined();
     const errors = alarmNamed('reconcileErrors');
     expect(

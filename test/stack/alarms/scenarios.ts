@@ -102,25 +102,25 @@ export class MetricStreams {
     }
   }
 
-  /** A recount of the queue that succeeds. */
-  recount(minute: number, found: { shortfallBytes?: number; ageHours?: number } = {}): void {
+  /** A reconcile of the queue that succeeds. */
+  reconcile(minute: number, found: { shortfallBytes?: number; ageHours?: number } = {}): void {
     this.invoke('reconcile', minute);
     this.publish('CounterShortfallBytes', minute, found.shortfallBytes ?? 0);
     this.publish('ReconcileAge', minute, (found.ageHours ?? 1) * 3_600_000);
   }
 
   /**
-   * A message whose recounts all fail, each after a run of `runMinutes`, until it is a dead letter. The function
+   * A message whose reconciles all fail, each after a run of `runMinutes`, until it is a dead letter. The function
    * catches the error: for Lambda, these runs succeed.
    *
    * @returns the minute in which the message is given up.
    */
-  failingRecount(minute: number, given: { runMinutes: number; tries?: number }): number {
+  failingReconcile(minute: number, given: { runMinutes: number; tries?: number }): number {
     let now = minute;
     for (let receiveCount = 1; receiveCount <= (given.tries ?? attemptsMax); receiveCount++) {
       now += given.runMinutes;
       this.invoke('reconcile', now);
-      this.publish('RecountsFailed', now, 1);
+      this.publish('ReconcilesFailed', now, 1);
       now += redeliveryDelayMs(receiveCount) / 60_000;
     }
     return now;
@@ -143,7 +143,7 @@ export const dayEnds = start + 26 * 60;
 
 /**
  * A busy day on which nothing needs a person: single errors and throttled requests that clients retried, an outage of
- * the store for ten minutes, a run of the schedule that is left out, late and large recounts within what is usual.
+ * the store for ten minutes, a run of the schedule that is left out, late and large reconciles within what is usual.
  */
 export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: number }): MetricStreams {
   const streams = new MetricStreams();
@@ -161,7 +161,7 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     streams.invoke('storeEvents', minute);
     streams.invoke('exportArchive', minute);
     streams.invoke('sendWebhook', minute);
-    streams.recount(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
+    streams.reconcile(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
     const oldestSeconds = minute % 180 < 45 ? 60 * (minute % 180) : 40;
     streams.queueState('ReconcileQueue', minute, { oldestSeconds });
     streams.queueState('StoreEventsQueue', minute, { oldestSeconds: 20 });
@@ -192,13 +192,13 @@ function scheduleRuns(
   }
 }
 
-/** While the store does not answer, each tenant's recount fails, and is tried again until it does. */
+/** While the store does not answer, each tenant's reconcile fails, and is tried again until it does. */
 function outage(streams: MetricStreams, { from, minutes }: { from: number; minutes: number }): void {
   for (let tenant = 0; tenant < 40; tenant++) {
     const first = from + (tenant % minutes);
     const retriesAfter = [0, 1, 3, 6, 10];
     const tries = retriesAfter.filter((after) => first + after < from + minutes).length;
-    streams.failingRecount(first, { runMinutes: 0, tries });
+    streams.failingReconcile(first, { runMinutes: 0, tries });
   }
 }
 
@@ -230,7 +230,7 @@ const runsOf = (name: FunctionName, minutes: readonly number[], outcome: 'fails'
 export const faults: Readonly<Record<string, readonly Fault[]>> = {
   DeadLetters: [
     fault('a recount fails 20 times', 160, (streams) => {
-      const givenUp = streams.failingRecount(faultBegins, { runMinutes: 0 });
+      const givenUp = streams.failingReconcile(faultBegins, { runMinutes: 0 });
       streams.deadLetter('ReconcileQueue', givenUp);
     }),
   ],
@@ -249,25 +249,25 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
       streams.deadLetter('StoreEventsQueue', faultBegins + 127),
     ),
   ],
-  RecountsLate: [
+  ReconcilesLate: [
     fault('more recounts are asked for than are made', 70, (streams) => {
       for (let waited = 0; waited < 300; waited++)
         streams.queueState('ReconcileQueue', faultBegins + waited, { oldestSeconds: 60 * waited });
     }),
   ],
-  RecountsFailed: [
+  ReconcilesFailed: [
     fault("one tenant's recounts fail at once", 60, (streams) => {
-      streams.failingRecount(faultBegins, { runMinutes: 0 });
+      streams.failingReconcile(faultBegins, { runMinutes: 0 });
     }),
     fault("one tenant's recounts fail at the end of a run", 60, (streams) => {
-      streams.failingRecount(faultBegins, { runMinutes: timeLimitMinutes - 0.2 });
+      streams.failingReconcile(faultBegins, { runMinutes: timeLimitMinutes - 0.2 });
     }),
     fault("one tenant's recounts fail at the end of the longest run that a stage may have", 75, (streams) => {
-      streams.failingRecount(faultBegins, { runMinutes: 14.8 });
+      streams.failingReconcile(faultBegins, { runMinutes: 14.8 });
     }),
     fault("one tenant's recounts fail for hours, and are tried every ten minutes", 5, (streams) => {
       const soonerMinutes = 120;
-      streams.failingRecount(faultBegins - soonerMinutes, { runMinutes: 1, tries: attemptsMax });
+      streams.failingReconcile(faultBegins - soonerMinutes, { runMinutes: 1, tries: attemptsMax });
     }),
   ],
   ApiErrors: [
@@ -293,12 +293,12 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
   ],
   Drift: [
     fault('a recount finds 100 GiB that the counter did not have', 60, (streams) => {
-      streams.recount(faultBegins, { shortfallBytes: 100 * gib });
+      streams.reconcile(faultBegins, { shortfallBytes: 100 * gib });
     }),
   ],
-  RecountAge: [
+  ReconcileAgeHigh: [
     fault('a count was 36 hours old when it was replaced', 60, (streams) => {
-      streams.recount(faultBegins, { ageHours: 36 });
+      streams.reconcile(faultBegins, { ageHours: 36 });
     }),
   ],
   refreshErrors: [

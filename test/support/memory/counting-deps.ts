@@ -29,7 +29,7 @@ interface CallTimes {
 }
 
 /** Counts the calls of every port. It has its own clock, on which only the calls take time. */
-export class CountingDeps {
+export class ScanningDeps {
   readonly ledger = new MemoryLedger();
   readonly store = new MemoryObjectStore();
   readonly tokens = new MemoryTokenStore();
@@ -49,7 +49,7 @@ export class CountingDeps {
     };
     const send = () => onTable('SEND', async () => undefined);
     this.deps = memoryDeps({
-      ledger: counted(ledger, onTable),
+      ledger: scanned(ledger, onTable),
       tokens: {
         find: (tokenId) => onTable('findToken', () => tokens.find(tokenId)),
         put: (record) => onTable('putToken', () => tokens.put(record)),
@@ -119,7 +119,7 @@ export class CountingDeps {
 }
 
 /** A ledger whose every method is one call, and every page of a paged read is one call. */
-function counted(
+function scanned(
   ledger: MemoryLedger,
   call: (name: string, run: () => Promise<unknown>) => Promise<unknown>,
 ): Ledger {

@@ -1,4 +1,4 @@
-import { KnownPeople } from '../../../lambda/accounts/rules/host-user.ts';
+import { KnownHostUsers } from '../../../lambda/accounts/rules/host-user.ts';
 import { publicIssuers } from '../../../lambda/accounts/rules/identities.ts';
 import type { WebhookMessage, WebhookQueue } from '../../../lambda/alerts/rules/webhook-delivery.ts';
 import { createInvocations } from '../../../lambda/aws/invocation-log.ts';
@@ -6,7 +6,7 @@ import type { Deps } from '../../../lambda/deps.ts';
 import type { ExportMessage, ExportQueue } from '../../../lambda/exports/messages.ts';
 import { exportSettingsFor } from '../../../lambda/exports/rules/settings.ts';
 import { RefusalTally } from '../../../lambda/history/rules/history.ts';
-import type { RecountQueue, RecountRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
+import type { ReconcileQueue, ReconcileRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Log } from '../../../lambda/rules/clock-and-log.ts';
 import { sha256Hex } from '../../../lambda/rules/hash.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
@@ -40,7 +40,7 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     adoptedRepos: new AdoptedRepos([]),
     gitHosts: [],
     hostClient: { ask: async () => ({ kind: 'refused', reason: 'token-rejected' }) },
-    knownPeople: new KnownPeople(),
+    knownHostUsers: new KnownHostUsers(),
     refusalTally: new RefusalTally(),
     eventBus: { publish: async () => undefined },
     webhookQueue: recordingWebhookQueue().queue,
@@ -102,9 +102,9 @@ export function seededIds(random: Random): Ids {
 }
 
 /** A queue that delivers nothing, and the requests that it got. */
-export function recordingQueue(): { queue: RecountQueue; requests: RecountRequest[] } {
-  const requests: RecountRequest[] = [];
-  const queue: RecountQueue = {
+export function recordingQueue(): { queue: ReconcileQueue; requests: ReconcileRequest[] } {
+  const requests: ReconcileRequest[] = [];
+  const queue: ReconcileQueue = {
     request: async (request) => void requests.push(request),
     requestAll: async (many) => void requests.push(...many),
   };

@@ -1,7 +1,7 @@
 import { markObject } from '../../../lambda/ledger/deletes.ts';
 import type { Shard } from '../../../lambda/ledger/rules/shard.ts';
-import { runRecount } from '../../../lambda/ledger/run-reconcile.ts';
-import { countGiants } from '../../../lambda/ledger/scan-large-repos.ts';
+import { runReconcile } from '../../../lambda/ledger/run-reconcile.ts';
+import { scanLargeRepos } from '../../../lambda/ledger/scan-large-repos.ts';
 import { type Lease, readSnapshot } from '../../../lambda/ledger/snapshot.ts';
 import { allPages } from '../../../lambda/rules/async.ts';
 import type { Settings } from '../../../lambda/rules/settings.ts';
@@ -12,7 +12,7 @@ const day = 24 * hour;
 
 export const repo = 'app';
 
-type CountGiantsInput = Parameters<typeof countGiants>[1];
+type ScanLargeReposInput = Parameters<typeof scanLargeRepos>[1];
 
 /** A lease that nobody else takes. */
 export const lease: Lease = {
@@ -30,13 +30,13 @@ export const oidOf = (index: number) =>
     .padStart(2, '0')
     .padEnd(64, `${index % 10}`);
 
-/** A stack in which a repo of 40 objects is a giant. */
-export class GiantStack extends MemoryStack {
+/** A stack in which a repo of 40 objects is a large repo. */
+export class LargeRepoStack extends MemoryStack {
   lists = 0;
   heads = 0;
 
   constructor(settings: Partial<Settings> = {}) {
-    super({ giantObjects: 40, shardObjectsMax: 20, shardRoundMs: 7 * day, ...settings });
+    super({ largeRepoObjects: 40, shardObjectsMax: 20, shardRoundMs: 7 * day, ...settings });
     const { listPage } = this.objects;
     this.objects.listPage = (request) => {
       this.lists += 1;
@@ -58,13 +58,13 @@ export class GiantStack extends MemoryStack {
     return allPages(this.ledger.shards({ tenant, repo }));
   }
 
-  /** A recount of what may have changed. @returns LIST and HEAD requests that it made. */
-  async recount(
+  /** A reconcile of what may have changed. @returns LIST and HEAD requests that it made. */
+  async reconcile(
     reason: 'upload' | 'manual' = 'upload',
     full = false,
   ): Promise<[lists: number, heads: number]> {
     const before = [this.lists, this.heads] as const;
-    await runRecount(this.deps, {
+    await runReconcile(this.deps, {
       request: { tenant, reason, full },
       deadlineMs: this.nowMs + 14 * minute,
     });
@@ -81,16 +81,16 @@ export class GiantStack extends MemoryStack {
     await this.ledger.putShard({ tenant, repo: of, shard: written, epochRead: shard.epoch });
   }
 
-  /** What a reconcile that begins now finds of all giants, before it writes anything. */
-  async countGiants(more: Partial<CountGiantsInput> = {}) {
+  /** What a reconcile that begins now finds of all large repos, before it writes anything. */
+  async scanLargeRepos(more: Partial<ScanLargeReposInput> = {}) {
     const before = await this.record();
     const snapshot = await readSnapshot(this.deps, { tenant, excludedId: undefined, lease });
     if (snapshot === 'superseded') throw new Error('Nobody else takes the lease.');
-    return countGiants(this.deps, {
+    return scanLargeRepos(this.deps, {
       epoch: before.epoch + 1,
       before,
       snapshot,
-      giants: snapshot.repos.filter(({ giant }) => giant !== undefined),
+      largeRepos: snapshot.repos.filter(({ large }) => large !== undefined),
       isAwaited: false,
       isThorough: false,
       awaitedOidsOf: () => new Set(),
@@ -110,16 +110,16 @@ export class GiantStack extends MemoryStack {
   }
 }
 
-/** Giants of 60 objects of 10 bytes, in 16 shards each, which were scanned a day after the last object had arrived. */
-export async function giantStack({
+/** Large repos of 60 objects of 10 bytes, in 16 shards each, which were scanned a day after the last object had arrived. */
+export async function largeRepoStack({
   repos = [repo],
   ...settings
-}: Partial<Settings> & { repos?: string[] } = {}): Promise<GiantStack> {
-  const stack = new GiantStack(settings);
+}: Partial<Settings> & { repos?: string[] } = {}): Promise<LargeRepoStack> {
+  const stack = new LargeRepoStack(settings);
   for (const name of repos)
     stack.put(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${name}/${oidOf(index)}`, 10])));
   stack.nowMs += day;
   await stack.create(100_000);
-  await stack.recount('manual', true);
+  await stack.reconcile('manual', true);
   return stack;
 }

@@ -3,6 +3,7 @@ import { createDynamoDbLedger } from '../../../lambda/ledger/ledger.ts';
 import type { DueTenant } from '../../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Reservation } from '../../../lambda/ledger/rules/reservation.ts';
 import type { TenantRecord } from '../../../lambda/ledger/rules/tenant.ts';
+import { fromStored } from '../../../lambda/table/stored-names.ts';
 import { byDueIndex } from '../../../lambda/table/table.ts';
 import { stored } from '../../../local/table/items.ts';
 import { type StoreOptions, storeClass } from './stores.ts';
@@ -44,11 +45,13 @@ export class MemoryLedger extends storeClass(createDynamoDbLedger) {
     const { store } = this.table;
     if (!this.#records.has(tenant)) {
       const item = store.find(tenantKey(tenant));
-      this.#records.set(tenant, item && parseTenant(item));
+      this.#records.set(tenant, item && parseTenant(fromStored(item)));
     }
     let reservations = this.#reservations.get(tenant);
     if (reservations === undefined) {
-      reservations = store.itemsOf(tenantKey(tenant).pk, reservationStart).map(parseReservation);
+      reservations = store
+        .itemsOf(tenantKey(tenant).pk, reservationStart)
+        .map((item) => parseReservation(fromStored(item)));
       this.#reservations.set(tenant, reservations);
     }
     return { record: this.#records.get(tenant), reservations };

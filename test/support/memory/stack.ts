@@ -3,10 +3,10 @@ import type { Deps } from '../../../lambda/deps.ts';
 import { admitUpload } from '../../../lambda/ledger/admit-upload.ts';
 import type { Input, Ledger } from '../../../lambda/ledger/ledger.ts';
 import { type Deletion, newDeletion } from '../../../lambda/ledger/rules/deletion.ts';
-import type { RecountRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
+import type { ReconcileRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Reservation } from '../../../lambda/ledger/rules/reservation.ts';
 import type { RepoRecord } from '../../../lambda/ledger/rules/tenant.ts';
-import { runRecount } from '../../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../../lambda/ledger/run-reconcile.ts';
 import type { UploadVerdict } from '../../../lambda/ledger/upload-batch.ts';
 import { allPages } from '../../../lambda/rules/async.ts';
 import { defaultSettings, type Settings } from '../../../lambda/rules/settings.ts';
@@ -57,8 +57,8 @@ export class MemoryStack {
       store,
       clock: this.#clock,
       queue: this.#queue.queue,
-      // Recounts follow each other at once, unless a test is about the rest between them.
-      settings: { ...defaultSettings, recountRestMs: 0, ...settings },
+      // Reconciles follow each other at once, unless a test is about the rest between them.
+      settings: { ...defaultSettings, reconcileRestMs: 0, ...settings },
     });
   }
 
@@ -70,8 +70,8 @@ export class MemoryStack {
     this.#clock.advance(nowMs - this.nowMs);
   }
 
-  /** The recounts that were asked for. */
-  get requests(): RecountRequest[] {
+  /** The reconciles that were asked for. */
+  get requests(): ReconcileRequest[] {
     return this.#queue.requests;
   }
 
@@ -80,7 +80,7 @@ export class MemoryStack {
     for (const [path, sizeBytes] of Object.entries(objects)) this.objects.put(`${tenant}/${path}`, sizeBytes);
   }
 
-  /** Creates the tenant, counts it, and forgets the recounts that were requested on the way. */
+  /** Creates the tenant, counts it, and forgets the reconciles that were requested on the way. */
   async create(limitBytes: number | null = null): Promise<void> {
     await createTenant(this.deps, { tenant, plan: null, limitBytes });
     await this.consume({ full: true });
@@ -89,7 +89,7 @@ export class MemoryStack {
 
   consume(more: { full?: boolean; limitMs?: number } = {}): Promise<'done' | 'requeued'> {
     const request = { tenant, reason: 'delete', full: more.full ?? false } as const;
-    return runRecount(this.deps, { request, deadlineMs: this.nowMs + (more.limitMs ?? 14 * minute) });
+    return runReconcile(this.deps, { request, deadlineMs: this.nowMs + (more.limitMs ?? 14 * minute) });
   }
 
   /** One batch request to upload objects: oid → bytes. */
@@ -144,10 +144,10 @@ export class MemoryStack {
   }
 
   /** Begins a deletion as a run does that has a minute. @returns it as it is then. */
-  async claim(before: Deletion, deadlineMs = this.nowMs + minute): Promise<Deletion> {
-    const claim = await this.ledger.claimDeletion({ tenant, before, deadlineMs });
-    if (claim.kind !== 'claimed') throw new Error('The deletion is not as it was read.');
-    return claim.deletion;
+  async entry(before: Deletion, deadlineMs = this.nowMs + minute): Promise<Deletion> {
+    const entry = await this.ledger.claimDeletion({ tenant, before, deadlineMs });
+    if (entry.kind !== 'claimed') throw new Error('The deletion is not as it was read.');
+    return entry.deletion;
   }
 
   /** The first deletion of the tenant. */
@@ -199,11 +199,11 @@ export class MemoryStack {
 
   /** What the tenant's item says. */
   async usage(): Promise<{ committedBytes: number; storedBytes: number | undefined }> {
-    const { committedBytes, counted } = await this.record();
-    return { committedBytes, storedBytes: counted?.storedBytes };
+    const { committedBytes, scanned } = await this.record();
+    return { committedBytes, storedBytes: scanned?.storedBytes };
   }
 
-  /** Recounts if the tenant is due, as the schedule does. @returns whether it was. */
+  /** Reconciles if the tenant is due, as the schedule does. @returns whether it was. */
   async runSchedule(): Promise<boolean> {
     const [due] = await this.#due(1);
     if (due) await this.consume({ full: due.full });

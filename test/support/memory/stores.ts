@@ -6,7 +6,7 @@ import {
   createDynamoDbRequestKeys,
   createDynamoDbTokenStore,
 } from '../../../lambda/accounts/token-store.ts';
-import { createDynamoDbWarnings } from '../../../lambda/alerts/alert-store.ts';
+import { createDynamoDbAlerts } from '../../../lambda/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../../lambda/alerts/webhook-store.ts';
 import { createDynamoDbDownloads } from '../../../lambda/downloads/download-store.ts';
 import {
@@ -20,6 +20,7 @@ import { createDynamoDbHistory } from '../../../lambda/history/history-store.ts'
 import { createDynamoDbLocks } from '../../../lambda/locks/lock-store.ts';
 import { createDynamoDbFailures } from '../../../lambda/status/failure-store.ts';
 import type { Table } from '../../../lambda/table/requests.ts';
+import { fromStored } from '../../../lambda/table/stored-names.ts';
 import type { TableLimits } from '../../../local/table/table.ts';
 import { type MemoryTable, memoryTable } from './table.ts';
 
@@ -69,7 +70,7 @@ export class MemoryExchangeRules extends storeClass(createDynamoDbExchangeRules)
 export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
 export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}
 export class MemoryHistory extends storeClass(createDynamoDbHistory) {}
-export class MemoryWarnings extends storeClass(createDynamoDbWarnings) {}
+export class MemoryAlerts extends storeClass(createDynamoDbAlerts) {}
 export class MemoryWebhooks extends storeClass(createDynamoDbWebhooks) {}
 export class MemoryLocks extends storeClass(createDynamoDbLocks) {}
 export class MemoryFailures extends storeClass(createDynamoDbFailures) {}
@@ -79,7 +80,7 @@ export class MemoryAuditLog extends storeClass(createDynamoDbAuditLog) {
   get entries(): readonly AuditEntry[] {
     const found = [...this.table.store.all()].filter(({ pk }) => String(pk).startsWith('AUDIT#'));
     return found
-      .map((item) => entryItem.parse(item) as AuditEntry)
+      .map((item) => entryItem.parse(fromStored(item)) as AuditEntry)
       .sort((a, b) => (auditIdOf(a) < auditIdOf(b) ? -1 : 1));
   }
 }

@@ -41,7 +41,7 @@ describe('a command', () => {
       reservedBytes: 0,
       reservedUntil: null,
       committedBytes: storedBytes,
-      countedAt: '2026-11-21T04:59:48Z',
+      scannedAt: '2026-11-21T04:59:48Z',
       source: 'cache',
     },
   });

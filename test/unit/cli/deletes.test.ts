@@ -134,7 +134,7 @@ describe('repo delete --wait', () => {
     limitBytes: null,
     storedBytes: 3072,
     objectCount: 3,
-    countedAt: '2026-11-21T05:00:01Z',
+    scannedAt: '2026-11-21T05:00:01Z',
   };
   /** The repo as it is from one look to the next. */
   const looks = (...counts: readonly (object | undefined)[]) => {
@@ -147,10 +147,10 @@ describe('repo delete --wait', () => {
         : { status: 404, body: { code: 'repo-not-found', detail: 'None.' } };
     };
   };
-  const unknown = { storedBytes: null, objectCount: null, countedAt: null };
+  const unknown = { storedBytes: null, objectCount: null, scannedAt: null };
 
   it('shows what is left until it is empty', async () => {
-    const before = { objectCount: 0, countedAt: '2026-11-21T04:59:59Z' };
+    const before = { objectCount: 0, scannedAt: '2026-11-21T04:59:59Z' };
     const { asked, run } = await serve(looks(unknown, before, {}, {}, { objectCount: 0, storedBytes: 0 }));
     const result = await run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
     expect(result.code).toBe(0);
@@ -162,7 +162,7 @@ describe('repo delete --wait', () => {
   it('says until when it waits for uploads, counts down on a terminal, and ends by itself', async () => {
     const waiting = { ...plan, dueAt: '2026-11-21T05:36:10Z', waitsFor: 'uploads' };
     const answers = () => {
-      const empty = { objectCount: 0, storedBytes: 0, countedAt: '2026-11-21T05:37:00Z' };
+      const empty = { objectCount: 0, storedBytes: 0, scannedAt: '2026-11-21T05:37:00Z' };
       const look = looks({}, {}, { objectCount: 0, storedBytes: 0 }, empty);
       return (asked: Asked) => (asked.method === 'DELETE' ? { status: 202, body: waiting } : look(asked));
     };
@@ -203,8 +203,8 @@ describe('repo delete --wait', () => {
   });
 
   it('redraws one line on a terminal, and prints nothing with --json', async () => {
-    const forPerson = await serve(looks({}, undefined), { isTerminal: true });
-    const { out, err } = await forPerson.run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
+    const forHostUser = await serve(looks({}, undefined), { isTerminal: true });
+    const { out, err } = await forHostUser.run('repo', 'delete', 'acme', 'game', '--yes', '--wait');
     expect(err).toBe('\r\u001b[K3 objects left, 3 KiB\r\u001b[K');
     expect(out).toContain('\nacme/game is empty.');
     await server?.close();

@@ -103,7 +103,7 @@ describe('each command', () => {
       const issuer = publicIssuers.find((each) => each.issuer === rule.issuer);
       if (!issuer) throw new Error(`No stage takes ${rule.issuer} by default.`);
       const match = Object.fromEntries(
-        Object.entries(rule.match).map(([claim, values]) => [claim, [values].flat()]),
+        Object.entries(rule.match).map(([entry, values]) => [entry, [values].flat()]),
       );
       expect(wrongRule({ ...rule, match }, issuer)).toBe(undefined);
     },
@@ -144,7 +144,7 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
       z.strictObject({
         repo: z.string(),
         counted: z
-          .strictObject({ objectCount: z.int(), storedBytes: z.int(), countedAt: z.iso.datetime() })
+          .strictObject({ objectCount: z.int(), storedBytes: z.int(), scannedAt: z.iso.datetime() })
           .nullable(),
         stored: z.strictObject({ objectCount: z.int(), storedBytes: z.int() }),
       }),
@@ -341,8 +341,8 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'DELETE /v1/session': 'The same.',
   'POST /v1/tenants/{tenant}/exchange':
     'For a CI job, which has curl and no lfs-quota (docs/team-admins.md).',
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/keep-set': 'gc run',
-  'POST /v1/tenants/{tenant}/repos/{repo}/cleanup/run': 'gc run',
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': 'gc run',
+  'POST /v1/tenants/{tenant}/repos/{repo}/gc/run': 'gc run',
   'POST /{tenant}/{repo}/info/lfs/objects/batch': 'git lfs push and pull. Also connect and export local.',
   'POST /{tenant}/{repo}/info/lfs/verify': 'git lfs push',
   'POST /{tenant}/{repo}/info/lfs/locks': 'git lfs lock',

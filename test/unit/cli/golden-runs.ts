@@ -55,10 +55,10 @@ const usage = {
   reservedBytes: 25 * mib,
   reservedUntil: '2026-11-21T05:36:00Z',
   committedBytes: 75 * mib,
-  countedAt: '2026-11-21T04:59:48Z',
+  scannedAt: '2026-11-21T04:59:48Z',
   source: 'cache',
 };
-const idle = { ...usage, reservedBytes: 0, reservedUntil: null, countedAt: '2026-11-21T04:50:00Z' };
+const idle = { ...usage, reservedBytes: 0, reservedUntil: null, scannedAt: '2026-11-21T04:50:00Z' };
 const tenant = (name: string, limitBytes: number | null, storedBytes?: number) => ({
   tenant: name,
   plan: null,
@@ -73,10 +73,10 @@ const repo = (name: string, more: object = {}) => ({
   limitBytes: null,
   storedBytes: 2048,
   objectCount: 2,
-  countedAt: '2026-11-21T04:59:48Z',
+  scannedAt: '2026-11-21T04:59:48Z',
   ...more,
 });
-const notCounted = { storedBytes: null, objectCount: null, countedAt: null };
+const notScanned = { storedBytes: null, objectCount: null, scannedAt: null };
 const publicRead = {
   monthlyLimitBytes: 100 * 1024 ** 3,
   since: '2026-11-21T04:00:00Z',
@@ -106,7 +106,7 @@ const entry = {
   action: 'tenant.update',
   target: {},
   asked: { limitBytes: 20, plan: 'team' },
-  outcome: 'done',
+  outcome: 'succeeded',
   reason: null,
   before: { limitBytes: 10, plan: null },
   after: { limitBytes: 20, plan: 'team' },
@@ -132,7 +132,7 @@ const daysOf = (...values: readonly number[]) =>
   values.map((bytes, index) => day(dayAfter('2026-11-21', index + 1 - values.length), bytes));
 const last = {
   eventId: 'acme:7',
-  type: 'storage.level',
+  type: 'storage.threshold',
   at: '2026-11-21T04:59:48Z',
   attempt: 2,
   outcome: 'delivered',
@@ -160,7 +160,7 @@ const lock = {
   lockedAt: '2026-11-21T04:58:00Z',
 };
 const failure = {
-  kind: 'recount',
+  kind: 'reconcile',
   tenant: 'acme',
   failedAt: '2026-11-21T04:58:00Z',
   since: '2026-11-21T04:00:00Z',
@@ -179,7 +179,7 @@ const found = {
   largest: [],
   lists: [],
 };
-const cleanup = {
+const gc = {
   state: 'watching',
   openedAt: '2026-11-20T05:00:00Z',
   endedAt: null,
@@ -191,13 +191,13 @@ const cleanup = {
     dryRun: true,
     force: false,
     minAgeDays: 7,
-    keepSetObjects: 1,
+    reachableSetObjects: 1,
   },
   found,
   deleted: sum(0),
   failure: null,
 };
-const gcStatus = (more: object) => run('gc status acme game', { ...cleanup, ...more });
+const gcStatus = (more: object) => run('gc status acme game', { ...gc, ...more });
 
 const tenantRuns: readonly Run[] = [
   run('tenant create acme --limit unlimited', { limitBytes: null, plan: null, usage: null }),
@@ -254,9 +254,9 @@ const repoRuns: readonly Run[] = [
   run('repo create acme game --limit 4KiB', repo('game', { limitBytes: 4096 })),
   run('repo list acme', {
     repos: [
-      repo('old', { ...notCounted, deleting: true }),
+      repo('old', { ...notScanned, deleting: true }),
       repo('', { storedBytes: 1024 }),
-      repo('new', { ...notCounted, uploading: true }),
+      repo('new', { ...notScanned, uploading: true }),
       repo('game'),
     ],
   }),
@@ -277,10 +277,10 @@ const repoRuns: readonly Run[] = [
   ),
   run('repo public acme game'),
   run('repo private acme game', { publicRead: undefined }),
-  run('repo host acme game github acme/game --repo-id 77', { gitHost }),
-  run('repo host acme game github acme/game', { gitHost: { ...gitHost, repoId: null } }),
-  run('repo host acme game github'),
-  run('repo unhost acme game', { gitHost: undefined }),
+  run('repo link acme game github acme/game --repo-id 77', { gitHost }),
+  run('repo link acme game github acme/game', { gitHost: { ...gitHost, repoId: null } }),
+  run('repo link acme game github'),
+  run('repo unlink acme game', { gitHost: undefined }),
   ...asked('repo limit acme game 1MiB', ['n', 'y'], { storedBytes: 4 * mib }),
   ...asked('repo public acme game --limit 1MiB', ['n', 'y'], {
     publicRead: { ...publicRead, month: { ...publicRead.month, bytes: 3 * mib } },
@@ -367,7 +367,7 @@ const countedWrong = [
   repo('art', { storedBytes: 2 * mib }),
   repo('game', { storedBytes: 5, objectCount: 1 }),
   repo('gone', { storedBytes: 5, objectCount: 1 }),
-  repo('new', notCounted),
+  repo('new', notScanned),
 ];
 const stored = {
   objects: [object('a', 2 * mib, null), object('b', 5, null)],
@@ -408,7 +408,7 @@ const ofLists = {
           by: { kind: 'token', tokenId: '5f0c1e2d3b4a5968', name: 'ada' },
           action: 'token.revoke',
           target: { tokenId: '0000000000000000' },
-          outcome: 'refused',
+          outcome: 'denied',
           reason: 'token-not-found',
           asked: {},
           before: null,
@@ -497,7 +497,7 @@ const ofLists = {
     run('usage acme', { usage: { ...usage, reservedUntil: '2026-11-21T05:00:00Z' }, repos: [] }),
     run('usage acme', { usage: idle, refreshing: false, repos: [] }),
     ...[
-      { usage: { ...idle, countedAt: '2026-11-21T04:58:01Z' } },
+      { usage: { ...idle, scannedAt: '2026-11-21T04:58:01Z' } },
       { usage: { ...idle, reservedBytes: 1 } },
       { usage: idle, refreshing: true },
       { usage: idle, repos: [repo('game', { deleting: true })] },
@@ -580,7 +580,7 @@ const ofLists = {
       'reservation list acme',
       {
         reservations: [
-          { ...reservation, state: 'late', objectCount: 1204, expiresAt: '2026-11-21T03:26:00Z' },
+          { ...reservation, state: 'unconfirmed', objectCount: 1204, expiresAt: '2026-11-21T03:26:00Z' },
           reservation,
         ],
       },
@@ -634,9 +634,9 @@ const ofLists = {
     }),
     run('reconcile acme --dry-run --json', { repos: countedWrong.slice(2), ...stored }),
   ],
-  count: [
-    run('count list acme', { counts: [] }),
-    run('count cancel acme footage', { state: 'paused', progress: null }),
+  scan: [
+    run('scan list acme', { scans: [] }),
+    run('scan cancel acme footage', { state: 'paused', progress: null }),
   ],
   export: [
     run('export start acme --repo game.git --format zip --dry-run --no-wait'),
@@ -668,7 +668,7 @@ const ofLists = {
     }),
     gcStatus({ failure: { reason: 'too-much', message: 'More than half.' } }),
     gcStatus({
-      run: { ...cleanup.run, dryRun: false },
+      run: { ...gc.run, dryRun: false },
       deleted: sum(1),
       failure: { reason: 'no-candidates', message: 'Run it again.' },
     }),
@@ -688,7 +688,7 @@ const more: Readonly<Record<string, readonly Run[]>> = {
 /** Part of a list. */
 const partRuns = [
   ...['tenant list', 'audit acme', 'lock list acme game'],
-  ...['token', 'repo', 'object', 'reservation', 'deletion', 'count', 'export'].map((of) => `${of} list acme`),
+  ...['token', 'repo', 'object', 'reservation', 'deletion', 'scan', 'export'].map((of) => `${of} list acme`),
 ].map((line) => `${line} --limit 5 --cursor c00`);
 
 /** By their first word: the examples of the help, and what else a command can be given and answered. */

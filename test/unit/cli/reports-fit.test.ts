@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { renderCleanup } from '../../../cli/commands/gc.ts';
+import { renderGc } from '../../../cli/commands/gc.ts';
 import { formatReport as duReport } from '../../../cli/du/report.ts';
 import { formatPaths as duGitReport } from '../../../cli/du-git/report.ts';
 import { displayWidth, type View } from '../../../cli/terminal.ts';
@@ -85,10 +85,10 @@ describe('the picture and the table of du --git', () => {
   });
 });
 
-describe('the tables of a clean-up', () => {
+describe('the tables of a gc run', () => {
   it.each([40, 60, 80, 120])('fit %i columns', (width) => {
     const sum = { objectCount: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER };
-    const text = renderCleanup(
+    const text = renderGc(
       {
         tenant: 'acme',
         repo: 'game',
@@ -110,7 +110,7 @@ describe('the tables of a clean-up', () => {
         },
         deleted: sum,
         failure: null,
-      } as unknown as Parameters<typeof renderCleanup>[0],
+      } as unknown as Parameters<typeof renderGc>[0],
       view(width),
     );
     const [found = '', largest = ''] = text.split('\n\n');

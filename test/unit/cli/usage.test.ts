@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { exampleAnswer } from './api-examples.ts';
 import { cli, startServer } from './harness.ts';
 
-it('usage --watch redraws in place, and recounts only the first time', async () => {
+it('usage --watch redraws in place, and reconciles only the first time', async () => {
   const server = await startServer((asked) => exampleAnswer(asked));
   let sleeps = 0;
   const result = await cli(['usage', 'acme', '--watch', '--refresh', '--url', server.url, '--token', 't'], {

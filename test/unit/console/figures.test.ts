@@ -145,13 +145,13 @@ const repo = (
   name: string,
   storedBytes: number | null,
   objectCount: number | null,
-  countedAt: string | null,
+  scannedAt: string | null,
 ) => ({
   repo: name,
   limitBytes: null,
   storedBytes,
   objectCount,
-  countedAt,
+  scannedAt,
 });
 
 describe('the order of repos', () => {
@@ -167,7 +167,7 @@ describe('the order of repos', () => {
     ['repo', false, 'abcd'],
     ['repo', true, 'dcba'],
     ['objectCount', true, 'badc'],
-    ['countedAt', true, 'dbac'],
+    ['scannedAt', true, 'dbac'],
   ])('by %s, down: %s', (column, isDown, expected) => {
     expect(
       sortRepos(repos, { column, isDown })
@@ -281,7 +281,7 @@ describe('reservations', () => {
     expect(reservationText({ state: 'pending', arrived: false })).toBe('starting');
     expect(reservationText({ state: 'issued', arrived: false })).toBe('uploading');
     expect(reservationText({ state: 'issued', arrived: true })).toBe('arrived');
-    expect(reservationText({ state: 'late', arrived: false })).toBe('unconfirmed');
+    expect(reservationText({ state: 'unconfirmed', arrived: false })).toBe('unconfirmed');
   });
 });
 
@@ -291,7 +291,7 @@ const usage = (storedBytes: number, reservedBytes = 0) => ({
   reservedBytes,
   reservedUntil: null as string | null,
   committedBytes: storedBytes + reservedBytes,
-  countedAt: '2026-11-23T00:00:00Z',
+  scannedAt: '2026-11-23T00:00:00Z',
   source: 'cache' as const,
 });
 const forecast = { fullOn: null, reason: 'not-growing' as const, bytesPerDay: 0 };
@@ -362,8 +362,8 @@ describe('tenants that somebody may have to look at', () => {
     createdAt: '2026-11-23T00:00:00Z',
     deleting,
   });
-  const now = (bytes: number) => ({ ...usage(bytes), countedAt: '2026-11-24T01:00:00Z' });
-  const old = (bytes: number) => ({ ...usage(bytes), countedAt: '2026-10-20T01:00:00Z' });
+  const now = (bytes: number) => ({ ...usage(bytes), scannedAt: '2026-11-24T01:00:00Z' });
+  const old = (bytes: number) => ({ ...usage(bytes), scannedAt: '2026-10-20T01:00:00Z' });
   const ended = (reservedUntil: string) => ({ ...usage(3, 2), reservedUntil });
   it.each([
     ['all', of(now(5), 10)],
@@ -387,7 +387,7 @@ describe('tenants that somebody may have to look at', () => {
 describe('how far a count is', () => {
   const count = (repo: string, share: number | null, state: 'running' | 'paused' = 'running') => ({
     repo,
-    kind: 'first' as const,
+    kind: 'initial' as const,
     state,
     progress:
       share === null

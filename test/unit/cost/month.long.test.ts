@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { answer } from '../../../cost/command.ts';
 import {
   defaultWorkload,
-  giantOf,
+  largeRepoOf,
   listingOf,
   monthOf,
   sumOf,
@@ -37,7 +37,7 @@ describe('by hand', () => {
     });
   });
 
-  it('a million recounts, each of which receives and deletes a message', () => {
+  it('a million reconciles, each of which receives and deletes a message', () => {
     const { cost } = lineOf('push: recount again', { tenants: 1000, pushes: 1000 });
     expect([cost.queue, cost.api, cost.fixed]).toEqual([expect.closeTo(1, 9), 0, 0]);
   });
@@ -103,7 +103,7 @@ describe('what a listing takes is what the planner does', () => {
   });
 
   it('of a shard', async () => {
-    const { shards, lists } = giantOf(212_000, 's3');
+    const { shards, lists } = largeRepoOf(212_000, 's3');
     expect(shards).toBe(1);
     expect(Math.abs((await scanOf(212_000, 16)).lists / lists - 1)).toBeLessThan(0.015);
   });

@@ -6,8 +6,8 @@ import { create as createBatch } from '../../../lambda/handlers/lfs-batch.ts';
 import { create as createLocks } from '../../../lambda/handlers/lfs-locks.ts';
 import { create as createVerify } from '../../../lambda/handlers/lfs-verify.ts';
 import { recordStoreEvents, refresh } from '../../../lambda/ledger/reconcile-requests.ts';
-import type { RecountRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
-import { runRecount } from '../../../lambda/ledger/run-reconcile.ts';
+import type { ReconcileRequest } from '../../../lambda/ledger/rules/reconcile-policy.ts';
+import { runReconcile } from '../../../lambda/ledger/run-reconcile.ts';
 import { dayMs } from '../../../lambda/rules/dates.ts';
 import { sha256Hex } from '../../../lambda/rules/hash.ts';
 import type { Fields } from '../../../lambda/table/expressions.ts';
@@ -18,7 +18,7 @@ import {
   type Operations,
   type TableClient,
 } from '../../../lambda/table/table.ts';
-import { parseStageSettings } from '../../../lib/settings/stages.ts';
+import { parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import { type Change, entryOf, itemBytes } from '../../../local/table/items.ts';
 import { storesOn } from '../../../local/table/table.ts';
 import { httpEvent, noContext } from '../../support/http-event.ts';
@@ -167,21 +167,21 @@ async function inUse(perRepo: number): Promise<Meter> {
     for (let index = 0; index < perRepo; index += 1)
       meter.objects.put(`${tenant}/${repo}/${oidOf(repo, index)}`, sizeBytes);
   await meter.run(async () => {
-    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
+    const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: nowMs };
     const account = { tenant, plan: 'team', limitBytes: 5e12, createdAtMs: nowMs };
-    await deps.ledger.createTenant({ ...account, counted, dueAtMs: nowMs + deps.settings.maxAgeMs });
+    await deps.ledger.createTenant({ ...account, scanned, dueAtMs: nowMs + deps.settings.maxAgeMs });
     await deps.tokens.put(tokenRecord(token, { tenant, createdAtMs: nowMs, lastUsedAtMs: nowMs }));
     const noted = { tenant, storedBytes: 4e9, objectCount: 4000, highestBytes: 4e9, epoch: 1 };
     for (let day = 1; day <= 100; day += 1) await deps.history.note({ ...noted, atMs: nowMs - day * dayMs });
   });
-  await recount(meter, { full: true, reason: 'manual' });
+  await reconcile(meter, { full: true, reason: 'manual' });
   await meter.pass(2 * hour);
   return meter;
 }
 
-function recount(meter: Meter, request: Pick<RecountRequest, 'full' | 'reason'>) {
+function reconcile(meter: Meter, request: Pick<ReconcileRequest, 'full' | 'reason'>) {
   const deadlineMs = meter.deps.clock.nowMs() + 15 * minute;
-  return meter.measure(() => runRecount(meter.deps, { request: { tenant, ...request }, deadlineMs }));
+  return meter.measure(() => runReconcile(meter.deps, { request: { tenant, ...request }, deadlineMs }));
 }
 
 const handlers = { batch: createBatch, locks: createLocks, verify: createVerify, usage: createSubscription };
@@ -214,13 +214,13 @@ async function measureAll() {
   const presented = String(Object.values(last.actions.verify.header)[0]).replace(/^\w+ /, '');
   const verify = await ask(meter, 'verify', { oid: last.oid, size: last.size }, presented);
   await meter.pass(minute);
-  const after = await recount(meter, background);
-  const recountDeferred = await recount(meter, background);
+  const after = await reconcile(meter, background);
+  const reconcileDeferred = await reconcile(meter, background);
   await meter.pass(2 * minute);
-  const recountAgain = await recount(meter, background);
+  const reconcileAgain = await reconcile(meter, background);
   await meter.pass(hour);
   await meter.run(() => refresh(deps));
-  const recountDead = await recount(meter, { full: false, reason: 'schedule' });
+  const reconcileDead = await reconcile(meter, { full: false, reason: 'schedule' });
   const downloadBatch = await ask(meter, 'batch', { operation: 'download', objects });
   await meter.pass(2 * hour);
   const readUsage = await ask(meter, 'usage', {});
@@ -228,7 +228,7 @@ async function measureAll() {
   await meter.pass(10 * minute);
   const schedule = await meter.measure(() => refresh(deps));
   await meter.pass(dayMs);
-  const fullCount = await recount(meter, { full: true, reason: 'schedule' });
+  const fullCount = await reconcile(meter, { full: true, reason: 'schedule' });
   await ask(meter, 'batch', { operation: 'upload', objects: batchOf(6000) });
   const created = { tenant, repo: 'app', name: oidOf('app', 6000), sizeBytes, kind: 'created' as const };
   const changes = [{ ...created, atMs: deps.clock.nowMs() }];
@@ -237,10 +237,10 @@ async function measureAll() {
     lookForLocks,
     uploadBatch,
     verify,
-    recount: after,
-    recountAgain,
-    recountDeferred,
-    recountDead,
+    reconcile: after,
+    reconcileAgain,
+    reconcileDeferred,
+    reconcileDead,
   };
   return { ...push, downloadBatch, readUsage, schedule, fullCount, storeEvent };
 }
@@ -260,15 +260,15 @@ describe('what an operation takes is what the handlers do', () => {
   });
 
   it('and each ends as the model has it', () => {
-    expect(all.recountDeferred.result).toBe('requeued');
-    for (const name of ['recount', 'recountAgain', 'recountDead', 'fullCount'] as const)
+    expect(all.reconcileDeferred.result).toBe('requeued');
+    for (const name of ['reconcile', 'reconcileAgain', 'reconcileDead', 'fullCount'] as const)
       expect(all[name].result).toBe('done');
     expect(all.storeEvent.result).toMatchObject({ kind: 'requested' });
   });
 
   it('a partition of the due index takes what the API lets through, twice over', () => {
-    const { requestsPerSecond } = parseStageSettings('prod', {}).throttle;
-    const writes = all.uploadBatch.indexWrites + all.recountDead.indexWrites;
+    const { requestsPerSecond } = parseDeploymentSettings('prod', {}).throttle;
+    const writes = all.uploadBatch.indexWrites + all.reconcileDead.indexWrites;
     expect(writes).toBe(4);
     expect((2 * requestsPerSecond * writes) / dueShards).toBeLessThanOrEqual(1000);
   });

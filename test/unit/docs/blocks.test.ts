@@ -7,7 +7,7 @@ import { commandsOf } from '../../../cli/help.ts';
 import { webhookHeaders } from '../../../lambda/alerts/rules/webhook-delivery.ts';
 import { decodeWebhookMessage } from '../../../lambda/alerts/webhooks.ts';
 import { problemTypes } from '../../../lambda/api/contract/problems.ts';
-import { parseStageSettings, stageSettings } from '../../../lib/settings/stages.ts';
+import { deploymentSettings, parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import { type DocBlock, docBlocks, notRun, whyNotRun } from '../../support/doc-blocks.ts';
 import { programForTest } from '../cli/harness.ts';
 import { codeSpans, readPages, root } from './pages.ts';
@@ -65,7 +65,7 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
       expect(scripts).toHaveProperty(name);
     for (const [, name = '', value = ''] of text.matchAll(/ -c (\w+)=(\S+)/g)) {
       expect(name, 'a setting of the command line').toBe('stage');
-      expect(stageSettings(value)).toBeDefined();
+      expect(deploymentSettings(value)).toBeDefined();
     }
     for (const [file] of text.matchAll(/\b(?:test|lambda|lib|cli|docs)\/\S+\.\w+/g))
       expect(existsSync(path.join(root, file)), file).toBe(true);
@@ -93,7 +93,7 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
         expect(isEvent({ type, timestamp: '2026-11-23T01:11:07Z', data: {} })).toBe(true);
     } else if (value.data !== undefined) {
       expect(isEvent(value)).toBe(true);
-    } else parseStageSettings('prod', value);
+    } else parseDeploymentSettings('prod', value);
   },
   /** The one that verifies webhooks. */
   async js({ text }) {

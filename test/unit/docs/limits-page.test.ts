@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { auditKeptMs } from '../../../lambda/accounts/rules/audit.ts';
-import { gitHostsMax, mappedReposMax, publicReposMax } from '../../../lambda/accounts/rules/git-hosts.ts';
+import { gitHostsMax, linkedReposMax, publicReposMax } from '../../../lambda/accounts/rules/git-hosts.ts';
 import { exchangeRulesMax } from '../../../lambda/accounts/rules/identities.ts';
 import { sessionLifetimeMs } from '../../../lambda/accounts/rules/tokens.ts';
 import { keyLifetimeMs } from '../../../lambda/accounts/tenants.ts';
@@ -15,11 +15,11 @@ import { prefixesMax } from '../../../lambda/gc/rules/prefix-set.ts';
 import { historyDaysMax } from '../../../lambda/history/rules/history.ts';
 import { deletionObjectsMax, openDeletionsMax } from '../../../lambda/ledger/rules/deletion.ts';
 import {
-  claimsBetweenMax,
-  crowdedClaims,
+  crowdedEntries,
+  entriesBetweenMax,
   repoLimitsMax,
   reposMax,
-  tenantClaimsMax,
+  tenantEntriesMax,
 } from '../../../lambda/ledger/rules/tenant.ts';
 import { lockPageMax, lockPathCharactersMax } from '../../../lambda/locks/rules/locks.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
@@ -41,11 +41,11 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
     Repos: reposMax,
     'Repos with their own limit': repoLimitsMax,
     'Public repos': publicReposMax,
-    'Repos linked to git hosts': mappedReposMax,
+    'Repos linked to git hosts': linkedReposMax,
     'CI rules': exchangeRulesMax,
-    'Objects reserved for uploads': tenantClaimsMax,
-    '… between two reconciles': claimsBetweenMax,
-    '… from one token or user': crowdedClaims,
+    'Objects reserved for uploads': tenantEntriesMax,
+    '… between two reconciles': entriesBetweenMax,
+    '… from one token or user': crowdedEntries,
     'Pending deletes': openDeletionsMax,
     'Objects in one delete': deletionObjectsMax,
   },
@@ -60,7 +60,7 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
     'Objects listed in one export': requestedObjectsMax,
     'Longest export': hours(exportLimitMs),
     'Objects that garbage collection keeps': prefixesMax,
-    'Longest garbage collection': days(defaultSettings.cleanupLimitMs),
+    'Longest garbage collection': days(defaultSettings.gcLimitMs),
   },
   'What is kept': {
     'Audit log': days(auditKeptMs),

@@ -22,7 +22,7 @@ function deployedWith(variables: Readonly<Record<string, string | undefined>>): 
   vi.stubEnv('LFS_QUOTA_S3_REGION', 'eu-central-1');
   vi.stubEnv('LFS_QUOTA_ADMIN_SECRET_ARN', 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:admin');
   vi.stubEnv('LFS_QUOTA_WEBHOOK_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/webhooks');
-  vi.stubEnv('LFS_QUOTA_GAUGED_QUEUES', '{"recounts":["https://sqs.example/1","https://sqs.example/2"]}');
+  vi.stubEnv('LFS_QUOTA_GAUGED_QUEUES', '{"reconciles":["https://sqs.example/1","https://sqs.example/2"]}');
   vi.stubEnv('AWS_REGION', 'eu-central-1');
   vi.stubEnv('AWS_ACCESS_KEY_ID', 'ASIAROLE');
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', 'secret');
@@ -134,7 +134,7 @@ describe('a deployed function', () => {
     deployedWith({});
     const { managementDeps } = await import('../../../lambda/compose.ts');
     const { queueGauges, storeProbe } = managementDeps();
-    expect(queueGauges.map(({ queue }) => queue)).toEqual(['recounts']);
+    expect(queueGauges.map(({ queue }) => queue)).toEqual(['reconciles']);
     expect(storeProbe).toMatchObject({ kind: 's3', endpoint: null, bucket: 'objects' });
   });
 

@@ -78,7 +78,7 @@ it('reads flags', () => {
   });
   expect(readFlags(['--loopback-webhooks'])).toMatchObject({ allowsLoopbackWebhooks: true });
   expect(readFlags(['--adopt', 'repos.json'])).toMatchObject({ adoptFile: 'repos.json' });
-  expect(readFlags(['--gc-watch', '2'])).toMatchObject({ settings: { cleanupWatchMs: 120_000 } });
+  expect(readFlags(['--gc-watch', '2'])).toMatchObject({ settings: { gcWatchMs: 120_000 } });
   expect(readFlags(['--port', '0', '--data', '/x'])).toMatchObject({ port: 0, dataDir: '/x' });
   expect(readFlags(['--port=65534'])).toMatchObject({ port: 65534 });
   const issuer = { kind: 'gitlab', issuer: 'https://git.example.com', jwksUri: 'http://127.0.0.1:1/keys' };

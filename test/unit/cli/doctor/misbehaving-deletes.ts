@@ -81,10 +81,10 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
       'list-after-delete': 'fail',
       delete: 'fail',
       'delete-many': 'fail',
-      cleanup: 'warning',
+      gc: 'warning',
     },
     says: {
-      cleanup: /Left in the bucket: \d+ objects below p\/lfs-quota-doctor-\w+\/: The store rejected DELETE/,
+      gc: /Left in the bucket: \d+ objects below p\/lfs-quota-doctor-\w+\/: The store rejected DELETE/,
     },
   },
   {
@@ -100,7 +100,7 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
       'list-after-delete': 'warning',
       delete: 'fail',
       'delete-many': 'fail',
-      cleanup: 'warning',
+      gc: 'warning',
     },
   },
   {

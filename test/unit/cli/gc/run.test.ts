@@ -26,7 +26,7 @@ describe('gc run --delete', () => {
   it.each([
     ['expired', 'Nothing was deleted: garbage collection is expired.'],
     ['cancelled', 'Nothing was deleted: garbage collection is cancelled.'],
-  ])('fails if the clean-up is %s before its end, and says what to do', async (state, message) => {
+  ])('fails if the gc run is %s before its end, and says what to do', async (state, message) => {
     let isAsked = false;
     server = await startServer((asked) => {
       if (asked.method === 'PUT') return { status: 200 };

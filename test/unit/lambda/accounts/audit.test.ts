@@ -21,7 +21,7 @@ describe('an action that is audited', () => {
 
   const act = (
     run: (trail: AuditTrail) => Promise<string>,
-    verdict: { outcome: 'done' | 'refused'; reason?: string } = { outcome: 'done' },
+    verdict: { outcome: 'succeeded' | 'denied'; reason?: string } = { outcome: 'succeeded' },
   ) =>
     audited(
       { audit, clock, log },
@@ -69,7 +69,7 @@ describe('an action that is audited', () => {
       action: 'tenant.update',
       target: { repo: 'game' },
       asked: { limitBytes: 5 },
-      outcome: 'begun',
+      outcome: 'started',
       reason: null,
       before: null,
       after: null,
@@ -84,17 +84,22 @@ describe('an action that is audited', () => {
     });
     expect(result).toBe('result');
     expect(audit.entries).toEqual([
-      { ...begun, outcome: 'done', before: { limitBytes: null }, after: { limitBytes: 5, label: 'lfsq_…' } },
+      {
+        ...begun,
+        outcome: 'succeeded',
+        before: { limitBytes: null },
+        after: { limitBytes: 5, label: 'lfsq_…' },
+      },
     ]);
     const { tenant, by, action, target } = begun;
-    const fields = { tenant, by, action, target, outcome: 'done' };
+    const fields = { tenant, by, action, target, outcome: 'succeeded' };
     expect(entries).toEqual([{ level: 'info', message: 'audit', fields }]);
   });
 
   it('that is refused has the reason, in the log too', async () => {
-    await act(async () => 'no', { outcome: 'refused', reason: 'repo-not-found' });
-    expect(audit.entries).toMatchObject([{ outcome: 'refused', reason: 'repo-not-found' }]);
-    expect(entries).toMatchObject([{ fields: { outcome: 'refused', reason: 'repo-not-found' } }]);
+    await act(async () => 'no', { outcome: 'denied', reason: 'repo-not-found' });
+    expect(audit.entries).toMatchObject([{ outcome: 'denied', reason: 'repo-not-found' }]);
+    expect(entries).toMatchObject([{ fields: { outcome: 'denied', reason: 'repo-not-found' } }]);
   });
 
   it('that breaks has failed, with what is known of it, and throws what it threw', async () => {
@@ -112,7 +117,7 @@ describe('an action that is audited', () => {
     const token = tokenRecord('one', { tenant: 'acme', user: null, label: `my lfsq_${'a'.repeat(40)}` });
     const action = { tenant: 'acme', action: 'tenant.update' } as const;
     const run = async () => 'ok';
-    const verdictOf = () => ({ outcome: 'done' }) as const;
+    const verdictOf = () => ({ outcome: 'succeeded' }) as const;
     for (const by of [actorOf(token), actorOf({ ...token, label: null })])
       await audited(
         { audit, clock, log },
@@ -143,7 +148,7 @@ describe('an action that is audited', () => {
     audit.finish = down;
     expect(await act(async () => 'done')).toBe('done');
     await expect(act(() => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
-    expect(audit.entries).toMatchObject([{ outcome: 'begun' }]);
+    expect(audit.entries).toMatchObject([{ outcome: 'started' }]);
     expect(entries.map(({ level, message }) => [level, message])).toEqual([
       ['info', 'audit'],
       ['warn', 'audit not finished'],
@@ -162,8 +167,8 @@ describe('an action that is audited', () => {
     expect(actorOf(token)).toEqual({ kind: 'token', tokenId: token.tokenId, name: 'ada' });
     expect(actorOf({ ...token, user: null })).toMatchObject({ name: 'laptop' });
     expect(actorOf({ ...token, user: null, label: null })).toMatchObject({ name: null });
-    const person = { id: 'github:1234', login: 'ada' };
-    expect(actorOf({ tokenId: person.id, scope: 'write', user: null, label: null, person })).toEqual({
+    const hostUser = { id: 'github:1234', login: 'ada' };
+    expect(actorOf({ tokenId: hostUser.id, scope: 'write', user: null, label: null, hostUser })).toEqual({
       kind: 'identity',
       tokenId: 'github:1234',
       name: 'ada',

@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import {
-  authenticatePerson,
+  authenticateHostUser,
   findPublicRepo,
   isForHosts,
 } from '../../../../lambda/accounts/authenticate-host-user.ts';
-import type { MappedRepo } from '../../../../lambda/accounts/rules/git-hosts.ts';
+import type { LinkedRepo } from '../../../../lambda/accounts/rules/git-hosts.ts';
 import {
   GitHostUnavailableError,
   type HostAnswer,
-  KnownPeople,
+  KnownHostUsers,
 } from '../../../../lambda/accounts/rules/host-user.ts';
 import type { Deps } from '../../../../lambda/deps.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
@@ -22,9 +22,9 @@ describe('authenticate person', () => {
   const token = 'ghp_0123456789';
   const github = { id: 'github', kind: 'github', url: 'https://api.github.com' } as const;
   const minute = 60_000;
-  const grant = { person: { id: 'github:1234', login: 'ada' }, access: 'write' } as const;
-  const mapping = { repo: 'game', host: 'github', name: 'acme/Game', hostedId: null };
-  const yes: HostAnswer = { kind: 'granted', grant, hostedId: '77' };
+  const grant = { hostUser: { id: 'github:1234', login: 'ada' }, access: 'write' } as const;
+  const mapping = { repo: 'game', host: 'github', name: 'acme/Game', linkedId: null };
+  const yes: HostAnswer = { kind: 'granted', grant, linkedId: '77' };
 
   describe('a person', () => {
     let deps: Deps;
@@ -33,9 +33,9 @@ describe('authenticate person', () => {
     let asked: unknown[];
     let answer: (() => HostAnswer) | (() => never);
     const login = (credential = token, more: object = {}) =>
-      authenticatePerson(deps, { ...path, credential, ...more });
-    const map = (more: Partial<MappedRepo> = {}) =>
-      deps.mappedRepos.put({
+      authenticateHostUser(deps, { ...path, credential, ...more });
+    const map = (more: Partial<LinkedRepo> = {}) =>
+      deps.linkedRepos.put({
         tenant: 'acme',
         mark: { ...mapping, sinceMs: clock.nowMs(), ...more },
       });
@@ -65,7 +65,7 @@ describe('authenticate person', () => {
         {
           level: 'info',
           message: 'user authorized',
-          fields: { ...path, host: 'github', person: 'github:1234', access: 'write' },
+          fields: { ...path, host: 'github', hostUser: 'github:1234', access: 'write' },
         },
       ]);
     });
@@ -84,8 +84,8 @@ describe('authenticate person', () => {
     it('is known in other processes until the same time, which asking them does not put off', async () => {
       await login();
       clock.advance(4 * minute);
-      const other = { ...deps, knownPeople: new KnownPeople() };
-      const there = () => authenticatePerson(other, { ...path, credential: token });
+      const other = { ...deps, knownHostUsers: new KnownHostUsers() };
+      const there = () => authenticateHostUser(other, { ...path, credential: token });
       expect(await there()).toMatchObject({ kind: 'granted', grant });
       clock.advance(minute - 1);
       expect(await there()).toMatchObject({ kind: 'granted' });
@@ -96,7 +96,7 @@ describe('authenticate person', () => {
     });
 
     it('is known for as long as the stage says, counted from the question', async () => {
-      deps = { ...deps, settings: { ...deps.settings, personKeptMs: minute } };
+      deps = { ...deps, settings: { ...deps.settings, hostUserKeptMs: minute } };
       answer = () => {
         clock.advance(2000);
         return yes;
@@ -110,7 +110,7 @@ describe('authenticate person', () => {
       expect(asked).toHaveLength(2);
     });
 
-    it('is another with another token, for another repo, and after the repo was mapped anew', async () => {
+    it('is another with another token, for another repo, and after the repo was linked anew', async () => {
       await login();
       await login('ghp_another-one');
       expect(asked).toHaveLength(2);
@@ -118,7 +118,7 @@ describe('authenticate person', () => {
       await map();
       await login();
       expect(asked).toHaveLength(3);
-      await deps.mappedRepos.end({ ...path, atMs: clock.nowMs() });
+      await deps.linkedRepos.end({ ...path, atMs: clock.nowMs() });
       expect(await login()).toEqual({ kind: 'refused' });
       expect(asked).toHaveLength(3);
     });
@@ -146,13 +146,13 @@ describe('authenticate person', () => {
             };
           },
         });
-      const counted = {
+      const scanned = {
         ...deps,
         ledger: counting(deps.ledger),
-        mappedRepos: counting(deps.mappedRepos),
+        linkedRepos: counting(deps.linkedRepos),
         keptGrants: counting(deps.keptGrants),
       };
-      const outcome = await authenticatePerson(counted, { ...path, credential: token, ...more });
+      const outcome = await authenticateHostUser(scanned, { ...path, credential: token, ...more });
       expect(outcome).toEqual({ kind: 'refused' });
       expect([asked, reads, entries]).toEqual([[], 1, []]);
     });
@@ -231,25 +231,25 @@ describe('authenticate person', () => {
 
     it('has the number of their repository noted, and one with another number is refused', async () => {
       await login();
-      expect((await deps.mappedRepos.find(path))?.hostedId).toBe('77');
-      answer = () => ({ ...yes, hostedId: '78' });
+      expect((await deps.linkedRepos.find(path))?.linkedId).toBe('77');
+      answer = () => ({ ...yes, linkedId: '78' });
       expect(await login('ghp_of-who-took-the-name')).toEqual({ kind: 'refused' });
       expect(entries.at(-1)?.fields).toMatchObject({ reason: 'another repository has its name now' });
       expect(await deps.keptGrants.find('anything')).toBeUndefined();
       clock.advance(1);
       await map();
       expect(await login('ghp_of-who-took-the-name')).toMatchObject({ kind: 'granted' });
-      expect((await deps.mappedRepos.find(path))?.hostedId).toBe('78');
+      expect((await deps.linkedRepos.find(path))?.linkedId).toBe('78');
     });
 
-    it('is not let in by an answer to what the repo was mapped to before', async () => {
+    it('is not let in by an answer to what the repo was linked to before', async () => {
       answer = () => {
         void map({ name: 'acme/other', sinceMs: clock.nowMs() + 1 });
         return yes;
       };
       expect(await login()).toEqual({ kind: 'refused' });
       expect(entries.at(-1)?.fields).toMatchObject({ reason: "the repo's link changed" });
-      expect((await deps.mappedRepos.find(path))?.hostedId).toBeNull();
+      expect((await deps.linkedRepos.find(path))?.linkedId).toBeNull();
     });
 
     it('is no reason for an error of ours to be kept', async () => {
@@ -273,24 +273,24 @@ describe('authenticate person', () => {
       expect(asked).toHaveLength(1);
     });
 
-    it('is refused for a tenant that is not there, though a repo of that name is mapped', async () => {
-      await deps.mappedRepos.put({
+    it('is refused for a tenant that is not there, though a repo of that name is linked', async () => {
+      await deps.linkedRepos.put({
         tenant: 'nobody',
-        mark: { repo: 'game', host: 'github', name: 'a/b', hostedId: null, sinceMs: clock.nowMs() },
+        mark: { repo: 'game', host: 'github', name: 'a/b', linkedId: null, sinceMs: clock.nowMs() },
       });
       expect(await login(token, { tenant: 'nobody' })).toEqual({ kind: 'refused' });
       expect(asked).toEqual([]);
     });
 
-    it('is refused by an answer after which the repo is mapped no more', async () => {
-      deps.mappedRepos.pin = async () => undefined;
+    it('is refused by an answer after which the repo is linked no more', async () => {
+      deps.linkedRepos.pin = async () => undefined;
       expect(await login()).toEqual({ kind: 'refused' });
       expect(entries.at(-1)?.fields).toMatchObject({ reason: "the repo's link changed" });
     });
 
     it('has the number of their repository written once', async () => {
       await login();
-      deps.mappedRepos.pin = () => Promise.reject(new Error('Nothing is to be written.'));
+      deps.linkedRepos.pin = () => Promise.reject(new Error('Nothing is to be written.'));
       expect(await login('ghp_another-one')).toMatchObject({ kind: 'granted' });
     });
 
@@ -306,7 +306,7 @@ describe('authenticate person', () => {
       await login('ghp_3');
       expect(entries.map(({ message, fields }) => [message, fields])).toEqual([
         ['git host limits requests', { ...place, retryAfterMs: 7000 }],
-        ['user authorized', { ...place, person: 'github:1234', access: 'write' }],
+        ['user authorized', { ...place, hostUser: 'github:1234', access: 'write' }],
         ['grant not kept', { ...place, error }],
         ['user rejected', { ...place, reason: 'unknown git host' }],
       ]);
@@ -320,7 +320,7 @@ describe('authenticate person', () => {
       };
       await login();
       expect(kept).toHaveLength(1);
-      expect(JSON.stringify([kept, entries, await deps.mappedRepos.list('acme')])).not.toContain(token);
+      expect(JSON.stringify([kept, entries, await deps.linkedRepos.list('acme')])).not.toContain(token);
     });
   });
 

@@ -204,7 +204,7 @@ describe('an identity', () => {
         action: 'identity.exchange',
         target: { ruleId: '00' },
         asked: { issuer },
-        outcome: 'done',
+        outcome: 'succeeded',
         after: { tokenId: outcome.record.tokenId, scope: 'write', repos: ['game'] },
       },
     ]);

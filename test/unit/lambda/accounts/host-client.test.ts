@@ -8,7 +8,7 @@ import { close, listen, serve } from '../../../support/serve.ts';
 
 const nowMs = 1_800_000_000_000;
 const token = 'github_pat_0123456789';
-const person = { id: 1234, login: 'ada', name: 'Ada', email: null };
+const hostUser = { id: 1234, login: 'ada', name: 'Ada', email: null };
 
 type Answer = { status?: number; headers?: Record<string, string>; body?: unknown };
 
@@ -34,14 +34,14 @@ describe('what a git host says of a person', () => {
     ['github', ''],
     ['gitea', '/api/v1'],
   ] as const)('%s', (kind, base) => {
-    const paths = (found: Answer, user: Answer = { body: person }) => ({
+    const paths = (found: Answer, user: Answer = { body: hostUser }) => ({
       [`${base}/user`]: user,
       [`${base}/repos/acme/game`]: found,
     });
     const granted = (access: string) => ({
       kind: 'granted',
-      grant: { person: { id: 'forge:1234', login: 'ada' }, access },
-      hostedId: '77',
+      grant: { hostUser: { id: 'forge:1234', login: 'ada' }, access },
+      linkedId: '77',
     });
 
     it.each<[object | undefined, object, unknown]>([
@@ -122,7 +122,7 @@ describe('what a git host says of a person', () => {
         kind,
         paths(repository({ push: true, pull: true }), { body: { id: 5, login } }),
       );
-      expect(found).toMatchObject({ grant: { person: { id: 'forge:5', login: `ab${'x'.repeat(98)}` } } });
+      expect(found).toMatchObject({ grant: { hostUser: { id: 'forge:5', login: `ab${'x'.repeat(98)}` } } });
     });
   });
 
@@ -146,8 +146,8 @@ describe('what a git host says of a person', () => {
       );
     const granted = (access: string) => ({
       kind: 'granted',
-      grant: { person: { id: 'forge:1234', login: 'ada' }, access },
-      hostedId: '77',
+      grant: { hostUser: { id: 'forge:1234', login: 'ada' }, access },
+      linkedId: '77',
     });
 
     it.each<[string, Answer, Answer | undefined, unknown]>([
@@ -261,7 +261,7 @@ describe('what a git host says of a person', () => {
     const held: (() => void)[] = [];
     const order: string[] = [];
     const url = await serve((request, response) => {
-      const body = request.url === '/user' ? person : repository({ push: true, pull: true }).body;
+      const body = request.url === '/user' ? hostUser : repository({ push: true, pull: true }).body;
       const by = (request.headers.authorization ?? '').replace('Bearer ', '');
       const answer = () => void response.end(JSON.stringify(body));
       if (!isHeld(by)) return answer();

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbAuditLog } from '../../../../lambda/accounts/audit-store.ts';
 import {
   createDynamoDbKeptGrants,
-  createDynamoDbMappedRepos,
+  createDynamoDbLinkedRepos,
   createDynamoDbPublicReads,
 } from '../../../../lambda/accounts/repo-mark-store.ts';
 import type { AuditEntry } from '../../../../lambda/accounts/rules/audit.ts';
@@ -49,11 +49,11 @@ describe('the table may remove by itself', () => {
   it('what batches named, a day after the watch is over', async () => {
     const watch = { id: 'w', openedAtMs: 1, untilMs: atMs };
     const note = { beganMs: 1234.5, prefixes: '' };
-    await createDynamoDbLedger(table).noteSeen({ tenant, watch, noteId: 'n', note });
+    await createDynamoDbLedger(table).noteSeen({ tenant, watch, intentId: 'n', note });
     expect(written()).toEqual([{ pk: 'SEEN#acme#w', sk: '0000000000001234#n', end: second + day }]);
   });
 
-  it('what a clean-up says of each object that is gone, 90 days later', async () => {
+  it('what a gc run says of each object that is gone, 90 days later', async () => {
     const oids = Array.from({ length: 33 }, (_, index) => `oid${index}`);
     await createDynamoDbLedger(table).noteGone({ tenant, repo: 'app', oids, atMs });
     expect(written()).toEqual(
@@ -93,12 +93,12 @@ describe('the table may remove by itself', () => {
     ]);
   });
 
-  it('what a repo was mapped to, or that it was public, a day after that has ended, and not before', async () => {
-    const mapped = { host: 'github', name: 'acme/app', hostedId: null, sinceMs: 1 };
+  it('what a repo was linked to, or that it was public, a day after that has ended, and not before', async () => {
+    const linked = { host: 'github', name: 'acme/app', linkedId: null, sinceMs: 1 };
     const publicRead = { monthlyLimitBytes: null, sinceMs: 1 };
-    const mappedRepos = createDynamoDbMappedRepos(table);
+    const linkedRepos = createDynamoDbLinkedRepos(table);
     const publicReads = createDynamoDbPublicReads(table);
-    await mappedRepos.put({ tenant, mark: { repo: 'app', ...mapped } });
+    await linkedRepos.put({ tenant, mark: { repo: 'app', ...linked } });
     await publicReads.put({ tenant, mark: { repo: 'app', ...publicRead } });
     const places = [
       { pk: 'MAPPED#acme', sk: 'REPO#app' },
@@ -106,14 +106,14 @@ describe('the table may remove by itself', () => {
     ];
     expect(written()).toEqual(places.map((place) => ({ ...place, end: null })));
     client.resetHistory();
-    client.on('GetItem').resolves({ Item: { repo: 'app', version: 1, mapped, publicRead } });
-    await mappedRepos.end({ tenant, repo: 'app', atMs });
+    client.on('GetItem').resolves({ Item: { repo: 'app', version: 1, mapped: linked, publicRead } });
+    await linkedRepos.end({ tenant, repo: 'app', atMs });
     await publicReads.end({ tenant, repo: 'app', atMs });
     expect(written()).toEqual(places.map((place) => ({ ...place, end: second + day })));
   });
 
   it('what a host said of somebody, once it counts no more', async () => {
-    const grant = { person: { id: 'github:1', login: 'ada' }, access: 'read' } as const;
+    const grant = { hostUser: { id: 'github:1', login: 'ada' }, access: 'read' } as const;
     await createDynamoDbKeptGrants(table).keep({ key: 'k', grant, untilMs: atMs });
     expect(written()).toEqual([{ pk: 'GRANT#k', sk: 'GRANT', end: second }]);
   });
@@ -128,13 +128,13 @@ describe('the table may remove by itself', () => {
       action: 'tenant.create',
       target: {},
       asked: null,
-      outcome: 'begun',
+      outcome: 'started',
       reason: null,
       before: null,
       after: null,
     };
     await audit.begin(entry);
-    await audit.finish({ ...entry, outcome: 'done' });
+    await audit.finish({ ...entry, outcome: 'succeeded' });
     const item = { pk: 'AUDIT#acme', sk: '2026-11-22T10:00:00.001Z#r', end: second + 400 * day };
     expect(written()).toEqual([item, item]);
   });

@@ -52,7 +52,7 @@ describe('a repo with a limit of its own', () => {
     await limit('app', 100);
     expect(kindsOf(await world.push('app', { [oidOf(2)]: 21 }))).toEqual(['over-limit']);
     expect(kindsOf(await world.push('app', { [oidOf(3)]: 20 }))).toEqual(['upload']);
-    expect((await limitIn('app'))?.counted).toMatchObject({ committedBytes: 100, storedBytes: 0 });
+    expect((await limitIn('app'))?.scanned).toMatchObject({ committedBytes: 100, storedBytes: 0 });
   });
 
   it('has room again once its objects are gone, or what was promised can no longer arrive', async () => {
@@ -63,16 +63,16 @@ describe('a repo with a limit of its own', () => {
     expect(kindsOf(await world.push('app', { [oidOf(2)]: 10 }))).toEqual(['upload']);
   });
 
-  it('refuses by its floor without a recount', async () => {
+  it('refuses by its floor without a reconcile', async () => {
     await limit('app', 100);
     world.put({ [`app/${oidOf(1)}`]: 90 });
     await world.consume({ full: true });
     const { epoch } = await world.record();
     expect(kindsOf(await world.push('app', { [oidOf(2)]: 11 }))).toEqual(['over-limit']);
     expect((await world.record()).epoch).toBe(epoch);
-    // A delete anywhere lowers the floor: then a recount decides.
+    // A delete anywhere lowers the floor: then a reconcile decides.
     const note = { repo: 'web', bytes: 5, deadlineMs: world.nowMs };
-    await world.ledger.announceDelete({ tenant, noteId: 'n', note });
+    await world.ledger.announceDelete({ tenant, intentId: 'n', note });
     expect(kindsOf(await world.push('app', { [oidOf(2)]: 11 }))).toEqual(['over-limit']);
     expect((await world.record()).epoch).toBe(epoch + 1);
   });
@@ -85,7 +85,7 @@ describe('a repo with a limit of its own', () => {
     expect(verdict).toMatchObject({ kind: 'over-limit', refusal: { repo: null, limitBytes: 1000 } });
   });
 
-  it('has a recount asked for when its limit changes, and only then', async () => {
+  it('has a reconcile asked for when its limit changes, and only then', async () => {
     expect(await limit('app', 100)).toMatchObject({ kind: 'limited' });
     expect(world.requests).toEqual([{ tenant, reason: 'manual', full: false }]);
     const { epoch } = await world.record();

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbAuditLog } from '../../../../lambda/accounts/audit-store.ts';
-import { createDynamoDbMappedRepos } from '../../../../lambda/accounts/repo-mark-store.ts';
+import { createDynamoDbLinkedRepos } from '../../../../lambda/accounts/repo-mark-store.ts';
 import { exchangeRulesMax } from '../../../../lambda/accounts/rules/identities.ts';
 import {
   createDynamoDbExchangeRules,
   createDynamoDbTokenStore,
 } from '../../../../lambda/accounts/token-store.ts';
-import { createDynamoDbWarnings } from '../../../../lambda/alerts/alert-store.ts';
+import { createDynamoDbAlerts } from '../../../../lambda/alerts/alert-store.ts';
 import { createDynamoDbDownloads } from '../../../../lambda/downloads/download-store.ts';
 import { createDynamoDbExportJobs } from '../../../../lambda/exports/job-store.ts';
 import { createDynamoDbHistory } from '../../../../lambda/history/history-store.ts';
@@ -41,7 +41,7 @@ describe('a list beside the ledger', () => {
       { count: 0, hasMore: false },
       6,
     ],
-    ['mapped repos', () => createDynamoDbMappedRepos(table).list(tenant), []],
+    ['mapped repos', () => createDynamoDbLinkedRepos(table).list(tenant), []],
     ['exchange rules', () => createDynamoDbExchangeRules(table).list(tenant), [], 2 * exchangeRulesMax],
     [
       'exports',
@@ -97,12 +97,7 @@ describe('a list beside the ledger', () => {
       6,
     ],
     ['all tokens', () => createDynamoDbTokenStore(table).list(tenant), { ':kind': 'TOKENS#acme' }],
-    [
-      'warnings',
-      () => createDynamoDbWarnings(table).listPending({ tenantsMax: 5 }),
-      { ':kind': 'ALERTS' },
-      5,
-    ],
+    ['warnings', () => createDynamoDbAlerts(table).listPending({ tenantsMax: 5 }), { ':kind': 'ALERTS' }, 5],
     [
       'exports that are due',
       () => allPages(createDynamoDbExportJobs(table).listDue({ nowMs: 41 })),

@@ -35,7 +35,7 @@ describe('a new tenant', () => {
     const dueAtMs = dueAfterFullMs(world.deps.settings, {
       tenant: 'acme',
       epoch: 0,
-      countedAtMs: nowMs,
+      scannedAtMs: nowMs,
       listedUntilMs: 0,
       unchangedForMs: 0,
     });
@@ -45,7 +45,7 @@ describe('a new tenant', () => {
         ...account,
         createdAtMs: nowMs,
         committedBytes: 0,
-        counted: { storedBytes: 0, objectCount: 0, countedAtMs: nowMs },
+        scanned: { storedBytes: 0, objectCount: 0, scannedAtMs: nowMs },
         dueAtMs,
       },
     });
@@ -57,7 +57,7 @@ describe('a new tenant', () => {
     const created = await createTenant(world.deps, account);
     expect(created).toMatchObject({
       kind: 'created',
-      tenant: { counted: null, committedBytes: 0, dueAtMs: world.nowMs },
+      tenant: { scanned: null, committedBytes: 0, dueAtMs: world.nowMs },
     });
     expect(world.requests).toEqual([{ tenant: 'acme', reason: 'import', full: true }]);
   });
@@ -73,7 +73,7 @@ describe('a new tenant', () => {
       },
     };
     expect(await createTenant({ ...world.deps, listing }, account)).toMatchObject({
-      tenant: { counted: { storedBytes: 0 } },
+      tenant: { scanned: { storedBytes: 0 } },
     });
     expect(asked).toEqual([{ prefix: 'acme/', maxKeys: 1 }]);
   });
@@ -192,7 +192,7 @@ describe('the settings of a tenant', () => {
     expect(outcome).toEqual({ kind: 'changed', before: read, tenant: now });
   });
 
-  it('a limit that it has already ends no recount', async () => {
+  it('a limit that it has already ends no reconcile', async () => {
     expect(await update({ limitBytes: 1000 })).toEqual({ kind: 'changed', before: read, tenant: read });
     await update({ limitBytes: 1000, plan: 'pro' });
     expect(await world.record()).toMatchObject({ plan: 'pro', epoch: read.epoch });

@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import type { Warnings } from '../../../../lambda/alerts/alert-store.ts';
-import { handOverWarnings } from '../../../../lambda/alerts/alerts.ts';
-import type { WarningEvent } from '../../../../lambda/alerts/rules/alerts.ts';
+import type { Alerts } from '../../../../lambda/alerts/alert-store.ts';
+import { deliverAlerts } from '../../../../lambda/alerts/alerts.ts';
+import type { AlertEvent } from '../../../../lambda/alerts/rules/alerts.ts';
 import type { WebhookSender } from '../../../../lambda/alerts/rules/webhook-delivery.ts';
 import { deliverToWebhook, setWebhook, testRestMs, testWebhook } from '../../../../lambda/alerts/webhooks.ts';
 import { ManualClock, memoryDeps, recordingWebhookQueue } from '../../../support/memory/deps.ts';
-import { MemoryWarnings, MemoryWebhooks } from '../../../support/memory/stores.ts';
+import { MemoryAlerts, MemoryWebhooks } from '../../../support/memory/stores.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 describe('deliver to webhook', () => {
@@ -14,9 +14,9 @@ describe('deliver to webhook', () => {
   const url = 'https://hooks.example.com/a';
   const event = {
     id: 'acme:7',
-    type: 'storage.level',
+    type: 'storage.threshold',
     timestamp: '2026-11-21T05:00:00.000Z',
-    data: { tenant, level: 80 },
+    data: { tenant, threshold: 80 },
   } as const;
 
   type Answer = Awaited<ReturnType<WebhookSender['post']>>;
@@ -49,7 +49,7 @@ describe('deliver to webhook', () => {
     const deps = memoryDeps({ clock, log, webhooks, webhookQueue, webhookSender });
     const set = (more: { url?: string; isNewSecret?: boolean } = {}) =>
       setWebhook(deps, { tenant, url, isNewSecret: false, ...more });
-    const deliver = (attempt = 1, type: 'storage.level' | 'webhook.test' = 'storage.level') =>
+    const deliver = (attempt = 1, type: 'storage.threshold' | 'webhook.test' = 'storage.threshold') =>
       deliverToWebhook(deps, { message: { tenant, event: { ...event, type } }, attempt });
     const last = async () => (await webhooks.read(tenant))?.last;
     return { clock, deps, entries, webhooks, messages, posted, answers, set, deliver, last };
@@ -64,7 +64,7 @@ describe('deliver to webhook', () => {
       if (!sent) throw new Error('Nothing was sent.');
       expect(sent.url).toBe(url);
       expect(JSON.parse(sent.body)).toEqual({
-        type: 'storage.level',
+        type: 'storage.threshold',
         timestamp: event.timestamp,
         data: event.data,
       });
@@ -77,7 +77,7 @@ describe('deliver to webhook', () => {
       expect(isSignedBy(secret, { ...sent, body: `${sent.body} ` })).toBe(false);
       expect(await last()).toEqual({
         eventId: 'acme:7',
-        type: 'storage.level',
+        type: 'storage.threshold',
         atMs: clock.nowMs(),
         attempt: 1,
         status: 204,
@@ -120,7 +120,7 @@ describe('deliver to webhook', () => {
       answers.push({ kind: 'answered', status });
       expect((await deliver()).kind).toBe(isDelivered ? 'done' : 'again');
       expect(await last()).toMatchObject({ status, failure: isDelivered ? null : 'status' });
-      const fields = { tenant, eventId: 'acme:7', type: 'storage.level', attempt: 1, status };
+      const fields = { tenant, eventId: 'acme:7', type: 'storage.threshold', attempt: 1, status };
       expect(entries).toEqual([
         isDelivered
           ? { level: 'info', message: 'webhook delivered', fields }
@@ -146,7 +146,11 @@ describe('deliver to webhook', () => {
 
     it.each([
       ['a test', { kind: 'answered', status: 500 }, 'webhook.test'],
-      ['one that the receiver does not want any more', { kind: 'answered', status: 410 }, 'storage.level'],
+      [
+        'one that the receiver does not want any more',
+        { kind: 'answered', status: 410 },
+        'storage.threshold',
+      ],
     ] as const)('%s is sent once', async (_, answer, type) => {
       const { set, deliver, answers, last } = world();
       await set();
@@ -247,12 +251,12 @@ describe('deliver to webhook', () => {
   });
 });
 
-describe('hand over warnings', () => {
+describe('hand over alerts', () => {
   const figures = { atMs: 1_800_000_000_000, storedBytes: 85, limitBytes: 100 };
 
-  /** The same warnings, with some methods replaced. */
-  function replacing(warnings: MemoryWarnings, methods: Partial<Warnings>): Warnings {
-    return new Proxy<Warnings>(warnings, {
+  /** The same alerts, with some methods replaced. */
+  function replacing(alerts: MemoryAlerts, methods: Partial<Alerts>): Alerts {
+    return new Proxy<Alerts>(alerts, {
       get(target, name) {
         const replaced: unknown = Reflect.get(methods, name);
         const method = Reflect.get(target, name) as (...args: unknown[]) => unknown;
@@ -262,49 +266,49 @@ describe('hand over warnings', () => {
   }
 
   async function world() {
-    const warnings = new MemoryWarnings();
+    const alerts = new MemoryAlerts();
     const { log, entries } = recordingLog();
-    const published: WarningEvent[] = [];
+    const published: AlertEvent[] = [];
     const failing = new Set<string>();
     const eventBus = {
-      publish: async (events: readonly WarningEvent[]) => {
+      publish: async (events: readonly AlertEvent[]) => {
         if (events.some(({ data }) => failing.has(String(data['tenant']))))
           throw new Error('The bus is down.');
         published.push(...events);
       },
     };
     const { queue: webhookQueue, messages } = recordingWebhookQueue();
-    const deps = { ...memoryDeps({ warnings, log, webhookQueue }), eventBus };
+    const deps = { ...memoryDeps({ alerts, log, webhookQueue }), eventBus };
     const raise = async (tenant: string) => {
-      const { level } = await warnings.read(tenant);
-      const warning = {
-        kind: 'level',
+      const { threshold } = await alerts.read(tenant);
+      const alert = {
+        kind: 'threshold',
         ...figures,
-        previousLevel: level,
-        level: level === 80 ? 0 : 80,
+        previousThreshold: threshold,
+        threshold: threshold === 80 ? 0 : 80,
       } as const;
-      expect(await warnings.raiseLevel({ tenant, epoch: 1, warning })).toBe('raised');
+      expect(await alerts.crossThreshold({ tenant, epoch: 1, alert })).toBe('raised');
     };
     return {
-      warnings,
+      alerts,
       deps,
       raise,
       published,
       failing,
       entries,
       messages,
-      run: () => handOverWarnings(deps),
+      run: () => deliverAlerts(deps),
     };
   }
 
-  describe('warnings that were raised', () => {
+  describe('alerts that were raised', () => {
     it('are handed over once, in their order', async () => {
       const { raise, run, published, entries, messages } = await world();
       expect(await run()).toBe(0);
       for (const tenant of ['acme', 'acme', 'other']) await raise(tenant);
       expect(await run()).toBe(3);
       expect(published.map(({ id }) => id)).toEqual(['acme:1', 'acme:2', 'other:1']);
-      expect(entries.filter(({ message }) => message === 'warning')).toHaveLength(3);
+      expect(entries.filter(({ message }) => message === 'alert')).toHaveLength(3);
       expect(await run()).toBe(0);
       await raise('acme');
       expect(await run()).toBe(1);
@@ -325,66 +329,66 @@ describe('hand over warnings', () => {
     });
 
     it('are handed over again, with the same id, if whoever did it died before it was settled', async () => {
-      const { deps, warnings, raise, published } = await world();
+      const { deps, alerts, raise, published } = await world();
       await raise('acme');
-      const dying = replacing(warnings, {
+      const dying = replacing(alerts, {
         settle: async () => Promise.reject(new Error('killed')),
       });
-      expect(await handOverWarnings({ ...deps, warnings: dying })).toBe(0);
-      expect(await handOverWarnings(deps)).toBe(1);
+      expect(await deliverAlerts({ ...deps, alerts: dying })).toBe(0);
+      expect(await deliverAlerts(deps)).toBe(1);
       expect(published.map(({ id }) => id)).toEqual(['acme:1', 'acme:1']);
-      expect(await handOverWarnings(deps)).toBe(0);
+      expect(await deliverAlerts(deps)).toBe(0);
     });
 
     it('that cannot be looked for, or of which the index tells late, do no harm', async () => {
-      const { deps, warnings, raise, entries, published } = await world();
+      const { deps, alerts, raise, entries, published } = await world();
       await raise('acme');
-      const broken = replacing(warnings, {
+      const broken = replacing(alerts, {
         listPending: async () => Promise.reject(new Error('The index is down.')),
       });
-      expect(await handOverWarnings({ ...deps, warnings: broken })).toBe(0);
-      expect(entries.map(({ message }) => message)).toEqual(['warnings not looked for']);
-      const late = replacing(warnings, { listPending: async () => ['gone', 'acme'] });
-      expect(await handOverWarnings({ ...deps, warnings: late })).toBe(1);
+      expect(await deliverAlerts({ ...deps, alerts: broken })).toBe(0);
+      expect(entries.map(({ message }) => message)).toEqual(['alerts not looked for']);
+      const late = replacing(alerts, { listPending: async () => ['gone', 'acme'] });
+      expect(await deliverAlerts({ ...deps, alerts: late })).toBe(1);
       expect(published).toHaveLength(1);
     });
 
     it('are looked for in a hundred tenants at a time', async () => {
-      const { deps, warnings } = await world();
+      const { deps, alerts } = await world();
       const asked: object[] = [];
       const listPending = async (input: object) => {
         asked.push(input);
         return [];
       };
-      expect(await handOverWarnings({ ...deps, warnings: replacing(warnings, { listPending }) })).toBe(0);
+      expect(await deliverAlerts({ ...deps, alerts: replacing(alerts, { listPending }) })).toBe(0);
       expect(asked).toEqual([{ tenantsMax: 100 }]);
     });
 
     it('are logged, and so is what keeps them', async () => {
-      const { deps, raise, run, failing, entries, warnings } = await world();
+      const { deps, raise, run, failing, entries, alerts } = await world();
       const error = new Error('The index is down.');
-      const broken = replacing(warnings, { listPending: () => Promise.reject(error) });
-      await handOverWarnings({ ...deps, warnings: broken });
+      const broken = replacing(alerts, { listPending: () => Promise.reject(error) });
+      await deliverAlerts({ ...deps, alerts: broken });
       await raise('acme');
       failing.add('acme');
       await run();
       failing.clear();
       await run();
       expect(entries).toMatchObject([
-        { level: 'warn', message: 'warnings not looked for', fields: { error } },
+        { level: 'warn', message: 'alerts not looked for', fields: { error } },
         { level: 'warn', message: 'alerts not delivered', fields: { tenant: 'acme' } },
         {
           level: 'info',
-          message: 'warning',
-          fields: { tenant: 'acme', id: 'acme:1', type: 'storage.level', level: 80, storedBytes: 85 },
+          message: 'alert',
+          fields: { tenant: 'acme', id: 'acme:1', type: 'storage.threshold', threshold: 80, storedBytes: 85 },
         },
       ]);
       expect(entries[1]?.fields['error']).toBeInstanceOf(Error);
       // Of an index that tells late, nothing is said.
       entries.length = 0;
-      await handOverWarnings({
+      await deliverAlerts({
         ...deps,
-        warnings: replacing(warnings, { listPending: async () => ['acme'] }),
+        alerts: replacing(alerts, { listPending: async () => ['acme'] }),
       });
       expect(entries).toEqual([]);
     });

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { noteLevel, noteLimit } from '../../../../lambda/alerts/alerts.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { noteLimit, noteThreshold } from '../../../../lambda/alerts/alerts.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
-import { MemoryWarnings } from '../../../support/memory/stores.ts';
+import { MemoryAlerts } from '../../../support/memory/stores.ts';
 import { updateTenant } from '../../../support/over-settings.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { tenantRecord } from '../../../support/tenant-record.ts';
@@ -14,16 +14,18 @@ async function world() {
   const made = new MemoryStack();
   await made.create(1000);
   const pending = async () =>
-    (await made.deps.warnings.read(tenant)).pending.map(({ warning }) =>
-      warning.kind === 'level' ? [warning.previousLevel, warning.level, warning.storedBytes] : [warning.kind],
+    (await made.deps.alerts.read(tenant)).pending.map(({ alert }) =>
+      alert.kind === 'threshold'
+        ? [alert.previousThreshold, alert.threshold, alert.storedBytes]
+        : [alert.kind],
     );
-  const recount = () => made.consume({ full: true });
-  return { made, pending, recount };
+  const reconcile = () => made.consume({ full: true });
+  return { made, pending, reconcile };
 }
 
-describe('a recount', () => {
+describe('a reconcile', () => {
   it('warns once for each level that is reached or left', async () => {
-    const { made, pending, recount } = await world();
+    const { made, pending, reconcile } = await world();
     const steps = [
       [700, []],
       [810, [[0, 80, 810]]],
@@ -38,70 +40,70 @@ describe('a recount', () => {
     const raised: unknown[] = [];
     for (const [storedBytes, more] of steps) {
       made.put({ [`a/${oidOf(1)}`]: storedBytes });
-      for (let times = 0; times < 3; times += 1) await recount();
+      for (let times = 0; times < 3; times += 1) await reconcile();
       raised.push(...more);
       expect(await pending()).toEqual(raised);
     }
   });
 
   it('counts what is stored, and not what is promised to uploads', async () => {
-    const { made, pending, recount } = await world();
+    const { made, pending, reconcile } = await world();
     await made.push('a', { [oidOf(1)]: 950 });
-    await recount();
+    await reconcile();
     expect((await made.ledger.readTenant(tenant))?.committedBytes).toBe(950);
     expect(await pending()).toEqual([]);
   });
 
   it('that runs twice at the same time warns once', async () => {
-    const { made, pending, recount } = await world();
+    const { made, pending, reconcile } = await world();
     made.put({ [`a/${oidOf(1)}`]: 850 });
-    await Promise.all(Array.from({ length: 5 }, recount));
+    await Promise.all(Array.from({ length: 5 }, reconcile));
     expect(await pending()).toEqual([[0, 80, 850]]);
   });
 
   it('that is not the newest warns of nothing; of one nobody knows that of, it does', async () => {
     const { made } = await world();
     const note = async (noted: 'noted' | 'older' | 'unknown', more: object = {}) => {
-      const warnings = new MemoryWarnings();
-      const counted = { storedBytes: 85, objectCount: 1, countedAtMs: 1 };
-      const after = { ...tenantRecord({ tenant, limitBytes: 100, counted }), ...more };
-      await noteLevel({ ...made.deps, warnings }, { after, epoch: 1, noted: Promise.resolve(noted) });
-      return (await warnings.read(tenant)).level;
+      const alerts = new MemoryAlerts();
+      const scanned = { storedBytes: 85, objectCount: 1, scannedAtMs: 1 };
+      const after = { ...tenantRecord({ tenant, limitBytes: 100, scanned }), ...more };
+      await noteThreshold({ ...made.deps, alerts }, { after, epoch: 1, noted: Promise.resolve(noted) });
+      return (await alerts.read(tenant)).threshold;
     };
     expect(await note('noted')).toBe(80);
     expect(await note('unknown')).toBe(80);
     expect(await note('older')).toBe(0);
   });
 
-  it('whose warning fails does not fail, and the next one makes up for it', async () => {
+  it('whose alert fails does not fail, and the next one makes up for it', async () => {
     const { made } = await world();
     made.put({ [`a/${oidOf(1)}`]: 850 });
-    const kept = new MemoryWarnings();
+    const kept = new MemoryAlerts();
     const { log, entries } = recordingLog();
-    for (const broken of ['read', 'raiseLevel'] as const) {
-      const warnings = Object.assign(new MemoryWarnings(), {
+    for (const broken of ['read', 'crossThreshold'] as const) {
+      const alerts = Object.assign(new MemoryAlerts(), {
         [broken]: async () => Promise.reject(new Error('The table is down.')),
       });
-      const outcome = await runRecount(
-        { ...made.deps, warnings, log },
+      const outcome = await runReconcile(
+        { ...made.deps, alerts, log },
         { request: { tenant, reason: 'manual', full: true }, deadlineMs: made.nowMs + 14 * minute },
       );
       expect(outcome).toBe('done');
     }
-    expect(entries.filter(({ message }) => message === 'level not noted')).toHaveLength(2);
-    await runRecount(
-      { ...made.deps, warnings: kept },
+    expect(entries.filter(({ message }) => message === 'threshold not noted')).toHaveLength(2);
+    await runReconcile(
+      { ...made.deps, alerts: kept },
       { request: { tenant, reason: 'manual', full: true }, deadlineMs: made.nowMs + 14 * minute },
     );
-    expect((await kept.read(tenant)).level).toBe(80);
+    expect((await kept.read(tenant)).threshold).toBe(80);
   });
 });
 
 describe('a change of the limit', () => {
-  it('warns like a recount, and of a recount that knows the old one only', async () => {
-    const { made, pending, recount } = await world();
+  it('warns like a reconcile, and of a reconcile that knows the old one only', async () => {
+    const { made, pending, reconcile } = await world();
     made.put({ [`a/${oidOf(1)}`]: 500 });
-    await recount();
+    await reconcile();
     const stale = await made.ledger.readTenant(tenant);
     if (!stale) throw new Error('No tenant.');
     const limit = async (limitBytes: number | null) => {
@@ -111,16 +113,16 @@ describe('a change of the limit', () => {
     };
     await limit(550);
     expect(await pending()).toEqual([[0, 90, 500]]);
-    await noteLevel(made.deps, { after: stale, epoch: stale.epoch, noted: Promise.resolve('noted') });
+    await noteThreshold(made.deps, { after: stale, epoch: stale.epoch, noted: Promise.resolve('noted') });
     expect(await pending()).toHaveLength(1);
     await limit(null);
     expect(await pending()).toEqual([
       [0, 90, 500],
       [90, 0, 500],
     ]);
-    // It changed nothing here, and yet the recount with the old limit is over.
+    // It changed nothing here, and yet the reconcile with the old limit is over.
     await limit(10_000);
-    await noteLevel(made.deps, {
+    await noteThreshold(made.deps, {
       after: { ...stale, limitBytes: 550 },
       epoch: stale.epoch + 2,
       noted: Promise.resolve('noted'),
@@ -130,32 +132,32 @@ describe('a change of the limit', () => {
 
   it('of a tenant that was never counted, or whose table fails, warns of nothing and does not fail', async () => {
     const { made } = await world();
-    await noteLimit(made.deps, tenantRecord({ tenant: 'other', counted: null }));
-    expect((await made.deps.warnings.read('other')).pending).toEqual([]);
+    await noteLimit(made.deps, tenantRecord({ tenant: 'other', scanned: null }));
+    expect((await made.deps.alerts.read('other')).pending).toEqual([]);
     const { log, entries } = recordingLog();
-    const warnings = Object.assign(new MemoryWarnings(), {
+    const alerts = Object.assign(new MemoryAlerts(), {
       ignoreBefore: async () => Promise.reject(new Error('The table is down.')),
     });
-    const counted = { storedBytes: 85, objectCount: 1, countedAtMs: 1 };
-    await noteLimit({ ...made.deps, warnings, log }, tenantRecord({ tenant, counted }));
-    expect(entries.map(({ message }) => message)).toEqual(['level not noted']);
+    const scanned = { storedBytes: 85, objectCount: 1, scannedAtMs: 1 };
+    await noteLimit({ ...made.deps, alerts, log }, tenantRecord({ tenant, scanned }));
+    expect(entries.map(({ message }) => message)).toEqual(['threshold not noted']);
   });
 });
 
 describe('the level of a tenant', () => {
-  const counted = { storedBytes: 85, objectCount: 1, countedAtMs: 1 };
+  const scanned = { storedBytes: 85, objectCount: 1, scannedAtMs: 1 };
   it.each([
-    ['it was never counted', { counted: null }],
-    ['it is being deleted', { counted, closedAtMs: 5 }],
+    ['it was never counted', { scanned: null }],
+    ['it is being deleted', { scanned, closedAtMs: 5 }],
   ])('is neither read nor written if %s', async (_, more) => {
     const { made } = await world();
     const { log, entries } = recordingLog();
     const asked = () => Promise.reject(new Error('Nothing is to be asked.'));
-    const warnings = Object.assign(new MemoryWarnings(), { read: asked, ignoreBefore: asked });
+    const alerts = Object.assign(new MemoryAlerts(), { read: asked, ignoreBefore: asked });
     const after = tenantRecord({ tenant, ...more });
     const noted = Promise.resolve('noted' as const);
-    await noteLevel({ ...made.deps, warnings, log }, { after, epoch: 1, noted });
-    if (after.counted === null) await noteLimit({ ...made.deps, warnings, log }, after);
+    await noteThreshold({ ...made.deps, alerts, log }, { after, epoch: 1, noted });
+    if (after.scanned === null) await noteLimit({ ...made.deps, alerts, log }, after);
     expect(entries).toEqual([]);
   });
 
@@ -163,11 +165,11 @@ describe('the level of a tenant', () => {
     const { made } = await world();
     const { log, entries } = recordingLog();
     const error = new Error('The table is down.');
-    const warnings = Object.assign(new MemoryWarnings(), { read: () => Promise.reject(error) });
-    const after = tenantRecord({ tenant, counted });
-    await noteLevel({ ...made.deps, warnings, log }, { after, epoch: 1, noted: Promise.resolve('noted') });
-    await noteLimit({ ...made.deps, warnings, log }, after);
-    const entry = { level: 'warn', message: 'level not noted', fields: { tenant, error } };
+    const alerts = Object.assign(new MemoryAlerts(), { read: () => Promise.reject(error) });
+    const after = tenantRecord({ tenant, scanned });
+    await noteThreshold({ ...made.deps, alerts, log }, { after, epoch: 1, noted: Promise.resolve('noted') });
+    await noteLimit({ ...made.deps, alerts, log }, after);
+    const entry = { level: 'warn', message: 'threshold not noted', fields: { tenant, error } };
     expect(entries).toEqual([entry, entry]);
   });
 });
@@ -178,11 +180,11 @@ describe('a refusal', () => {
     const refused = () => made.push('a', { [oidOf(9)]: 5000 });
     await refused();
     await refused();
-    expect(await pending()).toEqual([['full']]);
+    expect(await pending()).toEqual([['limit_reached']]);
     made.nowMs += day;
     await refused();
     await refused();
-    expect(await pending()).toEqual([['full'], ['full']]);
+    expect(await pending()).toEqual([['limit_reached'], ['limit_reached']]);
   });
 
   it('says what is stored as its batch has counted it, and not as it began', async () => {
@@ -190,8 +192,8 @@ describe('a refusal', () => {
     await made.push('a', { [oidOf(1)]: 700 });
     made.put({ [`a/${oidOf(1)}`]: 700 });
     await made.push('a', { [oidOf(9)]: 400 });
-    expect((await made.deps.warnings.read(tenant)).pending.at(-1)?.warning).toMatchObject({
-      kind: 'full',
+    expect((await made.deps.alerts.read(tenant)).pending.at(-1)?.alert).toMatchObject({
+      kind: 'limit_reached',
       storedBytes: 700,
       limitBytes: 1000,
     });
@@ -200,8 +202,8 @@ describe('a refusal', () => {
   it('is tried again by the next one if it failed', async () => {
     const { made } = await world();
     let isBroken = true;
-    const kept = new MemoryWarnings();
-    made.deps.warnings.raiseFull = async (input) => {
+    const kept = new MemoryAlerts();
+    made.deps.alerts.raiseFull = async (input) => {
       if (isBroken) throw new Error('The table is down.');
       return kept.raiseFull(input);
     };
@@ -212,11 +214,11 @@ describe('a refusal', () => {
   });
 });
 
-it('the warnings of a tenant go with it', async () => {
-  const { made, recount } = await world();
+it('the alerts of a tenant go with it', async () => {
+  const { made, reconcile } = await world();
   made.put({ [`a/${oidOf(1)}`]: 950 });
-  await recount();
+  await reconcile();
   await made.ledger.closeTenant({ tenant, closedAtMs: made.nowMs });
-  await recount();
-  expect(await made.deps.warnings.read(tenant)).toEqual({ level: 0, pending: [] });
+  await reconcile();
+  expect(await made.deps.alerts.read(tenant)).toEqual({ threshold: 0, pending: [] });
 });

@@ -31,7 +31,7 @@ describe('access to a tenant', () => {
     ledger = new MemoryLedger();
     tokens = new MemoryTokenStore();
     for (const tenant of ['open', 'closed', 'absent']) {
-      const account = { tenant, plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
+      const account = { tenant, plan: null, limitBytes: null, createdAtMs: 1, scanned: null, dueAtMs: 1 };
       if (tenant !== 'absent') await ledger.createTenant(account);
       await tokens.put(tokenRecord(tokenFor(tenant), { tenant }));
     }

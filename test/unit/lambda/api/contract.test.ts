@@ -51,12 +51,12 @@ it('every part of a body is looked at', () => {
 });
 
 /** A value whose every read is counted. */
-function counted(value: unknown, count: () => void): unknown {
+function scanned(value: unknown, count: () => void): unknown {
   if (typeof value !== 'object' || value === null) return value;
   return new Proxy(value, {
     get: (target, key, receiver) => {
       count();
-      return counted(Reflect.get(target, key, receiver), count);
+      return scanned(Reflect.get(target, key, receiver), count);
     },
   });
 }
@@ -64,7 +64,7 @@ function counted(value: unknown, count: () => void): unknown {
 function readsOf(schema: (typeof bodySchemas)[number][1], value: unknown): number {
   let reads = 0;
   schema.safeParse(
-    counted(value, () => {
+    scanned(value, () => {
       reads += 1;
     }),
   );

@@ -18,7 +18,7 @@ async function bus(answer: object) {
 
 const event = (seq: number) => ({
   id: `acme:${seq}`,
-  type: 'storage.level' as const,
+  type: 'storage.threshold' as const,
   timestamp: '2026-11-21T05:00:00.000Z',
   data: { tenant: 'acme', level: 80 },
 });
@@ -34,7 +34,7 @@ it('events are put on the default bus, ten at a time', async () => {
   expect([first?.length, second?.length]).toEqual([10, 1]);
   expect(second?.[0]).toEqual({
     Source: 'lfs-quota',
-    DetailType: 'storage.level',
+    DetailType: 'storage.threshold',
     Time: Date.UTC(2026, 10, 21, 5) / 1000,
     Detail: '{"id":"acme:11","timestamp":"2026-11-21T05:00:00.000Z","tenant":"acme","level":80}',
   });

@@ -5,7 +5,7 @@ import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { createAdminSecret, createSecretsClient, storeCredentials } from '../../../../lambda/aws/secrets.ts';
 import {
   createSqsClient,
-  createSqsRecountQueue,
+  createSqsReconcileQueue,
   createSqsRedelivery,
   quickLimits,
 } from '../../../../lambda/aws/sqs.ts';
@@ -53,7 +53,7 @@ const clients = [
     answerMs: 3_000,
     open: (endpoint: string) => {
       const invocations = createInvocations();
-      const queue = createSqsRecountQueue({ ...queueAt(endpoint), clock: systemClock, invocations });
+      const queue = createSqsReconcileQueue({ ...queueAt(endpoint), clock: systemClock, invocations });
       let calls = 0;
       return () => {
         // Of one tenant, the process would send only the first.

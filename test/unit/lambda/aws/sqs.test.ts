@@ -3,13 +3,13 @@ import { createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import {
   createSqsExportQueue,
   createSqsQueueGauge,
-  createSqsRecountQueue,
+  createSqsReconcileQueue,
   createSqsRedelivery,
   SentIds,
 } from '../../../../lambda/aws/sqs.ts';
 import { decodeExportMessage, type ExportMessage } from '../../../../lambda/exports/messages.ts';
-import { isRecountReason, type RecountReason } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { isReconcileReason, type ReconcileReason } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { MemoryStack, minute, tenant } from '../../../support/memory/stack.ts';
 import { entriesOf, fakeSqs, queueUrl, take } from './fake-sqs.ts';
 
@@ -87,12 +87,12 @@ describe('the gauge of a queue of SQS', () => {
   const open = (answerOf: (url: unknown) => unknown) => {
     const { sqs, client } = fakeSqs();
     sqs.answer = ({ input }) => ({ body: answerOf(input['QueueUrl']) });
-    return { sqs, gauge: createSqsQueueGauge({ client, queue: 'recounts', queueUrl, deadLetterUrl }) };
+    return { sqs, gauge: createSqsQueueGauge({ client, queue: 'reconciles', queueUrl, deadLetterUrl }) };
   };
 
   it('asks the queue and its dead letters, once each, for three numbers', async () => {
     const { sqs, gauge } = open((url) => (url === queueUrl ? counts('3', '2', '1') : counts('4', '0', '5')));
-    expect(gauge.queue).toBe('recounts');
+    expect(gauge.queue).toBe('reconciles');
     expect(await gauge.read()).toEqual({
       waiting: 5,
       running: 1,
@@ -126,7 +126,7 @@ describe('the gauge of a queue of SQS', () => {
   });
 });
 
-describe('recount queue', () => {
+describe('reconcile queue', () => {
   function open(nowMs = 0) {
     const slept: number[] = [];
     let atMs = nowMs;
@@ -138,11 +138,11 @@ describe('recount queue', () => {
       },
     };
     const { sqs, client, sent } = fakeSqs();
-    const queue = createSqsRecountQueue({ client, queueUrl, clock, invocations: createInvocations() });
+    const queue = createSqsReconcileQueue({ client, queueUrl, clock, invocations: createInvocations() });
     return { queue, slept, sqs, sent };
   }
 
-  const idOf = async (nowMs: number, reason: RecountReason, full = false) => {
+  const idOf = async (nowMs: number, reason: ReconcileReason, full = false) => {
     const { queue, sent } = open(nowMs);
     await queue.request({ tenant: 'acme', reason, full });
     return sent()[0]?.MessageDeduplicationId;
@@ -221,21 +221,21 @@ describe('recount queue', () => {
     'manual',
     'unfinished',
   ]
-    .filter(isRecountReason)
+    .filter(isReconcileReason)
     .flatMap((reason) => [true, false].map((full) => ({ reason, full })));
 
   /** What the consumer does with a request that it may not run yet: 0 to drop it, 1 to send it again. */
   async function sentAgain(
-    request: { reason: RecountReason; full: boolean },
+    request: { reason: ReconcileReason; full: boolean },
     isDue: boolean,
   ): Promise<number> {
-    const world = new MemoryStack({ recountRestMs: minute });
+    const world = new MemoryStack({ reconcileRestMs: minute });
     await world.create();
     if (isDue) world.nowMs += 48 * 60 * minute;
     const { epoch } = await world.record();
     const listedUntilMs = world.nowMs + 25 * 60 * minute;
     await world.ledger.setLease({ tenant, epoch, leaseUntilMs: 0, listedUntilMs });
-    await runRecount(world.deps, {
+    await runReconcile(world.deps, {
       request: { tenant, ...request },
       deadlineMs: world.nowMs + 14 * minute,
     });

@@ -8,7 +8,7 @@ import {
 } from '../../../../lambda/downloads/downloads.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
-import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { MemoryDownloads } from '../../../support/memory/stores.ts';
@@ -136,7 +136,7 @@ describe('what is metered', () => {
 describe('after authentication, a batch of downloads', () => {
   const roundTripMs = 10;
   const measured = async (downloadLimitBytes: number | null, isPublic: boolean) => {
-    const made = new CountingDeps({ tableMs: roundTripMs, headMs: roundTripMs, listMs: roundTripMs });
+    const made = new ScanningDeps({ tableMs: roundTripMs, headMs: roundTripMs, listMs: roundTripMs });
     const objects = new Map(oids.slice(1, 5).map((oid, index) => [oid, 10 + index]));
     for (const [oid, sizeBytes] of objects) made.store.put(`acme/game/${oid}`, sizeBytes);
     const input = {

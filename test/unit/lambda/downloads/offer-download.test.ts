@@ -11,7 +11,7 @@ import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { emptiedName } from '../../../../lambda/ledger/rules/deletion.ts';
 import { dayOf } from '../../../../lambda/rules/dates.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
-import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
@@ -22,7 +22,7 @@ import { tenantRecord } from '../../../support/tenant-record.ts';
 const path = { tenant, repo: 'app' };
 
 describe('what is missing', () => {
-  it('is said to be gone if a clean-up has deleted it', async () => {
+  it('is said to be gone if a gc run has deleted it', async () => {
     const world = new MemoryStack();
     world.put({ [`app/${oidOf(1)}`]: 5 });
     await world.create();
@@ -42,7 +42,7 @@ describe('what is missing', () => {
     ]);
   });
 
-  it('is only missing if its repo was deleted since the clean-up', async () => {
+  it('is only missing if its repo was deleted since the gc run', async () => {
     const world = new MemoryStack();
     world.put({ [`app/${oidOf(1)}`]: 5 });
     await world.create();
@@ -53,7 +53,7 @@ describe('what is missing', () => {
     await world.pass(60 * minute);
     expect((await world.ledger.readRepo(path))?.closedAtMs).toBeNull();
     expect(await find()).toEqual(new Map());
-    // A clean-up of the repo that has its name now tells as before.
+    // A gc run of the repo that has its name now tells as before.
     await world.ledger.noteGone({ ...path, oids: [oidOf(2)], atMs: world.nowMs });
     expect(await find()).toEqual(new Map([[oidOf(2), world.nowMs]]));
   });
@@ -81,7 +81,7 @@ describe('find offered', () => {
   const range = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index);
 
   describe('a pull of many objects', () => {
-    let made: CountingDeps;
+    let made: ScanningDeps;
     const put = (indexes: readonly number[], path = `${tenant}/${repo}`) => {
       for (const index of indexes) made.store.put(`${path}/${oidOf(index)}`, 5 + index);
     };
@@ -94,7 +94,7 @@ describe('find offered', () => {
     };
 
     beforeEach(() => {
-      made = new CountingDeps({ tableMs: 10, headMs: 10, listMs: 10 });
+      made = new ScanningDeps({ tableMs: 10, headMs: 10, listMs: 10 });
       put(range(0, 300));
     });
 

@@ -14,7 +14,7 @@ export async function exportWorld(given: Partial<Deps> = {}) {
     ...owner,
     plan: null,
     limitBytes: null,
-    counted: null,
+    scanned: null,
     dueAtMs: owner.createdAtMs,
   });
   objects.put(`acme/game/${'a'.repeat(64)}`, 7);

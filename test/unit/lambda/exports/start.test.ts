@@ -221,7 +221,7 @@ describe('an export that is asked for with a key', () => {
 
   it('is of the tenant that has the key: the same key of another is another', async () => {
     const { deps, owner } = await exportWorld();
-    const empty = { plan: null, limitBytes: null, counted: null, dueAtMs: owner.createdAtMs };
+    const empty = { plan: null, limitBytes: null, scanned: null, dueAtMs: owner.createdAtMs };
     await deps.ledger.createTenant({ ...owner, tenant: 'beta', ...empty });
     const first = started(await startExportOnce(deps, once));
     const ofAll = { ...wish, tenant: 'beta', repo: null };
@@ -269,10 +269,10 @@ describe('an export that is asked for with a key', () => {
     const { deps } = await exportWorld();
     const text = '{"tenant":"acme","repo":"game","format":"tar","prefer":"time","isDryRun":false}';
     const older = { purpose: 'start export\nacme', requestKey: once.requestKey, body: JSON.parse(text) };
-    const claim = await claimRequest(deps, older);
-    if (claim.kind !== 'claimed') throw new Error('The key is new.');
-    expect(claim.record.bodySha256).toBe(sha256Hex(text));
-    const { beganAtMs: nowMs, seed: random } = claim.record;
+    const entry = await claimRequest(deps, older);
+    if (entry.kind !== 'claimed') throw new Error('The key is new.');
+    expect(entry.record.bodySha256).toBe(sha256Hex(text));
+    const { beganAtMs: nowMs, seed: random } = entry.record;
     expect(started(await startExportOnce(deps, once)).exportId).toBe(newExportId({ nowMs, random }));
   });
 

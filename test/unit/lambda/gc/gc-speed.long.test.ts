@@ -3,14 +3,14 @@ import type { Deps } from '../../../../lambda/deps.ts';
 import { usualBounds } from '../../../../lambda/gc/sweep-candidates.ts';
 import type { Ledger } from '../../../../lambda/ledger/ledger.ts';
 import { keptUntilMs } from '../../../../lambda/ledger/rules/deletion.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import type { ObjectStore } from '../../../../lambda/store/rules/store.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
 import { Scheduler } from '../../../support/scheduler.ts';
-import { CleanupWorld, hour, repo } from './gc-world.ts';
+import { GcWorld, hour, repo } from './gc-world.ts';
 
 const storeMs = 30;
 const tableMs = 5;
@@ -58,12 +58,12 @@ function slowly(deps: Deps, scheduler: Scheduler): { deps: Deps; requests: Recor
 }
 
 it.each([
-  { title: 'a repo', giantObjects: 1_000_000, kept: 1_000, headsMax: 0 },
-  { title: 'a giant', giantObjects: 20_000, kept: 12_000, headsMax: candidates },
+  { title: 'a repo', largeRepoObjects: 1_000_000, kept: 1_000, headsMax: 0 },
+  { title: 'a giant', largeRepoObjects: 20_000, kept: 12_000, headsMax: candidates },
 ])(
   'a million candidates of $title take 20 minutes at 30 ms a request, or less',
-  async ({ giantObjects, kept, headsMax }) => {
-    const world = new CleanupWorld({ giantObjects, recountRestMs: minute });
+  async ({ largeRepoObjects, kept, headsMax }) => {
+    const world = new GcWorld({ largeRepoObjects, reconcileRestMs: minute });
     const oids = Array.from({ length: candidates + kept }, (_, index) => sha256Hex(`object ${index}`));
     const key = (oid: string) => `${tenant}/${repo}/${oid}`;
     for (const oid of oids) world.objects.put(key(oid), 1, undefined, world.nowMs - 48 * hour);
@@ -72,7 +72,7 @@ it.each([
       world.nowMs += hour;
       await world.consume({ full: true });
     }
-    expect((await world.ledger.readRepo({ tenant, repo }))?.giant !== undefined).toBe(headsMax > 0);
+    expect((await world.ledger.readRepo({ tenant, repo }))?.large !== undefined).toBe(headsMax > 0);
     await world.opened();
     const scheduler = new Scheduler(new Random(1));
     scheduler.nowMs = world.nowMs;
@@ -87,16 +87,16 @@ it.each([
     };
     const consume = async () => {
       const request = { tenant, reason: 'unfinished', full: false } as const;
-      while ((await world.cleanup()).state !== 'done') {
-        await runRecount(deps, { request, deadlineMs: scheduler.nowMs + 14 * minute });
-        const { state, endedAtMs } = await world.cleanup();
+      while ((await world.gc()).state !== 'done') {
+        await runReconcile(deps, { request, deadlineMs: scheduler.nowMs + 14 * minute });
+        const { state, endedAtMs } = await world.gc();
         if (state === 'done') endedMs = endedAtMs ?? 0;
         // Until the queue's next message.
         else await deps.clock.sleep(35_000);
       }
     };
     await Promise.all([consume(), scheduler.run({ eventsMax: 1e7 })]);
-    expect(await world.cleanup()).toMatchObject({ progress: { deleted: { objectCount: candidates } } });
+    expect(await world.gc()).toMatchObject({ progress: { deleted: { objectCount: candidates } } });
     expect(world.objects.objectCount).toBe(kept);
     expect(endedMs - beganMs).toBeLessThanOrEqual((allowedMs * candidates) / million);
     expect(requests['DELETE']).toBeLessThanOrEqual(candidates / keysPerDelete + 20);

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import { openCleanup, startRun } from '../../../../lambda/gc/gc.ts';
-import { type Cleanup, type CleanupRun, keepSetKey } from '../../../../lambda/gc/rules/gc.ts';
+import { openGc, startRun } from '../../../../lambda/gc/gc.ts';
+import { type Gc, type GcRun, reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
 import { prefixesOf } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import type { Settings } from '../../../../lambda/rules/settings.ts';
@@ -14,13 +14,13 @@ const oids = Array.from({ length: 12 }, (_, index) => sha256Hex(`object ${index}
 export const oidAt = (index: number) => oids[index] ?? '';
 
 /** A tenant with a repo of some objects, each of index + 1 bytes, that were stored two days ago. */
-export class CleanupWorld extends MemoryStack {
+export class GcWorld extends MemoryStack {
   constructor(settings: Partial<Settings> = {}, ledger = new MemoryLedger()) {
-    super({ cleanupWatchMs: 24 * hour, ...settings }, ledger);
+    super({ gcWatchMs: 24 * hour, ...settings }, ledger);
   }
 
-  static async with(indexes: readonly number[], settings: Partial<Settings> = {}): Promise<CleanupWorld> {
-    const world = new CleanupWorld(settings);
+  static async with(indexes: readonly number[], settings: Partial<Settings> = {}): Promise<GcWorld> {
+    const world = new GcWorld(settings);
     for (const index of indexes) world.putOld(index);
     await world.create();
     return world;
@@ -30,32 +30,32 @@ export class CleanupWorld extends MemoryStack {
     this.objects.put(`${tenant}/${repo}/${oidAt(index)}`, index + 1, undefined, this.nowMs - ageMs);
   }
 
-  async open(): Promise<Cleanup> {
-    const opened = await openCleanup(this.deps, path);
+  async open(): Promise<Gc> {
+    const opened = await openGc(this.deps, path);
     if (opened.kind !== 'open') throw new Error(opened.kind);
-    return opened.cleanup;
+    return opened.gc;
   }
 
-  /** Opens a clean-up, and lets a day pass. */
-  async opened(): Promise<Cleanup> {
-    const cleanup = await this.open();
+  /** Opens a gc run, and lets a day pass. */
+  async opened(): Promise<Gc> {
+    const gc = await this.open();
     this.nowMs += 24 * hour;
-    return cleanup;
+    return gc;
   }
 
-  /** Sends a keep-set, and asks for a run that deletes, unless `more` says otherwise. */
-  run(keep: readonly number[], more: Partial<CleanupRun> = {}) {
+  /** Sends a reachable set, and asks for a run that deletes, unless `more` says otherwise. */
+  run(keep: readonly number[], more: Partial<GcRun> = {}) {
     return this.runKeeping(keep.map(oidAt), more);
   }
 
-  async runKeeping(keep: readonly string[], more: Partial<CleanupRun> = {}) {
+  async runKeeping(keep: readonly string[], more: Partial<GcRun> = {}) {
     const bytes = prefixesOf(keep);
-    const keepSha256 = sha256Hex(bytes);
-    const cleanup = await this.cleanup();
-    await this.deps.archives.put(keepSetKey({ tenant, watchId: cleanup.watch.id }, keepSha256), bytes);
+    const reachableSha256 = sha256Hex(bytes);
+    const gc = await this.gc();
+    await this.deps.archives.put(reachableSetKey({ tenant, watchId: gc.watch.id }, reachableSha256), bytes);
     const wish = {
-      keepCount: keep.length,
-      keepSha256,
+      reachableCount: keep.length,
+      reachableSha256,
       isDryRun: false,
       isForced: true,
       minAgeMs: 0,
@@ -64,10 +64,10 @@ export class CleanupWorld extends MemoryStack {
     return startRun(this.deps, { ...path, ...wish });
   }
 
-  async cleanup(): Promise<Cleanup> {
-    const cleanup = await this.ledger.readCleanup(path);
-    if (!cleanup) throw new Error('There is no clean-up.');
-    return cleanup;
+  async gc(): Promise<Gc> {
+    const gc = await this.ledger.readGc(path);
+    if (!gc) throw new Error('There is no gc run.');
+    return gc;
   }
 
   /** The indexes of the objects that are stored. */

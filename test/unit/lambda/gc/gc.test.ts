@@ -1,33 +1,33 @@
 import { describe, expect, it, vi } from 'vitest';
-import { cancelCleanup, openCleanup, readCleanup, signKeepSet, startRun } from '../../../../lambda/gc/gc.ts';
+import { cancelGc, openGc, readGc, signReachableSet, startRun } from '../../../../lambda/gc/gc.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { reservation } from '../../../support/ledger-records.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
-import { CleanupWorld, hour, oidAt, path, repo } from './gc-world.ts';
+import { GcWorld, hour, oidAt, path, repo } from './gc-world.ts';
 
 const day = 24 * hour;
 
-describe('opening a clean-up', () => {
+describe('opening a gc run', () => {
   it('has pushes note what they name from then on', async () => {
-    const world = await CleanupWorld.with([0, 1]);
-    const cleanup = await world.open();
-    expect(cleanup).toMatchObject({ repo, state: 'watching', watch: { openedAtMs: world.nowMs } });
-    expect(await world.watch()).toEqual(cleanup.watch);
-    expect(cleanup.watch.untilMs).toBe(world.nowMs + 30 * day);
+    const world = await GcWorld.with([0, 1]);
+    const gc = await world.open();
+    expect(gc).toMatchObject({ repo, state: 'watching', watch: { openedAtMs: world.nowMs } });
+    expect(await world.watch()).toEqual(gc.watch);
+    expect(gc.watch.untilMs).toBe(world.nowMs + 30 * day);
   });
 
   it('finds the one that is open', async () => {
-    const world = await CleanupWorld.with([0]);
+    const world = await GcWorld.with([0]);
     const first = await world.open();
     world.nowMs += hour;
     expect(await world.open()).toEqual(first);
   });
 
   it('finds one of which only the watch was opened', async () => {
-    const world = await CleanupWorld.with([0]);
+    const world = await GcWorld.with([0]);
     const watch = { id: 'w', openedAtMs: world.nowMs, untilMs: world.nowMs + day };
     await world.ledger.openWatch({ ...path, watch, nowMs: world.nowMs });
     world.nowMs += hour;
@@ -35,17 +35,17 @@ describe('opening a clean-up', () => {
   });
 
   it('is refused where there is nothing, or what there is is being deleted', async () => {
-    const world = await CleanupWorld.with([0]);
-    expect(await openCleanup(world.deps, { tenant, repo: 'none' })).toEqual({ kind: 'no-repo' });
+    const world = await GcWorld.with([0]);
+    expect(await openGc(world.deps, { tenant, repo: 'none' })).toEqual({ kind: 'no-repo' });
     await deleteRepo(world.deps, { ...path, dryRun: false });
-    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'no-repo' });
+    expect(await openGc(world.deps, path)).toEqual({ kind: 'no-repo' });
   });
 
   it('waits until the last one has ended', async () => {
-    const world = await CleanupWorld.with([0]);
+    const world = await GcWorld.with([0]);
     await world.open();
-    await cancelCleanup(world.deps, path);
-    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'busy' });
+    await cancelGc(world.deps, path);
+    expect(await openGc(world.deps, path)).toEqual({ kind: 'busy' });
     await world.consume();
     expect(await world.watch()).toBeUndefined();
     world.nowMs += 1;
@@ -56,37 +56,37 @@ describe('opening a clean-up', () => {
 
 describe('a run', () => {
   it('begins when the watch is old enough, and not without one', async () => {
-    const world = await CleanupWorld.with([0]);
-    const keepSet = { ...path, keepCount: 0, keepSha256: sha256Hex('') };
-    const wish = { ...keepSet, isDryRun: true, isForced: false, minAgeMs: 0 };
-    expect(await signKeepSet(world.deps, keepSet)).toEqual({ kind: 'not-open' });
+    const world = await GcWorld.with([0]);
+    const reachableSet = { ...path, reachableCount: 0, reachableSha256: sha256Hex('') };
+    const wish = { ...reachableSet, isDryRun: true, isForced: false, minAgeMs: 0 };
+    expect(await signReachableSet(world.deps, reachableSet)).toEqual({ kind: 'not-open' });
     expect(await startRun(world.deps, wish)).toEqual({ kind: 'not-open' });
     const { watch } = await world.open();
     const fromMs = watch.openedAtMs + day;
     world.nowMs = fromMs - 1;
-    expect(await signKeepSet(world.deps, keepSet)).toEqual({ kind: 'too-early', fromMs });
+    expect(await signReachableSet(world.deps, reachableSet)).toEqual({ kind: 'too-early', fromMs });
     expect(await startRun(world.deps, wish)).toEqual({ kind: 'too-early', fromMs });
     world.nowMs += 1;
-    expect(await signKeepSet(world.deps, keepSet)).toMatchObject({ kind: 'signed' });
+    expect(await signReachableSet(world.deps, reachableSet)).toMatchObject({ kind: 'signed' });
     expect(await startRun(world.deps, wish)).toMatchObject({
       kind: 'started',
-      cleanup: { state: 'selecting' },
+      gc: { state: 'selecting' },
     });
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
     expect(await startRun(world.deps, wish)).toMatchObject({ kind: 'running' });
-    expect(await signKeepSet(world.deps, keepSet)).toMatchObject({ kind: 'running' });
+    expect(await signReachableSet(world.deps, reachableSet)).toMatchObject({ kind: 'running' });
   });
 
-  it('has the keep-set signed: its length, its hash, and a key of its own', async () => {
-    const world = await CleanupWorld.with([0]);
+  it('has the reachable set signed: its length, its hash, and a key of its own', async () => {
+    const world = await GcWorld.with([0]);
     const { watch } = await world.opened();
     const signUpload = vi.fn(async () => ({ href: 'https://store.example/', header: {} }));
     const signer = { ...world.deps.signer, signUpload };
-    const keepSha256 = sha256Hex('keep');
-    await signKeepSet({ ...world.deps, signer }, { ...path, keepCount: 3, keepSha256 });
+    const reachableSha256 = sha256Hex('keep');
+    await signReachableSet({ ...world.deps, signer }, { ...path, reachableCount: 3, reachableSha256 });
     expect(signUpload).toHaveBeenCalledWith({
-      key: `_gc/${tenant}/${watch.id}/keep-${keepSha256}`,
-      oid: keepSha256,
+      key: `_gc/${tenant}/${watch.id}/keep-${reachableSha256}`,
+      oid: reachableSha256,
       sizeBytes: 24,
       signedAtMs: world.nowMs,
       lifetimeMs: 30 * minute,
@@ -94,19 +94,19 @@ describe('a run', () => {
   });
 
   it('deletes what is neither needed, nor named since, nor reserved, nor young', async () => {
-    const world = await CleanupWorld.with([0, 1, 2, 3, 4, 5]);
+    const world = await GcWorld.with([0, 1, 2, 3, 4, 5]);
     await world.open();
     await world.push(repo, { [oidAt(1)]: 2 });
     world.nowMs += day;
     world.putOld(6, hour);
     world.objects.put(`${tenant}/${repo}/notes.txt`, 7, undefined, 0);
-    const claims = new Map([[oidAt(2), 3]]);
-    const held = reservation('r', { repo, state: 'issued', claims, deadAtMs: world.nowMs + hour });
+    const entries = new Map([[oidAt(2), 3]]);
+    const held = reservation('r', { repo, state: 'issued', entries, lapsedAtMs: world.nowMs + hour });
     await world.ledger.putReservation({ tenant, reservation: held });
     const reservedUntilMs = world.nowMs + hour;
     await world.run([0], { minAgeMs: day });
     await world.consume();
-    const { state, selection, progress } = await world.cleanup();
+    const { state, selection, progress } = await world.gc();
     expect(selection).toMatchObject({
       files: 1,
       listed: { objectCount: 7, bytes: 28 },
@@ -124,14 +124,14 @@ describe('a run', () => {
   });
 
   it('leaves nothing behind: no files, no watch, nothing due, exact numbers', async () => {
-    const world = await CleanupWorld.with([0, 1, 2, 3]);
+    const world = await GcWorld.with([0, 1, 2, 3]);
     await world.opened();
     await world.run([0, 1]);
     expect(await world.files()).toHaveLength(1);
     await world.consume();
     expect(await world.files()).toEqual([]);
     expect(await world.watch()).toBeUndefined();
-    expect(await world.cleanup()).toMatchObject({ state: 'done', dueAtMs: null, endedAtMs: world.nowMs });
+    expect(await world.gc()).toMatchObject({ state: 'done', dueAtMs: null, endedAtMs: world.nowMs });
     await world.expectExact();
     expect(await world.stored()).toEqual([0, 1]);
     expect(await world.ledger.goneOf({ ...path, oids: [oidAt(0), oidAt(2), oidAt(3)] })).toEqual(
@@ -143,11 +143,11 @@ describe('a run', () => {
   });
 
   it('that is dry only tells, and keeps the watch for the next', async () => {
-    const world = await CleanupWorld.with([0, 1, 2, 3]);
+    const world = await GcWorld.with([0, 1, 2, 3]);
     await world.opened();
     await world.run([0], { isDryRun: true, isForced: false });
     await world.consume();
-    expect(await world.cleanup()).toMatchObject({
+    expect(await world.gc()).toMatchObject({
       state: 'watching',
       failure: null,
       run: { isDryRun: true },
@@ -161,16 +161,16 @@ describe('a run', () => {
   });
 
   it('deletes more than half only if it is forced', async () => {
-    const world = await CleanupWorld.with([0, 1, 2, 3]);
+    const world = await GcWorld.with([0, 1, 2, 3]);
     await world.opened();
     await world.run([3], { isForced: false });
     await world.consume();
-    expect(await world.cleanup()).toMatchObject({ state: 'watching', failure: { reason: 'too-much' } });
+    expect(await world.gc()).toMatchObject({ state: 'watching', failure: { reason: 'too-much' } });
     expect(await world.stored()).toEqual([0, 1, 2, 3]);
   });
 
   it('keeps what the store does not say the time of', async () => {
-    const world = await CleanupWorld.with([0]);
+    const world = await GcWorld.with([0]);
     world.objects.put(`${tenant}/${repo}/${oidAt(5)}`, 6);
     await world.opened();
     await world.run([]);
@@ -179,7 +179,7 @@ describe('a run', () => {
   });
 
   it('goes on after the store was down', async () => {
-    const world = await CleanupWorld.with([0, 1, 2]);
+    const world = await GcWorld.with([0, 1, 2]);
     await world.opened();
     await world.run([0]);
     let isDown = true;
@@ -187,56 +187,56 @@ describe('a run', () => {
       if (isDown) throw new StoreUnavailableError('It does not answer.');
     };
     await world.consume();
-    expect(await world.cleanup()).toMatchObject({ state: 'deleting', progress: { line: 0 } });
+    expect(await world.gc()).toMatchObject({ state: 'deleting', progress: { line: 0 } });
     isDown = false;
     world.nowMs += 5 * minute;
     expect(await world.isDue()).toBe(true);
     await world.consume();
     await world.consume();
-    expect(await world.cleanup()).toMatchObject({ state: 'done' });
+    expect(await world.gc()).toMatchObject({ state: 'done' });
     expect(await world.stored()).toEqual([0]);
     await world.expectExact();
   });
 
   it('deletes nothing after it was cancelled, though it was to be deleted', async () => {
-    const world = await CleanupWorld.with([0, 1, 2]);
+    const world = await GcWorld.with([0, 1, 2]);
     await world.opened();
     await world.run([0]);
-    expect(await cancelCleanup(world.deps, path)).toMatchObject({ state: 'cancelled' });
-    expect(await cancelCleanup(world.deps, path)).toMatchObject({ state: 'cancelled' });
+    expect(await cancelGc(world.deps, path)).toMatchObject({ state: 'cancelled' });
+    expect(await cancelGc(world.deps, path)).toMatchObject({ state: 'cancelled' });
     await world.consume();
     expect(await world.stored()).toEqual([0, 1, 2]);
     expect(await world.watch()).toBeUndefined();
-    expect(await world.cleanup()).toMatchObject({ state: 'cancelled', dueAtMs: null });
+    expect(await world.gc()).toMatchObject({ state: 'cancelled', dueAtMs: null });
     expect(await world.files()).toEqual([]);
   });
 
   it('that was never asked for ends with its watch', async () => {
-    const world = await CleanupWorld.with([0, 1]);
+    const world = await GcWorld.with([0, 1]);
     const { watch } = await world.open();
     world.nowMs = watch.untilMs + 1;
-    expect(await readCleanup(world.deps, path)).toMatchObject({ state: 'expired' });
-    const wish = { keepCount: 0, keepSha256: '', isDryRun: true, isForced: true, minAgeMs: 0 };
+    expect(await readGc(world.deps, path)).toMatchObject({ state: 'expired' });
+    const wish = { reachableCount: 0, reachableSha256: '', isDryRun: true, isForced: true, minAgeMs: 0 };
     expect(await startRun(world.deps, { ...path, ...wish })).toEqual({ kind: 'not-open' });
     expect(await world.isDue()).toBe(true);
     await world.consume();
-    expect(await world.cleanup()).toMatchObject({ state: 'expired', dueAtMs: null });
+    expect(await world.gc()).toMatchObject({ state: 'expired', dueAtMs: null });
     expect(await world.watch()).toBeUndefined();
   });
 
   it('is not there before it was opened', async () => {
-    const world = await CleanupWorld.with([0]);
-    expect(await readCleanup(world.deps, path)).toBeUndefined();
-    expect(await cancelCleanup(world.deps, path)).toBeUndefined();
+    const world = await GcWorld.with([0]);
+    expect(await readGc(world.deps, path)).toBeUndefined();
+    expect(await cancelGc(world.deps, path)).toBeUndefined();
   });
 });
 
-describe('a clean-up of a giant whose deletions name as much as they may', () => {
+describe('a gc run of a large repo whose deletions name as much as they may', () => {
   /** What they removed is still to be taken off the count. */
   const named = async () => {
-    const world = await CleanupWorld.with([0, 1, 2, 3, 4, 5], { giantObjects: 4, recountRestMs: minute });
+    const world = await GcWorld.with([0, 1, 2, 3, 4, 5], { largeRepoObjects: 4, reconcileRestMs: minute });
     await world.consume({ full: true });
-    expect((await world.ledger.readRepo(path))?.giant).toBeDefined();
+    expect((await world.ledger.readRepo(path))?.large).toBeDefined();
     await world.opened();
     await world.run([0]);
     const prefixes = Buffer.alloc(8_000, 1).toString('base64');
@@ -249,15 +249,15 @@ describe('a clean-up of a giant whose deletions name as much as they may', () =>
       const ended = { left: new Map(), dueAtMs: 1, keptUntilMs: 1, removal, prefixes };
       await world.ledger.endDeletion({ ...path, deletionId, deadlineMs: 2, ...ended });
     }
-    await world.ledger.announceDelete({ tenant, noteId: 'n', note: { repo, bytes: 1, deadlineMs: 1 } });
-    await world.ledger.removeNote({ tenant, noteId: 'n' });
+    await world.ledger.announceDelete({ tenant, intentId: 'n', note: { repo, bytes: 1, deadlineMs: 1 } });
+    await world.ledger.removeIntent({ tenant, intentId: 'n' });
     return world;
   };
 
   it('goes on after a reconcile that takes it off, which is made at once', async () => {
     const world = await named();
     expect(await world.consume()).toBe('done');
-    expect(await world.cleanup()).toMatchObject({ state: 'done', progress: { deleted: { objectCount: 5 } } });
+    expect(await world.gc()).toMatchObject({ state: 'done', progress: { deleted: { objectCount: 5 } } });
     expect(await world.stored()).toEqual([0]);
   });
 
@@ -275,7 +275,7 @@ describe('a clean-up of a giant whose deletions name as much as they may', () =>
     world.requests.length = 0;
     expect(await world.consume()).toBe('requeued');
     expect(world.nowMs).toBe(beganMs);
-    expect(await world.cleanup()).toMatchObject({ state: 'deleting', progress: { line: 0 } });
+    expect(await world.gc()).toMatchObject({ state: 'deleting', progress: { line: 0 } });
     expect(world.requests).toMatchObject([{ tenant, reason: 'unfinished' }]);
   });
 });

@@ -1,31 +1,31 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { cancelCleanup, openCleanup, readCleanup } from '../../../../lambda/gc/gc.ts';
+import { cancelGc, openGc, readGc } from '../../../../lambda/gc/gc.ts';
 import type { ListPageRequest } from '../../../../lambda/store/rules/store.ts';
 import { tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
-import { CleanupWorld, hour, oidAt, path, repo } from './gc-world.ts';
+import { GcWorld, hour, oidAt, path, repo } from './gc-world.ts';
 
-let world: CleanupWorld;
+let world: GcWorld;
 beforeEach(async () => {
-  world = await CleanupWorld.with([0, 1]);
+  world = await GcWorld.with([0, 1]);
 });
 
 /** Somebody else writes the record right before each of the next writes. */
 function disturb(writes: number): void {
-  const putCleanup = world.ledger.putCleanup.bind(world.ledger);
+  const putGc = world.ledger.putGc.bind(world.ledger);
   let left = writes;
-  world.ledger.putCleanup = async (input) => {
+  world.ledger.putGc = async (input) => {
     left -= 1;
-    if (left < 0) return putCleanup(input);
-    const { cleanup } = input;
-    const now = await world.ledger.readCleanup(path);
-    const other = { ...(now ?? cleanup), dueAtMs: left };
-    await putCleanup({ tenant, cleanup: other, versionRead: now?.version ?? null, writeId: `other${left}` });
-    return putCleanup(input);
+    if (left < 0) return putGc(input);
+    const { gc } = input;
+    const now = await world.ledger.readGc(path);
+    const other = { ...(now ?? gc), dueAtMs: left };
+    await putGc({ tenant, gc: other, versionRead: now?.version ?? null, writeId: `other${left}` });
+    return putGc(input);
   };
 }
 
-describe('opening a clean-up', () => {
+describe('opening a gc run', () => {
   it('asks the store only where nothing is counted, and for one key only', async () => {
     const asked: ListPageRequest[] = [];
     const listing = {
@@ -35,10 +35,10 @@ describe('opening a clean-up', () => {
         return world.objects.listPage(request);
       },
     };
-    expect(await openCleanup({ ...world.deps, listing }, path)).toMatchObject({ kind: 'open' });
+    expect(await openGc({ ...world.deps, listing }, path)).toMatchObject({ kind: 'open' });
     expect(asked).toEqual([]);
     world.objects.put(`${tenant}/new/${oidAt(3)}`, 4);
-    const opened = await openCleanup({ ...world.deps, listing }, { tenant, repo: 'new' });
+    const opened = await openGc({ ...world.deps, listing }, { tenant, repo: 'new' });
     expect(opened).toMatchObject({ kind: 'open' });
     expect(asked).toEqual([{ prefix: `${tenant}/new/`, maxKeys: 1 }]);
   });
@@ -54,88 +54,86 @@ describe('opening a clean-up', () => {
   it('is refused in a repo that was counted as empty, and is', async () => {
     for (const index of [0, 1]) await world.objects.delete([`${tenant}/${repo}/${oidAt(index)}`]);
     await world.consume({ full: true });
-    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'no-repo' });
+    expect(await openGc(world.deps, path)).toEqual({ kind: 'no-repo' });
   });
 
   it('is busy if somebody else opens it at the same time', async () => {
     disturb(1);
     const { log, entries } = recordingLog();
-    expect(await openCleanup({ ...world.deps, log }, path)).toEqual({ kind: 'busy' });
+    expect(await openGc({ ...world.deps, log }, path)).toEqual({ kind: 'busy' });
     expect(entries).toEqual([]);
-    expect(await openCleanup(world.deps, path)).toMatchObject({ kind: 'open' });
+    expect(await openGc(world.deps, path)).toMatchObject({ kind: 'open' });
   });
 
   it('is busy until no clock says that the last one was opened later', async () => {
     const { watch } = await world.open();
     await world.ledger.closeWatch({ ...path, watch });
-    expect(await openCleanup(world.deps, path)).toEqual({ kind: 'busy' });
+    expect(await openGc(world.deps, path)).toEqual({ kind: 'busy' });
     world.nowMs += 1;
-    expect(await openCleanup(world.deps, path)).toMatchObject({ kind: 'open' });
+    expect(await openGc(world.deps, path)).toMatchObject({ kind: 'open' });
   });
 
   it('is told once', async () => {
     const { log, entries } = recordingLog();
-    const opened = await openCleanup({ ...world.deps, log }, path);
-    await openCleanup({ ...world.deps, log }, path);
-    const watchId = opened.kind === 'open' && opened.cleanup.watch.id;
+    const opened = await openGc({ ...world.deps, log }, path);
+    await openGc({ ...world.deps, log }, path);
+    const watchId = opened.kind === 'open' && opened.gc.watch.id;
     expect(watchId).toMatch(/^\w{16}$/);
-    expect(entries).toEqual([
-      { level: 'info', message: 'clean-up opened', fields: { tenant, repo, watchId } },
-    ]);
+    expect(entries).toEqual([{ level: 'info', message: 'gc run opened', fields: { tenant, repo, watchId } }]);
   });
 });
 
-describe('cancelling a clean-up', () => {
+describe('cancelling a gc run', () => {
   it('is told, and has what is left of it removed', async () => {
     const { watch } = await world.open();
     const { log, entries } = recordingLog();
     world.nowMs += 5;
-    expect(await cancelCleanup({ ...world.deps, log }, path)).toMatchObject({
+    expect(await cancelGc({ ...world.deps, log }, path)).toMatchObject({
       state: 'cancelled',
       endedAtMs: world.nowMs,
     });
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
     expect(entries).toEqual([
-      { level: 'info', message: 'clean-up cancelled', fields: { tenant, repo, watchId: watch.id } },
+      { level: 'info', message: 'gc run cancelled', fields: { tenant, repo, watchId: watch.id } },
     ]);
   });
 
   it('is tried twenty times while others write it', async () => {
     await world.open();
     disturb(19);
-    expect(await cancelCleanup(world.deps, path)).toMatchObject({ state: 'cancelled' });
+    expect(await cancelGc(world.deps, path)).toMatchObject({ state: 'cancelled' });
   });
 
   it('gives up after that, and asks for nothing', async () => {
     await world.open();
     disturb(20);
-    expect(await cancelCleanup(world.deps, path)).toBe('busy');
+    expect(await cancelGc(world.deps, path)).toBe('busy');
     expect(world.requests).toEqual([]);
   });
 
   it('of one that has ended changes nothing', async () => {
     await world.open();
-    const ended = await cancelCleanup(world.deps, path);
+    const ended = await cancelGc(world.deps, path);
     world.requests.length = 0;
     world.nowMs += hour;
-    expect(await cancelCleanup(world.deps, path)).toEqual(ended);
+    expect(await cancelGc(world.deps, path)).toEqual(ended);
     expect(world.requests).toEqual([]);
   });
 });
 
-describe('reading a clean-up', () => {
+describe('reading a gc run', () => {
   it('shows one as ended once its time is over, although nobody has looked', async () => {
     const opened = await world.open();
     world.nowMs = opened.watch.untilMs;
-    expect(await readCleanup(world.deps, path)).toEqual(opened);
+    expect(await readGc(world.deps, path)).toEqual(opened);
     world.nowMs += 1;
-    expect(await readCleanup(world.deps, path)).toMatchObject({ state: 'expired', endedAtMs: world.nowMs });
+    expect(await readGc(world.deps, path)).toMatchObject({ state: 'expired', endedAtMs: world.nowMs });
   });
 
   it('shows one that has ended as it ended', async () => {
     const { watch } = await world.open();
-    const cancelled = await cancelCleanup(world.deps, path);
+    const cancelled = await cancelGc(world.deps, path);
     world.nowMs = watch.untilMs + 1;
-    expect(await readCleanup(world.deps, path)).toEqual(cancelled);
+    expect(await readGc(world.deps, path)).toEqual(cancelled);
   });
 });

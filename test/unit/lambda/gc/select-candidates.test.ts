@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { CleanupDeps } from '../../../../lambda/gc/gc.ts';
-import { decodeCandidates, keepSetKey, newCleanup } from '../../../../lambda/gc/rules/gc.ts';
+import type { GcDeps } from '../../../../lambda/gc/gc.ts';
+import { decodeCandidates, newGc, reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
 import { prefixesOf } from '../../../../lambda/gc/rules/prefix-set.ts';
 import { selectCandidates } from '../../../../lambda/gc/select-candidates.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
@@ -12,13 +12,13 @@ import { tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { startsWithinPrefix } from '../../../support/starts-within-prefix.ts';
-import { CleanupWorld, hour, oidAt, path, repo } from './gc-world.ts';
+import { GcWorld, hour, oidAt, path, repo } from './gc-world.ts';
 
 describe('the choice of candidates', () => {
-  let world: CleanupWorld;
-  const select = async (more: Partial<CleanupDeps> = {}) =>
-    selectCandidates({ ...world.deps, ...more }, { tenant, cleanup: await world.cleanup(), untilMs: 9e15 });
-  const listingWith = (listPage: CleanupDeps['listing']['listPage']) => ({
+  let world: GcWorld;
+  const select = async (more: Partial<GcDeps> = {}) =>
+    selectCandidates({ ...world.deps, ...more }, { tenant, gc: await world.gc(), untilMs: 9e15 });
+  const listingWith = (listPage: GcDeps['listing']['listPage']) => ({
     listing: { ...world.deps.listing, listPage },
   });
   /** Every candidate of every file, in order. */
@@ -31,13 +31,13 @@ describe('the choice of candidates', () => {
   };
 
   beforeEach(async () => {
-    world = await CleanupWorld.with([0, 1, 2, 3, 4, 5]);
+    world = await GcWorld.with([0, 1, 2, 3, 4, 5]);
     await world.opened();
   });
 
   it('needs a run', async () => {
-    const cleanup = newCleanup({ repo, watch: { id: 'w', openedAtMs: 1, untilMs: 2 } });
-    await expect(selectCandidates(world.deps, { tenant, cleanup, untilMs: 9e15 })).rejects.toThrow(
+    const gc = newGc({ repo, watch: { id: 'w', openedAtMs: 1, untilMs: 2 } });
+    await expect(selectCandidates(world.deps, { tenant, gc, untilMs: 9e15 })).rejects.toThrow(
       'without a run',
     );
   });
@@ -60,11 +60,11 @@ describe('the choice of candidates', () => {
     const options = { gapChance: 0.6, pageSize: 2 };
     for (let seed = 0; seed < 20; seed += 1) {
       world.nowMs += hour;
-      const before = await world.cleanup();
+      const before = await world.gc();
       const listing = new GappyListing(world.objects, new Random(seed), options);
       expect(await select({ listing })).toMatchObject({ selection: { listed: { objectCount: 6 } } });
-      const { version } = await world.cleanup();
-      await world.ledger.putCleanup({ tenant, cleanup: before, versionRead: version, writeId: `${seed}` });
+      const { version } = await world.gc();
+      await world.ledger.putGc({ tenant, gc: before, versionRead: version, writeId: `${seed}` });
     }
   });
 
@@ -97,7 +97,7 @@ describe('the choice of candidates', () => {
     const { listing, asked } = failing(9, error);
     await expect(select(listing)).rejects.toThrow(error);
     expect(asked()).toBe(times);
-    expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
+    expect(await world.gc()).toMatchObject({ state: 'selecting', selection: null });
   });
 
   it('asks again for a page that failed at the very moment at which the time is up', async () => {
@@ -110,8 +110,8 @@ describe('the choice of candidates', () => {
       world.nowMs = untilMs;
       throw new StoreUnavailableError('It is busy.');
     });
-    const cleanup = await world.cleanup();
-    const after = await selectCandidates({ ...world.deps, ...late }, { tenant, cleanup, untilMs });
+    const gc = await world.gc();
+    const after = await selectCandidates({ ...world.deps, ...late }, { tenant, gc, untilMs });
     expect(after).toMatchObject({ state: 'deleting' });
     expect(asked).toBe(17);
   });
@@ -153,7 +153,7 @@ describe('the choice of candidates', () => {
     expect(entries).toEqual([
       {
         level: 'info',
-        message: 'clean-up selected',
+        message: 'gc run selected',
         fields: { tenant, repo, isDryRun: false, failure: 'too-many-names' },
       },
     ]);
@@ -168,7 +168,7 @@ describe('the choice of candidates', () => {
   });
 
   it.each([
-    ['of another size than was said', () => world.run([0], { keepCount: 2 })],
+    ['of another size than was said', () => world.run([0], { reachableCount: 2 })],
     [
       'that was never sent, though it was to be empty',
       async () => {
@@ -180,12 +180,12 @@ describe('the choice of candidates', () => {
       'of other bytes than its name says',
       async () => {
         await world.run([0]);
-        const { watch, run } = await world.cleanup();
-        const key = keepSetKey({ tenant, watchId: watch.id }, run?.keepSha256 ?? '');
+        const { watch, run } = await world.gc();
+        const key = reachableSetKey({ tenant, watchId: watch.id }, run?.reachableSha256 ?? '');
         await world.deps.archives.put(key, prefixesOf([oidAt(1)]));
       },
     ],
-  ])('takes none by a keep-set %s, and says what to do', async (_, prepare) => {
+  ])('takes none by a reachable set %s, and says what to do', async (_, prepare) => {
     await prepare();
     const failure = { reason: 'no-keep-set', message: expect.stringContaining('Run it again.') };
     expect(await select()).toMatchObject({ state: 'watching', failure });
@@ -199,13 +199,13 @@ describe('the choice of candidates', () => {
     expect(await written()).toHaveLength(5);
   });
 
-  it('takes what only a dead reservation claims', async () => {
-    for (const [index, deadAtMs] of [
+  it('takes what only a lapsed reservation claims', async () => {
+    for (const [index, lapsedAtMs] of [
       [2, world.nowMs - 1],
       [3, world.nowMs + hour],
     ] as const) {
-      const claims = new Map([[oidAt(index), index + 1]]);
-      const issued = reservation(`r${index}`, { repo, state: 'issued', claims, deadAtMs });
+      const entries = new Map([[oidAt(index), index + 1]]);
+      const issued = reservation(`r${index}`, { repo, state: 'issued', entries, lapsedAtMs });
       await world.ledger.putReservation({ tenant, reservation: issued });
     }
     await world.run([0, 1]);
@@ -233,7 +233,7 @@ describe('the choice of candidates', () => {
 
   it('shows the ten largest, the largest first', async () => {
     const sizes = [7, 3, 9, 1, 12, 5, 11, 2, 8, 10, 4, 6];
-    const empty = await CleanupWorld.with([]);
+    const empty = await GcWorld.with([]);
     // In the order of the listing, so that larger ones come before and after smaller ones.
     const oids = sizes.map((_, index) => index.toString(16).padStart(64, 'a'));
     for (const [index, oid] of oids.entries())
@@ -268,7 +268,7 @@ describe('the choice of candidates', () => {
     expect(entries).toEqual([
       {
         level: 'info',
-        message: 'clean-up selected',
+        message: 'gc run selected',
         fields: {
           tenant,
           repo,
@@ -287,32 +287,32 @@ describe('the choice of candidates', () => {
       throw new Error('It dies.');
     });
     await expect(select(down)).rejects.toThrow('It dies.');
-    expect((await world.cleanup()).dueAtMs).toBe(world.nowMs + 60_000);
+    expect((await world.gc()).dueAtMs).toBe(world.nowMs + 60_000);
   });
 
-  it('waits if somebody changed the clean-up before it began, and lists nothing', async () => {
+  it('waits if somebody changed the gc run before it began, and lists nothing', async () => {
     await world.run([0]);
-    const cleanup = await world.cleanup();
-    await world.ledger.putCleanup({ tenant, cleanup, versionRead: cleanup.version, writeId: 'other' });
+    const gc = await world.gc();
+    await world.ledger.putGc({ tenant, gc, versionRead: gc.version, writeId: 'other' });
     const unused = listingWith(async () => {
       throw new Error('Nothing is to be listed.');
     });
-    expect(await selectCandidates({ ...world.deps, ...unused }, { tenant, cleanup, untilMs: 9e15 })).toBe(
+    expect(await selectCandidates({ ...world.deps, ...unused }, { tenant, gc, untilMs: 9e15 })).toBe(
       'waiting',
     );
   });
 
-  it('waits if somebody changed the clean-up while it was made', async () => {
+  it('waits if somebody changed the gc run while it was made', async () => {
     await world.run([0]);
     let isChanged = false;
     const changing = listingWith(async (request) => {
-      const cleanup = await world.cleanup();
+      const gc = await world.gc();
       if (!isChanged) {
         isChanged = true;
-        await world.ledger.putCleanup({
+        await world.ledger.putGc({
           tenant,
-          cleanup: { ...cleanup, state: 'cancelled' },
-          versionRead: cleanup.version,
+          gc: { ...gc, state: 'cancelled' },
+          versionRead: gc.version,
           writeId: 'other',
         });
       }
@@ -320,7 +320,7 @@ describe('the choice of candidates', () => {
     });
     const { log, entries } = recordingLog();
     expect(await select({ ...changing, log })).toBe('waiting');
-    expect(await world.ledger.readCleanup(path)).toMatchObject({ state: 'cancelled', selection: null });
+    expect(await world.ledger.readGc(path)).toMatchObject({ state: 'cancelled', selection: null });
     expect(entries).toEqual([]);
   });
 });

@@ -1,27 +1,27 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createTenant } from '../../../../lambda/accounts/tenants.ts';
 import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
-import { type CleanupDeps, cancelCleanup, openCleanup, startRun } from '../../../../lambda/gc/gc.ts';
-import { candidatesKey, decodeCandidates, keepSetKey } from '../../../../lambda/gc/rules/gc.ts';
+import { cancelGc, type GcDeps, openGc, startRun } from '../../../../lambda/gc/gc.ts';
+import { candidatesKey, decodeCandidates, reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
 import { selectCandidates } from '../../../../lambda/gc/select-candidates.ts';
-import { advanceCleanups } from '../../../../lambda/gc/sweep-candidates.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { advanceGc } from '../../../../lambda/gc/sweep-candidates.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
-import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { Random } from '../../../support/random.ts';
-import { CleanupWorld, hour, path, repo } from './gc-world.ts';
+import { GcWorld, hour, path, repo } from './gc-world.ts';
 
 const second = 1000;
 const many = Array.from({ length: 300 }, (_, index) => sha256Hex(`of many ${index}`));
 
 describe('the choice of candidates in steps', () => {
-  let world: CleanupWorld;
+  let world: GcWorld;
   /** Pages of three keys, each of which takes a while. */
-  const slowly = (pageMs: number): Partial<CleanupDeps> => ({
+  const slowly = (pageMs: number): Partial<GcDeps> => ({
     listing: {
       ...world.deps.listing,
       listPage: async (request) => {
@@ -30,10 +30,10 @@ describe('the choice of candidates in steps', () => {
       },
     },
   });
-  const step = async (more: Partial<CleanupDeps> = {}, untilMs = world.nowMs) =>
-    selectCandidates({ ...world.deps, ...more }, { tenant, cleanup: await world.cleanup(), untilMs });
+  const step = async (more: Partial<GcDeps> = {}, untilMs = world.nowMs) =>
+    selectCandidates({ ...world.deps, ...more }, { tenant, gc: await world.gc(), untilMs });
   const written = async () => {
-    const { watch, selection, selecting } = await world.cleanup();
+    const { watch, selection, selecting } = await world.gc();
     const { folder = '', files = 0 } = selection ?? selecting?.found ?? {};
     const names: string[] = [];
     for (let file = 0; file < files; file += 1) {
@@ -44,8 +44,8 @@ describe('the choice of candidates in steps', () => {
     return names.sort();
   };
   const charged = async () => Math.max(0, (await world.record()).listedUntilMs - world.nowMs);
-  const open = async (settings: ConstructorParameters<typeof CleanupWorld>[0] = {}) => {
-    world = await CleanupWorld.with([], settings);
+  const open = async (settings: ConstructorParameters<typeof GcWorld>[0] = {}) => {
+    world = await GcWorld.with([], settings);
     for (const [index, oid] of many.entries())
       world.objects.put(`${tenant}/${repo}/${oid}`, index, undefined, 0);
     await world.opened();
@@ -59,17 +59,17 @@ describe('the choice of candidates in steps', () => {
       const random = new Random(seed);
       let steps = 0;
       for (;;) {
-        const putCleanup = world.ledger.putCleanup.bind(world.ledger);
+        const putGc = world.ledger.putGc.bind(world.ledger);
         let puts = 0;
         // It dies at times, with its files written and before it says how far it is.
         const dies = random.chance(0.3);
-        world.ledger.putCleanup = async (input) => {
+        world.ledger.putGc = async (input) => {
           puts += 1;
           if (dies && puts === 2) throw new Error('It dies.');
-          return putCleanup(input);
+          return putGc(input);
         };
         const after = await step(slowly(random.int(100, 900))).catch(() => undefined);
-        world.ledger.putCleanup = putCleanup;
+        world.ledger.putGc = putGc;
         steps += 1;
         expect(steps).toBeLessThan(200);
         if (typeof after === 'object' && after.state !== 'selecting') {
@@ -80,7 +80,7 @@ describe('the choice of candidates in steps', () => {
           });
           break;
         }
-        expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
+        expect(await world.gc()).toMatchObject({ state: 'selecting', selection: null });
       }
       expect(steps).toBeGreaterThan(1);
       expect(await written()).toEqual([...many].sort());
@@ -88,9 +88,9 @@ describe('the choice of candidates in steps', () => {
   });
 
   it('begins where it was left by a version that had no steps', async () => {
-    const { selecting: _, ...older } = await world.cleanup();
+    const { selecting: _, ...older } = await world.gc();
     const { version } = older;
-    await world.ledger.putCleanup({ tenant, cleanup: older, versionRead: version, writeId: 'older' });
+    await world.ledger.putGc({ tenant, gc: older, versionRead: version, writeId: 'older' });
     expect(await step({}, 9e15)).toMatchObject({ selection: { candidates: { objectCount: 300 } } });
   });
 
@@ -104,7 +104,7 @@ describe('the choice of candidates in steps', () => {
   });
 
   it('fails if no page comes in time', async () => {
-    const down = (afterMs: number): Partial<CleanupDeps> => ({
+    const down = (afterMs: number): Partial<GcDeps> => ({
       listing: {
         ...world.deps.listing,
         listPage: async ({ deadlineMs = 0 }) => {
@@ -116,7 +116,7 @@ describe('the choice of candidates in steps', () => {
     });
     const beganMs = world.nowMs;
     await expect(step(down(20 * second))).rejects.toThrow('listed no page');
-    expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
+    expect(await world.gc()).toMatchObject({ state: 'selecting', selection: null });
   });
 
   it('is charged, begins with half an hour of the budget, and goes on with five minutes as they are free', async () => {
@@ -125,25 +125,25 @@ describe('the choice of candidates in steps', () => {
     const first = await step(slowly(0), 9e15);
     expect(first).toBe('waiting');
     expect(await charged()).toBe(30 * minute);
-    const { dueAtMs, selecting } = await world.cleanup();
+    const { dueAtMs, selecting } = await world.gc();
     expect(dueAtMs).toBe(world.nowMs + 25 * minute);
     expect(selecting?.found.listed.objectCount).toBe(90);
-    const before = await world.cleanup();
+    const before = await world.gc();
     expect(await step(slowly(0), 9e15)).toBe('waiting');
-    expect(await world.cleanup()).toEqual(before);
+    expect(await world.gc()).toEqual(before);
     world.nowMs = dueAtMs ?? 0;
     expect(await step(slowly(0), 9e15)).toBe('waiting');
     expect(await charged()).toBe(10 * minute);
-    expect((await world.cleanup()).selecting?.found.listed.objectCount).toBe(105);
+    expect((await world.gc()).selecting?.found.listed.objectCount).toBe(105);
   });
 
-  it('waits though more is free again, if its step used up the budget for so long: a recount comes first', async () => {
+  it('waits though more is free again, if its step used up the budget for so long: a reconcile comes first', async () => {
     await open({ listRequestsPerHour: 60 });
     await step(slowly(0), 9e15);
-    world.nowMs = (await world.cleanup()).dueAtMs ?? 0;
+    world.nowMs = (await world.gc()).dueAtMs ?? 0;
     // Five pages of two minutes each.
     expect(await step(slowly(2 * minute), 9e15)).toBe('waiting');
-    expect((await world.cleanup()).dueAtMs).toBe(world.nowMs + 1);
+    expect((await world.gc()).dueAtMs).toBe(world.nowMs + 1);
   });
 
   it.each([0, minute])(
@@ -153,17 +153,17 @@ describe('the choice of candidates in steps', () => {
       world.nowMs += agoMs;
       await world.ledger.setLease({ tenant, epoch, listedUntilMs: world.nowMs + hour });
       expect(await step({}, 9e15)).toBe('waiting');
-      const waiting = await world.cleanup();
+      const waiting = await world.gc();
       expect(waiting.dueAtMs).toBe(world.nowMs + 30 * minute - agoMs);
       world.nowMs += minute;
       expect(await step({}, 9e15)).toBe('waiting');
-      expect(await world.cleanup()).toEqual(waiting);
+      expect(await world.gc()).toEqual(waiting);
       world.nowMs = waiting.dueAtMs ?? 0;
       expect(await step({}, 9e15)).toMatchObject({ state: 'deleting' });
     },
   );
 
-  it('shares with the other clean-ups of the tenant what each lists after half an hour, so that recounts have their turn', async () => {
+  it('shares with the other gc runs of the tenant what each lists after half an hour, so that reconciles have their turn', async () => {
     await open({ listRequestsPerHour: 60 });
     const { epoch } = await world.record();
     const listedUntilMs = world.nowMs + 4 * hour;
@@ -172,14 +172,14 @@ describe('the choice of candidates in steps', () => {
     const repos = await allPages(world.ledger.repos(tenant));
     const others = repos.map((record) => ({ ...record, repo: 'other' }));
     const input = { tenant, repos: [...repos, ...others], untilMs: world.nowMs };
-    await advanceCleanups({ ...world.deps, ...slowly(0) }, input);
+    await advanceGc({ ...world.deps, ...slowly(0) }, input);
     // Half of the five that it would list alone.
     expect((await world.record()).listedUntilMs).toBe(listedUntilMs + 2 * minute);
   });
 
   it('is charged for what it listed though it fails', async () => {
     await open({ listRequestsPerHour: 60 });
-    const broken: Partial<CleanupDeps> = {
+    const broken: Partial<GcDeps> = {
       listing: { ...world.deps.listing, listPage: () => Promise.reject(new Error('A mistake of ours.')) },
     };
     await expect(step(broken)).rejects.toThrow('A mistake');
@@ -189,8 +189,8 @@ describe('the choice of candidates in steps', () => {
   it('that is cancelled leaves no files', async () => {
     await step(slowly(second));
     expect((await written()).length).toBeGreaterThan(0);
-    await cancelCleanup(world.deps, path);
-    await advanceCleanups(world.deps, {
+    await cancelGc(world.deps, path);
+    await advanceGc(world.deps, {
       tenant,
       repos: await allPages(world.ledger.repos(tenant)),
       untilMs: 9e15,
@@ -219,11 +219,11 @@ describe('the choice of candidates in steps', () => {
       world.nowMs += 10 * minute;
       await world.consume();
     }
-    expect(await world.cleanup()).toMatchObject({ state: 'deleting' });
+    expect(await world.gc()).toMatchObject({ state: 'deleting' });
     expect(await world.keys()).toEqual(before);
     world.nowMs += 24 * hour;
     await world.consume();
-    expect(await world.cleanup()).toMatchObject({ state: 'done' });
+    expect(await world.gc()).toMatchObject({ state: 'done' });
   });
 
   describe('beside pushes', () => {
@@ -234,7 +234,7 @@ describe('the choice of candidates in steps', () => {
       expect(verdicts.get(oid)?.kind).toBe('stored');
     };
     const finish = async () => {
-      for (let run = 0; run < 100 && (await world.cleanup()).state !== 'done'; run += 1) {
+      for (let run = 0; run < 100 && (await world.gc()).state !== 'done'; run += 1) {
         await world.consume();
         world.nowMs += minute;
       }
@@ -246,7 +246,7 @@ describe('the choice of candidates in steps', () => {
       await open({ listRequestsPerHour: 1e6 });
       const named: string[] = [];
       const random = new Random(1);
-      while ((await world.cleanup()).state === 'selecting') {
+      while ((await world.gc()).state === 'selecting') {
         await step(slowly(second));
         const oid = random.pick(many);
         await name(oid);
@@ -263,8 +263,8 @@ describe('the choice of candidates in steps', () => {
 describe('the choice of candidates of a large repo', () => {
   it('ends each run before the function does, and goes on in the next', async () => {
     const runMs = 290 * second;
-    const settings = { cleanupWatchMs: 1, listRequestsPerHour: 1e6 };
-    const made = new CountingDeps({ tableMs: 0, headMs: 0, listMs: 500 }, settings);
+    const settings = { gcWatchMs: 1, listRequestsPerHour: 1e6 };
+    const made = new ScanningDeps({ tableMs: 0, headMs: 0, listMs: 500 }, settings);
     // As many pages as 20 million objects have.
     for (let index = 0; index < 20_000; index += 1)
       made.store.put(`${tenant}/${repo}/${sha256Hex(`${index}`)}`, 1, undefined, 0);
@@ -277,29 +277,29 @@ describe('the choice of candidates of a large repo', () => {
           listing.listPage({ ...request, maxKeys: 1 }),
       },
     };
-    const keep = { keepCount: 0, keepSha256: sha256Hex(Buffer.of()) };
+    const keep = { reachableCount: 0, reachableSha256: sha256Hex(Buffer.of()) };
     await made.measure(async () => {
       await createTenant(deps, { tenant, plan: null, limitBytes: null });
       await made.ledger.createRepo({ tenant, repo, createdAtMs: deps.clock.nowMs() });
-      const opened = await openCleanup(deps, path);
+      const opened = await openGc(deps, path);
       if (opened.kind !== 'open') throw new Error(opened.kind);
       await deps.clock.sleep(minute);
       await archives.put(
-        keepSetKey({ tenant, watchId: opened.cleanup.watch.id }, keep.keepSha256),
+        reachableSetKey({ tenant, watchId: opened.gc.watch.id }, keep.reachableSha256),
         Buffer.of(),
       );
       const wish = { isDryRun: true, isForced: false, minAgeMs: 0 };
       expect(await startRun(deps, { tenant, repo, ...keep, ...wish })).toMatchObject({ kind: 'started' });
     });
     const listed: number[] = [];
-    for (let run = 0; run < 5 && (await made.ledger.readCleanup(path))?.state === 'selecting'; run += 1) {
+    for (let run = 0; run < 5 && (await made.ledger.readGc(path))?.state === 'selecting'; run += 1) {
       const { elapsedMs } = await made.measure(() => {
         const request = { tenant, reason: 'delete', full: false } as const;
-        return runRecount(deps, { request, deadlineMs: deps.clock.nowMs() + runMs });
+        return runReconcile(deps, { request, deadlineMs: deps.clock.nowMs() + runMs });
       });
       expect(elapsedMs).toBeLessThan(runMs);
-      const cleanup = await made.ledger.readCleanup(path);
-      listed.push((cleanup?.selection ?? cleanup?.selecting?.found)?.listed.objectCount ?? 0);
+      const gc = await made.ledger.readGc(path);
+      listed.push((gc?.selection ?? gc?.selecting?.found)?.listed.objectCount ?? 0);
     }
     expect(listed.at(-1)).toBe(20_000);
     expect(listed).toHaveLength(3);

@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { newExportJob } from '../../../../lambda/exports/rules/job.ts';
 import {
   type Candidate,
-  type Cleanup,
   candidatesKey,
   encodeCandidates,
-  newCleanup,
+  type Gc,
+  newGc,
   type Selection,
   withRun,
 } from '../../../../lambda/gc/rules/gc.ts';
@@ -16,17 +16,17 @@ import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { wholeTenant } from '../../../support/export-request.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
-import { CleanupWorld, hour, repo } from './gc-world.ts';
+import { GcWorld, hour, repo } from './gc-world.ts';
 
 const sum = { objectCount: 0, bytes: 0 };
 const oidOf = (index: number) => sha256Hex(`candidate ${index}`);
 
 describe('the deleting of candidates', () => {
-  let world: CleanupWorld;
+  let world: GcWorld;
   let selection: Selection;
 
-  /** A clean-up that has chosen as many candidates as each number says, of 2 bytes each, in files of their own. */
-  const chosen = async (...counts: readonly number[]): Promise<Cleanup> => {
+  /** A gc run that has chosen as many candidates as each number says, of 2 bytes each, in files of their own. */
+  const chosen = async (...counts: readonly number[]): Promise<Gc> => {
     const { watch } = await world.opened();
     let index = 0;
     for (const [file, count] of counts.entries()) {
@@ -50,20 +50,20 @@ describe('the deleting of candidates', () => {
     const run = {
       id: 'r',
       requestedAtMs: world.nowMs,
-      keepCount: 0,
-      keepSha256: '',
+      reachableCount: 0,
+      reachableSha256: '',
       isDryRun: false,
       isForced: true,
       minAgeMs: 0,
     };
-    const asked = withRun(await world.cleanup(), run);
+    const asked = withRun(await world.gc(), run);
     return put({ ...asked, state: 'deleting', selection });
   };
-  const put = async (cleanup: Cleanup): Promise<Cleanup> => {
-    const before = await world.cleanup();
-    const written = await world.ledger.putCleanup({
+  const put = async (gc: Gc): Promise<Gc> => {
+    const before = await world.gc();
+    const written = await world.ledger.putGc({
       tenant,
-      cleanup,
+      gc,
       versionRead: before.version,
       writeId: `test-${before.version}`,
     });
@@ -71,24 +71,24 @@ describe('the deleting of candidates', () => {
     return written;
   };
   const sweep = async (untilMs = 9e15) =>
-    sweepCandidates(world.deps, { tenant, cleanup: await world.cleanup(), untilMs });
+    sweepCandidates(world.deps, { tenant, gc: await world.gc(), untilMs });
   const storedCount = () => world.objects.objectCount - fileCount;
   let fileCount = 0;
 
   beforeEach(async () => {
-    world = await CleanupWorld.with([0]);
+    world = await GcWorld.with([0]);
     fileCount = 0;
   });
   const begin = async (...counts: readonly number[]) => {
-    const cleanup = await chosen(...counts);
+    const gc = await chosen(...counts);
     // Beside the candidates: the files, and the object that was stored before.
     fileCount = counts.length + 1;
-    return cleanup;
+    return gc;
   };
 
   it('needs a choice', async () => {
-    const cleanup = newCleanup({ repo, watch: { id: 'w', openedAtMs: 1, untilMs: 2 } });
-    await expect(sweepCandidates(world.deps, { tenant, cleanup, untilMs: 9e15 })).rejects.toThrow(
+    const gc = newGc({ repo, watch: { id: 'w', openedAtMs: 1, untilMs: 2 } });
+    await expect(sweepCandidates(world.deps, { tenant, gc, untilMs: 9e15 })).rejects.toThrow(
       'selected nothing',
     );
   });
@@ -96,8 +96,8 @@ describe('the deleting of candidates', () => {
   it('covers each file, and counts what it deleted', async () => {
     await begin(3, 2, 4);
     const { log, entries } = recordingLog();
-    const cleanup = await world.cleanup();
-    const done = await sweepCandidates({ ...world.deps, log }, { tenant, cleanup, untilMs: 9e15 });
+    const gc = await world.gc();
+    const done = await sweepCandidates({ ...world.deps, log }, { tenant, gc, untilMs: 9e15 });
     expect(done).toMatchObject({
       state: 'done',
       endedAtMs: world.nowMs,
@@ -106,14 +106,14 @@ describe('the deleting of candidates', () => {
     expect(storedCount()).toBe(0);
     expect(entries.at(-1)).toEqual({
       level: 'info',
-      message: 'clean-up done',
+      message: 'gc run done',
       fields: { tenant, repo, objectCount: 9, bytes: 18 },
     });
   });
 
   it('goes on at the line where it ended', async () => {
-    const cleanup = await begin(4, 2);
-    await put({ ...cleanup, progress: { file: 0, line: 3, deleted: { objectCount: 2, bytes: 4 } } });
+    const gc = await begin(4, 2);
+    await put({ ...gc, progress: { file: 0, line: 3, deleted: { objectCount: 2, bytes: 4 } } });
     expect(await sweep()).toMatchObject({
       progress: { file: 2, line: 0, deleted: { objectCount: 5, bytes: 10 } },
     });
@@ -124,13 +124,13 @@ describe('the deleting of candidates', () => {
     { title: '1,000', hasPrefixes: true, count: 2_400, size: 1_000 },
     { title: '250, if an older version opened it,', hasPrefixes: undefined, count: 600, size: 250 },
   ])('deletes $title at a time, and at least once', async ({ hasPrefixes, count, size }) => {
-    const cleanup = await begin(count);
-    await put({ ...cleanup, watch: { ...cleanup.watch, hasPrefixes } });
+    const gc = await begin(count);
+    await put({ ...gc, watch: { ...gc.watch, hasPrefixes } });
     const deleted: number[] = [];
     for (let step = 0; step < 3; step += 1) {
       // A time that is over: each call deletes one piece.
       const outcome = await sweep(world.nowMs - 1);
-      const { progress } = await world.cleanup();
+      const { progress } = await world.gc();
       deleted.push(progress.deleted.objectCount);
       expect([outcome === 'unfinished', progress.file, progress.line]).toEqual(
         [
@@ -139,7 +139,7 @@ describe('the deleting of candidates', () => {
           [true, 1, 0],
         ][step],
       );
-      expect((await world.cleanup()).dueAtMs).toBe(world.nowMs + minute);
+      expect((await world.gc()).dueAtMs).toBe(world.nowMs + minute);
     }
     expect(deleted).toEqual([size, 2 * size, count]);
     expect(storedCount()).toBe(0);
@@ -149,7 +149,7 @@ describe('the deleting of candidates', () => {
   it('of a whole piece ends with it, without an empty one', async () => {
     await begin(1_000);
     expect(await sweep(world.nowMs - 1)).toBe('unfinished');
-    expect((await world.cleanup()).progress).toMatchObject({ file: 1, line: 0 });
+    expect((await world.gc()).progress).toMatchObject({ file: 1, line: 0 });
   });
 
   it('goes on to the last moment of its time', async () => {
@@ -167,7 +167,7 @@ describe('the deleting of candidates', () => {
       progress: { file: 1, deleted: { objectCount: 1 } },
     });
     expect(typeof failed === 'object' && failed.failure?.message).toContain('Run it again.');
-    expect(await world.cleanup()).toEqual(failed);
+    expect(await world.gc()).toEqual(failed);
   });
 
   it('ends without more if the list is cut, and says what to do', async () => {
@@ -190,13 +190,13 @@ describe('the deleting of candidates', () => {
     const failed = await sweep();
     expect(failed).toMatchObject({ state: 'watching', failure: { reason: 'too-many-names' } });
     expect(typeof failed === 'object' && failed.failure?.message).toContain('Cancel it, and open another.');
-    expect(await world.cleanup()).toEqual(failed);
+    expect(await world.gc()).toEqual(failed);
   });
 
   it('leaves what batches have named since, and makes no deletion of it', async () => {
     const { watch } = await begin(2);
     const note = { beganMs: world.nowMs, prefixes: prefixText([oidOf(0), oidOf(1)]) };
-    await world.ledger.noteSeen({ tenant, watch, noteId: 'n', note });
+    await world.ledger.noteSeen({ tenant, watch, intentId: 'n', note });
     world.ledger.putDeletion = async () => {
       throw new Error('Nothing is to be deleted.');
     };
@@ -230,13 +230,13 @@ describe('the deleting of candidates', () => {
     await world.deps.exportJobs.create(job, { placesMax: 9, nowMs: world.nowMs });
     expect(await sweep()).toBe('waiting');
     expect(storedCount()).toBe(1);
-    expect((await world.cleanup()).dueAtMs).toBe(world.nowMs + minute);
+    expect((await world.gc()).dueAtMs).toBe(world.nowMs + minute);
   });
 
-  it('waits if somebody changed the clean-up before', async () => {
-    const cleanup = await begin(1);
-    await put(cleanup);
-    expect(await sweepCandidates(world.deps, { tenant, cleanup, untilMs: 9e15 })).toBe('waiting');
+  it('waits if somebody changed the gc run before', async () => {
+    const gc = await begin(1);
+    await put(gc);
+    expect(await sweepCandidates(world.deps, { tenant, gc, untilMs: 9e15 })).toBe('waiting');
     expect(storedCount()).toBe(1);
   });
 
@@ -244,11 +244,11 @@ describe('the deleting of candidates', () => {
     await begin(1_050);
     world.beforeDelete = () => {
       world.beforeDelete = () => undefined;
-      void world.cleanup().then((cleanup) => put({ ...cleanup, state: 'cancelled' }));
+      void world.gc().then((gc) => put({ ...gc, state: 'cancelled' }));
     };
     expect(await sweep()).toBe('waiting');
     expect(storedCount()).toBe(50);
-    expect(await world.cleanup()).toMatchObject({ state: 'cancelled', progress: { line: 0 } });
+    expect(await world.gc()).toMatchObject({ state: 'cancelled', progress: { line: 0 } });
   });
 
   it('stops when its watch is over, and is not done', async () => {
@@ -260,7 +260,7 @@ describe('the deleting of candidates', () => {
     };
     expect(await sweep()).toBe('waiting');
     expect(storedCount()).toBe(2);
-    expect(await world.cleanup()).toMatchObject({
+    expect(await world.gc()).toMatchObject({
       state: 'deleting',
       progress: { file: 1, line: 0, deleted: { objectCount: 2 } },
     });
@@ -268,17 +268,16 @@ describe('the deleting of candidates', () => {
 
   it('waits if somebody cancels it at its very end', async () => {
     await begin();
-    const putCleanup = world.ledger.putCleanup.bind(world.ledger);
-    world.ledger.putCleanup = async (input) =>
-      input.cleanup.state === 'done' ? undefined : putCleanup(input);
+    const putGc = world.ledger.putGc.bind(world.ledger);
+    world.ledger.putGc = async (input) => (input.gc.state === 'done' ? undefined : putGc(input));
     expect(await sweep()).toBe('waiting');
   });
 
   it('waits if somebody changes it while its list is found to be gone', async () => {
     const { watch } = await begin(1);
     await world.objects.delete([candidatesKey({ tenant, watchId: watch.id }, { folder: 'f', file: 0 })]);
-    const putCleanup = world.ledger.putCleanup.bind(world.ledger);
-    world.ledger.putCleanup = async (input) => (input.cleanup.failure ? undefined : putCleanup(input));
+    const putGc = world.ledger.putGc.bind(world.ledger);
+    world.ledger.putGc = async (input) => (input.gc.failure ? undefined : putGc(input));
     expect(await sweep()).toBe('waiting');
   });
 
@@ -293,7 +292,7 @@ describe('the deleting of candidates', () => {
       await begin(1);
       await earlier({ state: 'deleting', deadlineMs: world.nowMs });
       expect(await sweep()).toBe('waiting');
-      expect(await world.cleanup()).toMatchObject({ progress: { line: 0 } });
+      expect(await world.gc()).toMatchObject({ progress: { line: 0 } });
     });
 
     it('takes over from one that died', async () => {
@@ -306,7 +305,7 @@ describe('the deleting of candidates', () => {
 
     it('goes on after one that has ended, and counts nothing twice', async () => {
       await begin(1);
-      await earlier({ state: 'gone', deadlineMs: world.nowMs + hour });
+      await earlier({ state: 'deleted', deadlineMs: world.nowMs + hour });
       expect(await sweep()).toMatchObject({
         state: 'done',
         progress: { deleted: { objectCount: 0, bytes: 0 } },
@@ -354,7 +353,7 @@ describe('the deleting of candidates', () => {
       await begin(1);
       await others(59_000, {});
       expect(await sweep()).toMatchObject({ state: 'done' });
-      world = await CleanupWorld.with([0]);
+      world = await GcWorld.with([0]);
       await begin(1);
       await others(59_001, {});
       expect(await sweep()).toBe('waiting');
@@ -363,7 +362,7 @@ describe('the deleting of candidates', () => {
 
     it('sleeps until the records of what is gone are no longer needed, and removes them', async () => {
       await begin(1);
-      await others(59_001, { state: 'gone', deadlineMs: world.nowMs + 3_000 });
+      await others(59_001, { state: 'deleted', deadlineMs: world.nowMs + 3_000 });
       const beganMs = world.nowMs;
       expect(await sweep()).toMatchObject({ state: 'done' });
       expect(world.nowMs - beganMs).toBe(4_000);
@@ -372,7 +371,7 @@ describe('the deleting of candidates', () => {
 
     it('sleeps although others will be there for longer', async () => {
       await begin(1);
-      await others(1_000, { state: 'gone', deadlineMs: world.nowMs + 1_000 });
+      await others(1_000, { state: 'deleted', deadlineMs: world.nowMs + 1_000 });
       await others(58_900, {});
       expect(await sweep()).toMatchObject({ state: 'done' });
       expect((await world.deletions()).map(({ id }) => id)).toEqual(expect.arrayContaining(['other900']));
@@ -380,7 +379,7 @@ describe('the deleting of candidates', () => {
 
     it('keeps those to the last millisecond in which a batch needs them', async () => {
       await begin(1);
-      await others(1, { state: 'gone', deadlineMs: world.nowMs });
+      await others(1, { state: 'deleted', deadlineMs: world.nowMs });
       await sweep();
       expect((await world.deletions()).map(({ id }) => id)).toContain('other1');
     });
@@ -403,14 +402,14 @@ describe('the deleting of candidates', () => {
       const deadlineMs = world.nowMs + 1_000;
       await world.ledger.putDeletion({
         tenant,
-        deletion: { ...deletion, state: 'gone', deadlineMs, prefixes },
+        deletion: { ...deletion, state: 'deleted', deadlineMs, prefixes },
       });
       expect(await sweep()).toMatchObject({ state: 'done' });
     });
 
     it('is unfinished if that takes longer than there is time', async () => {
       await begin(1);
-      await others(59_001, { state: 'gone', deadlineMs: world.nowMs + 3_000 });
+      await others(59_001, { state: 'deleted', deadlineMs: world.nowMs + 3_000 });
       const beganMs = world.nowMs;
       expect(await sweep(beganMs + 3_999)).toBe('unfinished');
       expect(world.nowMs - beganMs).toBe(2_000);

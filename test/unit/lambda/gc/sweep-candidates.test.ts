@@ -1,36 +1,36 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { openCleanup, startRun, tidyCleanup } from '../../../../lambda/gc/gc.ts';
-import type { Cleanup } from '../../../../lambda/gc/rules/gc.ts';
-import { advanceCleanups } from '../../../../lambda/gc/sweep-candidates.ts';
+import { openGc, startRun, tidyGc } from '../../../../lambda/gc/gc.ts';
+import type { Gc } from '../../../../lambda/gc/rules/gc.ts';
+import { advanceGc } from '../../../../lambda/gc/sweep-candidates.ts';
 import { deleteRepo } from '../../../../lambda/ledger/deletes.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
-import { CleanupWorld, hour, oidAt, path, repo } from './gc-world.ts';
+import { GcWorld, hour, oidAt, path, repo } from './gc-world.ts';
 
-describe('going on with the clean-ups of a tenant', () => {
-  let world: CleanupWorld;
+describe('going on with the gc runs of a tenant', () => {
+  let world: GcWorld;
   const advance = async (untilMs = 9e15) =>
-    advanceCleanups(world.deps, { tenant, repos: await allPages(world.ledger.repos(tenant)), untilMs });
-  const put = async (more: Partial<Cleanup>) => {
-    const before = await world.cleanup();
-    const cleanup = { ...before, ...more };
-    await world.ledger.putCleanup({ tenant, cleanup, versionRead: before.version, writeId: 'test' });
+    advanceGc(world.deps, { tenant, repos: await allPages(world.ledger.repos(tenant)), untilMs });
+  const put = async (more: Partial<Gc>) => {
+    const before = await world.gc();
+    const gc = { ...before, ...more };
+    await world.ledger.putGc({ tenant, gc, versionRead: before.version, writeId: 'test' });
   };
   /** Whoever works on it finds that somebody else has changed it. */
-  const refuseWrites = (isRefused: (cleanup: Cleanup) => boolean) => {
-    const putCleanup = world.ledger.putCleanup.bind(world.ledger);
-    world.ledger.putCleanup = async (input) => (isRefused(input.cleanup) ? undefined : putCleanup(input));
+  const refuseWrites = (isRefused: (gc: Gc) => boolean) => {
+    const putGc = world.ledger.putGc.bind(world.ledger);
+    world.ledger.putGc = async (input) => (isRefused(input.gc) ? undefined : putGc(input));
   };
 
   const web = { tenant, repo: 'web' };
-  /** Opens and cancels a clean-up of another repo, which lies behind this one. */
+  /** Opens and cancels a gc run of another repo, which lies behind this one. */
   const cancelOther = async () => {
-    const opened = await openCleanup(world.deps, web);
+    const opened = await openGc(world.deps, web);
     if (opened.kind !== 'open') throw new Error(opened.kind);
-    const cleanup = { ...opened.cleanup, state: 'cancelled' as const };
-    const versionRead = opened.cleanup.version;
-    await world.ledger.putCleanup({ tenant, cleanup, versionRead, writeId: 'test' });
+    const gc = { ...opened.gc, state: 'cancelled' as const };
+    const versionRead = opened.gc.version;
+    await world.ledger.putGc({ tenant, gc, versionRead, writeId: 'test' });
   };
   /** Reading what is reserved takes a millisecond: the time is up after that. */
   const readSlowly = () => {
@@ -42,14 +42,14 @@ describe('going on with the clean-ups of a tenant', () => {
   };
 
   beforeEach(async () => {
-    world = await CleanupWorld.with([0, 1, 2]);
+    world = await GcWorld.with([0, 1, 2]);
     await world.opened();
   });
 
   it('leaves one alone that nobody has asked to run', async () => {
-    const before = await world.cleanup();
+    const before = await world.gc();
     expect(await advance()).toBe('done');
-    expect(await world.cleanup()).toEqual(before);
+    expect(await world.gc()).toEqual(before);
   });
 
   it('passes over repos that have none', async () => {
@@ -58,15 +58,15 @@ describe('going on with the clean-ups of a tenant', () => {
     await world.run([0]);
     expect((await allPages(world.ledger.repos(tenant))).map((each) => each.repo)).toEqual(['another', repo]);
     expect(await advance()).toBe('done');
-    expect(await world.cleanup()).toMatchObject({ state: 'done' });
+    expect(await world.gc()).toMatchObject({ state: 'done' });
   });
 
   it('begins nothing once the time is up, and does at its last moment', async () => {
     await world.run([0]);
     expect(await advance(world.nowMs - 1)).toBe('unfinished');
-    expect(await world.cleanup()).toMatchObject({ state: 'selecting', selection: null });
+    expect(await world.gc()).toMatchObject({ state: 'selecting', selection: null });
     expect(await advance(world.nowMs)).toBe('done');
-    expect(await world.cleanup()).toMatchObject({ state: 'done', dueAtMs: null });
+    expect(await world.gc()).toMatchObject({ state: 'done', dueAtMs: null });
   });
 
   it('with the time up after the choice, deletes in the next run', async () => {
@@ -78,7 +78,7 @@ describe('going on with the clean-ups of a tenant', () => {
       throw new Error('Nothing is to be deleted yet.');
     };
     expect(await advance(untilMs)).toBe('unfinished');
-    expect(await world.cleanup()).toMatchObject({ state: 'deleting' });
+    expect(await world.gc()).toMatchObject({ state: 'deleting' });
     world.ledger.putDeletion = putDeletion;
     expect(await advance()).toBe('done');
     expect(await world.stored()).toEqual([0]);
@@ -88,7 +88,7 @@ describe('going on with the clean-ups of a tenant', () => {
     await world.run([0], { isDryRun: true });
     readSlowly();
     expect(await advance(world.nowMs)).toBe('done');
-    expect(await world.cleanup()).toMatchObject({ state: 'watching' });
+    expect(await world.gc()).toMatchObject({ state: 'watching' });
   });
 
   it('with the time up after some deletes, removes in the next run what is left of it', async () => {
@@ -99,7 +99,7 @@ describe('going on with the clean-ups of a tenant', () => {
       world.nowMs += 1;
     };
     expect(await advance(world.nowMs)).toBe('unfinished');
-    expect(await world.cleanup()).toMatchObject({ state: 'deleting', progress: { file: 1 } });
+    expect(await world.gc()).toMatchObject({ state: 'deleting', progress: { file: 1 } });
     expect(await advance()).toBe('done');
     expect(await world.watch()).toBeUndefined();
   });
@@ -138,29 +138,29 @@ describe('going on with the clean-ups of a tenant', () => {
     vi.spyOn(world.deps.archives, 'get').mockRejectedValue(new StoreUnavailableError('Access denied.'));
     await expect(advance()).rejects.toThrow('Access denied.');
     expect((await world.ledger.readRepo(web))?.watch).toBeUndefined();
-    expect(await world.cleanup()).toMatchObject({ state: 'selecting' });
+    expect(await world.gc()).toMatchObject({ state: 'selecting' });
   });
 
   it('does not touch the record of an earlier watch', async () => {
-    const { watch } = await world.cleanup();
+    const { watch } = await world.gc();
     await world.ledger.closeWatch({ ...path, watch });
     const later = { id: 'later', openedAtMs: world.nowMs, untilMs: 9e15 };
     await world.ledger.openWatch({ ...path, watch: later, nowMs: world.nowMs });
     await put({ state: 'cancelled', dueAtMs: 1 });
     expect(await advance()).toBe('done');
-    expect(await world.cleanup()).toMatchObject({ dueAtMs: 1 });
+    expect(await world.gc()).toMatchObject({ dueAtMs: 1 });
     expect(await world.watch()).toEqual(later);
   });
 
   it('ends one whose watch is not to be relied on any more, right when that begins, and still runs it before', async () => {
     await world.run([0]);
-    const { watch } = await world.cleanup();
+    const { watch } = await world.gc();
     const expiresMs = watch.untilMs - 2 * world.deps.settings.clockSkewMs;
     world.nowMs = expiresMs;
     expect(await advance()).toBe('done');
-    expect(await world.cleanup()).toMatchObject({ state: 'expired', endedAtMs: expiresMs, dueAtMs: null });
+    expect(await world.gc()).toMatchObject({ state: 'expired', endedAtMs: expiresMs, dueAtMs: null });
     expect(await world.stored()).toEqual([0, 1, 2]);
-    world = await CleanupWorld.with([0, 1, 2]);
+    world = await GcWorld.with([0, 1, 2]);
     await world.opened();
     await world.run([0]);
     world.nowMs = expiresMs - 1;
@@ -176,23 +176,23 @@ describe('going on with the clean-ups of a tenant', () => {
     await deleteRepo(world.deps, { ...path, dryRun: false });
     world.nowMs += afterMs;
     await advance();
-    expect(await world.cleanup()).toMatchObject({ state: 'cancelled', dueAtMs: null });
+    expect(await world.gc()).toMatchObject({ state: 'cancelled', dueAtMs: null });
     expect(await world.watch()).toBeUndefined();
   });
 
   it('leaves one to whoever else ends it', async () => {
     await world.run([0]);
-    world.nowMs = (await world.cleanup()).watch.untilMs;
+    world.nowMs = (await world.gc()).watch.untilMs;
     refuseWrites(({ state }) => state === 'expired');
     expect(await advance()).toBe('done');
-    expect(await world.cleanup()).toMatchObject({ state: 'selecting' });
+    expect(await world.gc()).toMatchObject({ state: 'selecting' });
   });
 
   it('leaves one to whoever else goes on with it, and goes on with the others', async () => {
     await world.run([0]);
     refuseWrites(() => true);
     expect(await advance()).toBe('done');
-    expect(await world.cleanup()).toMatchObject({ state: 'selecting' });
+    expect(await world.gc()).toMatchObject({ state: 'selecting' });
   });
 
   describe('that has ended', () => {
@@ -210,17 +210,17 @@ describe('going on with the clean-ups of a tenant', () => {
       const none = { objectCount: 0, bytes: 0 };
       const sums = { listed: none, kept: none, young: none, inUse: none, candidates: none };
       const selection = { folder: 'f', files: 2, seenAtMs: 1, ...sums, largest: [] };
-      const cleanup = { ...(await world.cleanup()), selection };
-      const below = `_gc/${tenant}/${cleanup.watch.id}`;
-      expect(await tidyCleanup({ ...world.deps, store }, { tenant, cleanup })).toBe('done');
+      const gc = { ...(await world.gc()), selection };
+      const below = `_gc/${tenant}/${gc.watch.id}`;
+      expect(await tidyGc({ ...world.deps, store }, { tenant, gc })).toBe('done');
       const deadlineMs = world.nowMs + minute;
       expect(deleted).toEqual([
         [`${below}/f/candidates-0.txt`, deadlineMs],
         [`${below}/f/candidates-1.txt`, deadlineMs],
-        [`${below}/keep-${cleanup.run?.keepSha256}`, deadlineMs],
+        [`${below}/keep-${gc.run?.reachableSha256}`, deadlineMs],
       ]);
       deleted.length = 0;
-      await tidyCleanup({ ...world.deps, store }, { tenant, cleanup: await world.cleanup() });
+      await tidyGc({ ...world.deps, store }, { tenant, gc: await world.gc() });
       expect(deleted).toEqual([]);
     });
 
@@ -230,32 +230,32 @@ describe('going on with the clean-ups of a tenant', () => {
         throw new Error('There is nothing to delete.');
       };
       expect(await advance()).toBe('done');
-      expect(await world.cleanup()).toMatchObject({ dueAtMs: null });
+      expect(await world.gc()).toMatchObject({ dueAtMs: null });
       expect(await world.watch()).toBeUndefined();
     });
   });
 
   it('is asked for with a request of its own', async () => {
     world.requests.length = 0;
-    const wish = { keepCount: 0, keepSha256: '', isDryRun: true, isForced: false, minAgeMs: hour };
+    const wish = { reachableCount: 0, reachableSha256: '', isDryRun: true, isForced: false, minAgeMs: hour };
     const started = await startRun(world.deps, { tenant, repo, ...wish });
-    expect(started).toMatchObject({ cleanup: { run: { ...wish, requestedAtMs: world.nowMs } } });
-    expect(started.kind === 'started' && started.cleanup.run?.id).toMatch(/^\w{16}$/);
+    expect(started).toMatchObject({ gc: { run: { ...wish, requestedAtMs: world.nowMs } } });
+    expect(started.kind === 'started' && started.gc.run?.id).toMatch(/^\w{16}$/);
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
   });
 
   it.each([
-    ['another run was begun', 'selecting', { kind: 'running', cleanup: { state: 'selecting' } }],
+    ['another run was begun', 'selecting', { kind: 'running', gc: { state: 'selecting' } }],
     ['it was cancelled', 'cancelled', { kind: 'not-open' }],
   ] as const)('is not begun if %s at the same time', async (_, state, outcome) => {
     world.requests.length = 0;
-    const putCleanup = world.ledger.putCleanup.bind(world.ledger);
-    world.ledger.putCleanup = async (input) => {
-      world.ledger.putCleanup = putCleanup;
+    const putGc = world.ledger.putGc.bind(world.ledger);
+    world.ledger.putGc = async (input) => {
+      world.ledger.putGc = putGc;
       await put({ state });
-      return putCleanup(input);
+      return putGc(input);
     };
-    const wish = { keepCount: 0, keepSha256: '', isDryRun: true, isForced: false, minAgeMs: 0 };
+    const wish = { reachableCount: 0, reachableSha256: '', isDryRun: true, isForced: false, minAgeMs: 0 };
     expect(await startRun(world.deps, { tenant, repo, ...wish })).toMatchObject(outcome);
     expect(world.requests).toEqual([]);
   });

@@ -4,7 +4,7 @@ import { respondProblem } from '../../../../lambda/api/problems.ts';
 import { systemClock } from '../../../../lambda/aws/clock-and-ids.ts';
 import { guard } from '../../../../lambda/aws/function.ts';
 import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
-import { createSqsRecountQueue } from '../../../../lambda/aws/sqs.ts';
+import { createSqsReconcileQueue } from '../../../../lambda/aws/sqs.ts';
 import { create as createReconcile } from '../../../../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../../../../lambda/handlers/refresh.ts';
 import type { Clock } from '../../../../lambda/rules/clock-and-log.ts';
@@ -20,14 +20,14 @@ function setUp() {
   return { invocations, log: createInvocationLog(recordingLog().log, invocations) };
 }
 
-describe('the cause of a recount', () => {
+describe('the cause of a reconcile', () => {
   const upload = { tenant: 'acme', reason: 'upload', full: false } as const;
 
   /** A queue on SQS, and the message bodies that were sent. */
   function onSqs(clock: Clock = systemClock) {
     const { client, sent } = fakeSqs();
     const { invocations, log } = setUp();
-    const queue = createSqsRecountQueue({ client, queueUrl, clock, invocations });
+    const queue = createSqsReconcileQueue({ client, queueUrl, clock, invocations });
     const bodies = () => sent().map(({ MessageBody }) => MessageBody);
     return { queue, invocations, log, bodies, sent };
   }
@@ -67,7 +67,7 @@ describe('the cause of a recount', () => {
     ]);
   });
 
-  it('stays the same if a recount is deferred and queued again', async () => {
+  it('stays the same if a reconcile is deferred and queued again', async () => {
     // A message is delivered 35 s after it was sent.
     let nowMs = 0;
     const later = () => {
@@ -75,7 +75,7 @@ describe('the cause of a recount', () => {
       return nowMs;
     };
     const { queue, invocations, log, bodies } = onSqs({ ...systemClock, nowMs: later });
-    const world = new MemoryStack({ recountRestMs: 3_600_000 });
+    const world = new MemoryStack({ reconcileRestMs: 3_600_000 });
     await world.create();
     const handler = createReconcile({
       ...world.deps,

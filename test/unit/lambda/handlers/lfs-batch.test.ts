@@ -17,8 +17,8 @@ const oid = 'b'.repeat(64);
 /** Asks to upload one object of 60 bytes to a tenant with a limit of 100. */
 async function upload(prepare: (ledger: MemoryLedger, clock: ManualClock) => Promise<unknown>) {
   const [ledger, tokens, clock] = [new MemoryLedger(), new MemoryTokenStore(), new ManualClock()];
-  const counted = { storedBytes: 0, objectCount: 0, countedAtMs: clock.nowMs() };
-  const account = { tenant, plan: null, limitBytes: 100, createdAtMs: 1, counted, dueAtMs: 1 };
+  const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: clock.nowMs() };
+  const account = { tenant, plan: null, limitBytes: 100, createdAtMs: 1, scanned, dueAtMs: 1 };
   await ledger.createTenant(account);
   await tokens.put(tokenRecord(token, { tenant }));
   await prepare(ledger, clock);
@@ -92,9 +92,9 @@ describe('a batch that cannot be decided yet', () => {
     expect(places.sort()).toEqual([
       // Those of the store, and of a git host, are answers to us. Those of problems.ts are of the management API, which
       // no client of git-lfs asks.
+      'lambda/accounts/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
       'lambda/api/lfs/http.ts: { statusCode: 429, message, requestId },',
       'lambda/aws/sdk.ts: const transientStatuses: ReadonlySet<number> = new Set([408, 425, 429]);',
-      'lambda/accounts/git-hosts.ts: if (status === 429 || (status === 403 && isUsedUp(headers)))',
       'lambda/store/bucket-client.ts: const throttlingStatuses: ReadonlySet<number> = new Set([429, 503]);',
     ]);
   });

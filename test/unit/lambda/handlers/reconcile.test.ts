@@ -7,7 +7,7 @@ import { create } from '../../../../lambda/handlers/reconcile.ts';
 import type { Redelivery } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import type { Failures } from '../../../../lambda/status/failure-store.ts';
-import { parseStageSettings } from '../../../../lib/settings/stages.ts';
+import { parseDeploymentSettings } from '../../../../lib/settings/stages.ts';
 import { newMessage, toSqsEvent } from '../../../../local/background/pump.ts';
 import { lambdaContext, noMetrics } from '../../../../local/lambda-context.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
@@ -34,8 +34,8 @@ async function deliver(given: {
     await given.delay?.(input);
   };
   const { log, entries } = recordingLog();
-  const counted: string[] = [];
-  const metrics = { ...noMetrics, increment: (name: string) => void counted.push(name) };
+  const scanned: string[] = [];
+  const metrics = { ...noMetrics, increment: (name: string) => void scanned.push(name) };
   const invocations = createInvocations();
   const deps = memoryDeps({
     ledger: given.ledger ?? new MemoryLedger(),
@@ -61,12 +61,12 @@ async function deliver(given: {
   }));
   const context = lambdaContext({ functionName: 'reconcile', timeLimitMs: 300_000 });
   const answer = await handler({ Records }, context);
-  return { answer, asked, entries, counted, context, noted: await failures.list() };
+  return { answer, asked, entries, scanned, context, noted: await failures.list() };
 }
 
 const returned = { batchItemFailures: [{ itemIdentifier: 'm1' }] };
 
-describe('a recount that fails', () => {
+describe('a reconcile that fails', () => {
   it.each([
     [0, 60_000],
     [1, 120_000],
@@ -96,7 +96,7 @@ describe('a recount that fails', () => {
 
   it('is noted for the operator, with its tries and why', async () => {
     const { noted } = await deliver({ ledger: new AbsentTable(), failures: 3 });
-    expect(noted).toMatchObject([{ kind: 'recount', tenant: 'acme', tries: 4, why: 'table' }]);
+    expect(noted).toMatchObject([{ kind: 'reconcile', tenant: 'acme', tries: 4, why: 'table' }]);
     expect((await deliver({})).noted).toEqual([]);
     expect((await deliver({ body: 'x' })).noted).toEqual([]);
   });
@@ -133,14 +133,14 @@ describe('a recount that fails', () => {
 
   it('is counted, each try', async () => {
     for (const failures of [0, 7]) {
-      const { counted } = await deliver({ ledger: new AbsentTable(), failures });
-      expect(counted).toEqual(['RecountsFailed']);
+      const { scanned } = await deliver({ ledger: new AbsentTable(), failures });
+      expect(scanned).toEqual(['ReconcilesFailed']);
     }
-    expect((await deliver({})).counted).toEqual([]);
+    expect((await deliver({})).scanned).toEqual([]);
   });
 
   it('is tried for 2 h 25 min before it becomes a dead letter, with the default settings', () => {
-    const { attemptsMax } = parseStageSettings('prod', {}).reconcile;
+    const { attemptsMax } = parseDeploymentSettings('prod', {}).reconcile;
     const pausesMs = Array.from({ length: attemptsMax - 1 }, (_, index) => redeliveryDelayMs(index + 1));
     expect(pausesMs.reduce((sum, pauseMs) => sum + pauseMs, 0)).toBe(145 * 60_000);
   });
@@ -176,7 +176,7 @@ describe('a message that does not parse', () => {
   );
 
   it('becomes a dead letter within a minute', () => {
-    const { attemptsMax } = parseStageSettings('prod', {}).reconcile;
+    const { attemptsMax } = parseDeploymentSettings('prod', {}).reconcile;
     expect(attemptsMax * unreadableDelayMs).toBeLessThan(60_000);
   });
 
@@ -208,7 +208,7 @@ describe('a message that parses', () => {
   );
 });
 
-it('a recount that succeeds does not change the delay of its message', async () => {
+it('a reconcile that succeeds does not change the delay of its message', async () => {
   const { answer, asked } = await deliver({ ledger: new MemoryLedger() });
   expect(answer).toEqual({ batchItemFailures: [] });
   expect(asked).toEqual([]);

@@ -13,7 +13,7 @@ const message = {
   tenant: 'acme',
   event: {
     id: 'acme:7',
-    type: 'storage.level',
+    type: 'storage.threshold',
     timestamp: '2026-11-21T05:00:00.000Z',
     data: { tenant: 'acme', level: 80, limitBytes: null },
   },

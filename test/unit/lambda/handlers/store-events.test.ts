@@ -45,7 +45,7 @@ const notedRepos = async (world: MemoryStack, of = tenant) =>
   (await allPages(world.ledger.reservations(of))).map(({ repo }) => repo).sort();
 
 describe('events of the store', () => {
-  it('of one tenant in many messages take one lookup and one request for a recount', async () => {
+  it('of one tenant in many messages take one lookup and one request for a reconcile', async () => {
     const world = new MemoryStack();
     await world.create();
     const records = Array.from({ length: 30 }, (_, index) => ({
@@ -145,7 +145,7 @@ describe('events of the store', () => {
     });
   });
 
-  it('are redelivered if the request for a recount could not be sent', async () => {
+  it('are redelivered if the request for a reconcile could not be sent', async () => {
     const world = new MemoryStack();
     await world.create();
     const queue = { ...world.deps.queue, request: () => Promise.reject(new Error('QueueDoesNotExist')) };

@@ -10,11 +10,11 @@ import {
 import type { History } from '../../../../lambda/history/history-store.ts';
 import { RefusalTally } from '../../../../lambda/history/rules/history.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { dayAfter, dayOf } from '../../../../lambda/rules/dates.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
-import { MemoryDownloads, MemoryHistory, MemoryWarnings } from '../../../support/memory/stores.ts';
+import { MemoryAlerts, MemoryDownloads, MemoryHistory } from '../../../support/memory/stores.ts';
 import { setRepoLimit } from '../../../support/over-settings.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { tenantRecord } from '../../../support/tenant-record.ts';
@@ -23,7 +23,7 @@ describe('forget history', () => {
   const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
 
   describe('the history of a tenant', () => {
-    it('goes with it, and is not written again by the recount that empties it', async () => {
+    it('goes with it, and is not written again by the reconcile that empties it', async () => {
       const world = new MemoryStack();
       world.put({ [`a/${oidOf(1)}`]: 1 });
       await world.create();
@@ -68,7 +68,7 @@ describe('note count', () => {
     return { made, days };
   }
 
-  describe('a recount', () => {
+  describe('a reconcile', () => {
     it('is noted as the value of its day, with the highest of the day', async () => {
       const { made, days } = await world();
       const first = {
@@ -99,8 +99,8 @@ describe('note count', () => {
     it('whose note is lost does not fail, is logged and counted, and the next one makes up for it', async () => {
       const { made } = await world();
       const { log, entries } = recordingLog();
-      const counted: string[] = [];
-      const metrics = { ...made.deps.metrics, increment: (name: string) => void counted.push(name) };
+      const scanned: string[] = [];
+      const metrics = { ...made.deps.metrics, increment: (name: string) => void scanned.push(name) };
       const kept = new MemoryHistory();
       let isBroken = true;
       const history: History = {
@@ -110,17 +110,17 @@ describe('note count', () => {
           return kept.note(count);
         },
       };
-      const recount = () =>
-        runRecount(
+      const reconcile = () =>
+        runReconcile(
           { ...made.deps, history, log, metrics },
           { request: { tenant, reason: 'manual', full: true }, deadlineMs: made.nowMs + 14 * minute },
         );
-      expect(await recount()).toBe('done');
-      expect(counted).toContain('HistoryNotNoted');
+      expect(await reconcile()).toBe('done');
+      expect(scanned).toContain('HistoryNotNoted');
       expect(entries.some(({ message }) => message === 'history not noted')).toBe(true);
       expect(await kept.days(range)).toEqual([]);
       isBroken = false;
-      expect(await recount()).toBe('done');
+      expect(await reconcile()).toBe('done');
       expect(await kept.days(range)).toMatchObject([{ storedBytes: 120, objectCount: 2 }]);
     });
 
@@ -143,11 +143,11 @@ describe('note count', () => {
         const before = tenantRecord({ tenant });
         return noteCount({ ...made.deps, history }, { before, after: { ...before, ...after }, epoch: 1 });
       };
-      const counted = { storedBytes: 5, objectCount: 1, countedAtMs: 1 };
-      expect(await note({ counted: null, closedAtMs: null })).toBe('unknown');
-      expect(await note({ counted, closedAtMs: 7 })).toBe('unknown');
+      const scanned = { storedBytes: 5, objectCount: 1, scannedAtMs: 1 };
+      expect(await note({ scanned: null, closedAtMs: null })).toBe('unknown');
+      expect(await note({ scanned, closedAtMs: 7 })).toBe('unknown');
       expect(await history.days(range)).toEqual([]);
-      expect(await note({ counted, closedAtMs: null })).toBe('noted');
+      expect(await note({ scanned, closedAtMs: null })).toBe('noted');
       expect(await history.days(range)).toHaveLength(1);
     });
   });
@@ -207,7 +207,7 @@ describe('note refusal', () => {
       ]);
       await new Promise((resolve) => setImmediate(resolve));
       expect(await refusals()).toEqual([0]);
-      expect((await made.deps.warnings.read(tenant)).pending).toEqual([]);
+      expect((await made.deps.alerts.read(tenant)).pending).toEqual([]);
       // The push is shown all the same, with what the tenant stores.
       const [day] = await made.deps.history.days(range);
       expect(day).toMatchObject({
@@ -270,10 +270,10 @@ describe('note refusal', () => {
         },
       });
       const deps = { ...made.deps, history, refusalTally: new RefusalTally() };
-      const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
-      await noteRefusal(deps, { tenant, counted }, refusal, by);
+      const scanned = { storedBytes: 100, objectCount: 1, scannedAtMs: 1 };
+      await noteRefusal(deps, { tenant, scanned }, refusal, by);
       isBroken = false;
-      for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, counted }, refusal, by);
+      for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, scanned }, refusal, by);
       expect(writes).toEqual([2, ...Array(8).fill(1)]);
       expect(await kept.days(range)).toMatchObject([{ refusals: 10, storedBytes: 100, maxStoredBytes: 100 }]);
     });
@@ -281,7 +281,7 @@ describe('note refusal', () => {
     it('of a tenant that was never counted is not noted', async () => {
       const { made } = await world();
       const history = new MemoryHistory();
-      await noteRefusal({ ...made.deps, history }, { tenant, counted: null }, refusal, by);
+      await noteRefusal({ ...made.deps, history }, { tenant, scanned: null }, refusal, by);
       expect(await history.days(range)).toEqual([]);
     });
 
@@ -289,18 +289,18 @@ describe('note refusal', () => {
       const { made } = await world();
       const { log, entries } = recordingLog();
       const error = new Error('The table is down.');
-      const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
+      const scanned = { storedBytes: 100, objectCount: 1, scannedAtMs: 1 };
       const raised: unknown[] = [];
       let isBroken = true;
-      const warnings = Object.assign(new MemoryWarnings(), {
+      const alerts = Object.assign(new MemoryAlerts(), {
         raiseFull: async (input: unknown) => {
           raised.push(input);
           if (isBroken) throw error;
           return 'raised' as const;
         },
       });
-      const deps = { ...made.deps, warnings, log, refusalTally: new RefusalTally() };
-      const refuse = () => noteRefusal(deps, { tenant, counted }, refusal, by);
+      const deps = { ...made.deps, alerts, log, refusalTally: new RefusalTally() };
+      const refuse = () => noteRefusal(deps, { tenant, scanned }, refusal, by);
       await refuse();
       expect(entries).toEqual([
         { level: 'warn', message: 'refusal not warned of', fields: { tenant, error } },
@@ -320,8 +320,8 @@ describe('note refusal', () => {
       const history: History = Object.assign(new MemoryHistory(), {
         addRefusals: () => Promise.reject(error),
       });
-      const counted = { storedBytes: 100, objectCount: 1, countedAtMs: 1 };
-      await noteRefusal({ ...made.deps, history, log }, { tenant, counted }, refusal, by);
+      const scanned = { storedBytes: 100, objectCount: 1, scannedAtMs: 1 };
+      await noteRefusal({ ...made.deps, history, log }, { tenant, scanned }, refusal, by);
       expect(entries).toEqual([{ level: 'warn', message: 'refusal not noted', fields: { tenant, error } }]);
     });
   });
@@ -349,7 +349,7 @@ describe('read history', () => {
     const record = tenantRecord({
       tenant,
       limitBytes: 1000,
-      counted: { storedBytes: nowBytes, objectCount: 1, countedAtMs: clock.nowMs() },
+      scanned: { storedBytes: nowBytes, objectCount: 1, scannedAtMs: clock.nowMs() },
     });
     const read = (range: { from?: string; to?: string } = {}) =>
       readHistory({ history, downloads, clock }, { tenant: record, ...range });

@@ -10,7 +10,7 @@ import { runDeletion } from '../../../../lambda/ledger/run-deletions.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { KnownObjects } from '../../../../lambda/scan/rules/known-objects.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
-import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { updateTenant } from '../../../support/over-settings.ts';
 
@@ -32,7 +32,7 @@ describe('a batch of uploads', () => {
 
   afterEach(() => void vi.restoreAllMocks());
 
-  it('gets no URL if a recount voided its reservation before it was issued', async () => {
+  it('gets no URL if a reconcile voided its reservation before it was issued', async () => {
     world.beforeNext('issueReservation', async () => {
       await voidAll();
     });
@@ -42,7 +42,7 @@ describe('a batch of uploads', () => {
     expect(typeof (await push(10))).toBe('object');
   });
 
-  it('is not refused by what it read if a recount voided its reservation meanwhile', async () => {
+  it('is not refused by what it read if a reconcile voided its reservation meanwhile', async () => {
     world.beforeNext('addCommitted', async () => {
       await voidAll();
     });
@@ -85,12 +85,12 @@ describe('a batch of uploads', () => {
     expect(await push(10)).toEqual(new Map([[oid, { kind: 'stored' }]]));
     expect(await push(11)).toEqual(new Map([[oid, { kind: 'size-conflict', storedBytes: 10 }]]));
     expect(world.reservations).toEqual([]);
-    expect(await world.record()).toMatchObject({ committedBytes: 0, claimCount: 0 });
+    expect(await world.record()).toMatchObject({ committedBytes: 0, entryCount: 0 });
     expect(world.requests).toEqual([]);
   });
 
-  it('that must wait has its recount requested, and its reservation taken back', async () => {
-    await world.claim(await world.mark({ [oid]: 10 }));
+  it('that must wait has its reconcile requested, and its reservation taken back', async () => {
+    await world.entry(await world.mark({ [oid]: 10 }));
     expect(await push(10)).toBe('retry');
     expect(world.requests).toEqual([
       { tenant, reason: 'upload', full: false },
@@ -116,7 +116,7 @@ describe('a batch of uploads', () => {
     expect(new Set(waits).size).toBeGreaterThan(25);
   });
 
-  it('has a recount in the background requested when it is admitted', async () => {
+  it('has a reconcile in the background requested when it is admitted', async () => {
     await push(10);
     expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
   });
@@ -125,7 +125,7 @@ describe('a batch of uploads', () => {
     ['of a tenant without a limit', null],
     ['that fits to the last byte', 10],
   ])(
-    '%s has its recount requested while it is counted, in case its function dies after that',
+    '%s has its reconcile requested while it is counted, in case its function dies after that',
     async (_, limit) => {
       world = new MemoryStack();
       await world.create(limit);
@@ -138,15 +138,15 @@ describe('a batch of uploads', () => {
     },
   );
 
-  it('that was not expected to fit has its recount requested once it is admitted', async () => {
+  it('that was not expected to fit has its reconcile requested once it is admitted', async () => {
     world.ledger.addUnconditionally(tenant, 50);
     expect(await push(60)).toMatchObject(new Map([[oid, { kind: 'upload' }]]));
     expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
   });
 
   it('is admitted up to a million claims of its tenant, its own included', async () => {
-    const push = async (claimCount: number) => {
-      const record = { ...(await world.record()), claimCount, claimsCounted: claimCount };
+    const push = async (entryCount: number) => {
+      const record = { ...(await world.record()), entryCount, entriesCounted: entryCount };
       return admitUpload(world.deps, { tenant: record, repo: 'app', objects: new Map([[oid, 10]]) });
     };
     expect(await push(999_999)).toMatchObject({ kind: 'retry' });
@@ -157,7 +157,7 @@ describe('a batch of uploads', () => {
   it('is told to come again after minutes if others have claimed a million meanwhile', async () => {
     const { addCommitted } = world.ledger;
     vi.spyOn(world.ledger, 'addCommitted').mockImplementationOnce(async (input) => {
-      const theirs = { sumBytes: 0, claimCount: 999_999, claimsMax: 1_000_000 };
+      const theirs = { sumBytes: 0, entryCount: 999_999, entriesMax: 1_000_000 };
       await addCommitted.call(world.ledger, { ...input, ...theirs });
       return addCommitted.call(world.ledger, input);
     });
@@ -169,19 +169,19 @@ describe('a batch of uploads', () => {
     expect(world.requests.at(-1)).toMatchObject({ reason: 'refusal' });
   });
 
-  it('counts its reservation and its claims in the write that counts its bytes', async () => {
+  it('counts its reservation and its entries in the write that counts its bytes', async () => {
     await world.push('app', { [oid]: 10, [oidOf(2)]: 20 });
-    expect(await world.record()).toMatchObject({ claimCount: 3 });
+    expect(await world.record()).toMatchObject({ entryCount: 3 });
     await world.consume();
-    expect(await world.record()).toMatchObject({ claimCount: 3 });
+    expect(await world.record()).toMatchObject({ entryCount: 3 });
     await world.push('app', { [oidOf(3)]: 5 });
-    expect(await world.record()).toMatchObject({ claimCount: 5 });
+    expect(await world.record()).toMatchObject({ entryCount: 5 });
   });
 
-  it('counts the claims of empty objects, which fit above any limit', async () => {
+  it('counts the entries of empty objects, which fit above any limit', async () => {
     await world.push('app', { [oid]: 100 });
     expect(await world.kinds('app', { [oidOf(2)]: 0, [oidOf(3)]: 0 })).toBe('upload upload');
-    expect(await world.record()).toMatchObject({ claimCount: 2 + 3, committedBytes: 100 });
+    expect(await world.record()).toMatchObject({ entryCount: 2 + 3, committedBytes: 100 });
   });
 
   it('of a tenant that was closed meanwhile gets nothing', async () => {
@@ -202,7 +202,7 @@ describe('a batch of uploads', () => {
     const [reservation] = world.reservations;
     expect(reservation).toMatchObject({
       state: 'issued',
-      claims: new Map([
+      entries: new Map([
         [oid, 60],
         [oidOf(3), 40],
       ]),
@@ -217,7 +217,7 @@ describe('find stored for upload', () => {
   const range = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index);
 
   describe('a push of many objects', () => {
-    let made: CountingDeps;
+    let made: ScanningDeps;
     const read = async () => {
       const record = await made.ledger.readTenant(tenant);
       if (!record) throw new Error('There is no tenant.');
@@ -246,9 +246,9 @@ describe('find stored for upload', () => {
     const unasked = { kinds: ['upload'], lists: 0, heads: 0 };
 
     beforeEach(async () => {
-      made = new CountingDeps({ tableMs: 10, headMs: 10, listMs: 10 });
-      const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 0 };
-      await made.ledger.createTenant(newTenant(tenant, { counted }));
+      made = new ScanningDeps({ tableMs: 10, headMs: 10, listMs: 10 });
+      const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: 0 };
+      await made.ledger.createTenant(newTenant(tenant, { scanned }));
     });
 
     it('lists the repo once, and takes what that listing had not for new', async () => {
@@ -361,14 +361,19 @@ describe('keep from deletion', () => {
         names: sizes(...names),
         stored: sizes(...stored),
       });
-    const put = async (id: string, oids: string[], state: 'marked' | 'deleting' | 'gone', of = repo) => {
+    const put = async (
+      id: string,
+      oids: string[],
+      state: 'scheduled' | 'deleting' | 'deleted',
+      of = repo,
+    ) => {
       const deletion = newDeletion({ id, repo: of, objects: sizes(...oids), dueAtMs: 0 });
       await world.ledger.putDeletion({ tenant, deletion });
-      if (state === 'marked') return;
+      if (state === 'scheduled') return;
       const deadlineMs = world.nowMs + minute;
       await world.ledger.claimDeletion({ tenant, before: deletion, deadlineMs });
       const end = { tenant, repo: of, deletionId: id, deadlineMs, left: new Map(), dueAtMs: 0 };
-      if (state === 'gone') await world.ledger.endDeletion({ ...end, keptUntilMs: deadlineMs });
+      if (state === 'deleted') await world.ledger.endDeletion({ ...end, keptUntilMs: deadlineMs });
     };
     const left = async () => (await world.deletions()).map(({ objects }) => [...objects.keys()]);
 
@@ -378,14 +383,14 @@ describe('keep from deletion', () => {
     });
 
     it('takes them out of every one that is marked, and leaves the others in it', async () => {
-      await put('d1', ['a', 'b'], 'marked');
-      await put('d2', ['b', 'c'], 'marked');
+      await put('d1', ['a', 'b'], 'scheduled');
+      await put('d2', ['b', 'c'], 'scheduled');
       expect(await keep(['b', 'x'])).toBe('kept');
       expect(await left()).toEqual([['a'], ['c']]);
     });
 
     it('writes nothing if it asks for none of them, in whatever state that is', async () => {
-      await put('d1', ['a'], 'marked');
+      await put('d1', ['a'], 'scheduled');
       await put('d2', ['b'], 'deleting');
       await put('d3', ['x'], 'deleting', 'web');
       const unmark = vi.spyOn(world.ledger, 'unmark');
@@ -402,7 +407,7 @@ describe('keep from deletion', () => {
     });
 
     it('waits if one is gone that the store said it had, and uploads it again if not', async () => {
-      await put('d1', ['a'], 'gone');
+      await put('d1', ['a'], 'deleted');
       expect(await keep(['a'], ['a'])).toBe('deleting');
       expect(await keep(['a'])).toBe('kept');
       expect(await left()).toEqual([['a']]);
@@ -415,7 +420,7 @@ describe('keep from deletion', () => {
       const deadlineMs = world.nowMs + minute;
       await world.ledger.putDeletion({
         tenant,
-        deletion: { ...deletion, state: 'gone', deadlineMs, prefixes },
+        deletion: { ...deletion, state: 'deleted', deadlineMs, prefixes },
       });
       expect(await keep([gone, other], [gone, other])).toBe('deleting');
       expect(await keep([gone, other], [other])).toBe('kept');
@@ -424,7 +429,7 @@ describe('keep from deletion', () => {
     });
 
     it('waits no longer for what is gone once its record is no concern of theirs, by every clock', async () => {
-      await put('d1', ['a'], 'gone');
+      await put('d1', ['a'], 'deleted');
       world.nowMs += minute + 2 * world.deps.settings.clockSkewMs;
       expect(await keep(['a'], ['a'])).toBe('deleting');
       world.nowMs += 1;
@@ -441,7 +446,7 @@ describe('keep from deletion', () => {
       ['no more', many, [unmarkedObjectsMax, unmarkedObjectsMax, 1]],
       ['all that just fits', many.slice(0, unmarkedObjectsMax), [unmarkedObjectsMax]],
     ])('takes %s out with one write', async (_, names, expected) => {
-      await put('d1', names, 'marked');
+      await put('d1', names, 'scheduled');
       const unmark = vi.spyOn(world.ledger, 'unmark');
       expect(await keep(names)).toBe('kept');
       expect(unmark.mock.calls.map(([input]) => input.names.length)).toEqual(expected);
@@ -449,7 +454,7 @@ describe('keep from deletion', () => {
     });
 
     it('stops and waits if a deleter claims it in between', async () => {
-      await put('d1', many, 'marked');
+      await put('d1', many, 'scheduled');
       const unmark = vi.spyOn(world.ledger, 'unmark').mockResolvedValue('refused');
       expect(await keep(many)).toBe('deleting');
       expect(unmark).toHaveBeenCalledTimes(1);

@@ -4,9 +4,9 @@ import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stac
 import { unlimitedRepo } from '../../../support/tenant-record.ts';
 
 const others = 3000;
-const claimsOfEach = 100;
+const entriesOfEach = 100;
 
-describe(`a batch near the limit, beside ${others} reservations of ${claimsOfEach} in other repos`, () => {
+describe(`a batch near the limit, beside ${others} reservations of ${entriesOfEach} in other repos`, () => {
   let world: MemoryStack;
   /** Reservations read of all repos, and of the batch's own. */
   let readAll: number;
@@ -16,19 +16,19 @@ describe(`a batch near the limit, beside ${others} reservations of ${claimsOfEac
     world = new MemoryStack();
     await world.create(1e9);
     for (let index = 0; index < others; index += 1) {
-      const claims = new Map(
-        Array.from({ length: claimsOfEach }, (_, claim) => [oidOf(index * claimsOfEach + claim), 1000]),
+      const entries = new Map(
+        Array.from({ length: entriesOfEach }, (_, entry) => [oidOf(index * entriesOfEach + entry), 1000]),
       );
       const id = index.toString(16).padStart(32, '0');
       const endsMs = world.nowMs + 30 * minute;
-      const times = { createdAtMs: world.nowMs, expiresAtMs: endsMs, deadAtMs: endsMs + 6 * minute };
-      const held = reservation(id, { repo: `other${index % 20}`, state: 'issued', claims, ...times });
+      const times = { createdAtMs: world.nowMs, expiresAtMs: endsMs, lapsedAtMs: endsMs + 6 * minute };
+      const held = reservation(id, { repo: `other${index % 20}`, state: 'issued', entries, ...times });
       await world.ledger.putReservation({ tenant, reservation: held });
     }
     await world.consume();
     expect(await world.record()).toMatchObject({
-      committedBytes: others * claimsOfEach * 1000,
-      claimCount: others * (1 + claimsOfEach),
+      committedBytes: others * entriesOfEach * 1000,
+      entryCount: others * (1 + entriesOfEach),
     });
     [readAll, readOwn] = [0, 0];
     const { reservations, reservationsOf } = world.ledger;
@@ -44,12 +44,12 @@ describe(`a batch near the limit, beside ${others} reservations of ${claimsOfEac
     }
   }
 
-  it('is refused by its own repo alone if the floor proves it', async () => {
+  it('is refused by its own repo alone if the confirmed usage proves it', async () => {
     expect(await world.kinds('mine', { [oidOf(1)]: 800_000_000 })).toBe('over-limit');
     expect([readAll, readOwn]).toEqual([0, 1]);
   });
 
-  it('is told to come again if only a recount can tell, and is admitted after it', async () => {
+  it('is told to come again if only a reconcile can tell, and is admitted after it', async () => {
     await world.ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 600_000_000, limitBytes: 1e9 });
     expect(await world.push('mine', { [oidOf(1)]: 200_000_000 })).toBe('retry');
     expect([readAll, readOwn]).toEqual([0, 1]);
@@ -63,10 +63,10 @@ it('a push that is repeated near the limit is admitted again by its own repo alo
   const world = new MemoryStack();
   await world.create(60_000);
   const batch = (index: number) =>
-    Object.fromEntries(Array.from({ length: 1000 }, (_, claim) => [oidOf(1000 * index + claim), 1]));
+    Object.fromEntries(Array.from({ length: 1000 }, (_, entry) => [oidOf(1000 * index + entry), 1]));
   for (let index = 0; index < 60; index += 1) await world.push('app', batch(index));
   await world.consume();
-  expect(await world.record()).toMatchObject({ committedBytes: 60_000, claimCount: 60_060 });
+  expect(await world.record()).toMatchObject({ committedBytes: 60_000, entryCount: 60_060 });
   expect(new Set((await world.kinds('app', batch(3))).split(' '))).toEqual(new Set(['upload']));
   expect((await world.record()).committedBytes).toBe(60_000);
 });

@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { commitRepos, commitShards, tidyShards } from '../../../../lambda/ledger/commit-reconcile.ts';
-import { GiantCount } from '../../../../lambda/ledger/rules/large-repo-scan.ts';
+import { LargeRepoScan } from '../../../../lambda/ledger/rules/large-repo-scan.ts';
 import { RepoReservations, type RepoScan } from '../../../../lambda/ledger/rules/repo-reservations.ts';
 import type { Reservation } from '../../../../lambda/ledger/rules/reservation.ts';
 import type { Shard } from '../../../../lambda/ledger/rules/shard.ts';
 import { type RepoRecord, unknownRepo } from '../../../../lambda/ledger/rules/tenant.ts';
-import type { GiantOutcome } from '../../../../lambda/ledger/scan-large-repos.ts';
+import type { LargeRepoOutcome } from '../../../../lambda/ledger/scan-large-repos.ts';
 import { SupersededError } from '../../../../lambda/ledger/snapshot.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { shardRecord } from '../../../support/shard-record.ts';
 
 describe('commit repos', () => {
   const tenant = 'acme';
-  const [countedAtMs, scanBeganMs] = [1000, 1010];
+  const [scannedAtMs, scanBeganMs] = [1000, 1010];
   const [epoch, overtakenEpoch] = [7, 3];
 
   const scan = (more: Partial<RepoScan> = {}): RepoScan => ({
@@ -29,7 +29,7 @@ describe('commit repos', () => {
     repo: 'app',
     storedBytes: 10,
     objectCount: 1,
-    countedAtMs: 500,
+    scannedAtMs: 500,
     epoch: overtakenEpoch,
     dirtyToken: null,
     covered: new Set(),
@@ -42,12 +42,12 @@ describe('commit repos', () => {
   function claimed(...ids: string[]): RepoReservations {
     const reservations = new RepoReservations();
     for (const id of ids) {
-      const times = { createdAtMs: 0, expiresAtMs: 9e15, deadAtMs: 9e15, lookAtMs: null };
+      const times = { createdAtMs: 0, expiresAtMs: 9e15, lapsedAtMs: 9e15, lookAtMs: null };
       const reservation: Reservation = {
         id,
         repo: 'app',
         state: 'issued',
-        claims: new Map([[id, 1]]),
+        entries: new Map([[id, 1]]),
         ...times,
       };
       reservations.add(reservation);
@@ -62,7 +62,7 @@ describe('commit repos', () => {
     reservations?: Record<string, RepoReservations>;
     due?: string[];
     overtakenEpoch?: number;
-    giants?: Record<string, Pick<GiantOutcome, 'giant' | 'countedAtMs'>>;
+    largeRepos?: Record<string, Pick<LargeRepoOutcome, 'large' | 'scannedAtMs'>>;
     renewed?: 'ours' | 'superseded';
     written?: 'committed' | 'superseded';
   }) {
@@ -75,7 +75,7 @@ describe('commit repos', () => {
         epoch,
         overtakenEpoch: given.overtakenEpoch ?? overtakenEpoch,
         snapshot: {
-          countedAtMs,
+          scannedAtMs,
           scanBeganMs,
           repos: given.records ?? [],
           reservations: new Map(Object.entries(given.reservations ?? {})),
@@ -83,7 +83,7 @@ describe('commit repos', () => {
         },
         due: new Set(given.due),
         scans: new Map(Object.entries(given.scans)),
-        giants: new Map(Object.entries(given.giants ?? {})) as Map<string, GiantOutcome>,
+        largeRepos: new Map(Object.entries(given.largeRepos ?? {})) as Map<string, LargeRepoOutcome>,
         lease: { renew: async () => given.renewed ?? 'ours' },
       },
     );
@@ -104,7 +104,7 @@ describe('commit repos', () => {
         repo: 'app',
         storedBytes: 10,
         objectCount: 1,
-        countedAtMs,
+        scannedAtMs,
         epoch,
         covered: new Set(['r1']),
         putsUntilMs: 9e15 + day,
@@ -115,7 +115,7 @@ describe('commit repos', () => {
 
     it('is written for a repo that the ledger does not know', async () => {
       const { repos, writes } = await commit({ scans: { app: scan() } });
-      const counted = { storedBytes: 10, objectCount: 1, countedAtMs };
+      const counted = { storedBytes: 10, objectCount: 1, scannedAtMs };
       const found = { repo: 'app', ...counted, epoch, covered: new Set(), putsUntilMs: 0 };
       expect(writes).toEqual([{ tenant, repo: found, dirtyTokenRead: null }]);
       expect(repos).toEqual([{ ...found, dirtyToken: null, closedAtMs: null }]);
@@ -123,12 +123,12 @@ describe('commit repos', () => {
 
     it('is written with what was stored on the last day on which it was counted, unless it never was', async () => {
       const points = [{ day: '1969-12-20', storedBytes: 3 }];
-      const before = record({ storedBytes: 4, countedAtMs: -1, points });
+      const before = record({ storedBytes: 4, scannedAtMs: -1, points });
       const { repos, writes } = await commit({ scans: { app: scan() }, records: [before], due: ['app'] });
       const expected = [...points, { day: '1969-12-31', storedBytes: 4 }];
       expect(writes[0]?.repo.points).toEqual(expected);
       expect(repos?.[0]?.points).toEqual(expected);
-      const never = record({ storedBytes: 0, epoch: 0, countedAtMs: -1 });
+      const never = record({ storedBytes: 0, epoch: 0, scannedAtMs: -1 });
       const first = await commit({ scans: { app: scan() }, records: [never], due: ['app'] });
       expect(first.writes[0]?.repo).not.toHaveProperty('points');
     });
@@ -220,30 +220,30 @@ describe('commit repos', () => {
     });
   });
 
-  describe('a giant', () => {
-    const giant = { sinceEpoch: 2, recountFromMs: 50 };
-    const giants = { app: { giant, countedAtMs: 600 } };
+  describe('a large repo', () => {
+    const large = { sinceEpoch: 2, rescanFromMs: 50 };
+    const largeRepos = { app: { large, scannedAtMs: 600 } };
     const scans = { app: scan() };
 
     it('is written with what its shards are counted by, and is as old as they are', async () => {
-      const { writes, repos } = await commit({ scans, giants });
-      expect(writes).toMatchObject([{ repo: { giant, countedAtMs: 600 } }]);
-      expect(repos).toMatchObject([{ giant, countedAtMs: 600 }]);
+      const { writes, repos } = await commit({ scans, largeRepos });
+      expect(writes).toMatchObject([{ repo: { large, scannedAtMs: 600 } }]);
+      expect(repos).toMatchObject([{ large, scannedAtMs: 600 }]);
     });
 
     it('is an ordinary repo again once it is listed as a whole', async () => {
-      const { writes } = await commit({ scans, records: [record({ giant })] });
+      const { writes } = await commit({ scans, records: [record({ large })] });
       expect(writes).toHaveLength(1);
       expect(writes[0]?.repo).not.toHaveProperty('giant');
     });
 
     it('of which nothing was due is written only if its item says something else', async () => {
       const written = async (before: Partial<RepoRecord>) =>
-        (await commit({ scans, giants, records: [record(before)] })).writes.length;
-      expect(await written({ giant })).toBe(0);
+        (await commit({ scans, largeRepos, records: [record(before)] })).writes.length;
+      expect(await written({ large })).toBe(0);
       expect(await written({})).toBe(1);
-      expect(await written({ giant: { ...giant, sinceEpoch: 1 } })).toBe(1);
-      expect(await written({ giant: { ...giant, recountFromMs: 0 } })).toBe(1);
+      expect(await written({ large: { ...large, sinceEpoch: 1 } })).toBe(1);
+      expect(await written({ large: { ...large, rescanFromMs: 0 } })).toBe(1);
     });
   });
 });
@@ -254,7 +254,7 @@ describe('commit shards', () => {
   const scan = {
     storedBytes: 1,
     objectCount: 1,
-    countedAtMs: 2000,
+    scannedAtMs: 2000,
     scanEndedMs: 2100,
     seen: new Set<string>(),
   };
@@ -270,7 +270,7 @@ describe('commit shards', () => {
       plan: null,
       limitBytes: null,
       createdAtMs: 0,
-      counted: null,
+      scanned: null,
       dueAtMs: 0,
     });
     writes = [];
@@ -295,17 +295,23 @@ describe('commit shards', () => {
     return all;
   };
 
-  /** Of a giant with two shards. */
-  function outcomeOf(repo: string, change: (count: GiantCount) => void = () => {}): GiantOutcome {
+  /** Of a large repo with two shards. */
+  function outcomeOf(repo: string, change: (count: LargeRepoScan) => void = () => {}): LargeRepoOutcome {
     const shards = [shardRecord('0'), shardRecord('8')];
-    const count = new GiantCount({ epoch, shards, runs: [], settings: { clockSkewMs: 1 } });
+    const count = new LargeRepoScan({ epoch, shards, runs: [], settings: { clockSkewMs: 1 } });
     change(count);
-    const giant = { sinceEpoch: 1, recountFromMs: 0 };
-    return { repo, count, giant, runs: [], dirtyTokenTaken: null } as Partial<GiantOutcome> as GiantOutcome;
+    const large = { sinceEpoch: 1, rescanFromMs: 0 };
+    return {
+      repo,
+      count,
+      large,
+      runs: [],
+      dirtyTokenTaken: null,
+    } as Partial<LargeRepoOutcome> as LargeRepoOutcome;
   }
-  const scanned = (count: GiantCount) => count.scanned('8', [scan]);
-  const split = (count: GiantCount) => count.scanned('0', Array(16).fill(scan));
-  const commit = (outcomes: GiantOutcome[], renewed: 'ours' | 'superseded' = 'ours') =>
+  const scanned = (count: LargeRepoScan) => count.scanned('8', [scan]);
+  const split = (count: LargeRepoScan) => count.scanned('0', Array(16).fill(scan));
+  const commit = (outcomes: LargeRepoOutcome[], renewed: 'ours' | 'superseded' = 'ours') =>
     commitShards({ ledger }, { tenant, outcomes, lease: { renew: async () => renewed } });
 
   describe('the shards of a reconcile', () => {
@@ -313,19 +319,19 @@ describe('commit shards', () => {
       for (const repo of ['app', 'web']) await store(repo, shardRecord('0'), shardRecord('8'));
     });
 
-    it('tell how far a first count is, and take the token of a change that they know of', async () => {
+    it('tell how far an initial scan is, and take the token of a change that they know of', async () => {
       const progress = { beganMs: 1, atMs: 2, share: 0.5, objectCount: 3, listRequests: 4 };
-      const giant = { sinceEpoch: 7, recountFromMs: 0 };
+      const large = { sinceEpoch: 7, rescanFromMs: 0 };
       const noted = vi.spyOn(ledger, 'noteProgress').mockResolvedValue();
       const cleared = vi.spyOn(ledger, 'clearDirty').mockResolvedValue();
       const outcome = outcomeOf('app');
       const scan = { storedBytes: 0, objectCount: 0, seen: new Set<string>() };
       await commit([
-        { ...outcome, giant: { ...giant, progress }, scan },
-        { ...outcome, giant, scan: undefined },
+        { ...outcome, large: { ...large, progress }, scan },
+        { ...outcome, large, scan: undefined },
       ]);
       expect([noted.mock.calls, cleared.mock.calls]).toEqual([[], []]);
-      await commit([{ ...outcome, giant: { ...giant, progress }, scan: undefined, dirtyTokenTaken: 'x' }]);
+      await commit([{ ...outcome, large: { ...large, progress }, scan: undefined, dirtyTokenTaken: 'x' }]);
       expect(noted.mock.calls).toEqual([[{ tenant, repo: 'app', sinceEpoch: 7, progress }]]);
       expect(cleared.mock.calls).toEqual([[{ tenant, repo: 'app', dirtyToken: 'x' }]]);
     });
@@ -370,23 +376,23 @@ describe('commit shards', () => {
         { deletionId: 'd2', runMs: 2 },
       ];
       const outcomes = [{ ...outcomeOf('app'), runs }, outcomeOf('web')];
-      await tidyShards({ ledger }, { tenant, epoch, outcomes, formerGiants: [], repos: [] });
+      await tidyShards({ ledger }, { tenant, epoch, outcomes, formerLargeRepos: [], repos: [] });
       expect(dropped.mock.calls.flat()).toEqual(runs.map((run) => ({ tenant, repo: 'app', ...run })));
     });
 
-    it('is each shard of a giant that is none any more, but not if it has become one again', async () => {
+    it('is each shard of a large repo that is none any more, but not if it has become one again', async () => {
       await store('app', shardRecord('0', { epoch: epoch - 1 }), shardRecord('8', { epoch }));
       await store('web', shardRecord('0'));
-      await tidyShards({ ledger }, { tenant, epoch, outcomes: [], formerGiants: ['app'], repos: [] });
+      await tidyShards({ ledger }, { tenant, epoch, outcomes: [], formerLargeRepos: ['app'], repos: [] });
       expect(writes).toEqual(['remove app 0']);
       expect([await prefixes('app'), await prefixes('web')]).toEqual([['8'], ['0']]);
     });
 
-    it('is what a reconcile that died has left of such a giant, once', async () => {
+    it('is what a reconcile that died has left of such a large repo, once', async () => {
       await store('app', shardRecord('0', { epoch: epoch - 1 }), shardRecord('8', { epoch }));
       const ended = vi.spyOn(ledger, 'endTidy').mockResolvedValue(undefined);
       const repos = [{ ...unknownRepo('app'), tidyBelowEpoch: epoch }, unknownRepo('web')];
-      await tidyShards({ ledger }, { tenant, epoch: epoch + 5, outcomes: [], formerGiants: [], repos });
+      await tidyShards({ ledger }, { tenant, epoch: epoch + 5, outcomes: [], formerLargeRepos: [], repos });
       expect([await prefixes('app'), writes]).toEqual([['8'], ['remove app 0']]);
       expect(ended.mock.calls).toEqual([[{ tenant, repo: 'app', tidyBelowEpoch: epoch }]]);
     });

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
-import { checkLate } from '../../../../lambda/ledger/decide-at-limit.ts';
+import { checkUnconfirmed } from '../../../../lambda/ledger/decide-at-limit.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
-/** A reservation of small objects is dead then, by every clock. */
+/** A reservation of small objects is lapsed then, by every clock. */
 const deathMs = 37 * minute;
 const hour = 60 * minute;
 
@@ -17,12 +17,12 @@ async function push(madeBy: string | undefined, repo: string, objects: Readonly<
     objects: new Map(Object.entries(objects)),
     madeBy,
   });
-  if (outcome.kind === 'retry') return outcome.lateUntilMs === undefined ? 'retry' : 'late';
+  if (outcome.kind === 'retry') return outcome.unconfirmedUntilMs === undefined ? 'retry' : 'late';
   if (outcome.kind === 'absent') return outcome.kind;
   return [...outcome.verdicts.values()].map(({ kind }) => kind).join(' ');
 }
 
-const laterDead = async () => {
+const laterLapsed = async () => {
   world.nowMs += deathMs;
   await world.runSchedule();
 };
@@ -35,7 +35,7 @@ beforeEach(async () => {
 describe('somebody who claims the limit and sends nothing', () => {
   beforeEach(async () => {
     expect(await push('mallory', 'mine', { [oidOf(1)]: 1000 })).toBe('upload');
-    await laterDead();
+    await laterLapsed();
   });
 
   it('has to wait before the next batch, and takes nobody room for a day', async () => {
@@ -44,19 +44,22 @@ describe('somebody who claims the limit and sends nothing', () => {
     expect(await push('mallory', 'mine', { [oidOf(2)]: 1 })).toBe('late');
     expect(await push('ada', 'game', { [oidOf(3)]: 1000 })).toBe('upload');
     world.put({ [`game/${oidOf(3)}`]: 1000 });
-    await laterDead();
+    await laterLapsed();
     expect(await world.usage()).toEqual({ committedBytes: 1000, storedBytes: 1000 });
   });
 
-  it('is told until when, with a recount that may settle it sooner', async () => {
-    const [late] = world.reservations;
+  it('is told until when, with a reconcile that may settle it sooner', async () => {
+    const [unconfirmed] = world.reservations;
     const outcome = await admitUpload(world.deps, {
       tenant: await world.record(),
       repo: 'mine',
       objects: new Map([[oidOf(2), 1]]),
       madeBy: 'mallory',
     });
-    expect(outcome).toMatchObject({ kind: 'retry', lateUntilMs: (late?.deadAtMs ?? 0) + 24 * hour });
+    expect(outcome).toMatchObject({
+      kind: 'retry',
+      unconfirmedUntilMs: (unconfirmed?.lapsedAtMs ?? 0) + 24 * hour,
+    });
     expect(world.requests.at(-1)).toMatchObject({ reason: 'refusal' });
     // The batch has left no reservation.
     expect(world.reservations).toHaveLength(1);
@@ -74,12 +77,12 @@ describe('somebody who claims the limit and sends nothing', () => {
     expect(await push('mallory', 'mine', { [oidOf(2)]: 1000 })).toBe('upload');
   });
 
-  it('cannot overtake the recount that finds it', async () => {
+  it('cannot overtake the reconcile that finds it', async () => {
     await world.pass(25 * hour);
     expect(await push('mallory', 'mine', { [oidOf(4)]: 1000 })).toBe('upload');
     world.nowMs += deathMs;
     const before = await world.record();
-    expect(before.late).toBeUndefined();
+    expect(before.unconfirmed).toBeUndefined();
     await world.runSchedule();
     const outcome = await admitUpload(world.deps, {
       tenant: before,
@@ -94,8 +97,8 @@ describe('somebody who claims the limit and sends nothing', () => {
 
 it('people whose uploads broke off may go on while all of it would fit, and up to a tenth of the limit in any case', async () => {
   expect(await push('ada', 'game', { [oidOf(1)]: 300 })).toBe('upload');
-  await laterDead();
-  expect((await world.record()).late).toMatchObject({ bytes: 300 });
+  await laterLapsed();
+  expect((await world.record()).unconfirmed).toMatchObject({ bytes: 300 });
   expect(await push('ada', 'game', { [oidOf(2)]: 600 })).toBe('upload');
   // Live and late together: 300 + 600 + 101.
   expect(await push('ada', 'game', { [oidOf(3)]: 101 })).toBe('late');
@@ -104,19 +107,19 @@ it('people whose uploads broke off may go on while all of it would fit, and up t
 
 it('batches at once bring no more than one after the other', async () => {
   expect(await push('mallory', 'mine', { [oidOf(1)]: 500 })).toBe('upload');
-  await laterDead();
+  await laterLapsed();
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, index) => push('mallory', 'mine', { [oidOf(2 + index)]: 100 })),
   );
   expect(answers.filter((answer) => answer === 'upload')).toHaveLength(5);
   expect(answers.filter((answer) => answer === 'late')).toHaveLength(5);
-  await laterDead();
+  await laterLapsed();
   expect((await world.usage()).committedBytes).toBe(0);
 });
 
 it('batches at once for the same object do not vouch for each other', async () => {
   expect(await push('mallory', 'mine', { [oidOf(1)]: 1000 })).toBe('upload');
-  await laterDead();
+  await laterLapsed();
   const both = [1, 2].map(() => push('mallory', 'mine', { [oidOf(2)]: 1000 }));
   expect(await Promise.all(both)).toEqual(['late', 'late']);
 });
@@ -128,9 +131,9 @@ it('a repo with a limit is guarded by its own numbers', async () => {
   await world.ledger.setRepoLimit({ tenant, repo: 'game', settingsVersion, limitBytes: 500 });
   await world.consume({ full: true });
   expect(await push('mallory', 'game', { [oidOf(1)]: 500 })).toBe('upload');
-  await laterDead();
-  const { late, repoLimits } = await world.record();
-  expect([late, repoLimits.get('game')?.counted?.late?.bytes]).toEqual([undefined, 500]);
+  await laterLapsed();
+  const { unconfirmed, repoLimits } = await world.record();
+  expect([unconfirmed, repoLimits.get('game')?.scanned?.unconfirmed?.bytes]).toEqual([undefined, 500]);
   expect(await push('mallory', 'game', { [oidOf(2)]: 500 })).toBe('late');
   expect(await push('mallory', 'other', { [oidOf(2)]: 500 })).toBe('upload');
   expect(await push('ada', 'game', { [oidOf(3)]: 500 })).toBe('upload');
@@ -138,8 +141,8 @@ it('a repo with a limit is guarded by its own numbers', async () => {
 
 it('what an older version has stored is nobody’s: it keeps nobody waiting', async () => {
   expect(await push(undefined, 'game', { [oidOf(1)]: 1000 })).toBe('upload');
-  await laterDead();
-  expect((await world.record()).late).toBeUndefined();
+  await laterLapsed();
+  expect((await world.record()).unconfirmed).toBeUndefined();
   expect(await push('ada', 'game', { [oidOf(2)]: 1000 })).toBe('upload');
 });
 
@@ -157,7 +160,7 @@ describe('somebody who claims more objects than one may, and sends none', () => 
         if (!answer.startsWith('upload')) return { index, answer };
       }
     };
-    // A recount must tell first whose they are: from one to the next a tenant takes a quarter of what it may have.
+    // A reconcile must tell first whose they are: from one to the next a tenant takes a quarter of what it may have.
     expect(await claimAll()).toEqual({ index: 249, answer: 'retry' });
     expect(world.requests.at(-1)).toMatchObject({ reason: 'refusal' });
     expect(await push('ada', 'game', batchOf(0))).toBe('retry');
@@ -165,7 +168,7 @@ describe('somebody who claims more objects than one may, and sends none', () => 
     expect(await claimAll()).toEqual({ index: 0, answer: 'late' });
     expect(await push('mallory', 'other', { [oidOf(1)]: 0 })).toBe('late');
     expect(await push('ada', 'game', batchOf(0))).toMatch(/^upload/);
-    await laterDead();
+    await laterLapsed();
     expect(await push('mallory', 'mine', { [oidOf(1)]: 1 })).toBe('late');
     expect(await push('ada', 'game', batchOf(1000))).toMatch(/^upload/);
     world.nowMs += 25 * hour;
@@ -175,11 +178,14 @@ describe('somebody who claims more objects than one may, and sends none', () => 
 });
 
 describe('a batch that would be late beyond the limit', () => {
-  const limit = { repo: null, limitBytes: 100, provenBytes: 0, countedBytes: 40, committedBytes: 70 };
-  const waits = (bytes: number, more: { lateBytes?: number; madeBy?: string; nowMs?: number } = {}) => {
-    const { lateBytes = 20, madeBy = 'ada', nowMs = 5 } = more;
-    const late = { bytes: lateBytes, makers: new Map([['ada', 5]]) };
-    const verdict = checkLate([{ ...limit, late }], { madeBy, bytes, nowMs });
+  const limit = { repo: null, limitBytes: 100, provenBytes: 0, scannedBytes: 40, committedBytes: 70 };
+  const waits = (
+    bytes: number,
+    more: { unconfirmedBytes?: number; madeBy?: string; nowMs?: number } = {},
+  ) => {
+    const { unconfirmedBytes = 20, madeBy = 'ada', nowMs = 5 } = more;
+    const unconfirmed = { bytes: unconfirmedBytes, makers: new Map([['ada', 5]]) };
+    const verdict = checkUnconfirmed([{ ...limit, unconfirmed }], { madeBy, bytes, nowMs });
     return verdict.kind === 'waits' ? verdict.untilMs : undefined;
   };
 
@@ -193,6 +199,6 @@ describe('a batch that would be late beyond the limit', () => {
 
   it('does not count twice what is late beyond the limit already', () => {
     // 20 of the 30 in the counter are live, and 10 of them late.
-    expect([waits(0, { lateBytes: 110 }), waits(0, { lateBytes: 100 })]).toEqual([5, 5]);
+    expect([waits(0, { unconfirmedBytes: 110 }), waits(0, { unconfirmedBytes: 100 })]).toEqual([5, 5]);
   });
 });

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
-import { addWithinLimit, chooseByFloor } from '../../../../lambda/ledger/decide-at-limit.ts';
+import { addWithinLimit, chooseByConfirmed } from '../../../../lambda/ledger/decide-at-limit.ts';
 import type { ReconcileBasis } from '../../../../lambda/ledger/reconcile.ts';
 import type { Reservation } from '../../../../lambda/ledger/rules/reservation.ts';
 import { newAttempt } from '../../../../lambda/ledger/upload-batch.ts';
@@ -13,16 +13,16 @@ const basisOf = (
   seen: string[] = [],
 ): ReconcileBasis => ({ promised: new Map(Object.entries(promised)), seen: new Set(seen) });
 
-describe('what fits above the floor', () => {
+describe('what fits above the confirmed usage', () => {
   let world: MemoryStack;
   /** The oids that the counter does not hold yet, of what was chosen last. */
   let added: string[];
-  const choose = async (claims: Record<string, number>, basis?: ReconcileBasis, floorBaseBytes = 60) => {
-    const record = { ...(await world.record()), floorBaseBytes, floorUntilMs: world.nowMs + 1 };
-    const missing = new Map(Object.entries(claims));
+  const choose = async (entries: Record<string, number>, basis?: ReconcileBasis, confirmedBaseBytes = 60) => {
+    const record = { ...(await world.record()), confirmedBaseBytes, confirmedUntilMs: world.nowMs + 1 };
+    const missing = new Map(Object.entries(entries));
     const attempt = newAttempt(world.deps, { tenant: record, repo: 'app', objects: missing });
     await world.ledger.putReservation({ tenant, reservation: attempt.reservation });
-    const choice = await chooseByFloor(world.deps, { attempt, missing, tenant: record, basis });
+    const choice = await chooseByConfirmed(world.deps, { attempt, missing, tenant: record, basis });
     // A batch of which nothing fits is refused, not admitted with nothing.
     if (choice.kind === 'fits') expect(choice.chosen.size).toBeGreaterThan(0);
     added = choice.kind === 'fits' ? [...choice.notYetAdded.keys()] : [];
@@ -33,8 +33,8 @@ describe('what fits above the floor', () => {
     };
   };
   const promise = (id: string, more: Partial<Reservation>) => {
-    const claims = new Map([['a', 50]]);
-    const other = reservation(id, { state: 'issued', claims, deadAtMs: world.nowMs, ...more });
+    const entries = new Map([['a', 50]]);
+    const other = reservation(id, { state: 'issued', entries, lapsedAtMs: world.nowMs, ...more });
     return world.ledger.putReservation({ tenant, reservation: other });
   };
   const refused = { chosen: [], refusal: { oids: ['a'], usedBytes: 60, limitBytes: 100 } };
@@ -53,7 +53,7 @@ describe('what fits above the floor', () => {
     expect(await choose({ a: 50 })).toEqual(refused);
   });
 
-  it('is nothing if the floor is above the limit by itself, not even an object of no bytes, and nothing is read', async () => {
+  it('is nothing if the confirmed usage is above the limit by itself, not even an object of no bytes, and nothing is read', async () => {
     const read = vi.spyOn(world.ledger, 'reservationsOf');
     expect(await choose({ a: 0 }, undefined, 100)).toEqual({ chosen: ['a'], refusal: undefined });
     expect(await choose({ a: 0 }, undefined, 101)).toEqual({
@@ -63,7 +63,7 @@ describe('what fits above the floor', () => {
     expect(read).toHaveBeenCalledTimes(1);
   });
 
-  it('includes what another live issued reservation of the repo promises: the floor holds it', async () => {
+  it('includes what another live issued reservation of the repo promises: the confirmed usage holds it', async () => {
     await promise('other', {});
     expect(await choose({ a: 50 })).toEqual({ chosen: ['a'], refusal: undefined });
   });
@@ -71,8 +71,8 @@ describe('what fits above the floor', () => {
   it.each<[string, Partial<Reservation>]>([
     ['only pending', { state: 'pending' }],
     ['of another repo', { repo: 'web' }],
-    ['of another object', { claims: new Map([['b', 50]]) }],
-    ['dead', { deadAtMs: 1 }],
+    ['of another object', { entries: new Map([['b', 50]]) }],
+    ['dead', { lapsedAtMs: 1 }],
   ])('does not include what is promised by a reservation that is %s', async (_, more) => {
     await promise('other', more);
     expect(await choose({ a: 50 })).toEqual(refused);
@@ -100,13 +100,14 @@ describe('what fits above the floor', () => {
 
   it.each<[string, Partial<Reservation>, string[]]>([
     ['issued with the same size', {}, []],
-    ['issued with a smaller size', { claims: new Map([['a', 49]]) }, ['a']],
-    ['about to die', { deadAtMs: 5 }, ['a']],
+    ['issued with a smaller size', { entries: new Map([['a', 49]]) }, ['a']],
+    ['about to die', { lapsedAtMs: 5 }, ['a']],
     ['only pending', { state: 'pending' }, ['a']],
   ])('without a reconcile: another reservation that is %s', async (_, more, expected) => {
     const skewMs = world.deps.settings.clockSkewMs;
-    const deadAtMs = more.deadAtMs === undefined ? world.nowMs + 2 * skewMs : world.nowMs + 2 * skewMs - 1;
-    await promise('other', { ...more, deadAtMs });
+    const lapsedAtMs =
+      more.lapsedAtMs === undefined ? world.nowMs + 2 * skewMs : world.nowMs + 2 * skewMs - 1;
+    await promise('other', { ...more, lapsedAtMs });
     await choose({ a: 50 }, undefined, 10);
     expect(added).toEqual(expected);
   });
@@ -118,10 +119,10 @@ const none: ReadonlyMap<string, number> = new Map();
 describe('a batch at the limit', () => {
   let world: MemoryStack;
   const commit = (sumBytes: number) => world.ledger.addUnconditionally(tenant, sumBytes);
-  /** Commits the recount of an empty tenant. */
+  /** Commits the reconcile of an empty tenant. */
   const commitEmpty = (epoch: number, correctionBytes: number) => {
-    const counted = { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs };
-    const found = { correctionBytes, counted, floorUntilMs: 9e15 };
+    const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: world.nowMs };
+    const found = { correctionBytes, scanned, confirmedUntilMs: 9e15 };
     return world.ledger.commitTenant(tenantCommit(tenant, epoch, found));
   };
 
@@ -145,7 +146,7 @@ describe('a batch at the limit', () => {
 
   it('that asks for nothing adds nothing', async () => {
     expect(await add(none)).toBe('added');
-    expect(await world.record()).toMatchObject({ claimCount: 0, committedBytes: 0 });
+    expect(await world.record()).toMatchObject({ entryCount: 0, committedBytes: 0 });
   });
 
   it('is refused if the tenant takes up more than its limit already', async () => {
@@ -161,9 +162,9 @@ describe('a batch at the limit', () => {
     expect((await world.record()).committedBytes).toBe(51);
   });
 
-  it('gets what arrived before its recount, which has counted it', async () => {
+  it('gets what arrived before its reconcile, which has counted it', async () => {
     await world.push('app', { [oid]: 60 });
-    // That reservation is dead, and the recount will settle it.
+    // That reservation is lapsed, and the reconcile will settle it.
     world.nowMs += 37 * 60_000;
     commit(50);
     world.beforeNext('beginReconcile', () => {
@@ -173,7 +174,7 @@ describe('a batch at the limit', () => {
     expect((await world.record()).committedBytes).toBe(60);
   });
 
-  it('makes one recount of its own, and is to come again if others take the room meanwhile', async () => {
+  it('makes one reconcile of its own, and is to come again if others take the room meanwhile', async () => {
     commit(50);
     const { commitTenant } = world.ledger;
     const committed = vi.spyOn(world.ledger, 'commitTenant').mockImplementationOnce(async (input) => {
@@ -185,7 +186,7 @@ describe('a batch at the limit', () => {
     expect(committed).toHaveBeenCalledTimes(1);
   });
 
-  it('makes its recount itself if that takes few requests', async () => {
+  it('makes its reconcile itself if that takes few requests', async () => {
     world = new MemoryStack();
     world.put({ 'web/imported': 1 });
     await world.create(100);
@@ -194,7 +195,7 @@ describe('a batch at the limit', () => {
     expect(await world.kinds('app', { [oid]: 60 })).toBe('upload');
   });
 
-  it('is refused by the floor without a scan', async () => {
+  it('is refused by the confirmed usage without a scan', async () => {
     const listed = vi.spyOn(world.objects, 'listPage');
     commit(50);
     expect(await world.kinds('app', { [oid]: 101 })).toBe('over-limit');
@@ -202,7 +203,7 @@ describe('a batch at the limit', () => {
   });
 
   describe('whose object came around the API after it was asked for', () => {
-    /** Between the question and the counter: somebody stores this, and another recount counts it. */
+    /** Between the question and the counter: somebody stores this, and another reconcile counts it. */
     const meanwhile = (objects: Record<string, number>) => {
       world.beforeNext('addCommitted', async () => {
         world.put(objects);
@@ -228,7 +229,7 @@ describe('a batch at the limit', () => {
     });
   });
 
-  it('does not take what another recount found for its own: its bytes are added once more', async () => {
+  it('does not take what another reconcile found for its own: its bytes are added once more', async () => {
     commit(50);
     const { beginReconcile, readTenant } = world.ledger;
     // Another reconcile holds the lease, and commits while the batch waits for it.
@@ -247,7 +248,7 @@ describe('a batch at the limit', () => {
     expect(await world.kinds('app', { [oidOf(2)]: 60 })).toBe('over-limit');
   });
 
-  it('gets what fits above the floor and below the counter, without a scan', async () => {
+  it('gets what fits above the confirmed usage and below the counter, without a scan', async () => {
     commit(50);
     const [listed, added] = [vi.spyOn(world.objects, 'listPage'), vi.spyOn(world.ledger, 'addCommitted')];
     expect(await world.kinds('app', { [oid]: 101, [oidOf(2)]: 40 })).toBe('over-limit upload');
@@ -267,7 +268,7 @@ describe('a batch at the limit', () => {
     const [listed, added] = [vi.spyOn(world.objects, 'listPage'), vi.spyOn(world.ledger, 'addCommitted')];
     const folders = vi.spyOn(world.objects, 'listFolders');
     expect(await world.kinds('app', { [oid]: 60 })).toBe('upload');
-    // Before the recount and after it. Nothing had changed, so that listed nothing.
+    // Before the reconcile and after it. Nothing had changed, so that listed nothing.
     expect(added).toHaveBeenCalledTimes(2);
     expect([listed.mock.calls.length, folders.mock.calls.length]).toEqual([0, 0]);
   });
@@ -290,14 +291,14 @@ describe('a batch at the limit', () => {
     expect(begun).not.toHaveBeenCalled();
   });
 
-  it('gets what another batch was promised already: the counter holds it, so its own recount admits it', async () => {
+  it('gets what another batch was promised already: the counter holds it, so its own reconcile admits it', async () => {
     const upload = new Map([[oid, expect.objectContaining({ kind: 'upload' })]]);
     expect(await world.push('app', { [oid]: 60 })).toEqual(upload);
     expect(await world.push('app', { [oid]: 60 })).toEqual(upload);
     expect((await world.record()).committedBytes).toBe(60);
   });
 
-  it('waits for three recounts of others, and then is to come again', async () => {
+  it('waits for three reconciles of others, and then is to come again', async () => {
     commit(50);
     const { beginReconcile } = world.ledger;
     const begun = vi.spyOn(world.ledger, 'beginReconcile').mockImplementation(async (input) => {

@@ -5,7 +5,12 @@ import { isChangeUnknown } from '../../../../lambda/ledger/rules/tenant.ts';
 import { expectedOnceMore, runDeletion, runDeletions } from '../../../../lambda/ledger/run-deletions.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { reservation } from '../../../support/ledger-records.ts';
-import { type GiantStack, giantStack, oidOf, repo } from '../../../support/memory/large-repo-stack.ts';
+import {
+  type LargeRepoStack,
+  largeRepoStack,
+  oidOf,
+  repo,
+} from '../../../support/memory/large-repo-stack.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 import { updateTenant } from '../../../support/over-settings.ts';
 
@@ -13,10 +18,10 @@ const day = 24 * 60 * minute;
 const ordinary = 'small';
 const [three, four, absent] = [oidOf(3), oidOf(4), oidOf(70)];
 
-let stack: GiantStack;
+let stack: LargeRepoStack;
 
 beforeEach(async () => {
-  stack = await giantStack();
+  stack = await largeRepoStack();
 });
 
 const tryRun = (deletion: Deletion, isClosed = false) =>
@@ -31,9 +36,9 @@ async function run(deletion: Deletion, isClosed = false): Promise<Deletion | und
 /** A reservation claims these, and lives for so long. */
 async function hold(names: string[], lifeMs = day): Promise<void> {
   const endsMs = stack.nowMs + lifeMs;
-  const times = { createdAtMs: stack.nowMs, expiresAtMs: endsMs, deadAtMs: endsMs };
-  const claims = new Map(names.map((name) => [name, 10]));
-  const held = reservation('r', { repo, state: 'issued', claims, ...times });
+  const times = { createdAtMs: stack.nowMs, expiresAtMs: endsMs, lapsedAtMs: endsMs };
+  const entries = new Map(names.map((name) => [name, 10]));
+  const held = reservation('r', { repo, state: 'issued', entries, ...times });
   await stack.ledger.putReservation({ tenant, reservation: held });
 }
 
@@ -49,7 +54,7 @@ const dirtyToken = async (where = repo) => (await stack.repo(where))?.dirtyToken
 const isUnknown = async (where = repo) => isChangeUnknown({ dirtyToken: await dirtyToken(where) });
 const namesOf = (objects: ReadonlyMap<string, unknown> | undefined) => [...(objects?.keys() ?? [])].sort();
 
-describe('a delete in a giant', () => {
+describe('a delete in a large repo', () => {
   it('leaves a record of when it ran, and of what the store said of each object right before', async () => {
     const deletion = await stack.mark({ [three]: 1, [absent]: 7 });
     stack.beforeDelete = () => {
@@ -96,7 +101,7 @@ describe('a delete in a giant', () => {
   it('says nothing of what is held if no other run has begun it: nothing of that was deleted', async () => {
     await hold([absent]);
     const after = await run(await stack.mark({ [three]: 10, [absent]: 7 }));
-    expect(after).toMatchObject({ state: 'marked', objects: new Map([[absent, 7]]) });
+    expect(after).toMatchObject({ state: 'scheduled', objects: new Map([[absent, 7]]) });
     expect(namesOf(after?.removal?.objects)).toEqual([three]);
   });
 
@@ -115,7 +120,7 @@ describe('a delete in a giant', () => {
       const objects = new Map([[three, 10]]);
       const times = { putsUntilMs: stack.nowMs + minute, deadlineMs: stack.nowMs + minute };
       const expected = await expectedOnceMore(stack.deps, { tenant, repo: where, objects, ...times });
-      expect(expected?.late.claims).toEqual(objects);
+      expect(expected?.unconfirmed.entries).toEqual(objects);
     },
   );
 
@@ -123,7 +128,7 @@ describe('a delete in a giant', () => {
     const deletion = await stack.mark({ [three]: 10, [four]: 10 });
     await hold([four], minute);
     const after = await run(deletion);
-    expect(after).toMatchObject({ state: 'marked', objects: new Map([[four, 10]]) });
+    expect(after).toMatchObject({ state: 'scheduled', objects: new Map([[four, 10]]) });
     expect(namesOf(after?.removal?.objects)).toEqual([three]);
     stack.nowMs += 2 * minute;
     expect(await tryRun(deletion, true)).toEqual({ kind: 'refused' });
@@ -131,7 +136,7 @@ describe('a delete in a giant', () => {
   });
 });
 
-describe('a delete in a giant whose run has died', () => {
+describe('a delete in a large repo whose run has died', () => {
   /** A run that deletes the first object, and dies. Then a batch claims both, and holds them. */
   const beginAndDie = async (): Promise<Deletion> => {
     const deletion = await stack.mark({ [three]: 10, [four]: 10 });
@@ -147,7 +152,7 @@ describe('a delete in a giant whose run has died', () => {
     const deletion = await beginAndDie();
     const after = await run(deletion);
     expect(after).toMatchObject({
-      state: 'marked',
+      state: 'scheduled',
       removal: {
         beganMs: deletion.dueAtMs,
         objects: new Map([[three, { sizeBytes: 10, lastModifiedMs: null }]]),
@@ -160,7 +165,7 @@ describe('a delete in a giant whose run has died', () => {
   it('leaves an unknown change if it is void, because a run that died may have deleted some of it', async () => {
     await run(await stack.mark({ [three]: 10 }, { closedAtMs: 7 }));
     expect(await dirtyToken()).toBeNull();
-    const begun = await stack.claim(await stack.mark({ [three]: 10 }, { id: 'e', closedAtMs: 7 }));
+    const begun = await stack.entry(await stack.mark({ [three]: 10 }, { id: 'e', closedAtMs: 7 }));
     stack.nowMs += 2 * minute;
     await run(begun);
     expect(await isUnknown()).toBe(true);
@@ -178,16 +183,16 @@ describe('a delete in a giant whose run has died', () => {
     head.mockRestore();
   });
 
-  it('is counted right once another recount has run', async () => {
+  it('is counted right once another reconcile has run', async () => {
     const deletion = await beginAndDie();
-    const before = (await stack.record()).counted?.storedBytes ?? 0;
+    const before = (await stack.record()).scanned?.storedBytes ?? 0;
     await run(deletion);
     await stack.consume();
-    expect((await stack.record()).counted?.storedBytes).toBe(before - 10);
+    expect((await stack.record()).scanned?.storedBytes).toBe(before - 10);
   });
 });
 
-describe('a delete in a closed giant that was begun before it was due, and died,', () => {
+describe('a delete in a closed large repo that was begun before it was due, and died,', () => {
   let beganMs: number;
   // It waits for a reservation, and what it names is free sooner. The repo is closed, so nobody waits.
   beforeEach(async () => {
@@ -201,9 +206,9 @@ describe('a delete in a closed giant that was begun before it was due, and died,
   it('makes usage as old as its beginning', async () => {
     // Nobody may take it over yet.
     stack.nowMs += minute / 2;
-    await stack.recount();
+    await stack.reconcile();
     // The object is gone, and nobody has said so.
-    expect((await stack.record()).counted).toMatchObject({ storedBytes: 600, countedAtMs: beganMs });
+    expect((await stack.record()).scanned).toMatchObject({ storedBytes: 600, scannedAtMs: beganMs });
   });
 
   it('is taken over with the time at which it was begun', async () => {
@@ -213,7 +218,7 @@ describe('a delete in a closed giant that was begun before it was due, and died,
   });
 });
 
-describe('a delete of a clean-up in a giant', () => {
+describe('a delete of a gc run in a large repo', () => {
   const [chosen, also] = [three, four];
 
   /** A batch names these once they were chosen. */
@@ -221,7 +226,7 @@ describe('a delete of a clean-up in a giant', () => {
     const watch = { id: 'w', openedAtMs: stack.nowMs, untilMs: stack.nowMs + day };
     await stack.ledger.openWatch({ tenant, repo, watch, nowMs: stack.nowMs });
     const note = { beganMs: stack.nowMs, prefixes: prefixText(named) };
-    await stack.ledger.noteSeen({ tenant, watch, noteId: 'n', note });
+    await stack.ledger.noteSeen({ tenant, watch, intentId: 'n', note });
     return stack.mark({ [chosen]: 10, [also]: 10 }, { sweep: { watchId: 'w', seenFromMs: 0 } });
   };
 
@@ -232,7 +237,7 @@ describe('a delete of a clean-up in a giant', () => {
   ])('leaves %s', async (_, named, hasDied, unknown) => {
     let deletion = await choose(named);
     if (hasDied) {
-      deletion = await stack.claim(deletion, stack.nowMs);
+      deletion = await stack.entry(deletion, stack.nowMs);
       stack.nowMs += minute;
     }
     await run(deletion);
@@ -243,7 +248,7 @@ describe('a delete of a clean-up in a giant', () => {
 describe('a delete in another repo', () => {
   it('asks the store for nothing, leaves no record, and marks the repo dirty: it is listed anyway', async () => {
     stack.put({ [`${ordinary}/${oidOf(1)}`]: 10 });
-    await stack.recount('manual', true);
+    await stack.reconcile('manual', true);
     const head = vi.spyOn(stack.deps.store, 'head');
     const after = await run(await stack.mark({ [oidOf(1)]: 10 }, { repo: ordinary }));
     expect(head).not.toHaveBeenCalled();
@@ -258,7 +263,7 @@ describe('the record of what a delete removed', () => {
   const noObjects: ReadonlyMap<string, number> = new Map();
   const ended = async (where: string, left?: typeof noObjects) => {
     const deletion = await stack.mark({ [three]: 10 }, { repo: where });
-    await stack.claim(deletion, 1);
+    await stack.entry(deletion, 1);
     await stack.ledger.endDeletion({
       tenant,
       repo: where,
@@ -271,11 +276,11 @@ describe('the record of what a delete removed', () => {
     });
   };
 
-  it('stays until a reconcile has taken it off the count of a giant', async () => {
+  it('stays until a reconcile has taken it off the count of a large repo', async () => {
     await ended(repo);
     await runAll();
     expect(await stack.deletion()).toMatchObject({ removal: { runMs: 1 } });
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.deletion()).not.toHaveProperty('removal');
   });
 
@@ -285,11 +290,11 @@ describe('the record of what a delete removed', () => {
     stack.nowMs += day;
     await runAll();
     expect(await stack.deletions()).toEqual(before);
-    expect(before).toMatchObject([{ state: 'gone' }]);
+    expect(before).toMatchObject([{ state: 'deleted' }]);
     expect((await stack.record()).deletionCount).toBe(1);
   });
 
-  it.each([ordinary, 'unknown'])('is dropped if the repo is a giant no longer (%s)', async (where) => {
+  it.each([ordinary, 'unknown'])('is dropped if the repo is a large repo no longer (%s)', async (where) => {
     await ended(where);
     await runAll();
     expect(await stack.deletion()).not.toHaveProperty('removal');

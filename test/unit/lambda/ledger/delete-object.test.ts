@@ -37,7 +37,7 @@ describe('an object that is marked for deletion', () => {
     expect(await mark()).toEqual(plan);
   });
 
-  it('was not deleted by a clean-up that had deleted it before it was pushed again', async () => {
+  it('was not deleted by a gc run that had deleted it before it was pushed again', async () => {
     const oids = [oid, two];
     const gone = () => world.ledger.goneOf({ ...path, oids });
     await world.ledger.noteGone({ ...path, oids, atMs: 7 });
@@ -46,7 +46,7 @@ describe('an object that is marked for deletion', () => {
     const forget = vi.spyOn(world.ledger, 'forgetGone');
     await mark();
     expect(await gone()).toEqual(new Map([[two, 7]]));
-    // No write for what no clean-up had deleted.
+    // No write for what no gc run had deleted.
     await mark();
     expect(forget).toHaveBeenCalledTimes(1);
   });
@@ -80,10 +80,10 @@ describe('an object that is marked for deletion', () => {
   it('stays if the mark is written only after its repo was emptied and opened', async () => {
     const writes = vi.spyOn(world.ledger, 'putDeletion').mockResolvedValueOnce(undefined);
     await mark();
-    const [late] = writes.mock.calls;
-    if (!late) throw new Error('Nothing was marked.');
+    const [unconfirmed] = writes.mock.calls;
+    if (!unconfirmed) throw new Error('Nothing was marked.');
     await emptyAndOpen();
-    await world.ledger.putDeletion(...late);
+    await world.ledger.putDeletion(...unconfirmed);
     await later(hour);
     expect([await hasIt(), await world.deletions()]).toEqual([true, []]);
     await mark();
@@ -110,12 +110,12 @@ describe('an object that is marked for deletion', () => {
     await world.consume();
     expect(await world.keys()).toEqual([`art/${oid}`, `game/${two}`]);
     expect(await world.record()).toMatchObject({
-      counted: { storedBytes: 30, objectCount: 2 },
+      scanned: { storedBytes: 30, objectCount: 2 },
       committedBytes: 30,
-      notes: new Map(),
+      intents: new Map(),
     });
     // Kept for as long as a batch can run, because it may have asked the store before.
-    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+    expect(await world.deletions()).toMatchObject([{ state: 'deleted' }]);
     world.nowMs += minute;
     expect(await world.isDue()).toBe(true);
     await world.consume();
@@ -135,7 +135,7 @@ describe('an object that is marked for deletion', () => {
       'announceDelete',
       'putReservation',
       'markDirty',
-      'removeNote',
+      'removeIntent',
       'endDeletion',
     ] as const) {
       const method: (input: never) => Promise<unknown> = world.ledger[name];
@@ -146,11 +146,11 @@ describe('an object that is marked for deletion', () => {
     }
     world.beforeDelete = () => {
       steps.push('the bytes');
-      expect(world.reservations).toMatchObject([{ claims: new Map([[three, 5]]) }]);
+      expect(world.reservations).toMatchObject([{ entries: new Map([[three, 5]]) }]);
     };
     await world.consume();
     expect(steps.join(', ')).toBe(
-      'claimDeletion, announceDelete, putReservation, the bytes, markDirty, removeNote, endDeletion',
+      'claimDeletion, announceDelete, putReservation, the bytes, markDirty, removeIntent, endDeletion',
     );
   });
 
@@ -158,9 +158,9 @@ describe('an object that is marked for deletion', () => {
     await mark();
     await later(hour);
     world.put({ [`game/${oid}`]: 10 });
-    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+    expect(await world.deletions()).toMatchObject([{ state: 'deleted' }]);
     expect(await mark()).toMatchObject({ dueAtMs: world.nowMs + hour });
-    expect(await world.deletions()).toMatchObject([{ id: `~${oid}`, state: 'marked' }]);
+    expect(await world.deletions()).toMatchObject([{ id: `~${oid}`, state: 'scheduled' }]);
     await world.consume();
     expect(await hasIt()).toBe(true);
     await later(hour);
@@ -174,7 +174,7 @@ describe('an object that is marked for deletion', () => {
     head.mockResolvedValueOnce({ sizeBytes: 10, lastModifiedMs: 1, sha256: undefined });
     expect(await mark()).toBeUndefined();
     expect(head).toHaveBeenCalledTimes(2);
-    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+    expect(await world.deletions()).toMatchObject([{ state: 'deleted' }]);
   });
 
   it.each([
@@ -191,7 +191,7 @@ describe('an object that is marked for deletion', () => {
       expect(await mark()).toMatchObject({ dueAtMs: first.dueAtMs + Math.max(afterMs, 1) });
       const { id: deletionId, dueAtMs } = first;
       expect(await world.ledger.unmark({ ...path, deletionId, dueAtMs, names: [oid] })).toBe('refused');
-      await expect(world.claim(first)).rejects.toThrow('not as it was read');
+      await expect(world.entry(first)).rejects.toThrow('not as it was read');
       await later(hour + 1);
       expect(await hasIt()).toBe(false);
     },
@@ -206,7 +206,7 @@ describe('an object that is marked for deletion', () => {
     });
     const dueAtMs = world.nowMs + hour;
     expect(await mark()).toMatchObject({ dueAtMs });
-    const marked = (await world.deletions()).filter(({ state }) => state === 'marked');
+    const marked = (await world.deletions()).filter(({ state }) => state === 'scheduled');
     expect(marked).toMatchObject([{ objects: new Map([[oid, 10]]), dueAtMs }]);
     await later(hour);
     expect(await hasIt()).toBe(false);
@@ -217,7 +217,7 @@ describe('an object that is marked for deletion', () => {
     await world.push(repo, { [oid]: 10 });
     const empty = await world.deletion();
     world.nowMs += hour;
-    await world.claim(empty);
+    await world.entry(empty);
     await mark();
     const found = (await world.deletions()).map(({ id, state }) => `${id.slice(0, 1)} ${state}`);
     expect(found).toContain('~ deleting');
@@ -225,7 +225,7 @@ describe('an object that is marked for deletion', () => {
     expect(await hasIt()).toBe(false);
   });
 
-  it('is marked beside a clean-up that names it, and goes though that ends before', async () => {
+  it('is marked beside a gc run that names it, and goes though that ends before', async () => {
     const watch = { id: 'w', openedAtMs: world.nowMs, untilMs: world.nowMs + 24 * hour };
     await world.ledger.openWatch({ ...path, watch, nowMs: world.nowMs });
     const sweep = { watchId: 'w', seenFromMs: world.nowMs };
@@ -237,7 +237,7 @@ describe('an object that is marked for deletion', () => {
     expect(await hasIt()).toBe(false);
   });
 
-  it('is not marked beside ten thousand others, until a recount has found fewer', async () => {
+  it('is not marked beside ten thousand others, until a reconcile has found fewer', async () => {
     await world.ledger.countDeletions({ tenant, difference: 9999 });
     expect(await mark()).toMatchObject({ bytes: 10 });
     world.nowMs += minute;
@@ -260,7 +260,7 @@ describe('an object that is marked for deletion', () => {
     expect(await hasIt()).toBe(false);
   });
 
-  it('keeps its time when it is marked again; after that time a recount is requested again', async () => {
+  it('keeps its time when it is marked again; after that time a reconcile is requested again', async () => {
     const first = await mark();
     world.nowMs += 10 * minute;
     expect(await mark()).toEqual(first);
@@ -289,10 +289,10 @@ describe('an object that is marked for deletion', () => {
     for (const each of [three, two]) await mark({ oid: each });
     await world.consume();
     expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`, `game/${three}`]);
-    const deadAtMs = world.reservations[0]?.deadAtMs ?? 0;
-    const held = (await world.deletions()).find(({ state }) => state === 'marked');
-    expect(held).toMatchObject({ objects: new Map([[three, 5]]), dueAtMs: deadAtMs });
-    await later(deadAtMs + 1 - world.nowMs);
+    const lapsedAtMs = world.reservations[0]?.lapsedAtMs ?? 0;
+    const held = (await world.deletions()).find(({ state }) => state === 'scheduled');
+    expect(held).toMatchObject({ objects: new Map([[three, 5]]), dueAtMs: lapsedAtMs });
+    await later(lapsedAtMs + 1 - world.nowMs);
     expect(await world.keys()).toEqual([`art/${oid}`, `game/${oid}`]);
   });
 });
@@ -308,13 +308,13 @@ describe('a delete that the store does not answer', () => {
     world.beforeDelete = () => undefined;
   });
 
-  it('keeps its claim and its note, because it may still land', async () => {
+  it('keeps its entry and its note, because it may still land', async () => {
     expect(await world.deletions()).toMatchObject([{ state: 'deleting', objects: new Map([[oid, 10]]) }]);
-    const { notes, deletedBytes, counted } = await world.record();
-    expect([...notes.values()]).toMatchObject([{ repo, bytes: 10 }]);
-    // The recount has taken it off: the floor is without the bytes of notes.
+    const { intents, deletedBytes, scanned } = await world.record();
+    expect([...intents.values()]).toMatchObject([{ repo, bytes: 10 }]);
+    // The reconcile has taken it off: the confirmed usage is without the bytes of notes.
     expect(deletedBytes).toBe(0);
-    expect(counted).toMatchObject({ storedBytes: 40, objectCount: 3 });
+    expect(scanned).toMatchObject({ storedBytes: 40, objectCount: 3 });
     expect(await world.push(repo, { [oid]: 10 })).toBe('retry');
   });
 
@@ -323,18 +323,18 @@ describe('a delete that the store does not answer', () => {
     expect([await hasIt(), await world.isDue()]).toEqual([true, true]);
     await later(2 * minute);
     expect(await hasIt()).toBe(false);
-    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+    expect(await world.deletions()).toMatchObject([{ state: 'deleted' }]);
     expect(await world.record()).toMatchObject({
-      counted: { storedBytes: 30, objectCount: 2 },
+      scanned: { storedBytes: 30, objectCount: 2 },
       committedBytes: 30,
-      notes: new Map(),
+      intents: new Map(),
     });
     expect(await world.kinds(repo, { [oid]: 10 })).toBe('upload');
   });
 
-  it('is found by a recount if it happened after all', async () => {
+  it('is found by a reconcile if it happened after all', async () => {
     await world.objects.delete([`${tenant}/game/${oid}`]);
     await world.consume();
-    expect((await world.record()).counted).toMatchObject({ storedBytes: 30, objectCount: 2 });
+    expect((await world.record()).scanned).toMatchObject({ storedBytes: 30, objectCount: 2 });
   });
 });

@@ -36,10 +36,10 @@ describe('a delete of a repo', () => {
     expect([world.requests, await closedAtMs()]).toEqual([[], null]);
   });
 
-  const mapped = { host: 'github', name: 'acme/game', hostedId: null, sinceMs: 1 };
+  const linked = { host: 'github', name: 'acme/game', linkedId: null, sinceMs: 1 };
   const marks = {
     public: () => world.deps.publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs: 1 } }),
-    mapped: () => world.deps.mappedRepos.put({ tenant, mark: { repo, ...mapped } }),
+    linked: () => world.deps.linkedRepos.put({ tenant, mark: { repo, ...linked } }),
   };
   it.each(Object.entries({ created: () => world.ledger.createRepo({ ...path, createdAtMs: 1 }), ...marks }))(
     'may be of one that is empty, and %s',
@@ -79,14 +79,14 @@ describe('a delete of a repo', () => {
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: false }]);
   });
 
-  it('ends that it is public or mapped, and nothing of others', async () => {
+  it('ends that it is public or linked, and nothing of others', async () => {
     await open({ 'game/a': 1 });
-    const { publicReads, mappedRepos } = world.deps;
+    const { publicReads, linkedRepos } = world.deps;
     for (const make of Object.values(marks)) await make();
     await publicReads.put({ tenant, mark: { repo: 'game2', monthlyLimitBytes: 1, sinceMs: 1 } });
-    await mappedRepos.put({ tenant, mark: { repo: 'game2', ...mapped } });
+    await linkedRepos.put({ tenant, mark: { repo: 'game2', ...linked } });
     const marked = async () =>
-      [...(await publicReads.list(tenant)), ...(await mappedRepos.list(tenant))].map((mark) => mark.repo);
+      [...(await publicReads.list(tenant)), ...(await linkedRepos.list(tenant))].map((mark) => mark.repo);
     await del({ dryRun: true });
     expect(await marked()).toEqual(['game', 'game2', 'game', 'game2']);
     await del();
@@ -132,13 +132,13 @@ describe('a delete of a repo', () => {
 });
 
 describe('a repo that is being deleted', () => {
-  it('is emptied and recounted, and opened once no batch from before its closing can be running', async () => {
+  it('is emptied and reconciled, and opened once no batch from before its closing can be running', async () => {
     await open({ 'game/a': 1, 'game/b': 2 });
     await del();
     expect(await world.consume()).toBe('requeued');
     expect(world.requests.at(-1)).toEqual({ tenant, reason: 'unfinished', full: false });
     expect(await world.keys()).toEqual(['game2/x']);
-    expect((await world.record()).counted).toMatchObject({ storedBytes: 7, objectCount: 1 });
+    expect((await world.record()).scanned).toMatchObject({ storedBytes: 7, objectCount: 1 });
     expect(await world.repo(repo)).toMatchObject({ objectCount: 0, closedAtMs: expect.any(Number) });
     // If that request is lost, the schedule requests another.
     expect(await world.isDue()).toBe(true);
@@ -153,10 +153,10 @@ describe('a repo that is being deleted', () => {
     await del();
     await world.consume();
     expect(await world.keys()).toEqual(['game2/x']);
-    expect((await world.record()).counted).toMatchObject({ storedBytes: 7, objectCount: 1 });
+    expect((await world.record()).scanned).toMatchObject({ storedBytes: 7, objectCount: 1 });
   });
 
-  it('is due when the last live reservation of it is dead, and says that it waits for uploads', async () => {
+  it('is due when the last live reservation of it is lapsed, and says that it waits for uploads', async () => {
     await open({ [`game/${oidOf(1)}`]: 5 });
     await world.push(repo, { [oidOf(2)]: 6 });
     world.nowMs += minute;
@@ -183,13 +183,13 @@ describe('a repo that is being deleted', () => {
     expect(await world.keys()).toEqual(['game2/x']);
     expect(await world.repo(repo)).toMatchObject({ objectCount: 0, closedAtMs: expect.any(Number) });
     expect(await world.isDue()).toBe(true);
-    await later((world.reservations[0]?.deadAtMs ?? 0) - world.nowMs);
+    await later((world.reservations[0]?.lapsedAtMs ?? 0) - world.nowMs);
     expect(await closedAtMs()).toEqual(expect.any(Number));
     await later(1);
     expect(await closedAtMs()).toBe(null);
   });
 
-  it('stays due even if its dead reservations are deleted by another reconcile', async () => {
+  it('stays due even if its lapsed reservations are deleted by another reconcile', async () => {
     await open({});
     await world.upload(repo, { [oidOf(2)]: 6 });
     await del();

@@ -35,14 +35,14 @@ describe('a tenant that is being deleted', () => {
     expect(await del()).toEqual(plan);
   });
 
-  it('loses its tokens at once, has nothing public or mapped, and is due; when it is deleted again, it keeps its time', async () => {
-    const { publicReads, mappedRepos } = world.deps;
-    const mapped = { repo: 'game', host: 'github', name: 'acme/game', hostedId: null, sinceMs: 1 };
-    await mappedRepos.put({ tenant, mark: mapped });
+  it('loses its tokens at once, has nothing public or linked, and is due; when it is deleted again, it keeps its time', async () => {
+    const { publicReads, linkedRepos } = world.deps;
+    const linked = { repo: 'game', host: 'github', name: 'acme/game', linkedId: null, sinceMs: 1 };
+    await linkedRepos.put({ tenant, mark: linked });
     for (const repo of ['game', 'art'])
       await publicReads.put({ tenant, mark: { repo, monthlyLimitBytes: 1, sinceMs: 1 } });
     const first = await del();
-    for (const left of [world.tokens, publicReads, mappedRepos]) expect(await left.list(tenant)).toEqual([]);
+    for (const left of [world.tokens, publicReads, linkedRepos]) expect(await left.list(tenant)).toEqual([]);
     expect(world.requests).toEqual([{ tenant, reason: 'delete', full: true }]);
     expect(await due()).toMatchObject([{ tenant, full: true }]);
     world.nowMs += 5;
@@ -104,11 +104,11 @@ describe('a tenant that is being deleted', () => {
     expect(await world.keys()).toEqual([]);
     expect(world.objects.objectCount).toBe(1);
     const record = await world.record();
-    expect(record).toMatchObject({ counted: { storedBytes: 0, objectCount: 0 }, committedBytes: 0 });
+    expect(record).toMatchObject({ scanned: { storedBytes: 0, objectCount: 0 }, committedBytes: 0 });
     expect(isGone(record)).toBe(true);
   });
 
-  it('stays due if a recount that began before its closing comes in between', async () => {
+  it('stays due if a reconcile that began before its closing comes in between', async () => {
     await del();
     world.nowMs += 1;
     // From a consumer that read the tenant before it was closed. The request to empty the tenant is lost.

@@ -3,34 +3,34 @@ import { type ExportJob, newExportJob } from '../../../../lambda/exports/rules/j
 import { heldUntilMs, listDeletions, markObject, readHolds } from '../../../../lambda/ledger/deletes.ts';
 import type { Input } from '../../../../lambda/ledger/ledger.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
-import { changeNote } from '../../../../lambda/ledger/rules/reservation.ts';
+import { changeIntent } from '../../../../lambda/ledger/rules/reservation.ts';
 import { runDeletions } from '../../../../lambda/ledger/run-deletions.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
-import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
 describe('held until', () => {
   const day = 24 * 60 * minute;
 
-  it('live reservations hold the objects that they claim of those to be deleted, until the last of these is dead', async () => {
+  it('live reservations hold the objects that they claim of those to be deleted, until the last of these is lapsed', async () => {
     const world = new MemoryStack();
     await world.create();
     const read = () => readHolds(world.deps, { tenant, repo: 'app', names: [oidOf(1), oidOf(2), 'note'] });
     expect(await read()).toEqual({ held: new Set(), untilMs: 0, putsUntilMs: 0 });
-    const note = changeNote(world.deps.settings, { id: 'n', repo: 'app', nowMs: world.nowMs });
+    const note = changeIntent(world.deps.settings, { id: 'n', repo: 'app', nowMs: world.nowMs });
     await world.ledger.putReservation({ tenant, reservation: note });
     expect(await read()).toEqual({ held: new Set(), untilMs: 0, putsUntilMs: 0 });
 
     await world.push('app', { [oidOf(1)]: 1, [oidOf(9)]: 1 });
-    const deadMs = world.nowMs + 36 * minute + 10_001;
+    const lapsedMs = world.nowMs + 36 * minute + 10_001;
     world.nowMs += minute;
     // Claims none of them, so it holds nothing, but its PUTs may end later.
     await world.push('app', { [oidOf(8)]: 1 });
-    const putsUntilMs = deadMs + minute + day;
-    expect(await read()).toEqual({ held: new Set([oidOf(1)]), untilMs: deadMs, putsUntilMs });
-    world.nowMs = deadMs;
+    const putsUntilMs = lapsedMs + minute + day;
+    expect(await read()).toEqual({ held: new Set([oidOf(1)]), untilMs: lapsedMs, putsUntilMs });
+    world.nowMs = lapsedMs;
     expect((await read()).held.size).toBe(1);
     world.nowMs += 1;
     expect(await read()).toEqual({ held: new Set(), untilMs: 0, putsUntilMs });
@@ -72,18 +72,18 @@ describe('a deletion in the list', () => {
     expect(await list()).toEqual([]);
     const dueAtMs = world.nowMs + hour;
     await mark('game', one);
-    const marked = { repo: 'game', oid: one, sizeBytes: 10, state: 'marked', dueAtMs };
+    const marked = { repo: 'game', oid: one, sizeBytes: 10, state: 'scheduled', dueAtMs };
     expect(await list()).toEqual([marked]);
     world.nowMs += hour;
     expect(await list()).toEqual([marked]);
     await world.consume();
     expect(await list()).toEqual([]);
-    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+    expect(await world.deletions()).toMatchObject([{ state: 'deleted' }]);
   });
 
   it('is deleting once somebody deletes it', async () => {
     await mark('game', one);
-    await world.claim(await world.deletion());
+    await world.entry(await world.deletion());
     expect(await list()).toMatchObject([{ oid: one, state: 'deleting' }]);
   });
 
@@ -94,7 +94,7 @@ describe('a deletion in the list', () => {
     expect((await list()).map(({ oid }) => oid)).toEqual([two]);
   });
 
-  it('is not one of a whole repo, nor of a clean-up', async () => {
+  it('is not one of a whole repo, nor of a gc run', async () => {
     const watch = { id: 'w', openedAtMs: world.nowMs, untilMs: world.nowMs + hour };
     await world.ledger.openWatch({ tenant, repo: 'game', watch, nowMs: world.nowMs });
     await world.mark({ [one]: 10 }, { id: 'closing', repo: 'game', closedAtMs: 5 });
@@ -146,7 +146,7 @@ describe('a deletion in the list', () => {
 });
 
 it('a page of deletions takes one query and one read for each repo on it', async () => {
-  const counting = new CountingDeps({ tableMs: 1, headMs: 1, listMs: 1 });
+  const counting = new ScanningDeps({ tableMs: 1, headMs: 1, listMs: 1 });
   const { ledger, deps } = counting;
   await ledger.createTenant(newTenant(tenant));
   for (let index = 0; index < 50; index += 1) {
@@ -184,10 +184,10 @@ describe('spared for exports', () => {
     it('what it is to have is not deleted until it has ended', async () => {
       await begin();
       expect(await run()).toBe(true);
-      expect(await states()).toEqual(['marked']);
+      expect(await states()).toEqual(['scheduled']);
       await end();
       await run();
-      expect(await states()).toEqual(['gone']);
+      expect(await states()).toEqual(['deleted']);
     });
 
     it('of this repo, an ended one beside it changes nothing', async () => {
@@ -195,7 +195,7 @@ describe('spared for exports', () => {
       await begin({ request: { ...request, repo: 'app' } }, 'b-second');
       await end('b-second');
       await run();
-      expect(await states()).toEqual(['marked']);
+      expect(await states()).toEqual(['scheduled']);
     });
 
     it.each([
@@ -205,14 +205,14 @@ describe('spared for exports', () => {
     ])('%s spares nothing', async (_title, more) => {
       await begin(more);
       await run();
-      expect(await states()).toEqual(['gone']);
+      expect(await states()).toEqual(['deleted']);
     });
 
     it('nothing is spared for longer than a day', async () => {
       await begin();
       world.nowMs += day;
       await run();
-      expect(await states()).toEqual(['gone']);
+      expect(await states()).toEqual(['deleted']);
     });
 
     it('a new export every 12 hours spares it for a day, as the first one does', async () => {
@@ -222,7 +222,7 @@ describe('spared for exports', () => {
         world.nowMs = beganMs + hours * 60 * minute;
         if (hours > 0) await begin({}, `export-${hours}`);
         await run();
-        expect(await states(), `${hours} hours`).toEqual([hours < 24 ? 'marked' : 'gone']);
+        expect(await states(), `${hours} hours`).toEqual([hours < 24 ? 'scheduled' : 'deleted']);
       }
     });
 
@@ -230,7 +230,7 @@ describe('spared for exports', () => {
       await begin({ createdAtMs: world.nowMs - 25 * 60 * minute, state: 'done' }, 'b-later-id');
       await begin({}, 'a-earlier-id');
       await run();
-      expect(await states()).toEqual(['marked']);
+      expect(await states()).toEqual(['scheduled']);
     });
 
     it('one that is opened while others are deleted spares what becomes due after that', async () => {
@@ -244,22 +244,22 @@ describe('spared for exports', () => {
         return claimDeletion(input);
       };
       await run();
-      expect(await states()).toEqual(['gone', 'marked', 'marked']);
+      expect(await states()).toEqual(['deleted', 'scheduled', 'scheduled']);
     });
 
     it('one that is opened after it was due spares nothing', async () => {
       world.nowMs += 1;
       await begin();
       await run();
-      expect(await states()).toEqual(['gone']);
+      expect(await states()).toEqual(['deleted']);
     });
 
     it('what has begun is ended', async () => {
       await begin();
-      await world.claim(await world.deletion(), world.nowMs);
+      await world.entry(await world.deletion(), world.nowMs);
       world.nowMs += minute;
       await run();
-      expect(await states()).toEqual(['gone']);
+      expect(await states()).toEqual(['deleted']);
     });
   });
 });

@@ -46,7 +46,7 @@ describe('the repos of a closed tenant', () => {
     world.put({ 'gone/1': 1, 'empty/1': 1 });
     await world.create();
     await world.push('app', { [oidOf(1)]: 1 });
-    const found = { storedBytes: 0, objectCount: 0, countedAtMs: world.nowMs, epoch: 9 };
+    const found = { storedBytes: 0, objectCount: 0, scannedAtMs: world.nowMs, epoch: 9 };
     const repo = { repo: 'empty', ...found, covered: new Set<string>(), putsUntilMs: 0 };
     await world.ledger.commitRepo({ tenant, repo, dirtyTokenRead: null });
     for (const key of await world.keys()) await world.objects.delete([`${tenant}/${key}`]);
@@ -143,7 +143,7 @@ describe('the closed repos of a tenant', () => {
   });
 
   it('keep what the last run of a deletion removed until a reconcile has taken it off', async () => {
-    const { deadlineMs } = await world.claim(await mark('d', '1', '2'));
+    const { deadlineMs } = await world.entry(await mark('d', '1', '2'));
     const objects = new Map([['1', { sizeBytes: 1, lastModifiedMs: 1 }]]);
     const removal = { runMs: deadlineMs, beganMs: world.nowMs, endedMs: world.nowMs, objects };
     const ended = { left: new Map([['2', 2]]), dueAtMs: world.nowMs, keptUntilMs: null, removal };
@@ -174,15 +174,15 @@ describe('the closed repos of a tenant', () => {
   });
 
   it('are neither public nor mapped when they are opened, whoever said so meanwhile', async () => {
-    const { publicReads, mappedRepos } = world.deps;
+    const { publicReads, linkedRepos } = world.deps;
     await close('a');
     await empty();
     const since = { repo: 'a', sinceMs: world.nowMs };
     await publicReads.put({ tenant, mark: { ...since, monthlyLimitBytes: 1 } });
-    await mappedRepos.put({ tenant, mark: { ...since, host: 'github', name: 'acme/a', hostedId: null } });
+    await linkedRepos.put({ tenant, mark: { ...since, host: 'github', name: 'acme/a', linkedId: null } });
     passBatches();
     expect([await empty(), await isClosed('a')]).toEqual(['done', false]);
-    for (const marks of [publicReads, mappedRepos])
+    for (const marks of [publicReads, linkedRepos])
       expect(await marks.find({ tenant, repo: 'a' })).toBeUndefined();
   });
 
@@ -218,12 +218,12 @@ describe('the closed repos of a tenant', () => {
     });
 
     it('keep it if somebody had begun the deletion that came back', async () => {
-      await world.claim(await writeLate(), world.nowMs);
+      await world.entry(await writeLate(), world.nowMs);
       world.nowMs += minute;
       await world.consume();
       expect(await world.keys()).toEqual(all);
       // Who began it may have deleted something.
-      expect(await deletionsOf()).toMatchObject([{ state: 'gone' }]);
+      expect(await deletionsOf()).toMatchObject([{ state: 'deleted' }]);
       expect(await world.usage()).toMatchObject({ storedBytes: 10 });
     });
   });
@@ -250,9 +250,9 @@ describe('the closed repos of a tenant', () => {
 
   it('stay closed if a deletion of theirs is refused, or a reservation holds what is listed', async () => {
     await close('b');
-    const claim = vi.spyOn(world.ledger, 'claimDeletion').mockResolvedValue({ kind: 'refused' });
+    const entry = vi.spyOn(world.ledger, 'claimDeletion').mockResolvedValue({ kind: 'refused' });
     expect(await empty()).toBe('done');
-    claim.mockRestore();
+    entry.mockRestore();
     await world.upload('a', { [oidOf(1)]: 5 });
     await world.ledger.openRepo({ tenant, repo: 'b', closedAtMs: world.nowMs });
     await close('a');
@@ -269,15 +269,15 @@ describe('the closed repos of a tenant', () => {
       await close('a', 'b');
       answerNothing();
       expect(await empty()).toBe('done');
-      expect((await world.record()).notes.size).toBe(1);
+      expect((await world.record()).intents.size).toBe(1);
       expect(await world.deletions()).toMatchObject([{ repo: 'a', state: 'deleting' }]);
     },
   );
 
-  describe('of a tenant with very many claims', () => {
+  describe('of a tenant with very many entries', () => {
     const [one, two] = [oidOf(1), oidOf(2)];
     beforeEach(async () => {
-      world = new MemoryStack({ lateClaimsMax: 0 });
+      world = new MemoryStack({ unconfirmedEntriesMax: 0 });
       await world.create();
       await world.push('a', { [oidOf(9)]: 1 });
       world.nowMs += 37 * minute;
@@ -290,9 +290,9 @@ describe('the closed repos of a tenant', () => {
       await mark('d1', one);
       await mark('d2', two);
       await close('a');
-      const claim = vi.spyOn(world.ledger, 'claimDeletion');
+      const entry = vi.spyOn(world.ledger, 'claimDeletion');
       expect(await empty()).toBe('done');
-      expect(claim).toHaveBeenCalledTimes(1);
+      expect(entry).toHaveBeenCalledTimes(1);
       expect(await world.keys()).toHaveLength(2);
     });
 
@@ -362,7 +362,7 @@ describe('the closed repos of a tenant', () => {
   });
 
   it('stay closed while somebody else deletes some of their objects, which are left to them', async () => {
-    await world.claim(await mark('d1', '1'));
+    await world.entry(await mark('d1', '1'));
     await close('a', 'b');
     expect([await empty(), await world.keys()]).toEqual(['opening', ['a/1', 'open/1']]);
     passBatches();
@@ -377,9 +377,9 @@ describe('the closed repos of a tenant', () => {
     await world.upload('a', { [held]: 5, [alsoHeld]: 6 });
     await mark('d1', held, '1');
     await close('a');
-    const [claim, put] = [vi.spyOn(world.ledger, 'claimDeletion'), vi.spyOn(world.ledger, 'putDeletion')];
+    const [entry, put] = [vi.spyOn(world.ledger, 'claimDeletion'), vi.spyOn(world.ledger, 'putDeletion')];
     expect(await empty()).toBe('done');
-    expect(claim).toHaveBeenCalledTimes(2);
+    expect(entry).toHaveBeenCalledTimes(2);
     expect(put.mock.calls.map(([{ deletion }]) => [...deletion.objects.keys()].sort())).toEqual([
       [alsoHeld, '2'].sort(),
     ]);

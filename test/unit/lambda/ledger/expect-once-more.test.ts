@@ -18,7 +18,7 @@ import { reservation } from '../../../support/ledger-records.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
-/** A reservation of small objects is dead then, by every clock. */
+/** A reservation of small objects is lapsed then, by every clock. */
 const deathMs = 37 * minute;
 
 /** The ledger of a function that is held up before each of its calls. */
@@ -49,7 +49,7 @@ describe('deleted objects that a second PUT may bring back', () => {
   };
   const runDue = (deps = world.deps) =>
     runDeletions(deps, { tenant, untilMs: world.nowMs + minute, deletionCount: 0 });
-  /** Uploads an object, has it counted, and deletes its repo after this time, when the reservation is dead. */
+  /** Uploads an object, has it counted, and deletes its repo after this time, when the reservation is lapsed. */
   const uploadAndDelete = async (afterMs: number) => {
     await world.upload('app', { [oidOf(1)]: 900 });
     await world.consume();
@@ -107,7 +107,7 @@ describe('deleted objects that a second PUT may bring back', () => {
     world.nowMs += deathMs;
     await world.runSchedule();
     for (const repo of ['app', 'other']) await deleteApp(repo);
-    expect(world.reservations).toMatchObject([{ repo: 'app', claims: new Map([[oidOf(1), 10]]) }]);
+    expect(world.reservations).toMatchObject([{ repo: 'app', entries: new Map([[oidOf(1), 10]]) }]);
   });
 
   it('are looked for once, at the end of their day, and then forgotten', async () => {
@@ -131,22 +131,22 @@ describe('deleted objects that a second PUT may bring back', () => {
 
   it('are expected for as long as a reservation of the repo says, dead or alive', async () => {
     await world.push('app', { [oidOf(1)]: 10 });
-    const deadMs = Math.max(...world.reservations.map(({ deadAtMs }) => deadAtMs));
+    const lapsedMs = Math.max(...world.reservations.map(({ lapsedAtMs }) => lapsedAtMs));
     world.put({ [`app/${oidOf(1)}`]: 10 });
-    world.nowMs = deadMs + 20_000;
+    world.nowMs = lapsedMs + 20_000;
     // No scan has seen the reservation yet.
     await world.mark({ [oidOf(1)]: 10 });
     await runDue();
-    const late = world.reservations.find(({ deletedByMs }) => deletedByMs !== undefined);
-    expect(late).toMatchObject({
-      claims: new Map([[oidOf(1), 10]]),
-      deadAtMs: deadMs,
+    const unconfirmed = world.reservations.find(({ deletedByMs }) => deletedByMs !== undefined);
+    expect(unconfirmed).toMatchObject({
+      entries: new Map([[oidOf(1), 10]]),
+      lapsedAtMs: lapsedMs,
       // The delete may take a minute, by either clock.
       deletedByMs: world.nowMs + minute + 10_000,
     });
   });
 
-  it('are expected if a recount settles their reservation meanwhile, whatever the delete has read by then', async () => {
+  it('are expected if a reconcile settles their reservation meanwhile, whatever the delete has read by then', async () => {
     const callsOfDelete: string[] = [];
     for (let before = 0; before === 0 || before < callsOfDelete.length; before += 1) {
       world = new MemoryStack();
@@ -161,9 +161,9 @@ describe('deleted objects that a second PUT may bring back', () => {
         if (callsOfDelete.length === before + 1) await reconcile(world.deps, { tenant, full: false });
       });
       await runDue({ ...world.deps, ledger });
-      const late = world.reservations.filter(({ deletedByMs }) => deletedByMs);
-      expect(late, `settled before ${callsOfDelete[before]}`).toMatchObject([
-        { repo: 'app', claims: new Map([[oidOf(1), 900]]) },
+      const unconfirmed = world.reservations.filter(({ deletedByMs }) => deletedByMs);
+      expect(unconfirmed, `settled before ${callsOfDelete[before]}`).toMatchObject([
+        { repo: 'app', entries: new Map([[oidOf(1), 900]]) },
       ]);
     }
     expect(callsOfDelete).toEqual(expect.arrayContaining(['reservationsOf', 'readRepo']));
@@ -180,9 +180,9 @@ describe('deleted objects that a second PUT may bring back', () => {
     expect(world.reservations).toMatchObject([{ repo: 'app' }]);
   });
 
-  describe('of a tenant with very many claims', () => {
+  describe('of a tenant with very many entries', () => {
     it('wait, and are gone as soon as nothing can store them again', async () => {
-      world = new MemoryStack({ lateClaimsMax: 1500 });
+      world = new MemoryStack({ unconfirmedEntriesMax: 1500 });
       await world.create(1e9);
       const objects = Array.from({ length: 2000 }, (_, index) => [`app/${oidOf(index)}`, 1]);
       world.put(Object.fromEntries(objects));
@@ -191,11 +191,11 @@ describe('deleted objects that a second PUT may bring back', () => {
       await world.consume({ full: true });
       await deleteApp();
       expect(await world.keys()).toHaveLength(1000);
-      expect((await world.record()).claimCount).toBeLessThanOrEqual(1500);
-      expect(await world.deletions()).toMatchObject([{ state: 'marked' }]);
+      expect((await world.record()).entryCount).toBeLessThanOrEqual(1500);
+      expect(await world.deletions()).toMatchObject([{ state: 'scheduled' }]);
       const heads = vi.spyOn(world.deps.store, 'head');
       await world.pass(3 * hour);
-      // Once an hour, however often the tenant is recounted.
+      // Once an hour, however often the tenant is reconciled.
       expect(heads).toHaveBeenCalledTimes(3 * 1000);
       heads.mockRestore();
       expect(await world.keys()).toHaveLength(1000);
@@ -206,7 +206,7 @@ describe('deleted objects that a second PUT may bring back', () => {
     });
 
     it('go at once if they have been there for so long that no PUT can store them again', async () => {
-      world = new MemoryStack({ lateClaimsMax: 0 });
+      world = new MemoryStack({ unconfirmedEntriesMax: 0 });
       await world.create(1000);
       const put = (index: number, sizeBytes: number) =>
         world.objects.put(`${tenant}/app/${oidOf(index)}`, sizeBytes, undefined, world.nowMs);
@@ -223,14 +223,14 @@ describe('deleted objects that a second PUT may bring back', () => {
       expect(heads).toHaveBeenCalledTimes(2);
       expect(await world.keys()).toEqual([`app/${oidOf(2)}`]);
       const [left] = await world.deletions();
-      expect(left).toMatchObject({ state: 'marked', objects: new Map([[oidOf(2), 6]]) });
+      expect(left).toMatchObject({ state: 'scheduled', objects: new Map([[oidOf(2), 6]]) });
       expect(left?.dueAtMs).toBe(world.nowMs + hour);
     });
 
     describe('of which one is young', () => {
       let deletion: Deletion;
       beforeEach(async () => {
-        world = new MemoryStack({ lateClaimsMax: 0 });
+        world = new MemoryStack({ unconfirmedEntriesMax: 0 });
         await world.create(1000);
         world.put({ [`app/${oidOf(1)}`]: 5 });
         await world.push('app', { [oidOf(3)]: 1 });
@@ -240,7 +240,7 @@ describe('deleted objects that a second PUT may bring back', () => {
       });
 
       it('go on if a run has begun: it has expected some of them', async () => {
-        await world.claim(deletion, world.nowMs);
+        await world.entry(deletion, world.nowMs);
         world.nowMs += minute;
         await runDue();
         expect(await world.keys()).toEqual([]);
@@ -288,17 +288,17 @@ describe('deleted objects that a second PUT may bring back', () => {
       });
 
     it('are expected to its last moment, and not after it', async () => {
-      expect(await expected({ [oidOf(1)]: 5 }, world.nowMs)).toMatchObject({ late: { repo: 'app' } });
+      expect(await expected({ [oidOf(1)]: 5 }, world.nowMs)).toMatchObject({ unconfirmed: { repo: 'app' } });
       expect(await expected({ [oidOf(1)]: 5 }, world.nowMs - 1)).toBeUndefined();
       expect(await expected({ 'note.txt': 5 }, world.nowMs)).toBeUndefined();
     });
 
     it('are too many beyond the bound on claims', async () => {
-      world = new MemoryStack({ lateClaimsMax: 3 });
+      world = new MemoryStack({ unconfirmedEntriesMax: 3 });
       await world.create(1000);
       const two = { [oidOf(1)]: 5, [oidOf(2)]: 6 };
-      const claims = new Map(Object.entries(two));
-      expect(await expected(two, world.nowMs)).toMatchObject({ late: { claims }, tooMany: false });
+      const entries = new Map(Object.entries(two));
+      expect(await expected(two, world.nowMs)).toMatchObject({ unconfirmed: { entries }, tooMany: false });
       expect(await expected({ ...two, [oidOf(3)]: 7 }, world.nowMs)).toMatchObject({ tooMany: true });
     });
   });
@@ -335,7 +335,7 @@ describe('which objects may be stored once more', () => {
 const repo = 'app';
 const [a, b] = [sha256Hex('a'), sha256Hex('b')];
 
-describe('a deletion of a clean-up', () => {
+describe('a deletion of a gc run', () => {
   let world: MemoryStack;
   const watchOf = (id: string) => ({ id, openedAtMs: world.nowMs, untilMs: world.nowMs + 60 * minute });
   const open = (id = 'w') => world.ledger.openWatch({ tenant, repo, watch: watchOf(id), nowMs: world.nowMs });
@@ -343,7 +343,7 @@ describe('a deletion of a clean-up', () => {
     world.ledger.noteSeen({
       tenant,
       watch: watchOf(watchId),
-      noteId: `n${beganMs}`,
+      intentId: `n${beganMs}`,
       note: { beganMs, prefixes: prefixText([oid]) },
     });
   const both = { [a]: 1, [b]: 2 };
@@ -354,7 +354,7 @@ describe('a deletion of a clean-up', () => {
   const run = async (isClosed = false) => runIt(await mark(both), isClosed);
   /** A run that deleted one object, and died. */
   const runAndDie = async () => {
-    const begun = await world.claim(await mark({ [a]: 1 }), world.nowMs);
+    const begun = await world.entry(await mark({ [a]: 1 }), world.nowMs);
     await world.objects.delete([`${tenant}/${repo}/${a}`]);
     world.nowMs += minute;
     return begun;
@@ -384,7 +384,7 @@ describe('a deletion of a clean-up', () => {
     await run();
     const names = new Map(Object.entries(both));
     const [gone] = await world.deletions();
-    expect(gone).toMatchObject({ state: 'gone', objects: hasPrefixes ? new Map() : names });
+    expect(gone).toMatchObject({ state: 'deleted', objects: hasPrefixes ? new Map() : names });
     expect(gone?.prefixes).toBe(hasPrefixes && prefixText([a, b]));
     // A batch that was told before that they are stored.
     const asked = { tenant, repo, names, stored: new Map([[b, 2]]), deletionCount: 0 };
@@ -398,11 +398,11 @@ describe('a deletion of a clean-up', () => {
   ])('is done though a reservation holds some of it that %s', async (_, isNamed) => {
     await open();
     if (isNamed) await named(a, 1000);
-    const held = reservation('r', { state: 'issued', claims: new Map([[a, 1]]), deadAtMs: 9e15 });
+    const held = reservation('r', { state: 'issued', entries: new Map([[a, 1]]), lapsedAtMs: 9e15 });
     await world.ledger.putReservation({ tenant, reservation: held });
     expect(await run()).toMatchObject({ kind: 'ended', heldCount: isNamed ? 0 : 1, gone: new Map([[b, 2]]) });
     expect(await world.keys()).toEqual([`${repo}/${a}`]);
-    expect(await world.deletions()).toMatchObject([{ state: 'gone' }]);
+    expect(await world.deletions()).toMatchObject([{ state: 'deleted' }]);
   });
 
   it('does not count what was named in another watch', async () => {
@@ -421,7 +421,7 @@ describe('a deletion of a clean-up', () => {
     expect(await run()).toEqual({ kind: 'ended', heldCount: 0, isWaiting: false, gone: undefined });
     expect(await world.keys()).toHaveLength(2);
     expect(await world.deletions()).toEqual([]);
-    const message = 'deletion is dropped: its repo was opened since, or its clean-up has ended';
+    const message = 'deletion is dropped: its repo was opened since, or its gc run has ended';
     expect(info.mock.calls).toEqual([[message, { tenant, repo }]]);
     info.mockRestore();
   });
@@ -429,7 +429,7 @@ describe('a deletion of a clean-up', () => {
   it('leaves a record if it is void, but an earlier run may have deleted something', async () => {
     await runIt(await runAndDie());
     const deadlineMs = keptUntilMs(world.deps.settings, world.nowMs);
-    expect(await world.deletions()).toMatchObject([{ state: 'gone', deadlineMs }]);
+    expect(await world.deletions()).toMatchObject([{ state: 'deleted', deadlineMs }]);
   });
 
   it('is void shortly before the watch ends', async () => {
@@ -456,7 +456,7 @@ describe('a deletion of a clean-up', () => {
     expect((await world.usage()).storedBytes).toBe(2);
   });
 
-  it('leaves nothing that is said to be gone if it is none of a clean-up', async () => {
+  it('leaves nothing that is said to be gone if it is none of a gc run', async () => {
     await runIt(await world.mark({ [a]: 1 }));
     expect(await world.ledger.goneOf({ tenant, repo, oids: [a] })).toEqual(new Map());
   });

@@ -47,7 +47,7 @@ describe('while the queue takes nothing', () => {
   const logged = (reason: string) =>
     expect(entries).toContainEqual(
       expect.objectContaining({
-        message: 'recount not requested',
+        message: 'reconcile not requested',
         fields: expect.objectContaining({ tenant, reason }),
       }),
     );
@@ -64,7 +64,7 @@ describe('while the queue takes nothing', () => {
     logged('verify');
   });
 
-  it('a batch that must wait for a recount fails, because nobody would make it', async () => {
+  it('a batch that must wait for a reconcile fails, because nobody would make it', async () => {
     await ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 90, limitBytes: 100 });
     const nowMs = clock.nowMs();
     await ledger.beginReconcile({ tenant, holder: 'h', nowMs, leaseUntilMs: nowMs + 3_600_000 });

@@ -2,16 +2,16 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { countedNamesMax } from '../../../../lambda/ledger/rules/shard.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import type { ScanRest } from '../../../../lambda/scan/rules/scan-plan.ts';
-import { type GiantStack, giantStack, repo } from '../../../support/memory/large-repo-stack.ts';
+import { type LargeRepoStack, largeRepoStack, repo } from '../../../support/memory/large-repo-stack.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
 const day = 24 * hour;
 
-let stack: GiantStack;
+let stack: LargeRepoStack;
 
 beforeEach(async () => {
-  stack = await giantStack();
+  stack = await largeRepoStack();
 });
 
 describe('a shard that is full of names', () => {
@@ -26,7 +26,7 @@ describe('a shard that is full of names', () => {
     const oids = sevens(countedNamesMax + 500);
     await pushAll(oids);
     await stack.send(oids);
-    await stack.recount();
+    await stack.reconcile();
     const all = 600 + 10 * oids.length;
     expect(await stack.usage()).toEqual({ storedBytes: 600 + 10 * countedNamesMax, committedBytes: all });
     await stack.pass(6 * hour);
@@ -39,9 +39,9 @@ describe('a shard that is full of names', () => {
     const isLast = (_: string, index: number) => index % 100 === 99;
     await pushAll(oids);
     await stack.send(oids.filter((oid, index) => !isLast(oid, index)));
-    await stack.recount();
+    await stack.reconcile();
     await stack.send(oids.filter(isLast));
-    await stack.recount();
+    await stack.reconcile();
     const all = 600 + 10 * oids.length;
     expect((await stack.usage()).committedBytes).toBe(all);
     await stack.pass(2 * day);
@@ -58,11 +58,11 @@ it('a shard is split up to four digits, of which there are 65,536', async () => 
     requestsMax === 1 && resume?.ranges[0]?.last === null
       ? { kind: 'unfinished', requests: 1, rest: tooMany }
       : { kind: 'done', ...found };
-  const { giant: _, ...ordinary } = (await stack.ledger.readRepo({ tenant, repo })) ?? expect.fail();
+  const { large: _, ...ordinary } = (await stack.ledger.readRepo({ tenant, repo })) ?? expect.fail();
   const { dirtyToken: dirtyTokenRead, closedAtMs: __, ...before } = ordinary;
   const epoch = before.epoch + 1;
   await stack.ledger.commitRepo({ tenant, repo: { ...before, epoch }, dirtyTokenRead });
-  await stack.recount('manual', true);
+  await stack.reconcile('manual', true);
   const shards = await stack.shards();
   expect(shards).toHaveLength(4 * 15 + 1);
   expect(shards.at(-1)).toMatchObject({ prefix: 'ffff', objectCount: 1 });

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createTenant } from '../../../../lambda/accounts/tenants.ts';
 import { markObject } from '../../../../lambda/ledger/deletes.ts';
 import { type ReconcileOutcome, reconcile } from '../../../../lambda/ledger/reconcile.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import type { Settings } from '../../../../lambda/rules/settings.ts';
 import { MemoryStack, minute, tenant } from '../../../support/memory/stack.ts';
@@ -21,9 +21,9 @@ const objectsFrom = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => [`${repo}/${oidOf(from + index)}`, 10] as const),
   );
 
-/** A stack in which a repo of 40 objects is a giant, and a reconcile scans about two shards. */
+/** A stack in which a repo of 40 objects is a large repo, and a reconcile scans about two shards. */
 function slowStack(settings: Partial<Settings> = {}): MemoryStack {
-  return new MemoryStack({ giantObjects: 40, shardObjectsMax: 20, shardListsPerRun: 4, ...settings });
+  return new MemoryStack({ largeRepoObjects: 40, shardObjectsMax: 20, shardListsPerRun: 4, ...settings });
 }
 
 let stack: MemoryStack;
@@ -32,21 +32,21 @@ const put = (objects: Readonly<Record<string, number>>) => {
   for (const [path, sizeBytes] of Object.entries(objects))
     stack.objects.put(`${tenant}/${path}`, sizeBytes, undefined, stack.nowMs);
 };
-const recount = async (full = false) => {
+const reconcileOnce = async (full = false) => {
   const outcome = await reconcile(stack.deps, { tenant, full });
   if (outcome.kind !== 'committed') throw new Error(`The reconcile was ${outcome.kind}.`);
   stack.nowMs += minute;
   return outcome;
 };
-/** Recounts until no first count goes on. @returns how many recounts that took. */
+/** Reconciles until no initial scan goes on. @returns how many reconciles that took. */
 const finish = async () => {
-  for (let recounts = 1; recounts < 100; recounts += 1)
-    if (!(await recount()).hasFirstCounts) return recounts;
-  throw new Error('The first count does not end.');
+  for (let reconciles = 1; reconciles < 100; reconciles += 1)
+    if (!(await reconcileOnce()).hasInitialScans) return reconciles;
+  throw new Error('The initial scan does not end.');
 };
 const shards = () => allPages(stack.ledger.shards({ tenant, repo }));
 
-describe('a repo that has grown to a giant', () => {
+describe('a repo that has grown to a large repo', () => {
   beforeEach(async () => {
     stack = slowStack();
     put(objectsFrom(0, 60));
@@ -58,39 +58,39 @@ describe('a repo that has grown to a giant', () => {
   });
 
   it('is counted a few shards at a time, and its last count holds until all are counted', async () => {
-    const begun = await recount(true);
-    expect(begun).toMatchObject({ hasFirstCounts: true, isFull: false });
+    const begun = await reconcileOnce(true);
+    expect(begun).toMatchObject({ hasInitialScans: true, isFull: false });
     expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({
       objectCount: 60,
-      giant: { isFirstCount: true },
+      large: { isInitialScan: true },
     });
-    await recount();
-    const scanned = (await shards()).filter(({ countedAtMs }) => countedAtMs > 0);
+    await reconcileOnce();
+    const scanned = (await shards()).filter(({ scannedAtMs }) => scannedAtMs > 0);
     expect(scanned.length).toBeGreaterThan(0);
     expect(scanned.length).toBeLessThan(5);
     const listRequests = async () =>
-      (await stack.ledger.readRepo({ tenant, repo }))?.giant?.progress?.listRequests;
+      (await stack.ledger.readRepo({ tenant, repo }))?.large?.progress?.listRequests;
     expect(await listRequests()).toBe(4);
     expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
     expect(await finish()).toBe(3);
     expect(await stack.usage()).toEqual({ storedBytes: 607, committedBytes: 607 });
-    expect((await stack.ledger.readRepo({ tenant, repo }))?.giant).not.toHaveProperty('isFirstCount');
+    expect((await stack.ledger.readRepo({ tenant, repo }))?.large).not.toHaveProperty('isInitialScan');
   });
 
   it('keeps what is shown as old as its last count', async () => {
-    const { counted } = await stack.record();
-    await recount(true);
-    await recount();
-    expect((await stack.record()).counted).toEqual(counted);
-    expect((await stack.record()).fullCountedAtMs).toBeLessThan(stack.nowMs - minute);
+    const { scanned } = await stack.record();
+    await reconcileOnce(true);
+    await reconcileOnce();
+    expect((await stack.record()).scanned).toEqual(scanned);
+    expect((await stack.record()).fullScannedAtMs).toBeLessThan(stack.nowMs - minute);
   });
 
   it('counts what is pushed meanwhile, and what is deleted', async () => {
-    await recount(true);
-    await recount();
+    await reconcileOnce(true);
+    await reconcileOnce();
     const oids = [oidOf(110), oidOf(111), oidOf(112)];
     await stack.push(repo, Object.fromEntries(oids.map((oid) => [oid, 10])));
-    await recount();
+    await reconcileOnce();
     put(Object.fromEntries(oids.slice(0, 2).map((oid) => [`${repo}/${oid}`, 10])));
     for (const oid of [oidOf(0), oidOf(1)])
       await markObject(stack.deps, { tenant, repo, oid, dryRun: false });
@@ -99,7 +99,7 @@ describe('a repo that has grown to a giant', () => {
     await stack.consume();
     await finish();
     stack.nowMs += 2 * day;
-    for (let runs = 0; runs < 5; runs += 1) await recount();
+    for (let runs = 0; runs < 5; runs += 1) await reconcileOnce();
     expect(await stack.usage()).toEqual({ storedBytes: 607, committedBytes: 607 });
   });
 
@@ -107,19 +107,19 @@ describe('a repo that has grown to a giant', () => {
     const oids = [oidOf(110), oidOf(111)];
     await stack.push(repo, Object.fromEntries(oids.map((oid) => [oid, 40_000])));
     put(Object.fromEntries(oids.map((oid) => [`${repo}/${oid}`, 40_000])));
-    await recount(true);
-    // The reservations are dead, and nobody has looked whether their objects are there.
+    await reconcileOnce(true);
+    // The reservations are lapsed, and nobody has looked whether their objects are there.
     stack.nowMs += 6 * hour;
-    await recount();
+    await reconcileOnce();
     expect((await stack.usage()).committedBytes).toBe(80_600);
     await finish();
     expect((await stack.usage()).committedBytes).toBe(80_607);
   });
 });
 
-describe('a tenant whose giant was never counted', () => {
+describe('a tenant whose large repo was never counted', () => {
   beforeEach(async () => {
-    stack = slowStack({ giantObjects: 600, shardObjectsMax: 200 });
+    stack = slowStack({ largeRepoObjects: 600, shardObjectsMax: 200 });
     put({
       ...Object.fromEntries(
         Array.from({ length: 2500 }, (_, index) => [
@@ -136,13 +136,13 @@ describe('a tenant whose giant was never counted', () => {
   it('is unknown until then, and what is large is not listed to its end', async () => {
     const outcomes: Extract<ReconcileOutcome, { kind: 'committed' }>[] = [];
     for (;;) {
-      const outcome = await recount(true);
+      const outcome = await reconcileOnce(true);
       outcomes.push(outcome);
       if (outcome.isFull) break;
-      expect((await stack.record()).counted).toBeNull();
-      if (outcomes.length > 100) throw new Error('The first count does not end.');
+      expect((await stack.record()).scanned).toBeNull();
+      if (outcomes.length > 100) throw new Error('The initial scan does not end.');
     }
-    expect(outcomes[0]?.hasFirstCounts).toBe(true);
+    expect(outcomes[0]?.hasInitialScans).toBe(true);
     expect(outcomes.length).toBeGreaterThan(4);
     expect(await stack.usage()).toEqual({ storedBytes: 2505, committedBytes: 2505 });
     // Each part of 200 or fewer.
@@ -154,11 +154,11 @@ describe('a tenant whose giant was never counted', () => {
     // Of a tenant that was never counted all is counted, whatever is asked for.
     { reason: 'manual', full: false },
   ] as const)('is counted by one run of the queue if there is time for it: %j', async (asked) => {
-    await runRecount(stack.deps, {
+    await runReconcile(stack.deps, {
       request: { tenant, ...asked },
       deadlineMs: stack.nowMs + 14 * minute,
     });
     expect(await stack.usage()).toEqual({ storedBytes: 2505, committedBytes: 2505 });
-    expect((await stack.record()).fullCountedAtMs).toBeGreaterThan(0);
+    expect((await stack.record()).fullScannedAtMs).toBeGreaterThan(0);
   });
 });

@@ -82,10 +82,10 @@ describe('an item', () => {
     committedBytes: 2,
     epoch: 3,
     appliedEpoch: 4,
-    floorBaseBytes: 5,
-    floorUntilMs: 6,
+    confirmedBaseBytes: 5,
+    confirmedUntilMs: 6,
     deletedBytes: 7,
-    notes: { n: { repo: 'app', bytes: 8, deadlineMs: 9 } },
+    intents: { n: { repo: 'app', bytes: 8, deadlineMs: 9 } },
     leaseUntilMs: 10,
     dueat: 11,
   };
@@ -99,15 +99,15 @@ describe('an item', () => {
     epoch: 3,
     appliedEpoch: 4,
     overtakenEpoch: 0,
-    floorBaseBytes: 5,
-    floorUntilMs: 6,
+    confirmedBaseBytes: 5,
+    confirmedUntilMs: 6,
     deletedBytes: 7,
-    notes: new Map([['n', { repo: 'app', bytes: 8, deadlineMs: 9 }]]),
-    counted: null,
-    fullCountedAtMs: 0,
+    intents: new Map([['n', { repo: 'app', bytes: 8, deadlineMs: 9 }]]),
+    scanned: null,
+    fullScannedAtMs: 0,
     leaseUntilMs: 10,
     listedUntilMs: 0,
-    claimCount: 0,
+    entryCount: 0,
     deletionCount: 0,
     repoCount: 0,
     reservedUntilMs: null,
@@ -118,7 +118,7 @@ describe('an item', () => {
     reposMustExist: false,
     repoLimits: new Map(),
   };
-  const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 0 };
+  const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: 0 };
 
   it('of a tenant may lack what an older version did not write, and what was never counted', () => {
     expect(parseTenant(tenantItem)).toEqual({ ...tenant, mayHaveOlderKeys: true });
@@ -127,30 +127,30 @@ describe('an item', () => {
       limitBytes: 12,
       downloadLimitBytes: 20,
       listedUntilMs: 13,
-      claimCount: 14,
+      entryCount: 14,
       settingsVersion: 21,
       overtakenEpoch: 15,
-      fullCountedAtMs: 16,
+      fullScannedAtMs: 16,
       reservedUntilMs: 17,
       closedAtMs: 18,
       lookAtMs: 11,
       reposMustExist: true,
     };
-    expect(parseTenant({ ...tenantItem, ...more, ...counted, fullDueAtMs: 19 })).toEqual({
+    expect(parseTenant({ ...tenantItem, ...more, ...scanned, fullDueAtMs: 19 })).toEqual({
       ...tenant,
       ...more,
       dueAtMs: 19,
-      counted,
+      scanned,
     });
   });
 
-  it.each(Object.keys(counted))('of a tenant without %s has no count', (name) => {
-    expect(parseTenant({ ...tenantItem, ...counted, [name]: undefined }).counted).toBeNull();
-    expect(parseTenant({ ...tenantItem, ...counted, [name]: null }).counted).toBeNull();
+  it.each(Object.keys(scanned))('of a tenant without %s has no count', (name) => {
+    expect(parseTenant({ ...tenantItem, ...scanned, [name]: undefined }).scanned).toBeNull();
+    expect(parseTenant({ ...tenantItem, ...scanned, [name]: null }).scanned).toBeNull();
   });
 
   it('of a repo', () => {
-    const item = { repo: 'app', storedBytes: 1, objectCount: 2, countedAtMs: 3, epoch: 4, covered: ['r1'] };
+    const item = { repo: 'app', storedBytes: 1, objectCount: 2, scannedAtMs: 3, epoch: 4, covered: ['r1'] };
     const repo = { ...item, covered: new Set(['r1']), putsUntilMs: 0, dirtyToken: null, closedAtMs: null };
     expect(parseRepo(item)).toEqual(repo);
     const more = { dirtyToken: 'x', closedAtMs: 5 };
@@ -158,14 +158,21 @@ describe('an item', () => {
   });
 
   it.each(['pending', 'issued'])('of a reservation that is %s', (state) => {
-    const times = { createdAtMs: 1, expiresAtMs: 2, deadAtMs: 3 };
-    const item = { reservationId: 'r', repo: 'app', state, claims: { a: 4 }, ...times };
-    const claims = new Map([['a', 4]]);
-    expect(parseReservation(item)).toEqual({ id: 'r', repo: 'app', state, claims, ...times, lookAtMs: null });
+    const times = { createdAtMs: 1, expiresAtMs: 2, lapsedAtMs: 3 };
+    const item = { reservationId: 'r', repo: 'app', state, entries: { a: 4 }, ...times };
+    const entries = new Map([['a', 4]]);
+    expect(parseReservation(item)).toEqual({
+      id: 'r',
+      repo: 'app',
+      state,
+      entries,
+      ...times,
+      lookAtMs: null,
+    });
     expect(parseReservation({ ...item, lookAtMs: 5 }).lookAtMs).toBe(5);
   });
 
-  it.each(['marked', 'deleting', 'gone'])('of a deletion that is %s', (state) => {
+  it.each(['scheduled', 'deleting', 'deleted'])('of a deletion that is %s', (state) => {
     const item = { deletionId: 'd', repo: 'app', state, objects: { a: 1 }, dueAtMs: 2, deadlineMs: 3 };
     const { deletionId: id, objects, ...rest } = item;
     expect(parseDeletion(item)).toEqual({ ...rest, id, objects: new Map(Object.entries(objects)) });
@@ -176,11 +183,11 @@ describe('an item', () => {
       for (const item of [undefined, {}, { repo: 'app' }]) expect(() => parse(item)).toThrow();
     expect(() => parseTenant({ ...tenantItem, committedBytes: 0.5 })).toThrow();
     const note = { repo: 'app', bytes: 1 };
-    expect(() => parseTenant({ ...tenantItem, notes: { n: note } })).toThrow();
+    expect(() => parseTenant({ ...tenantItem, intents: { n: note } })).toThrow();
   });
 });
 
-describe('of a giant', () => {
+describe('of a large repo', () => {
   const written = {
     prefix: '0f',
     epoch: 7,
@@ -189,7 +196,7 @@ describe('of a giant', () => {
     objectCount: 2,
     sinceBytes: -3,
     sinceCount: -4,
-    countedAtMs: 5,
+    scannedAtMs: 5,
     scanEndedMs: 6,
     counted: 'aa:z bb:10',
     appliedRuns: ['d:1'],
@@ -227,12 +234,12 @@ describe('of a giant', () => {
     ]);
     const field = { ...times, objects: { aa: [4, 5], bb: [6, null] } };
     expect(removalField({ ...times, objects }, { isPacked: false })).toEqual(field);
-    const item = { deletionId: 'd', repo: 'app', state: 'gone', objects: {}, dueAtMs: 0, deadlineMs: 0 };
+    const item = { deletionId: 'd', repo: 'app', state: 'deleted', objects: {}, dueAtMs: 0, deadlineMs: 0 };
     expect(parseDeletion({ ...item, removal: field }).removal).toEqual({ ...times, objects });
     expect(parseDeletion(item)).not.toHaveProperty('removal');
   });
 
-  it('what a clean-up removed is kept in a text', () => {
+  it('what a gc run removed is kept in a text', () => {
     const times = { runMs: 1, beganMs: 2, endedMs: 3 };
     const objects = new Map([
       ['ab'.repeat(32), { sizeBytes: 40, lastModifiedMs: 1_700_000_000_000 }],
@@ -241,7 +248,7 @@ describe('of a giant', () => {
     const field = removalField({ ...times, objects }, { isPacked: true });
     const packed = `${Buffer.alloc(32, 0xab).toString('base64')}:14:loyw3v28 ${Buffer.alloc(32, 0xcd).toString('base64')}:0:`;
     expect(field).toEqual({ ...times, objects: {}, packed });
-    const item = { deletionId: 'd', repo: 'app', state: 'gone', objects: {}, dueAtMs: 0, deadlineMs: 0 };
+    const item = { deletionId: 'd', repo: 'app', state: 'deleted', objects: {}, dueAtMs: 0, deadlineMs: 0 };
     expect(parseDeletion({ ...item, removal: field }).removal).toEqual({ ...times, objects });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
@@ -8,7 +8,7 @@ const delayMs = 35_000;
 
 /** A tenant whose batch function died after it had added to the counter, and before it issued its reservation. */
 async function afterDeath(): Promise<MemoryStack> {
-  const world = new MemoryStack({ recountRestMs: minute });
+  const world = new MemoryStack({ reconcileRestMs: minute });
   await world.create(1000);
   world.nowMs += 10 * minute;
   const { issueReservation } = world.ledger;
@@ -22,7 +22,7 @@ async function afterDeath(): Promise<MemoryStack> {
 }
 
 describe('a batch that dies after it added to the counter', () => {
-  it('holds the room for less than two minutes: it had asked for a recount, which asks for another', async () => {
+  it('holds the room for less than two minutes: it had asked for a reconcile, which asks for another', async () => {
     const world = await afterDeath();
     const diedMs = world.nowMs;
     expect(world.requests).toEqual([{ tenant, reason: 'upload', full: false }]);
@@ -30,7 +30,7 @@ describe('a batch that dies after it added to the counter', () => {
     for (let request = world.requests.shift(); request; request = world.requests.shift()) {
       world.nowMs += delayMs;
       delivered += 1;
-      await runRecount(world.deps, { request, deadlineMs: world.nowMs + 14 * minute });
+      await runReconcile(world.deps, { request, deadlineMs: world.nowMs + 14 * minute });
       if ((await world.record()).committedBytes === 0) break;
     }
     expect(delivered).toBe(2);

@@ -1,47 +1,47 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
-import { lateForMs } from '../../../../lambda/ledger/rules/reservation.ts';
+import { unconfirmedForMs } from '../../../../lambda/ledger/rules/reservation.ts';
 import { runDeletion } from '../../../../lambda/ledger/run-deletions.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
-import { GiantStack, giantStack, oidOf, repo } from '../../../support/memory/large-repo-stack.ts';
+import { LargeRepoStack, largeRepoStack, oidOf, repo } from '../../../support/memory/large-repo-stack.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
 const day = 24 * hour;
-let stack: GiantStack;
+let stack: LargeRepoStack;
 
 beforeEach(async () => {
-  stack = await giantStack();
+  stack = await largeRepoStack();
 });
 
 const push = (from: number, count: number) => {
   const oids = Array.from({ length: count }, (_, index) => oidOf(from + index));
-  return { oids, claims: Object.fromEntries(oids.map((oid) => [oid, 10])) };
+  return { oids, entries: Object.fromEntries(oids.map((oid) => [oid, 10])) };
 };
 
 describe('a repo of many objects', () => {
-  it('becomes a giant when it is counted next', async () => {
-    expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({ giant: {}, objectCount: 60 });
+  it('becomes a large repo when it is counted next', async () => {
+    expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({ large: {}, objectCount: 60 });
     expect(await stack.shards()).toHaveLength(16);
     expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
   });
 
   it('is counted in full without a LIST of it, until a round is over', async () => {
     stack.nowMs += day;
-    const [lists] = await stack.recount('upload', true);
+    const [lists] = await stack.reconcile('upload', true);
     expect(lists).toBeLessThan(2);
     stack.nowMs += 7 * day;
-    expect((await stack.recount())[0]).toBeGreaterThanOrEqual(16);
+    expect((await stack.reconcile())[0]).toBeGreaterThanOrEqual(16);
   });
 
   it('is counted again when somebody asks for that', async () => {
     stack.put({ [`${repo}/${oidOf(100)}`]: 7 });
     stack.nowMs += hour;
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
-    await stack.recount('manual', true);
+    await stack.reconcile('manual', true);
     expect(await stack.usage()).toEqual({ storedBytes: 607, committedBytes: 607 });
   });
 
@@ -49,88 +49,88 @@ describe('a repo of many objects', () => {
     for (let index = 0; index < 45; index += 1)
       await stack.objects.delete([`${tenant}/${repo}/${oidOf(index)}`]);
     stack.nowMs += hour;
-    await stack.recount('manual', true);
+    await stack.reconcile('manual', true);
     expect(await stack.usage()).toEqual({ storedBytes: 150, committedBytes: 150 });
-    await stack.recount();
-    expect((await stack.ledger.readRepo({ tenant, repo }))?.giant).toBeUndefined();
+    await stack.reconcile();
+    expect((await stack.ledger.readRepo({ tenant, repo }))?.large).toBeUndefined();
     expect(await stack.shards()).toEqual([]);
     expect(await stack.usage()).toEqual({ storedBytes: 150, committedBytes: 150 });
   });
 });
 
-describe('a giant that had few objects, and has many again when it is listed', () => {
+describe('a large repo that had few objects, and has many again when it is listed', () => {
   it('stays one, keeps its shards, and is counted', async () => {
     for (let index = 0; index < 45; index += 1)
       await stack.objects.delete([`${tenant}/${repo}/${oidOf(index)}`]);
     stack.nowMs += hour;
-    await stack.recount('manual', true);
+    await stack.reconcile('manual', true);
     expect(await stack.usage()).toEqual({ storedBytes: 150, committedBytes: 150 });
-    // Around the API, before the next recount lists it as an ordinary repo.
+    // Around the API, before the next reconcile lists it as an ordinary repo.
     for (let index = 0; index < 45; index += 1) stack.put({ [`${repo}/${oidOf(index)}`]: 10 });
-    // A page is less than the repo, and as many objects as a giant has.
+    // A page is less than the repo, and as many objects as a large repo has.
     const { listPage } = stack.objects;
     stack.objects.listPage = ({ maxKeys = 1000, ...request }) =>
       listPage.call(stack.objects, { ...request, maxKeys: Math.min(maxKeys, 45) });
     stack.nowMs += hour;
-    await stack.recount();
-    expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({ giant: {} });
+    await stack.reconcile();
+    expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({ large: {} });
     expect(await stack.shards()).toHaveLength(16);
     stack.nowMs += hour;
-    await stack.recount('manual', true);
+    await stack.reconcile('manual', true);
     expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
   });
 });
 
-describe('a push to a giant', () => {
+describe('a push to a large repo', () => {
   it('causes no LIST, and is shown as soon as it has arrived', async () => {
-    const { oids, claims } = push(100, 20);
-    expect(await stack.push(repo, claims)).toHaveProperty('size', 20);
-    expect(await stack.recount()).toEqual([0, 20]);
+    const { oids, entries } = push(100, 20);
+    expect(await stack.push(repo, entries)).toHaveProperty('size', 20);
+    expect(await stack.reconcile()).toEqual([0, 20]);
     expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 800 });
     await stack.send(oids.slice(0, 15));
-    expect(await stack.recount()).toEqual([0, 20]);
+    expect(await stack.reconcile()).toEqual([0, 20]);
     expect(await stack.usage()).toEqual({ storedBytes: 750, committedBytes: 800 });
     // What has arrived is known.
-    expect(await stack.recount()).toEqual([0, 5]);
+    expect(await stack.reconcile()).toEqual([0, 5]);
     stack.nowMs += hour;
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 750, committedBytes: 750 });
   });
 
   it('that arrives late is found at the looks for it', async () => {
-    const { oids, claims } = push(100, 2);
-    await stack.push(repo, claims);
+    const { oids, entries } = push(100, 2);
+    await stack.push(repo, entries);
     stack.nowMs += hour;
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
     await stack.send(oids);
-    await stack.pass(lateForMs + 2 * hour);
+    await stack.pass(unconfirmedForMs + 2 * hour);
     expect(await stack.usage()).toEqual({ storedBytes: 620, committedBytes: 620 });
     expect(await allPages(stack.ledger.reservations(tenant))).toEqual([]);
   });
 
   it('is counted once if its shard is scanned before and after it arrived', async () => {
-    const { oids, claims } = push(100, 20);
-    await stack.push(repo, claims);
-    await stack.recount('manual', true);
+    const { oids, entries } = push(100, 20);
+    await stack.push(repo, entries);
+    await stack.reconcile('manual', true);
     await stack.send(oids);
-    await stack.recount();
-    await stack.recount('manual', true);
-    await stack.recount();
+    await stack.reconcile();
+    await stack.reconcile('manual', true);
+    await stack.reconcile();
     stack.nowMs += hour;
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 800, committedBytes: 800 });
   });
 
   it('is counted once if two batches claim it', async () => {
-    const { oids, claims } = push(100, 5);
-    await stack.push(repo, claims);
-    await stack.push(repo, claims);
+    const { oids, entries } = push(100, 5);
+    await stack.push(repo, entries);
+    await stack.push(repo, entries);
     await stack.send(oids);
     stack.nowMs += 30 * minute;
-    await stack.recount();
+    await stack.reconcile();
     stack.nowMs += hour;
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 650, committedBytes: 650 });
   });
 
@@ -139,12 +139,12 @@ describe('a push to a giant', () => {
     vi.spyOn(stack.ledger, 'putReservation').mockImplementationOnce(async (input) => {
       await stack.send(push(100, 1).oids);
       stack.nowMs += 3 * hour;
-      await stack.recount('manual', true);
+      await stack.reconcile('manual', true);
       return put.call(stack.ledger, input);
     });
-    await stack.push(repo, push(100, 1).claims);
+    await stack.push(repo, push(100, 1).entries);
     stack.nowMs += minute;
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
   });
 
@@ -155,8 +155,8 @@ describe('a push to a giant', () => {
     await stack.push(repo, Object.fromEntries(oids.map((oid) => [oid, 10])));
     await stack.send(oids);
     stack.nowMs += hour;
-    await stack.recount();
-    await stack.recount('manual', true);
+    await stack.reconcile();
+    await stack.reconcile('manual', true);
     expect((await stack.shards()).map(({ prefix }) => prefix)).toEqual(
       expect.arrayContaining(['6', '70', '7f', '8']),
     );
@@ -165,7 +165,7 @@ describe('a push to a giant', () => {
   });
 
   it('keeps its parts if the write that created it lands once more', async () => {
-    stack = new GiantStack();
+    stack = new LargeRepoStack();
     const written = vi.spyOn(stack.ledger, 'putShard');
     const nameOf = (index: number) => `70${index.toString(16).padStart(2, '0')}`.padEnd(64, 'e');
     const objects = Array.from({ length: 60 }, (_, index) => [`${repo}/${nameOf(index)}`, 10]);
@@ -173,7 +173,7 @@ describe('a push to a giant', () => {
     stack.nowMs += day;
     await stack.create(100_000);
     for (let round = 0; round < 3; round += 1) {
-      await stack.recount('manual', true);
+      await stack.reconcile('manual', true);
       stack.nowMs += hour;
     }
     const before = await stack.shards();
@@ -204,20 +204,20 @@ describe('a scan of a shard', () => {
       return listPage(request);
     });
     stack.nowMs += hour;
-    await stack.recount('manual', true);
+    await stack.reconcile('manual', true);
     expect(isSent).toBe(true);
     expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 620 });
     vi.restoreAllMocks();
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
     stack.nowMs += hour;
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
   });
 
   it('is not written over what another reconcile made of the shard', async () => {
-    const { oids, claims } = push(100, 1);
-    await stack.push(repo, claims);
+    const { oids, entries } = push(100, 1);
+    await stack.push(repo, entries);
     await stack.send(oids);
     const putShard = stack.ledger.putShard.bind(stack.ledger);
     let isOvertaken = false;
@@ -232,7 +232,7 @@ describe('a scan of a shard', () => {
     const outcome = await reconcile(stack.deps, { tenant, full: false });
     expect([isOvertaken, outcome.kind]).toEqual([true, 'superseded']);
     vi.restoreAllMocks();
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
   });
 });
@@ -243,35 +243,35 @@ describe('a reconcile that dies', () => {
     async (method) => {
       await stack.delete(oidOf(3));
       vi.spyOn(stack.ledger, method).mockRejectedValueOnce(new LedgerUnavailableError('It died.'));
-      await expect(stack.recount()).rejects.toThrow('It died.');
+      await expect(stack.reconcile()).rejects.toThrow('It died.');
       stack.nowMs += minute;
-      await stack.recount();
+      await stack.reconcile();
       expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
       stack.nowMs += minute;
-      await stack.recount();
+      await stack.reconcile();
       expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
     },
   );
 });
 
-describe('a delete in a giant', () => {
+describe('a delete in a large repo', () => {
   it('of an old object causes no LIST, and is shown at once', async () => {
     await stack.delete(oidOf(3));
-    expect((await stack.recount())[0]).toBe(0);
+    expect((await stack.reconcile())[0]).toBe(0);
     expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
     expect((await stack.deletions()).filter(({ removal }) => removal)).toEqual([]);
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
   });
 
   it('causes none either if it may come again, because somebody pushed today', async () => {
-    const { oids, claims } = push(100, 1);
-    await stack.push(repo, claims);
+    const { oids, entries } = push(100, 1);
+    await stack.push(repo, entries);
     await stack.send(oids);
     stack.nowMs += hour;
-    await stack.recount();
+    await stack.reconcile();
     await stack.delete(oidOf(3));
-    expect((await stack.recount())[0]).toBe(0);
+    expect((await stack.reconcile())[0]).toBe(0);
     expect(await stack.usage()).toEqual({ storedBytes: 600, committedBytes: 600 });
   });
 
@@ -279,10 +279,10 @@ describe('a delete in a giant', () => {
     const before = await stack.shards();
     await stack.delete(oidOf(3));
     await stack.objects.delete([`${tenant}/${repo}/${oidOf(3)}`]);
-    expect((await stack.recount())[0]).toBe(1);
+    expect((await stack.reconcile())[0]).toBe(1);
     expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
     const after = await stack.shards();
-    const scanned = after.filter(({ countedAtMs }, index) => countedAtMs !== before[index]?.countedAtMs);
+    const scanned = after.filter(({ scannedAtMs }, index) => scannedAtMs !== before[index]?.scannedAtMs);
     expect(scanned.map(({ prefix }) => prefix)).toEqual([oidOf(3).slice(0, 1)]);
   });
 
@@ -304,9 +304,9 @@ describe('a delete in a giant', () => {
     await runDeletion(stack.deps, { tenant, deletion: left, isClosed: false });
     await reconcile(stack.deps, { tenant, full: false, isAwaited: true });
     // No shard was scanned, so what is shown is as old as the change that nobody saw.
-    expect((await stack.ledger.readTenant(tenant))?.counted).toMatchObject({
+    expect((await stack.ledger.readTenant(tenant))?.scanned).toMatchObject({
       storedBytes: 600,
-      countedAtMs: dueAtMs,
+      scannedAtMs: dueAtMs,
     });
   });
 
@@ -322,7 +322,7 @@ describe('a delete in a giant', () => {
       deletions.map((deletion) => runDeletion(stack.deps, { tenant, deletion, isClosed: false })),
     );
     vi.restoreAllMocks();
-    await stack.recount();
+    await stack.reconcile();
     expect(await stack.usage()).toEqual({ storedBytes: 590, committedBytes: 590 });
   });
 
@@ -334,6 +334,6 @@ describe('a delete in a giant', () => {
     expect(await stack.keys()).toEqual([]);
     expect(await stack.usage()).toEqual({ storedBytes: 0, committedBytes: 0 });
     expect(await stack.ledger.readRepo({ tenant, repo })).toMatchObject({ closedAtMs: null });
-    expect((await stack.ledger.readRepo({ tenant, repo }))?.giant).toBeUndefined();
+    expect((await stack.ledger.readRepo({ tenant, repo }))?.large).toBeUndefined();
   });
 });

@@ -16,23 +16,23 @@ describe('20,000 repos of 3 objects', () => {
     const first = await measured(world, () => world.create());
     expect(first).toMatchObject({ lists: expect.any(Number), repoWrites: 20_001 });
     expect(first.lists).toBeLessThan(100);
-    expect((await world.record()).counted).toMatchObject({ storedBytes, objectCount: 60_002 });
+    expect((await world.record()).scanned).toMatchObject({ storedBytes, objectCount: 60_002 });
 
     world.nowMs += 25 * 60 * minute;
     const second = await measured(world, () => world.consume({ full: true }));
     expect(second.repoWrites).toBe(0);
     expect(second.lists).toBeLessThan(75);
-    expect((await world.record()).counted).toMatchObject({
+    expect((await world.record()).scanned).toMatchObject({
       storedBytes,
       objectCount: 60_002,
-      countedAtMs: world.nowMs,
+      scannedAtMs: world.nowMs,
     });
 
     world.put({ [`repo77/${sha(0)}`]: 1000, [`fresh/${sha(1)}`]: 1 });
     await world.objects.delete([`${tenant}/repo5/${sha(15)}`]);
     const third = await measured(world, () => world.consume({ full: true }));
     expect(third.repoWrites).toBe(3);
-    expect((await world.record()).counted).toMatchObject({
+    expect((await world.record()).scanned).toMatchObject({
       storedBytes: storedBytes + 1001 - 5,
       objectCount: 60_003,
     });

@@ -19,10 +19,10 @@ describe(`a repo with ${count} reservations`, () => {
         id: index.toString(16).padStart(32, '0'),
         repo,
         state: 'issued',
-        claims: new Map([[oid, 10]]),
+        entries: new Map([[oid, 10]]),
         createdAtMs: world.nowMs,
         expiresAtMs: world.nowMs + 30 * minute,
-        deadAtMs: world.nowMs + 36 * minute,
+        lapsedAtMs: world.nowMs + 36 * minute,
         lookAtMs: null,
       };
       await world.ledger.putReservation({ tenant, reservation });
@@ -32,26 +32,26 @@ describe(`a repo with ${count} reservations`, () => {
   const left = () => world.ledger.inspect(tenant).reservations.length;
   const covered = async () => (await world.ledger.readRepo({ tenant, repo }))?.covered.size;
 
-  it('is recounted while all of them are alive', async () => {
+  it('is reconciled while all of them are alive', async () => {
     for (let run = 0; run < 2; run += 1) {
       world.nowMs += minute;
       expect(await world.consume()).toBe('done');
       expect(await world.record()).toMatchObject({
         committedBytes: 10,
-        counted: { storedBytes: 10, countedAtMs: world.nowMs },
+        scanned: { storedBytes: 10, scannedAtMs: world.nowMs },
       });
       expect([left(), await covered()]).toEqual([count, 5000]);
     }
   });
 
-  it('is recounted when all of them are dead, and they go', async () => {
+  it('is reconciled when all of them are lapsed, and they go', async () => {
     world.nowMs += 37 * minute;
     expect(await world.consume()).toBe('done');
     expect((await world.record()).committedBytes).toBe(10);
     expect([left(), await world.isDue()]).toEqual([0, false]);
   });
 
-  it('loses a thousand dead ones at a time in a recount that somebody waits for', async () => {
+  it('loses a thousand lapsed ones at a time in a reconcile that somebody waits for', async () => {
     world.nowMs += 37 * minute;
     for (let run = 1; run <= 3; run += 1) {
       const outcome = await reconcile(world.deps, { tenant, full: false, isAwaited: true });
@@ -60,7 +60,7 @@ describe(`a repo with ${count} reservations`, () => {
     }
   });
 
-  it('loses no more of them after the deadline, and the others in the next recount', async () => {
+  it('loses no more of them after the deadline, and the others in the next reconcile', async () => {
     world.nowMs += 37 * minute;
     const { deleteReservation } = world.ledger;
     world.ledger.deleteReservation = async (input) => {

@@ -36,9 +36,9 @@ async function setUp() {
   const [clock, ledger, store] = [new ManualClock(), new MemoryLedger(), new MemoryObjectStore()];
   const deps = memoryDeps({ ledger, objects: store, clock, metrics, log });
   const nowMs = clock.nowMs();
-  const counted = { storedBytes: 0, objectCount: 0, countedAtMs: nowMs };
+  const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: nowMs };
   const times = { createdAtMs: nowMs, dueAtMs: nowMs + 60_000 };
-  await ledger.createTenant({ tenant, plan: null, limitBytes: 1000, counted, ...times });
+  await ledger.createTenant({ tenant, plan: null, limitBytes: 1000, scanned, ...times });
   const record = async () => {
     const found = await ledger.readTenant(tenant);
     if (!found) throw new Error('No tenant.');
@@ -83,7 +83,7 @@ describe('a batch of uploads', () => {
   });
 });
 
-describe('a recount', () => {
+describe('a reconcile', () => {
   it('measures its requests, the age of the last count, and the shortfall of the counter', async () => {
     const { deps, store, values, clock } = await setUp();
     store.put(objectKey({ tenant, repo: 'app', oid: oid(1) }), 700);
@@ -105,7 +105,7 @@ describe('a recount', () => {
   it('measures neither age nor drift if it is the first', async () => {
     const { deps, store, values } = await setUp();
     const times = { createdAtMs: 0, dueAtMs: 0 };
-    await deps.ledger.createTenant({ tenant: 'new', plan: null, limitBytes: null, counted: null, ...times });
+    await deps.ledger.createTenant({ tenant: 'new', plan: null, limitBytes: null, scanned: null, ...times });
     store.put(objectKey({ tenant: 'new', repo: 'app', oid: oid(1) }), 700);
     expect((await reconcile(deps, { tenant: 'new', full: true })).kind).toBe('committed');
     expect(Object.keys(values).sort()).toEqual(['ScanDuration', 'ScanRequests']);

@@ -9,7 +9,7 @@ import { useTempFolders } from '../../../support/temp-folder.ts';
 
 const tempFolder = useTempFolders();
 const path = { tenant: 'acme', repo: 'app' };
-const issued = reservation('r'.repeat(32), { state: 'issued', deadAtMs: 3 });
+const issued = reservation('r'.repeat(32), { state: 'issued', lapsedAtMs: 3 });
 const deletion = newDeletion({
   id: 'd'.repeat(32),
   repo: 'app',
@@ -56,9 +56,9 @@ describe('items whose keys have no repo', () => {
     const ledger = await writeOlder(database);
     expect(await allPages(ledger.reservations('acme'))).toEqual([issued]);
     expect(await allPages(ledger.reservationsOf(path))).toEqual([issued]);
-    const late = { ...path, reservationId: issued.id, claims: issued.claims, lookAtMs: 5 };
-    expect(await ledger.keepLate(late)).toBe('kept');
-    expect(await ledger.deleteReservation(late)).toBe('deleted');
+    const unconfirmed = { ...path, reservationId: issued.id, entries: issued.entries, lookAtMs: 5 };
+    expect(await ledger.keepUnconfirmed(unconfirmed)).toBe('kept');
+    expect(await ledger.deleteReservation(unconfirmed)).toBe('deleted');
     expect(await allPages(ledger.reservations('acme'))).toEqual([]);
 
     // A batch that began before has looked for marks by repo, and missed it: it is not claimed in the same run.

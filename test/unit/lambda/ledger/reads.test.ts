@@ -16,7 +16,7 @@ const repoItem = (repo: string) => ({
   repo,
   storedBytes: 1,
   objectCount: 1,
-  countedAtMs: 1,
+  scannedAtMs: 1,
   epoch: 1,
   covered: [],
 });
@@ -25,10 +25,10 @@ const reservationItem = (reservationId: string) => ({
   reservationId,
   repo: 'app',
   state: 'issued',
-  claims: {},
+  entries: {},
   createdAtMs: 1,
   expiresAtMs: 1,
-  deadAtMs: 1,
+  lapsedAtMs: 1,
 });
 const tenantItem = (name: string) => ({
   tenant: name,
@@ -36,10 +36,10 @@ const tenantItem = (name: string) => ({
   committedBytes: 1,
   epoch: 1,
   appliedEpoch: 1,
-  floorBaseBytes: 1,
-  floorUntilMs: 1,
+  confirmedBaseBytes: 1,
+  confirmedUntilMs: 1,
   deletedBytes: 0,
-  notes: {},
+  intents: {},
   leaseUntilMs: 0,
   dueat: 1,
 });
@@ -47,7 +47,7 @@ const deletionItem = (deletionId: string) => ({
   ...deletionKey({ ...path, deletionId }),
   deletionId,
   repo: 'app',
-  state: 'marked',
+  state: 'scheduled',
   objects: {},
   dueAtMs: 1,
   deadlineMs: 0,
@@ -215,7 +215,7 @@ describe('a read of the table', () => {
       untilMs: 1,
     });
     const partitions = 12;
-    // One tenant may fill many pages with its dead reservations: after 20 the others wait for the next run.
+    // One tenant may fill many pages with its lapsed reservations: after 20 the others wait for the next run.
     expect(asked()).toHaveLength(partitions * 20);
     table.resetHistory();
     await ledger.dueTenants({ untilMs: 1, tenantsMax: 1 });

@@ -6,17 +6,17 @@ const [a, b, c] = [oidOf(1), oidOf(2), oidOf(3)];
 
 describe('a reconcile that a batch makes for itself', () => {
   let world: MemoryStack;
-  const promise = (id: string, repo: string, claims: Record<string, number>, deadAtMs = 9e15) =>
+  const promise = (id: string, repo: string, entries: Record<string, number>, lapsedAtMs = 9e15) =>
     world.ledger.putReservation({
       tenant,
       reservation: {
         id,
         repo,
         state: 'issued',
-        claims: new Map(Object.entries(claims)),
+        entries: new Map(Object.entries(entries)),
         createdAtMs: world.nowMs,
-        expiresAtMs: deadAtMs,
-        deadAtMs,
+        expiresAtMs: lapsedAtMs,
+        lapsedAtMs,
         lookAtMs: null,
       },
     });
@@ -49,7 +49,7 @@ describe('a reconcile that a batch makes for itself', () => {
     expect(basis.seen).toEqual(new Set([b, c]));
   });
 
-  it('takes no promise for one that was dead when its scan began', async () => {
+  it('takes no promise for one that was lapsed when its scan began', async () => {
     await promise('dead', 'app', { [a]: 7 }, world.nowMs - 1);
     expect((await run(own)).basis.promised).toEqual(new Map());
   });
@@ -64,11 +64,11 @@ describe('a reconcile', () => {
   it('of a tenant that was never counted lists all of it', async () => {
     const world = new MemoryStack();
     const times = { createdAtMs: 0, dueAtMs: 9e15 };
-    await world.ledger.createTenant({ tenant, plan: null, limitBytes: 9, counted: null, ...times });
+    await world.ledger.createTenant({ tenant, plan: null, limitBytes: 9, scanned: null, ...times });
     world.put({ [`app/${a}`]: 5 });
     const outcome = await reconcile(world.deps, { tenant, full: false });
     expect(outcome).toMatchObject({
-      tenant: { counted: { storedBytes: 5 }, fullCountedAtMs: world.nowMs },
+      tenant: { scanned: { storedBytes: 5 }, fullScannedAtMs: world.nowMs },
     });
   });
 

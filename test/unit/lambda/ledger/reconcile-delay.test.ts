@@ -4,8 +4,8 @@ import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
 import { getSubscription } from '../../../../lambda/ledger/get-subscription.ts';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { awaitOtherReconcile } from '../../../../lambda/ledger/reconcile-now.ts';
-import type { RecountRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import type { ReconcileRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { ManualClock } from '../../../support/memory/deps.ts';
@@ -80,7 +80,7 @@ const { maxAgeMs, scanWaitMs } = defaultSettings;
 
 describe('a read of the usage', () => {
   let world: MemoryStack;
-  let counted: string[];
+  let scanned: string[];
   const read = async (more: { refresh?: boolean; cachedRepos?: [] } = {}) => {
     const cached = { tenant: await world.record(), repos: more.cachedRepos ?? [] };
     return getSubscription(world.deps, { cached, refresh: more.refresh ?? false });
@@ -88,9 +88,9 @@ describe('a read of the usage', () => {
 
   beforeEach(async () => {
     world = new MemoryStack();
-    counted = [];
+    scanned = [];
     vi.spyOn(world.deps.metrics, 'increment').mockImplementation((name) => {
-      if (name.startsWith('Cache')) counted.push(name);
+      if (name.startsWith('Cache')) scanned.push(name);
     });
     world.put({ [`app/${oidOf(1)}`]: 10 });
     await world.create(100);
@@ -101,7 +101,7 @@ describe('a read of the usage', () => {
     world.nowMs += maxAgeMs;
     expect(await read()).toMatchObject({ source: 'cache', refreshing: false, repos: [] });
     expect(begun).not.toHaveBeenCalled();
-    expect([counted, world.requests]).toEqual([['CacheHits'], []]);
+    expect([scanned, world.requests]).toEqual([['CacheHits'], []]);
   });
 
   it('counts all of the tenant once the last count is too old', async () => {
@@ -111,25 +111,25 @@ describe('a read of the usage', () => {
     expect(await read()).toMatchObject({
       source: 'scan',
       refreshing: false,
-      tenant: { counted: { storedBytes: 15 } },
+      tenant: { scanned: { storedBytes: 15 } },
       repos: [{ repo: 'app' }, { repo: 'new' }],
     });
-    expect([counted, world.requests]).toEqual([['CacheMisses'], []]);
+    expect([scanned, world.requests]).toEqual([['CacheMisses'], []]);
     // By the count itself, which tells them.
     expect(repos).toHaveBeenCalledTimes(1);
   });
 
   it('counts if somebody asks for it, which is no miss', async () => {
     expect(await read({ refresh: true })).toMatchObject({ source: 'scan' });
-    expect(counted).toEqual([]);
+    expect(scanned).toEqual([]);
   });
 
   it('counts what was never counted', async () => {
     world = new MemoryStack();
     world.put({ [`app/${oidOf(1)}`]: 10 });
     const times = { createdAtMs: 0, dueAtMs: 9e15 };
-    await world.ledger.createTenant({ tenant, plan: null, limitBytes: 100, counted: null, ...times });
-    expect(await read()).toMatchObject({ source: 'scan', tenant: { counted: { storedBytes: 10 } } });
+    await world.ledger.createTenant({ tenant, plan: null, limitBytes: 100, scanned: null, ...times });
+    expect(await read()).toMatchObject({ source: 'scan', tenant: { scanned: { storedBytes: 10 } } });
   });
 
   it('shows the repos as another count that was running has left them', async () => {
@@ -162,7 +162,7 @@ describe('a read of the usage', () => {
       source: 'cache',
       refreshing: true,
       repos: [],
-      tenant: { counted: { storedBytes: 10 } },
+      tenant: { scanned: { storedBytes: 10 } },
     });
     expect(world.requests).toEqual([{ tenant, reason: 'miss', full: true }]);
     expect(world.nowMs - beganMs).toBeLessThan(scanWaitMs);
@@ -173,7 +173,7 @@ describe('a read of the usage', () => {
 const hour = 60 * minute;
 const day = 24 * hour;
 /** Here a LIST request costs a minute of the budget. */
-const tight = { listRequestsPerHour: 60, recountRestMs: minute };
+const tight = { listRequestsPerHour: 60, reconcileRestMs: minute };
 
 let world: MemoryStack;
 let deferred: number;
@@ -186,13 +186,13 @@ async function open(
   world.put({ [`game/${oidOf(1)}`]: 10, [`art/${oidOf(2)}`]: 20 });
   deferred = 0;
   vi.spyOn(world.deps.metrics, 'increment').mockImplementation((name) => {
-    if (name === 'RecountsDeferred') deferred += 1;
+    if (name === 'ReconcilesDeferred') deferred += 1;
   });
   await world.create(limitBytes);
 }
 
-const consume = (request: Partial<RecountRequest>, more: { isRetry?: boolean } = {}) =>
-  runRecount(world.deps, {
+const consume = (request: Partial<ReconcileRequest>, more: { isRetry?: boolean } = {}) =>
+  runReconcile(world.deps, {
     request: { tenant, reason: 'upload', full: false, ...request },
     deadlineMs: world.nowMs + 14 * minute,
     ...more,
@@ -209,7 +209,7 @@ const epochs = async () => (await world.record()).appliedEpoch;
 
 beforeEach(() => open());
 
-describe('a recount', () => {
+describe('a reconcile', () => {
   it('charges the tenant for its LIST requests, and nothing if it made none', async () => {
     const { listedUntilMs } = await world.record();
     // One for the folders and one for each of two repos.
@@ -236,7 +236,7 @@ describe('a recount', () => {
   });
 });
 
-describe('a recount from the queue', () => {
+describe('a reconcile from the queue', () => {
   it('that comes too soon after another is queued again unchanged, and measured', async () => {
     world.nowMs += minute - 1;
     expect(await consume({ reason: 'verify' })).toBe('requeued');
@@ -300,7 +300,7 @@ describe('a recount from the queue', () => {
     world.nowMs += hour;
     await indebt(hour);
     expect(await consume({ reason: 'schedule' })).toBe('done');
-    expect((await world.record()).counted).toMatchObject({ storedBytes: 0, objectCount: 0 });
+    expect((await world.record()).scanned).toMatchObject({ storedBytes: 0, objectCount: 0 });
   });
 
   it('continues to empty a repo even if it is deferred', async () => {
@@ -315,7 +315,7 @@ describe('a recount from the queue', () => {
 });
 
 describe('beyond the overdraft', () => {
-  it('a batch near the limit is told to retry when a recount may begin, but in 4 minutes at the latest', async () => {
+  it('a batch near the limit is told to retry when a reconcile may begin, but in 4 minutes at the latest', async () => {
     for (const [debtMs, leastMs] of [
       [hour + minute, minute],
       [9 * hour, 4 * minute],
@@ -334,7 +334,7 @@ describe('beyond the overdraft', () => {
     }
   });
 
-  it('within it, the same batch is answered after a recount', async () => {
+  it('within it, the same batch is answered after a reconcile', async () => {
     await open(tight, 100);
     await world.ledger.addCommitted({ tenant, repo: unlimitedRepo, sumBytes: 60, limitBytes: 100 });
     await indebt(hour / 2 - minute);
@@ -344,13 +344,13 @@ describe('beyond the overdraft', () => {
     expect(await epochs()).toBe(2);
   });
 
-  it('the console shows the last known usage, and a recount is requested', async () => {
+  it('the console shows the last known usage, and a reconcile is requested', async () => {
     await indebt(hour / 2 - minute + 1);
     const cached = { tenant: await world.record(), repos: [] };
     expect(await getSubscription(world.deps, { cached, refresh: true })).toMatchObject({
       source: 'cache',
       refreshing: true,
-      tenant: { counted: { storedBytes: 30 } },
+      tenant: { scanned: { storedBytes: 30 } },
     });
     expect(world.requests).toEqual([{ tenant, reason: 'miss', full: true }]);
     world.nowMs += 3 * minute;
@@ -371,8 +371,8 @@ describe('beyond the overdraft', () => {
       leaseUntilMs: world.nowMs + 15_000,
     });
     const cached = { tenant: await world.record(), repos: [] };
-    const { appliedEpoch, counted, ...rest } = cached.tenant;
-    world.ledger.readTenant = async () => ({ ...rest, counted, appliedEpoch: appliedEpoch + 1 });
+    const { appliedEpoch, scanned, ...rest } = cached.tenant;
+    world.ledger.readTenant = async () => ({ ...rest, scanned, appliedEpoch: appliedEpoch + 1 });
     expect(await getSubscription(world.deps, { cached, refresh: true })).toMatchObject({ source: 'scan' });
   });
 });

@@ -1,21 +1,21 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ReconcileInput, reconcile } from '../../../../lambda/ledger/reconcile.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
-import { GiantStack, giantStack, oidOf, repo } from '../../../support/memory/large-repo-stack.ts';
+import { LargeRepoStack, largeRepoStack, oidOf, repo } from '../../../support/memory/large-repo-stack.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 
 const week = 7 * 24 * 60 * minute;
 
-let stack: GiantStack;
+let stack: LargeRepoStack;
 
 beforeEach(async () => {
-  stack = await giantStack();
+  stack = await largeRepoStack();
 });
 
 const run = (more: Partial<ReconcileInput> = {}) => reconcile(stack.deps, { tenant, full: false, ...more });
 
-describe('a reconcile of a tenant with a giant', () => {
+describe('a reconcile of a tenant with a large repo', () => {
   const oid = oidOf(70);
   const exclude = (where: string) => ({
     exclude: { reservationId: 'r', repo: where, oids: new Set([oid]) },
@@ -29,7 +29,7 @@ describe('a reconcile of a tenant with a giant', () => {
     expect(await stack.usage()).toEqual({ storedBytes: 610, committedBytes: 610 });
   });
 
-  it('asks the giant for nothing if the batch is of another repo', async () => {
+  it('asks the large repo for nothing if the batch is of another repo', async () => {
     const heads = stack.heads;
     expect((await run(exclude('other'))).kind).toBe('committed');
     expect(stack.heads).toBe(heads);
@@ -89,14 +89,14 @@ describe('a reconcile of a tenant with a giant', () => {
     expect(deadlines).toEqual(new Set([undefined]));
   });
 
-  it('drops the shards of one that is a giant no longer, while another still is', async () => {
-    stack = await giantStack({ repos: [repo, 'large'] });
+  it('drops the shards of one that is a large repo no longer, while another still is', async () => {
+    stack = await largeRepoStack({ repos: [repo, 'large'] });
     const more = Array.from({ length: 140 }, (_, index) => [`large/${oidOf(index + 60)}`, 10] as const);
     stack.put(Object.fromEntries(more));
     stack.nowMs += minute;
-    await stack.recount('manual', true);
+    await stack.reconcile('manual', true);
     const shardsOf = (name: string) => allPages(stack.ledger.shards({ tenant, repo: name }));
-    const settings = { ...stack.deps.settings, giantObjects: 150 };
+    const settings = { ...stack.deps.settings, largeRepoObjects: 150 };
     expect((await reconcile({ ...stack.deps, settings }, { tenant, full: true })).kind).toBe('committed');
     expect(await shardsOf(repo)).toEqual([]);
     expect((await shardsOf('large')).length).toBeGreaterThan(0);
@@ -122,20 +122,20 @@ describe('a reconcile of a tenant with a giant', () => {
   });
 });
 
-describe('a repo that becomes a giant', () => {
+describe('a repo that becomes a large repo', () => {
   beforeEach(async () => {
-    stack = new GiantStack();
+    stack = new LargeRepoStack();
     stack.put(Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`${repo}/${oidOf(index)}`, 10])));
     await stack.create(100_000);
     await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'x' });
   });
 
   it('is marked by one reconcile and counted by the next, and a full count waits for it', async () => {
-    expect(await run({ full: true })).toMatchObject({ hasFirstCounts: true, isFull: false });
+    expect(await run({ full: true })).toMatchObject({ hasInitialScans: true, isFull: false });
     expect(await stack.shards()).toHaveLength(16);
-    expect(await run({ full: true })).toMatchObject({ hasFirstCounts: false, isFull: false });
+    expect(await run({ full: true })).toMatchObject({ hasInitialScans: false, isFull: false });
     expect(await run({ full: true })).toMatchObject({ isFull: true });
-    expect((await stack.record()).fullCountedAtMs).toBe(stack.nowMs);
+    expect((await stack.record()).fullScannedAtMs).toBe(stack.nowMs);
   });
 
   it.each([
@@ -145,16 +145,16 @@ describe('a repo that becomes a giant', () => {
     'of a tenant that was counted has the full count made after it: with %i ms left, that is %s',
     async (leftMs, expected) => {
       stack.requests.length = 0;
-      const before = (await stack.record()).fullCountedAtMs;
+      const before = (await stack.record()).fullScannedAtMs;
       stack.nowMs += minute;
       const request = { tenant, reason: 'manual', full: true } as const;
-      expect(await runRecount(stack.deps, { request, deadlineMs: stack.nowMs + leftMs })).toBe(expected);
+      expect(await runReconcile(stack.deps, { request, deadlineMs: stack.nowMs + leftMs })).toBe(expected);
       // In either case its shards are counted.
-      expect((await stack.shards()).map(({ countedAtMs }) => countedAtMs)).toEqual(
+      expect((await stack.shards()).map(({ scannedAtMs }) => scannedAtMs)).toEqual(
         Array(16).fill(stack.nowMs),
       );
       const isDone = expected === 'done';
-      expect((await stack.record()).fullCountedAtMs).toBe(isDone ? stack.nowMs : before);
+      expect((await stack.record()).fullScannedAtMs).toBe(isDone ? stack.nowMs : before);
       expect(stack.requests).toEqual(isDone ? [] : [request]);
     },
   );

@@ -1,25 +1,25 @@
 import { beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
-import { type RecountNowInput, recountNow } from '../../../../lambda/ledger/reconcile-now.ts';
+import { type ReconcileNowInput, reconcileNow } from '../../../../lambda/ledger/reconcile-now.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { noMetrics } from '../../../../local/lambda-context.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
 
-describe('a recount that somebody waits for', () => {
+describe('a reconcile that somebody waits for', () => {
   let world: MemoryStack;
   let begun: MockInstance<MemoryStack['ledger']['beginReconcile']>;
   const count = async (
-    tenantMore: Partial<RecountNowInput['before']> = {},
-    more: Partial<RecountNowInput> = {},
+    tenantMore: Partial<ReconcileNowInput['before']> = {},
+    more: Partial<ReconcileNowInput> = {},
   ) =>
-    recountNow(world.deps, {
+    reconcileNow(world.deps, {
       before: { ...(await world.record()), ...tenantMore },
       full: true,
       deadlineMs: world.nowMs + 2000,
       ...more,
     });
-  const counted = (objectCount: number) => ({ storedBytes: 1, objectCount, countedAtMs: world.nowMs });
+  const counted = (objectCount: number) => ({ storedBytes: 1, objectCount, scannedAtMs: world.nowMs });
 
   beforeEach(async () => {
     world = new MemoryStack();
@@ -34,7 +34,7 @@ describe('a recount that somebody waits for', () => {
     const scanned = vi.spyOn(world.deps.scan, 'scan');
     expect(await count({}, { full: false })).toMatchObject({
       kind: 'committed',
-      tenant: { tenant, counted: { storedBytes: 15 } },
+      tenant: { tenant, scanned: { storedBytes: 15 } },
       repos: [{ repo: 'app', storedBytes: 15 }],
     });
     expect(scanned.mock.calls).toMatchObject([[{ isAwaited: true }]]);
@@ -45,20 +45,20 @@ describe('a recount that somebody waits for', () => {
     const [increment, info, beganMs] = [vi.fn(), vi.fn(), world.nowMs];
     const deps = { ...world.deps, metrics: { ...noMetrics, increment }, log: { ...world.deps.log, info } };
     const input = { before: { ...(await world.record()), ...overdrawn }, full: true, deadlineMs: 9e15 };
-    expect(await recountNow(deps, input)).toEqual({ kind: 'unknown', waitMs: 7 });
+    expect(await reconcileNow(deps, input)).toEqual({ kind: 'unknown', waitMs: 7 });
     expect(begun).not.toHaveBeenCalled();
     // Nobody holds the lease, so nobody is waited for.
     expect(world.nowMs).toBe(beganMs);
-    expect(increment.mock.calls).toEqual([['RecountsDeferred']]);
-    expect(info.mock.calls).toEqual([['recount deferred', { tenant, urgency: 'decision', waitMs: 7 }]]);
+    expect(increment.mock.calls).toEqual([['ReconcilesDeferred']]);
+    expect(info.mock.calls).toEqual([['reconcile deferred', { tenant, urgency: 'decision', waitMs: 7 }]]);
   });
 
   it('is not measured as deferred if it may begin', async () => {
     const increment = vi.fn();
     const deps = { ...world.deps, metrics: { ...noMetrics, increment } };
     const input = { before: await world.record(), full: true, deadlineMs: 9e15 };
-    expect(await recountNow(deps, input)).toMatchObject({ kind: 'committed' });
-    expect(increment.mock.calls.flat()).not.toContain('RecountsDeferred');
+    expect(await reconcileNow(deps, input)).toMatchObject({ kind: 'committed' });
+    expect(increment.mock.calls.flat()).not.toContain('ReconcilesDeferred');
   });
 
   it('takes what a running one finds, even while the budget is overdrawn', async () => {
@@ -83,33 +83,33 @@ describe('a recount that somebody waits for', () => {
     expect(world.nowMs - beganMs).toBeLessThan(2000);
   });
 
-  it('does not read more than 50,000 claims', async () => {
-    expect(await count({ claimCount: 50_001 })).toEqual({ kind: 'unknown', waitMs: 0 });
+  it('does not read more than 50,000 entries', async () => {
+    expect(await count({ entryCount: 50_001 })).toEqual({ kind: 'unknown', waitMs: 0 });
     expect(begun).not.toHaveBeenCalled();
-    expect(await count({ claimCount: 50_000 })).toMatchObject({ kind: 'committed' });
+    expect(await count({ entryCount: 50_000 })).toMatchObject({ kind: 'committed' });
   });
 
   it('is not begun if the last count suggests more LIST requests than may be made at once', async () => {
     const unknown = { kind: 'unknown', waitMs: 0 };
     // 2 more may be made.
     const debt = () => ({ listedUntilMs: world.nowMs + hour / 2 - 6000 });
-    // Of a tenant with giants, less than all of it is listed.
+    // Of a tenant with large repos, less than all of it is listed.
     const listed = (listedObjectCount: number) =>
-      count({ ...debt(), counted: counted(9000), listedObjectCount });
+      count({ ...debt(), scanned: counted(9000), listedObjectCount });
     expect(await listed(2001)).toEqual(unknown);
     expect(await listed(2000)).toMatchObject({ kind: 'committed' });
     begun.mockClear();
-    expect(await count({ ...debt(), counted: counted(2001) })).toEqual(unknown);
-    expect(await count({ listedUntilMs: world.nowMs + hour / 2, counted: counted(0) })).toEqual(unknown);
+    expect(await count({ ...debt(), scanned: counted(2001) })).toEqual(unknown);
+    expect(await count({ listedUntilMs: world.nowMs + hour / 2, scanned: counted(0) })).toEqual(unknown);
     expect(begun).not.toHaveBeenCalled();
     for (const found of [counted(2000), null])
-      expect(await count({ ...debt(), counted: found })).toMatchObject({ kind: 'committed' });
+      expect(await count({ ...debt(), scanned: found })).toMatchObject({ kind: 'committed' });
   });
 
   it('gives up after as many LIST requests as may be made at once, and they are paid for', async () => {
     const pages = vi.fn();
-    // Its repo is listed beyond what tells a giant.
-    const settings = { ...world.deps.settings, giantObjects: 500 };
+    // Its repo is listed beyond what tells a large repo.
+    const settings = { ...world.deps.settings, largeRepoObjects: 500 };
     vi.spyOn(world.deps.scan, 'scan').mockImplementation(async ({ onPage }) => {
       for (let requests = 1; requests < 9; requests += 1) {
         await onPage?.({ requests } as never);
@@ -121,7 +121,7 @@ describe('a recount that somebody waits for', () => {
     const record = await world.record();
     const before = { ...record, listedUntilMs: world.nowMs + hour / 2 - 6000 };
     const input = { before, full: false, deadlineMs: 9e15 };
-    expect(await recountNow({ ...world.deps, settings }, input)).toEqual({ kind: 'unknown', waitMs: 0 });
+    expect(await reconcileNow({ ...world.deps, settings }, input)).toEqual({ kind: 'unknown', waitMs: 0 });
     expect(pages).toHaveBeenCalledTimes(2);
     const listedUntilMs = record.listedUntilMs + 9000;
     expect(await world.record()).toMatchObject({ listedUntilMs, leaseUntilMs: 0 });

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 import { refresh } from '../../../../lambda/ledger/reconcile-requests.ts';
-import type { RecountRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import type { ReconcileRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/rules/errors.ts';
 import { defaultSettings, type Settings } from '../../../../lambda/rules/settings.ts';
 import { noMetrics } from '../../../../local/lambda-context.ts';
@@ -16,13 +16,13 @@ const hour = 60 * minute;
 class Stage {
   readonly clock = new ManualClock();
   readonly ledger = new MemoryLedger();
-  readonly requests: RecountRequest[] = [];
+  readonly requests: ReconcileRequest[] = [];
   readonly increment = vi.fn();
   isQueueDown = false;
   readonly deps;
 
   constructor(settings: Partial<Settings> = {}) {
-    const requestAll = async (requests: readonly RecountRequest[]) => {
+    const requestAll = async (requests: readonly ReconcileRequest[]) => {
       if (this.isQueueDown) throw new Error('Throttled.');
       this.requests.push(...requests);
     };
@@ -37,9 +37,9 @@ class Stage {
 
   /** A tenant that was counted an hour ago. */
   async create(tenant: string, dueAtMs = Number.MAX_SAFE_INTEGER): Promise<void> {
-    const countedAtMs = this.clock.nowMs() - hour;
-    const counted = { storedBytes: 0, objectCount: 0, countedAtMs };
-    await this.ledger.createTenant({ tenant, plan: null, limitBytes: 9, createdAtMs: 0, counted, dueAtMs });
+    const scannedAtMs = this.clock.nowMs() - hour;
+    const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs };
+    await this.ledger.createTenant({ tenant, plan: null, limitBytes: 9, createdAtMs: 0, scanned, dueAtMs });
   }
 
   /** It has listed more than its budget allows until then. */
@@ -59,15 +59,15 @@ class Stage {
   async count(tenant: string): Promise<void> {
     const { deps, clock } = this;
     clock.advance(20 * second);
-    await runRecount(deps, {
+    await runReconcile(deps, {
       request: { tenant, reason: 'refusal', full: false },
       deadlineMs: clock.nowMs() + minute,
     });
   }
 
-  async bringDead(tenant: string, deadAtMs = this.clock.nowMs() - minute): Promise<void> {
-    const times = { createdAtMs: 0, expiresAtMs: 0, deadAtMs, lookAtMs: null };
-    const reservation = { id: 'r', repo: 'app', state: 'issued', claims: new Map(), ...times } as const;
+  async bringDead(tenant: string, lapsedAtMs = this.clock.nowMs() - minute): Promise<void> {
+    const times = { createdAtMs: 0, expiresAtMs: 0, lapsedAtMs, lookAtMs: null };
+    const reservation = { id: 'r', repo: 'app', state: 'issued', entries: new Map(), ...times } as const;
     await this.ledger.putReservation({ tenant, reservation });
   }
 
@@ -83,12 +83,12 @@ class Stage {
   async handle(): Promise<void> {
     this.clock.advance(35 * second);
     const deadlineMs = this.clock.nowMs() + 5 * minute;
-    for (const request of [...this.requests]) await runRecount(this.deps, { request, deadlineMs });
+    for (const request of [...this.requests]) await runReconcile(this.deps, { request, deadlineMs });
   }
 }
 
 describe('the schedule', () => {
-  it('has every tenant that is due recounted, as far as each is due', async () => {
+  it('has every tenant that is due reconciled, as far as each is due', async () => {
     const stage = new Stage();
     await stage.create('counted', 5);
     await stage.create('with-dead');
@@ -139,7 +139,7 @@ describe('the schedule', () => {
 });
 
 describe('whoever stays due', () => {
-  it('keeps nobody waiting: many whose recounts are deferred', async () => {
+  it('keeps nobody waiting: many whose reconciles are deferred', async () => {
     const stage = new Stage({ refreshTenantsMax: 4 });
     for (let index = 0; index < 12; index += 1) {
       const tenant = `greedy${index}`;
@@ -168,7 +168,7 @@ describe('whoever stays due', () => {
     for (const [index, at] of minutes.entries()) expect(at).toBeLessThan(180 * index + 15);
   });
 
-  it('is handed on again once his budget allows it, if his recount was deferred', async () => {
+  it('is handed on again once his budget allows it, if his reconcile was deferred', async () => {
     const stage = new Stage();
     await stage.create('a');
     await stage.bringDead('a');
@@ -185,7 +185,7 @@ describe('whoever stays due', () => {
     expect(stage.ledger.inspect('a').reservations).toEqual([]);
   });
 
-  it('is handed on again within a quarter of an hour if his recount had to rest', async () => {
+  it('is handed on again within a quarter of an hour if his reconcile had to rest', async () => {
     for (let offset = 0; offset < 12; offset += 1) {
       const stage = new Stage();
       await stage.create('a', stage.clock.nowMs() + offset * minute);
@@ -193,7 +193,7 @@ describe('whoever stays due', () => {
       for (let run = 0; run < 40; run += 1) {
         if ((await stage.run()).length === 0) continue;
         handed.push(stage.clock.nowMs());
-        // Somebody else's recount has begun seconds before.
+        // Somebody else's reconcile has begun seconds before.
         if (handed.length === 1) await stage.count('a');
         await stage.handle();
       }

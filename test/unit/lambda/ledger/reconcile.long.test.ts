@@ -16,7 +16,7 @@ describe('the item of a repo', () => {
     if (!found) throw new Error('There is no item.');
     return found;
   };
-  const recount = () => world.consume({ full: true });
+  const reconcileOnce = () => world.consume({ full: true });
 
   beforeEach(async () => {
     world = new MemoryStack();
@@ -26,8 +26,8 @@ describe('the item of a repo', () => {
   it('that pushes named and sent nothing to is gone three days later', async () => {
     for (let index = 0; index < 5; index += 1) await world.push(`repo${index}`, { [oidOf(index)]: 1 });
     await world.pass(3 * day);
-    await recount();
-    await recount();
+    await reconcileOnce();
+    await reconcileOnce();
     expect(await names()).toEqual([]);
     expect(await world.record()).toMatchObject({ repoCount: 0, committedBytes: 0 });
   });
@@ -61,13 +61,13 @@ describe('the item of a repo', () => {
 
   it('that was deleted is gone four days later', async () => {
     for (let index = 0; index < 3; index += 1) world.put({ [`repo${index}/${oidOf(1)}`]: 1 });
-    await recount();
+    await reconcileOnce();
     expect(await world.record()).toMatchObject({ repoCount: 3 });
     for (let index = 0; index < 3; index += 1)
       await deleteRepo(world.deps, { tenant, repo: `repo${index}`, dryRun: false });
     await world.pass(4 * day);
-    await recount();
-    await recount();
+    await reconcileOnce();
+    await reconcileOnce();
     expect(await names()).toEqual([]);
     expect(await world.record()).toMatchObject({ repoCount: 0 });
   });
@@ -77,7 +77,7 @@ describe('the item of a repo', () => {
       'has an object',
       async () => {
         world.put({ [`app/${oidOf(1)}`]: 1 });
-        await recount();
+        await reconcileOnce();
       },
     ],
     ['was created', async () => world.ledger.createRepo({ tenant, repo: 'app', createdAtMs: 1 })],
@@ -100,14 +100,14 @@ describe('the item of a repo', () => {
     const before = await item('app');
     await change();
     expect(await world.ledger.removeRepo({ tenant, before })).toBe('refused');
-    await recount();
+    await reconcileOnce();
     expect(await names()).toEqual(['app']);
   });
 
   it('is gone, and an object that no count has seen is deleted nevertheless, as somebody was told', async () => {
     const path = { tenant, repo: 'app' };
     world.put({ [`app/${oidOf(1)}`]: 1 });
-    await recount();
+    await reconcileOnce();
     await deleteRepo(world.deps, { ...path, dryRun: false });
     while ((await world.ledger.readRepo(path))?.closedAtMs !== null) await world.pass(15 * minute);
     await world.pass(day - 30 * minute);
@@ -129,7 +129,7 @@ describe('the item of a repo', () => {
     const { settingsVersion } = await world.record();
     await world.ledger.setRepoLimit({ tenant, repo: 'app', settingsVersion, limitBytes: 5 });
     await world.pass(4 * day);
-    await recount();
+    await reconcileOnce();
     expect(await names()).toEqual(['app']);
     const path = { tenant, repo: 'app', dryRun: true };
     expect(await deleteRepo(world.deps, { ...path, hasLimit: true })).toMatchObject({ waitsFor: null });
@@ -138,7 +138,7 @@ describe('the item of a repo', () => {
 
   it('is made by nobody beyond the maximum', async () => {
     world.put({ [`app/${oidOf(1)}`]: 1 });
-    await recount();
+    await reconcileOnce();
     const record = { ...(await world.record()), repoCount: reposMax };
     const create = (repo: string, repoCount: number) =>
       createRepo(world.deps, { tenant: { ...record, repoCount }, beganMs: world.nowMs, repo });

@@ -3,7 +3,11 @@ import { markObject } from '../../../../lambda/ledger/deletes.ts';
 import { addDeletedMeanwhile, reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { RepoReservations } from '../../../../lambda/ledger/rules/repo-reservations.ts';
 import type { Reservation } from '../../../../lambda/ledger/rules/reservation.ts';
-import { floorBytes, type RepoRecord, type TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
+import {
+  confirmedBytes,
+  type RepoRecord,
+  type TenantRecord,
+} from '../../../../lambda/ledger/rules/tenant.ts';
 import { runDeletions } from '../../../../lambda/ledger/run-deletions.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
@@ -57,12 +61,12 @@ describe('what was deleted while a reconcile read and listed', () => {
   let before: TenantRecord;
   const scan = { storedBytes: 0, objectCount: 0, seen: new Set<string>() };
   const put = async (id: string, repo: string, more: Partial<Reservation> = {}) => {
-    const times = { createdAtMs: 1, expiresAtMs: 2, deadAtMs: 3, lookAtMs: 4 };
+    const times = { createdAtMs: 1, expiresAtMs: 2, lapsedAtMs: 3, lookAtMs: 4 };
     const reservation: Reservation = {
       id,
       repo,
       state: 'issued',
-      claims: new Map([['a', 1]]),
+      entries: new Map([['a', 1]]),
       ...times,
       ...more,
     };
@@ -70,7 +74,7 @@ describe('what was deleted while a reconcile read and listed', () => {
     return reservation;
   };
   const announce = () =>
-    world.ledger.announceDelete({ tenant, noteId: 'n', note: { repo: 'x', bytes: 5, deadlineMs: 9 } });
+    world.ledger.announceDelete({ tenant, intentId: 'n', note: { repo: 'x', bytes: 5, deadlineMs: 9 } });
   /** @returns the ids that the snapshot has afterwards, by repo. */
   const add = async (
     given: { scanned?: string[]; repos?: RepoRecord[]; known?: Reservation[]; now?: TenantRecord } = {},
@@ -82,7 +86,7 @@ describe('what was deleted while a reconcile read and listed', () => {
       reservations.set(one.repo, ofRepo);
     }
     const snapshot = {
-      countedAtMs: 0,
+      scannedAtMs: 0,
       scanBeganMs: 0,
       hasAgedPending: false,
       repos: given.repos ?? [],
@@ -112,7 +116,7 @@ describe('what was deleted while a reconcile read and listed', () => {
     expect(await add()).toEqual({ app: 'late1' });
     // It was announced before the reconcile began.
     expect(await add({ now: await world.record() })).toEqual({ app: 'late1' });
-    await world.ledger.removeNote({ tenant, noteId: 'n' });
+    await world.ledger.removeIntent({ tenant, intentId: 'n' });
     expect(await add({ now: await world.record() })).toEqual({});
     expect(await add()).toEqual({ app: 'late1' });
   });
@@ -128,16 +132,16 @@ describe('what was deleted while a reconcile read and listed', () => {
 
   it('is read of repos whose item is of a reconcile that was overtaken', async () => {
     await announce();
-    const counted = {
+    const scanned = {
       storedBytes: 0,
       objectCount: 0,
-      countedAtMs: 0,
+      scannedAtMs: 0,
       covered: new Set<string>(),
       putsUntilMs: 0,
     };
     const repo = (epoch: number): RepoRecord => ({
       repo: 'app',
-      ...counted,
+      ...scanned,
       epoch,
       dirtyToken: null,
       closedAtMs: null,
@@ -172,7 +176,7 @@ describe('what was deleted while a reconcile read and listed', () => {
 
 const oid = oidOf(1);
 
-describe('a recount', () => {
+describe('a reconcile', () => {
   let world: MemoryStack;
   const reservations = () => world.ledger.inspect(tenant).reservations;
   const reservation = () => {
@@ -181,7 +185,7 @@ describe('a recount', () => {
     return found;
   };
   const committed = async () => (await world.record()).committedBytes;
-  const floor = async () => floorBytes(await world.record(), world.nowMs);
+  const floor = async () => confirmedBytes(await world.record(), world.nowMs);
   /** Something happens while the scan lists its first page. */
   const duringScan = (happen: () => void) => {
     const { listPage } = world.objects;
@@ -198,13 +202,13 @@ describe('a recount', () => {
     await world.create(100);
   });
 
-  it('takes the bytes of a delete that is under way off its floor, because they may be gone already', async () => {
+  it('takes the bytes of a delete that is under way off its confirmed usage, because they may be gone already', async () => {
     await markObject(world.deps, { tenant, repo: 'app', oid, dryRun: false });
     world.beforeDelete = () => {
       throw new StoreUnavailableError('No answer.');
     };
     await world.consume();
-    expect((await world.record()).counted).toMatchObject({ storedBytes: 30 });
+    expect((await world.record()).scanned).toMatchObject({ storedBytes: 30 });
     expect(await floor()).toBe(20);
     await world.consume();
     expect(await floor()).toBe(20);
@@ -213,7 +217,7 @@ describe('a recount', () => {
   it('counts what a reservation promises if that died while the ledger was read: a batch may rely on it', async () => {
     await world.push('app', { [oidOf(3)]: 50 });
     // The run reads them once before, too.
-    world.nowMs = reservation().deadAtMs - 40_000;
+    world.nowMs = reservation().lapsedAtMs - 40_000;
     const { ledger } = world;
     const repos = ledger.repos.bind(ledger);
     vi.spyOn(ledger, 'repos').mockImplementation(async function* (name) {
@@ -227,24 +231,24 @@ describe('a recount', () => {
 
   it('counts what a reservation promises if that died during the scan: it was alive when the scan began', async () => {
     await world.push('app', { [oidOf(3)]: 50 });
-    world.nowMs = reservation().deadAtMs;
+    world.nowMs = reservation().lapsedAtMs;
     duringScan(() => {
       world.put({ [`app/${oidOf(3)}`]: 50 });
       world.nowMs += 1000;
     });
     await world.consume();
     expect(await committed()).toBe(80);
-    expect((await world.record()).counted).toMatchObject({ storedBytes: 30 });
+    expect((await world.record()).scanned).toMatchObject({ storedBytes: 30 });
     await world.consume();
     expect(await committed()).toBe(80);
-    expect((await world.record()).counted).toMatchObject({ storedBytes: 80 });
+    expect((await world.record()).scanned).toMatchObject({ storedBytes: 80 });
   });
 
-  it('has a floor that ends before a reservation that it counts can be dead, by every clock', async () => {
+  it('has a confirmed usage that ends before a reservation that it counts can be lapsed, by every clock', async () => {
     await world.push('app', { [oidOf(3)]: 50 });
     await world.consume();
-    const { deadAtMs } = reservation();
-    expect((await world.record()).floorUntilMs).toBe(deadAtMs - 2 * defaultSettings.clockSkewMs);
+    const { lapsedAtMs } = reservation();
+    expect((await world.record()).confirmedUntilMs).toBe(lapsedAtMs - 2 * defaultSettings.clockSkewMs);
     expect(await floor()).toBe(80);
   });
 
@@ -256,11 +260,11 @@ describe('a recount', () => {
     await world.consume();
     expect([reservations().length, await committed()]).toEqual([1, 80]);
     world.nowMs += 1;
-    const { id: reservationId, repo, claims } = reservation();
+    const { id: reservationId, repo, entries } = reservation();
     await world.consume();
     expect([reservations().length, await committed()]).toEqual([0, 30]);
-    const late = { tenant, repo, reservationId, claims };
-    expect(await issueReservation.call(world.ledger, late)).toBe('gone');
+    const unconfirmed = { tenant, repo, reservationId, entries };
+    expect(await issueReservation.call(world.ledger, unconfirmed)).toBe('gone');
   });
 
   it('keeps an old reservation that its batch issues before it can be voided', async () => {
@@ -269,7 +273,7 @@ describe('a recount', () => {
     await expect(world.push('app', { [oidOf(3)]: 50 })).rejects.toThrow();
     world.nowMs += minute + 1;
     vi.spyOn(world.ledger, 'voidReservation').mockImplementationOnce(async (input) => {
-      await issueReservation.call(world.ledger, { ...input, claims: reservation().claims });
+      await issueReservation.call(world.ledger, { ...input, entries: reservation().entries });
       return voidReservation.call(world.ledger, input);
     });
     await world.consume();
@@ -304,10 +308,10 @@ describe('a recount', () => {
     expect(calls).toEqual(['reservations', 'repos']);
   });
 
-  it('deletes what is dead only after the tenant is committed', async () => {
+  it('deletes what is lapsed only after the tenant is committed', async () => {
     await world.push('app', { [oidOf(3)]: 50 });
     world.put({ [`app/${oidOf(3)}`]: 50 });
-    world.nowMs = reservation().deadAtMs + 1;
+    world.nowMs = reservation().lapsedAtMs + 1;
     vi.spyOn(world.ledger, 'commitTenant').mockRejectedValueOnce(new Error('The function died.'));
     await expect(reconcile(world.deps, { tenant, full: false })).rejects.toThrow('died');
     expect(reservations()).toHaveLength(1);

@@ -1,30 +1,30 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { recountNow } from '../../../../lambda/ledger/reconcile-now.ts';
-import type { RecountReason } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
-import { type GiantStack, giantStack } from '../../../support/memory/large-repo-stack.ts';
+import { reconcileNow } from '../../../../lambda/ledger/reconcile-now.ts';
+import type { ReconcileReason } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
+import { type LargeRepoStack, largeRepoStack } from '../../../support/memory/large-repo-stack.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 
 const second = 1000;
 const shardCount = 16;
 
-let stack: GiantStack;
+let stack: LargeRepoStack;
 
 beforeEach(async () => {
-  stack = await giantStack();
+  stack = await largeRepoStack();
   stack.nowMs += minute;
 });
 
-/** @returns LIST requests of a recount from the queue. */
-async function listsOf(reason: RecountReason, full: boolean, limitMs = 14 * minute): Promise<number> {
+/** @returns LIST requests of a reconcile from the queue. */
+async function listsOf(reason: ReconcileReason, full: boolean, limitMs = 14 * minute): Promise<number> {
   const before = stack.lists;
   const request = { tenant, reason, full };
-  await runRecount(stack.deps, { request, deadlineMs: stack.nowMs + limitMs });
+  await runReconcile(stack.deps, { request, deadlineMs: stack.nowMs + limitMs });
   return stack.lists - before;
 }
 
-describe('the shards of giants are counted again', () => {
-  it.each<[RecountReason, boolean, number]>([
+describe('the shards of large repos are counted again', () => {
+  it.each<[ReconcileReason, boolean, number]>([
     ['manual', true, shardCount],
     ['import', true, shardCount],
     ['manual', false, 0],
@@ -36,12 +36,12 @@ describe('the shards of giants are counted again', () => {
   });
 
   it('each once, by as many reconciles of one run as it takes', async () => {
-    stack = await giantStack({ shardListsPerRun: 10 });
+    stack = await largeRepoStack({ shardListsPerRun: 10 });
     stack.nowMs += minute;
     const fulls: boolean[] = [];
     const { commitTenant } = stack.ledger;
     vi.spyOn(stack.ledger, 'commitTenant').mockImplementation(async (commit) => {
-      fulls.push(commit.fullCountedAtMs !== null);
+      fulls.push(commit.fullScannedAtMs !== null);
       return commitTenant.call(stack.ledger, commit);
     });
     const sleep = vi.spyOn(stack.deps.clock, 'sleep');
@@ -59,14 +59,14 @@ describe('the shards of giants are counted again', () => {
       yield* repos(name);
       stack.nowMs += 30 * second;
     });
-    const { outcomes } = await stack.countGiants({ isThorough: true });
+    const { outcomes } = await stack.scanLargeRepos({ isThorough: true });
     slow.mockRestore();
-    expect(outcomes[0]?.count.shards.map(({ countedAtMs }) => countedAtMs)).toEqual(
+    expect(outcomes[0]?.count.shards.map(({ scannedAtMs }) => scannedAtMs)).toEqual(
       Array.from({ length: shardCount }, () => beganMs),
     );
   });
 
-  it('by the next message, asked for as before, if the recount did not end', async () => {
+  it('by the next message, asked for as before, if the reconcile did not end', async () => {
     vi.spyOn(stack.ledger, 'commitTenant').mockResolvedValue({ kind: 'superseded' });
     for (const [reason, full] of [
       ['manual', true],
@@ -113,16 +113,16 @@ describe('a shard that becomes due soon, because of a delete', () => {
 });
 
 it('shards that are due have their turn, though somebody looks at the usage every 10 seconds', async () => {
-  stack = await giantStack({ recountRestMs: minute });
+  stack = await largeRepoStack({ reconcileRestMs: minute });
   stack.nowMs += 8 * 24 * 60 * minute;
   const dueMs = stack.nowMs;
   for (let looks = 1; looks <= 30; looks += 1) {
     stack.nowMs += 10 * second;
     const before = await stack.record();
-    const looked = await recountNow(stack.deps, { before, full: true, deadlineMs: stack.nowMs + minute });
+    const looked = await reconcileNow(stack.deps, { before, full: true, deadlineMs: stack.nowMs + minute });
     expect(looked.kind).toBe('committed');
     for (const { reason, full } of stack.requests.splice(0)) await listsOf(reason, full);
     if (looks % 6 === 0 && (await stack.isDue())) await listsOf('schedule', false);
   }
-  expect((await stack.shards()).filter(({ countedAtMs }) => countedAtMs < dueMs)).toEqual([]);
+  expect((await stack.shards()).filter(({ scannedAtMs }) => scannedAtMs < dueMs)).toEqual([]);
 });

@@ -5,9 +5,9 @@ import {
   listReservations,
   verifyUpload,
 } from '../../../../lambda/ledger/reservations.ts';
-import { changeNote, type Reservation } from '../../../../lambda/ledger/rules/reservation.ts';
+import { changeIntent, type Reservation } from '../../../../lambda/ledger/rules/reservation.ts';
 import { newTenant, reservation } from '../../../support/ledger-records.ts';
-import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 import { walk } from '../../../support/walk.ts';
 
@@ -16,13 +16,13 @@ const deathMs = 37 * minute;
 let world: MemoryStack;
 const put = (id: string, more: Partial<Reservation> = {}) => {
   const dead = world.nowMs - minute;
-  const late = {
+  const unconfirmed = {
     state: 'issued',
     expiresAtMs: dead,
-    deadAtMs: dead,
+    lapsedAtMs: dead,
     lookAtMs: world.nowMs + minute,
   } as const;
-  return world.ledger.putReservation({ tenant, reservation: reservation(id, { ...late, ...more }) });
+  return world.ledger.putReservation({ tenant, reservation: reservation(id, { ...unconfirmed, ...more }) });
 };
 const left = () => world.reservations.map(({ id }) => id);
 const cancelLate = (filter: { repo?: string; id?: string; madeBy?: string } = {}) =>
@@ -33,7 +33,7 @@ beforeEach(async () => {
   await world.create(1000);
 });
 
-it('frees the room that late claims hold beyond the limit, after a recount', async () => {
+it('frees the room that unconfirmed entries hold beyond the limit, after a reconcile', async () => {
   for (const index of [1, 2]) {
     await world.push('app', { [oidOf(index)]: 1000 });
     world.nowMs += deathMs;
@@ -47,13 +47,13 @@ it('frees the room that late claims hold beyond the limit, after a recount', asy
 });
 
 it('leaves what is alive, pending, or is to be looked at', async () => {
-  await put('alive', { deadAtMs: world.nowMs, lookAtMs: null });
+  await put('alive', { lapsedAtMs: world.nowMs, lookAtMs: null });
   await put('pending', { state: 'pending', lookAtMs: null });
   await put('unseen', { lookAtMs: null });
-  // A giant's, of which a part was found: by a clock that is ahead.
+  // A large repo's, of which a part was found: by a clock that is ahead.
   await put('partly', { lookAtMs: world.nowMs + 2 * world.deps.settings.clockSkewMs });
   // Looked at by a clock that is ahead, while its URLs are still valid by this one.
-  await put('early', { deadAtMs: world.nowMs + minute, lookAtMs: world.nowMs + 5 * minute });
+  await put('early', { lapsedAtMs: world.nowMs + minute, lookAtMs: world.nowMs + 5 * minute });
   await put('late');
   expect(await cancelLate()).toEqual({ count: 1, bytes: 10, hasMore: false });
   expect(left().sort()).toEqual(['alive', 'early', 'partly', 'pending', 'unseen']);
@@ -74,7 +74,7 @@ it('takes those that are named', async () => {
   expect(left()).toEqual(['d']);
 });
 
-it('takes a thousand at a time, and recounts only if it took any', async () => {
+it('takes a thousand at a time, and reconciles only if it took any', async () => {
   for (let index = 0; index < 1001; index += 1) await put(`r${index}`);
   expect(await cancelLate()).toEqual({ count: 1000, bytes: 10_000, hasMore: true });
   expect(await cancelLate()).toEqual({ count: 1, bytes: 10, hasMore: false });
@@ -99,7 +99,7 @@ describe('a reservation in the list', () => {
     return (await listReservations(world.deps, { tenant, repos, pageSize: 100, ...more })).reservations;
   };
 
-  it('is issued until it is dead, and says until when', async () => {
+  it('is issued until it is lapsed, and says until when', async () => {
     const beganMs = world.nowMs;
     await world.push('app', { [oidOf(1)]: 10, [oidOf(2)]: 5 });
     expect(await list()).toEqual([
@@ -118,7 +118,7 @@ describe('a reservation in the list', () => {
     ]);
   });
 
-  it('has arrived once a count has seen all of it, and is not shown any more when it is dead', async () => {
+  it('has arrived once a count has seen all of it, and is not shown any more when it is lapsed', async () => {
     await world.push('app', { [oidOf(1)]: 10, [oidOf(2)]: 5 });
     world.put({ [`app/${oidOf(1)}`]: 10 });
     await world.consume();
@@ -132,26 +132,26 @@ describe('a reservation in the list', () => {
   });
 
   it('is late from its death on, with what was not seen, until its day is over', async () => {
-    const deadMs = world.nowMs + lifeMs;
+    const lapsedMs = world.nowMs + lifeMs;
     await world.push('app', { [oidOf(1)]: 10, [oidOf(2)]: 5 });
     world.put({ [`app/${oidOf(1)}`]: 10 });
-    world.nowMs = deadMs;
-    expect(await list()).toMatchObject([{ state: 'issued', heldUntilMs: deadMs }]);
+    world.nowMs = lapsedMs;
+    expect(await list()).toMatchObject([{ state: 'issued', heldUntilMs: lapsedMs }]);
     world.nowMs += 1;
-    const late = { state: 'late', heldUntilMs: deadMs + day };
-    expect(await list()).toMatchObject([{ ...late, objectCount: 2, bytes: 15 }]);
+    const unconfirmed = { state: 'unconfirmed', heldUntilMs: lapsedMs + day };
+    expect(await list()).toMatchObject([{ ...unconfirmed, objectCount: 2, bytes: 15 }]);
     await world.consume();
-    expect(await list()).toMatchObject([{ ...late, objectCount: 1, bytes: 5 }]);
-    world.nowMs = deadMs + day + 1;
+    expect(await list()).toMatchObject([{ ...unconfirmed, objectCount: 1, bytes: 5 }]);
+    world.nowMs = lapsedMs + day + 1;
     await world.consume();
     expect(await list()).toEqual([]);
   });
 
   it('is pending until its batch has issued it, and never late if that died', async () => {
-    const deadAtMs = world.nowMs + lifeMs;
-    const times = { createdAtMs: world.nowMs, expiresAtMs: world.nowMs + 31 * minute, deadAtMs };
+    const lapsedAtMs = world.nowMs + lifeMs;
+    const times = { createdAtMs: world.nowMs, expiresAtMs: world.nowMs + 31 * minute, lapsedAtMs };
     await world.ledger.putReservation({ tenant, reservation: reservation('r', times) });
-    const pending = { id: 'r', state: 'pending', heldUntilMs: deadAtMs };
+    const pending = { id: 'r', state: 'pending', heldUntilMs: lapsedAtMs };
     expect(await list()).toMatchObject([pending]);
     world.nowMs += lifeMs + 1;
     expect(await list()).toMatchObject([pending]);
@@ -159,7 +159,7 @@ describe('a reservation in the list', () => {
 
   it('is not a note that the store reported a change', async () => {
     const { settings } = world.deps;
-    const note = changeNote(settings, { id: 'note', repo: 'app', nowMs: world.nowMs });
+    const note = changeIntent(settings, { id: 'note', repo: 'app', nowMs: world.nowMs });
     await world.ledger.putReservation({ tenant, reservation: note });
     expect(await list()).toEqual([]);
   });
@@ -206,11 +206,11 @@ describe('a reservation in the list', () => {
 });
 
 it('a page of reservations takes one query and one read for each repo on it', async () => {
-  const counting = new CountingDeps({ tableMs: 1, headMs: 1, listMs: 1 });
+  const counting = new ScanningDeps({ tableMs: 1, headMs: 1, listMs: 1 });
   const { ledger, deps } = counting;
   await ledger.createTenant(newTenant(tenant));
   for (let index = 0; index < 50; index += 1) {
-    const held = reservation(`r${index}`, { repo: `repo${index % 5}`, state: 'issued', deadAtMs: 9e15 });
+    const held = reservation(`r${index}`, { repo: `repo${index % 5}`, state: 'issued', lapsedAtMs: 9e15 });
     await ledger.putReservation({ tenant, reservation: held });
   }
   const { result } = await counting.measure(() =>
@@ -244,7 +244,7 @@ describe('a verify', () => {
     world.requests.length = 0;
   });
 
-  it('says whether the upload arrived, requests a recount, and writes nothing', async () => {
+  it('says whether the upload arrived, requests a reconcile, and writes nothing', async () => {
     const before = reservation();
     expect(await verify()).toEqual({ kind: 'verified' });
     expect(world.requests).toEqual([{ tenant, reason: 'verify', full: false }]);
@@ -254,8 +254,8 @@ describe('a verify', () => {
     expect(reservation()).toEqual(before);
   });
 
-  it('is answered until its reservation is dead, and not after that', async () => {
-    world.nowMs = reservation().deadAtMs;
+  it('is answered until its reservation is lapsed, and not after that', async () => {
+    world.nowMs = reservation().lapsedAtMs;
     expect(await verify()).toEqual({ kind: 'verified' });
     world.requests.length = 0;
     world.nowMs += 1;

@@ -4,7 +4,7 @@ import { verifyUpload } from '../../../../lambda/ledger/reservations.ts';
 import { newDeletion, singleDeletionId } from '../../../../lambda/ledger/rules/deletion.ts';
 import { reservationIdOf } from '../../../../lambda/ledger/rules/reservation.ts';
 import { newTenant, reservation } from '../../../support/ledger-records.ts';
-import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 
 const tenant = 'acme';
 const roundTripMs = 10;
@@ -12,9 +12,9 @@ const oid = (index: number) => index.toString(16).padStart(64, '0');
 
 /** Every call takes one round trip of the same length, so the elapsed time counts the consecutive round trips. */
 async function setUp(limitBytes: number) {
-  const made = new CountingDeps({ tableMs: roundTripMs, headMs: roundTripMs, listMs: roundTripMs });
-  const counted = { storedBytes: 0, objectCount: 0, countedAtMs: made.deps.clock.nowMs() };
-  await made.ledger.createTenant(newTenant(tenant, { limitBytes, counted }));
+  const made = new ScanningDeps({ tableMs: roundTripMs, headMs: roundTripMs, listMs: roundTripMs });
+  const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: made.deps.clock.nowMs() };
+  await made.ledger.createTenant(newTenant(tenant, { limitBytes, scanned }));
   const record = await made.ledger.readTenant(tenant);
   if (!record) throw new Error('No tenant.');
   return { made, record };
@@ -82,8 +82,8 @@ describe('after authentication', () => {
     const { made } = await setUp(1e9);
     const { ledger, store, deps, calls } = made;
     const verifyToken = 'lfsv_token';
-    const claims = new Map([[oid(1), 7]]);
-    const issued = reservation(reservationIdOf(verifyToken), { state: 'issued', claims, deadAtMs: 9e15 });
+    const entries = new Map([[oid(1), 7]]);
+    const issued = reservation(reservationIdOf(verifyToken), { state: 'issued', entries, lapsedAtMs: 9e15 });
     await ledger.putReservation({ tenant, reservation: issued });
     store.put(`${tenant}/app/${oid(1)}`, 7);
     const ask = () => verifyUpload(deps, { tenant, repo: 'app', oid: oid(1), sizeBytes: 7, verifyToken });

@@ -20,9 +20,9 @@ describe('the deletions that are due', () => {
       world.nowMs += 10;
     };
     expect(await run(world.nowMs + 5)).toBe(false);
-    expect(await states()).toEqual(['gone', 'marked']);
+    expect(await states()).toEqual(['deleted', 'scheduled']);
     expect(await run(9e15)).toBe(true);
-    expect(await states()).toEqual(['gone', 'gone']);
+    expect(await states()).toEqual(['deleted', 'deleted']);
   });
 
   it('are remembered as gone while a batch may still need them, whatever runs meanwhile', async () => {
@@ -30,7 +30,7 @@ describe('the deletions that are due', () => {
     const [gone] = await world.deletions();
     world.nowMs = gone?.deadlineMs ?? 0;
     await run(9e15);
-    expect(await states()).toEqual(['gone', 'gone']);
+    expect(await states()).toEqual(['deleted', 'deleted']);
     world.nowMs += 1;
     await run(9e15);
     expect(await states()).toEqual([]);
@@ -45,11 +45,11 @@ describe('the deletions that are due', () => {
 
   it('may be begun at the very moment at which the time is up', async () => {
     expect(await run(world.nowMs)).toBe(true);
-    expect(await states()).toEqual(['gone', 'gone']);
+    expect(await states()).toEqual(['deleted', 'deleted']);
   });
 
   it('are tried in turn: those that were never tried come first', async () => {
-    await world.claim(await world.deletion(), world.nowMs);
+    await world.entry(await world.deletion(), world.nowMs);
     world.nowMs += minute;
     const order: string[] = [];
     world.beforeDelete = (key) => void order.push(key);
@@ -63,7 +63,7 @@ describe('the deletions that are due', () => {
       throw new StoreUnavailableError('No answer.');
     };
     expect(await run(9e15)).toBe(true);
-    expect(await states()).toEqual(['deleting', 'marked']);
+    expect(await states()).toEqual(['deleting', 'scheduled']);
     const problem = { tenant, repo: 'app', failed: 1, error: new StoreUnavailableError('No answer.') };
     expect(warn.mock.calls).toEqual([['deletes got no response; retrying', problem]]);
     warn.mockRestore();
@@ -123,7 +123,7 @@ describe('one deletion', () => {
 
   it('is refused to whoever comes second, and deletes nothing', async () => {
     const { world, deletion } = await setUp(['a']);
-    await world.claim(deletion);
+    await world.entry(deletion);
     const run = await runDeletion(world.deps, { tenant, deletion, isClosed: false });
     expect([run, await world.keys()]).toEqual([{ kind: 'refused' }, ['app/a']]);
   });

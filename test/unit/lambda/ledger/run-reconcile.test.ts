@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { cancelCleanup, openCleanup, startRun } from '../../../../lambda/gc/gc.ts';
-import { keepSetKey } from '../../../../lambda/gc/rules/gc.ts';
+import { cancelGc, openGc, startRun } from '../../../../lambda/gc/gc.ts';
+import { reachableSetKey } from '../../../../lambda/gc/rules/gc.ts';
 import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
 import { newDeletion } from '../../../../lambda/ledger/rules/deletion.ts';
-import type { RecountRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import type { ReconcileRequest } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { takeLock } from '../../../../lambda/locks/locks.ts';
 import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
@@ -17,10 +17,10 @@ const day = 24 * hour;
 /** Kept back from the deadline: nothing is begun after that. */
 const reserveMs = 70 * second;
 
-describe('a recount from the queue', () => {
+describe('a reconcile from the queue', () => {
   let world: MemoryStack;
-  const run = (more: Partial<RecountRequest> = {}, limitMs = 14 * minute) =>
-    runRecount(world.deps, {
+  const run = (more: Partial<ReconcileRequest> = {}, limitMs = 14 * minute) =>
+    runReconcile(world.deps, {
       request: { tenant, reason: 'upload', full: false, ...more },
       deadlineMs: world.nowMs + limitMs,
     });
@@ -33,7 +33,7 @@ describe('a recount from the queue', () => {
     fulls.length = 0;
     const { commitTenant } = world.ledger;
     vi.spyOn(world.ledger, 'commitTenant').mockImplementation(async (commit) => {
-      fulls.push(commit.fullCountedAtMs !== null);
+      fulls.push(commit.fullScannedAtMs !== null);
       return commitTenant.call(world.ledger, commit);
     });
   };
@@ -80,7 +80,11 @@ describe('a recount from the queue', () => {
       };
       expect(await run({}, reserveMs + 15 * second)).toBe('requeued');
       expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
-      expect((await world.deletions()).map(({ state }) => state)).toEqual(['gone', 'gone', 'marked']);
+      expect((await world.deletions()).map(({ state }) => state)).toEqual([
+        'deleted',
+        'deleted',
+        'scheduled',
+      ]);
       expect(await run()).toBe('done');
     });
 
@@ -179,13 +183,13 @@ describe('a recount from the queue', () => {
         createdAtMs: 1,
         secretChangedAtMs: 1,
       };
-      const warning = { kind: 'full', atMs: 1, storedBytes: 1, limitBytes: 1 } as const;
+      const alert = { kind: 'limit_reached', atMs: 1, storedBytes: 1, limitBytes: 1 } as const;
 
       it('removes its warnings, its webhook, its locks and its history, and those of nobody else', async () => {
-        const { warnings, webhooks } = world.deps;
+        const { alerts, webhooks } = world.deps;
         for (const name of [tenant, 'other']) {
           await webhooks.put({ tenant: name, webhook });
-          await warnings.raiseFull({ tenant: name, day: '2026-01-01', warning });
+          await alerts.raiseFull({ tenant: name, day: '2026-01-01', alert });
           await lockIn(name, 2);
           await note(name);
         }
@@ -195,7 +199,7 @@ describe('a recount from the queue', () => {
         const left = (name: string) =>
           Promise.all([
             webhooks.read(name).then((found) => found !== undefined),
-            warnings.read(name).then(({ pending }) => pending.length),
+            alerts.read(name).then(({ pending }) => pending.length),
             locksOf(name),
             daysOf(name),
           ]);
@@ -226,7 +230,7 @@ describe('a recount from the queue', () => {
           else vi.spyOn(history, 'forgetSome').mockImplementation(takeTime);
           const request = { tenant, reason: 'delete', full: false } as const;
           const deadlineMs = world.nowMs + reserveMs + 15 * second;
-          expect(await runRecount(world.deps, { request, deadlineMs })).toBe('requeued');
+          expect(await runReconcile(world.deps, { request, deadlineMs })).toBe('requeued');
           expect(asked).toHaveLength(2);
           expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
         },
@@ -234,27 +238,27 @@ describe('a recount from the queue', () => {
     });
 
     it('lists progress no more often than in the background', async () => {
-      await open({ recountRestMs: 30 * second });
+      await open({ reconcileRestMs: 30 * second });
       await close('a', 'b', 'c', 'd', 'e', 'f');
-      const counted: number[] = [];
+      const scanned: number[] = [];
       const beganMs = world.nowMs;
       const { beginReconcile } = world.ledger;
       world.ledger.beginReconcile = async (input) => {
-        counted.push((world.nowMs - beganMs) / second);
+        scanned.push((world.nowMs - beganMs) / second);
         return beginReconcile.call(world.ledger, input);
       };
       world.beforeDelete = () => {
         world.nowMs += 21 * second;
       };
       expect(await run({ reason: 'manual' })).toBe('done');
-      expect(counted).toEqual([21, 63, 105, 126]);
+      expect(scanned).toEqual([21, 63, 105, 126]);
     });
   });
 
   it('that is the first of its tenant is one that somebody waits for, whoever requested it', async () => {
     world = new MemoryStack();
     const times = { createdAtMs: 0, dueAtMs: 9e15 };
-    await world.ledger.createTenant({ tenant, plan: null, limitBytes: 9, counted: null, ...times });
+    await world.ledger.createTenant({ tenant, plan: null, limitBytes: 9, scanned: null, ...times });
     const setDebt = (debtMs: number) =>
       world.ledger.setLease({ tenant, epoch: 0, leaseUntilMs: 0, listedUntilMs: world.nowMs + debtMs });
     await setDebt(hour + 1);
@@ -317,18 +321,18 @@ describe('a recount from the queue', () => {
         return { kind: 'busy', leaseUntilMs: world.nowMs };
       });
       const request = { tenant, reason: 'manual', full: false } as const;
-      expect(await runRecount(world.deps, { request, deadlineMs })).toBe(expected);
+      expect(await runReconcile(world.deps, { request, deadlineMs })).toBe(expected);
     });
   });
 
-  it('waits with a full count for a clean-up that has more to do than there is time', async () => {
-    await openCleanup(world.deps, { tenant, repo: 'game' });
-    const cleanup = await world.ledger.readCleanup({ tenant, repo: 'game' });
-    if (!cleanup) throw new Error('There is no clean-up.');
-    const { version } = cleanup;
-    const cancelled = { ...cleanup, state: 'cancelled' } as const;
-    await world.ledger.putCleanup({ tenant, cleanup: cancelled, versionRead: version, writeId: 'w' });
-    // The time is up when it comes to the clean-up.
+  it('waits with a full count for a gc run that has more to do than there is time', async () => {
+    await openGc(world.deps, { tenant, repo: 'game' });
+    const gc = await world.ledger.readGc({ tenant, repo: 'game' });
+    if (!gc) throw new Error('There is no gc run.');
+    const { version } = gc;
+    const cancelled = { ...gc, state: 'cancelled' } as const;
+    await world.ledger.putGc({ tenant, gc: cancelled, versionRead: version, writeId: 'w' });
+    // The time is up when it comes to the gc run.
     const allRepos = world.ledger.repos.bind(world.ledger);
     const spy = vi.spyOn(world.ledger, 'repos').mockImplementation((name) => {
       world.nowMs += 10 * second;
@@ -342,9 +346,9 @@ describe('a recount from the queue', () => {
     expect((await world.ledger.readRepo({ tenant, repo: 'game' }))?.watch).toBeUndefined();
   });
 
-  it('goes on with clean-ups while other repos are emptied, however long that takes', async () => {
-    await openCleanup(world.deps, { tenant, repo: 'game' });
-    await cancelCleanup(world.deps, { tenant, repo: 'game' });
+  it('goes on with gc runs while other repos are emptied, however long that takes', async () => {
+    await openGc(world.deps, { tenant, repo: 'game' });
+    await cancelGc(world.deps, { tenant, repo: 'game' });
     for (const repo of ['a', 'b', 'c']) {
       world.put({ [`${repo}/${oidOf(7)}`]: 5 });
       await deleteRepo(world.deps, { tenant, repo, dryRun: false });
@@ -371,12 +375,12 @@ describe('a recount from the queue', () => {
     });
     const failures = () => entries.filter(({ level }) => level === 'error').map(({ message }) => message);
 
-    it('takes place in full though a clean-up fails, each time', async () => {
-      await openCleanup(world.deps, { tenant, repo: 'game' });
+    it('takes place in full though a gc run fails, each time', async () => {
+      await openGc(world.deps, { tenant, repo: 'game' });
       world.nowMs += day;
-      const keep = { keepCount: 0, keepSha256: sha256Hex(Buffer.of()) };
-      const watchId = (await world.ledger.readCleanup({ tenant, repo: 'game' }))?.watch.id ?? '';
-      await world.deps.archives.put(keepSetKey({ tenant, watchId }, keep.keepSha256), Buffer.of());
+      const keep = { reachableCount: 0, reachableSha256: sha256Hex(Buffer.of()) };
+      const watchId = (await world.ledger.readGc({ tenant, repo: 'game' }))?.watch.id ?? '';
+      await world.deps.archives.put(reachableSetKey({ tenant, watchId }, keep.reachableSha256), Buffer.of());
       await startRun(world.deps, {
         tenant,
         repo: 'game',
@@ -392,8 +396,8 @@ describe('a recount from the queue', () => {
         expect(await run({ reason: 'manual', full: true })).toBe('done');
         expect(await world.usage()).toEqual({ committedBytes: 30 + sizeBytes, storedBytes: 30 + sizeBytes });
       }
-      expect(failures()).toEqual(['clean-up failed', 'clean-up failed', 'clean-up failed']);
-      expect(metrics.filter((name) => name === 'RecountsFailed')).toHaveLength(3);
+      expect(failures()).toEqual(['delete or gc failed', 'delete or gc failed', 'delete or gc failed']);
+      expect(metrics.filter((name) => name === 'ReconcilesFailed')).toHaveLength(3);
     });
 
     it('takes place in full though deletions fail, which are asked for again', async () => {
@@ -407,7 +411,7 @@ describe('a recount from the queue', () => {
       expect(await world.usage()).toMatchObject({ storedBytes: 36 });
       expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
       expect(entries.find(({ level }) => level === 'error')).toMatchObject({
-        message: 'clean-up failed',
+        message: 'delete or gc failed',
         fields: { what: 'deletions' },
       });
       list.mockRestore();
@@ -426,7 +430,7 @@ describe('a recount from the queue', () => {
       expect(await run({ reason: 'manual', full: true })).toBe('requeued');
       expect(await world.usage()).toMatchObject({ storedBytes: 36 });
       expect(world.requests).toEqual([{ tenant, reason: 'unfinished', full: false }]);
-      expect(failures()).toEqual(['clean-up failed']);
+      expect(failures()).toEqual(['delete or gc failed']);
       deletionsOf.mockRestore();
       await run({ reason: 'unfinished' });
       expect(await world.usage()).toMatchObject({ storedBytes: 26 });

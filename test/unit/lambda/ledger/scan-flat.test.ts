@@ -117,10 +117,10 @@ describe('repos that a full count found unchanged', () => {
     if (begun.kind !== 'begun') throw new Error(begun.kind);
     world.nowMs += minute;
     expect((await measured(world, () => world.consume({ full: true }))).repoWrites).toBe(3);
-    const late = { repo: 'a', storedBytes: 99, objectCount: 9, countedAtMs: 0, epoch: begun.epoch };
+    const unconfirmed = { repo: 'a', storedBytes: 99, objectCount: 9, scannedAtMs: 0, epoch: begun.epoch };
     const commit = {
       tenant,
-      repo: { ...late, covered: new Set<string>(), putsUntilMs: 0 },
+      repo: { ...unconfirmed, covered: new Set<string>(), putsUntilMs: 0 },
       dirtyTokenRead: null,
     };
     expect(await world.ledger.commitRepo(commit)).toBe('superseded');
@@ -133,10 +133,10 @@ describe('repos that a full count found unchanged', () => {
     await world.create();
     world.nowMs += minute;
     await world.consume({ full: true });
-    expect((await world.record()).fullCountedAtMs).toBe(world.nowMs);
+    expect((await world.record()).fullScannedAtMs).toBe(world.nowMs);
     world.nowMs += minute;
     await world.consume();
-    expect((await world.record()).fullCountedAtMs).toBe(world.nowMs - minute);
+    expect((await world.record()).fullScannedAtMs).toBe(world.nowMs - minute);
   });
 });
 

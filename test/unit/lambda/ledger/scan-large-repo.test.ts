@@ -3,32 +3,38 @@ import { type Deletion, newDeletion } from '../../../../lambda/ledger/rules/dele
 import { countedNamesMax, unscannedShard } from '../../../../lambda/ledger/rules/shard.ts';
 import { unknownRepo } from '../../../../lambda/ledger/rules/tenant.ts';
 import type { PathScanInput, PathScanOutcome } from '../../../../lambda/scan/rules/scan-plan.ts';
-import { type GiantStack, giantStack, lease, oidOf, repo } from '../../../support/memory/large-repo-stack.ts';
+import {
+  type LargeRepoStack,
+  largeRepoStack,
+  lease,
+  oidOf,
+  repo,
+} from '../../../support/memory/large-repo-stack.ts';
 import { minute, tenant } from '../../../support/memory/stack.ts';
 
 const week = 7 * 24 * 60 * minute;
 /** Not in the store. */
 const missing = oidOf(70);
 
-let stack: GiantStack;
+let stack: LargeRepoStack;
 
 beforeEach(async () => {
-  stack = await giantStack();
+  stack = await largeRepoStack();
 });
 
-type CountInput = Parameters<GiantStack['countGiants']>[0];
+type CountInput = Parameters<LargeRepoStack['scanLargeRepos']>[0];
 
-/** What a reconcile that begins now finds of the giant. */
+/** What a reconcile that begins now finds of the large repo. */
 async function count(more: CountInput = {}) {
   const { scan, ...outcome } = await begun(more);
-  if (!scan) throw new Error('Its first count goes on.');
+  if (!scan) throw new Error('Its initial scan goes on.');
   return { ...outcome, scan };
 }
 
-/** The same, also while its first count goes on. */
+/** The same, also while its initial scan goes on. */
 async function begun(more: CountInput = {}) {
-  const [outcome] = (await stack.countGiants(more)).outcomes;
-  if (!outcome) throw new Error('It is a giant.');
+  const [outcome] = (await stack.scanLargeRepos(more)).outcomes;
+  if (!outcome) throw new Error('It is a large repo.');
   return outcome;
 }
 
@@ -41,13 +47,13 @@ const record = async () => {
   return found;
 };
 
-/** The repo is ordinary again, and becomes a giant in the reconcile of this epoch. */
+/** The repo is ordinary again, and becomes a large repo in the reconcile of this epoch. */
 const asNew = async () => {
-  const { giant: _, dirtyToken, closedAtMs: __, ...ordinary } = await record();
+  const { large: _, dirtyToken, closedAtMs: __, ...ordinary } = await record();
   const epoch = ordinary.epoch + 1;
   const before = { ...ordinary, epoch };
   await stack.ledger.commitRepo({ tenant, repo: before, dirtyTokenRead: dirtyToken });
-  return { giants: [await record()], epoch: epoch + 1 };
+  return { largeRepos: [await record()], epoch: epoch + 1 };
 };
 
 /** Replaces the scan of a shard. @returns what was asked of it. */
@@ -68,22 +74,22 @@ function scans(answer: (input: PathScanInput) => Partial<PathScanOutcome>): Path
   return asked;
 }
 
-describe('a giant in which nothing has changed', () => {
+describe('a large repo in which nothing has changed', () => {
   it('is the sum of its shards, without a request and without a write', async () => {
-    const scannedAtMs = stack.nowMs;
+    const startedAtMs = stack.nowMs;
     stack.nowMs += 5 * minute;
     const [lists, heads] = [stack.lists, stack.heads];
     const found = await count();
     expect(found).toMatchObject({
       repo,
       scan: { storedBytes: 600, objectCount: 60 },
-      giant: (await record()).giant,
-      countedAtMs: stack.nowMs,
-      listedAtMs: scannedAtMs,
+      large: (await record()).large,
+      scannedAtMs: stack.nowMs,
+      listedAtMs: startedAtMs,
       doubtBytes: 0,
       runs: [],
       shardLists: 0,
-      nextDueAtMs: scannedAtMs + week,
+      nextDueAtMs: startedAtMs + week,
     });
     expect([stack.lists - lists, stack.heads - heads, found.count.changes()]).toEqual([0, 0, []]);
   });
@@ -135,7 +141,7 @@ describe('what a batch waits for', () => {
   it('is not asked for if it is counted', async () => {
     await stack.push(repo, { [missing]: 10 });
     await stack.send([missing]);
-    await stack.recount();
+    await stack.reconcile();
     const heads = stack.heads;
     await count(awaiting(missing));
     expect(stack.heads).toBe(heads);
@@ -149,7 +155,7 @@ describe('what a batch waits for', () => {
     const heads = stack.heads;
     const { scan, nextDueAtMs } = await count(awaiting(...oids));
     expect(stack.heads - heads).toBe(5000);
-    const unknown = oids.filter((oid) => scan.giant?.unknown.has(oid));
+    const unknown = oids.filter((oid) => scan.large?.unknown.has(oid));
     expect(unknown).toHaveLength(1);
     expect(nextDueAtMs).toBe(stack.nowMs + 10_000);
   });
@@ -226,7 +232,7 @@ describe('a shard that is due', () => {
   });
 
   it('is scanned in sixteen parts if it has too many objects', async () => {
-    await stack.countGiants();
+    await stack.scanLargeRepos();
     stack.nowMs += week;
     scans(() => ({ objectCount: 21 }));
     const large = await count();
@@ -244,17 +250,17 @@ describe('a shard that is due', () => {
 
 describe('when somebody asks for all to be counted again', () => {
   it('a round that is under way is overtaken, and those that were counted longest ago are scanned first', async () => {
-    const recountFromMs = stack.nowMs + 1;
-    const giant = { sinceEpoch: (await record()).giant?.sinceEpoch ?? 0, recountFromMs };
-    const giants = [{ ...(await record()), giant }];
+    const rescanFromMs = stack.nowMs + 1;
+    const large = { sinceEpoch: (await record()).large?.sinceEpoch ?? 0, rescanFromMs };
+    const largeRepos = [{ ...(await record()), large }];
     stack.nowMs += minute;
-    await stack.changeShard('3', { countedAtMs: stack.nowMs });
-    const { prefixes } = await scannedPrefixes(() => count({ isThorough: true, giants }));
+    await stack.changeShard('3', { scannedAtMs: stack.nowMs });
+    const { prefixes } = await scannedPrefixes(() => count({ isThorough: true, largeRepos }));
     expect(prefixes).toHaveLength(15);
     expect(prefixes).not.toContain('3');
     stack.nowMs += 1;
-    const again = await scannedPrefixes(() => count({ isThorough: true, giants }));
-    expect(again.giant.recountFromMs).toBe(stack.nowMs);
+    const again = await scannedPrefixes(() => count({ isThorough: true, largeRepos }));
+    expect(again.large.rescanFromMs).toBe(stack.nowMs);
     expect(again.prefixes).toHaveLength(16);
     expect(again.prefixes.at(-1)).toBe('3');
   });
@@ -267,50 +273,50 @@ async function scannedPrefixes(run: () => ReturnType<typeof count>) {
   return { ...outcome, prefixes: asked.map(({ resume }) => resume?.ranges[0]?.after?.slice(0, 1) ?? '0') };
 }
 
-describe('a repo that becomes a giant', () => {
+describe('a repo that becomes a large repo', () => {
   it('gets sixteen shards that were never scanned, and is marked. Its last count holds meanwhile', async () => {
     const before = await asNew();
-    const countedAtMs = stack.nowMs;
+    const scannedAtMs = stack.nowMs;
     stack.nowMs += minute;
     expect(await begun(before)).toMatchObject({
       scan: undefined,
-      giant: { sinceEpoch: before.epoch, recountFromMs: 0, isFirstCount: true },
-      countedAtMs,
+      large: { sinceEpoch: before.epoch, rescanFromMs: 0, isInitialScan: true },
+      scannedAtMs,
       doubtBytes: 600,
       shardLists: 0,
       nextDueAtMs: stack.nowMs,
     });
-    expect((await record()).giant).toEqual({
+    expect((await record()).large).toEqual({
       sinceEpoch: before.epoch,
-      recountFromMs: 0,
-      isFirstCount: true,
+      rescanFromMs: 0,
+      isInitialScan: true,
     });
     const shards = await stack.shards();
     expect(shards.map(({ prefix }) => prefix).join('')).toBe('0123456789abcdef');
-    expect(shards.every((shard) => shard.countedAtMs === 0 && shard.epoch === before.epoch)).toBe(true);
+    expect(shards.every((shard) => shard.scannedAtMs === 0 && shard.epoch === before.epoch)).toBe(true);
   });
 
   it('is counted by the next reconcile, which says how far it is', async () => {
     await begun(await asNew());
     const deadlineMs = stack.nowMs;
-    // A first count is all that is asked for.
-    const late = await begun({ deadlineMs, isThorough: true });
-    expect(late.giant).toMatchObject({
-      recountFromMs: 0,
-      isFirstCount: true,
+    // A initial scan is all that is asked for.
+    const unconfirmed = await begun({ deadlineMs, isThorough: true });
+    expect(unconfirmed.large).toMatchObject({
+      rescanFromMs: 0,
+      isInitialScan: true,
       progress: { share: 0, objectCount: 0, listRequests: 0 },
     });
-    expect(late.nextDueAtMs).toBe(stack.nowMs + 10_000);
-    const { giant, scan, shardLists } = await count();
-    expect([giant.isFirstCount, giant.progress, shardLists]).toEqual([undefined, undefined, 16]);
+    expect(unconfirmed.nextDueAtMs).toBe(stack.nowMs + 10_000);
+    const { large, scan, shardLists } = await count();
+    expect([large.isInitialScan, large.progress, shardLists]).toEqual([undefined, undefined, 16]);
     expect(scan).toMatchObject({ storedBytes: 600, objectCount: 60 });
   });
 
   it('is left alone while its count is paused, and no full count waits for a time', async () => {
     await begun(await asNew());
-    await stack.ledger.steerCount({ tenant, repo, steeringVersion: 0, pausedAtMs: stack.nowMs });
+    await stack.ledger.steerScan({ tenant, repo, steeringVersion: 0, pausedAtMs: stack.nowMs });
     const asked = scans(() => ({}));
-    const { nextDueAtMs } = await begun({ giants: [await record()] });
+    const { nextDueAtMs } = await begun({ largeRepos: [await record()] });
     expect([asked.length, nextDueAtMs]).toEqual([0, Number.MAX_SAFE_INTEGER]);
   });
 });
@@ -327,7 +333,7 @@ it('a count gives up if another has overtaken it when it removes a shard that it
   expect(remove).toHaveBeenCalledWith({ tenant, repo, prefix: '7', epochRead: epoch });
 });
 
-describe('a first count', () => {
+describe('an initial scan', () => {
   beforeEach(async () => {
     await begun(await asNew());
   });
@@ -407,7 +413,7 @@ describe('a first count', () => {
   it('gives up if another reconcile has overtaken it', async () => {
     const before = await asNew();
     const name = 'SupersededError';
-    vi.spyOn(stack.ledger, 'beginGiant').mockResolvedValueOnce('superseded');
+    vi.spyOn(stack.ledger, 'startLargeRepo').mockResolvedValueOnce('superseded');
     await expect(begun(before)).rejects.toMatchObject({ name });
     const put = vi.spyOn(stack.ledger, 'putShard').mockResolvedValueOnce('superseded');
     await expect(begun(before)).rejects.toMatchObject({ name });
@@ -416,52 +422,52 @@ describe('a first count', () => {
 
   it('of a repo that was never counted makes no count older', async () => {
     stack.nowMs += minute;
-    const { countedAtMs, runs } = await begun({ giants: [unknownRepo('new')] });
-    expect([countedAtMs, runs]).toEqual([stack.nowMs, []]);
+    const { scannedAtMs, runs } = await begun({ largeRepos: [unknownRepo('new')] });
+    expect([scannedAtMs, runs]).toEqual([stack.nowMs, []]);
   });
 });
 
 it('a change of which no record tells is seen by the scans of the same reconcile', async () => {
   stack.nowMs += week;
   await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'somebody' });
-  expect(await count()).toMatchObject({ doubtBytes: 0, countedAtMs: stack.nowMs });
+  expect(await count()).toMatchObject({ doubtBytes: 0, scannedAtMs: stack.nowMs });
 });
 
-describe('a recount of all shards', () => {
+describe('a reconcile of all shards', () => {
   it('adds up its LIST requests, and begins anew if it is overtaken', async () => {
     const deadlineMs = stack.nowMs;
     const progress = { beganMs: 5, atMs: 6, share: 0, objectCount: 0, listRequests: 7 };
-    const giant = { sinceEpoch: (await record()).giant?.sinceEpoch ?? 0, recountFromMs: stack.nowMs + 1 };
-    const giants = [{ ...(await record()), giant: { ...giant, progress } }];
+    const large = { sinceEpoch: (await record()).large?.sinceEpoch ?? 0, rescanFromMs: stack.nowMs + 1 };
+    const largeRepos = [{ ...(await record()), large: { ...large, progress } }];
     stack.nowMs += minute;
-    const same = await count({ giants, deadlineMs });
-    expect(same.giant.progress).toMatchObject({ beganMs: 5, listRequests: 7 });
-    const overtaken = await count({ giants, deadlineMs, isThorough: true });
-    expect(overtaken.giant.progress).toMatchObject({ beganMs: stack.nowMs, listRequests: 0 });
+    const same = await count({ largeRepos, deadlineMs });
+    expect(same.large.progress).toMatchObject({ beganMs: 5, listRequests: 7 });
+    const overtaken = await count({ largeRepos, deadlineMs, isThorough: true });
+    expect(overtaken.large.progress).toMatchObject({ beganMs: stack.nowMs, listRequests: 0 });
   });
 
   it('says how far it is, and ends when it is given up', async () => {
-    await stack.recount();
+    await stack.reconcile();
     stack.nowMs += minute;
-    await stack.ledger.steerCount({ tenant, repo, steeringVersion: 0, pausedAtMs: stack.nowMs });
-    const { giant } = await count({ isThorough: true });
-    expect(giant).toMatchObject({
-      recountFromMs: stack.nowMs,
+    await stack.ledger.steerScan({ tenant, repo, steeringVersion: 0, pausedAtMs: stack.nowMs });
+    const { large } = await count({ isThorough: true });
+    expect(large).toMatchObject({
+      rescanFromMs: stack.nowMs,
       progress: { beganMs: stack.nowMs, share: 0, listRequests: 0 },
     });
-    const asked = { ...(await record()), giant, countPausedAtMs: undefined };
+    const asked = { ...(await record()), large, scanPausedAtMs: undefined };
     const deadlineMs = stack.nowMs;
-    const later = await count({ giants: [asked], deadlineMs });
-    expect(later.giant.progress?.beganMs).toBe(giant.progress?.beganMs);
-    const givenUp = { ...asked, countCancelledAtMs: stack.nowMs };
-    const after = await count({ giants: [givenUp], deadlineMs });
-    expect(after.giant).toEqual({ sinceEpoch: giant.sinceEpoch, recountFromMs: 0 });
-    const { giant: done } = await count({ giants: [asked] });
+    const later = await count({ largeRepos: [asked], deadlineMs });
+    expect(later.large.progress?.beganMs).toBe(large.progress?.beganMs);
+    const givenUp = { ...asked, scanCancelledAtMs: stack.nowMs };
+    const after = await count({ largeRepos: [givenUp], deadlineMs });
+    expect(after.large).toEqual({ sinceEpoch: large.sinceEpoch, rescanFromMs: 0 });
+    const { large: done } = await count({ largeRepos: [asked] });
     expect(done.progress).toBeUndefined();
   });
 });
 
-describe('a delete in a giant', () => {
+describe('a delete in a large repo', () => {
   /** A delete that has ended, and left a record. */
   const removed = async (
     objects: Record<string, { sizeBytes: number; lastModifiedMs: number | null }>,
@@ -497,24 +503,24 @@ describe('a delete in a giant', () => {
 
   it('is in doubt if a batch waits for the object, or a reservation claims it', async () => {
     await removed({ [oidOf(3)]: old });
-    expect(await count(awaiting(oidOf(3)))).toMatchObject({ doubtBytes: 10, countedAtMs: stack.nowMs });
+    expect(await count(awaiting(oidOf(3)))).toMatchObject({ doubtBytes: 10, scannedAtMs: stack.nowMs });
     stack.nowMs += minute;
-    const claim = {
+    const entry = {
       id: 'r',
       repo,
       state: 'issued' as const,
-      claims: new Map([[oidOf(3), 10]]),
+      entries: new Map([[oidOf(3), 10]]),
       createdAtMs: stack.nowMs,
       expiresAtMs: stack.nowMs + minute,
-      deadAtMs: stack.nowMs + minute,
+      lapsedAtMs: stack.nowMs + minute,
       lookAtMs: null,
     };
-    await stack.ledger.putReservation({ tenant, reservation: claim });
+    await stack.ledger.putReservation({ tenant, reservation: entry });
     // What is shown is as old as the doubt.
-    expect(await count()).toMatchObject({ doubtBytes: 10, countedAtMs: stack.nowMs - minute });
+    expect(await count()).toMatchObject({ doubtBytes: 10, scannedAtMs: stack.nowMs - minute });
   });
 
-  const begin = async (objects: Record<string, number>, state: 'marked' | 'deleting') => {
+  const begin = async (objects: Record<string, number>, state: 'scheduled' | 'deleting') => {
     const named = new Map(Object.entries(objects));
     const deletion = newDeletion({ id: 'other', repo, objects: named, dueAtMs: stack.nowMs - 7 });
     await stack.ledger.putDeletion({ tenant, deletion });
@@ -524,7 +530,7 @@ describe('a delete in a giant', () => {
 
   it('is in doubt if another delete is about to remove the object, but not if that is only marked', async () => {
     await removed({ [oidOf(3)]: old });
-    await begin({ [oidOf(3)]: 10 }, 'marked');
+    await begin({ [oidOf(3)]: 10 }, 'scheduled');
     expect(await count()).toMatchObject({ doubtBytes: 0 });
     await stack.ledger.removeDeletion({ tenant, repo, deletionId: 'other', deadlineMs: 0 });
     const [marked] = (await stack.deletions()).filter(({ id }) => id === 'other');
@@ -533,26 +539,26 @@ describe('a delete in a giant', () => {
     expect(await count()).toMatchObject({ doubtBytes: 20 });
   });
 
-  it('that is under way may have removed all of it, so the floor goes down, and the count is as old as it', async () => {
+  it('that is under way may have removed all of it, so the confirmed usage goes down, and the count is as old as it', async () => {
     await begin({ [oidOf(3)]: 10, [missing]: 4 }, 'deleting');
-    const { scan, doubtBytes, countedAtMs } = await count();
-    expect([doubtBytes, countedAtMs]).toEqual([14, stack.nowMs - 7]);
-    expect([scan.giant?.going.has(oidOf(3)), scan.giant?.going.has(oidOf(4))]).toEqual([true, false]);
+    const { scan, doubtBytes, scannedAtMs } = await count();
+    expect([doubtBytes, scannedAtMs]).toEqual([14, stack.nowMs - 7]);
+    expect([scan.large?.going.has(oidOf(3)), scan.large?.going.has(oidOf(4))]).toEqual([true, false]);
   });
 
   it('that is under way has its objects unknown, except those that are counted: they were there', async () => {
     await stack.changeShard(missing.slice(0, 1), { counted: new Map([[missing, stack.nowMs]]) });
     await begin({ [oidOf(3)]: 10, [missing]: 4 }, 'deleting');
     const { scan } = await count();
-    expect([scan.giant?.unknown.has(oidOf(3)), scan.giant?.unknown.has(missing)]).toEqual([true, false]);
+    expect([scan.large?.unknown.has(oidOf(3)), scan.large?.unknown.has(missing)]).toEqual([true, false]);
   });
 
-  it('that is under way makes the count as old as the claim of what it names: it may have arrived by then', async () => {
+  it('that is under way makes the count as old as the entry of what it names: it may have arrived by then', async () => {
     await stack.push(repo, { [missing]: 4 });
     const claimedMs = stack.nowMs;
     stack.nowMs += minute;
     await begin({ [missing]: 4 }, 'deleting');
-    expect((await count()).countedAtMs).toBe(claimedMs);
+    expect((await count()).scannedAtMs).toBe(claimedMs);
   });
 
   it('that is under way has its objects asked for by nobody: they may be the old ones', async () => {
@@ -560,32 +566,32 @@ describe('a delete in a giant', () => {
     const heads = stack.heads;
     const { scan, nextDueAtMs } = await count(awaiting(missing));
     expect(stack.heads).toBe(heads);
-    expect(scan.giant?.unknown.has(missing)).toBe(true);
+    expect(scan.large?.unknown.has(missing)).toBe(true);
     expect(nextDueAtMs).toBe(stack.nowMs + 10_000);
   });
 });
 
 describe('a change around the API', () => {
   it('puts all shards in doubt that were scanned before it, since the last count', async () => {
-    const countedBeforeMs = (await record()).countedAtMs;
+    const scannedBeforeMs = (await record()).scannedAtMs;
     stack.nowMs += minute;
     await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'somebody' });
     const found = await count();
-    expect(found).toMatchObject({ doubtBytes: 600, countedAtMs: countedBeforeMs });
-    expect(found.count.shards[0]?.stale).toMatchObject({ fromMs: countedBeforeMs, untilMs: stack.nowMs });
+    expect(found).toMatchObject({ doubtBytes: 600, scannedAtMs: scannedBeforeMs });
+    expect(found.count.shards[0]?.stale).toMatchObject({ fromMs: scannedBeforeMs, untilMs: stack.nowMs });
   });
 
   it('is none if a record tells what was removed', async () => {
     stack.nowMs += minute;
     await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'removed-it' });
-    expect(await count()).toMatchObject({ doubtBytes: 0, countedAtMs: stack.nowMs });
+    expect(await count()).toMatchObject({ doubtBytes: 0, scannedAtMs: stack.nowMs });
   });
 
-  it('is none before a repo became a giant: its first count will see it', async () => {
+  it('is none before a repo became a large repo: its initial scan will see it', async () => {
     await asNew();
     await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'somebody' });
     const { epoch } = await record();
-    const outcome = await begun({ giants: [await record()], epoch: epoch + 1 });
+    const outcome = await begun({ largeRepos: [await record()], epoch: epoch + 1 });
     expect(outcome.dirtyTokenTaken).toBe('somebody');
   });
 });

@@ -1,20 +1,20 @@
 import { describe, expect, it, vi } from 'vitest';
 import type { RepoRecord } from '../../../../lambda/ledger/rules/tenant.ts';
-import { selectGiants } from '../../../../lambda/ledger/scan-large-repos.ts';
+import { selectLargeRepos } from '../../../../lambda/ledger/scan-large-repos.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
-import { type GiantStack, giantStack } from '../../../support/memory/large-repo-stack.ts';
+import { type LargeRepoStack, largeRepoStack } from '../../../support/memory/large-repo-stack.ts';
 import { minute } from '../../../support/memory/stack.ts';
 
 const week = 7 * 24 * 60 * minute;
 
-describe('the giants of a tenant', () => {
-  const record = (name: string, objectCount: number, isGiant: boolean) =>
+describe('the large repos of a tenant', () => {
+  const record = (name: string, objectCount: number, isLarge: boolean) =>
     ({
       repo: name,
       objectCount,
       epoch: 1,
       closedAtMs: null,
-      ...(isGiant && { giant: { sinceEpoch: 1, recountFromMs: 0 } }),
+      ...(isLarge && { large: { sinceEpoch: 1, rescanFromMs: 0 } }),
     }) as Partial<RepoRecord> as RepoRecord;
   const repos = [
     record('giant', 60, true),
@@ -23,8 +23,8 @@ describe('the giants of a tenant', () => {
     record('small', 3, false),
   ];
   const select = (more: { due?: string[]; isFull?: boolean; isAwaited?: boolean }) => {
-    const { records, names, former } = selectGiants(
-      { settings: { giantObjects: 40 } as GiantStack['deps']['settings'] },
+    const { records, names, former } = selectLargeRepos(
+      { settings: { largeRepoObjects: 40 } as LargeRepoStack['deps']['settings'] },
       { repos, due: new Set(more.due), isFull: more.isFull ?? false, isAwaited: more.isAwaited ?? false },
     );
     expect([...names]).toEqual(records.map((each) => each.repo));
@@ -49,36 +49,36 @@ describe('the giants of a tenant', () => {
 
 describe('the LIST requests for shards', () => {
   const two = { repos: ['app', 'web'], shardListsPerHour: 3600 };
-  const lists = (found: Awaited<ReturnType<GiantStack['countGiants']>>) =>
+  const lists = (found: Awaited<ReturnType<LargeRepoStack['scanLargeRepos']>>) =>
     found?.outcomes.map(({ shardLists }) => shardLists);
 
-  it('of all giants are charged to a rate of their own', async () => {
-    const stack = await giantStack(two);
+  it('of all large repos are charged to a rate of their own', async () => {
+    const stack = await largeRepoStack(two);
     stack.nowMs += week;
-    const found = await stack.countGiants();
+    const found = await stack.scanLargeRepos();
     expect(lists(found)).toEqual([16, 16]);
     expect(found?.shardsListedUntilMs).toBe(stack.nowMs + 32_000);
   });
 
   it('cost nothing if there were none', async () => {
-    const stack = await giantStack(two);
+    const stack = await largeRepoStack(two);
     const before = { ...(await stack.record()), shardsListedUntilMs: 7 };
-    const found = await stack.countGiants({ before });
+    const found = await stack.scanLargeRepos({ before });
     expect([lists(found), found?.shardsListedUntilMs]).toEqual([[0, 0], 7]);
   });
 
-  it('of one reconcile have a bound: what is left after one giant is for the next', async () => {
-    const stack = await giantStack({ ...two, shardListsPerRun: 20 });
+  it('of one reconcile have a bound: what is left after one large repo is for the next', async () => {
+    const stack = await largeRepoStack({ ...two, shardListsPerRun: 20 });
     stack.nowMs += week;
-    expect(lists(await stack.countGiants())).toEqual([16, 4]);
+    expect(lists(await stack.scanLargeRepos())).toEqual([16, 4]);
   });
 
   it('are all that is charged: who asks again and again for what never arrives keeps no shard from being scanned', async () => {
-    const stack = await giantStack(two);
+    const stack = await largeRepoStack(two);
     const before = { ...(await stack.record()), shardsListedUntilMs: 7 };
     const claimed = { awaitedOidsOf: () => new Set(manyOids) };
     const heads = stack.heads;
-    expect((await stack.countGiants({ ...claimed, before }))?.shardsListedUntilMs).toBe(7);
+    expect((await stack.scanLargeRepos({ ...claimed, before }))?.shardsListedUntilMs).toBe(7);
     expect(stack.heads).toBeGreaterThan(heads);
   });
 
@@ -86,7 +86,7 @@ describe('the LIST requests for shards', () => {
     const november = Date.UTC(2027, 10, 20);
     /** All shards are due, and so many LISTs were made this month. */
     const inNovember = async (requests: number, shardListsPerMonth = 20) => {
-      const stack = await giantStack(two);
+      const stack = await largeRepoStack(two);
       Object.assign(stack.deps, { settings: { ...stack.deps.settings, shardListsPerMonth } });
       stack.nowMs = november;
       const before = { ...(await stack.record()), shardLists: { month: '2027-11', requests } };
@@ -96,7 +96,7 @@ describe('the LIST requests for shards', () => {
     it('and are added up over the reconciles of the month', async () => {
       const { stack, before } = await inNovember(17);
       const warn = vi.spyOn(stack.deps.log, 'warn');
-      const found = await stack.countGiants({ before });
+      const found = await stack.scanLargeRepos({ before });
       expect([lists(found), found?.shardLists]).toEqual([[3, 0], { month: '2027-11', requests: 20 }]);
       expect(warn).toHaveBeenCalledWith(expect.stringContaining('are used up'), {
         tenant: before.tenant,
@@ -104,7 +104,7 @@ describe('the LIST requests for shards', () => {
       });
     });
 
-    it('and are added up though the recounts break off, until it is reached', async () => {
+    it('and are added up though the reconciles break off, until it is reached', async () => {
       const { stack } = await inNovember(0, 30);
       const { listPage } = stack.objects;
       let left = 0;
@@ -116,7 +116,7 @@ describe('the LIST requests for shards', () => {
       const counted: (number | undefined)[] = [];
       for (let turn = 0; turn < 5; turn += 1) {
         left = 10;
-        await stack.recount('manual').catch(() => undefined);
+        await stack.reconcile('manual').catch(() => undefined);
         stack.nowMs += week / 100;
         counted.push((await stack.record()).shardLists?.requests);
       }
@@ -128,7 +128,7 @@ describe('the LIST requests for shards', () => {
       for (const most of [1000, 20]) {
         const { stack, before } = await inNovember(20, most);
         const warn = vi.spyOn(stack.deps.log, 'warn').mockClear();
-        await stack.countGiants({ before });
+        await stack.scanLargeRepos({ before });
         expect(warn).not.toHaveBeenCalledWith(expect.stringContaining('are used up'), expect.anything());
         warn.mockRestore();
       }
@@ -137,35 +137,35 @@ describe('the LIST requests for shards', () => {
     it('and begin with the first of them', async () => {
       const { stack, before: october } = await inNovember(1, 1000);
       const { shardLists: _, ...before } = october;
-      const listed = await stack.countGiants({ before });
+      const listed = await stack.scanLargeRepos({ before });
       expect(listed?.shardLists?.requests).toBeGreaterThan(0);
-      const idle = await giantStack(two);
+      const idle = await largeRepoStack(two);
       const { shardLists: __, ...fresh } = await idle.record();
-      const found = await idle.countGiants({ before: fresh });
+      const found = await idle.scanLargeRepos({ before: fresh });
       expect(lists(found)).toEqual([0, 0]);
       expect(found).not.toHaveProperty('shardLists');
     });
 
     it('and are none until the next month once it is reached: then the shards are due', async () => {
       const { stack, before } = await inNovember(20);
-      const found = await stack.countGiants({ before });
+      const found = await stack.scanLargeRepos({ before });
       expect([lists(found), found?.nextDueAtMs]).toEqual([[0, 0], Date.UTC(2027, 11, 1)]);
       expect(found?.shardLists).toEqual({ month: '2027-11', requests: 20 });
       stack.nowMs = Date.UTC(2027, 11, 1);
-      const next = await stack.countGiants({ before });
+      const next = await stack.scanLargeRepos({ before });
       expect([lists(next), next?.shardLists]).toEqual([[16, 4], { month: '2027-12', requests: 20 }]);
     });
 
     it('and are as many again as soon as it is raised', async () => {
       const { stack, before } = await inNovember(20, 1000);
-      const found = await stack.countGiants({ before });
+      const found = await stack.scanLargeRepos({ before });
       expect([lists(found), found?.shardLists]).toEqual([[16, 16], { month: '2027-11', requests: 52 }]);
       expect(found?.nextDueAtMs).toBe(november + week);
     });
 
     it('and are noted with the count', async () => {
       const { stack } = await inNovember(0);
-      await stack.recount();
+      await stack.reconcile();
       expect((await stack.record()).shardLists).toEqual({ month: '2027-11', requests: 20 });
     });
   });
@@ -174,38 +174,38 @@ describe('the LIST requests for shards', () => {
   const manyOids = Array.from({ length: 300 }, (_, index) => (1000 + index).toString(16).padStart(64, 'f'));
 
   it('are none while somebody waits, or while the rate is overdrawn by more than a minute', async () => {
-    const stack = await giantStack(two);
+    const stack = await largeRepoStack(two);
     stack.nowMs += week;
     const before = await stack.record();
     const overdrawn = (ms: number) => ({ before: { ...before, shardsListedUntilMs: stack.nowMs + ms } });
-    expect(lists(await stack.countGiants({ isAwaited: true }))).toEqual([0, 0]);
-    expect(lists(await stack.countGiants(overdrawn(minute + 1)))).toEqual([0, 0]);
-    expect(lists(await stack.countGiants(overdrawn(minute)))).toEqual([16, 16]);
+    expect(lists(await stack.scanLargeRepos({ isAwaited: true }))).toEqual([0, 0]);
+    expect(lists(await stack.scanLargeRepos(overdrawn(minute + 1)))).toEqual([0, 0]);
+    expect(lists(await stack.scanLargeRepos(overdrawn(minute)))).toEqual([16, 16]);
   });
 });
 
 describe('further shards are due', () => {
-  it('when the first shard of any giant is, after their round', async () => {
-    const stack = await giantStack({ repos: ['app', 'web'] });
-    const countedAtMs = stack.nowMs;
-    expect((await stack.countGiants())?.nextDueAtMs).toBe(countedAtMs + week);
+  it('when the first shard of any large repo is, after their round', async () => {
+    const stack = await largeRepoStack({ repos: ['app', 'web'] });
+    const scannedAtMs = stack.nowMs;
+    expect((await stack.scanLargeRepos())?.nextDueAtMs).toBe(scannedAtMs + week);
     stack.nowMs += week;
-    await stack.recount();
+    await stack.reconcile();
     stack.nowMs += 5;
-    expect((await stack.countGiants())?.nextDueAtMs).toBe(countedAtMs + 2 * week);
-    await stack.changeShard('3', { countedAtMs: countedAtMs + 7 }, 'web');
-    expect((await stack.countGiants())?.nextDueAtMs).toBe(countedAtMs + week + 7);
+    expect((await stack.scanLargeRepos())?.nextDueAtMs).toBe(scannedAtMs + 2 * week);
+    await stack.changeShard('3', { scannedAtMs: scannedAtMs + 7 }, 'web');
+    expect((await stack.scanLargeRepos())?.nextDueAtMs).toBe(scannedAtMs + week + 7);
   });
 
   it('not before the rate is overdrawn by less than a minute', async () => {
-    const stack = await giantStack({ shardListsPerHour: 360, shardListsPerRun: 10 });
+    const stack = await largeRepoStack({ shardListsPerHour: 360, shardListsPerRun: 10 });
     stack.nowMs += week;
     // Ten shards were scanned, at 10 s each. The others are due already.
-    expect((await stack.countGiants())?.nextDueAtMs).toBe(stack.nowMs + 100_000 - minute);
+    expect((await stack.scanLargeRepos())?.nextDueAtMs).toBe(stack.nowMs + 100_000 - minute);
   });
 
-  it('never, without giants', async () => {
-    const stack = await giantStack();
-    expect((await stack.countGiants({ giants: [] }))?.nextDueAtMs).toBeNull();
+  it('never, without large repos', async () => {
+    const stack = await largeRepoStack();
+    expect((await stack.scanLargeRepos({ largeRepos: [] }))?.nextDueAtMs).toBeNull();
   });
 });

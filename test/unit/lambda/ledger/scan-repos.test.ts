@@ -13,7 +13,7 @@ const known = (repo: string, objectCount: number, epoch = 1): RepoRecord => ({
   repo,
   storedBytes: 0,
   objectCount,
-  countedAtMs: 0,
+  scannedAtMs: 0,
   epoch,
   dirtyToken: null,
   covered: none,
@@ -104,7 +104,7 @@ describe('a scan of the repos of a tenant', () => {
     known: [],
     due: none,
     isFull: false,
-    giants: none,
+    largeRepos: none,
     lookFor: () => none,
     isAwaited: false,
     lease: {
@@ -132,12 +132,12 @@ describe('a scan of the repos of a tenant', () => {
 
   describe('of a repo that has outgrown its last count', () => {
     const due = new Set(['app']);
-    const deps = (giantObjects: number) => {
+    const deps = (largeRepoObjects: number) => {
       const all = depsOf();
-      return { ...all, settings: { ...all.settings, giantObjects } };
+      return { ...all, settings: { ...all.settings, largeRepoObjects } };
     };
 
-    it('ends after twice the pages of the largest that is no giant', async () => {
+    it('ends after twice the pages of the largest that is no large repo', async () => {
       fill('app/', 9000);
       fill('web/', 2);
       const record = known('app', 7);
@@ -177,7 +177,7 @@ describe('a scan of the repos of a tenant', () => {
         };
       };
 
-      it('is a giant from the threshold on', async () => {
+      it('is a large repo from the threshold on', async () => {
         expect(await ending(2, 1000).run()).toMatchObject({ kind: 'done', outgrown: [{ repo: 'app' }] });
         expect(inputs.map(({ requestsMax }) => requestsMax)).toEqual([2]);
       });
@@ -479,7 +479,7 @@ describe('a scan of the repos of a tenant', () => {
     expect([charged, renewals]).toEqual([4, 3]);
   });
 
-  it('is charged for two LISTs for each thousand objects of the smallest giant, and for no more', async () => {
+  it('is charged for two LISTs for each thousand objects of the smallest large repo, and for no more', async () => {
     const told: number[] = [];
     const scan = {
       scan: async ({ onPage }: PathScanInput): Promise<PathScanOutcome> => {
@@ -494,16 +494,16 @@ describe('a scan of the repos of a tenant', () => {
     expect([told, charged]).toEqual([[199, 200, 200], 200]);
   });
 
-  describe('beside giants', () => {
-    const giants = new Set(['giant']);
+  describe('beside large repos', () => {
+    const largeRepos = new Set(['giant']);
 
     it('lists none of them, on its own or with others', async () => {
       for (const repo of ['giant/', 'other/']) fill(repo, 2);
       const records = [known('giant', 2), known('other', 2)];
-      expect(await counts({ isFull: true, giants, due: giants })).toEqual({ other: 2 });
+      expect(await counts({ isFull: true, largeRepos, due: largeRepos })).toEqual({ other: 2 });
       charged = 0;
       const due = new Set(['giant', 'other']);
-      expect(await counts({ known: records, giants, due })).toEqual({ other: 2 });
+      expect(await counts({ known: records, largeRepos, due })).toEqual({ other: 2 });
     });
 
     it('leaves them out of a flat listing, as it does all large repos', async () => {
@@ -511,7 +511,7 @@ describe('a scan of the repos of a tenant', () => {
       for (const repo of [...names, 'giant']) fill(`${repo}/`, 1);
       const records = [...names, 'giant'].map((repo) => known(repo, 1));
       const listed = vi.spyOn(objects, 'listPage');
-      const found = await counts({ known: records, giants, isFull: true });
+      const found = await counts({ known: records, largeRepos, isFull: true });
       expect(found).toEqual({ a: 1, b: 1, c: 1, d: 1 });
       expect(asked).toEqual(['flat', 'flat']);
       const after = listed.mock.calls.map(([request]) => request.startAfter);

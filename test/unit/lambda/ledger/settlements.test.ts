@@ -2,13 +2,13 @@ import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { reconcile } from '../../../../lambda/ledger/reconcile.ts';
 import { MemoryStack, tenant } from '../../../support/memory/stack.ts';
 
-describe('dead reservations that a scan has seen', () => {
+describe('lapsed reservations that a scan has seen', () => {
   let world: MemoryStack;
   const put = async (count: number) => {
-    const times = { createdAtMs: 0, expiresAtMs: 0, deadAtMs: 0, lookAtMs: null };
+    const times = { createdAtMs: 0, expiresAtMs: 0, lapsedAtMs: 0, lookAtMs: null };
     for (let index = 0; index < count; index += 1) {
-      const [id, claims] = [`r${index}`, new Map<string, number>()];
-      const reservation = { id, repo: 'app', state: 'issued', claims, ...times } as const;
+      const [id, entries] = [`r${index}`, new Map<string, number>()];
+      const reservation = { id, repo: 'app', state: 'issued', entries, ...times } as const;
       await world.ledger.putReservation({ tenant, reservation });
     }
   };

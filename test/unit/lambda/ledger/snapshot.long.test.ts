@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Reservation } from '../../../../lambda/ledger/rules/reservation.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
-/** A reservation of small objects is dead then, by every clock. */
+/** A reservation of small objects is lapsed then, by every clock. */
 const deathMs = 37 * minute;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -28,9 +28,9 @@ describe('what is late', () => {
     world.nowMs += deathMs;
     await world.consume();
     expect(reservations()).toHaveLength(26);
-    expect(reservations().every(({ claims }) => claims.size === 3)).toBe(true);
+    expect(reservations().every(({ entries }) => entries.size === 3)).toBe(true);
     await world.consume();
-    expect((await world.record()).claimCount).toBe(4 * 26);
+    expect((await world.record()).entryCount).toBe(4 * 26);
     expect(await world.usage()).toEqual({ committedBytes: 0, storedBytes: 0 });
   });
 
@@ -51,18 +51,18 @@ describe('what is late', () => {
   });
 });
 
-describe('the sum of several late ones, as an older version has stored it', () => {
+describe('the sum of several unconfirmed ones, as an older version has stored it', () => {
   const putSum = async () => {
-    const deadAtMs = world.nowMs - hour;
+    const lapsedAtMs = world.nowMs - hour;
     const sum = {
       id: '~5f1c2d3e4a59687',
       repo: 'repo0',
       state: 'issued',
-      claims: new Map([['*~5f1c2d3e4a59687', 700]]),
+      entries: new Map([['*~5f1c2d3e4a59687', 700]]),
       createdAtMs: world.nowMs,
-      expiresAtMs: deadAtMs,
-      deadAtMs,
-      lookAtMs: deadAtMs + 6 * hour,
+      expiresAtMs: lapsedAtMs,
+      lapsedAtMs,
+      lookAtMs: lapsedAtMs + 6 * hour,
       objectCount: 7,
       partIds: ['0b5f1c2d3e4a59687766554433221100'],
     } satisfies Reservation & { objectCount: number; partIds: string[] };
@@ -70,7 +70,7 @@ describe('the sum of several late ones, as an older version has stored it', () =
   };
 
   it.each(['ordinary', 'giant'])('counts until its day is over, and is deleted then: %s', async (kind) => {
-    world = new MemoryStack(kind === 'giant' ? { giantObjects: 1 } : {});
+    world = new MemoryStack(kind === 'giant' ? { largeRepoObjects: 1 } : {});
     await world.create(600);
     world.put({ [`repo0/${oidOf(1)}`]: 1 });
     await world.consume({ full: true });
@@ -87,8 +87,8 @@ describe('the sum of several late ones, as an older version has stored it', () =
     await world.create(600);
     await putSum();
     const part = { ...(reservations()[0] as Reservation), id: '0b5f1c2d3e4a59687766554433221100' };
-    const claims = new Map([[oidOf(1), 700]]);
-    await world.ledger.putReservation({ tenant, reservation: { ...part, claims } });
+    const entries = new Map([[oidOf(1), 700]]);
+    await world.ledger.putReservation({ tenant, reservation: { ...part, entries } });
     await world.ledger.updateTenant({ tenant, settingsVersion: 0, limitBytes: 600 });
     await world.consume();
     expect((await world.record()).committedBytes).toBe(800);

@@ -80,8 +80,11 @@ describe('lease', () => {
     it('charges those for shards to a budget and a month of their own, when it is released', async () => {
       const month = new Date(beganMs).toISOString().slice(0, 7);
       const before = tenantRecord({ tenant, shardLists: { month, requests: 4 } });
-      const giants = { ...settings, shardListsPerHour: 30 };
-      lease = holdLease({ ledger, clock, settings: giants }, { before, epoch, untilMs: beganMs + leaseMs });
+      const largeRepos = { ...settings, shardListsPerHour: 30 };
+      lease = holdLease(
+        { ledger, clock, settings: largeRepos },
+        { before, epoch, untilMs: beganMs + leaseMs },
+      );
       lease.addShardRequests(2);
       lease.addShardRequests(1);
       await lease.release();
@@ -175,10 +178,10 @@ describe('read snapshot', () => {
         id,
         repo: 'app',
         state: 'issued',
-        claims: new Map([[id, 1]]),
+        entries: new Map([[id, 1]]),
         createdAtMs: clock.nowMs(),
         expiresAtMs: 9e15,
-        deadAtMs: 9e15,
+        lapsedAtMs: 9e15,
         lookAtMs: null,
         ...more,
       };
@@ -193,7 +196,7 @@ describe('read snapshot', () => {
       [clock, ledger] = [new ManualClock(), new MemoryLedger({ pageItemsMax: 2 })];
       [renewals, takenAt] = [0, 0];
       const times = { createdAtMs: 0, dueAtMs: 9e15 };
-      await ledger.createTenant({ tenant, plan: null, limitBytes: null, counted: null, ...times });
+      await ledger.createTenant({ tenant, plan: null, limitBytes: null, scanned: null, ...times });
     });
 
     it('are all reservations by repo, but its own', async () => {
@@ -206,10 +209,10 @@ describe('read snapshot', () => {
     it('are all repos, and the times before the first read and after the last', async () => {
       for (const repo of ['a', 'b', 'c']) await ledger.markDirty({ tenant, repo, dirtyToken: repo });
       const beganMs = clock.nowMs();
-      const { repos, countedAtMs, scanBeganMs } = await snapshot();
+      const { repos, scannedAtMs, scanBeganMs } = await snapshot();
       expect(repos.map(({ repo }) => repo)).toEqual(['a', 'b', 'c']);
       // One page of no reservations and two of repos.
-      expect([countedAtMs, scanBeganMs, renewals]).toEqual([beganMs, beganMs + 30, 3]);
+      expect([scannedAtMs, scanBeganMs, renewals]).toEqual([beganMs, beganMs + 30, 3]);
     });
 
     it.each([1, 2, 3])('is nothing if another took the lease during page %i', async (page) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { recordStoreEvents } from '../../../../lambda/ledger/reconcile-requests.ts';
 import { placeOf, type StoreChange } from '../../../../lambda/ledger/rules/reservation.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { createPathScan } from '../../../../lambda/scan/path-scan.ts';
@@ -27,7 +27,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ kind: fc.constant('pass' as const), ms: fc.nat({ max: 30_000 }) }),
 );
 
-/** Steps before a recount, and steps between its pages. */
+/** Steps before a reconcile, and steps between its pages. */
 const rounds = fc.array(
   fc.record({ before: fc.array(step, { maxLength: 6 }), during: fc.array(step, { maxLength: 12 }) }),
   { minLength: 1, maxLength: 6 },
@@ -35,7 +35,7 @@ const rounds = fc.array(
 const clocks = fc.integer({ min: -defaultSettings.clockSkewMs, max: defaultSettings.clockSkewMs });
 
 class Bucket {
-  readonly world = new MemoryStack({ recountRestMs: 0, listRequestsPerHour: 1_000_000 });
+  readonly world = new MemoryStack({ reconcileRestMs: 0, listRequestsPerHour: 1_000_000 });
   readonly #waiting: StoreChange[] = [];
   readonly #storeAheadMs: number;
   #during: Step[] = [];
@@ -48,8 +48,8 @@ class Bucket {
     for (const each of steps) await this.#play(each);
   }
 
-  /** Recounts. Plays one step before and after each page is read, and the remaining steps after the recount. */
-  async recount(during: readonly Step[]): Promise<void> {
+  /** Reconciles. Plays one step before and after each page is read, and the remaining steps after the reconcile. */
+  async reconcile(during: readonly Step[]): Promise<void> {
     this.#during = [...during];
     const { deps, nowMs } = this.world;
     const between = async () => this.play(this.#during.splice(0, 1));
@@ -65,7 +65,7 @@ class Bucket {
     };
     const scan = createPathScan({ listing, clock: deps.clock, settings: deps.settings });
     const request = { tenant, reason: 'event', full: false } as const;
-    await runRecount({ ...deps, listing, scan }, { request, deadlineMs: nowMs + 14 * 60_000 });
+    await runReconcile({ ...deps, listing, scan }, { request, deadlineMs: nowMs + 14 * 60_000 });
     await this.play(this.#during.splice(0));
   }
 
@@ -111,14 +111,14 @@ it('a change that does not come through the API is counted once it was reported,
       await world.create();
       for (const { before, during } of given) {
         await bucket.play(before);
-        await bucket.recount(during);
+        await bucket.reconcile(during);
       }
       await bucket.deliverAll();
       world.nowMs += 60_000;
-      await bucket.recount([]);
+      await bucket.reconcile([]);
       const page = await world.objects.listPage({ prefix: `${tenant}/` });
-      const { counted, committedBytes } = await world.record();
-      expect(counted).toMatchObject({ storedBytes: page.totalBytes, objectCount: page.keyCount });
+      const { scanned, committedBytes } = await world.record();
+      expect(scanned).toMatchObject({ storedBytes: page.totalBytes, objectCount: page.keyCount });
       expect(committedBytes).toBe(page.totalBytes);
       expect(await allPages(world.ledger.reservations(tenant))).toEqual([]);
     }),

@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
 const hour = 60 * minute;
-/** A reservation of small objects is dead then, by every clock. */
+/** A reservation of small objects is lapsed then, by every clock. */
 const deathMs = 37 * minute;
 
-describe('uploads that end when their reservation is dead', () => {
+describe('uploads that end when their reservation is lapsed', () => {
   let world: MemoryStack;
   beforeEach(async () => {
     world = new MemoryStack();

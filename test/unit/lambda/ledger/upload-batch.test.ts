@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { storageLimitReached } from '../../../../lambda/api/lfs/messages.ts';
 import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
-import { runRecount } from '../../../../lambda/ledger/run-reconcile.ts';
+import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import {
   fitsBeside,
   type LimitState,
@@ -14,19 +14,19 @@ import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stac
 import { updateTenant } from '../../../support/over-settings.ts';
 import { tenantRecord } from '../../../support/tenant-record.ts';
 
-const counted = { storedBytes: 40, objectCount: 1, countedAtMs: 1 };
-const floor = { floorBaseBytes: 45, floorUntilMs: 10, deletedBytes: 5 };
-const known = { counted, ...floor, committedBytes: 60 };
-const ofRepo = { committedBytes: 20, storedBytes: 10, floorBaseBytes: 18, floorUntilMs: 7 };
+const scanned = { storedBytes: 40, objectCount: 1, scannedAtMs: 1 };
+const floor = { confirmedBaseBytes: 45, confirmedUntilMs: 10, deletedBytes: 5 };
+const known = { scanned, ...floor, committedBytes: 60 };
+const ofRepo = { committedBytes: 20, storedBytes: 10, confirmedBaseBytes: 18, confirmedUntilMs: 7 };
 const limited = (found: typeof ofRepo | null = ofRepo) =>
-  new Map([['app', { limitBytes: 30, counted: found }]]);
+  new Map([['app', { limitBytes: 30, scanned: found }]]);
 
 const limits = (record: Partial<TenantRecord>, more: { repo?: string; nowMs?: number } = {}) =>
   limitsOf(tenantRecord(record), { repo: 'app', nowMs: 5, ...more });
 
 describe('the limits of a batch', () => {
   it('are that of its tenant alone if its repo has none', () => {
-    const ofTenant = { repo: null, limitBytes: 100, provenBytes: 40, countedBytes: 40, committedBytes: 60 };
+    const ofTenant = { repo: null, limitBytes: 100, provenBytes: 40, scannedBytes: 40, committedBytes: 60 };
     expect(limits(known)).toEqual([ofTenant]);
     expect(limits({ ...known, repoLimits: limited() }, { repo: 'web' })).toEqual([ofTenant]);
   });
@@ -38,12 +38,12 @@ describe('the limits of a batch', () => {
       limitBytes: 30,
       // What was deleted in the tenant since it was counted may have been in the repo.
       provenBytes: 13,
-      countedBytes: 10,
+      scannedBytes: 10,
       committedBytes: 20,
     });
   });
 
-  it('prove nothing once their floors are over, each in its time', () => {
+  it('prove nothing once their confirmed usages are over, each in its time', () => {
     const proven = (nowMs: number) =>
       limits({ ...known, repoLimits: limited() }, { nowMs }).map(({ provenBytes }) => provenBytes);
     expect(proven(6)).toEqual([40, 13]);
@@ -52,16 +52,16 @@ describe('the limits of a batch', () => {
   });
 
   it('know nothing of what was not counted', () => {
-    const [ofTenant, limit] = limits({ counted: null, repoLimits: limited(null) });
-    const unknown = { provenBytes: undefined, countedBytes: 0, committedBytes: undefined };
+    const [ofTenant, limit] = limits({ scanned: null, repoLimits: limited(null) });
+    const unknown = { provenBytes: undefined, scannedBytes: 0, committedBytes: undefined };
     expect(ofTenant).toMatchObject(unknown);
     expect(limit).toMatchObject(unknown);
   });
 
   it('are 2^53 − 1 for a tenant without a limit, counted or not', () => {
     const unlimited = { limitBytes: null, committedBytes: 7 };
-    for (const of of [null, counted])
-      expect(limits({ ...unlimited, counted: of })).toMatchObject([
+    for (const of of [null, scanned])
+      expect(limits({ ...unlimited, scanned: of })).toMatchObject([
         { limitBytes: Number.MAX_SAFE_INTEGER, committedBytes: 7 },
       ]);
   });
@@ -79,7 +79,7 @@ describe('so much more fits', () => {
 
   it('never if one of them was not counted', () => {
     expect(fits({ ...known, repoLimits: limited(null) }, 0)).toBe(false);
-    expect(fits({ counted: null }, 0)).toBe(false);
+    expect(fits({ scanned: null }, 0)).toBe(false);
   });
 });
 
@@ -179,7 +179,7 @@ describe('a refusal', () => {
     expect(message).toContain("1 of 3 files doesn't fit: 51 B short. Free up space or ask your admin");
   });
 
-  it('without a floor tells what was last counted', async () => {
+  it('without a confirmed usage tells what was last counted', async () => {
     world.put({ [`app/${oidOf(1)}`]: 400 });
     await world.consume({ full: true });
     await updateTenant(world.ledger, { tenant, limitBytes: 300 });
@@ -194,7 +194,7 @@ describe('a refusal', () => {
     world.put({ [`app/${oidOf(1)}`]: 900 });
     await world.consume({ full: true });
     const note = { repo: 'app', bytes: 300, deadlineMs: world.nowMs + minute };
-    await world.ledger.announceDelete({ tenant, noteId: 'n', note });
+    await world.ledger.announceDelete({ tenant, intentId: 'n', note });
     expect((await refused({ [oidOf(2)]: 500 })).refusal).toMatchObject({
       storedBytes: 600,
       reservedBytes: 0,
@@ -202,8 +202,8 @@ describe('a refusal', () => {
     });
   });
 
-  describe('that a recount meets', () => {
-    /** Refuses one object, with a recount right before the answer is given, or right before the batch. */
+  describe('that a reconcile meets', () => {
+    /** Refuses one object, with a reconcile right before the answer is given, or right before the batch. */
     const refusedBeside = async (when: 'batch' | 'answer') => {
       world.put({ [`app/${oidOf(1)}`]: 900 });
       await world.consume({ full: true });
@@ -247,7 +247,7 @@ describe('a refusal', () => {
     describe('because the batch made it itself', () => {
       beforeEach(() => {
         world.put({ [`app/${oidOf(1)}`]: 900 });
-        // The counter is too high, and no floor proves it.
+        // The counter is too high, and no confirmed usage proves it.
         world.ledger.addUnconditionally(tenant, 900);
       });
 
@@ -272,12 +272,12 @@ describe('a refusal', () => {
 
     it('uses up nothing that is kept for those who wait, though a full tenant is pushed to for ever', async () => {
       // A LIST uses up 5 minutes.
-      world = new MemoryStack({ recountRestMs: minute, listRequestsPerHour: 12 });
+      world = new MemoryStack({ reconcileRestMs: minute, listRequestsPerHour: 12 });
       await world.create(1000);
       world.put({ [`app/${oidOf(1)}`]: 900 });
       await world.consume({ full: true });
       world.nowMs += 60 * minute;
-      let recounts = 0;
+      let reconciles = 0;
       const overdrawnMs: number[] = [];
       world.requests.push({ tenant, reason: 'upload', full: false });
       for (const endMs = world.nowMs + 2 * 60 * minute; world.nowMs < endMs; world.nowMs += 45_000) {
@@ -285,31 +285,31 @@ describe('a refusal', () => {
         const request = world.requests.splice(0).at(-1);
         world.beforeNext('deleteReservation', async () => {
           const { epoch } = await world.record();
-          if (request) await runRecount(world.deps, { request, deadlineMs: world.nowMs + minute });
-          if ((await world.record()).epoch > epoch) recounts += 1;
+          if (request) await runReconcile(world.deps, { request, deadlineMs: world.nowMs + minute });
+          if ((await world.record()).epoch > epoch) reconciles += 1;
         });
         await refused({ [oidOf(2)]: 200 });
         overdrawnMs.push((await world.record()).listedUntilMs - world.nowMs);
       }
-      expect(recounts).toBeGreaterThan(2 * 6);
+      expect(reconciles).toBeGreaterThan(2 * 6);
       expect(Math.max(...overdrawnMs)).toBeLessThanOrEqual(10 * minute);
     });
   });
 });
 
 describe('the numbers of a refusal', () => {
-  /** The own reservation is dead at 70, and those of others at 90. The limit is 100 bytes. */
+  /** The own reservation is lapsed at 70, and those of others at 90. The limit is 100 bytes. */
   const told = (more: {
-    countedBytes: number;
+    scannedBytes: number;
     provenBytes?: number;
     grantedBytes?: number;
     refusedBytes?: number;
     ofRepo?: LimitState;
   }) => {
-    const { countedBytes, provenBytes, grantedBytes = 0, refusedBytes = 100, ofRepo } = more;
-    const ofTenant = { repo: null, limitBytes: 100, provenBytes, countedBytes, committedBytes: 0 };
+    const { scannedBytes, provenBytes, grantedBytes = 0, refusedBytes = 100, ofRepo } = more;
+    const ofTenant = { repo: null, limitBytes: 100, provenBytes, scannedBytes, committedBytes: 0 };
     return refusalOf({
-      reservation: reservation('r', { deadAtMs: 70 }),
+      reservation: reservation('r', { lapsedAtMs: 70 }),
       tenant: tenantRecord({ reservedUntilMs: 90 }),
       limits: ofRepo ? [ofTenant, ofRepo] : [ofTenant],
       refused: new Map([['b', refusedBytes]]),
@@ -319,12 +319,12 @@ describe('the numbers of a refusal', () => {
 
   it('are those of the last count, and what was granted, if nothing is proven', () => {
     const parts = { storedBytes: 40, reservedBytes: 10, reservedUntilMs: 70 };
-    expect(told({ countedBytes: 40, grantedBytes: 10 })).toMatchObject(parts);
-    expect(told({ countedBytes: 0, grantedBytes: 10 })).toMatchObject({ ...parts, storedBytes: 0 });
+    expect(told({ scannedBytes: 40, grantedBytes: 10 })).toMatchObject(parts);
+    expect(told({ scannedBytes: 0, grantedBytes: 10 })).toMatchObject({ ...parts, storedBytes: 0 });
   });
 
   it('show no more stored than is proven, beside what was granted', () => {
-    expect(told({ countedBytes: 50, provenBytes: 35, grantedBytes: 10 })).toMatchObject({
+    expect(told({ scannedBytes: 50, provenBytes: 35, grantedBytes: 10 })).toMatchObject({
       storedBytes: 35,
       reservedBytes: 10,
       reservedUntilMs: 70,
@@ -332,15 +332,15 @@ describe('the numbers of a refusal', () => {
   });
 
   it('say until when others may take room only if they do', () => {
-    expect(told({ countedBytes: 50, provenBytes: 50 }).reservedUntilMs).toBeNull();
-    expect(told({ countedBytes: 50, provenBytes: 51 }).reservedUntilMs).toBe(90);
-    expect(told({ countedBytes: 50, provenBytes: 51, grantedBytes: 10 }).reservedUntilMs).toBe(90);
+    expect(told({ scannedBytes: 50, provenBytes: 50 }).reservedUntilMs).toBeNull();
+    expect(told({ scannedBytes: 50, provenBytes: 51 }).reservedUntilMs).toBe(90);
+    expect(told({ scannedBytes: 50, provenBytes: 51, grantedBytes: 10 }).reservedUntilMs).toBe(90);
   });
 
   it('say that waiting is enough if others hold all that is missing', () => {
     const enough = (refusedBytes: number) => {
       const { missingBytes, isWaitingEnough } = told({
-        countedBytes: 50,
+        scannedBytes: 50,
         provenBytes: 70,
         grantedBytes: 10,
         refusedBytes,
@@ -352,10 +352,10 @@ describe('the numbers of a refusal', () => {
   });
 
   it('are those of the limit by which the most is missing, and say whose it is', () => {
-    const ofRepo = { repo: 'app', limitBytes: 60, provenBytes: 30, countedBytes: 30, committedBytes: 30 };
+    const ofRepo = { repo: 'app', limitBytes: 60, provenBytes: 30, scannedBytes: 30, committedBytes: 30 };
     const parts = { repo: 'app', limitBytes: 60, storedBytes: 30, missingBytes: 20 };
-    expect(told({ countedBytes: 50, provenBytes: 50, refusedBytes: 50, ofRepo })).toMatchObject(parts);
-    expect(told({ countedBytes: 90, provenBytes: 90, refusedBytes: 50, ofRepo })).toMatchObject({
+    expect(told({ scannedBytes: 50, provenBytes: 50, refusedBytes: 50, ofRepo })).toMatchObject(parts);
+    expect(told({ scannedBytes: 90, provenBytes: 90, refusedBytes: 50, ofRepo })).toMatchObject({
       repo: null,
       limitBytes: 100,
       missingBytes: 40,

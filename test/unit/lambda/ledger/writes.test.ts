@@ -16,14 +16,14 @@ const tenantItem = {
   committedBytes: 2,
   epoch: 3,
   appliedEpoch: 3,
-  floorBaseBytes: 5,
-  floorUntilMs: 6,
+  confirmedBaseBytes: 5,
+  confirmedUntilMs: 6,
   deletedBytes: 0,
-  notes: {},
+  intents: {},
   leaseUntilMs: 0,
   dueat: 11,
 };
-const counted = { storedBytes: 1, objectCount: 1, countedAtMs: 1 };
+const scanned = { storedBytes: 1, objectCount: 1, scannedAtMs: 1 };
 
 beforeEach(() => table.reset());
 
@@ -50,12 +50,12 @@ describe('a write that the table accepts', () => {
       (to) =>
         to.commitRepo({
           tenant,
-          repo: { ...counted, repo: 'app', epoch: 3, covered: new Set(), putsUntilMs: 0 },
+          repo: { ...scanned, repo: 'app', epoch: 3, covered: new Set(), putsUntilMs: 0 },
           dirtyTokenRead: null,
         }),
       'committed',
     ],
-    ['beginGiant', (to) => to.beginGiant({ tenant, repo: 'app', epoch: 3 }), 'begun'],
+    ['startLargeRepo', (to) => to.startLargeRepo({ tenant, repo: 'app', epoch: 3 }), 'begun'],
     [
       'putShard',
       (to) => to.putShard({ tenant, repo: 'app', shard: unscannedShard('a', 3), epochRead: null }),

@@ -57,7 +57,7 @@ describe('release lock', () => {
       const fields = { ...place, lockId, tokenId: bob.tokenId };
       expect(entries).toMatchObject([
         { level: 'info', message: 'lock removed by force', fields },
-        { level: 'info', message: 'audit', fields: { action: 'lock.force', outcome: 'done' } },
+        { level: 'info', message: 'audit', fields: { action: 'lock.force', outcome: 'succeeded' } },
       ]);
       expect(JSON.stringify(entries)).not.toContain('a.bin');
       expect(audit.entries.at(-1)).toMatchObject({
@@ -65,7 +65,7 @@ describe('release lock', () => {
         by: { kind: 'token', tokenId: bob.tokenId, name: 'bob' },
         action: 'lock.force',
         target: { repo: 'game', lockId },
-        outcome: 'done',
+        outcome: 'succeeded',
         before: { path: 'a.bin', owner: 'ada', ownerName: 'ada' },
         after: null,
       });
@@ -93,7 +93,7 @@ describe('release lock', () => {
       const input = { ...place, lockId, isForced: true, token: bob, requestId: 'z' };
       expect(await releaseLock({ ...deps, locks }, input)).toEqual({ kind: 'absent' });
       expect(audit.entries.at(-1)).toMatchObject({
-        outcome: 'refused',
+        outcome: 'denied',
         reason: 'lock-not-found',
         before: null,
       });

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { causeOf, isCorrelationId } from '../../../../lambda/rules/clock-and-log.ts';
 
-it('the cause of a recount is its message if the message names none; outside of any invocation there is none', () => {
+it('the cause of a reconcile is its message if the message names none; outside of any invocation there is none', () => {
   expect(causeOf({ messageId: 'm' })).toBe('m');
   expect(causeOf({ messageId: 'm', correlationId: 'r' })).toBe('r');
   expect(causeOf({ requestId: 'r', functionRequestId: 'f' })).toBe('r');

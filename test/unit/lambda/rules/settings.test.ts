@@ -95,12 +95,12 @@ describe('by default', () => {
     expect(settings.maxAgeMs).toBe(86_400_000);
   });
 
-  it('a clean-up may take 30 days, and has a watch of a day', () => {
-    expect(settings.cleanupLimitMs).toBe(30 * 86_400_000);
-    expect(settings.cleanupWatchMs).toBe(86_400_000);
+  it('a gc run may take 30 days, and has a watch of a day', () => {
+    expect(settings.gcLimitMs).toBe(30 * 86_400_000);
+    expect(settings.gcWatchMs).toBe(86_400_000);
   });
 
-  it('each shard of a giant is scanned once in 7 days', () => {
+  it('each shard of a large repo is scanned once in 7 days', () => {
     expect(settings.shardRoundMs).toBe(7 * settings.maxAgeMs);
   });
 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { findStored } from '../../../../lambda/scan/find-stored.ts';
 import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
-import { CountingDeps } from '../../../support/memory/counting-deps.ts';
+import { ScanningDeps } from '../../../support/memory/counting-deps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 const tenant = 'acme';
@@ -11,7 +11,7 @@ const oidOf = (index: number) =>
   `${((index * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0')}${'0'.repeat(56)}`;
 
 describe('what a repo has of some objects', () => {
-  let made: CountingDeps;
+  let made: ScanningDeps;
   const fill = (count: number) => {
     for (let index = 0; index < count; index += 1) made.store.put(`${tenant}/${repo}/${oidOf(index)}`, index);
     made.store.put(`${tenant}/${repo}2/${oidOf(0)}`, 99);
@@ -25,7 +25,7 @@ describe('what a repo has of some objects', () => {
   const indexes = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index);
 
   beforeEach(() => {
-    made = new CountingDeps({ tableMs: 10, headMs: 10, listMs: 10 });
+    made = new ScanningDeps({ tableMs: 10, headMs: 10, listMs: 10 });
   });
 
   it('is found by one LIST, with the sizes', async () => {
@@ -130,7 +130,7 @@ describe('what a repo has of some objects', () => {
   });
 
   it('is found by HEAD while the store lists slowly, and by LIST again ten minutes later', async () => {
-    made = new CountingDeps({ tableMs: 10, headMs: 10, listMs: 1500 });
+    made = new ScanningDeps({ tableMs: 10, headMs: 10, listMs: 1500 });
     fill(30);
     expect(await ask(indexes(0, 20), 30)).toMatchObject({ lists: 1, heads: 0 });
     expect(await ask(indexes(0, 20), 30)).toMatchObject({ lists: 0, heads: 20 });
@@ -139,7 +139,7 @@ describe('what a repo has of some objects', () => {
   });
 
   it('is complete if the listing takes longer than a batch can wait: the rest is found by HEAD', async () => {
-    made = new CountingDeps({ tableMs: 10, headMs: 10, listMs: 2000 });
+    made = new ScanningDeps({ tableMs: 10, headMs: 10, listMs: 2000 });
     fill(5000);
     const { result, elapsedMs } = await ask(indexes(4900, 100), 2000);
     expect(result.size).toBe(100);

@@ -4,14 +4,14 @@ import { LedgerUnavailableError, NewerFormatError } from '../../../../lambda/rul
 import type { QueueGauge } from '../../../../lambda/status/rules/status.ts';
 import {
   createStoreProbe,
-  noteFailedRecount,
+  noteFailedReconcile,
   noteFailure,
   readStatus,
   whyOf,
 } from '../../../../lambda/status/status.ts';
 import { type ListPageRequest, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { memoryDeps } from '../../../support/memory/deps.ts';
-import { giantStack, repo } from '../../../support/memory/large-repo-stack.ts';
+import { largeRepoStack, repo } from '../../../support/memory/large-repo-stack.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
 import { MemoryObjectStore } from '../../../support/memory/object-store.ts';
 import { MemoryStack, tenant } from '../../../support/memory/stack.ts';
@@ -45,23 +45,23 @@ describe('a failure', () => {
 
   it('is noted with its time', async () => {
     const deps = memoryDeps();
-    await noteFailure(deps, { kind: 'recount', tenant: 'acme', tries: 3, why: 'store' });
+    await noteFailure(deps, { kind: 'reconcile', tenant: 'acme', tries: 3, why: 'store' });
     const atMs = deps.clock.nowMs();
     expect(await deps.failures.list()).toEqual([
-      { kind: 'recount', tenant: 'acme', tries: 3, why: 'store', atMs, sinceMs: atMs },
+      { kind: 'reconcile', tenant: 'acme', tries: 3, why: 'store', atMs, sinceMs: atMs },
     ]);
   });
 
-  it('of a recount is noted with the newest one that had committed, if that can be read', async () => {
+  it('of a reconcile is noted with the newest one that had committed, if that can be read', async () => {
     const world = new MemoryStack();
     await world.create();
     const { appliedEpoch } = await world.record();
     const failure = { tenant, tries: 1, why: 'store' } as const;
-    await noteFailedRecount(world.deps, failure);
-    expect(await world.deps.failures.list()).toMatchObject([{ kind: 'recount', ...failure, appliedEpoch }]);
+    await noteFailedReconcile(world.deps, failure);
+    expect(await world.deps.failures.list()).toMatchObject([{ kind: 'reconcile', ...failure, appliedEpoch }]);
     world.nowMs += 1;
     world.ledger.readTenant = () => Promise.reject(new LedgerUnavailableError('The table does not answer.'));
-    await noteFailedRecount(world.deps, failure);
+    await noteFailedReconcile(world.deps, failure);
     const [last] = await world.deps.failures.list();
     expect(last).toMatchObject({ ...failure, atMs: world.nowMs });
     expect(last).not.toHaveProperty('appliedEpoch');
@@ -89,20 +89,20 @@ const hour = 60 * minute;
 /** Time that passes only if a test says so. */
 const clock = (sleep: () => Promise<void> = () => new Promise(() => {})) => ({ nowMs: () => nowMs, sleep });
 const level = { waiting: 2, running: 1, oldestAtMs: null, deadLetters: 0, deadLettersAt: 'https://dead' };
-const gauge = (read: QueueGauge['read'] = async () => level): QueueGauge => ({ queue: 'recounts', read });
+const gauge = (read: QueueGauge['read'] = async () => level): QueueGauge => ({ queue: 'reconciles', read });
 
 describe('the status', () => {
   let ledger: MemoryLedger;
   let failures: MemoryFailures;
   const deps = (more: Parameters<typeof memoryDeps>[0] = {}) =>
     memoryDeps({ clock: clock(), ledger, failures, queueGauges: [gauge()], ...more });
-  const create = (tenant: string, dueAtMs: number, countedAtMs = 1) =>
+  const create = (tenant: string, dueAtMs: number, scannedAtMs = 1) =>
     ledger.createTenant({
       tenant,
       plan: null,
       limitBytes: null,
       createdAtMs: 1,
-      counted: { storedBytes: 0, objectCount: 0, countedAtMs },
+      scanned: { storedBytes: 0, objectCount: 0, scannedAtMs },
       dueAtMs,
     });
   const stateOf = async (given: ReturnType<typeof deps>, part: string) =>
@@ -124,7 +124,7 @@ describe('the status', () => {
       'store fine',
       'schedule fine',
       'tenants fine',
-      'recounts fine',
+      'reconciles fine',
       'failures fine',
     ]);
     expect(status).toMatchObject({
@@ -132,7 +132,7 @@ describe('the status', () => {
       store: { kind: 'embedded', bucket: 'objects', latencyMs: 0 },
       schedule: { ranAtMs: nowMs - minute, handedUntilMs: nowMs - 2 * minute },
       overdue: { tenants: [], isCut: false },
-      queues: [{ queue: 'recounts', ...level }],
+      queues: [{ queue: 'reconciles', ...level }],
       failures: [],
     });
   });
@@ -174,7 +174,7 @@ describe('the status', () => {
       plan: null,
       limitBytes: null,
       createdAtMs: 1,
-      counted: null,
+      scanned: null,
       dueAtMs: 9e15,
     });
     const reads = ledger.readTenant.bind(ledger);
@@ -182,7 +182,7 @@ describe('the status', () => {
       tenant === 'newer' ? Promise.reject(new NewerFormatError('x')) : reads(tenant);
     for (const tenant of ['counted', 'failing', 'newer', 'just now', 'never counted', 'gone'])
       await failures.note({
-        kind: 'recount',
+        kind: 'reconcile',
         tenant,
         atMs: nowMs - minute,
         sinceMs: nowMs - minute,
@@ -206,12 +206,12 @@ describe('the status', () => {
     expect(
       Object.fromEntries(shown.map(({ kind, tenant, isOver }) => [`${kind} ${tenant}`, isOver])),
     ).toEqual({
-      'recount counted': true,
-      'recount failing': false,
-      'recount newer': false,
-      'recount just now': false,
-      'recount never counted': false,
-      'recount gone': true,
+      'reconcile counted': true,
+      'reconcile failing': false,
+      'reconcile newer': false,
+      'reconcile just now': false,
+      'reconcile never counted': false,
+      'reconcile gone': true,
       'export failing': true,
       'export gone': false,
     });
@@ -220,22 +220,22 @@ describe('the status', () => {
     expect(await stateOf(deps(), 'failures')).toBe('unknown');
   });
 
-  it('says that a failure is over once a later recount has committed, however old what it counted is', async () => {
-    const stack = await giantStack();
+  it('says that a failure is over once a later reconcile has committed, however old what it counted is', async () => {
+    const stack = await largeRepoStack();
     const { deps: given } = stack;
     const statusNow = async () =>
       (await readStatus({ ...given, clock: clock() })).failures?.map(({ isOver }) => isOver);
     // Nobody lists the shard, of which something was deleted around the API.
     const { steeringVersion = 0 } = (await stack.ledger.readRepo({ tenant, repo })) ?? {};
-    await stack.ledger.steerCount({ tenant, repo, steeringVersion, pausedAtMs: stack.nowMs });
+    await stack.ledger.steerScan({ tenant, repo, steeringVersion, pausedAtMs: stack.nowMs });
     await stack.ledger.markDirty({ tenant, repo, dirtyToken: 'unknown' });
     stack.nowMs += hour;
-    await noteFailedRecount(given, { tenant, tries: 1, why: 'store' });
+    await noteFailedReconcile(given, { tenant, tries: 1, why: 'store' });
     expect(await statusNow()).toEqual([false]);
     stack.nowMs += minute;
-    await stack.recount();
-    const { counted } = await stack.record();
-    expect(counted?.countedAtMs).toBeLessThan(stack.nowMs - hour);
+    await stack.reconcile();
+    const { scanned } = await stack.record();
+    expect(scanned?.scannedAtMs).toBeLessThan(stack.nowMs - hour);
     expect(await statusNow()).toEqual([true]);
   });
 
@@ -259,7 +259,7 @@ describe('the status', () => {
       'store act',
       'schedule unknown',
       'tenants unknown',
-      'recounts unknown',
+      'reconciles unknown',
       'exports fine',
       'failures unknown',
     ]);

@@ -28,8 +28,8 @@ afterAll(async () => {
 beforeEach(async () => {
   serial += 1;
   tenant = `acme${serial}`;
-  const counted = { storedBytes: 5, objectCount: 1, countedAtMs: 1 };
-  await ledger.createTenant(newTenant(tenant, { limitBytes: 100, counted }));
+  const scanned = { storedBytes: 5, objectCount: 1, scannedAtMs: 1 };
+  await ledger.createTenant(newTenant(tenant, { limitBytes: 100, scanned }));
 });
 
 async function item(): Promise<unknown> {

@@ -16,7 +16,7 @@ import { FakeTime } from './fake-time.ts';
 const message = (reason: 'verify' | 'schedule' | 'refusal') =>
   newMessage({ tenant: 'acme', reason, full: false }, { nowMs: 1, messageId: reason });
 
-// A recount of the schedule is dropped when it is deferred: a trigger must not become one of those.
+// A reconcile of the schedule is dropped when it is deferred: a trigger must not become one of those.
 it.each([
   ['verify', 'schedule', 'verify'],
   ['schedule', 'verify', 'verify'],

@@ -3,15 +3,15 @@ import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
 import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import { defaultQueueTiming, newMessage, type QueueMessage } from '../../../../local/background/pump.ts';
-import type { KeptRecounts } from '../../../../local/background/queue-items.ts';
-import { RecountPump } from '../../../../local/background/reconcile-pump.ts';
+import type { KeptReconciles } from '../../../../local/background/queue-items.ts';
+import { ReconcilePump } from '../../../../local/background/reconcile-pump.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
 
 const { failuresMax } = defaultQueueTiming;
 
 /** What outlives a pump. */
-class Kept implements KeptRecounts {
+class Kept implements KeptReconciles {
   readonly messages = new Map<string, QueueMessage>();
   readonly dead = new Map<string, QueueMessage>();
   writes = 0;
@@ -64,7 +64,7 @@ async function setUp(
   const invocations = createInvocations();
   const { isDiskFull = () => false } = options;
   const shared = { clock: time.clock, timers: time, log, invocations };
-  const queue = new RecountPump({ kept, concurrencyMax, isDiskFull, ...shared });
+  const queue = new ReconcilePump({ kept, concurrencyMax, isDiskFull, ...shared });
   const deliveries: Delivery[] = [];
   const running = { most: 0, tenants: [] as string[], doubled: false };
   const script: ('fail' | 'throw')[] = [];
@@ -93,7 +93,7 @@ async function setUp(
   return { time, queue, kept, deliveries, running, script, failNext, request, entries, events, contexts };
 }
 
-describe('when a recount is due', () => {
+describe('when a reconcile is due', () => {
   it('merges a burst of triggers into one, 10 s after the last', async () => {
     const { time, deliveries, request } = await setUp();
     for (let trigger = 0; trigger < 5; trigger += 1) {
@@ -117,7 +117,7 @@ describe('when a recount is due', () => {
     expect(times).toEqual([20_000, 40_000, 59_000]);
   });
 
-  it('delivers immediately if somebody waits, but not within 10 s of the last recount', async () => {
+  it('delivers immediately if somebody waits, but not within 10 s of the last reconcile', async () => {
     const { time, queue, deliveries } = await setUp();
     await queue.request({ tenant: 'acme', reason: 'manual', full: true });
     await time.advance(0);
@@ -136,7 +136,7 @@ describe('when a recount is due', () => {
     expect(running.doubled).toBe(false);
   });
 
-  it('is a full recount if one of the merged triggers asked for that', async () => {
+  it('is a full reconcile if one of the merged triggers asked for that', async () => {
     const { time, deliveries, request } = await setUp();
     await request('acme');
     await request('acme', true);
@@ -212,7 +212,7 @@ describe('a message on disk', () => {
   });
 });
 
-describe('a recount that fails', () => {
+describe('a reconcile that fails', () => {
   it.each(['fail', 'throw'] as const)('is retried with a growing delay (%s)', async (fate) => {
     const { time, deliveries, script, request, kept } = await setUp();
     script.push(fate, fate);
@@ -236,7 +236,7 @@ describe('a recount that fails', () => {
     expect(entries).toContainEqual(
       expect.objectContaining({
         level: 'error',
-        message: 'recount failed too often: moved to the dead letters',
+        message: 'reconcile failed too often: moved to the dead letters',
       }),
     );
     await request('acme');
@@ -251,7 +251,9 @@ describe('a recount that fails', () => {
     while (deliveries.length < failuresMax) await time.advance(500);
     await request('acme');
     await time.advance(60_000);
-    expect(entries.at(-1)).toMatchObject({ message: 'recount failed too often: moved to the dead letters' });
+    expect(entries.at(-1)).toMatchObject({
+      message: 'reconcile failed too often: moved to the dead letters',
+    });
     expect(deliveries).toHaveLength(failuresMax + 1);
   });
 
@@ -291,7 +293,7 @@ describe('a recount that fails', () => {
 });
 
 describe('closing', () => {
-  it('waits for running recounts, and delivers no more', async () => {
+  it('waits for running reconciles, and delivers no more', async () => {
     const { time, queue, deliveries, kept, request } = await setUp({ runMs: 2_000 });
     await request('acme');
     await request('umbrella');
@@ -317,13 +319,13 @@ describe('closing', () => {
   });
 });
 
-describe('the cause of a recount', () => {
+describe('the cause of a reconcile', () => {
   /** Sends requests with their causes. @returns the causes of the deliveries, of which the first fails. */
   async function causesOf(requests: readonly string[], kept = new Kept()) {
     const time = new FakeTime();
     const { log, entries } = recordingLog();
     const invocations = createInvocations();
-    const queue = new RecountPump({
+    const queue = new ReconcilePump({
       kept,
       clock: time.clock,
       timers: time,
@@ -347,7 +349,7 @@ describe('the cause of a recount', () => {
     const { causes, entries } = await causesOf(['first', 'second']);
     expect(causes).toEqual(['first', 'first']);
     expect(entries).toMatchObject([
-      { message: 'recount failed', fields: { tenant: 'acme', correlationId: 'first' } },
+      { message: 'reconcile failed', fields: { tenant: 'acme', correlationId: 'first' } },
     ]);
     expect(entries[0]?.fields['messageId']).toEqual(expect.any(String));
   });
@@ -382,7 +384,7 @@ it('delivers a record as SQS does', async () => {
 });
 
 describe('a dead letter', () => {
-  it('is in the gauge with its tenant, over a restart, until a recount of that tenant succeeds', async () => {
+  it('is in the gauge with its tenant, over a restart, until a reconcile of that tenant succeeds', async () => {
     const { time, queue, failNext, request, kept } = await setUp();
     failNext(failuresMax);
     await request('acme');
@@ -419,7 +421,7 @@ describe('the gauge of the queue', () => {
     const { time, queue, request } = await setUp({ runMs: 60_000, concurrencyMax: 1 });
     const { gauge } = queue;
     const empty = { waiting: 0, running: 0, oldestAtMs: null, deadLetters: 0, deadLettersAt: null };
-    expect([gauge.queue, await gauge.read()]).toEqual(['recounts', empty]);
+    expect([gauge.queue, await gauge.read()]).toEqual(['reconciles', empty]);
     const beganMs = time.clock.nowMs();
     await request('a');
     await time.advance(1000);

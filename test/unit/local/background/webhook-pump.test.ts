@@ -5,7 +5,12 @@ import { WebhookPump } from '../../../../local/background/webhook-pump.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
 
-const event = { id: 'acme:1', type: 'storage.level', timestamp: '2026-11-21T05:00:00Z', data: {} } as const;
+const event = {
+  id: 'acme:1',
+  type: 'storage.threshold',
+  timestamp: '2026-11-21T05:00:00Z',
+  data: {},
+} as const;
 const messageOf = (tenant: string) => ({ tenant, event });
 
 /** What is kept, which outlives a pump. */

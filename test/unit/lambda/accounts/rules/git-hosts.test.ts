@@ -5,8 +5,8 @@ import {
   gitHostsFromJson,
   gitHostsToJson,
   isGitHostUrl,
-  isHostedName,
   isInForce,
+  isLinkedName,
   publicBytesOf,
   publicTokenId,
 } from '../../../../../lambda/accounts/rules/git-hosts.ts';
@@ -69,7 +69,7 @@ describe('the name of a repository of a host', () => {
     ['gitea', ['A-1/a..b', 'acme/game..']],
     ['gitlab', ['a/b', 'group/sub.group/game_2', `${'g/'.repeat(21)}game`, long(53)]],
   ])('may on %s be %j', (kind, names) => {
-    for (const name of names) expect([name, isHostedName(name, kind)]).toEqual([name, true]);
+    for (const name of names) expect([name, isLinkedName(name, kind)]).toEqual([name, true]);
   });
 
   it.each<[string, GitHostKind, string[]]>([
@@ -85,7 +85,7 @@ describe('the name of a repository of a host', () => {
     ['a segment of more than 100 characters', 'github', [`acme/${'x'.repeat(101)}`]],
     ['more than 255 characters', 'gitlab', [long(54)]],
   ])('may not have %s on %s: %j', (_what, kind, names) => {
-    for (const name of names) expect([name, isHostedName(name, kind)]).toEqual([name, false]);
+    for (const name of names) expect([name, isLinkedName(name, kind)]).toEqual([name, false]);
   });
 });
 

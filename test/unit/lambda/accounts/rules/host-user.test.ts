@@ -1,18 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import {
   grantKeyOf,
-  KnownPeople,
+  type HostVerdict,
+  KnownHostUsers,
   mayBeHostToken,
-  nameOfPerson,
-  type PersonVerdict,
+  nameOfHostUser,
   verdictsMax,
 } from '../../../../../lambda/accounts/rules/host-user.ts';
 
-const refused: PersonVerdict = { kind: 'refused', reason: 'no-access' };
+const refused: HostVerdict = { kind: 'refused', reason: 'no-access' };
 
 describe('what a process knows of people', () => {
   it('is kept until its time is over', () => {
-    const known = new KnownPeople();
+    const known = new KnownHostUsers();
     expect(known.find('a', 0)).toBeUndefined();
     known.keep('a', refused, 10);
     expect(known.find('a', 9)).toBe(refused);
@@ -22,8 +22,8 @@ describe('what a process knows of people', () => {
   });
 
   it('is replaced by what is newer', () => {
-    const known = new KnownPeople();
-    const limited: PersonVerdict = { kind: 'limited', untilMs: 5 };
+    const known = new KnownHostUsers();
+    const limited: HostVerdict = { kind: 'limited', untilMs: 5 };
     known.keep('a', refused, 10);
     known.keep('a', limited, 5);
     expect(known.find('a', 4)).toBe(limited);
@@ -31,7 +31,7 @@ describe('what a process knows of people', () => {
   });
 
   it('is bounded: the oldest is forgotten', () => {
-    const known = new KnownPeople();
+    const known = new KnownHostUsers();
     for (let index = 0; index < verdictsMax; index += 1) known.keep(`k${index}`, refused, 10);
     expect(known.find('k0', 0)).toBe(refused);
     known.keep('k0', refused, 10);
@@ -43,8 +43,8 @@ describe('what a process knows of people', () => {
   });
 
   it('knows whom a host let in, until it refuses them, whatever else is asked about', () => {
-    const known = new KnownPeople();
-    const grant = { person: { id: 'github:1', login: 'ada' }, access: 'read' } as const;
+    const known = new KnownHostUsers();
+    const grant = { hostUser: { id: 'github:1', login: 'ada' }, access: 'read' } as const;
     known.keep('ada', { kind: 'granted', grant }, 10);
     expect(known.find('ada', 10)).toBeUndefined();
     for (let index = 0; index <= verdictsMax; index += 1) known.keep(`k${index}`, refused, 10);
@@ -58,7 +58,7 @@ describe('what a process knows of people', () => {
   });
 
   it('is asked once for all who ask at the same time, and anew afterwards, also after an error', async () => {
-    const known = new KnownPeople();
+    const known = new KnownHostUsers();
     let asked = 0;
     const ask = async () => {
       asked += 1;
@@ -126,5 +126,5 @@ describe('the key of a grant', () => {
 });
 
 it('the name of a person says whose person they are', () => {
-  expect(nameOfPerson({ id: 'github:1234', login: 'ada' })).toBe('ada (github)');
+  expect(nameOfHostUser({ id: 'github:1234', login: 'ada' })).toBe('ada (github)');
 });

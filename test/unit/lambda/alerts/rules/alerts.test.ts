@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { levelAfter, type WarningLevel, warningEvent } from '../../../../../lambda/alerts/rules/alerts.ts';
+import { alertEvent, type Threshold, thresholdAfter } from '../../../../../lambda/alerts/rules/alerts.ts';
 
-const levelOf = (before: WarningLevel, storedBytes: number, limitBytes: number | null = 100) =>
-  levelAfter({ before, storedBytes, limitBytes });
+const levelOf = (before: Threshold, storedBytes: number, limitBytes: number | null = 100) =>
+  thresholdAfter({ before, storedBytes, limitBytes });
 
 describe('the level of a tenant', () => {
   it.each([
@@ -42,7 +42,7 @@ describe('the level of a tenant', () => {
   });
 
   it('settles at once: the same count changes it no further', () => {
-    const levels = fc.constantFrom<WarningLevel>(0, 80, 90);
+    const levels = fc.constantFrom<Threshold>(0, 80, 90);
     fc.assert(
       fc.property(levels, fc.nat(200), fc.nat(200), (before, stored, limit) => {
         const once = levelOf(before, stored, limit);
@@ -54,12 +54,12 @@ describe('the level of a tenant', () => {
   it('does not go up and down while the count moves by less than five points', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 78, max: 82 }), { maxLength: 50 }), (percents) => {
-        let level: WarningLevel = 0;
+        let threshold: Threshold = 0;
         let changes = 0;
         for (const percent of percents) {
-          const next = levelOf(level, percent);
-          changes += next === level ? 0 : 1;
-          level = next;
+          const next = levelOf(threshold, percent);
+          changes += next === threshold ? 0 : 1;
+          threshold = next;
         }
         expect(changes).toBeLessThanOrEqual(1);
       }),
@@ -71,16 +71,16 @@ describe('an event', () => {
   const figures = { atMs: Date.UTC(2026, 10, 21, 5), storedBytes: 85, limitBytes: 100 };
 
   it('has an id, a type and what happened', () => {
-    const warning = { kind: 'level', ...figures, level: 80, previousLevel: 0 } as const;
-    expect(warningEvent('acme', { seq: 7, warning })).toEqual({
+    const alert = { kind: 'threshold', ...figures, threshold: 80, previousThreshold: 0 } as const;
+    expect(alertEvent('acme', { seq: 7, alert })).toEqual({
       id: 'acme:7',
-      type: 'storage.level',
+      type: 'storage.threshold',
       timestamp: '2026-11-21T05:00:00.000Z',
-      data: { tenant: 'acme', level: 80, previousLevel: 0, storedBytes: 85, limitBytes: 100 },
+      data: { tenant: 'acme', threshold: 80, previousThreshold: 0, storedBytes: 85, limitBytes: 100 },
     });
-    expect(warningEvent('acme', { seq: 8, warning: { kind: 'full', ...figures } })).toMatchObject({
+    expect(alertEvent('acme', { seq: 8, alert: { kind: 'limit_reached', ...figures } })).toMatchObject({
       id: 'acme:8',
-      type: 'storage.full',
+      type: 'storage.limit_reached',
       data: { tenant: 'acme', storedBytes: 85, limitBytes: 100 },
     });
   });

@@ -11,9 +11,9 @@ const hosts = [
   { id: 'github', kind: 'github', url: 'https://api.github.com' },
   { id: 'forge', kind: 'gitea', url: 'https://git.example.com' },
 ] as const;
-const person = { id: 'github:1234', login: 'ada' };
+const hostUser = { id: 'github:1234', login: 'ada' };
 
-/** A tenant `acme` with a mapped repo `game`, and one that is not, `film`. */
+/** A tenant `acme` with a linked repo `game`, and one that is not, `film`. */
 describe('who asks for a repo', () => {
   let clock: ManualClock;
   let asked: string[];
@@ -23,7 +23,7 @@ describe('who asks for a repo', () => {
   beforeEach(async () => {
     clock = new ManualClock();
     asked = [];
-    answer = () => ({ kind: 'granted', grant: { person, access: 'read' }, hostedId: '7' });
+    answer = () => ({ kind: 'granted', grant: { hostUser, access: 'read' }, linkedId: '7' });
     const memory = memoryDeps({
       clock,
       gitHosts: hosts,
@@ -36,11 +36,11 @@ describe('who asks for a repo', () => {
       },
     });
     deps = { ...memory, rejectedLogins: new RejectedLogins(clock) };
-    const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
+    const account = { plan: null, limitBytes: null, createdAtMs: 1, scanned: null, dueAtMs: 1 };
     await memory.ledger.createTenant({ ...account, tenant: 'acme' });
     await memory.tokens.put(tokenRecord(own, { tenant: 'acme' }));
-    const mapped = { repo: 'game', host: 'github', name: 'acme/game', hostedId: null, sinceMs: 1 };
-    await memory.mappedRepos.put({ tenant: 'acme', mark: mapped });
+    const linked = { repo: 'game', host: 'github', name: 'acme/game', linkedId: null, sinceMs: 1 };
+    await memory.linkedRepos.put({ tenant: 'acme', mark: linked });
   });
 
   async function ask(
@@ -75,7 +75,7 @@ describe('who asks for a repo', () => {
 
   it('is a person with their token for the host, for what they may do there', async () => {
     for (const access of ['read', 'write'] as const) {
-      answer = () => ({ kind: 'granted', grant: { person, access }, hostedId: '7' });
+      answer = () => ({ kind: 'granted', grant: { hostUser, access }, linkedId: '7' });
       const found = await ask(`${theirs}-${access}`, { scheme: access === 'read' ? 'Basic' : 'Bearer' });
       expect(found.access).toEqual({
         ok: true,
@@ -86,7 +86,7 @@ describe('who asks for a repo', () => {
         takesPushes: true,
         isOneTooMany: false,
         watch: undefined,
-        token: { tokenId: 'github:1234', scope: access, user: null, label: null, person },
+        token: { tokenId: 'github:1234', scope: access, user: null, label: null, hostUser },
       });
     }
     expect(asked).toEqual([`${theirs}-read`, `${theirs}-write`]);

@@ -4,7 +4,7 @@ import { decodeBatch } from '../../../../../lambda/api/lfs/batch.ts';
 import { create } from '../../../../../lambda/handlers/lfs-batch.ts';
 import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { httpEvent, noContext } from '../../../../support/http-event.ts';
-import { CountingDeps } from '../../../../support/memory/counting-deps.ts';
+import { ScanningDeps } from '../../../../support/memory/counting-deps.ts';
 import { MemoryPublicReads } from '../../../../support/memory/stores.ts';
 import { updateTenant } from '../../../../support/over-settings.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
@@ -42,13 +42,13 @@ const foreign = `lfsq_${'f'.repeat(40)}`;
 
 /** A tenant `acme` with a public repo `open` and a private one `game`; a tenant `other` with a token of its own. */
 describe('a batch without a token for the repo', () => {
-  let world: CountingDeps;
+  let world: ScanningDeps;
   let finds: string[];
   let handle: ReturnType<typeof create>;
 
   beforeEach(async () => {
-    world = new CountingDeps({ tableMs: 5, headMs: 20, listMs: 40 });
-    const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
+    world = new ScanningDeps({ tableMs: 5, headMs: 20, listMs: 40 });
+    const account = { plan: null, limitBytes: null, createdAtMs: 1, scanned: null, dueAtMs: 1 };
     for (const tenant of ['acme', 'other']) await world.ledger.createTenant({ ...account, tenant });
     for (const repo of ['open', 'game']) {
       world.store.put(`acme/${repo}/${oid}`, 60);

@@ -30,7 +30,7 @@ describe('the management API', () => {
     const objects = new MemoryObjectStore();
     objects.put(`acme/game/${oid}`, 10);
     deps = memoryDeps({ audit, objects, clock });
-    const account = { plan: null, limitBytes: 100, createdAtMs: 1, counted: null, dueAtMs: 1 };
+    const account = { plan: null, limitBytes: 100, createdAtMs: 1, scanned: null, dueAtMs: 1 };
     await deps.ledger.createTenant({ ...account, tenant: 'acme' });
     await deps.tokens.put(tokenRecord(write, { tenant: 'acme', scope: 'write' }));
     await deps.tokens.put(tokenRecord(manage, { tenant: 'acme', scope: 'manage', user: 'ada' }));
@@ -83,7 +83,7 @@ describe('the management API', () => {
     });
     expect(answer.status).toBe(status);
     expect(await deps.publicReads.find({ tenant: 'acme', repo: 'game' })).toBeUndefined();
-    expect(last()).toMatchObject({ outcome: 'refused', before: null, after: null });
+    expect(last()).toMatchObject({ outcome: 'denied', before: null, after: null });
   });
 
   it('tells all that was changed of a repo at once', async () => {
@@ -93,7 +93,7 @@ describe('the management API', () => {
     });
     expect(answer.body).toMatchObject({ limitBytes: 5, publicRead: { monthlyLimitBytes: 100 } });
     expect(last()).toMatchObject({
-      outcome: 'done',
+      outcome: 'succeeded',
       before: { publicRead: null, limitBytes: null },
       after: { publicRead: { monthlyLimitBytes: 100 }, limitBytes: 5 },
     });
@@ -140,7 +140,7 @@ describe('the management API', () => {
       },
       { action: 'rule.create', before: null, after: { match: { repository_id: ['7'] }, scope: 'read' } },
     ],
-    ['POST /v1/tenants/{tenant}/reconcile', {}, { action: 'recount.request', asked: {}, after: null }],
+    ['POST /v1/tenants/{tenant}/reconcile', {}, { action: 'reconcile.request', asked: {}, after: null }],
     [
       'PATCH /v1/tenants/{tenant}/repos/{repo}',
       { path: { repo: 'game.git' }, body: { publicRead: { monthlyLimitBytes: 5 } } },
@@ -176,7 +176,7 @@ describe('the management API', () => {
     const { status, body } = await ask(routeKey, sent);
     expect([status < 300, body]).toEqual([true, body]);
     expect(audit.entries).toHaveLength(1);
-    expect(last()).toMatchObject({ tenant: 'acme', outcome: 'done', reason: null, ...expected });
+    expect(last()).toMatchObject({ tenant: 'acme', outcome: 'succeeded', reason: null, ...expected });
     expect(JSON.stringify(audit.entries)).not.toMatch(/lfsq_[0-9A-Za-z]/);
   });
 
@@ -210,14 +210,14 @@ describe('the management API', () => {
 
   it('audits what was refused to somebody who may ask, with the reason', async () => {
     await ask('DELETE /v1/tenants/{tenant}/tokens/{tokenId}', { path: { tokenId: '0'.repeat(16) } });
-    expect(last()).toMatchObject({ outcome: 'refused', reason: 'token-not-found', before: null });
-    await ask('PATCH /v1/tenants/{tenant}/repos/{repo}/count', {
+    expect(last()).toMatchObject({ outcome: 'denied', reason: 'token-not-found', before: null });
+    await ask('PATCH /v1/tenants/{tenant}/repos/{repo}/scan', {
       path: { repo: 'game' },
       body: { state: 'paused' },
     });
-    expect(last()).toMatchObject({ action: 'count.steer', outcome: 'refused', reason: 'repo-not-found' });
+    expect(last()).toMatchObject({ action: 'scan.change', outcome: 'denied', reason: 'repo-not-found' });
     await ask('DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}', { path: { ruleId: write } });
-    expect(last()).toMatchObject({ outcome: 'refused', target: {} });
+    expect(last()).toMatchObject({ outcome: 'denied', target: {} });
     expect(audit.entries).toHaveLength(3);
   });
 
@@ -237,7 +237,7 @@ describe('the management API', () => {
     for (let index = 0; index < 3; index += 1)
       jobs.push((await ask(start, { body: { repo: 'game' }, token: write })).body);
     expect((await ask(start, { body: { repo: 'game' }, token: write })).status).toBe(409);
-    expect(audit.entries.map(({ outcome }) => outcome)).toEqual(['done', 'done', 'done']);
+    expect(audit.entries.map(({ outcome }) => outcome)).toEqual(['succeeded', 'succeeded', 'succeeded']);
     for (let index = 0; index < 3; index += 1)
       expect((await ask(remove, { path: jobs[0], token: write })).body.state).toBe('cancelled');
     expect(audit.entries.map(({ action }) => action)).toEqual([
@@ -273,7 +273,7 @@ describe('the management API', () => {
       if (!record) throw new Error('no tenant');
       deps.ledger.readTenant = async () => ({
         ...record,
-        counted: { storedBytes: 0, objectCount: 0, countedAtMs: Number.MAX_SAFE_INTEGER },
+        scanned: { storedBytes: 0, objectCount: 0, scannedAtMs: Number.MAX_SAFE_INTEGER },
       });
       expect((await ask('GET /v1/tenants/{tenant}')).status).toBe(404);
       expect((await ask(route)).body.entries).toMatchObject([{ action: 'tenant.delete' }]);

@@ -16,7 +16,7 @@ import { updateTenant } from '../../../../support/over-settings.ts';
 import { tenantRecord } from '../../../../support/tenant-record.ts';
 import { tokenRecord } from '../../../../support/token-record.ts';
 
-it('the limit that a tenant has already ends neither its floor nor a recount that is running', async () => {
+it('the limit that a tenant has already ends neither its floor nor a reconcile that is running', async () => {
   const world = new MemoryStack();
   await world.create(100);
   const patch = async (body: unknown) => {
@@ -29,17 +29,17 @@ it('the limit that a tenant has already ends neither its floor nor a recount tha
       body: JSON.stringify(body),
     });
     expect(await create(world.deps)(event, noContext)).toMatchObject({ statusCode: 200 });
-    const { limitBytes, plan, epoch, floorUntilMs } = await world.record();
-    return { limitBytes, plan, epoch, hasFloor: floorUntilMs > 0 };
+    const { limitBytes, plan, epoch, confirmedUntilMs } = await world.record();
+    return { limitBytes, plan, epoch, hasConfirmed: confirmedUntilMs > 0 };
   };
   const { epoch } = await world.record();
-  const same = { limitBytes: 100, epoch, hasFloor: true };
+  const same = { limitBytes: 100, epoch, hasConfirmed: true };
   expect(await patch({ limitBytes: 100 })).toEqual({ ...same, plan: null });
   expect(await patch({ limitBytes: 100, plan: 'team' })).toEqual({ ...same, plan: 'team' });
   expect(await patch({ limitBytes: 101 })).toMatchObject({
     limitBytes: 101,
     epoch: epoch + 1,
-    hasFloor: false,
+    hasConfirmed: false,
   });
   expect(await patch({ limitBytes: null })).toMatchObject({ limitBytes: null, epoch: epoch + 2 });
   expect(await patch({ limitBytes: null })).toMatchObject({ epoch: epoch + 2 });
@@ -51,7 +51,7 @@ describe('subscription', () => {
     Array.from({ length: count }, (_, index) => ({
       ...unknownRepo(`repo-${String(index).padStart(6, '0')}`),
       epoch: 1,
-      countedAtMs: 1,
+      scannedAtMs: 1,
       objectCount: 1,
       // The smallest first.
       storedBytes: index + 1,
@@ -89,33 +89,33 @@ const publicRead = (repo: string, monthlyLimitBytes: number | null = 5) => ({
   monthlyLimitBytes,
   sinceMs: 1000,
 });
-const counted = (repo: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
+const scanned = (repo: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
   ...unknownRepo(repo),
   epoch: 1,
   storedBytes: 10,
   objectCount: 1,
-  countedAtMs: 2000,
+  scannedAtMs: 2000,
   ...more,
 });
 const shown = (records: readonly RepoRecord[], ...names: string[]) =>
   reposBody(records, {
-    counted: null,
+    scanned: null,
     today: '1970-01-01',
     repoLimits: new Map(),
-    fullCountedAtMs: 0,
+    fullScannedAtMs: 0,
     publicReads: names.map((name) => publicRead(name)),
   });
 
 describe('the repos that are shown', () => {
   it('say which of them are public', () => {
-    expect(shown([counted('a'), counted('b')], 'b', 'c')).toEqual([
-      { repo: 'a', limitBytes: null, storedBytes: 10, objectCount: 1, countedAt: '1970-01-01T00:00:02Z' },
+    expect(shown([scanned('a'), scanned('b')], 'b', 'c')).toEqual([
+      { repo: 'a', limitBytes: null, storedBytes: 10, objectCount: 1, scannedAt: '1970-01-01T00:00:02Z' },
       {
         repo: 'b',
         limitBytes: null,
         storedBytes: 10,
         objectCount: 1,
-        countedAt: '1970-01-01T00:00:02Z',
+        scannedAt: '1970-01-01T00:00:02Z',
         publicRead: { monthlyLimitBytes: 5, since: '1970-01-01T00:00:01Z' },
       },
     ]);
@@ -124,12 +124,12 @@ describe('the repos that are shown', () => {
   it('say what they stored 30 days ago, if a day before today is known', () => {
     const points = [{ day: '2026-10-20', storedBytes: 4 }];
     const bodies = reposBody(
-      [counted('a', { points, countedAtMs: Date.parse('2026-11-22T00:00:00Z') }), unknownRepo('b')],
+      [scanned('a', { points, scannedAtMs: Date.parse('2026-11-22T00:00:00Z') }), unknownRepo('b')],
       {
-        counted: null,
+        scanned: null,
         today: '2026-11-22',
         repoLimits: new Map(),
-        fullCountedAtMs: 0,
+        fullScannedAtMs: 0,
         publicReads: [publicRead('b')],
       },
     );
@@ -137,19 +137,19 @@ describe('the repos that are shown', () => {
   });
 
   it('are also empty ones that are public, and without numbers if they were never counted', () => {
-    const empty = counted('a', { objectCount: 0, storedBytes: 0 });
+    const empty = scanned('a', { objectCount: 0, storedBytes: 0 });
     expect(shown([empty, unknownRepo('b')])).toEqual([]);
     expect(shown([empty, unknownRepo('b')], 'a', 'b')).toMatchObject([
       { repo: 'a', limitBytes: null, storedBytes: 0, objectCount: 0 },
-      { repo: 'b', limitBytes: null, storedBytes: null, objectCount: null, countedAt: null, publicRead: {} },
+      { repo: 'b', limitBytes: null, storedBytes: null, objectCount: null, scannedAt: null, publicRead: {} },
     ]);
   });
 
   it('are not public while they are deleted, nor after that', () => {
-    const [closed] = shown([counted('a', { closedAtMs: 3000 })], 'a');
+    const [closed] = shown([scanned('a', { closedAtMs: 3000 })], 'a');
     expect(closed).toMatchObject({ repo: 'a', deleting: true });
     expect(closed).not.toHaveProperty('publicRead');
-    expect(shown([counted('a', { endedClosingMs: 3000, objectCount: 0 })], 'a')).toEqual([]);
+    expect(shown([scanned('a', { endedClosingMs: 3000, objectCount: 0 })], 'a')).toEqual([]);
   });
 
   it('stand in the subscription, with what is public', async () => {
@@ -159,7 +159,7 @@ describe('the repos that are shown', () => {
     await deps.ledger.createTenant({
       ...account,
       tenant: 'acme',
-      counted: { storedBytes: 0, objectCount: 0, countedAtMs: nowMs },
+      scanned: { storedBytes: 0, objectCount: 0, scannedAtMs: nowMs },
     });
     await deps.ledger.markDirty({ tenant: 'acme', repo: 'game', dirtyToken: 't' });
     await deps.publicReads.put({ tenant: 'acme', mark: publicRead('game', null) });
@@ -189,7 +189,7 @@ describe('to map a repo to a git host', () => {
       createdAtMs: 1,
       dueAtMs: 1,
       tenant: 'acme',
-      counted: { storedBytes: 0, objectCount: 0, countedAtMs: deps.clock.nowMs() },
+      scanned: { storedBytes: 0, objectCount: 0, scannedAtMs: deps.clock.nowMs() },
     });
     const event = httpEvent({
       method: 'PATCH',
@@ -210,7 +210,7 @@ describe('the monthly ceiling of a public repo', () => {
   async function world(downloadLimitBytes: number | null, settings: Partial<Settings> = {}) {
     const given = memoryDeps();
     const deps = { ...given, settings: { ...given.settings, ...settings } };
-    const account = { plan: null, limitBytes: null, createdAtMs: 1, counted: null, dueAtMs: 1 };
+    const account = { plan: null, limitBytes: null, createdAtMs: 1, scanned: null, dueAtMs: 1 };
     await deps.ledger.createTenant({ ...account, tenant: 'acme' });
     await updateTenant(deps.ledger, { tenant: 'acme', downloadLimitBytes });
     await deps.ledger.createRepo({ tenant: 'acme', repo: 'game', createdAtMs: 1 });

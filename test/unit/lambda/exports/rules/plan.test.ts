@@ -233,8 +233,8 @@ describe('planExport refuses', () => {
     const [one, two] = sizedObjects([1, 2]) as [StoredObject, StoredObject];
     const refused = (objects: StoredObject[], message: RegExp) =>
       expect(() => planExport({ ...input, objects }, quickestSettings(s3Limits))).toThrow(message);
-    refused([one, one], /order/);
-    refused([two, one], /order/);
+    refused([one, one], /sorted by oid/);
+    refused([two, one], /sorted by oid/);
     refused([{ ...one, name: '../x' }], /name/);
     refused(
       [

@@ -7,12 +7,12 @@ import {
   planSettingsFor,
 } from '../../../../../lambda/exports/rules/settings.ts';
 import { functionSpecs } from '../../../../../lib/functions/function-specs.ts';
-import { parseStageSettings } from '../../../../../lib/settings/stages.ts';
+import { parseDeploymentSettings } from '../../../../../lib/settings/stages.ts';
 
 const settings = (kind: (typeof exportStoreKinds)[number]) => exportSettingsFor(kind, { workers: 4 });
 
 it('has the prices of the cost model', () => {
-  const { exportArchive: memoryMb } = parseStageSettings('test', {}).memoryMb;
+  const { exportArchive: memoryMb } = parseDeploymentSettings('test', {}).memoryMb;
   const workerSecond = (memoryMb / 1024) * cloudPrices.lambdaGbSecondArm64;
   expect(settings('s3').prices).toMatchObject({
     write: expect.closeTo(s3Prices.putOrList, 12),

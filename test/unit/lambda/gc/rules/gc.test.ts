@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import {
-  type CleanupRun,
   decodeCandidates,
   encodeCandidates,
-  endedCleanup,
+  endedGc,
+  type GcRun,
   isTooMuch,
   isUnderWay,
   lookedAt,
-  newCleanup,
+  newGc,
   plus,
   type Selection,
   snapshotFromMs,
-  tidiedCleanup,
+  tidiedGc,
   withFailure,
   withRun,
   withSelection,
@@ -48,12 +48,12 @@ describe('a file of candidates', () => {
 });
 
 const watch = { id: 'w', openedAtMs: 1000, untilMs: 9000 };
-const opened = newCleanup({ repo: 'app', watch });
-const run: CleanupRun = {
+const opened = newGc({ repo: 'app', watch });
+const run: GcRun = {
   id: 'r',
   requestedAtMs: 2000,
-  keepCount: 1,
-  keepSha256: 'ab',
+  reachableCount: 1,
+  reachableSha256: 'ab',
   isDryRun: false,
   isForced: false,
   minAgeMs: 0,
@@ -71,11 +71,11 @@ const selectionOf = (candidates: number): Selection => ({
   largest: [],
 });
 
-describe('a clean-up', () => {
+describe('a gc run', () => {
   it('waits for a run as long as its watch is open', () => {
     expect(opened).toMatchObject({ state: 'watching', dueAtMs: 9000, run: null, selection: null });
     expect(isUnderWay(opened)).toBe(true);
-    expect(snapshotFromMs(opened, { cleanupWatchMs: 500 })).toBe(1500);
+    expect(snapshotFromMs(opened, { gcWatchMs: 500 })).toBe(1500);
   });
 
   it('begins a run without what the last one found', () => {
@@ -100,7 +100,7 @@ describe('a clean-up', () => {
 
   it('goes on to delete what was found, and not after a dry run', () => {
     const selection = selectionOf(50);
-    const found = (more: Partial<CleanupRun>) =>
+    const found = (more: Partial<GcRun>) =>
       withSelection(withRun(opened, { ...run, ...more }), { selection, nowMs: 3000 });
     expect(found({})).toMatchObject({ state: 'deleting', selection, dueAtMs: 3000, failure: null });
     expect(found({ isDryRun: true })).toMatchObject({ state: 'watching', selection, dueAtMs: 9000 });
@@ -109,7 +109,7 @@ describe('a clean-up', () => {
 
   it('deletes more than half of the bytes only if it is forced', () => {
     const selection = selectionOf(51);
-    const found = (more: Partial<CleanupRun>) =>
+    const found = (more: Partial<GcRun>) =>
       withSelection(withRun(opened, { ...run, ...more }), { selection, nowMs: 3000 });
     expect([isTooMuch(selectionOf(50)), isTooMuch(selection)]).toEqual([false, true]);
     expect(found({})).toMatchObject({ state: 'watching', selection, failure: { reason: 'too-much' } });
@@ -132,10 +132,10 @@ describe('a clean-up', () => {
 
   it('is looked at again a minute later, and ends for good', () => {
     expect(lookedAt(opened, { nowMs: 5000 }).dueAtMs).toBe(65_000);
-    const ended = endedCleanup(opened, { state: 'done', nowMs: 4000 });
+    const ended = endedGc(opened, { state: 'done', nowMs: 4000 });
     expect(ended).toMatchObject({ state: 'done', endedAtMs: 4000, dueAtMs: 4000 });
     expect(isUnderWay(ended)).toBe(false);
-    expect(tidiedCleanup(ended)).toEqual({ ...ended, dueAtMs: null });
+    expect(tidiedGc(ended)).toEqual({ ...ended, dueAtMs: null });
   });
 
   it('adds up', () => {

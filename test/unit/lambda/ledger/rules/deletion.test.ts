@@ -29,7 +29,7 @@ describe('a deletion', () => {
     times.map((nowMs) => isClaimable(settings, { ...marked, ...deletion }, nowMs));
 
   it('that is marked may be claimed as soon as its grace time is over', () => {
-    expect(marked).toMatchObject({ state: 'marked', deadlineMs: 0 });
+    expect(marked).toMatchObject({ state: 'scheduled', deadlineMs: 0 });
     expect(claimable({}, 49, 50)).toEqual([false, true]);
   });
 
@@ -62,7 +62,7 @@ describe('a deletion', () => {
     expect(isVoidAfter(7)).toEqual([false, false, false, true]);
   });
 
-  it('of a clean-up is void without the watch that it was made with, and near its end', () => {
+  it('of a gc run is void without the watch that it was made with, and near its end', () => {
     const sweep = { watchId: 'w', seenFromMs: 0 };
     const watch = { id: 'w', openedAtMs: 100, untilMs: 1000 };
     const repoOf = (some?: typeof watch) => ({ closedAtMs: null, ...(some && { watch: some }) });
@@ -84,7 +84,7 @@ describe('a deletion', () => {
   });
 
   it('that is gone is never claimed again', () => {
-    expect(claimable({ state: 'gone', deadlineMs: 1000 }, 1000, 9e15)).toEqual([false, false]);
+    expect(claimable({ state: 'deleted', deadlineMs: 1000 }, 1000, 9e15)).toEqual([false, false]);
   });
 
   it('is not claimed again while what its last run removed is still counted', () => {

@@ -6,12 +6,12 @@ import {
   chargedUntilMs,
   dueAfterActivityMs,
   dueAfterFullMs,
-  isRecountReason,
+  isReconcileReason,
   listsAtOnceMax,
   lookAgainAtMs,
   mayListCandidatesAtMs,
   queuedUrgencyOf,
-  recountWaitMs,
+  reconcileWaitMs,
   type Urgency,
 } from '../../../../../lambda/ledger/rules/reconcile-policy.ts';
 import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
@@ -47,23 +47,23 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const nowMs = 1_800_000_000_000;
 
-const countedAt = (countedAtMs: number) => ({ storedBytes: 1, objectCount: 1, countedAtMs });
+const scannedAt = (scannedAtMs: number) => ({ storedBytes: 1, objectCount: 1, scannedAtMs });
 
-function waitMs(more: { urgency: Urgency; debtMs?: number; countedMsAgo?: number | null }): number {
-  const { urgency, debtMs = 0, countedMsAgo = hour } = more;
-  const counted = countedMsAgo === null ? null : countedAt(nowMs - countedMsAgo);
-  return recountWaitMs(defaultSettings, {
-    tenant: { listedUntilMs: nowMs + debtMs, counted },
+function waitMs(more: { urgency: Urgency; debtMs?: number; scannedMsAgo?: number | null }): number {
+  const { urgency, debtMs = 0, scannedMsAgo = hour } = more;
+  const scanned = scannedMsAgo === null ? null : scannedAt(nowMs - scannedMsAgo);
+  return reconcileWaitMs(defaultSettings, {
+    tenant: { listedUntilMs: nowMs + debtMs, scanned },
     urgency,
     nowMs,
   });
 }
 
-describe('a recount', () => {
+describe('a reconcile', () => {
   it('begins a minute after the last one at the earliest, unless somebody waits for it', () => {
-    expect(waitMs({ urgency: 'background', countedMsAgo: 20_000 })).toBe(40_000);
-    expect(waitMs({ urgency: 'background', countedMsAgo: minute })).toBe(0);
-    expect(waitMs({ urgency: 'decision', countedMsAgo: 0 })).toBe(0);
+    expect(waitMs({ urgency: 'background', scannedMsAgo: 20_000 })).toBe(40_000);
+    expect(waitMs({ urgency: 'background', scannedMsAgo: minute })).toBe(0);
+    expect(waitMs({ urgency: 'decision', scannedMsAgo: 0 })).toBe(0);
   });
 
   it.each([
@@ -75,8 +75,8 @@ describe('a recount', () => {
   });
 
   it('is waited for if the tenant was never counted, and otherwise has the urgency of its reason', () => {
-    const never = { listedUntilMs: 0, counted: null };
-    const known = { listedUntilMs: 0, counted: countedAt(0) };
+    const never = { listedUntilMs: 0, scanned: null };
+    const known = { listedUntilMs: 0, scanned: scannedAt(0) };
     expect(queuedUrgencyOf(never, 'upload')).toBe('decision');
     for (const reason of ['upload', 'verify', 'event', 'schedule'] as const)
       expect(queuedUrgencyOf(known, reason)).toBe('background');
@@ -87,9 +87,9 @@ describe('a recount', () => {
 
 it('a reason is one of the known ones, as text', () => {
   for (const reason of ['upload', 'verify', 'event', 'schedule', 'unfinished'])
-    expect(isRecountReason(reason)).toBe(true);
+    expect(isReconcileReason(reason)).toBe(true);
   for (const value of ['', 'uploads', 'toString', undefined, null, 7, ['upload']])
-    expect(isRecountReason(value)).toBe(false);
+    expect(isReconcileReason(value)).toBe(false);
 });
 
 describe('the budget', () => {
@@ -109,18 +109,18 @@ describe('the budget', () => {
     });
     const budget = fc.record({
       listRequestsPerHour: fc.integer({ min: 1, max: 5000 }),
-      recountRestMs: fc.integer({ min: 0, max: 2 * minute }),
+      reconcileRestMs: fc.integer({ min: 0, max: 2 * minute }),
     });
     fc.assert(
-      fc.property(fc.array(asked, { maxLength: 200 }), budget, (recounts, settings) => {
+      fc.property(fc.array(asked, { maxLength: 200 }), budget, (reconciles, settings) => {
         let [atMs, listedUntilMs, listed, dearest] = [nowMs, 0, 0, 0];
-        let counted = countedAt(nowMs - day);
-        for (const { afterMs, requests, urgency } of recounts) {
+        let scanned = scannedAt(nowMs - day);
+        for (const { afterMs, requests, urgency } of reconciles) {
           atMs += afterMs;
-          if (recountWaitMs(settings, { tenant: { listedUntilMs, counted }, urgency, nowMs: atMs }) > 0)
+          if (reconcileWaitMs(settings, { tenant: { listedUntilMs, scanned }, urgency, nowMs: atMs }) > 0)
             continue;
           listedUntilMs = chargedUntilMs(settings, { listedUntilMs, requests, nowMs: atMs });
-          counted = countedAt(atMs);
+          scanned = scannedAt(atMs);
           listed += requests;
           dearest = Math.max(dearest, requests);
         }
@@ -130,13 +130,13 @@ describe('the budget', () => {
     );
   });
 
-  it('allows a recount after exactly the wait that it states, so nobody waits for ever', () => {
+  it('allows a reconcile after exactly the wait that it states, so nobody waits for ever', () => {
     const anyUrgency = fc.constantFrom<Urgency>('background', 'decision');
     fc.assert(
-      fc.property(fc.nat(1e9), fc.nat(day), anyUrgency, (debtMs, countedMsAgo, urgency) => {
-        const tenant = { listedUntilMs: nowMs + debtMs, counted: countedAt(nowMs - countedMsAgo) };
-        const wait = recountWaitMs(defaultSettings, { tenant, urgency, nowMs });
-        expect(recountWaitMs(defaultSettings, { tenant, urgency, nowMs: nowMs + wait })).toBe(0);
+      fc.property(fc.nat(1e9), fc.nat(day), anyUrgency, (debtMs, scannedMsAgo, urgency) => {
+        const tenant = { listedUntilMs: nowMs + debtMs, scanned: scannedAt(nowMs - scannedMsAgo) };
+        const wait = reconcileWaitMs(defaultSettings, { tenant, urgency, nowMs });
+        expect(reconcileWaitMs(defaultSettings, { tenant, urgency, nowMs: nowMs + wait })).toBe(0);
       }),
     );
   });
@@ -145,18 +145,18 @@ describe('the budget', () => {
     expect((defaultSettings.listRequestsPerHour * 24 * 30 * 5) / 1e6).toBeCloseTo(4.32, 6);
   });
 
-  it('allows background recounts of 1,000 LIST requests every 50 minutes, and those of 20 every minute', () => {
+  it('allows background reconciles of 1,000 LIST requests every 50 minutes, and those of 20 every minute', () => {
     const beginnings = (requests: number) => {
       const begun: number[] = [];
-      let [listedUntilMs, counted] = [0, countedAt(nowMs - day)];
+      let [listedUntilMs, scanned] = [0, scannedAt(nowMs - day)];
       let atMs = nowMs;
       // One each second at most, if nothing has to wait.
       while (begun.length < day / 1000) {
-        const tenant = { listedUntilMs, counted };
-        atMs += recountWaitMs(defaultSettings, { tenant, urgency: 'background', nowMs: atMs });
+        const tenant = { listedUntilMs, scanned };
+        atMs += reconcileWaitMs(defaultSettings, { tenant, urgency: 'background', nowMs: atMs });
         if (atMs >= nowMs + day) break;
         listedUntilMs = chargedUntilMs(defaultSettings, { listedUntilMs, requests, nowMs: atMs });
-        counted = countedAt(atMs);
+        scanned = scannedAt(atMs);
         begun.push(atMs);
       }
       return begun.length;
@@ -166,7 +166,7 @@ describe('the budget', () => {
   });
 });
 
-describe('a recount within a request', () => {
+describe('a reconcile within a request', () => {
   const lists = (debtMs: number) => listsAtOnceMax(defaultSettings, { listedUntilMs: nowMs + debtMs, nowMs });
 
   it('lists while the budget is overdrawn by less than half an hour', () => {
@@ -185,11 +185,11 @@ describe('a recount within a request', () => {
   });
 });
 
-describe('the choice of candidates of a clean-up', () => {
+describe('the choice of candidates of a gc run', () => {
   const lists = (debtMs: number, isFirst: boolean) =>
     candidateListsMax(defaultSettings, { listedUntilMs: nowMs + debtMs, isFirst, nowMs });
 
-  it('begins when a recount may that nobody waits for, and leaves half of the overdraft to those who wait', () => {
+  it('begins when a reconcile may that nobody waits for, and leaves half of the overdraft to those who wait', () => {
     expect(mayListCandidatesAtMs({ listedUntilMs: nowMs, sinceMs: nowMs })).toBe(nowMs - 5 * minute);
     expect([lists(-hour, true), lists(0, true), lists(5 * minute, true)]).toEqual([600, 600, 500]);
     expect([lists(-hour, false), lists(0, false), lists(5 * minute, false)]).toEqual([200, 200, 100]);
@@ -206,12 +206,12 @@ describe('the choice of candidates of a clean-up', () => {
     expect([lists(day, true), lists(day, false)]).toEqual([100, 100]);
   });
 
-  it('shares these five minutes with the other clean-ups of the tenant, but not what is left anyway', () => {
+  it('shares these five minutes with the other gc runs of the tenant, but not what is left anyway', () => {
     const shared = (debtMs: number) =>
       candidateListsMax(defaultSettings, {
         listedUntilMs: nowMs + debtMs,
         isFirst: false,
-        cleanupCount: 20,
+        gcCount: 20,
         nowMs,
       });
     expect([day, 5 * minute, 0].map(shared)).toEqual([5, 100, 200]);
@@ -227,13 +227,13 @@ describe('uploads that may be under way are looked for', () => {
   /** Seconds from a count, by the seconds since the newest of them began, and by what the count used of the budget. */
   const looksIn = (began: number, listed = 0, listedUntilMs = 0) =>
     (lookAgainAtMs(
-      { recountRestMs: minute },
-      { newestUploadMs: nowMs - began * 1000, countedAtMs: nowMs, listedMs: listed * 1000, listedUntilMs },
+      { reconcileRestMs: minute },
+      { newestUploadMs: nowMs - began * 1000, scannedAtMs: nowMs, listedMs: listed * 1000, listedUntilMs },
     ) -
       nowMs) /
     1000;
 
-  it('after the rest between two recounts, and the later the longer ago they began', () => {
+  it('after the rest between two reconciles, and the later the longer ago they began', () => {
     expect([0, 120, 121, 7200].map((began) => looksIn(began))).toEqual([60, 60, 60.5, 3600]);
   });
 
@@ -242,7 +242,7 @@ describe('uploads that may be under way are looked for', () => {
     expect(looksIn(7200, 899)).toBe(3600);
   });
 
-  it('no sooner than the budget lets a recount begin that nobody waits for', () => {
+  it('no sooner than the budget lets a reconcile begin that nobody waits for', () => {
     expect(looksIn(0, 0, nowMs + 6 * minute)).toBe(60);
     expect(looksIn(0, 0, nowMs + 7 * minute)).toBe(120);
     expect(looksIn(300, 0, nowMs + 7 * minute)).toBe(150);
@@ -256,7 +256,7 @@ describe('the schedule', () => {
     dueAfterFullMs(defaultSettings, {
       tenant: 'acme',
       epoch: 1,
-      countedAtMs: nowMs,
+      scannedAtMs: nowMs,
       listedUntilMs: 0,
       unchangedForMs: 0,
       ...more,
@@ -292,7 +292,7 @@ describe('the schedule', () => {
       dueAfterActivityMs(defaultSettings, {
         tenant: 'acme',
         epoch: 2,
-        countedAtMs: nowMs,
+        scannedAtMs: nowMs,
         listedUntilMs: 0,
         dueAtMs,
       });
@@ -307,7 +307,7 @@ describe('the schedule', () => {
       const nextMs = dueAfterFullMs(defaultSettings, {
         tenant: 'acme',
         epoch,
-        countedAtMs: atMs,
+        scannedAtMs: atMs,
         listedUntilMs: 0,
         unchangedForMs,
       });
@@ -329,7 +329,7 @@ describe('the schedule', () => {
         atMs = dueAfterFullMs(defaultSettings, {
           tenant: `tenant${index}`,
           epoch,
-          countedAtMs: atMs,
+          scannedAtMs: atMs,
           listedUntilMs: 0,
           unchangedForMs: 0,
         });
@@ -365,7 +365,7 @@ describe('the schedule', () => {
         tenant.dueAtMs = dueAfterFullMs(defaultSettings, {
           tenant: tenant.tenant,
           epoch: tenant.epoch,
-          countedAtMs: atMs,
+          scannedAtMs: atMs,
           listedUntilMs: 0,
           unchangedForMs: 0,
         });

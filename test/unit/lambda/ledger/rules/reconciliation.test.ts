@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  countedRepos,
-  expiredNotes,
+  expiredIntents,
   type FlatPlan,
   isUnchanged,
   planFlat,
@@ -10,6 +9,7 @@ import {
   recomputeLimited,
   repoOfKey,
   reposToScan,
+  scannedRepos,
 } from '../../../../../lambda/ledger/rules/reconciliation.ts';
 import { RepoReservations } from '../../../../../lambda/ledger/rules/repo-reservations.ts';
 import type { Reservation } from '../../../../../lambda/ledger/rules/reservation.ts';
@@ -133,7 +133,7 @@ const repo = (name: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
   repo: name,
   storedBytes: 10,
   objectCount: 1,
-  countedAtMs: 1,
+  scannedAtMs: 1,
   epoch: 1,
   dirtyToken: null,
   covered: new Set(),
@@ -145,14 +145,14 @@ const repo = (name: string, more: Partial<RepoRecord> = {}): RepoRecord => ({
 const tenantWith = (more: Partial<TenantRecord> = {}) =>
   tenantRecord({
     committedBytes: 30,
-    counted: { storedBytes: 30, objectCount: 3, countedAtMs: 1 },
+    scanned: { storedBytes: 30, objectCount: 3, scannedAtMs: 1 },
     ...more,
   });
 
 const note = (deadlineMs: number, of = 'app') => ({ repo: of, bytes: 1, deadlineMs });
 
 const issued = (id: string, more: Partial<Reservation> = {}) =>
-  reservation(id, { state: 'issued', createdAtMs: 0, expiresAtMs: nowMs, deadAtMs: nowMs + hour, ...more });
+  reservation(id, { state: 'issued', createdAtMs: 0, expiresAtMs: nowMs, lapsedAtMs: nowMs + hour, ...more });
 
 /** repo → its reservations, of one object each. */
 function reservationsIn(
@@ -162,7 +162,7 @@ function reservationsIn(
     Object.entries(given).map(([name, list]) => {
       const all = new RepoReservations();
       for (const [index, { bytes = 10, ...more }] of list.entries())
-        all.add(issued(`${name}${index}`, { claims: new Map([[`${name}${index}`, bytes]]), ...more }));
+        all.add(issued(`${name}${index}`, { entries: new Map([[`${name}${index}`, bytes]]), ...more }));
       return [name, all];
     }),
   );
@@ -170,9 +170,9 @@ function reservationsIn(
 
 describe('a delete that died', () => {
   const expired = (...deadlines: number[]) =>
-    expiredNotes(
+    expiredIntents(
       settings,
-      tenantWith({ notes: new Map(deadlines.map((at, index) => [`n${index}`, note(at)])) }),
+      tenantWith({ intents: new Map(deadlines.map((at, index) => [`n${index}`, note(at)])) }),
       1000,
     );
 
@@ -191,12 +191,12 @@ describe('a repo is scanned', () => {
   const scanned = (input: {
     repos?: RepoRecord[];
     reservations?: Map<string, RepoReservations>;
-    notes?: TenantRecord['notes'];
+    intents?: TenantRecord['intents'];
   }) => [
     ...reposToScan({
       repos: input.repos ?? [],
       reservations: input.reservations ?? new Map(),
-      tenant: tenantWith({ notes: input.notes ?? new Map() }),
+      tenant: tenantWith({ intents: input.intents ?? new Map() }),
       nowMs,
     }),
   ];
@@ -206,11 +206,11 @@ describe('a repo is scanned', () => {
   });
 
   it('if a delete in it is noted, alive or not', () => {
-    const notes = new Map([
+    const intents = new Map([
       ['a', note(1, 'web')],
       ['b', note(9e15, 'art')],
     ]);
-    expect(scanned({ repos: [repo('app')], notes })).toEqual(['web', 'art']);
+    expect(scanned({ repos: [repo('app')], intents })).toEqual(['web', 'art']);
   });
 
   it('if it has a reservation that no scan of this very repo covered, known or not', () => {
@@ -220,7 +220,7 @@ describe('a repo is scanned', () => {
   });
 });
 
-describe('a recount', () => {
+describe('a reconcile', () => {
   const computed = (
     reservations: Map<string, RepoReservations>,
     more: { limitBytes?: number | null; repos?: RepoRecord[] } = {},
@@ -230,7 +230,7 @@ describe('a recount', () => {
       scans: new Map([['app', { storedBytes: 5, objectCount: 2, seen: new Set() }]]),
       reservations,
       limitBytes: more.limitBytes === undefined ? 100 : more.limitBytes,
-      countedAtMs: nowMs,
+      scannedAtMs: nowMs,
       settings,
     });
 
@@ -241,7 +241,7 @@ describe('a recount', () => {
       totalBytes: 15,
       leastBytes: 15,
       leastUntilMs: Number.MAX_SAFE_INTEGER,
-      claimCount: 0,
+      entryCount: 0,
       reservedUntilMs: null,
       newestUploadMs: null,
     });
@@ -256,15 +256,15 @@ describe('a recount', () => {
     expect(computed(reservationsIn({ app: pending, web: pending })).newestUploadMs).toBeNull();
   });
 
-  it('adds what live reservations of every repo may bring, and its floor ends when the first may be dead', () => {
-    const first = { bytes: 10, deadAtMs: nowMs + 100_000 };
+  it('adds what live reservations of every repo may bring, and its confirmed usage ends when the first may be lapsed', () => {
+    const first = { bytes: 10, lapsedAtMs: nowMs + 100_000 };
     const pending = { bytes: 3, state: 'pending' } as const;
     expect(computed(reservationsIn({ app: [{ bytes: 20 }, pending], web: [first] }))).toMatchObject({
       storedBytes: 5,
       totalBytes: 5 + 33,
       leastBytes: 5 + 30,
       leastUntilMs: nowMs + 100_000 - 14,
-      claimCount: 3 + 3,
+      entryCount: 3 + 3,
     });
   });
 
@@ -272,27 +272,27 @@ describe('a recount', () => {
     const repos = [repo('web', { covered: new Set(['web0']) })];
     expect(computed(reservationsIn({ web: [{}] }), { repos })).toMatchObject({
       totalBytes: 15,
-      claimCount: 1 + 1,
+      entryCount: 1 + 1,
     });
-    const known = countedRepos({ repos, scans: new Map() });
+    const known = scannedRepos({ repos, scans: new Map() });
     expect([known('web').covered, known('app').covered]).toEqual([new Set(['web0']), new Set()]);
     expect([known('web').isBehind, known('web').scan]).toEqual([false, undefined]);
     const scan = { storedBytes: 5, objectCount: 2, seen: new Set<string>() };
-    const more = countedRepos({ repos, scans: new Map([['web', scan]]), behind: new Set(['app']) });
+    const more = scannedRepos({ repos, scans: new Map([['web', scan]]), behind: new Set(['app']) });
     expect([more('web').isBehind, more('app').isBehind]).toEqual([false, true]);
     expect([more('web').scan, more('app').scan]).toEqual([scan, undefined]);
   });
 
-  const late = (bytes: number) => ({ bytes, deadAtMs: nowMs - 1 });
+  const unconfirmed = (bytes: number) => ({ bytes, lapsedAtMs: nowMs - 1 });
 
-  it('adds of late reservations only what exceeds the limit, all repos together', () => {
-    const reservations = reservationsIn({ app: [late(60)], web: [late(70)] });
+  it('adds of unconfirmed reservations only what exceeds the limit, all repos together', () => {
+    const reservations = reservationsIn({ app: [unconfirmed(60)], web: [unconfirmed(70)] });
     expect(computed(reservations)).toMatchObject({
       totalBytes: 5 + 30,
       leastBytes: 5 + 30,
       leastUntilMs: nowMs - 1 + 24 * hour - 14,
     });
-    expect(computed(reservationsIn({ app: [late(100)] }))).toMatchObject({
+    expect(computed(reservationsIn({ app: [unconfirmed(100)] }))).toMatchObject({
       totalBytes: 5,
       leastBytes: 5,
       leastUntilMs: Number.MAX_SAFE_INTEGER,
@@ -303,18 +303,21 @@ describe('a recount', () => {
   it('tells when the last promise that it counts ends: of a late one only if it exceeds the limit', () => {
     const until = (given: Parameters<typeof reservationsIn>[0]) =>
       computed(reservationsIn(given)).reservedUntilMs;
-    expect(until({ app: [{}], web: [{ bytes: 1, deadAtMs: nowMs + 2 * hour }] })).toBe(nowMs + 2 * hour);
-    expect(until({ app: [{ bytes: 1, deadAtMs: nowMs + 2 * hour }], web: [{}] })).toBe(nowMs + 2 * hour);
-    expect(until({ app: [late(100)] })).toBeNull();
-    expect(until({ app: [late(101)] })).toBe(nowMs - 1 + 24 * hour);
-    expect(until({ app: [late(100)], web: [{}] })).toBe(nowMs + hour);
-    expect(until({ app: [late(101)], web: [{ bytes: 1, deadAtMs: nowMs + 30 * hour }] })).toBe(
+    expect(until({ app: [{}], web: [{ bytes: 1, lapsedAtMs: nowMs + 2 * hour }] })).toBe(nowMs + 2 * hour);
+    expect(until({ app: [{ bytes: 1, lapsedAtMs: nowMs + 2 * hour }], web: [{}] })).toBe(nowMs + 2 * hour);
+    expect(until({ app: [unconfirmed(100)] })).toBeNull();
+    expect(until({ app: [unconfirmed(101)] })).toBe(nowMs - 1 + 24 * hour);
+    expect(until({ app: [unconfirmed(100)], web: [{}] })).toBe(nowMs + hour);
+    expect(until({ app: [unconfirmed(101)], web: [{ bytes: 1, lapsedAtMs: nowMs + 30 * hour }] })).toBe(
       nowMs + 30 * hour,
     );
   });
 
-  it('that found too much late keeps its floor no longer than its live reservations let it', () => {
-    const reservations = reservationsIn({ app: [late(130)], web: [{ bytes: 1, deadAtMs: nowMs + 90_000 }] });
+  it('that found too much late keeps its confirmed usage no longer than its live reservations let it', () => {
+    const reservations = reservationsIn({
+      app: [unconfirmed(130)],
+      web: [{ bytes: 1, lapsedAtMs: nowMs + 90_000 }],
+    });
     expect(computed(reservations)).toMatchObject({
       leastBytes: 5 + 1 + 30,
       leastUntilMs: nowMs + 90_000 - 14,
@@ -322,15 +325,16 @@ describe('a recount', () => {
   });
 });
 
-it('tells who has more claims than one may have that have not arrived, in all repos together, limit or not', () => {
+it('tells who has more entries than one may have that have not arrived, in all repos together, limit or not', () => {
   const one = (repo: string, count: number, madeBy: string) => {
     const reservations = new RepoReservations();
-    const claims = new Map(Array.from({ length: count }, (_, index) => [`${madeBy}${index}`, 0]));
-    reservations.add(issued(`${repo}${madeBy}`, { repo, claims, madeBy }));
+    const entries = new Map(Array.from({ length: count }, (_, index) => [`${madeBy}${index}`, 0]));
+    reservations.add(issued(`${repo}${madeBy}`, { repo, entries, madeBy }));
     return reservations;
   };
   const loadOf = (reservations: Map<string, RepoReservations>, limitBytes: number | null) =>
-    recompute({ repos: [], scans: new Map(), reservations, limitBytes, countedAtMs: nowMs, settings }).late;
+    recompute({ repos: [], scans: new Map(), reservations, limitBytes, scannedAtMs: nowMs, settings })
+      .unconfirmed;
   const most = new Map([
     ['app', one('app', 60_000, 'ada')],
     ['web', one('web', 40_000, 'ada')],
@@ -348,7 +352,7 @@ it('tells who has more claims than one may have that have not arrived, in all re
 
 it('a repo that has a limit is counted as if it were a tenant of its own, and no other', () => {
   const scan = (storedBytes: number) => ({ storedBytes, objectCount: 2, seen: new Set<string>() });
-  const late = { bytes: 60, deadAtMs: nowMs - 1 };
+  const unconfirmed = { bytes: 60, lapsedAtMs: nowMs - 1 };
   const found = recomputeLimited({
     repos: [repo('app'), repo('web', { storedBytes: 20 }), repo('art', { storedBytes: 40 })],
     scans: new Map([
@@ -356,14 +360,18 @@ it('a repo that has a limit is counted as if it were a tenant of its own, and no
       ['new', scan(7)],
       ['other', scan(1000)],
     ]),
-    reservations: reservationsIn({ app: [{ bytes: 3 }, late], web: [{ bytes: 4 }], art: [{ bytes: 5 }] }),
+    reservations: reservationsIn({
+      app: [{ bytes: 3 }, unconfirmed],
+      web: [{ bytes: 4 }],
+      art: [{ bytes: 5 }],
+    }),
     repoLimits: new Map(
       Object.entries({ app: 50, web: 100, new: 100, none: 100 }).map(([name, limitBytes]) => [
         name,
-        { limitBytes, counted: null },
+        { limitBytes, scanned: null },
       ]),
     ),
-    countedAtMs: nowMs,
+    scannedAtMs: nowMs,
     settings,
   });
   // Of what is late only what exceeds the repo's own limit.
@@ -382,7 +390,7 @@ describe('a tenant is idle', () => {
     totalBytes: 30,
     leastBytes: 30,
     leastUntilMs: 0,
-    claimCount: 0,
+    entryCount: 0,
     reservedUntilMs: null,
     newestUploadMs: null,
   };
@@ -393,11 +401,11 @@ describe('a tenant is idle', () => {
   });
 
   it.each<[string, Partial<Parameters<typeof isUnchanged>[0]>]>([
-    ['it was never counted', { before: tenantWith({ counted: null }) }],
+    ['it was never counted', { before: tenantWith({ scanned: null }) }],
     ['the bytes differ', { recomputed: { ...recomputed, storedBytes: 31 } }],
     ['the number of objects differs', { recomputed: { ...recomputed, objectCount: 4 } }],
     ['the counter differs', { before: tenantWith({ committedBytes: 31 }) }],
-    ['a delete is noted', { before: tenantWith({ notes: new Map([['n', note(1)]]) }) }],
+    ['a delete is noted', { before: tenantWith({ intents: new Map([['n', note(1)]]) }) }],
     ['an upload is promised', { reservations: reservationsIn({ app: [{}] }) }],
     ['a delete marked a repo', { repos: [repo('app'), repo('web', { dirtyToken: 'd' })] }],
     ['a repo is closed', { repos: [repo('app'), repo('web', { closedAtMs: 1 })] }],

@@ -26,10 +26,10 @@ const due = (dueAtMs: number, more: Partial<DueTenant> = {}): DueTenant => ({
   dueAtMs,
   ...more,
 });
-const tenantOf = (more: { countedAtMs?: number; listedUntilMs?: number; closedAtMs?: number }) => {
-  const { countedAtMs = 0, listedUntilMs = 0, closedAtMs = null } = more;
-  const counted = { storedBytes: 0, objectCount: 0, countedAtMs };
-  return { counted, listedUntilMs, closedAtMs } as Partial<TenantRecord> as TenantRecord;
+const tenantOf = (more: { scannedAtMs?: number; listedUntilMs?: number; closedAtMs?: number }) => {
+  const { scannedAtMs = 0, listedUntilMs = 0, closedAtMs = null } = more;
+  const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs };
+  return { scanned, listedUntilMs, closedAtMs } as Partial<TenantRecord> as TenantRecord;
 };
 
 describe('whoever was handed on and is still due', () => {
@@ -44,33 +44,33 @@ describe('whoever was handed on and is still due', () => {
     mayBeHandedAgain(defaultSettings, { due: of, tenant: tenantOf(tenant), round: roundAt(nowMs), nowMs });
 
   it('waits while nothing tells that his message was handled', () => {
-    expect(again({ countedAtMs: sinceMs - hour })).toBe(false);
-    expect(again({ countedAtMs: sinceMs - hour, listedUntilMs: sinceMs - hour })).toBe(false);
+    expect(again({ scannedAtMs: sinceMs - hour })).toBe(false);
+    expect(again({ scannedAtMs: sinceMs - hour, listedUntilMs: sinceMs - hour })).toBe(false);
     expect(again({}, due(nowMs - 20 * minute, { deletes: true }))).toBe(false);
   });
 
   it('is handed on again if he was counted since, or could not be counted then', () => {
-    expect(again({ countedAtMs: sinceMs + minute })).toBe(true);
-    // Counted less than a minute before, so the recount was deferred.
-    expect(again({ countedAtMs: sinceMs - 50 * second })).toBe(true);
+    expect(again({ scannedAtMs: sinceMs + minute })).toBe(true);
+    // Counted less than a minute before, so the reconcile was deferred.
+    expect(again({ scannedAtMs: sinceMs - 50 * second })).toBe(true);
     // His budget was overdrawn until then.
     expect(again({ listedUntilMs: sinceMs + 6 * minute })).toBe(true);
   });
 
   it('was counted since, even if the clocks of two functions differ', () => {
     const skewMs = 2 * defaultSettings.clockSkewMs;
-    // The recount after it could begin a minute later.
-    expect(again({ countedAtMs: sinceMs - minute - skewMs })).toBe(true);
-    expect(again({ countedAtMs: sinceMs - minute - skewMs - 1 })).toBe(false);
+    // The reconcile after it could begin a minute later.
+    expect(again({ scannedAtMs: sinceMs - minute - skewMs })).toBe(true);
+    expect(again({ scannedAtMs: sinceMs - minute - skewMs - 1 })).toBe(false);
   });
 
-  it('waits while his recount would be deferred, unless something is to be deleted', () => {
+  it('waits while his reconcile would be deferred, unless something is to be deleted', () => {
     const overdrawn = { listedUntilMs: nowMs + 6 * minute };
     expect(again(overdrawn)).toBe(false);
     expect(again(overdrawn, due(nowMs - 20 * minute, { deletes: true }))).toBe(true);
     expect(again({ ...overdrawn, closedAtMs: 1 })).toBe(true);
     expect(again({ listedUntilMs: nowMs + 5 * minute })).toBe(true);
-    expect(again({ countedAtMs: nowMs - 59 * second })).toBe(false);
+    expect(again({ scannedAtMs: nowMs - 59 * second })).toBe(false);
   });
 
   it('is handed on again after three hours in any case', () => {

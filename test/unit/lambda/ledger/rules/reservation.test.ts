@@ -1,16 +1,16 @@
 import { describe, expect, it } from 'vitest';
 import {
   type Bound,
-  changeNote,
+  changeIntent,
   chooseWithinLimits,
-  deadAtMs,
   isAbandoned,
-  isDead,
+  isLapsed,
+  lapsedAtMs,
   lateAfterDelete,
-  lateForMs,
   placeOf,
   reservationIdOf,
-  sumClaims,
+  sumEntries,
+  unconfirmedForMs,
   uploadsToVerify,
 } from '../../../../../lambda/ledger/rules/reservation.ts';
 import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
@@ -18,12 +18,12 @@ import { reservation } from '../../../../support/ledger-records.ts';
 
 describe('claims are chosen', () => {
   const choose = (
-    claims: Record<string, number>,
+    entries: Record<string, number>,
     more: { baseBytes?: number; limitBytes?: number | null; bounds?: Bound[]; free?: string[] } = {},
   ) => {
     const limitBytes = more.limitBytes === undefined ? 100 : more.limitBytes;
     const { chosen, refused, addedBytes } = chooseWithinLimits({
-      claims: new Map(Object.entries(claims)),
+      entries: new Map(Object.entries(entries)),
       bounds: [{ baseBytes: more.baseBytes ?? 0, limitBytes }, ...(more.bounds ?? [])],
       isFree: (oid) => more.free?.includes(oid) ?? false,
     });
@@ -80,13 +80,13 @@ describe('a reservation', () => {
     ['of empty objects likewise', [0, 0], 5000 + 1000 + 14],
     ['by its largest object, at the slowest rate', [3, 95, 40], 5000 + 1000 + 9500 + 14],
     ['of 5 GiB after hours', [5 * 1024 ** 3], 5000 + 1000 + 536_870_912_000 + 14],
-  ])('is dead %s', (_, sizes, expected) => {
-    const claims = new Map(sizes.map((size, index) => [`${index}`, size]));
-    expect(deadAtMs(settings, { expiresAtMs: 5000, claims })).toBe(expected);
+  ])('is lapsed %s', (_, sizes, expected) => {
+    const entries = new Map(sizes.map((size, index) => [`${index}`, size]));
+    expect(lapsedAtMs(settings, { expiresAtMs: 5000, entries })).toBe(expected);
   });
 
   it('is alive up to the very millisecond of its death', () => {
-    expect([isDead({ deadAtMs: 10 }, 10), isDead({ deadAtMs: 10 }, 11)]).toEqual([false, true]);
+    expect([isLapsed({ lapsedAtMs: 10 }, 10), isLapsed({ lapsedAtMs: 10 }, 11)]).toEqual([false, true]);
   });
 
   it('is abandoned if it is pending for longer than its batch can run', () => {
@@ -101,7 +101,7 @@ describe('a reservation', () => {
       id: 'r',
       tenant: 'acme',
       repo,
-      claims: new Map([['a', 3]]),
+      entries: new Map([['a', 3]]),
       putsUntilMs,
       deletedByMs: nowMs + 100,
       nowMs,
@@ -109,19 +109,19 @@ describe('a reservation', () => {
 
   it('of deleted objects is late for as long as their PUTs may end, with one look within the hour after that', () => {
     const nowMs = 100 * hour;
-    const late = afterDelete(nowMs + 3 * hour + 1, nowMs);
-    expect(late).toEqual({
+    const unconfirmed = afterDelete(nowMs + 3 * hour + 1, nowMs);
+    expect(unconfirmed).toEqual({
       id: 'r',
       repo: 'app',
       state: 'issued',
-      claims: new Map([['a', 3]]),
+      entries: new Map([['a', 3]]),
       createdAtMs: nowMs,
-      expiresAtMs: nowMs + 3 * hour + 1 - lateForMs,
-      deadAtMs: nowMs + 3 * hour + 1 - lateForMs,
+      expiresAtMs: nowMs + 3 * hour + 1 - unconfirmedForMs,
+      lapsedAtMs: nowMs + 3 * hour + 1 - unconfirmedForMs,
       lookAtMs: expect.any(Number),
       deletedByMs: nowMs + 100 + 14,
     });
-    expect(late).not.toHaveProperty('tenant');
+    expect(unconfirmed).not.toHaveProperty('tenant');
   });
 
   it('of deleted objects is looked at once an hour for each repo, never early, and not with all others', () => {
@@ -143,14 +143,14 @@ describe('a reservation', () => {
     expect(afterDelete(lookAtMs ?? 0, nowMs).lookAtMs).toBe(lookAtMs);
   });
 
-  it('of deleted objects is dead from its beginning, by every clock', () => {
+  it('of deleted objects is lapsed from its beginning, by every clock', () => {
     const nowMs = 100 * hour;
-    expect(isDead(afterDelete(nowMs + lateForMs, nowMs), nowMs - 14)).toBe(true);
+    expect(isLapsed(afterDelete(nowMs + unconfirmedForMs, nowMs), nowMs - 14)).toBe(true);
   });
 
-  it('has the sum of its claims', () => {
+  it('has the sum of its entries', () => {
     expect(
-      sumClaims(
+      sumEntries(
         new Map([
           ['a', 3],
           ['b', 0],
@@ -158,7 +158,7 @@ describe('a reservation', () => {
         ]),
       ),
     ).toBe(7);
-    expect(sumClaims(new Map())).toBe(0);
+    expect(sumEntries(new Map())).toBe(0);
   });
 
   it('is named after its verify token, by 32 digits from which nobody finds the token', () => {
@@ -185,21 +185,21 @@ describe('a key', () => {
   });
 });
 
-it('a note that a repo changed promises nothing, and is dead from the beginning by every clock', () => {
+it('a note that a repo changed promises nothing, and is lapsed from the beginning by every clock', () => {
   const nowMs = 1_800_000_000_000;
-  const note = changeNote(defaultSettings, { id: 'n', repo: 'app', nowMs });
-  const deadAtMs = nowMs - 2 * defaultSettings.clockSkewMs;
+  const note = changeIntent(defaultSettings, { id: 'n', repo: 'app', nowMs });
+  const lapsedAtMs = nowMs - 2 * defaultSettings.clockSkewMs;
   expect(note).toEqual({
     id: 'n',
     repo: 'app',
     state: 'issued',
-    claims: new Map(),
+    entries: new Map(),
     createdAtMs: nowMs,
-    expiresAtMs: deadAtMs,
-    deadAtMs,
+    expiresAtMs: lapsedAtMs,
+    lapsedAtMs,
     lookAtMs: null,
   });
-  expect(isDead(note, nowMs - defaultSettings.clockSkewMs)).toBe(true);
+  expect(isLapsed(note, nowMs - defaultSettings.clockSkewMs)).toBe(true);
 });
 
 const large = 8 * 1024 ** 2;

@@ -22,18 +22,18 @@ import { shardRecord } from '../../../../support/shard-record.ts';
 describe('shard plan', () => {
   const settings = {
     ...defaultSettings,
-    giantObjects: 1000,
+    largeRepoObjects: 1000,
     shardObjectsMax: 100,
     shardRoundMs: 10_000,
     clockSkewMs: 50,
   };
-  const giant = { sinceEpoch: 1, recountFromMs: 0 };
+  const large = { sinceEpoch: 1, rescanFromMs: 0 };
   const record = (more: Partial<RepoRecord>): RepoRecord => ({
     repo: 'app',
     epoch: 3,
     storedBytes: 0,
     objectCount: 0,
-    countedAtMs: 0,
+    scannedAtMs: 0,
     dirtyToken: null,
     covered: new Set(),
     putsUntilMs: 0,
@@ -46,8 +46,8 @@ describe('shard plan', () => {
     it.each([
       ['of as many objects as the setting says is a giant', { objectCount: 1000 }, 'giant'],
       ['of fewer is not', { objectCount: 999 }, 'ordinary'],
-      ['stays a giant down to half', { objectCount: 500, giant }, 'giant'],
-      ['below half is a giant no longer', { objectCount: 499, giant }, 'ordinary'],
+      ['stays a giant down to half', { objectCount: 500, large }, 'giant'],
+      ['below half is a giant no longer', { objectCount: 499, large }, 'ordinary'],
       ['that was never counted is no giant', { objectCount: 1000, epoch: 0 }, 'ordinary'],
       ['that is being deleted becomes none', { objectCount: 1000, closedAtMs: 5 }, 'ordinary'],
       ['beside the folders is none', { objectCount: 1000, repo: '' }, 'ordinary'],
@@ -55,9 +55,9 @@ describe('shard plan', () => {
       expect(sizeClassOf(settings, record(given))).toBe(expected);
     });
 
-    it('whose first count goes on stays a giant, whatever was counted before', () => {
-      const counting = { ...giant, isFirstCount: true } as const;
-      expect(sizeClassOf(settings, record({ objectCount: 0, epoch: 0, giant: counting }))).toBe('giant');
+    it('whose initial scan goes on stays a large repo, whatever was counted before', () => {
+      const counting = { ...large, isInitialScan: true } as const;
+      expect(sizeClassOf(settings, record({ objectCount: 0, epoch: 0, large: counting }))).toBe('giant');
     });
   });
 
@@ -68,28 +68,28 @@ describe('shard plan', () => {
   });
 
   describe('a shard is due', () => {
-    it('once in a round', () => expect(shardDueAtMs(settings, shard('3'), giant)).toBe(11_000));
+    it('once in a round', () => expect(shardDueAtMs(settings, shard('3'), large)).toBe(11_000));
     it('at once if all are counted again', () => {
-      expect(shardDueAtMs(settings, shard('3'), { ...giant, recountFromMs: 1001 })).toBe(0);
-      expect(shardDueAtMs(settings, shard('3'), { ...giant, recountFromMs: 1000 })).toBe(11_000);
+      expect(shardDueAtMs(settings, shard('3'), { ...large, rescanFromMs: 1001 })).toBe(0);
+      expect(shardDueAtMs(settings, shard('3'), { ...large, rescanFromMs: 1000 })).toBe(11_000);
     });
     it('after a doubt, as soon as no clock says that its scan began before', () => {
       const stale = { fromMs: 1, untilMs: 2000, doubtBytes: 1 };
-      expect(shardDueAtMs(settings, shard('3', { stale }), giant)).toBe(2101);
+      expect(shardDueAtMs(settings, shard('3', { stale }), large)).toBe(2101);
     });
   });
 
   describe('the plan', () => {
     const plan = (shards: Shard[], more: { nowMs?: number; listsMax?: number } = {}) =>
-      planShards(settings, { shards, giant, nowMs: more.nowMs ?? 20_000, listsMax: more.listsMax ?? 100 });
+      planShards(settings, { shards, large, nowMs: more.nowMs ?? 20_000, listsMax: more.listsMax ?? 100 });
     const stale = { fromMs: 1, untilMs: 2000, doubtBytes: 1 };
 
     it('has those in doubt first, and then the longest due', () => {
       const shards = [
-        shard('0', { countedAtMs: 900 }),
-        shard('1', { countedAtMs: 800 }),
-        shard('2', { countedAtMs: 15_000, stale }),
-        shard('3', { countedAtMs: 15_000 }),
+        shard('0', { scannedAtMs: 900 }),
+        shard('1', { scannedAtMs: 800 }),
+        shard('2', { scannedAtMs: 15_000, stale }),
+        shard('3', { scannedAtMs: 15_000 }),
       ];
       expect(plan(shards).prefixes).toEqual(['2', '1', '0']);
     });
@@ -109,7 +109,7 @@ describe('shard plan', () => {
       const shards = [
         shard('0', { objectCount: 2500 }),
         shard('1', { objectCount: 10 }),
-        shard('2', { countedAtMs: 15_000 }),
+        shard('2', { scannedAtMs: 15_000 }),
       ];
       expect(plan(shards, { listsMax: 4 })).toEqual({ prefixes: ['0'], nextDueAtMs: 11_000 });
       expect(plan(shards, { listsMax: 5 })).toEqual({ prefixes: ['0', '1'], nextDueAtMs: 25_000 });
@@ -193,7 +193,7 @@ describe('shard', () => {
       expect(inForce(split)).toEqual(['00', '01', '1']);
     });
 
-    it('are not those that are left from when the repo was a giant before', () => {
+    it('are not those that are left from when the repo was a large repo before', () => {
       const items = [shard('0', { epoch: 4 }), shard('00'), shard('1')];
       expect(inForce(items, 5)).toEqual(['00', '1']);
     });
@@ -268,7 +268,7 @@ describe('shard', () => {
     const scan = {
       storedBytes: 9,
       objectCount: 2,
-      countedAtMs: 2000,
+      scannedAtMs: 2000,
       scanEndedMs: 2100,
       seen: new Set(['a', 'b']),
     };
@@ -279,7 +279,7 @@ describe('shard', () => {
         partOf: { prefix: '', epoch: 4 },
         storedBytes: 9,
         objectCount: 2,
-        countedAtMs: 2000,
+        scannedAtMs: 2000,
         scanEndedMs: 2100,
         counted: new Map([
           ['a', 2000],
@@ -301,20 +301,20 @@ describe('shard', () => {
   });
 
   describe('names that nobody claims', () => {
-    const countedAtMs = 1e9;
+    const scannedAtMs = 1e9;
     const counted = (count: number, atMs: number) =>
       new Map(Array.from({ length: count }, (_, index) => [`${index}`, atMs] as const));
     const tidy = (names: Map<string, number>, claimed: string[] = []) =>
       withoutUnclaimed(shard('', { counted: names }), {
         isClaimed: (oid) => claimed.includes(oid),
-        countedAtMs,
+        scannedAtMs,
       }).counted.size;
 
     it('stay while they are few', () => expect(tidy(counted(200, 0))).toBe(200));
     it('are dropped once they are many', () => expect(tidy(counted(201, 0), ['5', '6'])).toBe(2));
     it('stay for ten minutes, while a batch may claim them unseen', () => {
-      expect(tidy(counted(201, countedAtMs - 10 * 60_000))).toBe(201);
-      expect(tidy(counted(201, countedAtMs - 10 * 60_000 - 1))).toBe(0);
+      expect(tidy(counted(201, scannedAtMs - 10 * 60_000))).toBe(201);
+      expect(tidy(counted(201, scannedAtMs - 10 * 60_000 - 1))).toBe(0);
     });
   });
 
@@ -327,7 +327,7 @@ describe('shard', () => {
       objectCount: 0,
       sinceBytes: 0,
       sinceCount: 0,
-      countedAtMs: 0,
+      scannedAtMs: 0,
       scanEndedMs: 0,
       stale: null,
       counted: new Map(),

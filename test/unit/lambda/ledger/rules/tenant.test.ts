@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  confirmedBytes,
   dirtyTokenOf,
-  floorBytes,
   isChangeUnknown,
   isGone,
   isThere,
@@ -10,7 +10,7 @@ import {
   overtakenEpochOf,
   pointBefore,
   pointsAfter,
-  repoFloorBytes,
+  repoConfirmedBytes,
   type StoredPoint,
   storedPointsMax,
   type TenantRecord,
@@ -34,19 +34,19 @@ const day = (days: number) => dayOf(at(days));
 
 describe('what a repo stored before', () => {
   it('is noted when it is counted again on a later day', () => {
-    expect(pointsAfter(undefined, { countedAtMs: at(0) })).toEqual([]);
-    const first = { storedBytes: 5, countedAtMs: at(0) };
-    expect(pointsAfter(first, { countedAtMs: at(0.9) })).toEqual([]);
-    expect(pointsAfter(first, { countedAtMs: at(1) })).toEqual([{ day: day(0), storedBytes: 5 }]);
+    expect(pointsAfter(undefined, { scannedAtMs: at(0) })).toEqual([]);
+    const first = { storedBytes: 5, scannedAtMs: at(0) };
+    expect(pointsAfter(first, { scannedAtMs: at(0.9) })).toEqual([]);
+    expect(pointsAfter(first, { scannedAtMs: at(1) })).toEqual([{ day: day(0), storedBytes: 5 }]);
     // A count of shards may say an earlier time.
-    expect(pointsAfter(first, { countedAtMs: at(-1) })).toEqual([]);
+    expect(pointsAfter(first, { scannedAtMs: at(-1) })).toEqual([]);
   });
 
   it('is noted once in seven days', () => {
     const points = [{ day: day(0), storedBytes: 5 }];
-    const counted = (days: number) => ({ storedBytes: 6, countedAtMs: at(days), points });
-    expect(pointsAfter(counted(6), { countedAtMs: at(7) })).toEqual(points);
-    expect(pointsAfter(counted(7), { countedAtMs: at(8) })).toEqual([
+    const scanned = (days: number) => ({ storedBytes: 6, scannedAtMs: at(days), points });
+    expect(pointsAfter(scanned(6), { scannedAtMs: at(7) })).toEqual(points);
+    expect(pointsAfter(scanned(7), { scannedAtMs: at(8) })).toEqual([
       ...points,
       { day: day(7), storedBytes: 6 },
     ]);
@@ -54,26 +54,26 @@ describe('what a repo stored before', () => {
 
   it('is forgotten once a newer point is 30 days old', () => {
     const points = [0, 10, 20].map((days) => ({ day: day(days), storedBytes: days }));
-    const counted = { storedBytes: 6, countedAtMs: at(39), points };
+    const scanned = { storedBytes: 6, scannedAtMs: at(39), points };
     const next = { day: day(39), storedBytes: 6 };
-    expect(pointsAfter({ ...counted, countedAtMs: at(38) }, { countedAtMs: at(39) })[0]).toEqual(points[0]);
-    expect(pointsAfter(counted, { countedAtMs: at(40) })).toEqual([points[1], points[2], next]);
+    expect(pointsAfter({ ...scanned, scannedAtMs: at(38) }, { scannedAtMs: at(39) })[0]).toEqual(points[0]);
+    expect(pointsAfter(scanned, { scannedAtMs: at(40) })).toEqual([points[1], points[2], next]);
   });
 
   it('is the newest of 30 days ago, or the first that is known', () => {
     const points = [0, 10].map((days) => ({ day: day(days), storedBytes: days }));
-    const repo = { storedBytes: 7, countedAtMs: at(20), points };
+    const repo = { storedBytes: 7, scannedAtMs: at(20), points };
     expect(pointBefore(repo, day(39))).toEqual(points[0]);
     expect(pointBefore(repo, day(40))).toEqual(points[1]);
     expect(pointBefore(repo, day(49))).toEqual(points[1]);
     // It has not changed since.
     expect(pointBefore(repo, day(50))).toEqual({ day: day(20), storedBytes: 7 });
     expect(pointBefore(repo, day(20))).toEqual(points[0]);
-    expect(pointBefore({ storedBytes: 7, countedAtMs: at(20) }, day(21))).toEqual({
+    expect(pointBefore({ storedBytes: 7, scannedAtMs: at(20) }, day(21))).toEqual({
       day: day(20),
       storedBytes: 7,
     });
-    expect(pointBefore({ storedBytes: 7, countedAtMs: at(20) }, day(20))).toBeUndefined();
+    expect(pointBefore({ storedBytes: 7, scannedAtMs: at(20) }, day(20))).toBeUndefined();
   });
 
   it('was stored at the end of its day, however it was counted, and is 30 to 37 days old if it is known', () => {
@@ -86,13 +86,13 @@ describe('what a repo stored before', () => {
           const atEndOf = new Map<string, number>();
           let [points, last]: [
             readonly StoredPoint[],
-            { storedBytes: number; countedAtMs: number } | undefined,
+            { storedBytes: number; scannedAtMs: number } | undefined,
           ] = [[], undefined];
           let nowMs = startMs;
           for (const { afterMs, storedBytes } of counts) {
             nowMs += afterMs;
-            points = pointsAfter(last && { ...last, points }, { countedAtMs: nowMs });
-            last = { storedBytes, countedAtMs: nowMs };
+            points = pointsAfter(last && { ...last, points }, { scannedAtMs: nowMs });
+            last = { storedBytes, scannedAtMs: nowMs };
             atEndOf.set(dayOf(nowMs), storedBytes);
             expect(points.length).toBeLessThanOrEqual(storedPointsMax);
           }
@@ -116,38 +116,38 @@ describe('what a repo stored before', () => {
   });
 });
 
-const counted = { storedBytes: 0, objectCount: 0, countedAtMs: 11 };
+const scanned = { storedBytes: 0, objectCount: 0, scannedAtMs: 11 };
 const tenant = tenantRecord({
-  floorBaseBytes: 50,
-  floorUntilMs: 1000,
+  confirmedBaseBytes: 50,
+  confirmedUntilMs: 1000,
   deletedBytes: 20,
-  counted,
+  scanned,
   closedAtMs: 10,
 });
 
-describe('a floor', () => {
+describe('a confirmed usage', () => {
   it('is what was found, without everything that was deleted since, and never negative', () => {
-    expect(floorBytes(tenant, 999)).toBe(30);
-    expect(floorBytes({ ...tenant, deletedBytes: 60 }, 0)).toBe(0);
+    expect(confirmedBytes(tenant, 999)).toBe(30);
+    expect(confirmedBytes({ ...tenant, deletedBytes: 60 }, 0)).toBe(0);
   });
 
   it('proves nothing from the moment it expires, nor in a tenant that was never counted', () => {
-    expect(floorBytes(tenant, 1000)).toBeUndefined();
-    expect(floorBytes({ ...tenant, counted: null }, 0)).toBeUndefined();
+    expect(confirmedBytes(tenant, 1000)).toBeUndefined();
+    expect(confirmedBytes({ ...tenant, scanned: null }, 0)).toBeUndefined();
   });
 });
 
-describe('the floor of a repo that has a limit', () => {
-  const counted = { committedBytes: 90, storedBytes: 80, floorBaseBytes: 70, floorUntilMs: 500 };
-  const floorAt = (nowMs: number, counts: typeof counted | null = counted) =>
-    repoFloorBytes(tenant, { limit: { limitBytes: 100, counted: counts }, nowMs });
+describe('the confirmed usage of a repo that has a limit', () => {
+  const scanned = { committedBytes: 90, storedBytes: 80, confirmedBaseBytes: 70, confirmedUntilMs: 500 };
+  const confirmedAt = (nowMs: number, counts: typeof scanned | null = scanned) =>
+    repoConfirmedBytes(tenant, { limit: { limitBytes: 100, scanned: counts }, nowMs });
 
   it('is what was found in it, without everything that was deleted since from its tenant, until it expires', () => {
-    expect([floorAt(499), floorAt(500)]).toEqual([50, undefined]);
+    expect([confirmedAt(499), confirmedAt(500)]).toEqual([50, undefined]);
   });
 
   it('proves nothing until it is counted', () => {
-    expect(floorAt(499, null)).toBeUndefined();
+    expect(confirmedAt(499, null)).toBeUndefined();
   });
 });
 
@@ -159,7 +159,7 @@ describe('a repo', () => {
       repo: 'app',
       storedBytes: 0,
       objectCount: 0,
-      countedAtMs: 0,
+      scannedAtMs: 0,
       epoch: 0,
       putsUntilMs: 0,
       dirtyToken: null,
@@ -194,9 +194,9 @@ describe('a closed tenant', () => {
 
   it.each<[string, Partial<TenantRecord>]>([
     ['it is open', { closedAtMs: null }],
-    ['it was never counted', { counted: null }],
+    ['it was never counted', { scanned: null }],
     ['its count began with its closing', { closedAtMs: 11 }],
-    ['an object is left', { counted: { ...counted, objectCount: 1 } }],
+    ['an object is left', { scanned: { ...scanned, objectCount: 1 } }],
     ['an upload is promised', { committedBytes: 1 }],
   ])('is not gone if %s', (_, change) => {
     expect(isGone({ ...tenant, ...change })).toBe(false);

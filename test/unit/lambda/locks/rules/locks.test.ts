@@ -73,8 +73,8 @@ describe('the owner of a lock', () => {
   });
 
   it('is the person for whom a git host vouches, by their number, and is shown by their name', () => {
-    const person = { id: 'github:1234', login: 'ada' };
-    const theirs = lockOwnerOf({ tokenId: person.id, user: null, label: null, person });
+    const hostUser = { id: 'github:1234', login: 'ada' };
+    const theirs = lockOwnerOf({ tokenId: hostUser.id, user: null, label: null, hostUser });
     expect(theirs).toEqual({ ownerId: 'person:github:1234', ownerName: 'ada (github)' });
     expect(lockOwnerOf({ ...token, user: 'github:1234' }).ownerId).not.toBe(theirs.ownerId);
     expect(lockOwnerOf({ ...token, tokenId: 'github:1234' }).ownerId).not.toBe(theirs.ownerId);

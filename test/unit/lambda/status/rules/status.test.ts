@@ -18,7 +18,7 @@ import {
 
 describe('failure', () => {
   const failure = (tenant: string, atMs: number, more: Partial<Failure> = {}): Failure => ({
-    kind: 'recount',
+    kind: 'reconcile',
     tenant,
     atMs,
     sinceMs: atMs,
@@ -37,7 +37,7 @@ describe('failure', () => {
       );
     });
 
-    it('have one for each recount, which goes on since its first try', () => {
+    it('have one for each reconcile, which goes on since its first try', () => {
       const first = withFailureNoted([failure('b', 5)], failure('a', 10));
       const second = withFailureNoted(first, failure('a', 20, { tries: 2, why: 'table' }));
       expect(second).toEqual([failure('a', 20, { tries: 2, why: 'table', sinceMs: 10 }), failure('b', 5)]);
@@ -47,7 +47,7 @@ describe('failure', () => {
       expect(withFailureNoted(anew, failure('a', 40))[0]).toEqual(failure('a', 40));
     });
 
-    it('tell exports and recounts of one tenant from each other', () => {
+    it('tell exports and reconciles of one tenant from each other', () => {
       const exported = failure('a', 2, { kind: 'export', exportId: 'e1', why: 'export' });
       const kept = [exported, { ...exported, exportId: 'e2', atMs: 3 }].reduce(withFailureNoted, [
         failure('a', 1),
@@ -55,7 +55,7 @@ describe('failure', () => {
       expect(kept.map(({ kind, exportId }) => [kind, exportId])).toEqual([
         ['export', 'e2'],
         ['export', 'e1'],
-        ['recount', undefined],
+        ['reconcile', undefined],
       ]);
     });
 
@@ -185,10 +185,10 @@ describe('status', () => {
 
   const level = { waiting: 3, running: 1, oldestAtMs: null, deadLetters: 0, deadLettersAt: 'https://dead' };
   const ofTable = { ...level, oldestAtMs: nowMs - 5 * minute, deadLetters: null, deadLettersAt: null };
-  saysIt('recounts', [
+  saysIt('reconciles', [
     [
       'says how full it is',
-      () => queuePart('recounts', found(level), nowMs),
+      () => queuePart('reconciles', found(level), nowMs),
       'fine',
       'Reconciles: 3 waiting, 1 in progress, no dead letters.',
     ],
@@ -213,7 +213,7 @@ describe('status', () => {
 
   describe('a queue', () => {
     it.each([
-      ['recounts', /log of reconcile,.*lfs-quota reconcile TENANT/],
+      ['reconciles', /log of reconcile,.*lfs-quota reconcile TENANT/],
       ['webhooks', /log of sendWebhook, and fix it\. Then redrive them \(docs\/runbook\.md#redrive\)\.$/],
       ['exports', /log of exportArchive,.*purge/],
       ['store-events', /log of storeEvents,.*reconcile the tenants/],
@@ -231,20 +231,20 @@ describe('status', () => {
 
     it('tells an address from tenants', () => {
       const todoAt = (deadLettersAt: string | null) =>
-        queuePart('recounts', found({ ...level, deadLetters: 1, deadLettersAt }), nowMs).todo;
+        queuePart('reconciles', found({ ...level, deadLetters: 1, deadLettersAt }), nowMs).todo;
       expect(todoAt('http://127.0.0.1:9324/dead')).not.toContain('Tenants: ');
       expect(todoAt('https, http')).toContain('Tenants: https, http. ');
     });
 
     it('whose dead letters are in the table names their tenants', () => {
       const kept = { ...level, deadLetters: 1, deadLettersAt: 'acme' };
-      expect(queuePart('recounts', found(kept), nowMs).todo).toBe(
+      expect(queuePart('reconciles', found(kept), nowMs).todo).toBe(
         "Tenants: acme. Find the cause in the log and fix it. Then run 'lfs-quota reconcile TENANT' for each: success removes its dead letter.",
       );
     });
   });
 
-  const failure: Failure = { kind: 'recount', tenant: 'a', atMs: 1, sinceMs: 1, tries: 2, why: 'store' };
+  const failure: Failure = { kind: 'reconcile', tenant: 'a', atMs: 1, sinceMs: 1, tries: 2, why: 'store' };
   const exported: Failure = { ...failure, kind: 'export', exportId: 'e', why: 'export' };
   const open = [failure, { ...failure, tenant: 'b' }, exported].map((each) => ({ ...each, isOver: false }));
   const over = { ...failure, tenant: 'c', why: 'table', isOver: true } as const;
@@ -293,7 +293,7 @@ describe('status', () => {
       expect(failuresPart(found([{ ...failure, why, isOver: false }])).todo).toMatch(todo);
     });
 
-    it('of exports are over a day later, those of recounts not by themselves', () => {
+    it('of exports are over a day later, those of reconciles not by themselves', () => {
       expect(isOverByItself(exported, 1 + exportFailureMs)).toBe(false);
       expect(isOverByItself(exported, 2 + exportFailureMs)).toBe(true);
       expect(isOverByItself(failure, 2 + exportFailureMs)).toBe(false);

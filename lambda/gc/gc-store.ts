@@ -58,7 +58,7 @@ const gcItem = z.object({
   selection: selection.nullable(),
   failure: z
     .object({
-      reason: z.enum(['no-keep-set', 'too-much', 'too-many-names', 'no-candidates']),
+      reason: z.enum(['no-reachable-set', 'too-much', 'too-many-names', 'no-candidates']),
       message: z.string(),
     })
     .nullable(),

@@ -285,8 +285,8 @@ async function readReachableSet(
     bytes?.length === run.reachableCount * prefixBytes && sha256Hex(bytes) === run.reachableSha256;
   // Nothing may be deleted by half a reachable set.
   if (!bytes || !isWhole) {
-    const message = "The uploaded keep-set doesn't match the request. Run it again.";
-    return { reason: 'no-keep-set', message };
+    const message = "The uploaded reachable set doesn't match the request. Run it again.";
+    return { reason: 'no-reachable-set', message };
   }
   const keep = new PrefixSet();
   keep.add(bytes);

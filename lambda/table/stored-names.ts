@@ -49,12 +49,13 @@ const storedValues: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   kind: { limit_reached: 'full', reconcile: 'recount', threshold: 'level' },
   outcome: { denied: 'refused', started: 'begun', succeeded: 'done' },
+  reason: { 'no-reachable-set': 'no-keep-set' },
   state: { deleted: 'gone', scheduled: 'marked' },
 };
 
 /** Attributes whose own fields are renamed as well. The keys of other maps are ids and names that users chose. */
 const isNested = (storedName: string) =>
-  /^(failures|giant|run|pending|publicRead|mapped|limit .*)$/.test(storedName);
+  /^(failure|failures|giant|run|pending|publicRead|mapped|limit .*)$/.test(storedName);
 
 const toStored: Words = { names: storedNames, values: storedValues };
 const toCode: Words = {

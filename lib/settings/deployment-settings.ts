@@ -137,7 +137,7 @@ const reconcile = z
   .strictObject({
     timeoutMinutes: z
       .int()
-      .min(2, 'must be 2 or more: a run spends up to one minute deleting, and then recounts')
+      .min(2, 'must be 2 or more: a run spends up to one minute deleting, and then reconciles')
       .max(15)
       .default(5)
       .describe(

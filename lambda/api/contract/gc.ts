@@ -75,7 +75,7 @@ const gcSchema = z
     found: z
       .object({
         stored: sum,
-        kept: sum.meta({ description: 'In the keep-set.' }),
+        kept: sum.meta({ description: 'In the reachable set.' }),
         young: sum.meta({ description: 'Not in it, but stored recently.' }),
         inUse: sum.meta({
           description: 'Neither, but part of a push since it was opened.',
@@ -96,7 +96,7 @@ const gcSchema = z
       .meta({ description: 'The result of the last run. null: none yet.' }),
     failure: z
       .object({
-        reason: z.enum(['no-keep-set', 'too-much', 'too-many-names', 'no-candidates']),
+        reason: z.enum(['no-reachable-set', 'too-much', 'too-many-names', 'no-candidates']),
         message: z.string(),
       })
       .nullable()
@@ -160,7 +160,7 @@ export const gcContract = {
     access: 'manager',
     answers: {
       200: {
-        description: 'The clean-up.',
+        description: 'Garbage collection.',
         schema: gcSchema,
         example: { ...opened, mayRun: true, run, found },
       },
@@ -171,7 +171,7 @@ export const gcContract = {
     id: 'openGc',
     summary: 'Open garbage collection: from now on, pushes protect their objects',
     description:
-      'If one is open, it stays. Wait until `snapshotFrom`. Then list the refs, scan a full clone, send the keep-set, and start a run. `lfs-quota gc` does all of it.',
+      'If one is open, it stays. Wait until `snapshotFrom`. Then list the refs, scan a full clone, send the reachable set, and start a run. `lfs-quota gc` does all of it.',
     access: 'manager',
     onlyOpen: true,
     action: 'gc.open',
@@ -181,14 +181,14 @@ export const gcContract = {
   },
   'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': {
     id: 'cancelGc',
-    summary: 'Cancel a clean-up',
+    summary: 'Cancel garbage collection',
     description:
       "Objects that aren't deleted yet stay, except up to 1,000 that are being deleted at this moment.",
     access: 'manager',
     action: 'gc.cancel',
     answers: {
       200: {
-        description: "The clean-up's new state.",
+        description: "Garbage collection's new state.",
         schema: gcSchema,
         example: { ...opened, state: 'cancelled', endedAt: '2026-11-21T05:10:00Z' },
       },
@@ -197,9 +197,9 @@ export const gcContract = {
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': {
     id: 'signReachableSet',
-    summary: 'A URL to send a keep-set to',
+    summary: 'A URL to send a reachable set to',
     description:
-      'A keep-set is a file with the first 8 bytes of each oid that a commit references. The URL signs its length and SHA-256.',
+      'A reachable set is a file with the first 8 bytes of each oid that a commit references. The URL signs its length and SHA-256.',
     access: 'manager',
     onlyOpen: true,
     action: 'gc.reachable-set',
@@ -226,7 +226,7 @@ export const gcContract = {
     },
     answers: {
       202: {
-        description: 'The run has started. Poll the clean-up.',
+        description: 'The run has started. Poll garbage collection.',
         schema: gcSchema,
         example: { ...opened, state: 'selecting', run },
       },

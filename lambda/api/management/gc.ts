@@ -86,7 +86,7 @@ function notReady(tenant: string, outcome: NotReady): Response {
     case 'too-early':
       return problem(
         'gc-too-early',
-        `It's too early: older pushes might still be in progress. Start at ${iso(outcome.fromMs)}: list the refs, scan the clone, then send the keep-set.`,
+        `It's too early: older pushes might still be in progress. Start at ${iso(outcome.fromMs)}: list the refs, scan the clone, then send the reachable set.`,
       );
     case 'running':
       return problem('gc-running', 'A run is in progress. Wait for it, or cancel it: lfs-quota gc cancel.');

@@ -125,7 +125,7 @@ export interface GcProgress {
 
 /** Why a run ended without deleting anything, or anything more. The watch stays open, and another run may begin. */
 export interface GcFailure {
-  readonly reason: 'no-keep-set' | 'too-much' | 'too-many-names' | 'no-candidates';
+  readonly reason: 'no-reachable-set' | 'too-much' | 'too-many-names' | 'no-candidates';
   readonly message: string;
 }
 

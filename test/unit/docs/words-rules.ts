@@ -35,6 +35,10 @@ export const rules: readonly (readonly [pattern: RegExp, instead: string])[] = [
     'large repo, confirmed usage, deployment, anonymous user, users',
   ],
   [
+    /\brecount(s|ed|ing)?\b|\bclean-?ups?\b|\bkeep-sets?\b|\bunhost\b/i,
+    'reconcile, garbage collection, reachable set, unlink',
+  ],
+  [
     /\b(dead|late) (reservation|upload|one|entr)|\breservations? (is|are) (dead|late)\b/i,
     'expired, unconfirmed',
   ],

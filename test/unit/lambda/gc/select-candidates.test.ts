@@ -187,7 +187,7 @@ describe('the choice of candidates', () => {
     ],
   ])('takes none by a reachable set %s, and says what to do', async (_, prepare) => {
     await prepare();
-    const failure = { reason: 'no-keep-set', message: expect.stringContaining('Run it again.') };
+    const failure = { reason: 'no-reachable-set', message: expect.stringContaining('Run it again.') };
     expect(await select()).toMatchObject({ state: 'watching', failure });
   });
 

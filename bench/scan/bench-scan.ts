@@ -7,7 +7,7 @@ const names: Readonly<Record<SubjectKind, string>> = {
   hint: 'this scan, hinted',
   probe: 'this scan, nothing known',
   sixteen: 'this scan, 16 at first',
-  shards: 'recount, by shards',
+  shards: 'reconcile, by shards',
   sdk: 'AWS SDK, paginator',
 };
 const kinds = Object.keys(names) as SubjectKind[];

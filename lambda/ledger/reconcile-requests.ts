@@ -184,7 +184,7 @@ type SteerScanOutcome =
   | { readonly kind: 'changed'; readonly before: RepoRecord; readonly record: RepoRecord }
   /** A initial scan cannot be given up: without it, nobody knows what the repo holds. */
   | { readonly kind: 'first-count' }
-  | { readonly kind: 'no-giant' };
+  | { readonly kind: 'not-large' };
 
 /**
  * Pauses the scans of a large repo's shards, resumes them, or gives up a reconcile of all of them. A scan that is under way goes
@@ -205,7 +205,7 @@ export async function steerScan(
   // Others may steer it at the same time.
   do {
     before = await ledger.readRepo(path);
-    if (!before?.large) return { kind: 'no-giant' };
+    if (!before?.large) return { kind: 'not-large' };
     if (state === 'cancelled' && before.large.isInitialScan) return { kind: 'first-count' };
     if (clock.nowMs() >= nowMs + settings.batchTimeLimitMs)
       throw new LedgerUnavailableError(`The scan of ${tenant}/${repo} changed at the same time. Retry.`);
@@ -215,7 +215,7 @@ export async function steerScan(
   );
   if (state === 'running') await queue.request({ tenant, reason: 'manual', full: false });
   const record = await ledger.readRepo(path);
-  return record?.large ? { kind: 'changed', before, record } : { kind: 'no-giant' };
+  return record?.large ? { kind: 'changed', before, record } : { kind: 'not-large' };
 }
 
 /** A message of the queue of reconciles. */

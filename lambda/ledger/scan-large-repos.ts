@@ -366,7 +366,7 @@ export function selectLargeRepos(
 ): LargeRepos {
   const { due, isFull, isAwaited } = input;
   const records = input.repos.filter((record) => {
-    const isLarge = sizeClassOf(settings, record) === 'giant';
+    const isLarge = sizeClassOf(settings, record) === 'large';
     if (isAwaited) return record.large !== undefined;
     return record.large ? isLarge : isLarge && (isFull || due.has(record.repo));
   });

@@ -153,7 +153,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     exportQueue: ['send', 'receive', 'delay'],
   },
   storeEvents: {
-    description: 'Records what changed in the bucket, and queues recounts.',
+    description: 'Records what changed in the bucket, and queues reconciles.',
     timeoutSeconds: 60,
     table: ['GetItem', 'Query', 'PutItem'],
     reconcileQueue: ['send'],

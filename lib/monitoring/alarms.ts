@@ -50,7 +50,7 @@ export class Alarms extends Construct {
     this.all = [
       this.#deadLetters(
         'DeadLetters',
-        'A recount failed too often and is now a dead letter: the usage of its tenant is out of date.',
+        'A reconcile failed too often and is now a dead letter: the usage of its tenant is out of date.',
         reconciles,
       ),
       this.#deadLetters(
@@ -78,7 +78,7 @@ export class Alarms extends Construct {
         : []),
       this.#alarm(
         'ReconcilesLate',
-        'The oldest queued recount is late: shown usage grows old, and pushes near a limit are answered 429.',
+        'The oldest queued reconcile is late: shown usage grows old, and pushes near a limit are answered 429.',
         {
           metric: reconciles.queue.metricApproximateAgeOfOldestMessage({
             ...fiveMinutes,
@@ -152,7 +152,7 @@ export class Alarms extends Construct {
   #usageAlarms({ alarms }: DeploymentSettings): Alarm[] {
     return [
       // Only upward corrections: deletes and uploads that never arrived lower the counter without a fault.
-      this.#alarm('Drift', 'A recount found far more bytes stored or reserved than the counter had.', {
+      this.#alarm('Drift', 'A reconcile found far more bytes stored or reserved than the counter had.', {
         metric: customMetric(this, 'CounterShortfallBytes', worstOfHour),
         threshold: alarms.driftGiB * 1024 ** 3,
       }),

@@ -47,15 +47,15 @@ function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
         maximum('CounterShortfallBytes', 'up'),
       ]),
       graph('Age of the oldest count that was replaced (ms)', [maximum('ReconcileAge', 'age')]),
-      graph('Tenants due, recounts deferred and failed', [
+      graph('Tenants due, reconciles deferred and failed', [
         sum('TenantsQueued', 'tenants due'),
-        sum('ReconcilesDeferred', 'recounts deferred'),
-        sum('ReconcilesFailed', 'recounts failed'),
+        sum('ReconcilesDeferred', 'reconciles deferred'),
+        sum('ReconcilesFailed', 'reconciles failed'),
         sum('HistoryNotNoted', 'not in the history'),
       ]),
     ],
     [
-      graph('LIST requests of recounts', [sum('ScanRequests', 'requests')]),
+      graph('LIST requests of reconciles', [sum('ScanRequests', 'requests')]),
       graph('Scan duration (ms)', [
         metric('p50')('ScanDuration', 'p50'),
         metric('p99')('ScanDuration', 'p99'),
@@ -159,7 +159,7 @@ function backgroundWidgets({ reconciles, data }: DashboardProps): IWidget[] {
         label: 'dead letters',
       }),
     ]),
-    graph('Oldest queued recount (s)', [reconciles.queue.metricApproximateAgeOfOldestMessage(maximum)]),
+    graph('Oldest queued reconcile (s)', [reconciles.queue.metricApproximateAgeOfOldestMessage(maximum)]),
     graph('Table: read and write units', [
       data.table.metricConsumedReadCapacityUnits(sum),
       data.table.metricConsumedWriteCapacityUnits(sum),

@@ -173,7 +173,7 @@ const deletes = {
   ),
 };
 
-const people = {
+const hostUsers = {
   hostUserKeptMinutes: whole(
     {
       min: 1,
@@ -191,7 +191,7 @@ const people = {
 
 /** The constants of the protocol that a stage may change. lambda/rules/settings.ts has all of them. */
 export const protocolSettings = z
-  .strictObject({ ...uploads, ...reconciles, ...waiting, ...deletes, ...people })
+  .strictObject({ ...uploads, ...reconciles, ...waiting, ...deletes, ...hostUsers })
   .prefault({})
   .describe('How usage is counted. The defaults are tested most.');
 

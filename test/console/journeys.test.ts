@@ -352,7 +352,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     });
     await at.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
     await card.getByText('Read the log.').waitFor();
-    await card.getByText(/northlight: recount, store, (just now|\d+ s ago), 2 tries/).waitFor();
+    await card.getByText(/northlight: reconcile, store, (just now|\d+ s ago), 2 tries/).waitFor();
     await tabTo(/^northlight$/);
     await at.page.keyboard.press('Enter');
     await at.page.getByRole('heading', { name: 'northlight' }).waitFor();

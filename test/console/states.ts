@@ -250,7 +250,7 @@ const withTrouble = (page: Page) =>
       },
       failures: {
         state: 'act',
-        says: 'Failed, and not made up for: 2 recounts and 1 export.',
+        says: 'Failed, and not made up for: 2 reconciles and 1 export.',
         todo: "The store didn't respond. It's retried until it does.",
       },
     };
@@ -383,7 +383,7 @@ export const states: readonly State[] = [
     shows: 'Scan overdue 1',
   },
   {
-    name: 'never-counted-giant',
+    name: 'never-scanned-large-repo',
     token: byReader,
     prepare: async (page) => {
       await changed(

@@ -115,7 +115,7 @@ export function largeRepoContract(table: OpenTable): void {
       await count(tenant, 3, large, 'x');
       expect(await read(tenant)).toMatchObject({ large, dirtyToken: null });
       await count(tenant, 4);
-      expect(await read(tenant)).not.toHaveProperty('giant');
+      expect(await read(tenant)).not.toHaveProperty('large');
     });
 
     it('begin with an initial scan, of a repo that is known or not, unless a later reconcile has counted it', async () => {
@@ -180,7 +180,7 @@ export function largeRepoContract(table: OpenTable): void {
       await steer({ pausedAtMs: 8 });
       await count(tenant, 4);
       const left = await read(tenant);
-      for (const field of ['giant', 'scanPausedAtMs', 'scanCancelledAtMs'])
+      for (const field of ['large', 'scanPausedAtMs', 'scanCancelledAtMs'])
         expect(left).not.toHaveProperty(field);
       // If it becomes a large repo again, nothing of before lands on it.
       expect(left?.steeringVersion).toBe(4);

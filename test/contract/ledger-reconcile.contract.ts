@@ -49,7 +49,7 @@ export function reconcileContract(table: OpenTable): void {
     it.each([
       ['of LIST requests', { listedUntilMs: 7000 }, { listedUntilMs: 9e12 }],
       [
-        'of the shards of giants',
+        'of the shards of large repos',
         { shardsListedUntilMs: 6000, shardLists: lists(9) },
         { shardsListedUntilMs: 6000, shardLists: lists(99) },
       ],

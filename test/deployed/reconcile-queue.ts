@@ -5,7 +5,7 @@ import type { Outputs } from './deployment.ts';
 import type { Emulator } from './emulator.ts';
 
 /** The reconcile queue and its dead-letter queue, as an operator reaches them. */
-export class RecountQueue {
+export class ReconcileQueue {
   readonly #outputs: Outputs;
   readonly #client: SQSClient;
 

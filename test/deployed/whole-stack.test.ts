@@ -17,7 +17,7 @@ import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
 import { Front } from './front.ts';
 import { Operator } from './operator.ts';
-import { RecountQueue } from './reconcile-queue.ts';
+import { ReconcileQueue } from './reconcile-queue.ts';
 import { describeWithEmulator } from './with-emulator.ts';
 
 const kib = 1024;
@@ -65,7 +65,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
   let outputs: Outputs;
   let front: Front;
   let operator: Operator;
-  let queue: RecountQueue;
+  let queue: ReconcileQueue;
   let adminToken: string;
   let forge: Awaited<ReturnType<typeof startStandInHost>>;
   let issuer: Awaited<ReturnType<typeof startTestIssuer>>;
@@ -102,7 +102,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
       // AWS leaves the excluded characters out, the emulator does not. test/stack checks the template.
       expect(adminToken).toHaveLength(43);
       operator = new Operator({ url: front.url, token: adminToken });
-      queue = new RecountQueue(deployment.emulator, outputs);
+      queue = new ReconcileQueue(deployment.emulator, outputs);
     });
 
     it('rejects a missing or wrong token, and answers 404 to what matches no route', async () => {
@@ -219,7 +219,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
     );
     const objects = objectsOf(files);
     const big: Files = new Map([['big.bin', bytesOf('big', 4096 * kib)]]);
-    const poison = 'no request for a recount';
+    const poison = 'no request for a reconcile';
     let poisonId: string;
     let user: GitUser;
     let remote: string;

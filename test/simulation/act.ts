@@ -71,7 +71,7 @@ export async function act(
       return crowd(world, action);
     case 'mishap':
       return world.mishaps.add(action.at, action.what);
-    case 'clean-up':
+    case 'gc':
       return cleanUp(world, action);
     case 'export':
       return holdExport(world, action);

@@ -81,7 +81,7 @@ export const besideMutants: readonly {
     story: cleanedWhilePushed,
   },
   {
-    name: 'a clean-up that fails stops recounts',
+    name: 'a gc run that fails stops reconciles',
     mutant: failsAltogether,
     invariant: /^I6/,
     seeds: 12,

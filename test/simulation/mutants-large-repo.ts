@@ -90,7 +90,7 @@ export const largeRepoMutants: readonly {
     story: deletedInDoubt,
   },
   {
-    name: 'deletes in giants leave no record',
+    name: 'deletes in large repos leave no record',
     mutant: removalForgotten,
     invariant: /^I[136]/,
     seeds: 30,

@@ -46,7 +46,7 @@ export interface OutageAction extends ActionOf<'outage'> {
 }
 
 /** Somebody cleans up a repo. */
-export interface GcAction extends ActionOf<'clean-up'> {
+export interface GcAction extends ActionOf<'gc'> {
   readonly repo: number;
   /** Indexes of the oids that some ref needs. */
   readonly keep: readonly number[];
@@ -193,7 +193,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({
-      ...actionOf('clean-up'),
+      ...actionOf('gc'),
       repo,
       keep: fc.uniqueArray(oid, { maxLength: 6 }),
       isCancelled: fc.oneof(

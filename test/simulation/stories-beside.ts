@@ -11,7 +11,7 @@ export const cleanedWhilePushed: Story = {
   sizes: ofTenBytes,
   stage: { ...plainStage, areFilesLost: false },
   actions: [
-    { kind: 'clean-up', tenant: 0, afterMs: minute, repo: 0, keep: [], isCancelled: false },
+    { kind: 'gc', tenant: 0, afterMs: minute, repo: 0, keep: [], isCancelled: false },
     pushed(0, 'at-once', 10 * minute),
     pushed(2, 'at-once', 5.2 * minute),
     ...[4, 6, 8, 0, 2].map((oid) => pushed(oid, 'at-once', 15 * second)),
@@ -24,7 +24,7 @@ export const cleanedWithoutFiles: Story = {
   sizes: ofTenBytes,
   stage: { ...plainStage, areFilesLost: false, isSlow: false },
   actions: [
-    { kind: 'clean-up', tenant: 0, afterMs: minute, repo: 0, keep: [0], isCancelled: false },
+    { kind: 'gc', tenant: 0, afterMs: minute, repo: 0, keep: [0], isCancelled: false },
     { kind: 'outage', tenant: 0, afterMs: 14 * minute, of: 'files', forMs: 60 * minute },
     ...[6, 8].map((oid) => pushed(oid, 'at-once', 5 * minute)),
   ],

@@ -21,7 +21,7 @@ export const scanOperations = operations(scanContract, {
   ) => {
     const repo = pathRepo(event);
     const outcome =
-      repo === undefined ? ({ kind: 'no-giant' } as const) : await steerScan(deps, { tenant, repo, state });
+      repo === undefined ? ({ kind: 'not-large' } as const) : await steerScan(deps, { tenant, repo, state });
     switch (outcome.kind) {
       case 'changed': {
         const [before] = scanBody(outcome.before);
@@ -35,7 +35,7 @@ export const scanOperations = operations(scanContract, {
           'scan-not-finished',
           `${repo} is in its initial scan: without it, usage is unknown. Pause it instead.`,
         );
-      case 'no-giant':
+      case 'not-large':
         return problem('repo-not-found', `${tenant} has no large repo with that name.`);
     }
   },

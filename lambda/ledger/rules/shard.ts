@@ -217,13 +217,13 @@ type PlanSettings = Pick<Settings, 'largeRepoObjects' | 'shardObjectsMax' | 'sha
  *
  * @param record as its last count found it. The repo with the empty name has keys beside its folder, so it is listed.
  */
-export function sizeClassOf(settings: PlanSettings, record: RepoRecord): 'ordinary' | 'giant' {
+export function sizeClassOf(settings: PlanSettings, record: RepoRecord): 'ordinary' | 'large' {
   const { repo, objectCount, epoch, large, closedAtMs } = record;
   // The number is that of before it became one.
-  if (large?.isInitialScan) return 'giant';
-  if (large) return objectCount < settings.largeRepoObjects / 2 ? 'ordinary' : 'giant';
+  if (large?.isInitialScan) return 'large';
+  if (large) return objectCount < settings.largeRepoObjects / 2 ? 'ordinary' : 'large';
   return repo !== '' && epoch > 0 && closedAtMs === null && objectCount >= settings.largeRepoObjects
-    ? 'giant'
+    ? 'large'
     : 'ordinary';
 }
 

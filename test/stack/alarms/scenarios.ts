@@ -229,7 +229,7 @@ const runsOf = (name: FunctionName, minutes: readonly number[], outcome: 'fails'
 /** What each alarm is there for. */
 export const faults: Readonly<Record<string, readonly Fault[]>> = {
   DeadLetters: [
-    fault('a recount fails 20 times', 160, (streams) => {
+    fault('a reconcile fails 20 times', 160, (streams) => {
       const givenUp = streams.failingReconcile(faultBegins, { runMinutes: 0 });
       streams.deadLetter('ReconcileQueue', givenUp);
     }),
@@ -250,22 +250,26 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
     ),
   ],
   ReconcilesLate: [
-    fault('more recounts are asked for than are made', 70, (streams) => {
+    fault('more reconciles are asked for than run', 70, (streams) => {
       for (let waited = 0; waited < 300; waited++)
         streams.queueState('ReconcileQueue', faultBegins + waited, { oldestSeconds: 60 * waited });
     }),
   ],
   ReconcilesFailed: [
-    fault("one tenant's recounts fail at once", 60, (streams) => {
+    fault("one tenant's reconciles fail at once", 60, (streams) => {
       streams.failingReconcile(faultBegins, { runMinutes: 0 });
     }),
-    fault("one tenant's recounts fail at the end of a run", 60, (streams) => {
+    fault("one tenant's reconciles fail at the end of a run", 60, (streams) => {
       streams.failingReconcile(faultBegins, { runMinutes: timeLimitMinutes - 0.2 });
     }),
-    fault("one tenant's recounts fail at the end of the longest run that a stage may have", 75, (streams) => {
-      streams.failingReconcile(faultBegins, { runMinutes: 14.8 });
-    }),
-    fault("one tenant's recounts fail for hours, and are tried every ten minutes", 5, (streams) => {
+    fault(
+      "one tenant's reconciles fail at the end of the longest run that a stage may have",
+      75,
+      (streams) => {
+        streams.failingReconcile(faultBegins, { runMinutes: 14.8 });
+      },
+    ),
+    fault("one tenant's reconciles fail for hours, and are tried every ten minutes", 5, (streams) => {
       const soonerMinutes = 120;
       streams.failingReconcile(faultBegins - soonerMinutes, { runMinutes: 1, tries: attemptsMax });
     }),
@@ -292,7 +296,7 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
     ),
   ],
   Drift: [
-    fault('a recount finds 100 GiB that the counter did not have', 60, (streams) => {
+    fault('a reconcile finds 100 GiB that the counter did not have', 60, (streams) => {
       streams.reconcile(faultBegins, { shortfallBytes: 100 * gib });
     }),
   ],

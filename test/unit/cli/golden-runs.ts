@@ -393,7 +393,7 @@ const ofLists = {
       state: 'act',
       parts: [
         { part: 'store', state: 'unknown', says: 'Nobody knows.', todo: 'Look.' },
-        { part: 'failures', state: 'act', says: 'Failed: 1 recount.', todo: 'Read the log.' },
+        { part: 'failures', state: 'act', says: 'Failed: 1 reconcile.', todo: 'Read the log.' },
       ],
       failures: [failure, { ...failure, kind: 'export', tenant: 'lab', tries: 1, why: 'export', over: true }],
     }),

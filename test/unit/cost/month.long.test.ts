@@ -38,7 +38,7 @@ describe('by hand', () => {
   });
 
   it('a million reconciles, each of which receives and deletes a message', () => {
-    const { cost } = lineOf('push: recount again', { tenants: 1000, pushes: 1000 });
+    const { cost } = lineOf('push: reconcile again', { tenants: 1000, pushes: 1000 });
     expect([cost.queue, cost.api, cost.fixed]).toEqual([expect.closeTo(1, 9), 0, 0]);
   });
 
@@ -82,7 +82,7 @@ describe('a month', () => {
 
   it('has as many LISTs as the budget of a tenant allows', () => {
     const large = { tenants: 1, objects: 40_000_000, pushes: 1000 };
-    const lists = ['push: recount', 'full count'].map((what) => lineOf(what, large).cost.store / 5e-6);
+    const lists = ['push: reconcile', 'full count'].map((what) => lineOf(what, large).cost.store / 5e-6);
     expect(lists.reduce((sum, each) => sum + each, 0)).toBeCloseTo(720 * 1200, 3);
   });
 });

@@ -17,7 +17,7 @@ const defaults = {
 function deployedWith(variables: Readonly<Record<string, string | undefined>>): void {
   vi.stubGlobal('stageJson', defaults);
   vi.stubEnv('LFS_QUOTA_TABLE', 'ledger');
-  vi.stubEnv('LFS_QUOTA_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo');
+  vi.stubEnv('LFS_QUOTA_QUEUE_URL', 'https://sqs.eu-central-1.amazonaws.com/111122223333/reconciles.fifo');
   vi.stubEnv('LFS_QUOTA_BUCKET', 'objects');
   vi.stubEnv('LFS_QUOTA_S3_REGION', 'eu-central-1');
   vi.stubEnv('LFS_QUOTA_ADMIN_SECRET_ARN', 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:admin');

@@ -32,7 +32,7 @@ describe('gc run --delete', () => {
       if (asked.method === 'PUT') return { status: 200 };
       isAsked ||= asked.path.endsWith('/run');
       const now = isAsked ? { state, found: null, run: null } : { state: 'watching', mayRun: true };
-      const signed = { url: `${server?.url}/keep-set`, headers: {} };
+      const signed = { url: `${server?.url}/reachable-set`, headers: {} };
       return exampleAnswer(asked, (body) => ({ ...(body as object), ...now, ...signed }));
     });
     const env = { LFS_QUOTA_URL: server.url, LFS_QUOTA_TOKEN: 'x' };

@@ -8,7 +8,7 @@ import {
 import { createSqsClient } from '../../../../lambda/aws/sqs.ts';
 import { FakeService, type ServiceAnswer, type ServiceCall } from './fake-service.ts';
 
-export const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/recounts.fifo';
+export const queueUrl = 'https://sqs.eu-central-1.amazonaws.com/111122223333/reconciles.fifo';
 
 interface Entry {
   readonly Id?: string;

@@ -59,7 +59,7 @@ function slowly(deps: Deps, scheduler: Scheduler): { deps: Deps; requests: Recor
 
 it.each([
   { title: 'a repo', largeRepoObjects: 1_000_000, kept: 1_000, headsMax: 0 },
-  { title: 'a giant', largeRepoObjects: 20_000, kept: 12_000, headsMax: candidates },
+  { title: 'a large repo', largeRepoObjects: 20_000, kept: 12_000, headsMax: candidates },
 ])(
   'a million candidates of $title take 20 minutes at 30 ms a request, or less',
   async ({ largeRepoObjects, kept, headsMax }) => {

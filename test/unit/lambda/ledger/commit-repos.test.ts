@@ -234,7 +234,7 @@ describe('commit repos', () => {
     it('is an ordinary repo again once it is listed as a whole', async () => {
       const { writes } = await commit({ scans, records: [record({ large })] });
       expect(writes).toHaveLength(1);
-      expect(writes[0]?.repo).not.toHaveProperty('giant');
+      expect(writes[0]?.repo).not.toHaveProperty('large');
     });
 
     it('of which nothing was due is written only if its item says something else', async () => {

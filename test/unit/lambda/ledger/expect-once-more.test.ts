@@ -394,7 +394,7 @@ describe('a deletion of a gc run', () => {
   it.each([
     ['was named since', true],
     // Marked again, it would tell no batch of what went beside it.
-    ['was not: that is left to the next clean-up', false],
+    ['was not: that is left to the next gc run', false],
   ])('is done though a reservation holds some of it that %s', async (_, isNamed) => {
     await open();
     if (isNamed) await named(a, 1000);

@@ -100,7 +100,7 @@ describe('a reconcile of a tenant with a large repo', () => {
     expect((await reconcile({ ...stack.deps, settings }, { tenant, full: true })).kind).toBe('committed');
     expect(await shardsOf(repo)).toEqual([]);
     expect((await shardsOf('large')).length).toBeGreaterThan(0);
-    expect(await stack.ledger.readRepo({ tenant, repo })).not.toHaveProperty('giant');
+    expect(await stack.ledger.readRepo({ tenant, repo })).not.toHaveProperty('large');
   });
 
   it('ends if another reconcile takes the lease while the shards are read, and commits nothing', async () => {

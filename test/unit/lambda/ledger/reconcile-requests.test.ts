@@ -335,14 +335,14 @@ it('an initial scan cannot be given up, but paused', async () => {
 
 it('what is no large repo, or is none any more, has no count', async () => {
   for (const state of ['paused', 'cancelled'] as const)
-    expect(await steer(state, 'other')).toEqual({ kind: 'no-giant' });
+    expect(await steer(state, 'other')).toEqual({ kind: 'not-large' });
   for (const isThere of [true, false]) {
     const record = await stack.ledger.readRepo({ tenant, repo });
     const { large: _, ...ordinary } = record ?? expect.fail('It is there.');
     vi.spyOn(stack.ledger, 'readRepo')
       .mockResolvedValueOnce(record)
       .mockResolvedValueOnce(isThere ? ordinary : undefined);
-    expect(await steer('paused')).toEqual({ kind: 'no-giant' });
+    expect(await steer('paused')).toEqual({ kind: 'not-large' });
   }
 });
 

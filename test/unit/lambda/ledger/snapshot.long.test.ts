@@ -69,8 +69,8 @@ describe('the sum of several unconfirmed ones, as an older version has stored it
     await world.ledger.putReservation({ tenant, reservation: sum });
   };
 
-  it.each(['ordinary', 'giant'])('counts until its day is over, and is deleted then: %s', async (kind) => {
-    world = new MemoryStack(kind === 'giant' ? { largeRepoObjects: 1 } : {});
+  it.each(['ordinary', 'large'])('counts until its day is over, and is deleted then: %s', async (kind) => {
+    world = new MemoryStack(kind === 'large' ? { largeRepoObjects: 1 } : {});
     await world.create(600);
     world.put({ [`repo0/${oidOf(1)}`]: 1 });
     await world.consume({ full: true });

@@ -44,11 +44,11 @@ describe('shard plan', () => {
 
   describe('a repo', () => {
     it.each([
-      ['of as many objects as the setting says is a giant', { objectCount: 1000 }, 'giant'],
+      ['of as many objects as the setting says is large', { objectCount: 1000 }, 'large'],
       ['of fewer is not', { objectCount: 999 }, 'ordinary'],
-      ['stays a giant down to half', { objectCount: 500, large }, 'giant'],
-      ['below half is a giant no longer', { objectCount: 499, large }, 'ordinary'],
-      ['that was never counted is no giant', { objectCount: 1000, epoch: 0 }, 'ordinary'],
+      ['stays large down to half', { objectCount: 500, large }, 'large'],
+      ['below half is large no longer', { objectCount: 499, large }, 'ordinary'],
+      ["that was never counted isn't large", { objectCount: 1000, epoch: 0 }, 'ordinary'],
       ['that is being deleted becomes none', { objectCount: 1000, closedAtMs: 5 }, 'ordinary'],
       ['beside the folders is none', { objectCount: 1000, repo: '' }, 'ordinary'],
     ] as const)('%s', (_, given, expected) => {
@@ -57,7 +57,7 @@ describe('shard plan', () => {
 
     it('whose initial scan goes on stays a large repo, whatever was counted before', () => {
       const counting = { ...large, isInitialScan: true } as const;
-      expect(sizeClassOf(settings, record({ objectCount: 0, epoch: 0, large: counting }))).toBe('giant');
+      expect(sizeClassOf(settings, record({ objectCount: 0, epoch: 0, large: counting }))).toBe('large');
     });
   });
 

@@ -33,7 +33,7 @@ import { listenError } from './system/loopback-server.ts';
 import { Turns } from './turns.ts';
 
 /** Closing steps, run in the opposite order of their adding. */
-export class Gc {
+export class Cleanup {
   readonly #steps: (() => Promise<void> | void)[] = [];
 
   add(step: () => Promise<void> | void): void {
@@ -144,26 +144,26 @@ const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
  * @throws {StartupError} when the person who starts it can correct the cause.
  */
 export async function startEmbeddedStack(options: EmbeddedStackOptions): Promise<EmbeddedStack> {
-  const gc = new Gc();
+  const cleanup = new Cleanup();
   try {
-    return await start(options, gc);
+    return await start(options, cleanup);
   } catch (error) {
-    await gc.run().catch(() => undefined);
+    await cleanup.run().catch(() => undefined);
     if (error instanceof StartupError || !isDiskFull(error)) throw error;
     throw new StartupError(`The data folder ${resolve(options.dataDir)} ${diskFullAdvice}`, { cause: error });
   }
 }
 
-async function start(options: EmbeddedStackOptions, gc: Gc): Promise<EmbeddedStack> {
+async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<EmbeddedStack> {
   const { onProgress = () => {}, createDemo: createsDemo = true } = options;
   const invocations = createInvocations();
   const log = createInvocationLog(options.log ?? silentLog, invocations);
   const folder = await openDataFolder(options.dataDir);
-  gc.add(folder.release);
+  cleanup.add(folder.release);
   onProgress(`data folder ${folder.path}`);
   // The kernel keeps its lock: whoever doesn't get it may change nothing in the folder.
   const database = await openDatabase(folder.databasePath);
-  gc.add(database.close);
+  cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
   const admin = await adminTokenOf({ folder: folder.path, given: options.adminToken }, systemIds);
   const credentials = await storeCredentialsOf(folder.path, systemIds);
@@ -172,14 +172,14 @@ async function start(options: EmbeddedStackOptions, gc: Gc): Promise<EmbeddedSta
   const onError = (error: unknown) => log.error('object store failed', { error });
   const turns = new Turns();
   const functions = pending<HttpFunctions>();
-  gc.add(() => functions.reject(new Error('The stack did not start.')));
+  cleanup.add(() => functions.reject(new Error('The stack did not start.')));
   const { front, store } = await openAdjacent(
     { port: options.port, functions: functions.promise, clock: systemClock, log, turns },
     (port) =>
       startStore({ port, dataDir: folder.storePath, bucket, credentials, onError, uploadTime: settings }),
   );
-  gc.add(() => store.close());
-  gc.add(() => front.close(0));
+  cleanup.add(() => store.close());
+  cleanup.add(() => front.close(0));
   const url = `http://127.0.0.1:${front.port}`;
   onProgress(`object store ${store.url}`);
 
@@ -201,10 +201,10 @@ async function start(options: EmbeddedStackOptions, gc: Gc): Promise<EmbeddedSta
     settings,
     turns,
   });
-  gc.add(composed.close);
+  cleanup.add(composed.close);
 
   await requireFreeNames(composed.deps, { createsDemo });
-  const http = await startBackground({ deps: composed.deps, database, ...pumps, gc });
+  const http = await startBackground({ deps: composed.deps, database, ...pumps, cleanup });
   const place = { folder: folder.path, apiUrl: url };
   const demo = createsDemo ? await ensureDemo(composed.deps, place) : undefined;
   functions.resolve(http);
@@ -219,7 +219,7 @@ async function start(options: EmbeddedStackOptions, gc: Gc): Promise<EmbeddedSta
     adminTokenOrigin: admin.origin,
     close() {
       // Requests first, because they need everything else.
-      closed ??= front.close(graceMs).then(() => gc.run());
+      closed ??= front.close(graceMs).then(() => cleanup.run());
       return closed;
     },
   };
@@ -264,21 +264,21 @@ async function startBackground(input: {
   queue: ReconcilePump;
   exportPump: ExportPump;
   webhookPump: WebhookPump;
-  gc: Gc;
+  cleanup: Cleanup;
 }): Promise<HttpFunctions> {
-  const { deps, database, queue, exportPump, webhookPump, gc } = input;
+  const { deps, database, queue, exportPump, webhookPump, cleanup } = input;
   const created = createFunctions(deps, webhookPump);
-  gc.add(() => queue.close(graceMs));
+  cleanup.add(() => queue.close(graceMs));
   await queue.deliverTo(created.reconcile);
-  gc.add(() => exportPump.close(graceMs));
+  cleanup.add(() => exportPump.close(graceMs));
   await exportPump.deliverTo(created.exportArchive, deps.exportJobs);
-  gc.add(() => webhookPump.close(graceMs));
+  cleanup.add(() => webhookPump.close(graceMs));
   await webhookPump.deliverTo(created.sendWebhook);
   const timed = { clock: systemClock, timers: systemTimers, log: deps.log };
   const schedule = startSchedule(created.refresh, timed);
-  gc.add(() => schedule.close(graceMs));
+  cleanup.add(() => schedule.close(graceMs));
   const sweep = startExpirySweep(database.removeExpired, timed);
-  gc.add(() => sweep.close(graceMs));
+  cleanup.add(() => sweep.close(graceMs));
   return created.http;
 }
 

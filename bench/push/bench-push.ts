@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Gc } from '../../local/start.ts';
+import { Cleanup } from '../../local/start.ts';
 import { GitUser } from '../../test/support/git-user.ts';
 import { plainEnvironment } from '../../test/support/process.ts';
 import {
@@ -127,18 +127,18 @@ interface Round {
   readonly isFar: boolean;
 }
 
-type Place = Round & { readonly folder: string; readonly gc: Gc };
+type Place = Round & { readonly folder: string; readonly cleanup: Cleanup };
 
 /** One server, freshly started on an empty store, through all phases. */
 async function measureRound(shop: Workshop, round: Round): Promise<Samples> {
-  const gc = new Gc();
+  const cleanup = new Cleanup();
   const folder = mkdtempSync(join(shop.folder, 'round-'));
   // Processes that were killed just now might still write: several tries.
-  gc.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  cleanup.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
   try {
-    return await runPhases(shop, { ...round, folder, gc });
+    return await runPhases(shop, { ...round, folder, cleanup });
   } finally {
-    await gc.run();
+    await cleanup.run();
   }
 }
 
@@ -182,21 +182,21 @@ async function runPhases(shop: Workshop, place: Place): Promise<Samples> {
 
 /** A store, a server on it, and both doors. */
 async function startServers({ user, certificate }: Workshop, place: Place) {
-  const { server: kind, isFar, folder, gc } = place;
+  const { server: kind, isFar, folder, cleanup } = place;
   const [storeFolder, serverFolder] = [join(folder, 'store'), join(folder, 'server')];
   for (const path of [storeFolder, serverFolder]) mkdirSync(path);
   const opened = async (options: Parameters<typeof openDoor>[0]): Promise<Door> => {
     const door = await openDoor(options);
-    gc.add(() => door.close());
+    cleanup.add(() => door.close());
     return door;
   };
   const store = await startStore(storeFolder);
-  gc.add(() => store.stop());
+  cleanup.add(() => store.stop());
   const tls = kind.needsHttps ? certificate : undefined;
   const storeDoor = await opened({ to: 'store', targetPort: store.port, isFar, tls });
   const storeUrl = tls ? `https://localhost:${storeDoor.port}` : `http://127.0.0.1:${storeDoor.port}`;
   const server = await kind.start({ storeUrl, certificateFile: certificate.file, folder: serverFolder });
-  gc.add(() => server.stop());
+  cleanup.add(() => server.stop());
   const apiDoor = await opened({ to: 'api', targetPort: server.port, isFar });
   const apiUrl = `http://127.0.0.1:${apiDoor.port}`;
   await user.setToken({ url: apiUrl, token: server.token ?? 'none' });

@@ -15,6 +15,7 @@ import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-polic
 import { allPages } from '../../lambda/rules/async.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { listPages } from '../../lambda/store/rules/store.ts';
+import { stored as asStored, fromStored } from '../../lambda/table/stored-names.ts';
 import { messageEvent, newMessage, toSqsEvent } from '../../local/background/pump.ts';
 import { composeEmbedded, createFunctions } from '../../local/compose.ts';
 import { storeCredentialsOf } from '../../local/data/data-folder.ts';
@@ -439,6 +440,12 @@ describe('what 2e8b484 stored', { timeout }, () => {
     expect(due).toEqual([]);
     expectNoTrouble(deployed);
   });
+});
+
+it.each(['2e8b484', '272d26e'])('each item of %s keeps its names if it is read and written', (commit) => {
+  const items = itemsOf(commit);
+  expect(items.length).toBeGreaterThan(0);
+  for (const item of items) expect(asStored(fromStored(item))).toEqual(item);
 });
 
 describe.each(['2e8b484', '272d26e'])('the data folder of %s', { timeout }, (commit) => {

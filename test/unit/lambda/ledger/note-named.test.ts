@@ -20,15 +20,15 @@ async function push(watched: 'open' | 'over' | 'none') {
   const watch = { id: 'w', openedAtMs: 0, untilMs: watched === 'over' ? nowMs - 1 : nowMs };
   const input = { tenant: record, repo: 'app', objects, ...(watched !== 'none' && { watch }) };
   const { result, elapsedMs } = await made.measure(() => admitUpload(made.deps, input));
-  const intents = await allPages(made.ledger.seen({ tenant, watchId: 'w', fromMs: 0 }));
-  return { result, elapsedMs, intents, calls: made.calls, nowMs };
+  const notes = await allPages(made.ledger.seen({ tenant, watchId: 'w', fromMs: 0 }));
+  return { result, elapsedMs, notes, calls: made.calls, nowMs };
 }
 
 describe('a batch in a repo with a watch', () => {
   it('notes what it names, in the same three round trips, before it reads deletions', async () => {
-    const { elapsedMs, intents, calls, nowMs } = await push('open');
+    const { elapsedMs, notes, calls, nowMs } = await push('open');
     expect(elapsedMs).toBe(3 * roundTripMs);
-    const [note, ...others] = intents;
+    const [note, ...others] = notes;
     expect([note?.beganMs, others]).toEqual([nowMs, []]);
     const seen = new PrefixSet();
     seen.addText(note?.prefixes ?? '');
@@ -39,8 +39,8 @@ describe('a batch in a repo with a watch', () => {
   });
 
   it.each(['over', 'none'] as const)('notes nothing if it is %s', async (watched) => {
-    const { elapsedMs, intents, calls } = await push(watched);
-    expect([elapsedMs, intents]).toEqual([3 * roundTripMs, []]);
+    const { elapsedMs, notes, calls } = await push(watched);
+    expect([elapsedMs, notes]).toEqual([3 * roundTripMs, []]);
     expect(calls.some(({ name }) => name === 'noteSeen')).toBe(false);
   });
 });

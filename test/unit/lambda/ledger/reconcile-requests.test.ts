@@ -135,9 +135,9 @@ describe('an event of the store', () => {
     expect(await tell(world, expected, created(world, 'app', oidOf(6), 40))).toMatchObject({
       noted: ['app'],
     });
-    const intents = (await reservations(world)).filter(({ entries }) => entries.size === 0);
-    expect([intents.length, before]).toEqual([1, 1]);
-    expect(intents[0]?.id).toMatch(/^[0-9a-f]{32}$/);
+    const notes = (await reservations(world)).filter(({ entries }) => entries.size === 0);
+    expect([notes.length, before]).toEqual([1, 1]);
+    expect(notes[0]?.id).toMatch(/^[0-9a-f]{32}$/);
     expect(await tell(world, expected, created(world, 'app', oidOf(5), 50))).toMatchObject({ noted: [] });
   });
 

@@ -82,14 +82,14 @@ function isCurrent(
 ): Check {
   return check(id, advice, async (probe) => {
     const rounds = probe.target.isThorough ? 50 : 10;
-    const stale = await probe.once('stale answers', () => scanStale(probe, rounds));
+    const stale = await probe.once('stale answers', () => countStale(probe, rounds));
     if (stale[id] === 0) return `${good} (${rounds} of ${rounds}).`;
     return (isUsable ? warning : fail)(`In ${stale[id]} of ${rounds} rounds ${bad}.`);
   });
 }
 
 /** In how many rounds an answer was out of date. It looks before each change too: caches remember absence. */
-async function scanStale(probe: Probe, rounds: number): Promise<Record<Moment, number>> {
+async function countStale(probe: Probe, rounds: number): Promise<Record<Moment, number>> {
   const stale = { 'head-after-put': 0, 'list-after-put': 0, 'head-after-delete': 0, 'list-after-delete': 0 };
   const prefix = `${probe.newKey()}/`;
   for (let round = 0; round < rounds; round += 1) {

@@ -58,9 +58,9 @@ export interface Examination {
 /** How long a store may take to notice that an interrupt cut an upload: the cleanup waits for it. */
 const interruptedMs = 1_000;
 /** Pages of 1,000 keys that one pass of the cleanup lists. */
-const gcPagesMax = 20;
+const cleanupPagesMax = 20;
 /** A cleanup looks again, because a cut upload may land late. */
-const gcPassesMax = 3;
+const cleanupPassesMax = 3;
 
 /**
  * Makes the checks, one after the other, and cleans up, whatever happens.
@@ -162,7 +162,7 @@ async function cleanUp(probe: Probe): Promise<{ left: readonly string[]; result:
   let left: readonly string[] = [...probe.written];
   let error: unknown;
   try {
-    for (let passes = 0; left.length > 0 && passes < gcPassesMax; passes += 1) {
+    for (let passes = 0; left.length > 0 && passes < cleanupPassesMax; passes += 1) {
       const keys = passes === 0 ? new Set([...(await listOwn(probe)), ...left]) : left;
       error = undefined;
       await forEachLimited(keys, 16, (key) =>
@@ -193,7 +193,7 @@ async function cleanUp(probe: Probe): Promise<{ left: readonly string[]; result:
 /** What is below the prefix. A store that ignores prefixes would name the objects of others. */
 async function listOwn(probe: Probe): Promise<string[]> {
   const { prefix } = probe.target;
-  const { pages } = await probe.listAll({ prefix }, gcPagesMax);
+  const { pages } = await probe.listAll({ prefix }, cleanupPagesMax);
   const keys = pages.flat().map(({ key }) => key);
   return keys.filter((key) => key.startsWith(prefix));
 }

@@ -17,7 +17,7 @@ import type { Scanned, TenantRecord } from './rules/tenant.ts';
  * When the last live reservation of a repo is lapsed. Until then its URLs may bring back what it claims, so that is not
  * deleted.
  *
- * @param input.oid only the reservations that entry this object. Default: all.
+ * @param input.oid only the reservations that claim this object. Default: all.
  * @returns 0 if there is none.
  */
 export async function heldUntilMs(
@@ -185,8 +185,8 @@ async function putMark(
     const outcome = await ledger.remark({ tenant, before, deletion: { ...marked, dueAtMs } });
     if (outcome === 'marked') return dueAtMs;
   }
-  const scanned = await ledger.countDeletions({ tenant, difference: 1, atMost: openDeletionsMax });
-  if (scanned === 'refused') return 'full';
+  const counted = await ledger.countDeletions({ tenant, difference: 1, atMost: openDeletionsMax });
+  if (counted === 'refused') return 'full';
   // While a run has the item, another one says the same.
   const id = before ? ids.random(16) : marked.id;
   await ledger.putDeletion({ tenant, deletion: { ...marked, id } });

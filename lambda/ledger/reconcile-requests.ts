@@ -169,20 +169,20 @@ async function newsOf(
     const live = page.filter(
       (reservation) => reservation.state === 'issued' && !isLapsed(reservation, nowMs),
     );
-    unexpected = unexpected.filter((change) => !live.some((reservation) => entries(reservation, change)));
+    unexpected = unexpected.filter((change) => !live.some((reservation) => expects(reservation, change)));
     if (unexpected.length === 0) break;
   }
   return { changes, isExpected: unexpected.length === 0 };
 }
 
 /** An object of another size than claimed was not uploaded with this reservation's URL. */
-function entries(reservation: Reservation, change: StoreChange): boolean {
+function expects(reservation: Reservation, change: StoreChange): boolean {
   return change.kind === 'created' && reservation.entries.get(change.name) === change.sizeBytes;
 }
 
 type SteerScanOutcome =
   | { readonly kind: 'changed'; readonly before: RepoRecord; readonly record: RepoRecord }
-  /** A initial scan cannot be given up: without it, nobody knows what the repo holds. */
+  /** An initial scan cannot be given up: without it, nobody knows what the repo holds. */
   | { readonly kind: 'first-count' }
   | { readonly kind: 'not-large' };
 

@@ -101,7 +101,7 @@ const noNames: ReadonlySet<string> = new Set();
 
 /**
  * The objects of a deletion that batches have named since a gc run chose them. The deletion must have been claimed
- * before: a batch that names one later finds the entry.
+ * before: a batch that names one later finds the claim.
  *
  * @returns none for a deletion that is not one of a gc run.
  * @throws {LedgerUnavailableError}
@@ -224,7 +224,7 @@ async function dropUnlessLarge(
  *     claim ─ announce ─ expect once more ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
  *             floor goes down first                            scans before it are void
  *
- * A run that dies leaves its entry, and after the announcement also its note. Both have a deadline. After it the
+ * A run that dies leaves its claim, and after the announcement also its note. Both have a deadline. After it the
  * deletion is claimed again, and a reconcile finds the note and scans the repo.
  *
  * @param input.isClosed the repo is closed. No batch is told any more what is stored in it, so no record is kept of
@@ -239,27 +239,27 @@ export async function runDeletion(
   const { tenant } = input;
   const nowMs = clock.nowMs();
   const deadlineMs = nowMs + deleteRunMs;
-  const entry = await ledger.claimDeletion({
+  const claim = await ledger.claimDeletion({
     tenant,
     before: input.deletion,
     deadlineMs,
     // In a closed repo it may be claimed sooner. If this run dies, its objects may have been gone since now.
     dueAtMs: Math.min(nowMs, input.deletion.dueAtMs),
   });
-  if (entry.kind === 'refused') return entry;
-  const { id, repo, objects } = entry.deletion;
+  if (claim.kind === 'refused') return claim;
+  const { id, repo, objects } = claim.deletion;
 
-  // Read after the entry: a batch that reserves later finds the entry, and waits.
+  // Read after the claim: a batch that reserves later finds the claim, and waits.
   const { held, untilMs, putsUntilMs } = await readHolds(deps, { tenant, repo, names: objects.keys() });
-  // After the entry, too. A batch that finds the repo open finds the entry, and waits.
+  // After the claim, too. A batch that finds the repo open finds the claim, and waits.
   const record = await ledger.readRepo({ tenant, repo });
   const hasBegun = input.deletion.state === 'deleting';
-  if (isVoid(deps.settings, entry.deletion, { repo: record, nowMs: clock.nowMs() })) {
-    await dropVoid(deps, { tenant, deletion: entry.deletion, hasBegun });
+  if (isVoid(deps.settings, claim.deletion, { repo: record, nowMs: clock.nowMs() })) {
+    await dropVoid(deps, { tenant, deletion: claim.deletion, hasBegun });
     return { kind: 'ended', heldCount: 0, isWaiting: false, gone: undefined };
   }
-  // After the entry, too. Of a closed repo all goes.
-  const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: entry.deletion });
+  // After the claim, too. Of a closed repo all goes.
+  const named = input.isClosed ? noNames : await namedSince(deps, { tenant, deletion: claim.deletion });
   const free = new Map([...objects].filter(([name]) => !held.has(name) && !named.has(name)));
   const expecting = { tenant, repo, objects: free, putsUntilMs, deadlineMs, hasBegun };
   const expected = await expectOrWait(deps, expecting);
@@ -275,7 +275,7 @@ export async function runDeletion(
   let removal: Removal | undefined;
   if (going.size + lost.size > 0) {
     // A run that died may have deleted some of them.
-    const beganMs = hasBegun ? entry.deletion.dueAtMs : clock.nowMs();
+    const beganMs = hasBegun ? claim.deletion.dueAtMs : clock.nowMs();
     // In a closed repo, whole shards will be empty soon. To list those is cheaper.
     const how = { isLarge, isAsked: isLarge && !input.isClosed, unconfirmed, deadlineMs };
     const removed = await deleteAnnounced(deps, { tenant, repo, going, ...how });
@@ -283,7 +283,7 @@ export async function runDeletion(
     const objects = new Map([...removed, ...lost]);
     if (isLarge) removal = { runMs: deadlineMs, beganMs, endedMs: clock.nowMs(), objects };
   }
-  if (entry.deletion.sweep) {
+  if (claim.deletion.sweep) {
     await ledger.noteGone({ tenant, repo, oids: [...going.keys()], atMs: clock.nowMs() });
     // A run that died may have deleted some of what is spared now.
     if (hasBegun && named.size > 0) await markDirty(deps, { tenant, repo, isRecorded: false });
@@ -294,12 +294,12 @@ export async function runDeletion(
     deletionId: id,
     deadlineMs,
     // What a gc run spares is left to the next one. Marked again, it would tell no batch of what went beside it.
-    left: entry.deletion.sweep ? new Map() : left,
+    left: claim.deletion.sweep ? new Map() : left,
     dueAtMs: young.size > 0 ? clock.nowMs() + waitingMs : untilMs,
     keptUntilMs: input.isClosed ? null : keptUntilMs(deps.settings, clock.nowMs()),
     ...(removal && { removal }),
     // A gc run deletes oids alone.
-    ...(entry.deletion.sweep && record?.watch?.hasPrefixes && { prefixes: prefixText(objects.keys()) }),
+    ...(claim.deletion.sweep && record?.watch?.hasPrefixes && { prefixes: prefixText(objects.keys()) }),
   });
   deps.log.info('deleted', {
     tenant,
@@ -354,7 +354,7 @@ async function deleteAnnounced(
   if (unconfirmed) await ledger.putReservation({ tenant, reservation: unconfirmed });
   const removed = await deleteBytes(deps, { tenant, repo, objects, deadlineMs, isAsked });
   await markDirty(deps, { tenant, repo, isRecorded: isLarge });
-  // A delete without an answer may land at any time up to the deadline. Until then the note and the entry stay.
+  // A delete without an answer may land at any time up to the deadline. Until then the note and the claim stay.
   if (removed) await ledger.removeIntent({ tenant, intentId });
   return removed;
 }

@@ -302,7 +302,7 @@ function largeAfter(
   const { scanCancelledAtMs = 0 } = input.record;
   const rescanFromMs = large.rescanFromMs > scanCancelledAtMs ? large.rescanFromMs : 0;
   // A round that is under way is overtaken. The shards that were counted longest ago are scanned first, so each has its
-  // turn, however often somebody asks. A initial scan is all that is asked for.
+  // turn, however often somebody asks. An initial scan is all that is asked for.
   const fromMs = input.isThorough && count.isComplete ? input.snapshot.scannedAtMs : rescanFromMs;
   return { sinceEpoch, rescanFromMs: fromMs, ...(large.isInitialScan && { isInitialScan: true }) };
 }

@@ -102,7 +102,7 @@ export async function readStatus(deps: StatusDeps): Promise<ServiceStatus> {
     ),
   ]);
   // What an older version wrote does not say when it ran.
-  const ran = linked(state, (value) => value && { ...value, ranAtMs: value.ranAtMs ?? value.handedUntilMs });
+  const ran = mapped(state, (value) => value && { ...value, ranAtMs: value.ranAtMs ?? value.handedUntilMs });
   return {
     checkedAtMs: nowMs,
     parts: [
@@ -170,7 +170,7 @@ function whyText(error: unknown): string {
   return text.length <= whyCharactersMax ? text : `${text.slice(0, whyCharactersMax)}…`;
 }
 
-function linked<T, U>(finding: Finding<T>, change: (value: T) => U): Finding<U> {
+function mapped<T, U>(finding: Finding<T>, change: (value: T) => U): Finding<U> {
   return finding.ok ? { ok: true, value: change(finding.value) } : finding;
 }
 

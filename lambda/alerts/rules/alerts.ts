@@ -50,7 +50,7 @@ interface Figures {
   readonly limitBytes: number | null;
 }
 
-/** A alert with its number: the first of a tenant is 1, and none is left out. */
+/** An alert with its number: the first of a tenant is 1, and none is left out. */
 export interface NumberedAlert {
   readonly seq: number;
   readonly alert: Alert;

@@ -24,7 +24,7 @@ const exchangeBody = z
 const ruleBytesMax = 4096;
 
 const issuerCharactersMax = 1000;
-const entriesMax = 10;
+const claimsMax = 10;
 const valuesMax = 20;
 const valueCharactersMax = 255;
 const valueRule = `must be a text of 1 to ${valueCharactersMax} characters, or 1 to ${valuesMax} of them`;
@@ -44,7 +44,7 @@ export const createRuleBody = z
     match: recordOf(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/, "isn't a claim name"),
       z.union([claimValue, listOf(claimValue, { min: 1, max: valuesMax, rule: valueRule })], valueRule),
-      { max: entriesMax, rule: `can have up to ${entriesMax} claims` },
+      { max: claimsMax, rule: `can have up to ${claimsMax} claims` },
     ).meta({
       description:
         'Claim → its required value, or a list of accepted values. All claims must match exactly; `ref` can end in `*`. GitHub: `repository_id` or `repository_owner_id` is required. GitLab: `project_id` or `namespace_id`. To push, GitHub also requires `ref` (before a `*`: `refs/heads/` or `refs/tags/` and one more character) or `environment`. GitLab requires `ref_path`, or `ref` with `ref_type=branch` or `ref_protected=true`, or `environment` with `environment_protected=true` or `ref_protected=true`.',

@@ -32,8 +32,8 @@ export const exchangeOperations = operations(exchangeContract, {
       return problem('invalid-body', `issuer: must be one of: ${known}.`);
     }
     const match = Object.fromEntries(
-      Object.entries(body.match).map(([entry, values]) => [
-        entry,
+      Object.entries(body.match).map(([claim, values]) => [
+        claim,
         typeof values === 'string' ? [values] : values,
       ]),
     );
@@ -78,7 +78,7 @@ function exchangeRuleBody(rule: ExchangeRule, issuers: readonly IdentityIssuer[]
   return {
     ruleId: id,
     issuer,
-    match: Object.fromEntries(Object.entries(match).map(([entry, values]) => [entry, [...values]])),
+    match: Object.fromEntries(Object.entries(match).map(([claim, values]) => [claim, [...values]])),
     scope,
     repos: repos && [...repos],
     ttlSeconds: lifetimeMs / 1000,

@@ -81,10 +81,10 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
       'list-after-delete': 'fail',
       delete: 'fail',
       'delete-many': 'fail',
-      gc: 'warning',
+      cleanup: 'warning',
     },
     says: {
-      gc: /Left in the bucket: \d+ objects below p\/lfs-quota-doctor-\w+\/: The store rejected DELETE/,
+      cleanup: /Left in the bucket: \d+ objects below p\/lfs-quota-doctor-\w+\/: The store rejected DELETE/,
     },
   },
   {
@@ -100,7 +100,7 @@ export const misbehavingDeletes: readonly Misbehaving[] = [
       'list-after-delete': 'warning',
       delete: 'fail',
       'delete-many': 'fail',
-      gc: 'warning',
+      cleanup: 'warning',
     },
   },
   {

@@ -97,8 +97,8 @@ export const misbehavingParts: readonly Misbehaving[] = [
       instead: ({ method, query }) =>
         method === 'DELETE' && query.has('uploadId') ? errorReply(500, 'InternalError') : undefined,
     },
-    found: { gc: 'warning' },
-    says: { gc: /1 unfinished multipart uploads/ },
+    found: { cleanup: 'warning' },
+    says: { cleanup: /1 unfinished multipart uploads/ },
   },
   {
     name: 'sends half of what it answers about parts',

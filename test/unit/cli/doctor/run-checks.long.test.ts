@@ -121,7 +121,7 @@ it('gives up an upload in parts that the store neither completes nor ends', asyn
     { groups: ['access', 'uploads', 'large'] },
   );
   expect(limited).toHaveBeenCalledWith(20_000);
-  expect(examined.found).toEqual({ multipart: 'warning', gc: 'warning' });
+  expect(examined.found).toEqual({ multipart: 'warning', cleanup: 'warning' });
   expect(detailOf(examined, 'cleanup')).toMatch(/1 unfinished multipart uploads/);
 });
 
@@ -139,7 +139,7 @@ it('says what is left when the store is gone during the cleanup', async () => {
     if (id === 'upload') abort.abort();
   };
   const examined = await examine({ ...target, endpoint }, { signal: abort.signal, onResult });
-  expect(foundIn(examined)).toEqual({ gc: 'warning' });
+  expect(foundIn(examined)).toEqual({ cleanup: 'warning' });
   await store.honest.stop();
   expect(examined.left).toEqual(['p/2']);
   expect(examined.results.at(-1)?.advice).toBe(

@@ -519,7 +519,7 @@ describe('an object that is gone meanwhile', () => {
 describe('what cannot work', () => {
   it.each([
     ['admin-token', 'token create acme --scope read'],
-    ['wrong', 'the admin token downloads nothing'],
+    ['wrong', "the admin token can't download"],
   ])('the token %s: says which one to use, before anything is listed', async (token, hint) => {
     store(1);
     const { code, err } = await run([], { token });

@@ -13,6 +13,7 @@ import {
 import { createDynamoDbDownloads } from '../../../../lambda/downloads/download-store.ts';
 import { createDynamoDbHistory } from '../../../../lambda/history/history-store.ts';
 import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
+import { stored } from '../../../../lambda/table/stored-names.ts';
 import { tokenRecord } from '../../../support/token-record.ts';
 import { FakeTable } from '../table/fake-table.ts';
 
@@ -106,7 +107,7 @@ describe('the table may remove by itself', () => {
     ];
     expect(written()).toEqual(places.map((place) => ({ ...place, end: null })));
     client.resetHistory();
-    client.on('GetItem').resolves({ Item: { repo: 'app', version: 1, mapped: linked, publicRead } });
+    client.on('GetItem').resolves({ Item: stored({ repo: 'app', version: 1, mapped: linked, publicRead }) });
     await linkedRepos.end({ tenant, repo: 'app', atMs });
     await publicReads.end({ tenant, repo: 'app', atMs });
     expect(written()).toEqual(places.map((place) => ({ ...place, end: second + day })));

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { deletionKey, reservationKey } from '../../../../lambda/ledger/items.ts';
 import { createDynamoDbLedger, type Ledger } from '../../../../lambda/ledger/ledger.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
+import { stored } from '../../../../lambda/table/stored-names.ts';
 import { byDueIndex, byKindIndex } from '../../../../lambda/table/table.ts';
 import { FakeTable } from '../table/fake-table.ts';
 
@@ -10,48 +11,52 @@ const path = { tenant, repo: 'app' };
 const table = new FakeTable();
 const ledger = createDynamoDbLedger({ client: table, tableName: 'ledger' });
 
-const repoItem = (repo: string) => ({
-  pk: `TENANT#${tenant}`,
-  sk: `REPO#${repo}`,
-  repo,
-  storedBytes: 1,
-  objectCount: 1,
-  scannedAtMs: 1,
-  epoch: 1,
-  covered: [],
-});
-const reservationItem = (reservationId: string) => ({
-  ...reservationKey({ ...path, reservationId }),
-  reservationId,
-  repo: 'app',
-  state: 'issued',
-  entries: {},
-  createdAtMs: 1,
-  expiresAtMs: 1,
-  lapsedAtMs: 1,
-});
-const tenantItem = (name: string) => ({
-  tenant: name,
-  createdAtMs: 1,
-  committedBytes: 1,
-  epoch: 1,
-  appliedEpoch: 1,
-  confirmedBaseBytes: 1,
-  confirmedUntilMs: 1,
-  deletedBytes: 0,
-  intents: {},
-  leaseUntilMs: 0,
-  dueat: 1,
-});
-const deletionItem = (deletionId: string) => ({
-  ...deletionKey({ ...path, deletionId }),
-  deletionId,
-  repo: 'app',
-  state: 'scheduled',
-  objects: {},
-  dueAtMs: 1,
-  deadlineMs: 0,
-});
+const repoItem = (repo: string) =>
+  stored({
+    pk: `TENANT#${tenant}`,
+    sk: `REPO#${repo}`,
+    repo,
+    storedBytes: 1,
+    objectCount: 1,
+    scannedAtMs: 1,
+    epoch: 1,
+    covered: [],
+  });
+const reservationItem = (reservationId: string) =>
+  stored({
+    ...reservationKey({ ...path, reservationId }),
+    reservationId,
+    repo: 'app',
+    state: 'issued',
+    entries: {},
+    createdAtMs: 1,
+    expiresAtMs: 1,
+    lapsedAtMs: 1,
+  });
+const tenantItem = (name: string) =>
+  stored({
+    tenant: name,
+    createdAtMs: 1,
+    committedBytes: 1,
+    epoch: 1,
+    appliedEpoch: 1,
+    confirmedBaseBytes: 1,
+    confirmedUntilMs: 1,
+    deletedBytes: 0,
+    intents: {},
+    leaseUntilMs: 0,
+    dueat: 1,
+  });
+const deletionItem = (deletionId: string) =>
+  stored({
+    ...deletionKey({ ...path, deletionId }),
+    deletionId,
+    repo: 'app',
+    state: 'scheduled',
+    objects: {},
+    dueAtMs: 1,
+    deadlineMs: 0,
+  });
 
 /** What was asked of the table, in order. */
 const asked = () => table.asked();

@@ -299,7 +299,7 @@ describe('a repo that becomes a large repo', () => {
   it('is counted by the next reconcile, which says how far it is', async () => {
     await begun(await asNew());
     const deadlineMs = stack.nowMs;
-    // A initial scan is all that is asked for.
+    // An initial scan is all that is asked for.
     const unconfirmed = await begun({ deadlineMs, isThorough: true });
     expect(unconfirmed.large).toMatchObject({
       rescanFromMs: 0,

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbLedger, type Ledger } from '../../../../lambda/ledger/ledger.ts';
 import { unscannedShard } from '../../../../lambda/ledger/rules/shard.ts';
+import { stored } from '../../../../lambda/table/stored-names.ts';
 import { tenantCommit } from '../../../support/ledger-records.ts';
 import { unlimitedRepo } from '../../../support/tenant-record.ts';
 import { FakeTable } from '../table/fake-table.ts';
@@ -10,7 +11,7 @@ const table = new FakeTable();
 const ledger = createDynamoDbLedger({ client: table, tableName: 'ledger' });
 const asked = () => table.asked();
 
-const tenantItem = {
+const tenantItem = stored({
   tenant,
   createdAtMs: 1,
   committedBytes: 2,
@@ -22,7 +23,7 @@ const tenantItem = {
   intents: {},
   leaseUntilMs: 0,
   dueat: 11,
-};
+});
 const scanned = { storedBytes: 1, objectCount: 1, scannedAtMs: 1 };
 
 beforeEach(() => table.reset());

@@ -69,7 +69,7 @@ export function shellWords(words: readonly string[]): string {
 
 const reasons: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
   unlimited: 'never: unlimited',
-  'not-counted': 'unknown: not scanned yet',
+  'not-scanned': 'unknown: not scanned yet',
   'too-few-days': 'unknown: too few days of data',
   'not-growing': "not in sight: it doesn't grow",
   'beyond-two-years': 'in more than two years',

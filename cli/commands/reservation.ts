@@ -81,7 +81,7 @@ function cancelledText(
   { cancelledCount, bytes }: { cancelledCount: number; bytes: number },
 ): string {
   if (cancelledCount === 0)
-    return `Canceled nothing: only reservations in the state "late" can be canceled. See them: lfs-quota reservation list ${tenant}\n`;
+    return `Canceled nothing: only reservations in the state "unconfirmed" can be canceled. See them: lfs-quota reservation list ${tenant}\n`;
   return `Canceled ${formatReservations(cancelledCount)}, ${formatBytes(bytes)}. A reconcile frees their space.\n`;
 }
 

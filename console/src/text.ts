@@ -34,7 +34,7 @@ export function timeText(iso: string, nowMs: number): string {
 
 const noForecast: Readonly<Record<NonNullable<ForecastBody['reason']>, string>> = {
   unlimited: 'no limit',
-  'not-counted': 'not scanned yet',
+  'not-scanned': 'not scanned yet',
   'too-few-days': 'not enough data for a forecast',
   'not-growing': 'not filling up',
   'beyond-two-years': 'not full within two years',

@@ -3,6 +3,7 @@ import type { Deps } from '../deps.ts';
 import { isCorrelationId } from '../rules/clock-and-log.ts';
 import { isTenantName } from '../rules/names.ts';
 import { parseJson } from '../rules/text.ts';
+import type { AlertEvent } from './rules/alerts.ts';
 import {
   nextDelayMs,
   secretCharacters,
@@ -117,6 +118,17 @@ export async function deliverToWebhook(
   return delayMs === undefined ? { kind: 'done' } : { kind: 'again', delayMs };
 }
 
+type EventData = AlertEvent['data'];
+
+/** An older version may have queued an alert with its names. */
+function withoutOldNames({ level, previousLevel, ...data }: EventData): EventData {
+  return {
+    ...data,
+    ...(level !== undefined && { threshold: level }),
+    ...(previousLevel !== undefined && { previousThreshold: previousLevel }),
+  };
+}
+
 /** A message of the queue of webhooks. */
 const webhookMessage = z.object({
   tenant: z.string().refine(isTenantName),
@@ -133,7 +145,7 @@ const webhookMessage = z.object({
             : type,
       ),
     timestamp: z.iso.datetime(),
-    data: z.record(z.string(), z.union([z.string(), z.number(), z.null()])),
+    data: z.record(z.string(), z.union([z.string(), z.number(), z.null()])).transform(withoutOldNames),
   }),
   // For the log alone.
   correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),

@@ -30,7 +30,7 @@ export const lastRefusalsShape = z.array(
 
 export const forecastShape = z.strictObject({
   fullOn: z.iso.date().nullable(),
-  reason: z.enum(['unlimited', 'not-counted', 'too-few-days', 'not-growing', 'beyond-two-years']).nullable(),
+  reason: z.enum(['unlimited', 'not-scanned', 'too-few-days', 'not-growing', 'beyond-two-years']).nullable(),
   bytesPerDay: z.int().nullable(),
 });
 

@@ -293,7 +293,7 @@ export const states: readonly State[] = [
           usage: null,
           repos: [],
           refreshing: true,
-          forecast: { fullOn: null, reason: 'not-counted', bytesPerDay: null },
+          forecast: { fullOn: null, reason: 'not-scanned', bytesPerDay: null },
         }),
         202,
       ),

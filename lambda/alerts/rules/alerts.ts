@@ -1,16 +1,16 @@
-/** Percent of the limit of what is stored at which a tenant is warned. */
+/** Percent of the limit of what is stored at which an alert is created. */
 export const thresholds = [90, 80] as const;
 
-/** The level that a tenant is on. 0: below all of them. */
+/** The threshold that a tenant has reached. 0: none. */
 export type Threshold = 0 | (typeof thresholds)[number];
 
-/** A level is left this many points below it, so that a tenant at its edge is not warned again and again. */
+/** A threshold is left this many points below it, so that a tenant at its edge doesn't get alerts again and again. */
 const leftBelowPoints = 5;
 
 /**
- * The level after a count. What is stored decides, and not what is promised to uploads: those may never arrive.
+ * The threshold after a scan. What is stored decides, and not what is reserved for uploads: those may never arrive.
  *
- * @param input.limitBytes null: unlimited, which is below every level.
+ * @param input.limitBytes null: unlimited, which is below every threshold.
  */
 export function thresholdAfter(input: {
   before: Threshold;
@@ -33,7 +33,7 @@ function percentOf({ storedBytes, limitBytes }: { storedBytes: number; limitByte
 
 /** What is said of a tenant, once for each time that it happens. */
 export type Alert =
-  /** Another level is reached, or left. */
+  /** A threshold is reached, or left. */
   | (Figures & {
       readonly kind: 'threshold';
       readonly threshold: Threshold;
@@ -44,7 +44,7 @@ export type Alert =
 
 interface Figures {
   readonly atMs: number;
-  /** As last counted. */
+  /** As of the last scan. */
   readonly storedBytes: number;
   /** null: unlimited. */
   readonly limitBytes: number | null;

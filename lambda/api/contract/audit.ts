@@ -42,7 +42,7 @@ const auditEntrySchema = z
       description:
         'started: the outcome is unknown. succeeded. denied: nothing changed. failed: part of it might have changed.',
     }),
-    reason: z.string().nullable().meta({ description: 'The problem code of a refusal.' }),
+    reason: z.string().nullable().meta({ description: 'The problem code of a denied request.' }),
     before: fields('The changed fields, before.'),
     after: fields('… and as it became.'),
   })

@@ -72,7 +72,7 @@ const deletionSchema = z
     oid: z.string().regex(oidPattern),
     sizeBytes: bytes,
     state: z.enum(['scheduled', 'deleting']).meta({
-      description: "marked: a push that contains it keeps it. deleting: it can't be kept any more.",
+      description: "scheduled: a push that contains it keeps it. deleting: it can't be kept any more.",
     }),
     dueAt: time.meta({
       description:

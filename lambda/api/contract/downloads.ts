@@ -36,7 +36,10 @@ const downloadPageSchema = z
       z.object({
         day: z.iso.date(),
         repo: z.string(),
-        tokenId: z.string().meta({ description: 'The token that got the URLs. It might be revoked now.' }),
+        tokenId: z.string().meta({
+          description:
+            "The token that got the URLs; it might be revoked now. public: no token. For a git host's user, their id, such as github:1234.",
+        }),
         bytes: z.int(),
         objects,
       }),

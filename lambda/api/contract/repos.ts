@@ -74,7 +74,7 @@ const publicReadSchema = z
         resetsAt: time.meta({ description: 'When the next month starts.' }),
       })
       .optional()
-      .meta({ description: 'Only in an answer about one repo.' }),
+      .meta({ description: 'Only in a response about one repo.' }),
   })
   .meta({ id: 'PublicRead' });
 

@@ -59,10 +59,11 @@ const reservationSchema = z
     repo: z.string(),
     state: z.enum(['pending', 'issued', 'unconfirmed']).meta({
       description:
-        'pending: its batch is being processed. issued: upload URLs are out. late: it has lapsed, and some objects were never seen.',
+        'pending: its batch is being processed. issued: upload URLs are out. unconfirmed: it has lapsed, and some objects were never seen.',
     }),
     objectCount: z.int().min(0).meta({
-      description: "All its objects, including uploaded ones. If it's late, the objects that weren't seen.",
+      description:
+        "All its objects, including uploaded ones. If it's unconfirmed, the objects that weren't seen.",
     }),
     bytes: bytes.meta({ description: 'Their size.' }),
     arrived: z.boolean().meta({
@@ -76,7 +77,7 @@ const reservationSchema = z
     expiresAt: time.meta({ description: 'When its last upload URL expires.' }),
     reservedUntil: time.meta({
       description:
-        "When it stops reserving space: uploads that started before `expiresAt` have finished. If it's late, a day after that.",
+        "When it stops reserving space: uploads that started before `expiresAt` have finished. If it's unconfirmed, a day after that.",
     }),
   })
   .meta({ id: 'Reservation' });
@@ -88,7 +89,7 @@ const reservationPageSchema = z
 const cancelledSchema = z
   .object({
     tenant: z.string(),
-    cancelledCount: z.int().min(0).meta({ description: 'Cancelled reservations.' }),
+    cancelledCount: z.int().min(0).meta({ description: 'Canceled reservations.' }),
     bytes: bytes.meta({
       description: 'Their bytes. An object in several of them counts several times.',
     }),
@@ -131,9 +132,9 @@ export const reservationContract = {
   },
   'DELETE /v1/tenants/{tenant}/reservations': {
     id: 'cancelReservations',
-    summary: 'Cancel lapsed reservations',
+    summary: 'Cancel unconfirmed reservations',
     description:
-      "All reservations in the state late, or the ones matching the query; 1,000 per request. A reconcile then frees their space. The risk: an upload that's still in progress ends up beyond the limit, until a scan counts it within a day. If you delete the tenant before that, such an object stays. Live reservations stay, and so does one that a scan must check first, which takes minutes.",
+      "All unconfirmed reservations, or the ones matching the query; 1,000 per request. A reconcile then frees their space. The risk: an upload that's still in progress ends up beyond the limit, until a scan counts it within a day. If you delete the tenant before that, such an object stays. Live reservations stay, and so does one that a scan must check first, which takes minutes.",
     access: 'admin',
     onlyOpen: true,
     action: 'reservations.cancel',

@@ -139,7 +139,7 @@ export const tenantContract = {
     id: 'getSubscription',
     summary: 'Limit and usage of a tenant',
     description:
-      "Read from a cache. A tenant without a scan in the last 24 hours is scanned first. If that takes more than 20 seconds, you get 202 with the last known usage. An idle tenant isn't scanned again, so a `scannedAt` of some hours ago is normal.",
+      'Read from a cache. A tenant without a scan in the last 24 hours is scanned first. If that takes more than 20 seconds, you get 202 with the last known usage. Without a push, a `scannedAt` of up to 24 hours ago is normal.',
     access: 'reader',
     query: subscriptionQuery,
     answers: {

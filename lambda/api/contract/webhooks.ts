@@ -74,7 +74,7 @@ const webhook = {
   },
 };
 
-/** Where a tenant's warnings go. */
+/** Where a tenant's alerts go. */
 export const webhookContract = {
   'PUT /v1/tenants/{tenant}/webhook': {
     id: 'setWebhook',

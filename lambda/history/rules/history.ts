@@ -109,7 +109,7 @@ export type Forecast =
 
 export const noForecastReasons = [
   'unlimited',
-  'not-counted',
+  'not-scanned',
   'too-few-days',
   'not-growing',
   'beyond-two-years',
@@ -129,7 +129,7 @@ export function forecastOf(input: { days: readonly UsageDay[]; limitBytes: numbe
   const bytesPerDay = days.length < forecastDaysMin ? null : medianSlope(days.map((day) => day.storedBytes));
   const none = (reason: NoForecast) => ({ kind: 'none', reason, bytesPerDay }) as const;
   if (limitBytes === null) return none('unlimited');
-  if (!now) return none('not-counted');
+  if (!now) return none('not-scanned');
   const leftBytes = limitBytes - now.storedBytes;
   if (leftBytes <= 0) return { kind: 'full', day: now.day, bytesPerDay };
   if (bytesPerDay === null) return none('too-few-days');

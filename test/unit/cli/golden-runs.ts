@@ -546,7 +546,7 @@ const ofLists = {
         ['2026-11-21', null, null],
         ['2026-11-21', null, -5],
         [null, 'unlimited', 5],
-        [null, 'not-counted', null],
+        [null, 'not-scanned', null],
         [null, 'too-few-days', null],
         [null, 'not-growing', -5],
         [null, 'beyond-two-years', 1024],

@@ -33,6 +33,24 @@ describe('the description of the API', () => {
         expect(z.safeParse(schema, example)).toMatchObject({ success: true });
   });
 
+  it('explains only values that a field can have', () => {
+    const wrong: string[] = [];
+    let explained = 0;
+    const visit = (part: unknown) => {
+      if (typeof part !== 'object' || part === null) return;
+      const { enum: values, description } = part as { enum?: unknown; description?: unknown };
+      if (Array.isArray(values) && typeof description === 'string')
+        for (const [, value = ''] of description.matchAll(/(?:^|[.] )([a-z][a-z-]*): /g)) {
+          explained += 1;
+          if (!values.includes(value) && value !== 'null') wrong.push(`${value}: ${description}`);
+        }
+      for (const inner of Object.values(part)) visit(inner);
+    };
+    visit(openApiDocument('https://lfs.example.com'));
+    expect(wrong).toEqual([]);
+    expect(explained).toBeGreaterThan(20);
+  });
+
   it('has an id of its own for each operation', () => {
     const ids = operations.map(([, { id }]) => id);
     expect(new Set(ids).size).toBe(ids.length);

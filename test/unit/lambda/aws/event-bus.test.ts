@@ -20,7 +20,7 @@ const event = (seq: number) => ({
   id: `acme:${seq}`,
   type: 'storage.threshold' as const,
   timestamp: '2026-11-21T05:00:00.000Z',
-  data: { tenant: 'acme', level: 80 },
+  data: { tenant: 'acme', threshold: 80 },
 });
 
 it('events are put on the default bus, ten at a time', async () => {
@@ -36,7 +36,7 @@ it('events are put on the default bus, ten at a time', async () => {
     Source: 'lfs-quota',
     DetailType: 'storage.threshold',
     Time: Date.UTC(2026, 10, 21, 5) / 1000,
-    Detail: '{"id":"acme:11","timestamp":"2026-11-21T05:00:00.000Z","tenant":"acme","level":80}',
+    Detail: '{"id":"acme:11","timestamp":"2026-11-21T05:00:00.000Z","tenant":"acme","threshold":80}',
   });
 });
 

@@ -15,7 +15,7 @@ const message = {
     id: 'acme:7',
     type: 'storage.threshold',
     timestamp: '2026-11-21T05:00:00.000Z',
-    data: { tenant: 'acme', level: 80, limitBytes: null },
+    data: { tenant: 'acme', threshold: 80, limitBytes: null },
   },
 };
 
@@ -97,4 +97,15 @@ it('a message is read as it was written', () => {
   expect(decodeWebhookMessage(JSON.stringify({ ...message, correlationId: 'bad id\n' }))).toMatchObject(
     message,
   );
+});
+
+it('a message of an older version gets the names of today', () => {
+  const data = { tenant: 'acme', storedBytes: 1, limitBytes: 2 };
+  const old = {
+    ...message,
+    event: { ...message.event, type: 'storage.level', data: { ...data, level: 80, previousLevel: 0 } },
+  };
+  const event = { type: 'storage.threshold', data: { ...data, threshold: 80, previousThreshold: 0 } };
+  expect(decodeWebhookMessage(JSON.stringify(old))).toMatchObject({ event });
+  expect(decodeWebhookMessage(JSON.stringify(old))?.event.data).not.toHaveProperty('level');
 });

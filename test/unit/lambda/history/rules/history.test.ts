@@ -44,7 +44,7 @@ describe('forecast', () => {
     it('is none, and says why', () => {
       const none = (reason: string, bytesPerDay: number | null) => ({ kind: 'none', reason, bytesPerDay });
       expect(forecast(line(7, 100, 10), null)).toEqual(none('unlimited', 10));
-      expect(forecast([], 100)).toEqual(none('not-counted', null));
+      expect(forecast([], 100)).toEqual(none('not-scanned', null));
       expect(forecast([], null)).toEqual(none('unlimited', null));
       expect(forecast(line(6, 100, 10), 200)).toEqual(none('too-few-days', null));
       expect(forecast(line(7, 100, 0), 200)).toEqual(none('not-growing', 0));

@@ -4,6 +4,7 @@ import type { Construct, IConstruct } from 'constructs';
 import { Api } from './api.ts';
 import { Background, ExportWork, ReconcileQueue, StoreEvents, WebhookWork } from './background.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
+import { DataInUse } from './data-in-use.ts';
 import { functionSpecs } from './functions/function-specs.ts';
 import { exportScopes, Functions, gcScopes, objectsBelow } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
@@ -25,6 +26,7 @@ class LfsQuotaStack extends Stack {
   constructor(scope: Construct, id: string, { settings, ...props }: LfsQuotaStackProps) {
     super(scope, id, props);
     const { keepData, objectStore, restoredTableName, exports } = settings;
+    new DataInUse(this, 'DataInUse', settings);
     const data = new Data(this, 'Data', { keepData, restoredTableName });
     this.storage = new ObjectStorage(this, 'ObjectStorage', {
       keepData,

@@ -50,19 +50,19 @@ export class Alarms extends Construct {
     this.all = [
       this.#deadLetters(
         'DeadLetters',
-        'A reconcile failed too often and is now a dead letter: the usage of its tenant is out of date.',
+        'A reconcile failed too often, or its message was unreadable. The usage of its tenant is getting old.',
         reconciles,
       ),
       this.#deadLetters(
         'WebhookDeadLetters',
-        'A warning was not sent to a webhook, and nobody was told: the function sendWebhook failed again and again.',
+        "An alert couldn't be sent to a webhook: the function sendWebhook failed too often.",
         webhookWork,
       ),
       ...(exportWork
         ? [
             this.#deadLetters(
               'ExportDeadLetters',
-              'A step of an export failed too often. The export goes on by the schedule, or fails within a day.',
+              'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
               exportWork,
             ),
           ]
@@ -71,14 +71,14 @@ export class Alarms extends Construct {
         ? [
             this.#deadLetters(
               'StoreEventsDeadLetters',
-              'Events of the store could not be recorded. The next full count finds what they reported.',
+              "Events of the store couldn't be recorded. The next full scan finds the changes.",
               storeEvents,
             ),
           ]
         : []),
       this.#alarm(
         'ReconcilesLate',
-        'The oldest queued reconcile is late: shown usage grows old, and pushes near a limit are answered 429.',
+        'A reconcile has waited too long. Usage is getting old, and pushes near a limit get 429.',
         {
           metric: reconciles.queue.metricApproximateAgeOfOldestMessage({
             ...fiveMinutes,
@@ -88,13 +88,13 @@ export class Alarms extends Construct {
         },
       ),
       this.#reconcilesFailed(settings),
-      this.#alarm('ApiErrors', 'The API answered requests with 5xx.', {
+      this.#alarm('ApiErrors', 'The API returned 5xx.', {
         metric: api.failed.metric(fiveMinutes),
         threshold: settings.alarms.apiErrors,
       }),
       this.#alarm(
         'RequestsThrottled',
-        'The API answered requests with 429 by itself. Such an answer has no Retry-After: git-lfs gives up.',
+        "API Gateway itself returned 429. Without Retry-After, git-lfs doesn't retry.",
         { metric: api.throttled.metric(fiveMinutes), threshold: settings.alarms.requestsThrottled },
       ),
       ...[...props.functions.entries()].flatMap(([name, handler]) =>
@@ -122,7 +122,7 @@ export class Alarms extends Construct {
   #reconcilesFailed({ alarms }: DeploymentSettings): Alarm {
     return this.#alarm(
       'ReconcilesFailed',
-      'Recounts failed again and again for an hour, perhaps those of one tenant alone: its usage grows old.',
+      'Reconciles kept failing for an hour, perhaps for one tenant only. Its usage is getting old. Run: npx lfs-quota status',
       {
         metric: customMetric(this, 'ReconcilesFailed', fiveMinutes),
         threshold: 1,
@@ -134,7 +134,7 @@ export class Alarms extends Construct {
 
   #functionAlarms(name: FunctionName, handler: HandlerFunction, settings: DeploymentSettings): Alarm[] {
     return [
-      this.#alarm(`${name}Errors`, `${name} failed. Its log says why.`, {
+      this.#alarm(`${name}Errors`, `${name} failed. Read its log.`, {
         metric: handler.function.metricErrors(fiveMinutes),
         // A background run that fails is retried minutes later, so its errors seldom fall into one period.
         threshold: isInBackground(name) ? 1 : settings.alarms.functionErrors,
@@ -152,18 +152,14 @@ export class Alarms extends Construct {
   #usageAlarms({ alarms }: DeploymentSettings): Alarm[] {
     return [
       // Only upward corrections: deletes and uploads that never arrived lower the counter without a fault.
-      this.#alarm('Drift', 'A reconcile found far more bytes stored or reserved than the counter had.', {
+      this.#alarm('Drift', 'A reconcile found far more stored or reserved than the counter had.', {
         metric: customMetric(this, 'CounterShortfallBytes', worstOfHour),
         threshold: alarms.driftGiB * 1024 ** 3,
       }),
-      this.#alarm(
-        'ReconcileAgeHigh',
-        'A count was too old when it was replaced: the schedule falls behind.',
-        {
-          metric: customMetric(this, 'ReconcileAge', worstOfHour),
-          threshold: alarms.reconcileAgeHours * 3_600_000,
-        },
-      ),
+      this.#alarm('ReconcileAgeHigh', "Usage was too old when it was updated: the schedule can't keep up.", {
+        metric: customMetric(this, 'ReconcileAge', worstOfHour),
+        threshold: alarms.reconcileAgeHours * 3_600_000,
+      }),
     ];
   }
 
@@ -172,7 +168,7 @@ export class Alarms extends Construct {
     const hours = Math.max(1, Math.ceil((4 * settings.refreshEveryMinutes) / 60));
     return this.#alarm(
       'RefreshStopped',
-      'No run of the schedule succeeded: tenants that are due are not recounted.',
+      'No run of the schedule succeeded: no tenant that is due gets reconciled.',
       {
         // Only a run that succeeds reports it. Invocations also count the runs that fail.
         metric: customMetric(this, 'TenantsQueued', { period: Duration.hours(1), statistic: 'SampleCount' }),

@@ -39,14 +39,14 @@ function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
         sum('BatchesDeferred', 'batches deferred (429)'),
       ]),
       graph('Bytes admitted', [sum('BytesAdmitted', 'bytes')]),
-      graph('Usage answered from the table (%)', [hitRate]),
+      graph('Usage read from the table (%)', [hitRate]),
     ],
     [
       graph('Largest correction of a counter (bytes)', [
         maximum('DriftBytes', 'up or down'),
         maximum('CounterShortfallBytes', 'up'),
       ]),
-      graph('Age of the oldest count that was replaced (ms)', [maximum('ReconcileAge', 'age')]),
+      graph('Age of the oldest usage that was updated (ms)', [maximum('ReconcileAge', 'age')]),
       graph('Tenants due, reconciles deferred and failed', [
         sum('TenantsQueued', 'tenants due'),
         sum('ReconcilesDeferred', 'reconciles deferred'),
@@ -119,10 +119,10 @@ export class Dashboard extends Construct {
 function requestWidgets({ stage, throttled }: Api): IWidget[] {
   return [
     graph('Requests', [stage.metricCount(sum)]),
-    graph('Answers with 4xx and 5xx', [
+    graph('Responses with 4xx and 5xx', [
       stage.metricClientError(sum),
       stage.metricServerError(sum),
-      throttled.metric({ ...sum, label: '429 by the gateway' }),
+      throttled.metric({ ...sum, label: '429 by API Gateway' }),
     ]),
     graph('Latency (ms)', [
       stage.metricLatency({ period, statistic: 'p50' }),
@@ -152,7 +152,7 @@ function functionWidgets(functions: Functions): IWidget[] {
 
 function backgroundWidgets({ reconciles, data }: DashboardProps): IWidget[] {
   return [
-    graph('Recounts: queued and dead letters', [
+    graph('Reconciles: queued and dead letters', [
       reconciles.queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'queued' }),
       reconciles.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
         ...maximum,

@@ -65,7 +65,7 @@ function conflictsOf(settings: DeploymentSettings): Conflict[] {
   const oldestHours = protocol.maxAgeHours + refreshEveryMinutes / 60;
   if (alarms.reconcileAgeHours <= oldestHours)
     conflict(
-      'alarms.recountAgeHours',
+      'alarms.reconcileAgeHours',
       `must be ${Math.floor(oldestHours) + 1} or more with protocol.maxAgeHours ${protocol.maxAgeHours} and ` +
         `refreshEveryMinutes ${refreshEveryMinutes}: counts normally get that old`,
     );

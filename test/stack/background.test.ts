@@ -157,7 +157,7 @@ describe('the alarms', () => {
         TreatMissingData: 'notBreaching',
       });
     }
-    expect(() => templateOf({ alarms: { reconcileAgeHours: 24 } })).toThrow(/recountAgeHours: must be 25/);
+    expect(() => templateOf({ alarms: { reconcileAgeHours: 24 } })).toThrow(/reconcileAgeHours: must be 25/);
   });
 
   it('ring for reconciles that fail in as many periods of an hour as the stage says', () => {

@@ -197,8 +197,8 @@ describe('a setting that would break the protocol', () => {
       { protocol: { maxAgeHours: 48, idleRefreshMaxDays: 1 }, alarms: { reconcileAgeHours: 60 } },
       'protocol.idleRefreshMaxDays: must be 2 or more with protocol.maxAgeHours 48',
     ],
-    [{ protocol: { maxAgeHours: 36 } }, 'alarms.recountAgeHours: must be 37 or more'],
-    [{ refreshEveryMinutes: 1_440 }, 'alarms.recountAgeHours: must be 49 or more'],
+    [{ protocol: { maxAgeHours: 36 } }, 'alarms.reconcileAgeHours: must be 37 or more'],
+    [{ refreshEveryMinutes: 1_440 }, 'alarms.reconcileAgeHours: must be 49 or more'],
     [{ reconcile: { timeoutMinutes: 1 } }, 'reconcile.timeoutMinutes: must be 2 or more: a run spends'],
   ])('is rejected if it does not fit another one: %j', (settings, message) => {
     expectRefused(settings, message);

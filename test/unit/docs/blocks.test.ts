@@ -63,9 +63,13 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
     for (const words of commandLines(text)) expect(await wrongIn(words)).toBeUndefined();
     for (const [, name = ''] of text.matchAll(/npm run (?:-s )?([\w:]+)/g))
       expect(scripts).toHaveProperty(name);
-    for (const [, name = '', value = ''] of text.matchAll(/ -c (\w+)=(\S+)/g)) {
-      expect(name, 'a setting of the command line').toBe('stage');
-      expect(deploymentSettings(value)).toBeDefined();
+    for (const [line] of text.matchAll(/\bcdk (?:diff|deploy|destroy) .*/g)) {
+      const { stage = '', ...others } = Object.fromEntries(
+        [...line.matchAll(/ -c (\w+)=(\S+)/g)].map(([, name = '', value = '']) => [name, value]),
+      );
+      expect(deploymentSettings(stage)).toBeDefined();
+      // Without its file, a deployment would have the defaults.
+      expect(others).toEqual(stage === 'prod' ? { settings: 'prod.json' } : {});
     }
     for (const [file] of text.matchAll(/\b(?:test|lambda|lib|cli|docs)\/\S+\.\w+/g))
       expect(existsSync(path.join(root, file)), file).toBe(true);
@@ -93,7 +97,7 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
         expect(isEvent({ type, timestamp: '2026-11-23T01:11:07Z', data: {} })).toBe(true);
     } else if (value.data !== undefined) {
       expect(isEvent(value)).toBe(true);
-    } else parseDeploymentSettings('prod', value);
+    } else parseDeploymentSettings('prod', { ...value, ...withoutProfile(value) });
   },
   /** The one that verifies webhooks. */
   async js({ text }) {
@@ -107,6 +111,12 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
     expect(isGenuine(secret, webhookHeaders({ ...made, timestampSeconds: 1 }), '{}')).toBe(false);
   },
 };
+
+/** The reader has that file, this checkout doesn't. */
+function withoutProfile({ objectStore }: { objectStore?: { profile?: string } }) {
+  const { profile: _, ...store } = objectStore ?? {};
+  return objectStore && { objectStore: store };
+}
 
 /** Whether the queue of webhooks takes it. */
 const isEvent = (value: object) =>

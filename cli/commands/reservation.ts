@@ -19,7 +19,7 @@ const confirmation = {
 const repo = option('--repo <repo>', 'only those of this repo', parseRepo);
 
 /** `reservation list|cancel TENANT`. */
-export const reservationCommands = group('reservation', 'List uploads in progress, or cancel expired ones', [
+export const reservationCommands = group('reservation', 'List uploads in progress, cancel unconfirmed ones', [
   listCommand({
     name: 'list',
     description: "List a tenant's reservations, repo by repo",
@@ -33,7 +33,7 @@ export const reservationCommands = group('reservation', 'List uploads in progres
   }),
   actionCommand({
     name: 'cancel',
-    description: 'Cancel expired reservations; an upload still in progress might exceed the limit',
+    description: 'Cancel unconfirmed reservations; a slow upload might then exceed the limit',
     operands: { tenant: tenantOperand },
     options: {
       repo,

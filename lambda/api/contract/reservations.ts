@@ -59,7 +59,7 @@ const reservationSchema = z
     repo: z.string(),
     state: z.enum(['pending', 'issued', 'unconfirmed']).meta({
       description:
-        'pending: its batch is being processed. issued: upload URLs are out. unconfirmed: it has lapsed, and some objects were never seen.',
+        'pending: its batch is being processed. issued: upload URLs are out. unconfirmed: no upload can finish any more, as far as the server can tell, and some objects were never seen.',
     }),
     objectCount: z.int().min(0).meta({
       description:

@@ -77,7 +77,9 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
   const { token, made } = chosen;
   try {
     await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
-    if (!chosen.isKept) await keep(clone, { baseUrl, token, place });
+    // The helper may have it from another clone of the repo.
+    if (chosen.isKept) await askFor(clone, baseUrl, credentialOf(baseUrl, place).username);
+    else await keep(clone, { baseUrl, token, place });
   } catch (error) {
     if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
     throw error;
@@ -248,6 +250,14 @@ async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<voi
 /** By its user name only this clone asks for the token. A tenant's name has no dot. */
 const credentialOf = (url: string, { tenant, repo }: Place) => ({ url, username: `${tenant}.${repo}` });
 
+/** Makes this clone ask the helper for a user's credential. undefined: for whichever it has. */
+async function askFor(clone: string, baseUrl: string, username: string | undefined): Promise<void> {
+  const setting = `credential.${baseUrl}.username`;
+  // It has none at the first time.
+  await gitText(clone, ['config', '--unset-all', setting]).catch(() => undefined);
+  if (username !== undefined) await gitText(clone, ['config', setting, username]);
+}
+
 /**
  * Stores the token in git's helper, for this repo alone. Clones that were connected manually have no user name set, and
  * send the same as before.
@@ -256,12 +266,10 @@ async function keep(
   clone: string,
   { baseUrl, token, place }: { baseUrl: string; token: string; place: Place },
 ): Promise<void> {
-  const setting = `credential.${baseUrl}.username`;
-  // It has none at the first time.
-  await gitText(clone, ['config', '--unset-all', setting]).catch(() => undefined);
+  await askFor(clone, baseUrl, undefined);
   const before = await keptCredential(clone, { url: baseUrl });
   const credential = credentialOf(baseUrl, place);
-  await gitText(clone, ['config', setting, credential.username]);
+  await askFor(clone, baseUrl, credential.username);
   const said = await keepCredential(clone, { ...credential, password: token });
   // Git's own helper answers with what it was given last.
   if (before !== undefined && before.username !== credential.username) await keepCredential(clone, before);

@@ -112,6 +112,18 @@ describe('connect', () => {
     expect(sentFrom(byHand)).toBe('lfsq_by_hand');
   });
 
+  it('sends the same token from another clone of the repo, whatever else the helper has', async () => {
+    const second = join(home, 'second');
+    execFileSync('git', ['init', '-q', second], { stdio: 'ignore' });
+    await connect();
+    const input = `url=${server.url}\nusername=any\npassword=lfsq_by_hand\n\n`;
+    execFileSync('git', ['credential', 'approve'], { cwd: home, input });
+    known = { [tokenIdOf(newToken.token)]: newToken };
+    const { out } = await connect('--clone', second);
+    expect(out).toContain('unchanged, tok1');
+    expect(sentFrom(second)).toBe(newToken.token);
+  });
+
   it('can be done again, and sets what is asked for', async () => {
     await connect();
     const { code, out } = await connect('--read-only', '--user', 'ada', '--locks', '--json');

@@ -122,8 +122,16 @@ function withDuOptions(command: Command): Command {
     .option('--region <name>', 'region to try first (env: AWS_REGION; default: us-east-1)')
     .option('--json', 'print one JSON object')
     .option('--by-prefix', 'also total each folder, without extra requests')
-    .option('--depth <levels>', 'with --by-prefix: levels of folders (default: 1)', parseUpTo(depthMax))
-    .option('--top <folders>', `with --by-prefix: number of rows (default: ${topDefault})`, parseUpTo(topMax))
+    .option(
+      '--depth <levels>',
+      'with --by-prefix or --git: levels of folders (default: 1; --git: any)',
+      parseUpTo(depthMax),
+    )
+    .option(
+      '--top <folders>',
+      `with --by-prefix or --git: number of rows (default: ${topDefault})`,
+      parseUpTo(topMax),
+    )
     .option('--resume <file>', 'save progress in this file, and resume from it')
     .option(
       '--save-every <seconds>',
@@ -168,8 +176,8 @@ function targetOf(url: string, options: DuOptions, context: CliContext): DuTarge
 /** @throws {UsageError} for an option that needs another one. */
 function foldersOf({ byPrefix, depth, top, strategy }: DuOptions): ScanIdentity['folders'] {
   if (!byPrefix) {
-    if (depth !== undefined) throw new UsageError('--depth needs --by-prefix.');
-    if (top !== undefined) throw new UsageError('--top needs --by-prefix.');
+    if (depth !== undefined) throw new UsageError('--depth needs --by-prefix or --git.');
+    if (top !== undefined) throw new UsageError('--top needs --by-prefix or --git.');
     return null;
   }
   if (strategy === 'sequential') {

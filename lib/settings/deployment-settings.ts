@@ -210,10 +210,16 @@ const identityIssuer = z.strictObject({
 });
 
 const adoptedRepo = z.strictObject({
-  tenant: z.string().refine(isTenantName, `isn't a tenant's name: ${tenantNameRule}`),
-  repo: z.string().refine(isRepoName, "isn't a repo's name"),
-  path: z.string().refine(isAdoptedPath, adoptedPathRule),
-  names: z.enum(nameLayouts),
+  tenant: z
+    .string()
+    .refine(isTenantName, `isn't a tenant's name: ${tenantNameRule}`)
+    .describe('Name of its tenant.'),
+  repo: z.string().refine(isRepoName, "isn't a repo's name").describe('Its name here.'),
+  path: z
+    .string()
+    .refine(isAdoptedPath, adoptedPathRule)
+    .describe('Folder of the bucket, such as lfs/. Empty: the whole bucket.'),
+  names: z.enum(nameLayouts).describe('How the other server names objects in it.'),
 });
 
 const gitHost = z.strictObject({
@@ -300,9 +306,7 @@ export const everySetting = z.strictObject({
     .array(adoptedRepo)
     .max(adoptedReposMax)
     .default([])
-    .describe(
-      "Repos in another LFS server's layout, as {tenant, repo, path, names}: docs/migrate.md#use-another-servers-bucket.",
-    ),
+    .describe("Repos in another LFS server's layout: docs/migrate.md#use-another-servers-bucket."),
   restoredTableName: z
     .string()
     .regex(/^[A-Za-z0-9._-]{3,255}$/, "isn't a table name")
@@ -353,7 +357,9 @@ export const everySetting = z.strictObject({
     .max(gitHostsMax)
     .refine((hosts) => new Set(hosts.map(({ id }) => id)).size === hosts.length, 'has an id twice')
     .default([])
-    .describe('Git hosts with users who can log in: docs/team-admins.md#users-of-your-git-host.'),
+    .describe(
+      'Users of these Git hosts can log in with their tokens. Example: [{"id": "github", "kind": "github", "url": "https://api.github.com"}]',
+    ),
   protocol: protocolSettings,
   refreshEveryMinutes: z
     .int()

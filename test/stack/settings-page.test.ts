@@ -13,6 +13,7 @@ interface Shape {
   readonly maximum?: number;
   readonly description?: string;
   readonly properties?: Readonly<Record<string, Shape>>;
+  readonly items?: Shape;
   readonly oneOf?: readonly Shape[];
   readonly anyOf?: readonly Shape[];
 }
@@ -33,7 +34,10 @@ function settingRows(): SettingRow[] {
 function rowsBelow(prefix: string, { properties = {} }: Shape): SettingRow[] {
   return Object.entries(properties).flatMap(([key, shape]) => {
     const name = `${prefix}${key}`;
-    const below = [shape, ...(shape.oneOf ?? [])].flatMap((each) => rowsBelow(`${name}.`, each));
+    const below = [
+      ...[shape, ...(shape.oneOf ?? [])].flatMap((each) => rowsBelow(`${name}.`, each)),
+      ...(shape.items ? rowsBelow(`${name}[].`, shape.items) : []),
+    ];
     return [
       {
         name,

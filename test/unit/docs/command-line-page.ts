@@ -25,11 +25,23 @@ export function commandLinePage(program: Command): string {
   });
   return `# Commands
 
-In a checkout, run \`npx lfs-quota\`. To install it everywhere:
+## Install
+
+You need Node 20.19 or newer. Give npm the URL of the Git repository that contains this page, with \`git+\` before it. It takes half a
+minute:
+
+\`npm install -g git+https://…\`
+
+If you have a clone of that repository, run \`npm ci\` in it once. Then:
 
 \`\`\`sh
 npm install -g "$(npm pack --silent)"
 \`\`\`
+
+For users without access to the repository, run \`npm pack\`, and send them the file. They run \`npm install -g lfs-quota-0.1.0.tgz\`.
+\`npx lfs-quota\` works in the clone without an install.
+
+## Use
 
 Set two variables:
 

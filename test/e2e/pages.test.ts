@@ -25,9 +25,17 @@ const readers: Readonly<Record<string, Before>> = {
   'docs/runbook.md': { '': admin },
   'docs/command-line.md': {},
   'docs/git-users.md': {
-    '': 'cd ~ && git clone -q git@git.example.com:acme/game.git && cd game',
-    'Push and pull': `mkdir art && ${commit('art/hero')}`,
+    '': 'cd ~',
+    'Your team uses it already': [
+      'git clone -q git@git.example.com:acme/game.git first && cd first && git lfs track "*.psd"',
+      'git config -f .lfsconfig lfs.url https://lfs.example.com/acme/game/info/lfs',
+      "printf 'url=https://lfs.example.com\\nusername=me\\npassword=lfsq_…\\n' | git credential approve",
+      `${commit('first')} && cd .. && rm -rf first .git-credentials`,
+    ].join('\n'),
+    'See what takes the space': `mkdir art && ${commit('art/hero')}`,
     'Lock files': 'git config lfs.https://old.example.com/info/lfs.locksverify false',
+    'My push was rejected':
+      'echo small > small.psd && echo huge > art/huge.psd && git add . && git commit -qm large',
   },
   'docs/migrate.md': {
     '': [

@@ -42,8 +42,9 @@ export function apiPage(): string {
   });
   return `# API index
 
-[Build a product on lfs-quota](saas-builders.md) explains authentication, errors, retries and pages. Parameters, bodies, responses and
-problem codes are in \`/openapi.json\` (OpenAPI 3.1) of every running server: open that URL in any OpenAPI viewer.
+[Build a product on lfs-quota](saas-builders.md) explains authentication, [errors and retries](saas-builders.md#errors-and-retries), and
+[pages](saas-builders.md#pages). Parameters, bodies, responses and problem codes are in \`/openapi.json\` (OpenAPI 3.1) of
+every running server: open that URL in any OpenAPI viewer.
 
 A token with a larger scope can do what a smaller one can: \`read\`, \`write\`, \`manage\`, then the admin token.
 

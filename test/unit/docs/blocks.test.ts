@@ -1,11 +1,15 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { commandsOf } from '../../../cli/help.ts';
+import { alertEvent } from '../../../lambda/alerts/rules/alerts.ts';
 import { webhookHeaders } from '../../../lambda/alerts/rules/webhook-delivery.ts';
 import { decodeWebhookMessage } from '../../../lambda/alerts/webhooks.ts';
+import { contract } from '../../../lambda/api/contract/all.ts';
+import type { RouteContract } from '../../../lambda/api/contract/contract.ts';
 import { problemTypes } from '../../../lambda/api/contract/problems.ts';
 import { deploymentSettings, parseDeploymentSettings } from '../../../lib/settings/stages.ts';
 import { type DocBlock, docBlocks, notRun, whyNotRun } from '../../support/doc-blocks.ts';
@@ -16,7 +20,7 @@ const pages = readPages();
 const blocks = [...pages.keys()].flatMap(docBlocks);
 const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
 
-const placeholder = /(?<![\w$"{#@-])(?!(?:HEAD|LFS|PATCH)\b)[A-Z]{2,}(?:_[A-Z]+)*(?![\w=#:-])/;
+const placeholder = /(?<![\w$"{#@-])(?!(?:DELETE|HEAD|LFS|PATCH)\b)[A-Z]{2,}(?:_[A-Z]+)*(?![\w=#:-])/;
 
 /** What a reader fills in, in the text: a command line's own check must accept it. */
 const filledIn: Readonly<Record<string, string>> = {
@@ -97,6 +101,10 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
         expect(isEvent({ type, timestamp: '2026-11-23T01:11:07Z', data: {} })).toBe(true);
     } else if (value.data !== undefined) {
       expect(isEvent(value)).toBe(true);
+      const { data } = events.find(({ type }) => type === value.type) ?? {};
+      expect(Object.keys(value.data)).toEqual(Object.keys(data ?? {}));
+    } else if (value.nextCursor !== undefined || value.tenant !== undefined) {
+      expect(answers.some((schema) => isDeepStrictEqual(schema.safeParse(value).data, value))).toBe(true);
     } else parseDeploymentSettings('prod', { ...value, ...withoutProfile(value) });
   },
   /** The one that verifies webhooks. */
@@ -117,6 +125,18 @@ function withoutProfile({ objectStore }: { objectStore?: { profile?: string } })
   const { profile: _, ...store } = objectStore ?? {};
   return objectStore && { objectStore: store };
 }
+
+/** Each body that the API answers. */
+const answers = Object.values<RouteContract>(contract).flatMap((route) =>
+  Object.values(route.answers).flatMap(({ schema }) => schema ?? []),
+);
+
+const figures = { atMs: 0, storedBytes: 1, limitBytes: 2 };
+/** Each event that happens to a tenant. */
+const events = [
+  { kind: 'threshold', ...figures, threshold: 80, previousThreshold: 0 } as const,
+  { kind: 'limit_reached', ...figures } as const,
+].map((alert) => alertEvent('acme', { seq: 1, alert }));
 
 /** Whether the queue of webhooks takes it. */
 const isEvent = (value: object) =>

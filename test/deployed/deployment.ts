@@ -66,11 +66,12 @@ export class Deployment {
   /**
    * Deploys with these settings. @returns the stack's outputs, and what the CDK printed.
    *
-   * @param checkout the folder of another version; default: this one.
+   * @param options.checkout the folder of another version; default: this one.
+   * @param options.parameter `NAME=VALUE` of the template; default: as before.
    */
   async deploy(
     settings: DeploymentSettingsInput,
-    { checkout = projectRoot }: { checkout?: string } = {},
+    { checkout = projectRoot, parameter }: { checkout?: string; parameter?: string } = {},
   ): Promise<{ outputs: Outputs; printed: string }> {
     const settingsFile = join(this.emulator.folder, 'settings.json');
     const outputsFile = join(this.emulator.folder, 'outputs.json');
@@ -80,6 +81,7 @@ export class Deployment {
         'deploy',
         ...['-c', 'stage=lane', '-c', `settings=${settingsFile}`],
         ...['--require-approval', 'never', '--outputs-file', outputsFile],
+        ...(parameter === undefined ? [] : ['--parameters', parameter]),
       ],
       checkout,
     );

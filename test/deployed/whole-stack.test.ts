@@ -227,8 +227,13 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'the deployed stack', (ministack) => 
 
     afterAll(() => user?.close());
 
-    it('deploys, and keeps its tenants', async () => {
-      const changed = await deployment.deploy(external);
+    it('is refused, because what is stored stays behind', async () => {
+      await expect(deployment.deploy(external)).rejects.toThrow('-c settings=FILE.json');
+    });
+
+    it('deploys if the operator asks for it, and keeps its tenants', async () => {
+      const parameter = `ObjectStoreInUse=${deployment.emulator.endpoint}/${externalBucket}`;
+      const changed = await deployment.deploy(external, { parameter });
       expect(changed.outputs).toMatchObject({ ApiUrl: outputs.ApiUrl, TableName: outputs.TableName });
       outputs = changed.outputs;
       expect(outputs.BucketName).toBe(externalBucket);

@@ -45,7 +45,7 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
     'CI rules': exchangeRulesMax,
     'Objects reserved for uploads': tenantEntriesMax,
     '… between two reconciles': entriesBetweenMax,
-    '… from one token or user': crowdedEntries,
+    '… from one token or user, at a reconcile': crowdedEntries,
     'Pending deletes': openDeletionsMax,
     'Objects in one delete': deletionObjectsMax,
   },

@@ -4,7 +4,7 @@ import { createServer } from 'node:https';
 import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
-import { AwsServiceError } from '../../lambda/aws/sdk.ts';
+import { AwsServiceError } from '../../lambda/rules/errors.ts';
 import { listenOnLoopback } from '../../local/system/loopback-server.ts';
 import { ListServer } from '../list-server/server.ts';
 import { serve } from '../serve.ts';

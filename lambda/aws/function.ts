@@ -6,6 +6,7 @@ import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
 import type { Invocations, Log } from '../rules/clock-and-log.ts';
 import {
   AuditUnavailableError,
+  AwsServiceError,
   LedgerUnavailableError,
   NewerFormatError,
   storageFullIn,
@@ -68,6 +69,7 @@ function unavailableMessage(error: unknown): string | undefined {
   if (error instanceof StoreUnavailableError || error instanceof LedgerUnavailableError) {
     return "The table or object store doesn't respond. Retry in a few seconds.";
   }
+  if (error instanceof AwsServiceError) return "The queue doesn't respond. Retry in a few seconds.";
   return undefined;
 }
 

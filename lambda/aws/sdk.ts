@@ -6,6 +6,7 @@ import type {
   RetryToken,
   StandardRetryToken,
 } from '@smithy/types';
+import { AwsServiceError } from '../rules/errors.ts';
 import { redactText } from '../rules/text.ts';
 
 /** Parallel connections of a client. */
@@ -124,24 +125,6 @@ const messageCharactersMax = 300;
 interface SentError extends Error {
   readonly $metadata: { readonly httpStatusCode?: number };
   readonly code?: unknown;
-}
-
-/**
- * A call of a service failed, after its retries. The message holds no credentials and no URL. The cause, if there is
- * one, is what the network or Node said.
- */
-export class AwsServiceError extends Error {
-  /** Of the answer. Undefined: there was none that could be read. */
-  readonly status: number | undefined;
-  /** The code in the answer, such as `QueueDoesNotExist`, or that of the network, such as `ECONNRESET`. Also the name. */
-  readonly code: string;
-
-  constructor(input: { message: string; code: string; status?: number; cause?: Error }) {
-    super(input.message, input.cause && { cause: input.cause });
-    this.name = input.code;
-    this.code = input.code;
-    this.status = input.status;
-  }
 }
 
 /**

@@ -5,8 +5,9 @@ import {
 } from '@aws-sdk/client-secrets-manager';
 import * as z from 'zod';
 import type { AdminCredential } from '../accounts/rules/tokens.ts';
+import { AwsServiceError } from '../rules/errors.ts';
 import { sha256Hex } from '../rules/hash.ts';
-import { AwsServiceError, calling, clientOptions, isRefusal } from './sdk.ts';
+import { calling, clientOptions, isRefusal } from './sdk.ts';
 
 const limits = { attemptsMax: 3, connectMs: 1000, answerMs: 3000 };
 

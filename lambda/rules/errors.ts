@@ -25,6 +25,24 @@ export class StorageFullError extends Error {
   override readonly name = 'StorageFullError';
 }
 
+/**
+ * A call of a service failed, after its retries. The message holds no credentials and no URL. The cause, if there is
+ * one, is what the network or Node said.
+ */
+export class AwsServiceError extends Error {
+  /** Of the answer. Undefined: there was none that could be read. */
+  readonly status: number | undefined;
+  /** The code in the answer, such as `QueueDoesNotExist`, or that of the network, such as `ECONNRESET`. Also the name. */
+  readonly code: string;
+
+  constructor(input: { message: string; code: string; status?: number; cause?: Error }) {
+    super(input.message, input.cause && { cause: input.cause });
+    this.name = input.code;
+    this.code = input.code;
+    this.status = input.status;
+  }
+}
+
 const causesMax = 5;
 
 /** The first such error among an error and its causes. */

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
-import { AwsServiceError, isRefusal } from '../aws/sdk.ts';
+import { isRefusal } from '../aws/sdk.ts';
 import type { ArchiveStore } from '../exports/rules/archive-store.ts';
 import type { Clock } from '../rules/clock-and-log.ts';
+import { AwsServiceError } from '../rules/errors.ts';
 import {
   type BucketClient,
   DeadlineError,

@@ -1,4 +1,4 @@
-import { AwsServiceError } from '../../lambda/aws/sdk.ts';
+import { AwsServiceError } from '../../lambda/rules/errors.ts';
 import * as stores from '../../lambda/stores.ts';
 import type { Table } from '../../lambda/table/requests.ts';
 import {

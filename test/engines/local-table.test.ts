@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { AwsServiceError } from '../../lambda/aws/sdk.ts';
+import { AwsServiceError } from '../../lambda/rules/errors.ts';
 import type { Fields } from '../../lambda/table/expressions.ts';
 import { byDueIndex, byKindIndex, type Operations, type TableClient } from '../../lambda/table/table.ts';
 import { openDatabase } from '../../local/data/database.ts';

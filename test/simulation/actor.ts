@@ -1,5 +1,4 @@
-import { AwsServiceError } from '../../lambda/aws/sdk.ts';
-import { LedgerUnavailableError } from '../../lambda/rules/errors.ts';
+import { AwsServiceError, LedgerUnavailableError } from '../../lambda/rules/errors.ts';
 import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
 import type { Random } from '../support/random.ts';
 import type { Scheduler } from '../support/scheduler.ts';

@@ -1,5 +1,5 @@
-import { AwsServiceError } from '../../lambda/aws/sdk.ts';
 import { parseReservation, tenantOfPartition } from '../../lambda/ledger/items.ts';
+import { AwsServiceError } from '../../lambda/rules/errors.ts';
 import type { Table } from '../../lambda/table/requests.ts';
 import { fromStored } from '../../lambda/table/stored-names.ts';
 import type { Operations, TableClient } from '../../lambda/table/table.ts';

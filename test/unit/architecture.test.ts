@@ -207,7 +207,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['*'],
   },
   // DynamoDB's table in this process.
-  'local/table': { imports: ['lambda/aws', 'lambda/stores.ts', 'lambda/table', 'rules'], packages: [] },
+  'local/table': { imports: ['lambda/stores.ts', 'lambda/table', 'rules'], packages: [] },
   // Loopback servers, durable files, processes, and errors for the person who starts it.
   'local/system': { imports: [], packages: ['node:*'] },
   // The store that it brings along is a server of its own, and speaks S3 to the rest.

@@ -5,6 +5,7 @@ import { respondProblem } from '../../../../lambda/api/problems.ts';
 import { type ErrorResponder, guard, warmUpTable, withMetrics } from '../../../../lambda/aws/function.ts';
 import { createInvocationLog, createInvocations } from '../../../../lambda/aws/invocation-log.ts';
 import {
+  AwsServiceError,
   LedgerUnavailableError,
   NewerFormatError,
   StorageFullError,
@@ -47,6 +48,7 @@ describe('an error that a handler throws', () => {
   it.each([
     ['the store', new StoreUnavailableError(secret)],
     ['the ledger', new LedgerUnavailableError(secret)],
+    ['the queue', new AwsServiceError({ message: secret, code: 'ServiceUnavailable' })],
   ])('becomes a 503 with Retry-After if %s does not answer', async (_which, error) => {
     for (const respondError of [lfs, respondProblem]) {
       const { answer } = await thrown(error, respondError);

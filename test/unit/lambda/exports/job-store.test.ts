@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AwsServiceError } from '../../../../lambda/aws/sdk.ts';
 import { createDynamoDbExportJobs } from '../../../../lambda/exports/job-store.ts';
 import { type ExportJob, newExportJob } from '../../../../lambda/exports/rules/job.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
+import { AwsServiceError, LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { wholeTenant as request } from '../../../support/export-request.ts';
 import { FakeTable } from '../table/fake-table.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AwsServiceError } from '../../../../lambda/aws/sdk.ts';
 import { createDynamoDbLocks } from '../../../../lambda/locks/lock-store.ts';
 import { type FileLock, lockHashOf, locksPerSliceMax } from '../../../../lambda/locks/rules/locks.ts';
+import { AwsServiceError } from '../../../../lambda/rules/errors.ts';
 import { FakeTable } from '../table/fake-table.ts';
 
 const client = new FakeTable();

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AwsServiceError } from '../../../../lambda/aws/sdk.ts';
-import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
+import { AwsServiceError, LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { adding, removingKeys, setting } from '../../../../lambda/table/expressions.ts';
 import {
   batchGet,

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { AwsServiceError } from '../../../../lambda/aws/sdk.ts';
-import { StorageFullError } from '../../../../lambda/rules/errors.ts';
+import { AwsServiceError, StorageFullError } from '../../../../lambda/rules/errors.ts';
 import { byDueIndex, byKindIndex } from '../../../../lambda/table/table.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import { LevelDisk, noSpace } from '../../../support/level-disk.ts';

@@ -78,7 +78,7 @@ const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(def
  * - lfsVerify 512: 256 is too slow.
  * - lfsLocks 512: a lock takes up to twice a cached read of usage.
  * - management 512: 256 is too slow for a list of 100 tenants.
- * - reconcile 512: a million open claims take 389 MB.
+ * - reconcile 512: a million open entries take 389 MB.
  * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
  * - exchangeToken, console and sendWebhook: not measured.
  */
@@ -301,7 +301,7 @@ export const everySetting = z.strictObject({
   objectStore: z
     .discriminatedUnion('kind', [ownBucket, externalStore])
     .prefault({ kind: 'bucket' })
-    .describe('The object store. Choose it before the first push.'),
+    .describe('The object store. Choose it before the first push: its objects stay behind if you change it.'),
   adoptedRepos: z
     .array(adoptedRepo)
     .max(adoptedReposMax)
@@ -311,7 +311,7 @@ export const everySetting = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9._-]{3,255}$/, "isn't a table name")
     .optional()
-    .describe("A table restored from a backup, used instead of the stack's own."),
+    .describe("A table restored from a backup, used instead of the stack's own: docs/runbook.md#restore-the-table."),
   domain: z
     .strictObject({
       name: z

@@ -67,7 +67,7 @@ function conflictsOf(settings: DeploymentSettings): Conflict[] {
     conflict(
       'alarms.reconcileAgeHours',
       `must be ${Math.floor(oldestHours) + 1} or more with protocol.maxAgeHours ${protocol.maxAgeHours} and ` +
-        `refreshEveryMinutes ${refreshEveryMinutes}: counts normally get that old`,
+        `refreshEveryMinutes ${refreshEveryMinutes}: usage normally gets that old`,
     );
 
   if (domain) compareArn('domain.certificateArn', domain.certificateArn);

@@ -46,7 +46,7 @@ const readers: Readonly<Record<string, Before>> = {
     ].join('\n'),
     Exports: 'cd ..',
   },
-  'docs/team-admins.md': { '': 'cd ~' },
+  'docs/team-admins.md': { '': 'cd ~', Audit: 'lfs-quota repo delete acme film --yes' },
 };
 
 /** The output that a page shows after one of its blocks. */

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import { commandsOf } from '../../../cli/help.ts';
-import { alertEvent } from '../../../lambda/alerts/rules/alerts.ts';
+import { type Alert, type AlertEvent, alertEvent } from '../../../lambda/alerts/rules/alerts.ts';
 import { webhookHeaders } from '../../../lambda/alerts/rules/webhook-delivery.ts';
 import { decodeWebhookMessage } from '../../../lambda/alerts/webhooks.ts';
 import { contract } from '../../../lambda/api/contract/all.ts';
@@ -107,9 +107,11 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
       expect(answers.some((schema) => isDeepStrictEqual(schema.safeParse(value).data, value))).toBe(true);
     } else parseDeploymentSettings('prod', { ...value, ...withoutProfile(value) });
   },
-  /** The one that verifies webhooks. */
+  /** The one that verifies webhooks, and the one that posts them to Slack, of which no server is started. */
   async js({ text }) {
-    const { isGenuine } = await import(`data:text/javascript,${encodeURIComponent(text)}`);
+    const [functions = ''] = text.split(/^createServer/m);
+    const { isGenuine, slackText } = await import(`data:text/javascript,${encodeURIComponent(functions)}`);
+    if (slackText) return expectSlackTexts(slackText);
     const secret = `whsec_${Buffer.from('a key').toString('base64')}`;
     const made = { secrets: ['whsec_AAAA', secret], id: 'acme:8', body: '{}' };
     const headers = webhookHeaders({ ...made, timestampSeconds: Math.floor(Date.now() / 1000) });
@@ -119,6 +121,16 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
     expect(isGenuine(secret, webhookHeaders({ ...made, timestampSeconds: 1 }), '{}')).toBe(false);
   },
 };
+
+function expectSlackTexts(slackText: (event: AlertEvent) => string | undefined) {
+  const figures = { atMs: 0, storedBytes: 85, limitBytes: 100 };
+  const of = (alert: Alert) => slackText(alertEvent('acme', { seq: 1, alert }));
+  expect(of({ ...figures, kind: 'threshold', threshold: 80, previousThreshold: 0 })).toContain(
+    'acme has reached 80%',
+  );
+  expect(of({ ...figures, kind: 'threshold', threshold: 0, previousThreshold: 80 })).toBeUndefined();
+  expect(of({ ...figures, kind: 'limit_reached' })).toContain("acme didn't fit");
+}
 
 /** The reader has that file, this checkout doesn't. */
 function withoutProfile({ objectStore }: { objectStore?: { profile?: string } }) {

@@ -311,7 +311,9 @@ export const everySetting = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9._-]{3,255}$/, "isn't a table name")
     .optional()
-    .describe("A table restored from a backup, used instead of the stack's own: docs/runbook.md#restore-the-table."),
+    .describe(
+      "A table restored from a backup, used instead of the stack's own: docs/runbook.md#restore-the-table.",
+    ),
   domain: z
     .strictObject({
       name: z

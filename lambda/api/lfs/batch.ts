@@ -168,7 +168,10 @@ function downloadAnswer(object: { oid: string; size: number }, verdict: Download
     case 'missing':
       return { ...object, error: { code: 404, message: objectNotFound } };
     case 'gone':
-      return { ...object, error: { code: 410, message: objectDeleted(verdict.atMs) } };
+      return {
+        ...object,
+        error: { code: 410, message: objectDeleted({ oid: object.oid, atMs: verdict.atMs }) },
+      };
     case 'size-conflict':
       return sizeConflict(object, verdict.storedBytes);
   }

@@ -177,11 +177,11 @@ export function tooManyRepos(tenant: string, reposMax: number): string {
 export const objectNotFound = 'Object not found. Push it from a clone that has it: git lfs push --all origin';
 
 /** 410 for a download of what garbage collection deleted. */
-export function objectDeleted(atMs: number): string {
+export function objectDeleted({ oid, atMs }: { oid: string; atMs: number }): string {
   const day = new Date(atMs).toISOString().slice(0, 10);
   return (
     `Deleted by garbage collection on ${day}: no branch or tag referenced it. ` +
-    'To restore: git lfs push --all origin, from a clone that has it.'
+    `To restore: git lfs push --object-id origin ${oid}, from a clone that has it.`
   );
 }
 

@@ -67,7 +67,7 @@ const texts = [
   messages.repoNotCreated('acme', 'gmae'),
   messages.tooManyRepos('acme', 100_000),
   messages.objectNotFound,
-  messages.objectDeleted(nowMs),
+  messages.objectDeleted({ oid: 'ab'.repeat(32), atMs: nowMs }),
   messages.sizeMismatch(10, 12),
   messages.uploadMissing,
   messages.lockedBy(lock),

@@ -159,7 +159,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     const repos = await saved('repos');
     expect(repos.file).toMatch(/^northlight-repos-\d{4}-\d\d-\d\d\.csv$/);
     expect(repos.heading).toBe(
-      'repo,storedBytes,objectCount,countedAt,beforeDay,beforeBytes,limitBytes,deleting',
+      'repo,storedBytes,objectCount,scannedAt,beforeDay,beforeBytes,limitBytes,deleting',
     );
     expect(repos.lines.length).toBe(10);
     expect(repos.lines[0]).toMatch(/^"atlas-world",788480,3,"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ",,,,$/);

@@ -54,26 +54,30 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that is upgraded and goes ba
     await deployment.deploy(settings);
     expect((await upload('before', 'third')).status).toBe(200);
     const kept = await deployment.tenantItem(outputs, 'after');
-    const refused = await upload('after', 'third');
-    expect(refused.status).toBe(503);
-    expect(await refused.text()).toContain('The operator must deploy that version again.');
-    for (const [method, path, body] of [
-      ['GET', '/v1/tenants/after'],
-      ['PATCH', '/v1/tenants/after', { limitBytes: 1 }],
-      ['GET', '/v1/tenants/after/subscription'],
-    ] as const) {
-      expect(await operator.tryCall(method, path, body)).toMatchObject({
-        status: 503,
-        json: { code: 'storage-unavailable' },
-      });
-    }
+    const expectRefusals = async () => {
+      const refused = await upload('after', 'third');
+      expect(refused.status).toBe(503);
+      expect(await refused.text()).toContain('The operator must deploy that version again.');
+      for (const [method, path, body] of [
+        ['GET', '/v1/tenants/after'],
+        ['PATCH', '/v1/tenants/after', { limitBytes: 1 }],
+        ['GET', '/v1/tenants/after/subscription'],
+      ] as const) {
+        expect(await operator.tryCall(method, path, body)).toMatchObject({
+          status: 503,
+          json: { code: 'storage-unavailable' },
+        });
+      }
+    };
+    await expectRefusals();
     expect(await deployment.tenantItem(outputs, 'after')).toEqual(kept);
-    // What a function logs may be there after its answer.
+    // The emulator may take a line of a function that comes after its answer only when the function is called again.
     const failed = await vi.waitFor(
       async () => {
         const entries = await deployment.logs.entries();
         const found = entries.filter(({ message }) => message === 'request failed');
-        expect(found).toHaveLength(4);
+        if (found.length < 4) await expectRefusals();
+        expect(found.length).toBeGreaterThanOrEqual(4);
         return found;
       },
       { timeout: 60_000, interval: 500 },

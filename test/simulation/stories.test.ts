@@ -9,7 +9,7 @@ import * as limitStories from './stories-limits.ts';
 import * as countStories from './stories-scans.ts';
 import * as slowStories from './stories-slow.ts';
 
-const adoptedSeeds = runsOf({ local: 15, ci: 45, nightly: 80 });
+const adoptedSeeds = runsOf({ local: 15, ci: 30, nightly: 80 });
 
 describe('the ledger under a seeded scheduler', () => {
   it('keeps its invariants over adopted repos', async () => {

@@ -36,6 +36,17 @@ export function sourceTexts(file: string, code: string): Text[] {
   return texts;
 }
 
+/** The comments of a source file, each as one text. */
+export function commentTexts(file: string, code: string): Text[] {
+  return parseSync(file, code).comments.map(({ start, value }) => ({
+    line: code.slice(0, start).split('\n').length,
+    text: value
+      .replace(/^\s*\*/gm, ' ')
+      .replace(/\s+/g, ' ')
+      .trim(),
+  }));
+}
+
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { filesBelow, readPages, readText } from './pages.ts';
 import { allowed, rules } from './words-rules.ts';
-import { pageTexts, sourceTexts, type Text } from './words-texts.ts';
+import { commentTexts, pageTexts, sourceTexts, type Text } from './words-texts.ts';
 
 /**
  * Texts that read like a translation: CONTRIBUTING.md says how to fix one. What can't be fixed is in the list of
@@ -53,6 +53,26 @@ describe('texts that people read', () => {
         hitsOf({ line: 1, text }).length === 0 || !texts.get(file)?.some((each) => each.text.includes(text)),
     );
     expect(unneeded).toEqual([]);
+  });
+
+  it('are checked in comments as well, as a warning', () => {
+    const files = sources.flatMap(filesBelow).filter((file) => /\.tsx?$/.test(file));
+    const hits = files.flatMap((file) =>
+      commentTexts(file, readText(file))
+        .flatMap(hitsOf)
+        .map((hit) => `${file}:${hit}`),
+    );
+    const shown = process.env['WORDS'] === 'comments' ? hits.join('\n') : 'To see them, set WORDS=comments.';
+    if (hits.length > 0)
+      process.stderr.write(`Comments break these rules in ${hits.length} places. ${shown}\n`);
+  });
+
+  it('finds a comment, and where it begins', () => {
+    const code = 'const a = 1;\n/** Whoever\n * begins. */\nconst b = 2; // It cannot be.\n';
+    expect(commentTexts('x.ts', code)).toEqual([
+      { line: 2, text: 'Whoever begins.' },
+      { line: 4, text: 'It cannot be.' },
+    ]);
   });
 
   it.each([

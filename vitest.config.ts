@@ -7,7 +7,7 @@ import { reporting } from './test/support/reporting.ts';
 const maxWorkers = Math.max(2, availableParallelism() - 1);
 
 /** As `lane_limit` in .ci/run. */
-const laneTimeout = 20 * 60_000;
+const laneTimeout = 30 * 60_000;
 
 /** What needs nothing but Node. A test fails by being wrong, not by a busy machine: the lane has a time limit (.ci/run). */
 const onNode = {

@@ -3,7 +3,7 @@ import type { Deps } from '../deps.ts';
 import { isCorrelationId } from '../rules/clock-and-log.ts';
 import { isTenantName } from '../rules/names.ts';
 import { parseJson } from '../rules/text.ts';
-import type { AlertEvent } from './rules/alerts.ts';
+import { fromStored } from '../table/stored-names.ts';
 import {
   nextDelayMs,
   secretCharacters,
@@ -118,34 +118,26 @@ export async function deliverToWebhook(
   return delayMs === undefined ? { kind: 'done' } : { kind: 'again', delayMs };
 }
 
-type EventData = AlertEvent['data'];
-
-/** An older version may have queued an alert with its names. */
-function withoutOldNames({ level, previousLevel, ...data }: EventData): EventData {
-  return {
-    ...data,
-    ...(level !== undefined && { threshold: level }),
-    ...(previousLevel !== undefined && { previousThreshold: previousLevel }),
-  };
-}
+/** Types of events that an older version may have queued. */
+const olderTypes: Readonly<Record<string, string>> = {
+  'storage.level': 'storage.threshold',
+  'storage.full': 'storage.limit_reached',
+};
 
 /** A message of the queue of webhooks. */
 const webhookMessage = z.object({
   tenant: z.string().refine(isTenantName),
   event: z.object({
     id: z.string().regex(/^[0-9A-Za-z:-]{1,100}$/),
-    // The first two are an older version's.
     type: z
-      .enum(['storage.level', 'storage.full', 'storage.threshold', 'storage.limit_reached', 'webhook.test'])
-      .transform((type) =>
-        type === 'storage.level'
-          ? 'storage.threshold'
-          : type === 'storage.full'
-            ? 'storage.limit_reached'
-            : type,
-      ),
+      .string()
+      .transform((type) => olderTypes[type] ?? type)
+      .pipe(z.enum(['storage.threshold', 'storage.limit_reached', 'webhook.test'])),
     timestamp: z.iso.datetime(),
-    data: z.record(z.string(), z.union([z.string(), z.number(), z.null()])).transform(withoutOldNames),
+    data: z
+      .record(z.string(), z.unknown())
+      .transform(fromStored)
+      .pipe(z.record(z.string(), z.union([z.string(), z.number(), z.null()]))),
   }),
   // For the log alone.
   correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),

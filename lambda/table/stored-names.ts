@@ -53,9 +53,9 @@ const storedValues: Readonly<Record<string, Readonly<Record<string, string>>>> =
   state: { deleted: 'gone', scheduled: 'marked' },
 };
 
-/** Attributes whose own fields are renamed as well. The keys of other maps are ids and names that users chose. */
-const isNested = (storedName: string) =>
-  /^(failure|failures|giant|run|pending|publicRead|mapped|limit .*)$/.test(storedName);
+/** Attributes whose own fields are renamed as well, by both names. The keys of other maps are ids and names that users chose. */
+const isNested = (name: string) =>
+  /^(failure|failures|giant|large|run|pending|publicRead|mapped|limit .*)$/.test(name);
 
 const toStored: Words = { names: storedNames, values: storedValues };
 const toCode: Words = {
@@ -65,10 +65,7 @@ const toCode: Words = {
 
 /** Attributes as the table has them. */
 export function stored(fields: Fields): Record<string, unknown> {
-  const named = renamed(fields, toStored);
-  for (const name of Object.keys(named))
-    if (isNested(name)) named[name] = renamedWithin(named[name], toStored);
-  return named;
+  return renamed(fields, toStored);
 }
 
 /** Frozen items of the table in this process → as the code has them, so that parsers know one that they have parsed. */
@@ -79,16 +76,18 @@ export function fromStored(item: Fields): Record<string, unknown> {
   const before = known.get(item);
   if (before) return before;
   const named = renamed(item, toCode);
-  for (const name of Object.keys(item))
-    if (isNested(name)) named[toCode.names[name] ?? name] = renamedWithin(item[name], toCode);
   if (Object.isFrozen(item)) known.set(item, Object.freeze(named));
   return named;
 }
 
-function renamed(fields: Fields, { names, values }: Words): Record<string, unknown> {
+function renamed(fields: Fields, words: Words): Record<string, unknown> {
   const named: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields))
-    named[names[name] ?? name] = typeof value === 'string' ? (values[name]?.[value] ?? value) : value;
+    named[words.names[name] ?? name] = isNested(name)
+      ? renamedWithin(value, words)
+      : typeof value === 'string'
+        ? (words.values[name]?.[value] ?? value)
+        : value;
   return named;
 }
 

@@ -219,8 +219,6 @@ const todoOf: Readonly<Record<FailureReason, string>> = {
   export: 'lfs-quota export list TENANT shows why. Start it again.',
 };
 
-const nameOf = { reconcile: 'reconcile', export: 'export' } as const;
-
 export function failuresPart(found: Finding<readonly ShownFailure[]>): StatusPart {
   if (!found.ok) return unknown('failures', "Recent failures can't be read", found.why, tableTodo);
   const open = found.value.filter(({ isOver }) => !isOver);
@@ -229,7 +227,7 @@ export function failuresPart(found: Finding<readonly ShownFailure[]>): StatusPar
     const kinds = (['reconcile', 'export'] as const)
       .map((kind) => ({ kind, count: open.filter((each) => each.kind === kind).length }))
       .filter(({ count }) => count > 0)
-      .map(({ kind, count }) => countOf(count, nameOf[kind], `${nameOf[kind]}s`));
+      .map(({ kind, count }) => countOf(count, kind, `${kind}s`));
     const whys = [...new Set(open.map(({ why }) => why))];
     return act(
       'failures',

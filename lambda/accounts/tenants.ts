@@ -157,7 +157,7 @@ export async function updateTenant(
   },
 ): Promise<UpdateTenantOutcome> {
   return overSettings(deps, input, async (before, tried) => {
-    // The limit that it has already would end its floor, and a reconcile that is running, for nothing.
+    // The limit that it has already would end its confirmed usage, and a reconcile that is running, for nothing.
     const change = changeOf(before, input.change);
     if (Object.keys(change).length === 0) return { kind: 'changed', before: tried ?? before, tenant: before };
     const { tenant, settingsVersion } = before;

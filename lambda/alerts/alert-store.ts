@@ -54,7 +54,7 @@ interface AlertState {
 }
 
 /**
- * Which level each tenant is on, and the alerts that are to be handed over. One conditional write decides that an alert
+ * Which threshold each tenant has reached, and the alerts that are to be handed over. One conditional write decides that an alert
  * is raised and keeps it: whoever loses the race raises nothing, and nothing that is raised is lost. On the ledger's table,
  * an item for each tenant. The number of a pending alert is not stored: they are a list, and each one that is raised
  * counts one further.
@@ -71,7 +71,7 @@ async function read(table: Table, tenant: string): Promise<AlertState> {
 }
 
 /**
- * Changes the level and raises the alert, if the level is still the alert's previous one, no newer epoch has changed
+ * Changes the threshold and raises the alert, if it's still at the alert's previous one, no newer epoch has changed
  * or settled it, and fewer than {@link pendingAlertsMax} are pending.
  *
  * @throws {LedgerUnavailableError} It may have been raised.
@@ -114,7 +114,7 @@ async function raiseFull(
   });
 }
 
-/** From now on no epoch before this changes the level: its limit is no more. @throws {LedgerUnavailableError} */
+/** From now on no epoch before this changes the threshold: its limit is no more. @throws {LedgerUnavailableError} */
 async function ignoreBefore(
   table: Table,
   { tenant, epoch }: { tenant: string; epoch: number },

@@ -6,7 +6,7 @@ import { alertEvent, type Threshold, thresholdAfter } from './rules/alerts.ts';
 type ThresholdDeps = Pick<Deps, 'alerts' | 'clock' | 'log'>;
 
 /**
- * Raises an alert if a reconcile found the tenant on another level. It never fails: the next reconcile looks again.
+ * Raises an alert if a reconcile found the tenant at another threshold. It never fails: the next reconcile looks again.
  *
  * @param input.after the tenant as the reconcile committed it.
  * @param input.noted whether the reconcile is the newest, as far as is known.

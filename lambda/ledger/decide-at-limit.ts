@@ -43,7 +43,7 @@ export function unconfirmedCheckOf(
   return async (tenant) => {
     const nowMs = deps.clock.nowMs();
     const crowdUntilMs = tenant.unconfirmed?.crowd?.get(madeBy ?? '') ?? 0;
-    // Another claim of the same object is one more to hold.
+    // Another entry of the same object is one more to hold.
     if (missing.size > 0 && nowMs <= crowdUntilMs) return { kind: 'waits', untilMs: crowdUntilMs };
     const limits = limitsOf(tenant, { repo: attempt.reservation.repo, nowMs });
     const verdictOn = (entries: ReadonlyMap<string, number>) =>
@@ -155,7 +155,7 @@ export async function chooseByConfirmed(
   return { kind: 'fits', chosen: choice.chosen, notYetAdded, refusal };
 }
 
-/** Which claims of a batch the tenant's numbers hold already. */
+/** Which entries of a batch the tenant's numbers hold already. */
 interface HeldEntries {
   /** Whether the confirmed usage has the object's bytes. */
   isConfirmed(oid: string): boolean;
@@ -173,7 +173,7 @@ function heldBy({ promised, seen }: ReconcileBasis): HeldEntries {
 
 /**
  * By the repo's other live reservations that are issued: their entries were added to the counter before, and every
- * reconcile keeps them there while they live. A reconcile whose clock is ahead may take one for dead a little earlier,
+ * reconcile keeps them there while they live. A reconcile whose clock is ahead may take one for lapsed a little earlier,
  * so one that is about to die is not relied on.
  */
 async function heldByOthers(
@@ -296,7 +296,7 @@ async function decideByReconcile(deps: AdmitUploadDeps, question: LimitQuestion)
 }
 
 /**
- * Chooses by the confirmed usage. An object may have come after this batch asked for it, around the API for example. A floor that was
+ * Chooses by the confirmed usage. An object may have come after this batch asked for it, around the API for example. One that was
  * committed since then may hold it already, and a refusal would count its bytes twice. So what is about to be refused is
  * asked for once more, and if some of it is there, the client is to ask again. What was taken for new without asking needs
  * no more care: then everything fitted beside the counter, and a confirmed usage of before is not above the counter.

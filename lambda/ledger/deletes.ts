@@ -42,7 +42,7 @@ interface Holds {
   readonly held: ReadonlySet<string>;
   /** When the last of these reservations is lapsed. 0 if there is none. */
   readonly untilMs: number;
-  /** When the last PUT has ended whose URL is of one of the repo's reservations, live or dead. 0 if there is none. */
+  /** When the last PUT has ended whose URL is of one of the repo's reservations, live or lapsed. 0 if there is none. */
   readonly putsUntilMs: number;
 }
 

@@ -335,7 +335,7 @@ function pointsIn(text: string): StoredPoint[] {
 }
 
 /**
- * An older one may be the sum of several unconfirmed ones: its only claim is no oid, so no scan sees it. What it was made of is in
+ * An older one may be the sum of several unconfirmed ones: its only entry is no oid, so no scan sees it. What it was made of is in
  * `partIds` and not read: where one of these is left, both count until their day is over.
  *
  * @throws {ZodError} when the item is not a reservation's.

@@ -183,7 +183,7 @@ function expects(reservation: Reservation, change: StoreChange): boolean {
 type SteerScanOutcome =
   | { readonly kind: 'changed'; readonly before: RepoRecord; readonly record: RepoRecord }
   /** An initial scan cannot be given up: without it, nobody knows what the repo holds. */
-  | { readonly kind: 'first-count' }
+  | { readonly kind: 'initial-scan' }
   | { readonly kind: 'not-large' };
 
 /**
@@ -206,7 +206,7 @@ export async function steerScan(
   do {
     before = await ledger.readRepo(path);
     if (!before?.large) return { kind: 'not-large' };
-    if (state === 'cancelled' && before.large.isInitialScan) return { kind: 'first-count' };
+    if (state === 'cancelled' && before.large.isInitialScan) return { kind: 'initial-scan' };
     if (clock.nowMs() >= nowMs + settings.batchTimeLimitMs)
       throw new LedgerUnavailableError(`The scan of ${tenant}/${repo} changed at the same time. Retry.`);
   } while (

@@ -222,7 +222,7 @@ async function dropUnlessLarge(
  * named it since.
  *
  *     claim ─ announce ─ expect once more ─ delete the bytes ─ mark the repo dirty ─ remove the note ─ end
- *             floor goes down first                            scans before it are void
+ *             confirmed usage goes down first                  scans before it are void
  *
  * A run that dies leaves its claim, and after the announcement also its note. Both have a deadline. After it the
  * deletion is claimed again, and a reconcile finds the note and scans the repo.

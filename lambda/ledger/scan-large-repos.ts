@@ -357,7 +357,7 @@ export interface LargeReposOutcome extends ShardCharge {
 }
 
 /**
- * The repos that are large repos, and those that become one: somebody pointed to them, so they would be listed anyway. While
+ * The large repos, and those that become one: somebody pointed to them, so they would be listed anyway. While
  * somebody waits, none does.
  */
 export function selectLargeRepos(

@@ -277,7 +277,7 @@ export async function receiveXml(incoming: Incoming): Promise<string> {
 }
 
 /**
- * When a PUT by a presigned URL must have ended. It is before its reservation is dead (`lapsedAtMs` in
+ * When a PUT by a presigned URL must have ended. It is before its reservation has lapsed (`lapsedAtMs` in
  * lambda/ledger/rules/reservation.ts), because nobody counts what is stored after that.
  */
 export function uploadDeadlineMs(

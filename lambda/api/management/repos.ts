@@ -384,7 +384,7 @@ export function reposBody(
   });
 }
 
-/** One of them. @param context.publicRead undefined: it is not public. @param context.mapped undefined: it is not linked. */
+/** One of them. @param context.publicRead undefined: it is not public. @param context.linked undefined: it is not linked. */
 function repoBody(
   record: RepoRecord,
   context: {

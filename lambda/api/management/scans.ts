@@ -30,7 +30,7 @@ export const scanOperations = operations(scanContract, {
         trail.became({ kind: body?.kind, state: body?.state });
         return json(200, body);
       }
-      case 'first-count':
+      case 'initial-scan':
         return problem(
           'scan-not-finished',
           `${repo} is in its initial scan: without it, usage is unknown. Pause it instead.`,
@@ -41,7 +41,7 @@ export const scanOperations = operations(scanContract, {
   },
 });
 
-/** Nothing of a repo that is no large repo. */
+/** Nothing of a repo that isn't large. */
 function scanBody({ repo, large, scanPausedAtMs, scanCancelledAtMs = 0 }: RepoRecord): ScanBody[] {
   if (!large) return [];
   const isRequested = large.rescanFromMs > scanCancelledAtMs && large.progress !== undefined;

@@ -44,7 +44,7 @@ export function reposToScan(input: {
 /**
  * Notes that one commit removes, at most: DynamoDB takes no update expression above 4,096 bytes, which 230 notes
  * would fill. Leaving some is safe. The confirmed usage of the commit has the bytes of all notes taken off, and a note that
- * stays takes them off the next floor too, so the confirmed usage is never too high. Its repo is scanned once more.
+ * stays takes them off the next one too, so the confirmed usage is never too high. Its repo is scanned once more.
  */
 const expiredIntentsMax = 100;
 
@@ -75,7 +75,7 @@ export interface Recomputed {
   readonly unconfirmed?: UnconfirmedLoad | undefined;
   /** When the newest reservation was created of which uploads may still be under way. null: there is none. */
   readonly newestUploadMs: number | null;
-  /** Reservations that were read, live and dead, and their entries. */
+  /** Reservations that were read, live and lapsed, and their entries. */
   readonly entryCount: number;
 }
 

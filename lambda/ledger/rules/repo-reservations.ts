@@ -15,12 +15,12 @@ import {
 const coveredIdsMax = 5000;
 
 /**
- * A claim that is held for less than this is left out of the confirmed usage. The confirmed usage is valid until the first of its entries
+ * An entry that is held for less than this is left out of the confirmed usage. The confirmed usage is valid until the first of its entries
  * may be no longer held. So with one that ends now, as in a stream of uploads that broke off, it would prove nothing.
  */
 const confirmedLastsMs = 60_000;
 
-/** A reservation whose claims are those from `from` to before `to` of the columns. */
+/** A reservation whose entries are those from `from` to before `to` of the columns. */
 interface Row
   extends Pick<
     Reservation,
@@ -100,7 +100,7 @@ export interface Promised {
 }
 
 /**
- * The reservations of one repo. Their claims are kept in columns, because half a million of them would take several
+ * The reservations of one repo. Their entries are kept in columns, because half a million of them would take several
  * hundred MB as maps.
  */
 export class RepoReservations {
@@ -388,9 +388,9 @@ function saysWhatArrived({ deletedByMs }: Row, scanBeganMs: number): boolean {
 
 /** Sums in which each object counts once. */
 export interface EntrySums {
-  /** The largest claim of each object. */
+  /** The largest entry of each object. */
   readonly mostBytes: number;
-  /** The smallest issued claim of each object, if one is held for long enough: see {@link confirmedLastsMs}. */
+  /** The smallest issued entry of each object, if one is held for long enough: see {@link confirmedLastsMs}. */
   readonly leastBytes: number;
   /** The first moment at which one that `leastBytes` counts no longer does. 2^53 − 1 if it counts none. */
   readonly leastUntilMs: number;
@@ -411,9 +411,9 @@ class EntryTally {
   readonly #heldUntilMs = new Map<string, number>();
 
   /**
-   * @param claim.heldUntilMs when it is no longer counted.
-   * @param claim.certainUntilMs the same by the clock that is furthest ahead.
-   * @param claim.isLasting that is long enough from now.
+   * @param entry.heldUntilMs when it is no longer counted.
+   * @param entry.certainUntilMs the same by the clock that is furthest ahead.
+   * @param entry.isLasting that is long enough from now.
    */
   add(
     oid: string,

@@ -3,8 +3,8 @@ import { isRepoName, isTenantName } from '../../rules/names.ts';
 import type { Settings } from '../../rules/settings.ts';
 
 /**
- * What one batch request promised: claims whose upload URLs are about to be handed out (*pending*) or have been
- * (*issued*). A claim is (repo, oid, size). A reservation belongs to one repo, so it maps oid → size.
+ * What one batch request reserved: entries whose upload URLs are about to be handed out (*pending*) or have been
+ * (*issued*). An entry is (repo, oid, size). A reservation belongs to one repo, so it maps oid → size.
  *
  * The repo and the size belong to an entry. Without the repo, one oid in two repos counts once. Without the size, a
  * first request with a false size of 1 lets the true size in for nothing.
@@ -22,7 +22,7 @@ export interface Reservation {
   readonly lapsedAtMs: number;
   /**
    * Set on a lapsed reservation of which a scan did not see every object: its repo is listed again at this time, in case
-   * a PUT lands that was slower than any is assumed to be. `claims` are then the objects that were not seen. Such a
+   * a PUT lands that was slower than any is assumed to be. `entries` are then the objects that were not seen. Such a
    * reservation is *late*: see {@link unconfirmedUntilMs}.
    */
   readonly lookAtMs: number | null;
@@ -52,7 +52,7 @@ export function makerOf({ tokenId, ruleId }: { tokenId: string; ruleId?: string 
  * When a reservation is lapsed: it has expired, the longest PUT that began before that has ended, and twice the clock
  * skew has passed (once for the clock that signed, once for the clock that is asked).
  *
- * @param reservation.claims oid → bytes. The largest object decides, because it takes longest to send.
+ * @param reservation.entries oid → bytes. The largest object decides, because it takes longest to send.
  */
 export function lapsedAtMs(
   settings: Settings,
@@ -189,7 +189,7 @@ export function reservationIdOf(verifyToken: string): string {
   return sha256Hex(verifyToken).slice(0, 32);
 }
 
-/** Which claims of a request fit: pure arithmetic. */
+/** Which entries of a request fit: pure arithmetic. */
 
 /** What is taken up below a limit. */
 export interface Bound {
@@ -203,16 +203,16 @@ interface EntryChoice {
   readonly chosen: ReadonlyMap<string, number>;
   /** oid → bytes of the entries that do not fit. */
   readonly refused: ReadonlyMap<string, number>;
-  /** What the chosen claims add to each base. */
+  /** What the chosen entries add to each base. */
   readonly addedBytes: number;
 }
 
 /**
- * Chooses the entries that fit between base and limit of every bound, in the order of the request. A claim that is too
+ * Chooses the entries that fit between base and limit of every bound, in the order of the request. An entry that is too
  * large does not keep out a smaller one behind it.
  *
- * @param input.claims oid → bytes.
- * @param input.isFree true for an oid whose claim adds nothing, because it is stored or promised already.
+ * @param input.entries oid → bytes.
+ * @param input.isFree true for an oid whose entry adds nothing, because it is stored or reserved already.
  */
 export function chooseWithinLimits(input: {
   entries: ReadonlyMap<string, number>;
@@ -295,7 +295,7 @@ export function placeOf(key: string): ObjectPlace | undefined {
 }
 
 /**
- * A note that a repo changed: a reservation without claims that is lapsed from the beginning.
+ * A note that a repo changed: a reservation without entries that is lapsed from the beginning.
  *
  * As with any lapsed reservation, the repo is due until a scan is committed that began after the note was read. If the
  * message of the queue is lost, the schedule finds the note. A scan that is under way does not clear the note. Nor

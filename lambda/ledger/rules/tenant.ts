@@ -115,7 +115,7 @@ export interface UnconfirmedLoad {
   readonly bytes: number;
   /** Who has claimed more than a tenth of the limit of it → until when. The {@link unconfirmedMakersMax} who have most. */
   readonly makers: ReadonlyMap<string, number>;
-  /** Who has more than {@link crowdedEntries} claims, live and late, that have not arrived → until when. Absent: no one. */
+  /** Who has more than {@link crowdedEntries} entries, live and unconfirmed, that have not arrived → until when. Absent: no one. */
   readonly crowd?: ReadonlyMap<string, number> | undefined;
 }
 

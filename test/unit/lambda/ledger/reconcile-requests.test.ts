@@ -329,7 +329,7 @@ it('an initial scan cannot be given up, but paused', async () => {
   const epoch = ordinary.epoch + 1;
   await stack.ledger.commitRepo({ tenant, repo: { ...ordinary, epoch }, dirtyTokenRead: dirtyToken });
   await stack.ledger.startLargeRepo({ tenant, repo, epoch: epoch + 1 });
-  expect(await steer('cancelled')).toEqual({ kind: 'first-count' });
+  expect(await steer('cancelled')).toEqual({ kind: 'initial-scan' });
   expect(await steer('paused')).toMatchObject({ kind: 'changed' });
 });
 

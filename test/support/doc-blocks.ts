@@ -7,7 +7,10 @@ const root = path.join(import.meta.dirname, '../..');
 export const pageNames: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
-  ...readdirSync(path.join(root, 'docs')).flatMap((name) => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+  ...readdirSync(path.join(root, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .sort()
+    .map((name) => `docs/${name}`),
 ];
 
 /** A fenced block of a page. */

@@ -101,7 +101,7 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
         expect(isEvent({ type, timestamp: '2026-11-23T01:11:07Z', data: {} })).toBe(true);
     } else if (value.data !== undefined) {
       expect(isEvent(value)).toBe(true);
-      const { data } = events.find(({ type }) => type === value.type) ?? {};
+      const { data } = [reached, limitReached].find(({ type }) => type === value.type) ?? {};
       expect(Object.keys(value.data)).toEqual(Object.keys(data ?? {}));
     } else if (value.nextCursor !== undefined || value.tenant !== undefined) {
       expect(answers.some((schema) => isDeepStrictEqual(schema.safeParse(value).data, value))).toBe(true);
@@ -123,13 +123,9 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
 };
 
 function expectSlackTexts(slackText: (event: AlertEvent) => string | undefined) {
-  const figures = { atMs: 0, storedBytes: 85, limitBytes: 100 };
-  const of = (alert: Alert) => slackText(alertEvent('acme', { seq: 1, alert }));
-  expect(of({ ...figures, kind: 'threshold', threshold: 80, previousThreshold: 0 })).toContain(
-    'acme has reached 80%',
-  );
-  expect(of({ ...figures, kind: 'threshold', threshold: 0, previousThreshold: 80 })).toBeUndefined();
-  expect(of({ ...figures, kind: 'limit_reached' })).toContain("acme didn't fit");
+  expect(slackText(reached)).toContain('acme has reached 80%');
+  expect(slackText(left)).toBeUndefined();
+  expect(slackText(limitReached)).toContain("acme didn't fit");
 }
 
 /** The reader has that file, this checkout doesn't. */
@@ -143,12 +139,11 @@ const answers = Object.values<RouteContract>(contract).flatMap((route) =>
   Object.values(route.answers).flatMap(({ schema }) => schema ?? []),
 );
 
-const figures = { atMs: 0, storedBytes: 1, limitBytes: 2 };
-/** Each event that happens to a tenant. */
-const events = [
-  { kind: 'threshold', ...figures, threshold: 80, previousThreshold: 0 } as const,
-  { kind: 'limit_reached', ...figures } as const,
-].map((alert) => alertEvent('acme', { seq: 1, alert }));
+const figures = { atMs: 0, storedBytes: 85, limitBytes: 100 };
+const eventOf = (alert: Alert) => alertEvent('acme', { seq: 1, alert });
+const reached = eventOf({ ...figures, kind: 'threshold', threshold: 80, previousThreshold: 0 });
+const left = eventOf({ ...figures, kind: 'threshold', threshold: 0, previousThreshold: 80 });
+const limitReached = eventOf({ ...figures, kind: 'limit_reached' });
 
 /** Whether the queue of webhooks takes it. */
 const isEvent = (value: object) =>

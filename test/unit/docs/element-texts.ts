@@ -1,4 +1,5 @@
 import { parseSync } from 'oxc-parser';
+import { lineOf, type Node } from './words-texts.ts';
 
 /** What an element of the console says, or an attribute of one. */
 export interface ElementText {
@@ -7,8 +8,6 @@ export interface ElementText {
   readonly name: string;
   readonly text: string;
 }
-
-type Node = { readonly type: string; readonly start: number } & Readonly<Record<string, unknown>>;
 
 /** All elements and attributes of a source file with their text. `{}` stands for a value that's filled in. */
 export function elementTexts(file: string, code: string): ElementText[] {
@@ -20,7 +19,7 @@ export function elementTexts(file: string, code: string): ElementText[] {
     const name = nameOf(node);
     if (name !== undefined) {
       const text = textOf(node).replaceAll(/\s+/g, ' ').trim();
-      texts.push({ line: code.slice(0, node.start).split('\n').length, name, text });
+      texts.push({ line: lineOf(code, node.start), name, text });
     }
     for (const child of Object.values(node)) visit(child);
   };

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { pageNames } from '../../support/doc-blocks.ts';
 
 export const root = path.join(import.meta.dirname, '../../..');
 
@@ -16,8 +17,7 @@ export function readText(file: string): string {
 
 /** README.md, CONTRIBUTING.md and all pages of docs/: path from the root → text. */
 export function readPages(): ReadonlyMap<string, string> {
-  const docs = filesBelow('docs').filter((file) => file.endsWith('.md'));
-  return new Map(['README.md', 'CONTRIBUTING.md', ...docs.sort()].map((page) => [page, readText(page)]));
+  return new Map(pageNames.map((page) => [page, readText(page)]));
 }
 
 const codeBlock = /^ *```.*\n(?:.*\n)*?^ *```$/gm;

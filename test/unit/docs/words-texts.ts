@@ -7,7 +7,10 @@ export interface Text {
 }
 
 /** A node of the syntax tree, as far as it's read here. */
-type Node = { readonly type: string; readonly start: number } & Readonly<Record<string, unknown>>;
+export type Node = { readonly type: string; readonly start: number } & Readonly<Record<string, unknown>>;
+
+/** The line of a place in a file. The first one is 1. */
+export const lineOf = (code: string, start: number) => code.slice(0, start).split('\n').length;
 
 /** Attributes of elements that no one sees. */
 const unseen = /^(class|id|for|href|d|type|role|style)$/;
@@ -20,7 +23,7 @@ export function sourceTexts(file: string, code: string): Text[] {
   const texts: Text[] = [];
   const add = (start: number, value: string) => {
     const text = value.replace(/\s+/g, ' ').trim();
-    if (isText(text)) texts.push({ line: code.slice(0, start).split('\n').length, text });
+    if (isText(text)) texts.push({ line: lineOf(code, start), text });
   };
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) for (const each of value) visit(each);
@@ -39,7 +42,7 @@ export function sourceTexts(file: string, code: string): Text[] {
 /** The comments of a source file, each as one text. */
 export function commentTexts(file: string, code: string): Text[] {
   return parseSync(file, code).comments.map(({ start, value }) => ({
-    line: code.slice(0, start).split('\n').length,
+    line: lineOf(code, start),
     text: value
       .replace(/^\s*\*/gm, ' ')
       .replace(/\s+/g, ' ')

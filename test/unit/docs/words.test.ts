@@ -14,8 +14,9 @@ const exceptionsMax = 20;
 /** Folders with texts that a person reads: help, errors, problems of the API, the console, settings. */
 const sources = ['cli', 'console/src', 'lambda', 'lib/settings', 'local'];
 
+const files = sources.flatMap(filesBelow).filter((file) => /\.tsx?$/.test(file));
+
 function textsByFile(): Map<string, Text[]> {
-  const files = sources.flatMap(filesBelow).filter((file) => /\.tsx?$/.test(file));
   const texts = new Map(files.map((file) => [file, sourceTexts(file, readText(file))]));
   for (const [page, markdown] of readPages()) texts.set(page, pageTexts(markdown));
   return texts;
@@ -56,7 +57,6 @@ describe('texts that people read', () => {
   });
 
   it('are checked in comments as well, as a warning', () => {
-    const files = sources.flatMap(filesBelow).filter((file) => /\.tsx?$/.test(file));
     const hits = files.flatMap((file) =>
       commentTexts(file, readText(file))
         .flatMap(hitsOf)

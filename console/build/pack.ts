@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync, constants as zlib } from 'node:zlib';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
 import type { PackedConsole, PackedFile } from '../../lambda/rules/packed-console.ts';
 
 const folder = fileURLToPath(new URL('..', import.meta.url));
@@ -23,29 +23,53 @@ export function packConsole({ quality = 11 }: { quality?: number } = {}): Packed
   //
   // pyftsubset instrument-sans-latin-wght-normal.woff2 --flavor=woff2 \
   // --unicodes=U+0020-007E,U+00A0,U+00B7,U+00D7,U+2013,U+2014,U+2018,U+2019,U+201C,U+201D,U+2026,U+2191,U+2193,U+2212 \
-  // --layout-features=kern,liga,calt,tnum,lnum,locl,ccmp,mark
+  // --layout-features=tnum
   const font = readFileSync(`${folder}fonts/instrument-sans.woff2`);
   const fontName = named('instrument-sans', 'woff2', font);
-  const style = bundled('style.css').replaceAll('instrument-sans.woff2', `/assets/${fontName}`);
-  const script = bundled('main.tsx');
-  const [styleName, scriptName] = [named('style', 'css', style), named('console', 'js', script)];
-  const page = pageOf({ fontName, styleName, scriptName });
+  const style = styleSheet().replaceAll('instrument-sans.woff2', `/assets/${fontName}`);
+  const styleName = named('style', 'css', style);
+  const { scripts, entry, needed } = bundledScripts();
+  const page = pageOf({ fontName, styleName, scriptName: entry, needed });
   return {
     page: packed('text/html; charset=utf-8', page, quality),
     assets: {
       [fontName]: stored('font/woff2', font),
       [styleName]: packed('text/css; charset=utf-8', style, quality),
-      [scriptName]: packed('text/javascript; charset=utf-8', script, quality),
+      ...Object.fromEntries(
+        Object.entries(scripts).map(([name, text]) => [
+          name,
+          packed('text/javascript; charset=utf-8', text, quality),
+        ]),
+      ),
     },
   };
 }
 
-function bundled(entry: string): string {
-  const { outputFiles } = buildSync({
+const styleSheet = () => bundled({ entryPoints: ['src/style.css'] }).outputFiles[0]?.text ?? '';
+
+/** The script of the page, and a part for each view, which it fetches when it needs it. */
+function bundledScripts() {
+  const { outputFiles, metafile } = bundled({
+    entryPoints: { console: 'src/main.tsx' },
+    splitting: true,
+    outdir: 'out',
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    metafile: true,
+  });
+  const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+  const scripts = Object.fromEntries(outputFiles.map(({ path, text }) => [nameOf(path), text]));
+  const [entry, { imports }] = Object.entries(metafile?.outputs ?? {}).find(
+    ([, { entryPoint }]) => entryPoint === 'src/main.tsx',
+  ) ?? ['', { imports: [] }];
+  const needed = imports.filter(({ kind }) => kind === 'import-statement').map(({ path }) => nameOf(path));
+  return { scripts, entry: nameOf(entry), needed };
+}
+
+function bundled(options: BuildOptions) {
+  return buildSync({
     absWorkingDir: folder,
-    entryPoints: [`src/${entry}`],
     bundle: true,
-    write: false,
     minify: true,
     format: 'esm',
     // Custom properties, container queries and light-dark() have been in all browsers since 2024.
@@ -55,12 +79,20 @@ function bundled(entry: string): string {
     external: ['*.woff2'],
     legalComments: 'none',
     charset: 'utf8',
+    ...options,
+    // What is built is not written.
+    write: false,
   });
-  return outputFiles[0]?.text ?? '';
 }
 
-function pageOf(names: { fontName: string; styleName: string; scriptName: string }): string {
-  const { fontName, styleName, scriptName } = names;
+/** @param names.needed the parts that the script starts with, so that they don't wait for it. */
+function pageOf(names: {
+  fontName: string;
+  styleName: string;
+  scriptName: string;
+  needed: readonly string[];
+}): string {
+  const { fontName, styleName, scriptName, needed } = names;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -72,7 +104,7 @@ function pageOf(names: { fontName: string; styleName: string; scriptName: string
 <link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
 <link rel="preload" href="/assets/${fontName}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="/assets/${styleName}">
-<script type="module" src="/assets/${scriptName}"></script>
+${needed.map((name) => `<link rel="modulepreload" href="/assets/${name}">\n`).join('')}<script type="module" src="/assets/${scriptName}"></script>
 </head>
 <body>
 <div id="console"></div>

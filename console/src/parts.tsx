@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../../cli/render.ts';
+import { type Address, titleOf } from './address.ts';
+import { barOf, type Parts } from './figures.ts';
+import { focus } from './navigation.ts';
 import { csvOf } from './text.ts';
 
 /** The mark: a usage bar. */
@@ -10,6 +13,40 @@ export function Mark() {
       <rect class="pale" width="20" height="14" rx="3" />
       <path class="fill" d="M3 0h8v14H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" />
     </svg>
+  );
+}
+
+/**
+ * The heading of a view, with what is said beside it and what can be done. The document has the same title. After a change
+ * of the view the keyboard goes on from here.
+ *
+ * @param props.isShape of a view that is not here yet: its own heading comes.
+ */
+export function Title(props: {
+  address: Address;
+  note?: ComponentChildren;
+  action?: ComponentChildren;
+  isShape?: boolean;
+}) {
+  const { address, note, action, isShape = false } = props;
+  const heading = useRef<HTMLHeadingElement>(null);
+  const title = titleOf(address);
+  useEffect(() => {
+    document.title = [title, address.tenant, 'lfs-quota'].filter(Boolean).join(' · ');
+  }, [title, address.tenant]);
+  useLayoutEffect(() => {
+    if (!focus.isDue) return;
+    heading.current?.focus({ preventScroll: true });
+    focus.isDue = isShape;
+  }, [title]);
+  return (
+    <div class="title">
+      <h1 tabIndex={-1} ref={heading}>
+        {title}
+      </h1>
+      {note}
+      {action !== undefined && <div class="end">{action}</div>}
+    </div>
   );
 }
 
@@ -129,5 +166,40 @@ export function CsvButton<Row extends object>(props: {
     >
       CSV
     </button>
+  );
+}
+
+const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
+
+/** One bar: stored, reserved, and what is beyond the limit. */
+export function Bar({ parts, label, isSmall = false }: { parts: Parts; label: string; isSmall?: boolean }) {
+  const { stored, reserved, over, limit } = barOf(parts);
+  const used = parts.stored + parts.reserved;
+  const max = Math.max(used, parts.limit, 1);
+  return (
+    <div class={isSmall ? 'bar small' : 'bar'}>
+      <meter class="hidden" min={0} max={max} value={used} aria-label="Used" aria-valuetext={label}>
+        {label}
+      </meter>
+      <svg aria-hidden="true">
+        <defs>
+          <pattern
+            id="stripes"
+            width="6"
+            height="6"
+            patternUnits="userSpaceOnUse"
+            patternTransform="rotate(45)"
+          >
+            <rect class="pale" width="6" height="6" />
+            <rect class="fill" width="2.5" height="6" />
+          </pattern>
+        </defs>
+        <rect class="track" width="100%" height="100%" />
+        <rect class="fill" width={percent(stored)} height="100%" />
+        {reserved > 0 && <rect class="striped" x={percent(stored)} width={percent(reserved)} height="100%" />}
+        {over > 0 && <rect class="over" x={percent(limit)} width={percent(over)} height="100%" />}
+      </svg>
+      {over > 0 && <span class="marker" style={{ left: percent(limit) }} />}
+    </div>
   );
 }

@@ -19,7 +19,7 @@ export const downloadDays = 30;
 const downloadPagesMax = 30;
 const reservationPagesMax = 3;
 
-export interface TenantView {
+interface TenantView {
   /** undefined: not known yet. */
   readonly body: SubscriptionBody | undefined;
   readonly history: HistoryBody | undefined;
@@ -35,6 +35,9 @@ export interface TenantView {
   readonly refusal: string | undefined;
 }
 
+/** What is known, and asking at once. */
+export type Live = TenantView & { readonly askNow: () => void; readonly scanAgain: () => void };
+
 const unknown: TenantView = {
   body: undefined,
   history: undefined,
@@ -46,7 +49,7 @@ const unknown: TenantView = {
 };
 
 /** All that is shown of a tenant's usage, kept up to date while the page is seen. */
-export function useTenant(tenant: string): TenantView & { askNow: () => void; scanAgain: () => void } {
+export function useTenant(tenant: string): Live {
   const [held, setHeld] = useState<{ tenant: string; view: TenantView }>({ tenant, view: unknown });
   const view = held.tenant === tenant ? held.view : unknown;
   const latest = useRef(view);

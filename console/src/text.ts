@@ -1,3 +1,4 @@
+import { formatCount } from '../../cli/render.ts';
 import type { ForecastBody } from '../../lambda/api/contract/history.ts';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
@@ -10,6 +11,9 @@ export const bytesText = (bytes: number) => formatBytes(bytes).replace(' ', '\u0
 /** As the command line writes it, but for the space. */
 export const percentText = (part: number, whole: number) =>
   formatPercent(part, whole).replace('%', '\u00a0%');
+
+/** `1,204`, or a dash for what is not known. */
+export const scanText = (count: number | null) => (count === null ? '–' : formatCount(count));
 
 const dayFormat = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
@@ -55,6 +59,16 @@ export const tokenName = ({ label, user, tokenId }: Pick<SessionBody, 'label' | 
 export function whoText(session: SessionBody): string {
   if (session.kind === 'operator') return 'operator';
   return `${tokenName(session)} · ${scopeText[session.scope ?? 'read']}`;
+}
+
+/**
+ * The token in what was pasted: itself, `user:token@host`, or a URL with a token in it. Without what a header can't
+ * contain.
+ */
+export function tokenIn(pasted: string): string {
+  const text = pasted.trim();
+  const inUrl = /^(?:https?:\/\/)?[^\s/@]*?:([^\s/@]+)@/.exec(text) ?? /^https?:\/\/([^\s/:@]+)@/.exec(text);
+  return (inUrl?.[1] ?? text).replace(/[^!-~]/g, '');
 }
 
 /** The answer to a click was lost, or was none. */

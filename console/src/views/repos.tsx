@@ -1,11 +1,11 @@
 import { useMemo, useState } from 'preact/hooks';
-import { formatAge } from '../../cli/render.ts';
-import type { RepoBody } from '../../lambda/api/contract/repos.ts';
-import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
-import { type Column, growthText, type Order, repoSumText, sortRepos } from './figures.ts';
-import { Card, CsvButton, Cut } from './parts.tsx';
-import { bytesText, percentText } from './text.ts';
-import { scanText } from './usage.tsx';
+import { formatAge } from '../../../cli/render.ts';
+import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
+import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
+import { type Column, growthText, type Order, repoSumText, sortRepos } from '../figures.ts';
+import { Card, CsvButton, Cut, Title } from '../parts.tsx';
+import { bytesText, percentText, scanText } from '../text.ts';
+import type { ViewProps } from '../view-props.ts';
 
 /** Keys directly below the tenant belong to no repo. */
 const nameOf = (repo: string) => (repo === '' ? '(no repo)' : repo);
@@ -27,8 +27,21 @@ const flat = (repo: RepoBody) => ({
   beforeBytes: repo.before?.storedBytes,
 });
 
+export function Repos({ session, address, body, nowMs }: ViewProps) {
+  return (
+    <main>
+      <Title address={address} />
+      {body.repos.length > 0 ? (
+        <RepoTable body={body} isForSome={session.repos !== null} nowMs={nowMs} />
+      ) : (
+        <p class="soft">None yet. A repo appears with its first push.</p>
+      )}
+    </main>
+  );
+}
+
 /** Repos to sort and search: all, or the largest. */
-export function Repos(props: {
+function RepoTable(props: {
   body: SubscriptionBody;
   /** Whoever has signed in sees some repos alone. */
   isForSome: boolean;

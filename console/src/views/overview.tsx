@@ -1,21 +1,18 @@
 import { useState } from 'preact/hooks';
-import { formatAge, formatObjects, formatUntil } from '../../cli/render.ts';
-import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
-import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
-import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
-import type { TokenBody } from '../../lambda/api/contract/tokens.ts';
-import { repoPattern } from '../../lambda/rules/names.ts';
-import { type Listed, useNow } from './api.ts';
+import { formatAge, formatObjects } from '../../../cli/render.ts';
+import type { ReservationBody } from '../../../lambda/api/contract/reservations.ts';
+import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
+import { repoPattern } from '../../../lambda/rules/names.ts';
+import { formatAddress, tenantAddress } from '../address.ts';
+import type { Listed } from '../api.ts';
+import { reservationText, type ScanProgress, sortReservations, stateOf } from '../figures.ts';
+import { Card, Code, CsvButton, Cut, Title } from '../parts.tsx';
+import { useScanProgress } from '../subscription.ts';
+import { bytesText, dayText, scanText, timeText } from '../text.ts';
+import { UsageFigures } from '../usage.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { History } from './chart.tsx';
 import { Downloads } from './downloads.tsx';
-import { reservationText, type ScanProgress, sortReservations, stateOf } from './figures.ts';
-import { Objects } from './objects.tsx';
-import { Card, Code, CsvButton, Cut } from './parts.tsx';
-import { Repos } from './repos.tsx';
-import { type TenantView, useScanProgress, useTenant } from './subscription.ts';
-import { bytesText, dayText, timeText } from './text.ts';
-import { Tokens } from './tokens.tsx';
-import { Limit, scanText, UsageFigures } from './usage.tsx';
 
 /** What is new or changed of a kind of files becomes objects. */
 const firstPush = [
@@ -72,13 +69,6 @@ function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean }) {
   );
 }
 
-/** Leads to what can be deleted. */
-function toLargest() {
-  const target = document.getElementById('largest');
-  target?.scrollIntoView({ block: 'start' });
-  target?.querySelector('h2')?.focus();
-}
-
 /** What is to be done about the limit, if anything. */
 function LimitNotice({ body }: { body: SubscriptionBody }) {
   const { usage, limitBytes, forecast } = body;
@@ -102,27 +92,7 @@ function LimitNotice({ body }: { body: SubscriptionBody }) {
           </>
         )}
       </p>
-      <button type="button" onClick={toLargest}>
-        What to delete
-      </button>
-    </div>
-  );
-}
-
-/** That there was no answer. What is shown stays. */
-function LostNotice({ view, onAsk }: { view: TenantView; onAsk: () => void }) {
-  const nowMs = useNow(1000);
-  const { againAtMs } = view;
-  if (againAtMs === undefined) return null;
-  return (
-    <div class="notice lost">
-      <p>
-        <strong role="status">Can't reach the server.</strong> {view.body && 'Showing older data. '}
-        <span>Retrying {formatUntil(new Date(Math.max(againAtMs, nowMs)).toISOString(), nowMs)}.</span>
-      </p>
-      <button type="button" onClick={onAsk}>
-        Retry now
-      </button>
+      <a href={formatAddress(tenantAddress(body.tenant, 'objects'))}>What to delete</a>
     </div>
   );
 }
@@ -201,112 +171,41 @@ function Reservations(props: {
 }
 
 /** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
-export function TenantPage({ tenant, session }: { tenant: string; session: SessionBody }) {
-  const view = useTenant(tenant);
-  const nowMs = useNow(10_000);
-  const { body, refusal } = view;
-  const isScanning =
-    view.scanningSinceMs !== undefined || (body !== undefined && (body.refreshing || body.usage === null));
+export function Overview({ tenant, session, address, live, body, mayManage, nowMs }: ViewProps) {
+  const { usage, repos } = body;
+  const isScanning = live.scanningSinceMs !== undefined || body.refreshing || usage === null;
   const progress = useScanProgress(tenant, isScanning);
-  const mayManage = session.kind === 'operator' || session.scope === 'manage';
+  const isEmpty = usage !== null && usage.objectCount === 0 && repos.length === 0;
   return (
     <main>
-      {session.kind === 'operator' && (
-        <p class="back">
-          <a href="#/">All tenants</a>
-        </p>
-      )}
-      <div class="title">
-        <h1>{tenant}</h1>
-        {body?.plan && <span class="pill">{body.plan}</span>}
-        <div class="end">
-          {body && <Age body={body} isScanning={isScanning} progress={progress} nowMs={nowMs} />}
-          {mayManage && (
-            <button
-              type="button"
-              onClick={view.scanAgain}
-              disabled={!body || view.scanningSinceMs !== undefined}
-            >
+      <Title
+        address={address}
+        note={<Age body={body} isScanning={isScanning} progress={progress} nowMs={nowMs} />}
+        {...(mayManage && {
+          action: (
+            <button type="button" onClick={live.scanAgain} disabled={live.scanningSinceMs !== undefined}>
               Scan now
             </button>
-          )}
-        </div>
-      </div>
-      <LostNotice view={view} onAsk={view.askNow} />
-      {refusal !== undefined && (
-        <p class="notice bad">{refusal} Check the URL, or sign in with another token.</p>
-      )}
-      {body ? (
-        <Figures
-          key={tenant}
-          view={view}
-          progress={progress}
-          body={body}
-          nowMs={nowMs}
-          session={session}
-          mayManage={mayManage}
-        />
-      ) : (
-        refusal === undefined && <Loading />
-      )}
-    </main>
-  );
-}
-
-function Figures(props: {
-  view: TenantView & { askNow: () => void };
-  progress: ScanProgress | undefined;
-  body: SubscriptionBody;
-  nowMs: number;
-  session: SessionBody;
-  mayManage: boolean;
-}) {
-  const { view, progress, body, nowMs, session, mayManage } = props;
-  const { tenant, usage, repos } = body;
-  const isEmpty = usage !== null && usage.objectCount === 0 && repos.length === 0;
-  const objectCount = usage?.objectCount ?? 0;
-  const [tokens, setTokens] = useState<readonly TokenBody[]>([]);
-  return (
-    <>
+          ),
+        })}
+      />
       <LimitNotice body={body} />
       <UsageFigures body={body} progress={progress} nowMs={nowMs} />
       {isEmpty && <Connect tenant={tenant} isFirst />}
-      {!isEmpty && view.history && <History tenant={tenant} history={view.history} />}
-      {usage && view.reservations && view.reservations.items.length > 0 && (
+      {!isEmpty && live.history && <History tenant={tenant} history={live.history} />}
+      {usage && live.reservations && live.reservations.items.length > 0 && (
         <Reservations
           tenant={tenant}
-          listed={view.reservations}
+          listed={live.reservations}
           reservedBytes={usage.reservedBytes}
           nowMs={nowMs}
         />
       )}
-      {repos.length > 0 && <Repos body={body} isForSome={session.repos !== null} nowMs={nowMs} />}
-      {view.downloads && view.downloads.items.length > 0 && (
-        <Downloads tenant={tenant} listed={view.downloads} session={session} tokens={tokens} />
-      )}
-      <div class={mayManage && objectCount > 0 ? 'pair' : ''}>
-        {objectCount > 0 && (
-          <Objects
-            tenant={tenant}
-            objectCount={objectCount}
-            scannedAt={usage?.scannedAt ?? ''}
-            repos={session.repos}
-            mayDelete={mayManage}
-            nowMs={nowMs}
-          />
-        )}
-        {mayManage && <Tokens tenant={tenant} session={session} nowMs={nowMs} onRead={setTokens} />}
-      </div>
-      {session.kind === 'operator' && (
-        <Limit
-          tenant={tenant}
-          limitBytes={body.limitBytes}
-          storedBytes={usage?.storedBytes ?? 0}
-          onChanged={view.askNow}
-        />
+      {live.downloads && live.downloads.items.length > 0 && (
+        <Downloads tenant={tenant} listed={live.downloads} session={session} tokens={[]} />
       )}
       {!isEmpty && <Connect tenant={tenant} isFirst={false} />}
-    </>
+    </main>
   );
 }
 
@@ -334,29 +233,5 @@ function Age(props: {
       </span>
       <progress aria-label="Scan" {...(progress && { value: progress.share, max: 1 })} />
     </p>
-  );
-}
-
-/** The page's shape, of the same heights. */
-function Loading() {
-  return (
-    <div class="loading" aria-busy="true">
-      <p class="hidden" role="status">
-        Loading
-      </p>
-      <div class="usage">
-        <p class="figure">
-          <span class="number">–</span>
-        </p>
-        <div class="bar">
-          <svg aria-hidden="true">
-            <rect class="track" width="100%" height="100%" />
-          </svg>
-        </div>
-        <div class="legend" />
-      </div>
-      <div class="card tall" />
-      <div class="card tall" />
-    </div>
   );
 }

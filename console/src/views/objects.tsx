@@ -1,12 +1,15 @@
 import type { Ref } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { formatAge, formatObjects, formatUntil } from '../../cli/render.ts';
-import type { DeletePlanBody, DeletionBody } from '../../lambda/api/contract/deletes.ts';
-import type { ObjectBody } from '../../lambda/api/contract/objects.ts';
-import { ask, askPages } from './api.ts';
-import { objectKeyOf, sortObjects } from './figures.ts';
-import { Card, Choice, CsvButton, Cut, Problem } from './parts.tsx';
-import { bytesText, notDone } from './text.ts';
+import { formatAge, formatObjects, formatUntil } from '../../../cli/render.ts';
+import type { DeletePlanBody, DeletionBody } from '../../../lambda/api/contract/deletes.ts';
+import type { ObjectBody } from '../../../lambda/api/contract/objects.ts';
+import type { Address } from '../address.ts';
+import { ask, askPages } from '../api.ts';
+import { objectKeyOf, sortObjects } from '../figures.ts';
+import { go } from '../navigation.ts';
+import { Card, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
+import { bytesText, notDone } from '../text.ts';
+import type { ViewProps } from '../view-props.ts';
 
 /** What is known of a delete: what it would do, or that it was refused. */
 type Delete =
@@ -215,12 +218,34 @@ function useMarked(where: Where) {
 
 const orderText = { largest: 'Largest', oldest: 'Oldest', marked: 'Marked' } as const;
 
+export function Objects({ tenant, session, address, body, mayManage, nowMs }: ViewProps) {
+  const objectCount = body.usage?.objectCount ?? 0;
+  return (
+    <main>
+      <Title address={address} />
+      {objectCount > 0 ? (
+        <ObjectList
+          tenant={tenant}
+          address={address}
+          objectCount={objectCount}
+          scannedAt={body.usage?.scannedAt ?? ''}
+          repos={session.repos}
+          mayDelete={mayManage}
+          nowMs={nowMs}
+        />
+      ) : (
+        <p class="soft">None yet.</p>
+      )}
+    </main>
+  );
+}
+
 /** What a delete would free most by, what has lain longest, and what is to go. */
-export function Objects(props: Where & { mayDelete: boolean; nowMs: number }) {
-  const { tenant, objectCount, mayDelete, nowMs } = props;
+function ObjectList(props: Where & { address: Address; mayDelete: boolean; nowMs: number }) {
+  const { tenant, address, objectCount, mayDelete, nowMs } = props;
   const { found, seen, isUnasked, look } = useObjects(props);
   const { marked, add } = useMarked(props);
-  const [by, setBy] = useState<keyof typeof orderText>('largest');
+  const by = (['oldest', 'marked'] as const).find((each) => each === address.query['by']) ?? 'largest';
   const isMarked = by === 'marked';
   const dueAts = new Map(marked.items.map((deletion) => [objectKeyOf(deletion), deletion.dueAt]));
   const rows: readonly (Omit<ObjectBody, 'storedAt'> & Partial<ObjectBody & DeletionBody>)[] = isMarked
@@ -232,7 +257,7 @@ export function Objects(props: Where & { mayDelete: boolean; nowMs: number }) {
   const hasFailed = marked.hasFailed || found?.hasFailed;
   return (
     <Card
-      title="Objects"
+      title="Which to delete"
       id="largest"
       action={
         (found || marked.items.length > 0) && (
@@ -245,7 +270,7 @@ export function Objects(props: Where & { mayDelete: boolean; nowMs: number }) {
               )}
               textOf={(each) => orderText[each]}
               value={by}
-              onChoose={setBy}
+              onChoose={(each) => go({ ...address, query: { ...address.query, by: each } })}
             />
             <CsvButton
               name="objects"

@@ -1,61 +1,14 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { formatAge } from '../../cli/render.ts';
-import type { StatusBody } from '../../lambda/api/contract/status.ts';
-import type { TenantBody } from '../../lambda/api/contract/tenants.ts';
-import { ask, askPages, type Listed, useNow, usePoll } from './api.ts';
-import { isInGroup, sortTenants, type TenantGroup, tenantGroups } from './figures.ts';
-import { Card, Choice, CsvButton, Cut, Problem } from './parts.tsx';
-import { bytesText, notDone, percentText } from './text.ts';
-import { Bar, LimitField, readLimit, scanText, type TypedLimit } from './usage.tsx';
-
-/**
- * What failed; store, queues and schedule at a glance. What is to be done comes first, with how.
- *
- * @param props.body undefined: it is being asked for. A store that is silent takes some seconds. null: it could not be read.
- */
-function Status({ body, nowMs }: { body: StatusBody | null | undefined; nowMs: number }) {
-  if (body === undefined) return <p class="soft under">Checking store, queues and schedule…</p>;
-  if (!body) return <p class="soft under">Can't read the status. Retrying every minute.</p>;
-  const { parts, failures, checkedAt } = body;
-  const open = failures?.filter(({ over }) => !over) ?? [];
-  const isFine = body.state === 'fine';
-  return (
-    <Card
-      title="Status"
-      note={
-        <span role="status">
-          {isFine ? 'nothing failed' : 'needs attention'}, asked {formatAge(checkedAt, nowMs)}
-        </span>
-      }
-    >
-      <ul class="parts">
-        {[...parts]
-          .sort((a, b) => Number(a.state === 'fine') - Number(b.state === 'fine'))
-          .map(({ part, state, says, todo }) =>
-            state === 'fine' ? (
-              <li key={part} class="soft">
-                {says}
-              </li>
-            ) : (
-              <li key={part} class="notice near">
-                <p>
-                  <strong>{says}</strong> <span class="todo">{todo}</span>
-                  {part === 'failures' &&
-                    open.map(({ tenant, kind, failedAt, why, tries }) => (
-                      <span key={tenant + kind + failedAt} class="failed">
-                        <a href={`#${tenant}`}>{tenant}</a>: {kind}
-                        {why !== kind && `, ${why}`}, {formatAge(failedAt, nowMs)}
-                        {tries > 1 && `, ${tries} tries`}
-                      </span>
-                    ))}
-                </p>
-              </li>
-            ),
-          )}
-      </ul>
-    </Card>
-  );
-}
+import { formatAge } from '../../../cli/render.ts';
+import type { StatusBody } from '../../../lambda/api/contract/status.ts';
+import type { TenantBody } from '../../../lambda/api/contract/tenants.ts';
+import { ask, askPages, type Listed, usePoll } from '../api.ts';
+import { isInGroup, sortTenants, type TenantGroup, tenantGroups } from '../figures.ts';
+import { LimitField, readLimit, type TypedLimit } from '../limit-field.tsx';
+import { Bar, Card, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
+import { bytesText, notDone, percentText, scanText } from '../text.ts';
+import type { ServiceViewProps } from '../view-props.ts';
+import { StatusCard } from './status.tsx';
 
 const pagesMax = 10;
 const againMs = 60_000;
@@ -95,21 +48,16 @@ function useTenants() {
 }
 
 /** The operator's page: what failed, and all tenants, the fullest first. */
-export function Tenants() {
+export function Tenants({ address, nowMs }: ServiceViewProps) {
   const { listed, hasFailed, status, readNow } = useTenants();
   const tenants = listed?.items;
   const [wanted, setWanted] = useState('');
   const [group, setGroup] = useState<TenantGroup>('all');
   const [isMaking, setIsMaking] = useState(false);
-  const nowMs = useNow(10_000);
   const inGroup = tenants?.filter((body) => isInGroup(body, group, nowMs)) ?? [];
   const shown = inGroup.filter(({ tenant }) => tenant.includes(wanted.trim().toLowerCase()));
   const storedBytes = tenants?.reduce((sum, { usage }) => sum + (usage?.storedBytes ?? 0), 0) ?? 0;
-  const title = (
-    <div class="title">
-      <h1>Tenants</h1>
-    </div>
-  );
+  const title = <Title address={address} />;
   if (!listed && !hasFailed)
     return (
       <main>
@@ -122,7 +70,7 @@ export function Tenants() {
   return (
     <main>
       {title}
-      <Status body={status} nowMs={nowMs} />
+      <StatusCard body={status} nowMs={nowMs} />
       <Card
         title={
           tenants ? `${scanText(tenants.length)} ${tenants.length === 1 ? 'tenant' : 'tenants'}` : 'Unknown'

@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks';
-import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
-import type { TokenBody } from '../../lambda/api/contract/tokens.ts';
-import type { Listed } from './api.ts';
-import { type Download, largestBy, lastDays, type Sum, sumsByDay } from './figures.ts';
-import { Card, Choice, CsvButton, Cut } from './parts.tsx';
-import { downloadDays } from './subscription.ts';
-import { bytesText, dayText, percentText, tokenName } from './text.ts';
-import { scanText } from './usage.tsx';
+import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
+import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
+import type { Listed } from '../api.ts';
+import { type Download, largestBy, lastDays, type Sum, sumsByDay } from '../figures.ts';
+import { Card, Choice, CsvButton, Cut } from '../parts.tsx';
+import { downloadDays } from '../subscription.ts';
+import { bytesText, dayText, percentText, scanText, tokenName } from '../text.ts';
 
 const rowsMax = 5;
 

@@ -1,10 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { formatAge } from '../../cli/render.ts';
-import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
-import type { TokenBody } from '../../lambda/api/contract/tokens.ts';
-import { ask, askPages, type Listed } from './api.ts';
-import { Card, Code, CsvButton, Cut, Problem } from './parts.tsx';
-import { notDone, scopeText, tokenName } from './text.ts';
+import { formatAge } from '../../../cli/render.ts';
+import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
+import { ask, askPages, type Listed } from '../api.ts';
+import { Card, Code, CsvButton, Cut, Problem, Title } from '../parts.tsx';
+import { notDone, scopeText, tokenName } from '../text.ts';
+import type { ViewProps } from '../view-props.ts';
 
 const pagesMax = 10;
 type Scope = TokenBody['scope'];
@@ -21,13 +21,16 @@ const csvFields = [
 ] as const;
 
 /** Who gets in, and who not any more. */
-export function Tokens(props: {
-  tenant: string;
-  session: SessionBody;
-  nowMs: number;
-  onRead: (tokens: readonly TokenBody[]) => void;
-}) {
-  const { tenant, session, nowMs, onRead } = props;
+export function Access({ tenant, session, address, nowMs }: ViewProps) {
+  return (
+    <main>
+      <Title address={address} />
+      <Tokens tenant={tenant} session={session} nowMs={nowMs} />
+    </main>
+  );
+}
+
+function Tokens({ tenant, session, nowMs }: Pick<ViewProps, 'tenant' | 'session' | 'nowMs'>) {
   const path = `/v1/tenants/${tenant}/tokens`;
   const [listed, setListed] = useState<Listed<TokenBody>>();
   const tokens = listed?.items;
@@ -39,10 +42,8 @@ export function Tokens(props: {
   useLayoutEffect(() => fresh.current?.focus(), [secret]);
   const read = async () => {
     const found = await askPages<TokenBody, 'tokens'>(path, 'tokens', { pagesMax });
-    if (found) {
-      setListed(found);
-      onRead(found.items);
-    } else setProblem("Couldn't load the tokens. Reload the page.");
+    if (found) setListed(found);
+    else setProblem("Couldn't load the tokens. Reload the page.");
   };
   useEffect(() => void read(), [tenant]);
   const revoke = async ({ tokenId }: TokenBody) => {

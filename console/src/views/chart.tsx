@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { formatObjects } from '../../cli/render.ts';
-import type { HistoryBody } from '../../lambda/api/contract/history.ts';
-import { dayTicks, ticksOf, topOf } from './figures.ts';
-import { Card, Choice, CsvButton } from './parts.tsx';
-import { bytesText, dayText } from './text.ts';
+import { formatObjects } from '../../../cli/render.ts';
+import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
+import { dayTicks, ticksOf, topOf } from '../figures.ts';
+import { Card, Choice, CsvButton } from '../parts.tsx';
+import { bytesText, dayText } from '../text.ts';
 
 type Day = HistoryBody['days'][number];
 

@@ -1,0 +1,62 @@
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import { ask } from './api.ts';
+import { Mark, Problem } from './parts.tsx';
+import { tokenIn } from './text.ts';
+
+const messages = {
+  'signed-out': 'Invalid, expired or revoked token.',
+  unreachable: "Can't reach the server. Retry in a few seconds.",
+  refused: 'Rejected. Retry.',
+  same: 'Retry.',
+} as const;
+
+/** Asks for a token, once: the browser keeps a session instead. */
+export function SignIn({ onSignedIn }: { onSignedIn: (session: SessionBody) => void }) {
+  const [token, setToken] = useState('');
+  const [problem, setProblem] = useState<string>();
+  const [isAsking, setIsAsking] = useState(false);
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    document.title = 'Sign in · lfs-quota';
+    input.current?.focus();
+  }, []);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    setIsAsking(true);
+    const outcome = await ask<SessionBody>('/v1/session', { method: 'POST', token: tokenIn(token) });
+    setIsAsking(false);
+    if (outcome.kind === 'ok') return onSignedIn(outcome.body);
+    setProblem(messages[outcome.kind]);
+    input.current?.focus();
+  };
+  return (
+    <main class="alone">
+      <p class="brand">
+        <Mark /> lfs-quota
+      </p>
+      <h1>Sign in</h1>
+      <form onSubmit={(event) => void submit(event)}>
+        <label for="token">Access token</label>
+        <input
+          id="token"
+          ref={input}
+          type="password"
+          autocomplete="off"
+          spellcheck={false}
+          required
+          value={token}
+          aria-describedby="token-note"
+          onInput={({ currentTarget }) => setToken(currentTarget.value)}
+        />
+        <button type="submit" class="primary" disabled={isAsking}>
+          {isAsking ? 'Signing in…' : 'Sign in'}
+        </button>
+        <Problem text={problem} />
+      </form>
+      <p class="note" id="token-note">
+        The one Git uses as password. It's sent once, not stored. You stay signed in for up to 12 hours.
+      </p>
+    </main>
+  );
+}

@@ -1,0 +1,22 @@
+import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
+import type { Address } from './address.ts';
+import type { Live } from './subscription.ts';
+
+/** What every view gets. */
+export interface ServiceViewProps {
+  readonly session: SessionBody;
+  readonly address: Address;
+  /** The operator, or a token of scope `manage`. */
+  readonly mayManage: boolean;
+  readonly nowMs: number;
+}
+
+/** What a view of a tenant gets. */
+export interface ViewProps extends ServiceViewProps {
+  readonly tenant: string;
+  /** Kept up to date; `askNow` and `scanAgain` ask at once. */
+  readonly live: Live;
+  /** `live.body`, as it is known. */
+  readonly body: SubscriptionBody;
+}

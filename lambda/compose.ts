@@ -315,6 +315,19 @@ export function exchangeDeps() {
   };
 }
 
+export function signInDeps() {
+  const tables = table();
+  return {
+    ...common(),
+    invitations: stores.invitations(tables),
+    devices: stores.devices(tables),
+    requestKeys: stores.requestKeys(tables),
+    ledger: stores.ledger(tables),
+    tokens: stores.tokens(tables),
+    audit: stores.audit(tables),
+  };
+}
+
 export function managementDeps() {
   const [tables, place] = [table(), bucketPlace()];
   const client = bucketClient(place);
@@ -333,6 +346,8 @@ export function managementDeps() {
     publicReads: stores.publicReads(tables),
     tokens: stores.tokens(tables),
     requestKeys: stores.requestKeys(tables),
+    invitations: stores.invitations(tables),
+    devices: stores.devices(tables),
     webhooks: stores.webhooks(tables),
     webhookQueue: webhookQueue(),
     webhookUrls: (url: string) => isWebhookUrl(url),

@@ -1,4 +1,5 @@
 import type { AuditLog } from './accounts/audit-store.ts';
+import type { Devices, Invitations } from './accounts/invitation-store.ts';
 import type { KeptGrants, LinkedRepos, PublicReads } from './accounts/repo-mark-store.ts';
 import type { GitHost } from './accounts/rules/git-hosts.ts';
 import type { HostClient, KnownHostUsers } from './accounts/rules/host-user.ts';
@@ -40,6 +41,8 @@ export interface Deps {
   readonly identities: IdentityVerifier;
   readonly issuers: readonly IdentityIssuer[];
   readonly exchangeRules: ExchangeRules;
+  readonly invitations: Invitations;
+  readonly devices: Devices;
   readonly audit: AuditLog;
   readonly downloads: Downloads;
   readonly publicReads: PublicReads;

@@ -5,6 +5,10 @@
 
 export { createDynamoDbAuditLog as audit } from './accounts/audit-store.ts';
 export {
+  createDynamoDbDevices as devices,
+  createDynamoDbInvitations as invitations,
+} from './accounts/invitation-store.ts';
+export {
   createDynamoDbKeptGrants as keptGrants,
   createDynamoDbLinkedRepos as linkedRepos,
   createDynamoDbPublicReads as publicReads,

@@ -168,7 +168,7 @@ const throttledPattern = FilterPattern.all(
 /** Take part in every push and fetch. */
 const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsLocks']);
 /** Answer without a token. */
-const openFunctions: ReadonlySet<HttpFunction> = new Set(['console', 'health', 'exchangeToken']);
+const openFunctions: ReadonlySet<HttpFunction> = new Set(['console', 'health', 'exchangeToken', 'signIn']);
 const isOpen = (route: Route) => openFunctions.has(route.function) || route.path === '/openapi.json';
 
 /** One integration per function, however many routes lead to it. */

@@ -30,6 +30,7 @@ import { create as createNotFound } from '../lambda/handlers/not-found.ts';
 import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
+import { create as createSignIn } from '../lambda/handlers/sign-in.ts';
 import { RefusalTally } from '../lambda/history/rules/history.ts';
 import type { ReconcileQueue, Redelivery } from '../lambda/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Invocations, Log } from '../lambda/rules/clock-and-log.ts';
@@ -222,6 +223,7 @@ export function createFunctions(deps: Deps, webhookRedelivery: Redelivery = rede
       lfsLocks: createLfsLocks(deps),
       getSubscription: createGetSubscription(deps),
       exchangeToken: createExchangeToken(deps),
+      signIn: createSignIn(deps),
       management: createManagement(deps),
       notFound: createNotFound(),
     },

@@ -77,7 +77,7 @@ export async function isAdmin(deps: Pick<Deps, 'admin'>, credential: string | un
 }
 
 /** Random base62 characters of a token: 238 bits. */
-const secretLength = 40;
+export const secretLength = 40;
 
 /** What a token is to be. */
 export interface TokenGrant {

@@ -98,7 +98,7 @@ function describeOperation(route: RouteKey, doc: RouteContract): Json {
     operationId: doc.id,
     summary: doc.summary,
     ...(doc.description !== undefined && { description: doc.description }),
-    tags: [isLfs ? 'lfs' : doc.access === 'anyone' ? 'service' : 'management'],
+    tags: [isLfs ? 'lfs' : doc.access === 'anyone' && !doc.body ? 'service' : 'management'],
     security: securityOf[doc.access],
     parameters: [
       ...pathParameters(route),
@@ -189,6 +189,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
   tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   file: { type: 'string', pattern: '^[a-z-]+-[0-9a-f]{16}\\.[a-z0-9]+$' },
   ruleId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+  invitationId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 
 function pathParameters(path: string): Json[] {

@@ -7,6 +7,7 @@ import { exchangeOperations } from '../api/management/exchange.ts';
 import { exportOperations } from '../api/management/exports.ts';
 import { gcOperations } from '../api/management/gc.ts';
 import { historyOperations } from '../api/management/history.ts';
+import { invitationOperations } from '../api/management/invitations.ts';
 import { lockOperations } from '../api/management/locks.ts';
 import { objectOperations } from '../api/management/objects.ts';
 import type { ManagementDeps, Operation } from '../api/management/operations.ts';
@@ -40,6 +41,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...tenantOperations,
   ...tokenOperations,
   ...exchangeOperations,
+  ...invitationOperations,
   ...reservationOperations,
   ...objectOperations,
   ...downloadOperations,

@@ -21,6 +21,9 @@ import type { Fields } from './expressions.ts';
  * | export      | EXPORTS#{name} | EXPORT#{id}             | while unfinished: EXPORTS, name#id |                          |
  * | … places    | EXPORTS#{name} | PLACES                  |                               |                               |
  * | rule        | EXCHANGE#{name} | RULE#{id}             |                               |                               |
+ * | invitation  | INVITATION#{name} | {id}                 |                               |                               |
+ * | device      | DEVICE#{slot}  | DEVICE                  |                               |                               |
+ * | … tries     | DEVICE#{name}  | TRIES                   |                               |                               |
  * | downloads   | DOWNLOADS#{name} | MONTH#{month}, DAY#{day}#{repo}#{token} |               |                               |
  * | public repo | PUBLIC#{name}  | REPO#{repo}             |                               |                               |
  * | … downloads | PUBLIC#{name}  | MONTH#{month}#{repo}    |                               |                               |

@@ -97,6 +97,15 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     items: { actions: ['PutItem', 'UpdateItem'], partitions: ['TOKEN#*', 'REQUEST#*', 'AUDIT#*'] },
     answersLinks: true,
   },
+  signIn: {
+    description: 'Gives people tokens for invitations, and lets their command lines wait for one.',
+    timeoutSeconds: 15,
+    table: ['GetItem'],
+    items: {
+      actions: ['PutItem', 'UpdateItem'],
+      partitions: ['TOKEN#*', 'REQUEST#*', 'INVITATION#*', 'DEVICE#*', 'AUDIT#*'],
+    },
+  },
   management: {
     description: 'Manages tenants, limits, tokens, exports and deletions.',
     timeoutSeconds: 29,

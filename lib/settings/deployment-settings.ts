@@ -80,7 +80,7 @@ const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(def
  * - management 512: 256 is too slow for a list of 100 tenants.
  * - reconcile 512: a million open entries take 389 MB.
  * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
- * - exchangeToken, console and sendWebhook: not measured.
+ * - exchangeToken, signIn, console and sendWebhook: not measured.
  */
 const memoryOfFunctions = z
   .strictObject({
@@ -91,6 +91,7 @@ const memoryOfFunctions = z
     lfsLocks: memoryMb(512),
     getSubscription: memoryMb(1_024),
     exchangeToken: memoryMb(512),
+    signIn: memoryMb(512),
     management: memoryMb(512),
     notFound: memoryMb(128),
     reconcile: memoryMb(512),

@@ -9,6 +9,7 @@ import { downloadMeterTests, downloadTests } from './downloads.ts';
 import { archiveTests, exportTests } from './exports.ts';
 import { gcTests } from './gc.ts';
 import { gitHostTests } from './git-hosts.ts';
+import { invitationTests } from './invitations.ts';
 import { limitedTokenTests } from './limited-tokens.ts';
 import { limitTests } from './limits.ts';
 import { lockTests } from './locks.ts';
@@ -39,6 +40,7 @@ export function blackboxSuite(target: () => Target): void {
   describe('lists', () => listTests(api));
   describe('tokens', () => tokenTests(api));
   tokenExchangeTests(api);
+  invitationTests(api);
   describe('idempotency', () => idempotencyTests(api));
   describe('access', () => accessTests(api));
   limitedTokenTests(api);

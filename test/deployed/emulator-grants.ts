@@ -17,7 +17,7 @@ const grants: readonly {
    * it: `test/stack/grants.test.ts` has them.
    */
   {
-    functions: ['exchangeToken', 'sendWebhook'],
+    functions: ['exchangeToken', 'signIn', 'sendWebhook'],
     actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
   },
 ];

@@ -98,6 +98,8 @@ describe('the API', () => {
       'GET /health': other,
       'GET /openapi.json': other,
       'POST /v1/tenants/{tenant}/exchange': other,
+      'POST /v1/invitations/accept': other,
+      'POST /v1/device': other,
       $default: other,
     });
     expect(DefaultRouteSettings).toEqual(other);

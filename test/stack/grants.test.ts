@@ -11,6 +11,8 @@ const kinds: Readonly<Record<string, (cell: string) => string>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
   'webhook-items': (action) => `dynamodb:${action} on DataTable, partitions WEBHOOK#*`,
   'token-items': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and AUDIT#*`,
+  'sign-in-items': (action) =>
+    `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
   objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
@@ -171,6 +173,10 @@ describe('grants', () => {
       actions.map((action) => ({ name, line: `dynamodb:${action} on DataTable, partitions ${partitions}` }));
     expect(others).toEqual([
       ...on('exchangeToken', 'TOKEN#* and REQUEST#* and AUDIT#*', ['PutItem', 'UpdateItem']),
+      ...on('signIn', 'TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*', [
+        'PutItem',
+        'UpdateItem',
+      ]),
       ...on('sendWebhook', 'WEBHOOK#*', ['GetItem', 'UpdateItem']),
     ]);
   });

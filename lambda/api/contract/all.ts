@@ -8,6 +8,7 @@ import { exchangeContract } from './exchange.ts';
 import { exportContract } from './exports.ts';
 import { gcContract } from './gc.ts';
 import { historyContract } from './history.ts';
+import { invitationContract } from './invitations.ts';
 import { lfsContract } from './lfs.ts';
 import { lfsLockContract } from './lfs-locks.ts';
 import { lockContract } from './locks.ts';
@@ -73,6 +74,7 @@ export const contract = {
   ...tenantContract,
   ...tokenContract,
   ...exchangeContract,
+  ...invitationContract,
   ...repoContract,
   ...scanContract,
   ...reservationContract,

@@ -92,15 +92,17 @@ export type Contract = {
 export function problemsOf(route: string, contract: RouteContract): ProblemCode[] {
   const { access, onlyOpen, needsExports, takesRequestKey, body, lfsErrors, problems = [] } = contract;
   if (lfsErrors) return [];
-  if (access === 'anyone') return [...problems];
+  if (access === 'anyone' && !body) return [...problems];
   const when = (holds: unknown, ...codes: ProblemCode[]) => (holds ? codes : []);
   const isIdentity = access === 'identity';
+  const isOpen = isIdentity || access === 'anyone';
   const codes: ProblemCode[] = [
-    'unauthorized',
+    ...when(access !== 'anyone', 'unauthorized'),
     ...when(isIdentity, 'issuer-unavailable'),
     ...when(access === 'manager' || access === 'auditor', 'scope-too-small'),
-    ...when(!isIdentity, 'invalid-query'),
-    ...when(takesRequestKey, 'invalid-idempotency-key', 'idempotency-key-reused'),
+    ...when(!isOpen, 'invalid-query'),
+    ...when(takesRequestKey, 'invalid-idempotency-key'),
+    ...when(takesRequestKey && !isOpen, 'idempotency-key-reused'),
     ...when(body, 'invalid-json', 'unsupported-media-type', 'body-too-large', 'invalid-body'),
     // Of an identity nobody learns whether there is such a tenant.
     ...when(!isIdentity && route.includes('{tenant}'), 'tenant-not-found'),

@@ -4,7 +4,7 @@ import { listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
 import { nextCursor, pageQuery, text, time } from './fields.ts';
 
-const lifetimeSecondsMin = 300;
+export const lifetimeSecondsMin = 300;
 export const lifetimeSecondsMax = 365 * 24 * 60 * 60;
 const lifetimeRule = `must be a whole number of seconds from ${lifetimeSecondsMin} (5 minutes) to ${lifetimeSecondsMax} (365 days)`;
 
@@ -68,7 +68,7 @@ const tokenSchema = z
 
 const tokenPageSchema = z.object({ tokens: z.array(tokenSchema), nextCursor }).meta({ id: 'TokenPage' });
 
-const newTokenSchema = tokenSchema
+export const newTokenSchema = tokenSchema
   .extend({
     tenant: z.string(),
     token: z.string().meta({ description: "The secret, returned once. It isn't stored." }),

@@ -36,6 +36,8 @@ export type ManagementDeps = Pick<
   | 'issuers'
   | 'adoptedRepos'
   | 'exchangeRules'
+  | 'invitations'
+  | 'devices'
   | 'audit'
   | 'downloads'
   | 'publicReads'
@@ -229,14 +231,21 @@ export function makesExports({ exportSettings }: Pick<Deps, 'exportSettings'>): 
  */
 function withRequestKey(run: Perform): Perform {
   return async (deps, input) => {
-    const requestKey = header(input.event, 'idempotency-key')?.replace(/^"(.*)"$/, '$1');
-    if (requestKey === undefined || /^[\x21-\x7e]{1,255}$/.test(requestKey))
-      return run(deps, { ...input, requestKey });
-    return problem(
-      'invalid-idempotency-key',
-      'The Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID.',
-    );
+    const key = readRequestKey(input.event);
+    return key.ok ? run(deps, { ...input, requestKey: key.requestKey }) : key.response;
   };
+}
+
+/** The key of a request. undefined: it has none. */
+export function readRequestKey(
+  event: APIGatewayProxyEventV2,
+):
+  | { readonly ok: true; readonly requestKey: string | undefined }
+  | { readonly ok: false; readonly response: Response } {
+  const requestKey = header(event, 'idempotency-key')?.replace(/^"(.*)"$/, '$1');
+  if (requestKey === undefined || /^[\x21-\x7e]{1,255}$/.test(requestKey)) return { ok: true, requestKey };
+  const detail = 'The Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID.';
+  return { ok: false, response: problem('invalid-idempotency-key', detail) };
 }
 
 /** The answer when another request has used the key. */

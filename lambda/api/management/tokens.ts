@@ -80,7 +80,7 @@ function tokenNotFound(tenant: string): Response {
   return problem('token-not-found', `${tenant} has no token with that id.`);
 }
 
-function tokenBody(token: TokenRecord): TokenBody {
+export function tokenBody(token: TokenRecord): TokenBody {
   const { tokenId, scope, label, user, repos, createdAtMs, expiresAtMs, lastUsedAtMs } = token;
   return {
     tokenId,

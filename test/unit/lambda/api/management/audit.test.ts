@@ -68,7 +68,9 @@ describe('the management API', () => {
     const said: Readonly<Record<RouteKey, RouteContract>> = contract;
     const actions = Object.values(said).flatMap(({ action }) => action ?? []);
     expect(new Set(actions).size).toBe(actions.length);
-    expect(new Set([...actions, 'identity.exchange', 'lock.force'])).toEqual(new Set(auditActions));
+    expect(new Set([...actions, 'identity.exchange', 'invitation.accept', 'lock.force'])).toEqual(
+      new Set(auditActions),
+    );
   });
 
   it.each([

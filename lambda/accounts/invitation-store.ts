@@ -1,0 +1,192 @@
+import * as z from 'zod';
+import { absent, adding, all, setting } from '../table/expressions.ts';
+import {
+  deleteItem,
+  firstItems,
+  getItem,
+  methodsOn,
+  putItem,
+  type Table,
+  updateItem,
+} from '../table/requests.ts';
+import { expiryAttribute, keyNames } from '../table/table.ts';
+import {
+  acceptedAgainMs,
+  type DeviceRecord,
+  deviceLifetimeMs,
+  deviceTriesMax,
+  type InvitationRecord,
+  invitationsMax,
+  isKept,
+} from './rules/invitations.ts';
+
+const nullable = <T>(type: z.ZodType<T>) => type.nullish().transform((value) => value ?? null);
+
+const invitationItem = z.object({
+  tenant: z.string(),
+  invitationId: z.string(),
+  secretSha256: z.string(),
+  scope: z.enum(['read', 'write', 'manage']),
+  repos: nullable(z.array(z.string())),
+  user: nullable(z.string()),
+  lifetimeMs: z.number(),
+  inviterId: nullable(z.string()),
+  inviter: nullable(z.string()),
+  createdAtMs: z.number(),
+  expiresAtMs: z.number(),
+  accepted: z.object({ atMs: z.number(), keySha256: z.string(), user: nullable(z.string()) }).exactOptional(),
+});
+
+interface InvitationKey {
+  readonly tenant: string;
+  readonly invitationId: string;
+}
+
+const partitionOf = (tenant: string) => `INVITATION#${tenant}`;
+const invitationKey = ({ tenant, invitationId }: InvitationKey) => ({
+  pk: partitionOf(tenant),
+  sk: invitationId,
+});
+
+const expiring = (expiresAtMs: number) => ({ [expiryAttribute]: Math.ceil(expiresAtMs / 1000) });
+
+/**
+ * Invitations, never their secrets. On the ledger's table, in a partition of each tenant, away from the counter's: anybody
+ * can read there by a secret that they made up.
+ */
+export function createDynamoDbInvitations(table: Table) {
+  return methodsOn(table, { find: findInvitation, list, put, accept, delete: revoke });
+}
+
+export type Invitations = ReturnType<typeof createDynamoDbInvitations>;
+
+/** Strongly consistent, so that a revoked one makes no token. */
+async function findInvitation(table: Table, key: InvitationKey): Promise<InvitationRecord | undefined> {
+  const item = await getItem(table, invitationKey(key));
+  return item && invitationItem.parse(item);
+}
+
+/** All of a tenant, the oldest first, some that are over among them. */
+async function list(table: Table, tenant: string): Promise<readonly InvitationRecord[]> {
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk',
+    ExpressionAttributeNames: { '#pk': keyNames.pk },
+    ExpressionAttributeValues: { ':pk': partitionOf(tenant) },
+    ConsistentRead: true,
+    Limit: 2 * invitationsMax,
+  });
+  const records = items.map((item) => invitationItem.parse(item));
+  return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.invitationId < b.invitationId ? -1 : 1));
+}
+
+/** Stores one, and removes those that are over: the table's TTL takes days. */
+async function put(table: Table, record: InvitationRecord): Promise<'created' | 'full'> {
+  const { tenant, createdAtMs } = record;
+  const all = await list(table, tenant);
+  const kept = all.filter((each) => isKept(each, createdAtMs));
+  for (const over of all.filter((each) => !kept.includes(each)))
+    await deleteItem(table, { key: invitationKey(over) });
+  if (kept.length >= invitationsMax) return 'full';
+  const item = { ...invitationKey(record), ...record, ...expiring(record.expiresAtMs) };
+  await putItem(table, { item, condition: absent });
+  return 'created';
+}
+
+/**
+ * Marks one as accepted, once.
+ *
+ * @returns it as it is from now on: accepted by this request, or by another. undefined: there's none any more.
+ */
+async function accept(
+  table: Table,
+  { accepted, ...key }: InvitationKey & { accepted: NonNullable<InvitationRecord['accepted']> },
+): Promise<InvitationRecord | undefined> {
+  await updateItem(table, {
+    key: invitationKey(key),
+    change: [setting({ accepted, ...expiring(accepted.atMs + acceptedAgainMs) })],
+    condition: all('attribute_not_exists(#accepted)', '#expiresAtMs > :now'),
+    values: { ':now': accepted.atMs },
+  });
+  return findInvitation(table, key);
+}
+
+/** One that is accepted is none any more: its token is revoked as such. */
+async function revoke(table: Table, key: InvitationKey): Promise<'deleted' | 'absent'> {
+  const { ok } = await deleteItem(table, {
+    key: invitationKey(key),
+    condition: all('attribute_exists(#pk)', 'attribute_not_exists(#accepted)'),
+  });
+  return ok ? 'deleted' : 'absent';
+}
+
+const deviceItem = z.object({
+  userCodeSha256: z.string(),
+  tokenId: z.string(),
+  secretSha256: z.string(),
+  machine: z.string(),
+  expiresAtMs: z.number(),
+});
+
+/** 65,536 slots: however many strangers ask, no more is stored. */
+const deviceKey = (userCodeSha256: string) => ({ pk: `DEVICE#${userCodeSha256.slice(0, 4)}`, sk: 'DEVICE' });
+const triesKey = (tenant: string) => ({ pk: `DEVICE#${tenant}`, sk: 'TRIES' });
+
+/** Command lines that wait to be approved. On the ledger's table, in a bounded number of slots. */
+export function createDynamoDbDevices(table: Table) {
+  return methodsOn(table, { put: putDevice, find: findDevice, delete: deleteDevice, addTry, endTries });
+}
+
+export type Devices = ReturnType<typeof createDynamoDbDevices>;
+
+/** `taken`: the slot has another one that still waits. */
+async function putDevice(
+  table: Table,
+  { record, nowMs }: { record: DeviceRecord; nowMs: number },
+): Promise<'stored' | 'taken'> {
+  const { ok } = await putItem(table, {
+    item: { ...deviceKey(record.userCodeSha256), ...record, ...expiring(record.expiresAtMs) },
+    condition: `${absent} OR #expiresAtMs <= :now`,
+    values: { ':now': nowMs },
+  });
+  return ok ? 'stored' : 'taken';
+}
+
+/** One that still waits. */
+async function findDevice(
+  table: Table,
+  { userCodeSha256, nowMs }: { userCodeSha256: string; nowMs: number },
+): Promise<DeviceRecord | undefined> {
+  const item = await getItem(table, deviceKey(userCodeSha256));
+  const record = item && deviceItem.parse(item);
+  return record?.userCodeSha256 === userCodeSha256 && record.expiresAtMs > nowMs ? record : undefined;
+}
+
+async function deleteDevice(table: Table, { userCodeSha256 }: DeviceRecord): Promise<void> {
+  await deleteItem(table, {
+    key: deviceKey(userCodeSha256),
+    condition: '#userCodeSha256 = :code',
+    values: { ':code': userCodeSha256 },
+  });
+}
+
+/** Counts a try before the code is looked at, so that no number of requests at once gets more of them. */
+async function addTry(
+  table: Table,
+  { tenant, nowMs }: { tenant: string; nowMs: number },
+): Promise<'counted' | 'too-many'> {
+  const key = triesKey(tenant);
+  await deleteItem(table, { key, condition: '#expiresAtMs <= :now', values: { ':now': nowMs } });
+  const expiresAtMs = nowMs + deviceLifetimeMs;
+  const { ok } = await updateItem(table, {
+    key,
+    change: [adding({ tries: 1 }), setting({}, { defaults: { expiresAtMs, ...expiring(expiresAtMs) } })],
+    condition: 'attribute_not_exists(#tries) OR #tries < :max',
+    values: { ':max': deviceTriesMax },
+  });
+  return ok ? 'counted' : 'too-many';
+}
+
+/** After a code that was right. */
+async function endTries(table: Table, tenant: string): Promise<void> {
+  await deleteItem(table, { key: triesKey(tenant) });
+}

@@ -1,0 +1,261 @@
+import type { Deps } from '../deps.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import { audited } from './audit.ts';
+import {
+  acceptedAgainMs,
+  type DeviceRecord,
+  deviceLifetimeMs,
+  deviceTokenLifetimeMs,
+  type InvitationRecord,
+  invitationLifetimeMs,
+  invitedLifetimeMs,
+  parseInvitation,
+  parseUserCode,
+  userCodeFrom,
+} from './rules/invitations.ts';
+import { sameDigest, type TokenRecord, tokenIdOf } from './rules/tokens.ts';
+import { type CreateTokenOnceOutcome, claimToken, isExpired, secretLength } from './tokens.ts';
+
+type Invited = Pick<InvitationRecord, 'tenant' | 'scope' | 'repos' | 'user' | 'lifetimeMs'>;
+
+/** Who invites. @param token undefined: the operator. */
+type Inviter = { readonly token: TokenRecord | undefined };
+
+type InviteOutcome =
+  /** The secret is in this outcome and stored nowhere. */
+  | { readonly kind: 'created'; readonly secret: string; readonly record: InvitationRecord }
+  /** The tenant has as many as it can. */
+  | { readonly kind: 'full' };
+
+/** Makes an invitation to a tenant that exists. @throws {LedgerUnavailableError} */
+export async function invite(
+  deps: Pick<Deps, 'invitations' | 'ids' | 'clock'>,
+  { token, ...invited }: Invited & Inviter,
+): Promise<InviteOutcome> {
+  const secret = `${invited.tenant}.lfsi_${deps.ids.random(secretLength)}`;
+  const createdAtMs = deps.clock.nowMs();
+  const record: InvitationRecord = {
+    ...invited,
+    invitationId: tokenIdOf(secret),
+    secretSha256: sha256Hex(secret),
+    inviterId: token?.tokenId ?? null,
+    inviter: token?.user ?? token?.label ?? null,
+    createdAtMs,
+    expiresAtMs: createdAtMs + invitationLifetimeMs,
+  };
+  const outcome = await deps.invitations.put(record);
+  return outcome === 'created' ? { kind: 'created', secret, record } : { kind: 'full' };
+}
+
+export type AcceptOutcome =
+  | { readonly kind: 'created'; readonly token: string; readonly record: TokenRecord }
+  /** The reason is for the log alone. */
+  | { readonly kind: 'rejected'; readonly reason: string };
+
+type AcceptDeps = Pick<
+  Deps,
+  'invitations' | 'ledger' | 'tokens' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
+>;
+
+/**
+ * Gives whoever has an invitation's secret its token, once. The same request, by its key, gets the same token for some
+ * minutes; somebody else with the link doesn't.
+ *
+ * A secret that was made up costs one read of one item, and the audit of a tenant hears of nothing but what is accepted.
+ *
+ * @param input.requestKey undefined: the request can't be repeated.
+ * @param input.user whom the token stands for, if the invitation doesn't say.
+ * @throws {LedgerUnavailableError | AuditUnavailableError}
+ */
+export async function acceptInvitation(
+  deps: AcceptDeps,
+  input: { secret: string; user: string | null; requestKey: string | undefined; requestId: string },
+): Promise<AcceptOutcome> {
+  const { secret, requestId } = input;
+  const key = parseInvitation(secret);
+  const found = key && (await deps.invitations.find(key));
+  if (!found || !sameDigest(found.secretSha256, sha256Hex(secret))) return rejected('unknown');
+  const requestKey = input.requestKey ?? deps.ids.random(secretLength);
+  const accepted = {
+    atMs: deps.clock.nowMs(),
+    keySha256: sha256Hex(requestKey),
+    user: found.user ?? input.user,
+  };
+  const reason = await refusalOf(deps, found, accepted);
+  if (reason !== undefined) return rejected(reason);
+  const claim = (of: NonNullable<InvitationRecord['accepted']>) =>
+    claimOf(deps, { found, of, secret, requestKey });
+  if (found.accepted) {
+    const claimed = await claim(found.accepted);
+    // What is sent once more changes nothing, and whoever has the key could fill the audit with it.
+    if (claimed.kind !== 'claimed') return ifValid(deps, claimed);
+  }
+  return audited(deps, {
+    action: {
+      tenant: found.tenant,
+      requestId,
+      by: { kind: 'identity', tokenId: null, name: accepted.user },
+      action: 'invitation.accept',
+      target: { invitationId: found.invitationId },
+    },
+    run: async (trail) => {
+      const now = await deps.invitations.accept({ ...found, accepted });
+      const of = now?.accepted;
+      // Somebody else was first.
+      if (!of || of.keySha256 !== accepted.keySha256) return rejected('used');
+      const claimed = await claim(of);
+      const outcome = claimed.kind === 'claimed' ? await claimed.create() : claimed;
+      if (outcome.kind === 'created') {
+        const { tokenId, scope, repos, user, expiresAtMs } = outcome.record;
+        trail.became({ tokenId, scope, repos, user, expiresAtMs });
+      }
+      return ifValid(deps, outcome);
+    },
+    verdictOf: (outcome) =>
+      outcome.kind === 'created' ? { outcome: 'succeeded' } : { outcome: 'denied', reason: 'unauthorized' },
+  });
+}
+
+/** Why an invitation makes no token. undefined: it does. */
+async function refusalOf(
+  { tokens, ledger }: Pick<Deps, 'tokens' | 'ledger'>,
+  { tenant, inviterId, accepted, expiresAtMs }: InvitationRecord,
+  { atMs, keySha256 }: { atMs: number; keySha256: string },
+): Promise<string | undefined> {
+  if (accepted && (accepted.keySha256 !== keySha256 || accepted.atMs + acceptedAgainMs <= atMs))
+    return 'used';
+  if (!accepted && expiresAtMs <= atMs) return 'expired';
+  const [inviter, record] = await Promise.all([
+    inviterId === null ? undefined : tokens.find(inviterId),
+    ledger.readTenant(tenant),
+  ]);
+  if (record?.closedAtMs !== null) return "the tenant doesn't exist";
+  if (inviterId === null) return undefined;
+  return inviter && !isExpired(inviter, atMs) ? undefined : "the inviter's token was revoked or expired";
+}
+
+/** The token of an invitation, the same for the same request. */
+async function claimOf(
+  deps: AcceptDeps,
+  input: {
+    found: InvitationRecord;
+    of: NonNullable<InvitationRecord['accepted']>;
+    secret: string;
+    requestKey: string;
+  },
+) {
+  const { found, of, secret, requestKey } = input;
+  const { tenant, scope, repos, invitationId, inviterId } = found;
+  const inviter = inviterId === null ? undefined : await deps.tokens.find(inviterId);
+  const grant = {
+    tenant,
+    scope,
+    repos,
+    user: of.user,
+    label: `invitation ${invitationId}`,
+    lifetimeMs: invitedLifetimeMs(found, { inviter, atMs: of.atMs }),
+  };
+  return claimToken(deps, { grant, credential: secret, requestKey });
+}
+
+function ifValid({ clock }: Pick<Deps, 'clock'>, outcome: CreateTokenOnceOutcome): AcceptOutcome {
+  if (outcome.kind !== 'created') return rejected(`the token: ${outcome.kind}`);
+  return isExpired(outcome.record, clock.nowMs()) ? rejected('the token has expired') : outcome;
+}
+
+const rejected = (reason: string) => ({ kind: 'rejected', reason }) as const;
+
+/** Of a code that is in use, others are tried. */
+const codeAttempts = 5;
+/** About a third of base62 counts for nothing in a code. */
+const codeRandomLength = 120;
+
+type StartDeviceOutcome =
+  /** `secret` is the token, once it's approved. */
+  | {
+      readonly kind: 'started';
+      readonly secret: string;
+      readonly userCode: string;
+      readonly expiresAtMs: number;
+    }
+  /** More wait than there are slots. */
+  | { readonly kind: 'full' };
+
+/** Begins to wait for a manager who approves a command line. @throws {LedgerUnavailableError} */
+export async function startDevice(
+  deps: Pick<Deps, 'devices' | 'ids' | 'clock'>,
+  { machine }: { machine: string },
+): Promise<StartDeviceOutcome> {
+  const nowMs = deps.clock.nowMs();
+  const secret = `lfsq_${deps.ids.random(secretLength)}`;
+  const expiresAtMs = nowMs + deviceLifetimeMs;
+  for (let attempt = 0; attempt < codeAttempts; attempt += 1) {
+    const userCode = userCodeFrom(deps.ids.random(codeRandomLength));
+    if (userCode === undefined) continue;
+    const record: DeviceRecord = {
+      userCodeSha256: sha256Hex(userCode),
+      tokenId: tokenIdOf(secret),
+      secretSha256: sha256Hex(secret),
+      machine,
+      expiresAtMs,
+    };
+    if ((await deps.devices.put({ record, nowMs })) === 'stored')
+      return { kind: 'started', secret, userCode, expiresAtMs };
+  }
+  return { kind: 'full' };
+}
+
+type FindDeviceOutcome =
+  | { readonly kind: 'found'; readonly device: DeviceRecord }
+  /** No command line waits with such a code. */
+  | { readonly kind: 'absent' }
+  /** The tenant's managers mistyped too many. */
+  | { readonly kind: 'too-many-tries' };
+
+/** The command line that waits with a code, as a tenant's manager typed it. @throws {LedgerUnavailableError} */
+export async function findDevice(
+  deps: Pick<Deps, 'devices' | 'clock'>,
+  { tenant, typed }: { tenant: string; typed: string },
+): Promise<FindDeviceOutcome> {
+  const nowMs = deps.clock.nowMs();
+  if ((await deps.devices.addTry({ tenant, nowMs })) === 'too-many') return { kind: 'too-many-tries' };
+  const userCode = parseUserCode(typed);
+  const userCodeSha256 = sha256Hex(userCode ?? '');
+  const device = userCode === undefined ? undefined : await deps.devices.find({ userCodeSha256, nowMs });
+  if (!device) return { kind: 'absent' };
+  await deps.devices.endTries(tenant);
+  return { kind: 'found', device };
+}
+
+/** What the token of a command line is to be. */
+export function deviceGrant(
+  { clock }: Pick<Deps, 'clock'>,
+  { device, ...grant }: Pick<TokenRecord, 'tenant' | 'scope' | 'repos' | 'user'> & { device: DeviceRecord },
+): TokenRecord {
+  const { tokenId, secretSha256, machine } = device;
+  const createdAtMs = clock.nowMs();
+  return {
+    ...grant,
+    tokenId,
+    secretSha256,
+    label: machine,
+    createdAtMs,
+    expiresAtMs: createdAtMs + deviceTokenLifetimeMs,
+    lastUsedAtMs: null,
+  };
+}
+
+/**
+ * Makes a command line's secret a token.
+ *
+ * @returns `absent`: it was approved before.
+ * @throws {LedgerUnavailableError}
+ */
+export async function approveDevice(
+  deps: Pick<Deps, 'devices' | 'tokens'>,
+  { device, token }: { device: DeviceRecord; token: TokenRecord },
+): Promise<'approved' | 'absent'> {
+  const outcome = await deps.tokens.put(token);
+  await deps.devices.delete(device);
+  return outcome === 'created' ? 'approved' : 'absent';
+}

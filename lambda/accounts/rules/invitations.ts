@@ -1,0 +1,101 @@
+import { isTenantName } from '../../rules/names.ts';
+import { type TokenRecord, type TokenScope, tokenIdOf } from './tokens.ts';
+
+/** One-time links that make a token for whoever accepts them, and codes that a manager types for a command line. */
+
+export const invitationLifetimeMs = 7 * 24 * 60 * 60_000;
+
+/** Open ones of a tenant. */
+export const invitationsMax = 100;
+
+/** So long, a request whose answer was lost can be repeated with its key. */
+export const acceptedAgainMs = 10 * 60_000;
+
+export interface InvitationRecord {
+  readonly tenant: string;
+  /** Public, as a token's id. */
+  readonly invitationId: string;
+  /** SHA-256 of the whole secret, in hex. */
+  readonly secretSha256: string;
+  readonly scope: TokenScope;
+  readonly repos: readonly string[] | null;
+  /** null: who accepts it says. */
+  readonly user: string | null;
+  /** Of the token. */
+  readonly lifetimeMs: number;
+  /** Id of the token that it was made with, and without which it's worth nothing. null: the operator's, or a session's of a git host. */
+  readonly inviterId: string | null;
+  /** Whom the inviter stands for. */
+  readonly inviter: string | null;
+  readonly createdAtMs: number;
+  readonly expiresAtMs: number;
+  /** Absent: it's open. */
+  readonly accepted?: {
+    readonly atMs: number;
+    /** SHA-256 of the request's key: only the same request can be repeated. */
+    readonly keySha256: string;
+    readonly user: string | null;
+  };
+}
+
+const secretPattern = /^([a-z0-9-]{1,64})\.(lfsi_[A-Za-z0-9]{40})$/;
+
+/** What an invitation's secret names: where it is stored. undefined: it isn't one. */
+export function parseInvitation(secret: string): { tenant: string; invitationId: string } | undefined {
+  const [, tenant] = secretPattern.exec(secret) ?? [];
+  if (tenant === undefined || !isTenantName(tenant)) return undefined;
+  return { tenant, invitationId: tokenIdOf(secret) };
+}
+
+/** Whether an invitation can still be accepted, or its acceptance repeated. */
+export function isKept({ accepted, expiresAtMs }: InvitationRecord, nowMs: number): boolean {
+  return nowMs < (accepted ? accepted.atMs + acceptedAgainMs : expiresAtMs);
+}
+
+/** The token of an accepted invitation lasts no longer than the inviter's. */
+export function invitedLifetimeMs(
+  { lifetimeMs }: Pick<InvitationRecord, 'lifetimeMs'>,
+  { inviter, atMs }: { inviter: Pick<TokenRecord, 'expiresAtMs'> | undefined; atMs: number },
+): number {
+  return Math.min(lifetimeMs, (inviter?.expiresAtMs ?? Number.POSITIVE_INFINITY) - atMs);
+}
+
+/** So long a command line waits for its code to be approved. */
+export const deviceLifetimeMs = 10 * 60_000;
+
+/** Of a token that a manager approved for a command line. */
+export const deviceTokenLifetimeMs = 90 * 24 * 60 * 60_000;
+
+/** Codes that a tenant's managers can try within {@link deviceLifetimeMs}. */
+export const deviceTriesMax = 5;
+
+/** A command line that waits. Its secret becomes the token once it is approved: until then it's worth nothing. */
+export interface DeviceRecord {
+  readonly userCodeSha256: string;
+  /** Id and SHA-256 of the token that it is to be. */
+  readonly tokenId: string;
+  readonly secretSha256: string;
+  /** As the command line calls the machine that it runs on. */
+  readonly machine: string;
+  readonly expiresAtMs: number;
+}
+
+/** No vowels, so it spells nothing, and nothing that looks like something else. */
+const codeSigns = 'BCDFGHJKLMNPQRSTVWXZ';
+
+const codeLength = 8;
+
+/** A code of eight signs, `BCDF-GHJK`. @param random base62, long enough. undefined: too little of it counts. */
+export function userCodeFrom(random: string): string | undefined {
+  const signs = [...random].filter((sign) => codeSigns.includes(sign)).slice(0, codeLength);
+  return signs.length < codeLength ? undefined : shownCode(signs.join(''));
+}
+
+/** A code as it was typed: in lower case, with spaces, or without its hyphen. undefined: it isn't one. */
+export function parseUserCode(text: string): string | undefined {
+  const signs = text.toUpperCase().replaceAll(/[\s-]/g, '');
+  const isCode = signs.length === codeLength && [...signs].every((sign) => codeSigns.includes(sign));
+  return isCode ? shownCode(signs) : undefined;
+}
+
+const shownCode = (signs: string) => `${signs.slice(0, 4)}-${signs.slice(4)}`;

@@ -1,0 +1,244 @@
+import * as z from 'zod';
+import type { Contract } from './contract.ts';
+import { flag, text, time } from './fields.ts';
+import { lifetimeSecondsMax, lifetimeSecondsMin, newTokenSchema, tokenRepos } from './tokens.ts';
+
+/** Anybody can send these. */
+const strangerBodyBytesMax = 4096;
+
+const scope = z.enum(['read', 'write', 'manage']);
+
+const repos = tokenRepos.nullable().optional().meta({ description: 'Its repos. null: all of the tenant.' });
+
+export const invitedSecondsDefault = 90 * 24 * 60 * 60;
+const lifetimeRule = `must be a whole number of seconds from ${lifetimeSecondsMin} (5 minutes) to ${lifetimeSecondsMax} (365 days)`;
+
+const manageIsForAll = {
+  path: ['repos'],
+  message: "can't be set with the scope manage, which is for the whole tenant",
+};
+
+const createInvitationBody = z
+  .strictObject({
+    scope: scope.optional().meta({ default: 'write', description: 'Scope of the token.' }),
+    repos,
+    user: text('User of the token. Without it, the invited user chooses a name.').optional(),
+    expiresInSeconds: z
+      .int(lifetimeRule)
+      .min(lifetimeSecondsMin, lifetimeRule)
+      .max(lifetimeSecondsMax, lifetimeRule)
+      .optional()
+      .meta({
+        default: invitedSecondsDefault,
+        description: "Lifetime of the token. It never outlives the inviter's token.",
+      }),
+  })
+  .refine((body) => body.scope !== 'manage' || !body.repos, manageIsForAll)
+  .meta({ id: 'CreateInvitation' });
+
+const invitationSchema = z
+  .object({
+    invitationId: z.string(),
+    scope,
+    repos: z.array(z.string()).nullable().meta({ description: 'null: all.' }),
+    user: z.string().nullable().meta({ description: 'null: the invited user chooses.' }),
+    inviter: z
+      .string()
+      .nullable()
+      .meta({ description: 'User or label of its creator. null: none, or the operator.' }),
+    expiresInSeconds: z.int().min(1).meta({ description: 'Lifetime of the token.' }),
+    createdAt: time,
+    expiresAt: time.meta({ description: 'When the link expires: 7 days after its creation.' }),
+  })
+  .meta({ id: 'Invitation' });
+
+const newInvitationSchema = invitationSchema
+  .extend({
+    link: z.string().meta({
+      description:
+        'The one-time link, returned once. Its secret is the part after `/#_join/`. It starts with the tenant and a dot.',
+    }),
+  })
+  .meta({ id: 'NewInvitation' });
+
+const acceptBody = z
+  .strictObject({
+    secret: z.string().min(1, "can't be empty").max(200, 'must have at most 200 characters'),
+    user: text('Your name. Ignored if the invitation has a user.').optional(),
+  })
+  .meta({ id: 'AcceptInvitation' });
+
+const startDeviceBody = z
+  .strictObject({ machine: text('User and machine, shown before the approval.').unwrap() })
+  .meta({ id: 'StartDevice' });
+
+const startedDeviceSchema = z
+  .object({
+    userCode: z
+      .string()
+      .meta({ description: 'Type it in the console at `#_device`. It expires after 10 minutes.' }),
+    token: z
+      .string()
+      .meta({ description: "The secret. It's a valid token once a tenant admin approves the code." }),
+    expiresAt: time.meta({ description: 'When the code expires.' }),
+    intervalSeconds: z
+      .int()
+      .min(1)
+      .meta({ description: 'Check `GET /v1/session` with the token this often.' }),
+  })
+  .meta({ id: 'StartedDevice' });
+
+const approveDeviceBody = z
+  .strictObject({
+    userCode: z.string().min(1, "can't be empty").max(40, 'must have at most 40 characters'),
+    scope: scope.optional().meta({ default: 'write', description: 'Scope of the token.' }),
+    repos,
+    user: text("User of the token. Default: your token's user.").optional(),
+  })
+  .refine((body) => body.scope !== 'manage' || !body.repos, manageIsForAll)
+  .meta({ id: 'ApproveDevice' });
+
+const approvedDeviceSchema = z
+  .object({
+    machine: z.string(),
+    tokenId: z.string(),
+    scope,
+    repos: z.array(z.string()).nullable().meta({ description: 'null: all.' }),
+    user: z.string().nullable(),
+    expiresAt: time.meta({ description: 'When the token expires: after 90 days.' }),
+  })
+  .meta({ id: 'ApprovedDevice' });
+
+export type InvitationBody = z.output<typeof invitationSchema>;
+
+const invitation: InvitationBody = {
+  invitationId: '3d1c0e5f2a4b6978',
+  scope: 'write',
+  repos: ['game'],
+  user: 'ada',
+  inviter: 'grace',
+  expiresInSeconds: invitedSecondsDefault,
+  createdAt: '2026-11-21T05:00:00Z',
+  expiresAt: '2026-11-28T05:00:00Z',
+};
+
+/** Invitations by link, and command lines that a manager logs in. */
+export const invitationContract = {
+  'GET /v1/tenants/{tenant}/invitations': {
+    id: 'listInvitations',
+    summary: 'The open invitations, the oldest first',
+    access: 'manager',
+    answers: {
+      200: {
+        description: 'All open ones, without their secrets. Up to 100.',
+        schema: z.object({ invitations: z.array(invitationSchema) }).meta({ id: 'Invitations' }),
+        example: { invitations: [invitation] },
+      },
+    },
+  },
+  'POST /v1/tenants/{tenant}/invitations': {
+    id: 'createInvitation',
+    summary: 'Invite someone by a one-time link',
+    description:
+      "The link works once, for 7 days, and only while the inviter's token is valid. Accepting it creates the token.",
+    access: 'manager',
+    onlyOpen: true,
+    action: 'invitation.create',
+    body: { schema: createInvitationBody, example: { repos: ['game'], user: 'ada' } },
+    answers: {
+      201: {
+        description: 'The invitation with its link, returned once.',
+        schema: newInvitationSchema,
+        example: { ...invitation, link: 'https://lfs.example.com/#_join/acme.lfsi_…' },
+      },
+    },
+    problems: ['invitations-full'],
+  },
+  'DELETE /v1/tenants/{tenant}/invitations/{invitationId}': {
+    id: 'revokeInvitation',
+    summary: 'Revoke an open invitation',
+    access: 'manager',
+    action: 'invitation.revoke',
+    answers: { 204: { description: 'The link is invalid.' } },
+    problems: ['invitation-not-found'],
+  },
+  'POST /v1/invitations/accept': {
+    id: 'acceptInvitation',
+    summary: 'Accept an invitation',
+    description:
+      'Creates the token. Works once. For 10 minutes, the same request with the same Idempotency-Key returns the same token. A wrong, used, expired or revoked secret always gets the same 404.',
+    access: 'anyone',
+    takesRequestKey: true,
+    body: {
+      schema: acceptBody,
+      bytesMax: strangerBodyBytesMax,
+      example: { secret: 'acme.lfsi_…', user: 'ada' },
+    },
+    answers: {
+      201: {
+        description: 'The token with its secret, returned once.',
+        schema: newTokenSchema,
+        example: {
+          tokenId: '5f0c1e2d3b4a5968',
+          scope: 'write',
+          label: 'invitation 3d1c0e5f2a4b6978',
+          user: 'ada',
+          repos: ['game'],
+          createdAt: '2026-11-21T06:00:00Z',
+          expiresAt: '2027-02-19T06:00:00Z',
+          lastUsedAt: null,
+          tenant: 'acme',
+          token: 'lfsq_…',
+        },
+      },
+    },
+    problems: ['invitation-not-found'],
+  },
+  'POST /v1/device': {
+    id: 'startDevice',
+    summary: 'Start logging in a command line',
+    description:
+      "Returns a code to type in the console, and the future token. The token isn't valid until a tenant admin approves the code.",
+    access: 'anyone',
+    body: { schema: startDeviceBody, bytesMax: strangerBodyBytesMax, example: { machine: 'ada on laptop' } },
+    answers: {
+      201: {
+        description: 'The code and the future token.',
+        schema: startedDeviceSchema,
+        example: {
+          userCode: 'BCDF-GHJK',
+          token: 'lfsq_…',
+          expiresAt: '2026-11-21T05:10:00Z',
+          intervalSeconds: 5,
+        },
+      },
+    },
+    problems: ['devices-full'],
+  },
+  'POST /v1/tenants/{tenant}/device': {
+    id: 'approveDevice',
+    summary: 'Log in a command line by its code',
+    description:
+      'Makes its future token valid, for 90 days. First show what `dryRun` returns, and ask whether the user is at that machine. After 5 wrong codes within 10 minutes, wait.',
+    access: 'manager',
+    onlyOpen: true,
+    action: 'device.approve',
+    query: z.strictObject({ dryRun: flag().meta({ description: 'Only show what would be approved.' }) }),
+    body: { schema: approveDeviceBody, example: { userCode: 'BCDF-GHJK' } },
+    answers: {
+      200: {
+        description: 'The machine and its token.',
+        schema: approvedDeviceSchema,
+        example: {
+          machine: 'ada on laptop',
+          tokenId: '5f0c1e2d3b4a5968',
+          scope: 'write',
+          repos: null,
+          user: 'ada',
+          expiresAt: '2027-02-19T05:00:00Z',
+        },
+      },
+    },
+    problems: ['device-not-found', 'device-tries'],
+  },
+} as const satisfies Contract;

@@ -1,0 +1,80 @@
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { acceptInvitation, startDevice } from '../accounts/invitations.ts';
+import { iso } from '../api/contract/fields.ts';
+import { invitationContract } from '../api/contract/invitations.ts';
+import { json, type Response } from '../api/http.ts';
+import { jsonBody, readRequestKey } from '../api/management/operations.ts';
+import { tokenBody } from '../api/management/tokens.ts';
+import { problem, respondProblem } from '../api/problems.ts';
+import { deployed } from '../aws/deployed.ts';
+import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
+import { signInDeps } from '../compose.ts';
+import type { Deps } from '../deps.ts';
+import type { RouteKey } from '../routes.ts';
+
+type SignInDeps = Pick<
+  Deps,
+  | 'invitations'
+  | 'devices'
+  | 'ledger'
+  | 'tokens'
+  | 'requestKeys'
+  | 'audit'
+  | 'ids'
+  | 'clock'
+  | 'log'
+  | 'settings'
+  | 'invocations'
+>;
+
+type Operation = (deps: SignInDeps, event: APIGatewayProxyEventV2) => Promise<Response>;
+
+/** A command line asks so often whether it's approved. */
+const intervalSeconds = 5;
+
+/** What anybody can ask, without a token: each costs a few reads and writes of single items. */
+const operations: Readonly<Record<RouteKey<'signIn'>, Operation>> = {
+  /** The same words for each refusal. Of the request nothing is logged: it may hold somebody's secret. */
+  'POST /v1/invitations/accept': async (deps, event) => {
+    const decoded = jsonBody(deps, event, invitationContract['POST /v1/invitations/accept'].body);
+    if (!decoded.ok) return decoded.response;
+    const key = readRequestKey(event);
+    if (!key.ok) return key.response;
+    const { secret, user = null } = decoded.body;
+    const { requestKey } = key;
+    const { requestId } = event.requestContext;
+    const outcome = await acceptInvitation(deps, { secret, user, requestKey, requestId });
+    if (outcome.kind === 'rejected') {
+      deps.log.info('invitation rejected', { reason: outcome.reason });
+      const detail = 'The link is wrong, used, expired or revoked. Ask for a new invitation.';
+      return problem('invitation-not-found', detail);
+    }
+    const { token, record } = outcome;
+    deps.log.info('invitation accepted', { tenant: record.tenant, tokenId: record.tokenId });
+    return json(201, { ...tokenBody(record), tenant: record.tenant, token });
+  },
+
+  'POST /v1/device': async (deps, event) => {
+    const decoded = jsonBody(deps, event, invitationContract['POST /v1/device'].body);
+    if (!decoded.ok) return decoded.response;
+    const outcome = await startDevice(deps, decoded.body);
+    if (outcome.kind === 'full') {
+      const detail = 'Too many logins are waiting. Retry in a minute, or paste a token.';
+      return problem('devices-full', detail, { 'retry-after': '60' });
+    }
+    const { userCode, secret: token, expiresAtMs } = outcome;
+    return json(201, { userCode, token, expiresAt: iso(expiresAtMs), intervalSeconds });
+  },
+};
+
+const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));
+
+/** What somebody without a token can do to get one. */
+export function create(deps: SignInDeps): HttpHandler {
+  return guard(deps, respondProblem, async (event) => {
+    const operation = byRouteKey.get(event.routeKey);
+    return operation ? operation(deps, event) : problem('not-found', 'Route not found.');
+  });
+}
+
+export const handler = await deployed(create, signInDeps, warmUpTable);

@@ -1,4 +1,8 @@
 import { createDynamoDbAuditLog, entryItem } from '../../../lambda/accounts/audit-store.ts';
+import {
+  createDynamoDbDevices,
+  createDynamoDbInvitations,
+} from '../../../lambda/accounts/invitation-store.ts';
 import { createDynamoDbPublicReads } from '../../../lambda/accounts/repo-mark-store.ts';
 import { type AuditEntry, auditIdOf } from '../../../lambda/accounts/rules/audit.ts';
 import {
@@ -66,6 +70,8 @@ function methodsOf(adapter: object): string[] {
 
 export class MemoryRequestKeys extends storeClass(createDynamoDbRequestKeys) {}
 export class MemoryTokenStore extends storeClass(createDynamoDbTokenStore) {}
+export class MemoryInvitations extends storeClass(createDynamoDbInvitations) {}
+export class MemoryDevices extends storeClass(createDynamoDbDevices) {}
 export class MemoryExchangeRules extends storeClass(createDynamoDbExchangeRules) {}
 export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
 export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}

@@ -1,0 +1,244 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  acceptInvitation,
+  approveDevice,
+  deviceGrant,
+  findDevice,
+  invite,
+  startDevice,
+} from '../../../../lambda/accounts/invitations.ts';
+import { parseUserCode, userCodeFrom } from '../../../../lambda/accounts/rules/invitations.ts';
+import { authenticateToken, createToken } from '../../../../lambda/accounts/tokens.ts';
+import { systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
+import { AuditUnavailableError, LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
+import { newTenant } from '../../../support/ledger-records.ts';
+import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
+import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import {
+  MemoryAuditLog,
+  MemoryDevices,
+  MemoryInvitations,
+  MemoryRequestKeys,
+  MemoryTokenStore,
+} from '../../../support/memory/stores.ts';
+
+const tenant = 'acme';
+const minute = 60_000;
+const day = 24 * 60 * minute;
+
+const fresh = () => ({
+  ledger: new MemoryLedger(),
+  invitations: new MemoryInvitations(),
+  devices: new MemoryDevices(),
+  tokens: new MemoryTokenStore(),
+  requestKeys: new MemoryRequestKeys(),
+  audit: new MemoryAuditLog(),
+  clock: new ManualClock(),
+  ids: systemIds,
+});
+let stores = fresh();
+const deps = () => memoryDeps(stores);
+let requests = 0;
+
+beforeEach(async () => {
+  stores = fresh();
+  await stores.ledger.createTenant(newTenant(tenant));
+});
+
+const invited = (more: object = {}) => ({
+  tenant,
+  scope: 'write' as const,
+  repos: null,
+  user: null,
+  lifetimeMs: 90 * day,
+  token: undefined,
+  ...more,
+});
+
+async function secretOf(more: object = {}): Promise<string> {
+  const outcome = await invite(deps(), invited(more));
+  if (outcome.kind !== 'created') throw new Error(outcome.kind);
+  return outcome.secret;
+}
+
+const accept = (secret: string, requestKey: string | undefined = 'key', of: object = {}) => {
+  requests += 1;
+  return acceptInvitation(
+    { ...deps(), ...of },
+    { secret, requestKey, user: 'ada', requestId: `r${requests}` },
+  );
+};
+
+const tokenOf = async (answer: ReturnType<typeof accept>) => {
+  const outcome = await answer;
+  return outcome.kind === 'created' ? outcome.token : outcome.reason;
+};
+
+/** A store that fails at one of its methods. */
+const failing = <T extends object>(store: T, method: keyof T): T =>
+  Object.assign(Object.create(store), {
+    [method]: async () => {
+      throw new LedgerUnavailableError('down');
+    },
+  });
+
+describe('an invitation', () => {
+  it('ends after seven days', async () => {
+    const [early, late] = [await secretOf(), await secretOf()];
+    stores.clock.advance(7 * day - 1);
+    expect(await tokenOf(accept(early))).toMatch(/^lfsq_/);
+    stores.clock.advance(1);
+    expect(await tokenOf(accept(late))).toBe('expired');
+  });
+
+  it('answers the same request for ten minutes, whatever happened in between', async () => {
+    const secret = await secretOf();
+    const token = await tokenOf(accept(secret));
+    stores.clock.advance(10 * minute - 1);
+    expect(await tokenOf(accept(secret))).toBe(token);
+    expect(await tokenOf(accept(secret, 'another key'))).toBe('used');
+    expect(stores.audit.entries).toHaveLength(1);
+    stores.clock.advance(1);
+    expect(await tokenOf(accept(secret))).toBe('used');
+  });
+
+  it.each([
+    ['the key is claimed', { requestKeys: () => failing(stores.requestKeys, 'begin') }],
+    ['the token is stored', { tokens: () => failing(stores.tokens, 'put') }],
+    ['the key is done', { requestKeys: () => failing(stores.requestKeys, 'finish') }],
+  ])('that breaks before %s makes its one token when the request is repeated', async (_when, broken) => {
+    const secret = await secretOf();
+    const of = Object.fromEntries(Object.entries(broken).map(([name, make]) => [name, make()]));
+    await expect(accept(secret, 'key', of)).rejects.toThrow(LedgerUnavailableError);
+    expect(await tokenOf(accept(secret, 'a thief'))).toBe('used');
+    stores.clock.advance(minute);
+    expect(await tokenOf(accept(secret))).toMatch(/^lfsq_/);
+    expect(await stores.tokens.list(tenant)).toHaveLength(1);
+  });
+
+  it('stays open if its acceptance cannot be audited', async () => {
+    const secret = await secretOf();
+    const audit = failing(stores.audit, 'begin');
+    await expect(accept(secret, 'key', { audit })).rejects.toThrow(AuditUnavailableError);
+    expect(await stores.tokens.list(tenant)).toEqual([]);
+    expect(await tokenOf(accept(secret, 'another key'))).toMatch(/^lfsq_/);
+  });
+
+  it('makes no second token after its token was revoked', async () => {
+    const secret = await secretOf();
+    await accept(secret);
+    const [{ tokenId } = { tokenId: '' }] = await stores.tokens.list(tenant);
+    await stores.tokens.delete({ tenant, tokenId });
+    expect(await tokenOf(accept(secret))).toBe('the token: revoked');
+  });
+
+  it.each(['revoked', 'expired'])('is worth nothing once its inviter’s token is %s', async (how) => {
+    const { record } = await createToken(deps(), { tenant, scope: 'manage', label: null, lifetimeMs: day });
+    const secret = await secretOf({ token: record });
+    if (how === 'revoked') await stores.tokens.delete(record);
+    else stores.clock.advance(day);
+    expect(await tokenOf(accept(secret))).toMatch(/^the inviter/);
+    expect(stores.audit.entries).toEqual([]);
+  });
+
+  it('makes a token that ends with the inviter’s, if that is sooner', async () => {
+    const { record } = await createToken(deps(), {
+      tenant,
+      scope: 'manage',
+      label: null,
+      lifetimeMs: 9 * day,
+    });
+    const secret = await secretOf({ token: record });
+    stores.clock.advance(day);
+    await accept(secret);
+    const made = (await stores.tokens.list(tenant)).find(({ user }) => user === 'ada');
+    expect(made?.expiresAtMs).toBe(record.expiresAtMs);
+  });
+
+  it('that is made up costs one read, or none', async () => {
+    const reads: string[] = [];
+    const find = async ({ tenant: of }: { tenant: string }) => {
+      reads.push(of);
+      return undefined;
+    };
+    const invitations = Object.assign(Object.create(stores.invitations), { find });
+    for (const secret of [`acme.lfsi_${'0'.repeat(40)}`, 'acme', `v1.lfsi_${'0'.repeat(40)}`, 'a.b.c'])
+      expect(await tokenOf(accept(secret, 'key', { invitations }))).toBe('unknown');
+    expect(reads).toEqual(['acme']);
+  });
+
+  it('that is over makes space for another', async () => {
+    for (let count = 0; count < 100; count += 1) await secretOf();
+    expect(await invite(deps(), invited())).toEqual({ kind: 'full' });
+    stores.clock.advance(7 * day);
+    await secretOf();
+    expect(await stores.invitations.list(tenant)).toHaveLength(1);
+  });
+});
+
+describe('a command line', () => {
+  const start = async () => {
+    const outcome = await startDevice(deps(), { machine: 'ada on laptop' });
+    if (outcome.kind !== 'started') throw new Error(outcome.kind);
+    return outcome;
+  };
+  const find = (typed: string) => findDevice(deps(), { tenant, typed });
+
+  it('waits for ten minutes', async () => {
+    const { userCode, expiresAtMs } = await start();
+    expect(expiresAtMs - stores.clock.nowMs()).toBe(10 * minute);
+    stores.clock.advance(10 * minute - 1);
+    expect((await find(userCode)).kind).toBe('found');
+    stores.clock.advance(1);
+    expect((await find(userCode)).kind).toBe('absent');
+  });
+
+  it('has a token of its approval for 90 days, and no other approval changes it', async () => {
+    const { userCode, secret } = await start();
+    const found = await find(userCode);
+    if (found.kind !== 'found') throw new Error(found.kind);
+    const { device } = found;
+    const token = deviceGrant(deps(), { device, tenant, scope: 'read', repos: null, user: 'ada' });
+    expect(await authenticateToken(deps(), { tenant, credential: secret })).toEqual({
+      kind: 'unauthenticated',
+    });
+    expect(await approveDevice(deps(), { device, token })).toBe('approved');
+    expect(await approveDevice(deps(), { device, token: { ...token, scope: 'manage' } })).toBe('absent');
+    const granted = await authenticateToken(deps(), { tenant, credential: secret });
+    expect(granted).toMatchObject({ kind: 'granted', token: { scope: 'read', label: 'ada on laptop' } });
+    stores.clock.advance(90 * day);
+    expect(await authenticateToken(deps(), { tenant, credential: secret })).toEqual({
+      kind: 'unauthenticated',
+    });
+  });
+
+  it('is looked for five times in ten minutes, unless a code is right', async () => {
+    const { userCode } = await start();
+    for (let count = 0; count < 4; count += 1) expect((await find('wrong')).kind).toBe('absent');
+    expect((await find(userCode)).kind).toBe('found');
+    for (let count = 0; count < 5; count += 1) expect((await find('wrong')).kind).toBe('absent');
+    stores.clock.advance(10 * minute - 1);
+    expect((await find(userCode)).kind).toBe('too-many-tries');
+    stores.clock.advance(1);
+    expect((await find('wrong')).kind).toBe('absent');
+  });
+
+  it('takes another code if its slot is taken, and is refused if all are', async () => {
+    const sure = { random: (length: number) => 'BCDFGHJK'.repeat(length).slice(0, length) };
+    const at = (ids: object) => startDevice({ ...deps(), ...ids }, { machine: 'x' });
+    expect((await at({ ids: sure })).kind).toBe('started');
+    expect((await at({ ids: sure })).kind).toBe('full');
+    expect((await start()).userCode).not.toBe('BCDF-GHJK');
+    stores.clock.advance(10 * minute);
+    expect((await at({ ids: sure })).kind).toBe('started');
+  });
+
+  it('has a code that is read as people type it', () => {
+    expect(userCodeFrom('abcBCD019FGHJaeiouKLMN')).toBe('BCDF-GHJK');
+    expect(userCodeFrom('abcBCD019')).toBeUndefined();
+    for (const typed of ['BCDF-GHJK', 'bcdfghjk', ' b c d f g h j k '])
+      expect(parseUserCode(typed)).toBe('BCDF-GHJK');
+    for (const typed of ['', 'BCDF-GHJ', 'BCDF-GHJA', 'BCDF-GHJKL', 'BCDF_GHJK'])
+      expect(parseUserCode(typed)).toBeUndefined();
+  });
+});

@@ -61,6 +61,7 @@ declare const stageJson: {
   readonly adoptedRepos: string | undefined;
   readonly identityIssuers: string | undefined;
   readonly gitHosts: string | undefined;
+  readonly limitContactUrl: string | undefined;
 };
 
 const clock = systemClock;
@@ -334,6 +335,7 @@ export function managementDeps() {
   return {
     ...common(),
     publicUrl: publicUrl(),
+    limitContactUrl: stageJson.limitContactUrl,
     // Somebody waits, and no scan is under way that would have to begin again.
     listing: adoptedListing(new ScanListing({ client, retry: { attemptsMax: 4 } }), adoptedRepos()),
     adoptedRepos: adoptedRepos(),

@@ -78,11 +78,11 @@ function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
 /** Refused pushes of the last day, to find out whose push it was. */
 function renderRefusals({ lastRefusals }: HistoryBody, view: View): string {
   if (lastRefusals.length === 0) return '';
-  const rows = lastRefusals.map(({ at, repo, user, files, bytes, shortBytes, limit }) => [
+  const rows = lastRefusals.map(({ at, repo, user, files, atLeast, bytes, shortBytes, limit }) => [
     formatAge(at, view.nowMs),
     repo,
     user ?? '-',
-    formatCount(files),
+    `${formatCount(files)}${atLeast ? '+' : ''}`,
     formatBytes(bytes),
     formatBytes(shortBytes),
     limit,

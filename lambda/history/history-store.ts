@@ -1,18 +1,37 @@
 import * as z from 'zod';
-import type { Scanned } from '../ledger/rules/tenant.ts';
+import { inKey } from '../ledger/items.ts';
+import type { RepoPath, Scanned } from '../ledger/rules/tenant.ts';
 import { dayMs, dayOf } from '../rules/dates.ts';
 import { sha256Hex } from '../rules/hash.ts';
-import { adding, all, setting } from '../table/expressions.ts';
-import { deleteItem, firstItems, methodsOn, type Table, updateItem } from '../table/requests.ts';
+import { adding, type Fields, setting } from '../table/expressions.ts';
+import {
+  batchGet,
+  deleteItem,
+  firstItems,
+  getItem,
+  methodsOn,
+  type Table,
+  updateItem,
+} from '../table/requests.ts';
 import { expiryAttribute, keyNames } from '../table/table.ts';
-import { type HistoryDay, historyDaysMax, type LastRefusal, lastRefusalsMax } from './rules/history.ts';
+import {
+  type HistoryDay,
+  historyDaysMax,
+  historyWeeksMax,
+  type LastRefusal,
+  lastRefusalsMax,
+  type NotedWeek,
+} from './rules/history.ts';
 
 const dayItem = z.object({
   sk: z.string(),
   storedBytes: z.number(),
   objectCount: z.number(),
   maxStoredBytes: z.number(),
+  maxUsedBytes: z.number().optional(),
+  limitBytes: z.number().nullable().optional(),
   refusals: z.number().default(0),
+  repoRefusals: z.number().default(0),
 });
 
 const refusedItem = z.object({
@@ -29,19 +48,37 @@ const refusedItem = z.object({
  * An item has as many places for refused pushes. One write must replace a push's retries without a read, so a push has a
  * place by its repo and user: two that share one leave the later.
  */
-const refusedPlaces = Array.from({ length: lastRefusalsMax }, (_, place) => `refused${place}`);
+const refusedPlaces = Array.from({ length: lastRefusalsMax }, (_, place) => placeNames(place));
 
-function refusedPlaceOf({ repo, user }: LastRefusal): string {
-  const hash = Number.parseInt(sha256Hex(`${repo}\n${user ?? ''}`).slice(0, 8), 16);
-  return `refused${hash % lastRefusalsMax}`;
+/** `full` has when the last batch of the place was at least as large as git-lfs makes them. */
+function placeNames(place: number) {
+  return { refused: `refused${place}`, full: `full${place}` };
 }
 
-/** Days of one request that are removed at a time. */
+function refusedPlaceOf({ repo, user }: Pick<LastRefusal, 'repo' | 'user'>) {
+  const hash = Number.parseInt(sha256Hex(`${repo}\n${user ?? ''}`).slice(0, 8), 16);
+  return placeNames(hash % lastRefusalsMax);
+}
+
+/** Batches of a push come within this time of each other. */
+const pushMs = 10 * 60_000;
+
+function lastRefusalsIn(item: Fields): LastRefusal[] {
+  return refusedPlaces.flatMap(({ refused, full }) => {
+    if (item[refused] === undefined) return [];
+    const last = refusedItem.parse(item[refused]);
+    const fullAtMs = Number(item[full] ?? Number.NEGATIVE_INFINITY);
+    return [{ ...last, isAtLeast: last.atMs - fullAtMs < pushMs }];
+  });
+}
+
+/** Items of one request that are removed at a time. */
 const removedAtOnce = 16;
 
 const partitionOf = (tenant: string) => `HISTORY#${tenant}`;
 const dayPrefix = 'DAY#';
 const dayKey = (tenant: string, day: string) => ({ pk: partitionOf(tenant), sk: dayPrefix + day });
+const weeksKey = ({ tenant, repo }: RepoPath) => ({ pk: partitionOf(tenant), sk: `REPO#${inKey(repo)}` });
 
 type Stored = Pick<Scanned, 'storedBytes' | 'objectCount'>;
 
@@ -53,47 +90,66 @@ interface NotedCount extends Stored {
   readonly epoch: number;
   /** The most that was stored since the reconcile before, as far as the two know. */
   readonly highestBytes: number;
+  /** The same of what was stored and promised to uploads. */
+  readonly highestUsedBytes: number;
+  readonly limitBytes: number | null;
 }
 
 /** Batches of which something was refused. */
 interface NotedRefusals extends Stored {
   readonly tenant: string;
   readonly atMs: number;
-  /** Added to the day's refusals. 0: it was a repo's limit, which says nothing of the tenant. */
+  /** The tenant's. */
+  readonly limitBytes: number | null;
+  /** Stored, and promised to uploads. */
+  readonly usedBytes: number;
+  /** Added to the day's refusals by the limit of `last`. */
   readonly count: number;
   readonly last: LastRefusal;
 }
 
 /**
- * A point for each day of each tenant. It is no part of the ledger: nothing is decided by it, and what is lost is made up
- * for by the next reconcile. On the ledger's table: an item for each day, in a partition of its own for each tenant.
+ * A point for each day of each tenant, and for each week of each repo. It is no part of the ledger: nothing is decided by
+ * it, and what is lost is made up for by the next reconcile. On the ledger's table: an item for each day and for each
+ * repo, in a partition of its own for each tenant.
  */
 export function createDynamoDbHistory(table: Table) {
-  return methodsOn(table, { note, addRefusals, days, forgetSome });
+  return methodsOn(table, { note, addRefusals, days, noteWeek, weeks, forgetWeeks, forgetSome });
 }
 
 export type History = ReturnType<typeof createDynamoDbHistory>;
 
+/** Of the item as it is. A write of an older epoch that lands late changes nothing. */
+const isNewest = '(attribute_not_exists(#epoch) OR #epoch <= :epoch)';
+
 /**
- * An update cannot take the larger of two numbers. So the first write is for a count that is the day's highest, which most
- * are, and the second one for a count that is not: two write units at most.
+ * An update cannot take the larger of two numbers, so the day is read first. Reconciles of a tenant are one after another,
+ * and what is written in between by {@link addRefusals} was stored before this one.
  *
  * @returns `older`: a newer epoch was noted on this day, and nothing changes. The same epoch may be noted twice.
  * @throws {LedgerUnavailableError}
  */
 async function note(table: Table, count: NotedCount): Promise<'noted' | 'older'> {
-  const { tenant, atMs, epoch, storedBytes, objectCount, highestBytes } = count;
+  const { tenant, atMs, epoch, storedBytes, objectCount, highestBytes, highestUsedBytes, limitBytes } = count;
   const key = dayKey(tenant, dayOf(atMs));
-  const found = { storedBytes, objectCount, epoch, [expiryAttribute]: expiryOf(atMs) };
-  const isNewest = '(attribute_not_exists(#epoch) OR #epoch <= :epoch)';
-  const asHighest = await updateItem(table, {
+  const item = await getItem(table, key);
+  const { maxStoredBytes = 0, maxUsedBytes = 0 } = item ? dayItem.parse(item) : {};
+  const { ok } = await updateItem(table, {
     key,
-    change: [setting({ ...found, maxStoredBytes: highestBytes })],
-    condition: all(isNewest, '(attribute_not_exists(#maxStoredBytes) OR #maxStoredBytes <= :maxStoredBytes)'),
+    change: [
+      setting({
+        storedBytes,
+        objectCount,
+        maxStoredBytes: Math.max(maxStoredBytes, highestBytes),
+        maxUsedBytes: Math.max(maxUsedBytes, highestUsedBytes),
+        limitBytes,
+        epoch,
+        [expiryAttribute]: expiryOf(atMs),
+      }),
+    ],
+    condition: isNewest,
   });
-  if (asHighest.ok) return 'noted';
-  const below = await updateItem(table, { key, change: [setting(found)], condition: isNewest });
-  return below.ok ? 'noted' : 'older';
+  return ok ? 'noted' : 'older';
 }
 
 /**
@@ -102,13 +158,16 @@ async function note(table: Table, count: NotedCount): Promise<'noted' | 'older'>
  * @throws {LedgerUnavailableError}
  */
 async function addRefusals(table: Table, refused: NotedRefusals): Promise<void> {
-  const { tenant, atMs, count, storedBytes, objectCount, last } = refused;
-  const defaults = { storedBytes, objectCount, maxStoredBytes: storedBytes };
+  const { tenant, atMs, count, storedBytes, objectCount, usedBytes, limitBytes } = refused;
+  const { isAtLeast, ...last } = refused.last;
+  const place = refusedPlaceOf(last);
+  const fields = { [place.refused]: last, ...(isAtLeast && { [place.full]: atMs }) };
+  const defaults = { storedBytes, objectCount, maxStoredBytes: storedBytes, maxUsedBytes: usedBytes };
   await updateItem(table, {
     key: dayKey(tenant, dayOf(atMs)),
     change: [
-      setting({ [expiryAttribute]: expiryOf(atMs), [refusedPlaceOf(last)]: last }, { defaults }),
-      adding({ refusals: count }),
+      setting({ ...fields, limitBytes, [expiryAttribute]: expiryOf(atMs) }, { defaults }),
+      adding(last.limit === 'tenant' ? { refusals: count } : { repoRefusals: count }),
     ],
   });
 }
@@ -138,26 +197,74 @@ async function days(
   });
   return items.map((item) => {
     const { sk, ...day } = dayItem.parse(item);
-    const lastRefusals = refusedPlaces.flatMap((place) =>
-      item[place] === undefined ? [] : [refusedItem.parse(item[place])],
-    );
+    const lastRefusals = lastRefusalsIn(item);
     return { day: sk.slice(dayPrefix.length), ...day, ...(lastRefusals.length > 0 && { lastRefusals }) };
   });
+}
+
+const notedWeek = z.tuple([z.number(), z.number()]);
+
+/**
+ * Notes what a repo stored at the end of a week. A repo has one item, and a week its place there: the one after
+ * {@link historyWeeksMax} others takes it.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+async function noteWeek(
+  table: Table,
+  noted: RepoPath & NotedWeek & { readonly epoch: number; readonly atMs: number },
+): Promise<void> {
+  const { epoch, week, storedBytes, atMs } = noted;
+  await updateItem(table, {
+    key: weeksKey(noted),
+    change: [
+      setting({
+        [`week${week % historyWeeksMax}`]: [week, storedBytes],
+        epoch,
+        [expiryAttribute]: expiryOf(atMs),
+      }),
+    ],
+    condition: isNewest,
+  });
+}
+
+/** What was noted of some repos, by name. Those of which nothing was are left out. @throws {LedgerUnavailableError} */
+async function weeks(
+  table: Table,
+  { tenant, repos }: { tenant: string; repos: readonly string[] },
+): Promise<ReadonlyMap<string, readonly NotedWeek[]>> {
+  const names = new Map(repos.map((repo) => [weeksKey({ tenant, repo }).sk, repo]));
+  const keys = repos.map((repo) => weeksKey({ tenant, repo }));
+  const items = (await batchGet(table, keys)) as readonly Fields[];
+  return new Map(
+    items.map((item) => [
+      names.get(String(item[keyNames.sk])) ?? '',
+      Object.entries(item)
+        .filter(([name]) => /^week\d/.test(name))
+        .map(([, value]) => notedWeek.parse(value))
+        .map(([week, storedBytes]) => ({ week, storedBytes })),
+    ]),
+  );
+}
+
+/** Removes what was noted of a repo. @throws {LedgerUnavailableError} */
+async function forgetWeeks(table: Table, path: RepoPath): Promise<void> {
+  await deleteItem(table, { key: weeksKey(path) });
 }
 
 /** Removes a part of all that was noted of a tenant. @throws {LedgerUnavailableError} */
 async function forgetSome(
   table: Table,
-  { tenant, daysMax }: { tenant: string; daysMax: number },
+  { tenant, itemsMax }: { tenant: string; itemsMax: number },
 ): Promise<{ readonly hasMore: boolean }> {
   const items = await firstItems(table, {
     KeyConditionExpression: '#pk = :pk',
     ExpressionAttributeNames: { '#pk': keyNames.pk },
     ExpressionAttributeValues: { ':pk': partitionOf(tenant) },
     ConsistentRead: true,
-    Limit: daysMax + 1,
+    Limit: itemsMax + 1,
   });
-  const removed = items.slice(0, daysMax);
+  const removed = items.slice(0, itemsMax);
   for (let first = 0; first < removed.length; first += removedAtOnce) {
     const some = removed.slice(first, first + removedAtOnce);
     await Promise.all(
@@ -166,5 +273,5 @@ async function forgetSome(
       ),
     );
   }
-  return { hasMore: items.length > daysMax };
+  return { hasMore: items.length > itemsMax };
 }

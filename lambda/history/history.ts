@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { DownloadMonth, DownloadSum } from '../downloads/download-store.ts';
-import type { TenantRecord } from '../ledger/rules/tenant.ts';
+import type { RepoRecord, TenantRecord } from '../ledger/rules/tenant.ts';
 import { dayAfter, dayMs, dayOf, monthOf, startOfDayMs } from '../rules/dates.ts';
 import {
   type Forecast,
@@ -10,8 +10,11 @@ import {
   historyDaysMax,
   type LastRefusal,
   lastRefusalsOf,
+  lfsBatchObjects,
   type UsageDay,
   usageDays,
+  weekOf,
+  weeksOf,
 } from './rules/history.ts';
 
 /**
@@ -25,13 +28,16 @@ export async function noteCount(
   { history, clock, log, metrics }: Pick<Deps, 'history' | 'clock' | 'log' | 'metrics'>,
   { before, after, epoch }: { before: TenantRecord; after: TenantRecord; epoch: number },
 ): Promise<'noted' | 'older' | 'unknown'> {
-  const { tenant, scanned, closedAtMs } = after;
+  const { tenant, scanned, closedAtMs, limitBytes } = after;
   // The history of a tenant that is being deleted goes with it.
   if (scanned === null || closedAtMs !== null) return 'unknown';
   const { storedBytes, objectCount } = scanned;
   const highestBytes = Math.max(storedBytes, before.scanned?.storedBytes ?? 0);
+  // Of a tenant that was never counted, the counter has only what was added to it since.
+  const highestUsedBytes = Math.max(highestBytes, after.committedBytes, before.committedBytes);
+  const count = { storedBytes, objectCount, highestBytes, highestUsedBytes, limitBytes };
   try {
-    return await history.note({ tenant, atMs: clock.nowMs(), epoch, storedBytes, objectCount, highestBytes });
+    return await history.note({ tenant, atMs: clock.nowMs(), epoch, ...count });
   } catch (error) {
     log.warn('history not noted', { tenant, error });
     metrics.increment('HistoryNotNoted');
@@ -39,19 +45,58 @@ export async function noteCount(
   }
 }
 
-type RefusalDeps = Pick<Deps, 'history' | 'alerts' | 'refusalTally' | 'clock' | 'log'>;
-interface Refused {
-  readonly tenant: string;
-  readonly limitBytes: number;
-  readonly atMs: number;
-  readonly storedBytes: number;
-  readonly objectCount: number;
-  readonly last: LastRefusal;
+/**
+ * Notes what a repo stored at the end of the week of its last count, once a later week's count is about to replace it: at
+ * most once a week. It never fails.
+ *
+ * @param input.before as the reconcile found it. @param input.scannedAtMs of its own count.
+ */
+export async function noteWeek(
+  { history, clock, log, metrics }: Pick<Deps, 'history' | 'clock' | 'log' | 'metrics'>,
+  input: { tenant: string; epoch: number; before: RepoRecord; scannedAtMs: number },
+): Promise<void> {
+  const { tenant, epoch, before, scannedAtMs } = input;
+  const { repo, storedBytes } = before;
+  const week = weekOf(before.scannedAtMs);
+  // The history of a repo that is being deleted goes with it.
+  if (before.epoch === 0 || before.closedAtMs !== null || week >= weekOf(scannedAtMs)) return;
+  try {
+    await history.noteWeek({ tenant, repo, epoch, week, storedBytes, atMs: clock.nowMs() });
+  } catch (error) {
+    log.warn('history not noted', { tenant, repo, error });
+    metrics.increment('HistoryNotNoted');
+  }
 }
+
+/**
+ * What repos stored at the end of each of the last weeks: {@link weeksOf}.
+ *
+ * @returns by name. @throws {LedgerUnavailableError}
+ */
+export async function readWeeks(
+  { history, clock }: Pick<Deps, 'history' | 'clock'>,
+  { tenant, repos, count }: { tenant: string; repos: readonly RepoRecord[]; count: number },
+): Promise<ReadonlyMap<string, (number | null)[]>> {
+  const found = await history.weeks({ tenant, repos: repos.map(({ repo }) => repo) });
+  const nowMs = clock.nowMs();
+  return new Map(
+    repos.map((record) => {
+      const { repo, endedClosingMs = 0, epoch } = record;
+      // A note that landed late may be of a repo that was deleted under this name.
+      const noted = (found.get(repo) ?? []).filter(({ week }) => week >= weekOf(endedClosingMs));
+      return [repo, weeksOf({ noted, repo: epoch > 0 ? record : undefined, nowMs, count })];
+    }),
+  );
+}
+
+type RefusalDeps = Pick<Deps, 'history' | 'alerts' | 'refusalTally' | 'clock' | 'log'>;
+type Refused = Omit<Parameters<Deps['history']['addRefusals']>[0], 'count'>;
 
 /** What was refused of a batch. */
 interface RefusedBatch {
   readonly oids: readonly string[];
+  /** Objects that it asks for. */
+  readonly askedCount: number;
   readonly refusedBytes: number;
   readonly missingBytes: number;
   /** The repo that has the limit. null: it's the tenant's. */
@@ -68,13 +113,17 @@ interface RefusedBatch {
  */
 export async function noteRefusal(
   deps: RefusalDeps,
-  { tenant, scanned }: Pick<TenantRecord, 'tenant' | 'scanned'>,
+  {
+    tenant,
+    scanned,
+    limitBytes,
+    committedBytes,
+  }: Pick<TenantRecord, 'tenant' | 'scanned' | 'limitBytes' | 'committedBytes'>,
   refusal: RefusedBatch,
   { repo, user }: { repo: string; user: string | null },
 ): Promise<void> {
   // Of a tenant that was never counted there is nothing to note.
   if (scanned === null) return;
-  const { limitBytes } = refusal;
   const isOfRepo = refusal.repo !== null;
   const storedBytes = isOfRepo ? scanned.storedBytes : refusal.storedBytes;
   const { objectCount } = scanned;
@@ -85,30 +134,40 @@ export async function noteRefusal(
     user,
     files: refusal.oids.length,
     bytes: refusal.refusedBytes,
+    isAtLeast: refusal.askedCount >= lfsBatchObjects,
     shortBytes: refusal.missingBytes,
     limit: isOfRepo ? 'repo' : 'tenant',
   };
-  const refused = { tenant, limitBytes, storedBytes, objectCount, atMs, last };
+  const usedBytes = Math.max(storedBytes, committedBytes);
+  const refused = { tenant, limitBytes, usedBytes, storedBytes, objectCount, atMs, last };
   // A tenant's name has no slash.
-  const count = deps.refusalTally.add(isOfRepo ? `${tenant}/` : tenant, atMs);
+  const tally = isOfRepo ? `${tenant}/` : tenant;
+  const count = deps.refusalTally.add(tally, atMs);
   if (count === 0) return;
-  await (isOfRepo
-    ? addToDay(deps, refused, 0)
-    : Promise.all([addToDay(deps, refused, count), warnOnce(deps, refused)]));
+  await Promise.all([
+    addToDay(deps, refused, { tally, count }),
+    !isOfRepo && warnOnce(deps, { ...refused, limitBytes: refusal.limitBytes }),
+  ]);
 }
 
-async function addToDay({ history, refusalTally, log }: RefusalDeps, refused: Refused, count: number) {
-  const { tenant, atMs, storedBytes, objectCount, last } = refused;
+async function addToDay(
+  { history, refusalTally, log }: RefusalDeps,
+  refused: Refused,
+  { tally, count }: { tally: string; count: number },
+) {
   try {
-    await history.addRefusals({ tenant, atMs, count, storedBytes, objectCount, last });
+    await history.addRefusals({ ...refused, count });
   } catch (error) {
-    if (count > 0) refusalTally.giveBack(tenant, count, atMs);
-    log.warn('refusal not noted', { tenant, error });
+    refusalTally.giveBack(tally, count, refused.atMs);
+    log.warn('refusal not noted', { tenant: refused.tenant, error });
   }
 }
 
 /** One write decides, whichever processes refuse at the same time. Each tries it once a day, and again if it failed. */
-async function warnOnce({ alerts, refusalTally, log }: RefusalDeps, refused: Refused) {
+async function warnOnce(
+  { alerts, refusalTally, log }: RefusalDeps,
+  refused: Refused & { readonly limitBytes: number },
+) {
   const { tenant, atMs, storedBytes, limitBytes } = refused;
   if (refusalTally.isWarned(tenant, atMs)) return;
   try {
@@ -148,7 +207,7 @@ export async function readHistory(
   { history, downloads, clock }: Pick<Deps, 'history' | 'downloads' | 'clock'>,
   input: { tenant: TenantRecord; from?: string | undefined; to?: string | undefined },
 ): Promise<TenantHistory> {
-  const { tenant, scanned } = input.tenant;
+  const { tenant } = input.tenant;
   const today = dayOf(clock.nowMs());
   const oldest = dayAfter(today, 1 - historyDaysMax);
   const to = input.to !== undefined && input.to < today ? input.to : today;
@@ -158,7 +217,7 @@ export async function readHistory(
     history.days({ tenant, from: oldest, to: today }),
     downloads.months({ tenant, months: monthsOf({ from, to }) }),
   ]);
-  const all = usageDays({ days: noted, from: oldest, to: today, today, now: scanned });
+  const all = usageDays({ days: noted, from: oldest, to: today, today, now: nowOf(input.tenant) });
   return {
     from,
     to,
@@ -190,8 +249,12 @@ export function forecastNow(input: {
 }): Forecast {
   const { tenant, noted, today } = input;
   const from = dayAfter(today, 1 - forecastDays);
-  const days = usageDays({ days: noted, from, to: today, today, now: tenant.scanned });
+  const days = usageDays({ days: noted, from, to: today, today, now: nowOf(tenant) });
   return forecastOf({ days, limitBytes: tenant.limitBytes });
+}
+
+function nowOf({ scanned, committedBytes, limitBytes }: TenantRecord) {
+  return scanned && { ...scanned, usedBytes: Math.max(scanned.storedBytes, committedBytes), limitBytes };
 }
 
 function monthsOf({ from, to }: { from: string; to: string }): string[] {
@@ -210,8 +273,8 @@ function downloadsOf(day: string, months: readonly DownloadMonth[]): DownloadSum
   return summed === month.objects ? none : null;
 }
 
-/** Days that one request removes. */
-const daysAtOnce = 100;
+/** Items that one request removes. */
+const itemsAtOnce = 100;
 
 /**
  * Removes all that was noted of a tenant that is being deleted.
@@ -225,7 +288,7 @@ export async function forgetHistory(
   { tenant, untilMs }: { tenant: string; untilMs: number },
 ): Promise<boolean> {
   for (;;) {
-    const { hasMore } = await history.forgetSome({ tenant, daysMax: daysAtOnce });
+    const { hasMore } = await history.forgetSome({ tenant, itemsMax: itemsAtOnce });
     if (!hasMore) return true;
     if (clock.nowMs() > untilMs) return false;
   }

@@ -1,4 +1,5 @@
 import type { Deps } from '../deps.ts';
+import { noteWeek } from '../history/history.ts';
 import { mapLimited } from '../rules/async.ts';
 import type { LimitCommit, RepoCommit } from './reconcile-store.ts';
 import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from './rules/reconcile-policy.ts';
@@ -23,7 +24,7 @@ const writesAtOnce = 8;
  * others may have been made.
  */
 export async function commitRepos(
-  deps: Pick<Deps, 'ledger'>,
+  deps: Pick<Deps, 'ledger' | 'history' | 'clock' | 'log' | 'metrics'>,
   input: {
     tenant: string;
     epoch: number;
@@ -75,12 +76,16 @@ export async function commitRepos(
     };
     records.set(repo, { ...record, ...commit, dirtyToken: null, closedAtMs: record?.closedAtMs ?? null });
     if ((await lease.renew()) === 'superseded') return 'superseded';
-    return deps.ledger.commitRepo({
-      tenant,
-      repo: commit,
-      dirtyTokenRead: record?.dirtyToken ?? null,
-      epochRead: record?.epoch,
-    });
+    const [committed] = await Promise.all([
+      deps.ledger.commitRepo({
+        tenant,
+        repo: commit,
+        dirtyTokenRead: record?.dirtyToken ?? null,
+        epochRead: record?.epoch,
+      }),
+      record && noteWeek(deps, { tenant, epoch, before: record, scannedAtMs }),
+    ]);
+    return committed;
   });
   if (outcomes.includes('superseded')) return { kind: 'superseded' };
   return { kind: 'committed', repos: [...records.values()].sort((a, b) => (a.repo < b.repo ? -1 : 1)) };

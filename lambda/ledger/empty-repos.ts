@@ -94,7 +94,8 @@ export async function removeLocks(
   }
 }
 
-type EmptyReposDeps = DeletionDeps & Pick<Deps, 'listing' | 'locks' | 'publicReads' | 'linkedRepos'>;
+type EmptyReposDeps = DeletionDeps &
+  Pick<Deps, 'listing' | 'locks' | 'publicReads' | 'linkedRepos' | 'history'>;
 
 /**
  * - `done`: nothing more can be done now. If objects are left, they wait for reservations to die or for deletes that
@@ -175,6 +176,7 @@ async function openUnlessHeld(
   await Promise.all([
     deps.publicReads.end({ tenant, repo, atMs }),
     deps.linkedRepos.end({ tenant, repo, atMs }),
+    deps.history.forgetWeeks({ tenant, repo }),
     deps.ledger.noteGone({ tenant, repo, oids: [emptiedName], atMs }),
   ]);
   await deps.ledger.openRepo({ tenant, repo, closedAtMs });

@@ -66,7 +66,7 @@ const removesAtOnce = 16;
  * @throws {LedgerUnavailableError}
  */
 async function removeDeadRepos(
-  { ledger, clock }: Pick<Deps, 'ledger' | 'clock'>,
+  { ledger, history, clock }: Pick<Deps, 'ledger' | 'history' | 'clock'>,
   input: {
     /** The tenant as the reconcile found it. */
     before: TenantRecord;
@@ -87,7 +87,9 @@ async function removeDeadRepos(
       !noted.has(record.repo),
   );
   await mapLimited(lapsed.slice(0, removedMax), removesAtOnce, async (record) => {
-    if (clock.nowMs() < deadlineMs) await ledger.removeRepo({ tenant, before: record });
+    if (clock.nowMs() >= deadlineMs) return;
+    await ledger.removeRepo({ tenant, before: record });
+    await history.forgetWeeks({ tenant, repo: record.repo });
   });
 }
 

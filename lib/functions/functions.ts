@@ -38,6 +38,7 @@ export function stageJson(settings: DeploymentSettings): Record<string, string> 
     adoptedRepos: adoptedReposToJson(settings.adoptedRepos),
     identityIssuers: issuersToJson(settings.identityIssuers),
     gitHosts: gitHostsToJson(settings.gitHosts),
+    limitContactUrl: settings.limitContactUrl,
   };
   return Object.fromEntries(
     Object.entries(json).map(([name, text]) => [

@@ -333,6 +333,12 @@ export const everySetting = z.strictObject({
     .regex(/^https:/, 'must start with https: tokens pass through it')
     .optional()
     .describe('Public URL of the API, if CloudFront or another proxy is in front.'),
+  limitContactUrl: z
+    .string()
+    .max(500)
+    .regex(/^(?:https:\/\/|mailto:)[^\s"'<>\\]+$/, 'must start with https:// or mailto:')
+    .optional()
+    .describe('Where users ask for a higher limit: the console links to it.'),
   corsOrigins: z
     .array(origin)
     .max(20)

@@ -125,7 +125,10 @@ const historyShape = z.strictObject({
       storedBytes: z.number(),
       objectCount: z.number(),
       maxStoredBytes: z.number(),
+      maxUsedBytes: z.number(),
+      limitBytes: z.number().nullable().optional(),
       refusals: z.number(),
+      repoRefusals: z.number(),
       downloads: z.strictObject({ bytes: z.number(), objects: z.number() }).nullable(),
       carried: z.boolean(),
     }),
@@ -152,7 +155,15 @@ export function historyTests(api: () => Api): void {
     it('of a new tenant is one day with nothing', async () => {
       const { days, forecast, limitBytes, from, to } = await read();
       expect(days).toMatchObject([
-        { day: to, storedBytes: 0, maxStoredBytes: 0, refusals: 0, carried: true },
+        {
+          day: to,
+          storedBytes: 0,
+          maxStoredBytes: 0,
+          maxUsedBytes: 0,
+          limitBytes: 1000,
+          refusals: 0,
+          carried: true,
+        },
       ]);
       expect(from < to).toBe(true);
       expect([forecast.reason, limitBytes]).toEqual(['too-few-days', 1000]);
@@ -175,7 +186,10 @@ export function historyTests(api: () => Api): void {
         storedBytes: 300,
         objectCount: 1,
         maxStoredBytes: 300,
+        maxUsedBytes: 300,
+        limitBytes: 1000,
         refusals: 1,
+        repoRefusals: 0,
         downloads: { bytes: 300, objects: 1 },
         carried: false,
       });
@@ -188,6 +202,7 @@ export function historyTests(api: () => Api): void {
           repo: 'game',
           user: 'ada',
           files: 1,
+          atLeast: false,
           bytes: 5000,
           shortBytes: 4000,
           limit: 'tenant',

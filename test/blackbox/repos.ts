@@ -44,8 +44,9 @@ export function repoTests(api: () => Api): void {
       expect(await upload(place, 100)).toEqual(['upload']);
       const shown = repoShape.parse(jsonOf(await api().manage('GET', `${repos(place)}/game`)));
       const listed = jsonOf(await api().manage('GET', repos(place))) as { repos: unknown[] };
-      expect(listed.repos).toEqual([shown]);
-      // A reconcile might have come between.
+      // A reconcile might have come between. One repo alone is shown with its weeks.
+      const { weeks: _, ...inList } = shown;
+      expect(listed.repos).toEqual([inList]);
       if (shown.scannedAt === null) expect(shown).toMatchObject({ uploading: true, storedBytes: null });
       expectProblem(await api().manage('GET', `${repos(place)}/gam`), 404);
     });
@@ -76,6 +77,16 @@ export function repoTests(api: () => Api): void {
       });
       const message = objectsIn(answer)[0]?.error?.message;
       expect(message).toContain(`Storage limit reached: ${place.tenant}/game uses 0 B of 100 B.`);
+      // It's counted apart from those by the tenant's.
+      const history = async () =>
+        jsonOf(await api().manage('GET', `/v1/tenants/${place.tenant}/history`)) as {
+          days: { refusals: number; repoRefusals: number }[];
+        };
+      await expect.poll(async () => (await history()).days.at(-1)?.repoRefusals, { timeout: 60_000 }).toBe(1);
+      expect(await history()).toMatchObject({
+        days: [{ refusals: 0 }],
+        lastRefusals: [{ repo: 'game', limit: 'repo', shortBytes: 1 }],
+      });
     });
 
     it('is shown with its repo, and lifted by null', async () => {
@@ -119,8 +130,35 @@ export function repoTests(api: () => Api): void {
         objectCount: 0,
       });
       const shown = await api().manage('GET', `${repos(place)}/game`);
-      expect(jsonOf(shown)).toEqual(jsonOf(created));
+      expect(jsonOf(shown)).toEqual({ ...(jsonOf(created) as object), weeks: Array(57).fill(null) });
       expectProblem(await create(place, { repo: 'game' }), 409);
+    });
+
+    it('is shown with what it stored in each week, in a list if that is asked for', async () => {
+      const place = await newPlace();
+      await push(api(), place, [objectOf(300)]);
+      await create(place, { repo: 'empty' });
+      await subscriptionOf(api(), place.tenant, { query: '?refresh=true' });
+      const weeksOf = async (path: string) =>
+        repoShape.parse(jsonOf(await api().manage('GET', `${repos(place)}/${path}`))).weeks;
+      const thisWeek = (count: number) => [...Array(count - 1).fill(null), 300];
+      expect(await weeksOf('game')).toEqual(thisWeek(57));
+      const listed = async (query: string) => {
+        const { repos: found } = jsonOf(await api().manage('GET', repos(place) + query)) as {
+          repos: { repo: string; weeks?: unknown }[];
+        };
+        return Object.fromEntries(found.map(({ repo, weeks }) => [repo, weeks]));
+      };
+      expect((await listed('?weeks=true'))['game']).toEqual(thisWeek(13));
+      expect(Object.keys(await listed('?weeks=true'))).toEqual(['empty', 'game']);
+      for (const query of ['', '?weeks=false'])
+        expect(await listed(query)).toEqual({ empty: undefined, game: undefined });
+      expectProblem(await api().manage('GET', `${repos(place)}?weeks=13`), 422);
+      // A token for another repo learns nothing of this one.
+      const { token } = await api().newToken(place.tenant, { scope: 'read', repos: ['empty'] });
+      expectProblem(await api().as(bearer(token), 'GET', `${repos(place)}/game`), 404);
+      const seen = jsonOf(await api().as(bearer(token), 'GET', `${repos(place)}?weeks=true`));
+      expect(JSON.stringify(seen)).not.toContain('300');
     });
 
     it('of a wrong name is refused', async () => {

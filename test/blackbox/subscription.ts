@@ -12,6 +12,7 @@ export const repoShape = z.strictObject({
   objectCount: z.number().nullable(),
   scannedAt: instant.nullable(),
   before: z.strictObject({ day: z.iso.date(), storedBytes: z.number() }).optional(),
+  weeks: z.array(z.number().nullable()).optional(),
   deleting: z.literal(true).optional(),
   uploading: z.literal(true).optional(),
 });
@@ -22,6 +23,7 @@ export const lastRefusalsShape = z.array(
     repo: z.string(),
     user: z.string().nullable(),
     files: z.number(),
+    atLeast: z.boolean(),
     bytes: z.number(),
     shortBytes: z.number(),
     limit: z.enum(['tenant', 'repo']),

@@ -262,6 +262,7 @@ export function sessionTests(api: () => Api): void {
         kind: 'operator',
         tenant: null,
         scope: null,
+        limitContactUrl: null,
       });
       expect((await get(operator, '/v1/tenants?limit=1')).status).toBe(200);
     });

@@ -91,6 +91,9 @@ describe('the settings of a stage', () => {
     ],
     [{ publicUrl: 'http://lfs.example.com' }, /publicUrl: /],
     [{ publicUrl: 'https://lfs.example.com/' }, /publicUrl: /],
+    [{ limitContactUrl: 'javascript:alert(1)' }, /limitContactUrl: must start with/],
+    [{ limitContactUrl: 'http://support.example.com' }, /limitContactUrl: /],
+    [{ limitContactUrl: 'https://support.example.com/"><script>' }, /limitContactUrl: /],
   ])('are rejected before a deployment that could not work: %j', (settings, message) => {
     expectRefused(settings, message);
   });

@@ -27,6 +27,7 @@ const stage: DeploymentSettingsInput = {
   adoptedRepos: [gitea],
   identityIssuers: [gitLab],
   gitHosts: [gitHost],
+  limitContactUrl: 'https://support.example.com/?a=$(b)',
 };
 
 const jsonOf = (settings: DeploymentSettingsInput) => stageJson(parseDeploymentSettings('test', settings));
@@ -45,10 +46,11 @@ describe('the settings that become code', () => {
     expect(adoptedReposFromJson(text(json['stageJson.adoptedRepos']))).toEqual([gitea]);
     expect(issuersFromJson(text(json['stageJson.identityIssuers']))).toEqual([gitLab]);
     expect(gitHostsFromJson(text(json['stageJson.gitHosts']))).toEqual([gitHost]);
+    expect(text(json['stageJson.limitContactUrl'])).toBe('https://support.example.com/?a=$(b)');
   });
 
   it('are undefined where a stage has the defaults', () => {
-    expect(Object.values(jsonOf({}))).toEqual(Array(4).fill('undefined'));
+    expect(Object.values(jsonOf({}))).toEqual(Array(5).fill('undefined'));
     expect(text(jsonOf({ identityIssuers: [] })['stageJson.identityIssuers'])).toBe('[]');
   });
 
@@ -82,6 +84,7 @@ describe('the settings that become code', () => {
     );
     expect(functionsWith('stageJson.identityIssuers')).toEqual(['exchangeToken', 'management']);
     expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'lfsLocks', 'management']);
+    expect(functionsWith('stageJson.limitContactUrl')).toEqual(['management']);
     expect(built.outputFiles.map((output) => output.text).join()).not.toMatch(/\bstageJson\.\w+[^\w"]/);
   });
 });

@@ -70,7 +70,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/history': {
-    imports: ['lambda/deps.ts', 'lambda/downloads', 'lambda/table', 'rules'],
+    imports: ['lambda/deps.ts', 'lambda/downloads', 'lambda/ledger', 'lambda/table', 'rules'],
     packages: ['zod'],
   },
   'lambda/downloads': {

@@ -22,6 +22,9 @@ const lastRefusalSchema = z
     repo: z.string(),
     user: z.string().nullable().meta({ description: 'Owner of the token. null: unknown.' }),
     files: z.int().min(0).meta({ description: 'Rejected files.' }),
+    atLeast: z.boolean().meta({
+      description: 'Whether the push has more files: git-lfs sends up to 100 in a request.',
+    }),
     bytes: bytes.meta({ description: 'Their size.' }),
     shortBytes: bytes.meta({ description: "Missing space: the number in Git's message." }),
     limit: z.enum(['tenant', 'repo']).meta({ description: 'The limit that rejected them.' }),
@@ -45,10 +48,15 @@ const historySchema = z
         storedBytes: bytes.meta({ description: 'At the last scan of the day.' }),
         objectCount: z.int().min(0),
         maxStoredBytes: bytes.meta({ description: 'The highest usage that a scan found on the day.' }),
+        maxUsedBytes: bytes.meta({ description: 'The same, with pending uploads.' }),
+        limitBytes: bytes.nullable().optional().meta({
+          description: "The tenant's limit at the end of the day. null: unlimited. Omitted: unknown.",
+        }),
         refusals: z.int().min(0).meta({
           description:
             'Batches with objects rejected by the limit: a lower bound if a client retries in a loop.',
         }),
+        repoRefusals: z.int().min(0).meta({ description: "The same for a repo's own limit." }),
         downloads: z
           .object({ bytes, objects: z.int().min(0) })
           .nullable()
@@ -73,6 +81,7 @@ export const lastRefusal = {
   repo: 'game',
   user: 'ada',
   files: 2,
+  atLeast: false,
   bytes: 52_000_000_000,
   shortBytes: 1_200_000,
   limit: 'tenant',
@@ -104,7 +113,10 @@ export const historyContract = {
               storedBytes: 48_000_000_000,
               objectCount: 9_120,
               maxStoredBytes: 48_200_000_000,
+              maxUsedBytes: 49_100_000_000,
+              limitBytes: 100_000_000_000,
               refusals: 0,
+              repoRefusals: 0,
               downloads: { bytes: 14_700_000, objects: 6 },
               carried: false,
             },

@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { gitHostIdPattern, linkedNameCharactersMax } from '../../accounts/rules/git-hosts.ts';
+import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
 import { repoPattern } from '../../rules/names.ts';
 import type { Contract } from './contract.ts';
-import { bytes, deleting, limit, nextCursor, pageQuery, time } from './fields.ts';
+import { bytes, deleting, flag, limit, nextCursor, pageQuery, time } from './fields.ts';
 
 const limitBytes = limit("The repo's own limit in bytes. null: only the tenant's limit applies.");
 
@@ -97,6 +98,12 @@ export const repoSchema = z
     before: z.object({ day: z.iso.date(), storedBytes: bytes }).optional().meta({
       description: 'Stored bytes at the end of a day (UTC) about 30 days ago, or of the first known day.',
     }),
+    weeks: z
+      .array(bytes.nullable())
+      .optional()
+      .meta({
+        description: `Stored bytes at the end of each week (Sunday, UTC), the oldest first; the last one is this week, at its last scan. null: unknown. ${historyWeeksMax} weeks in a response about one repo, ${listedWeeks} in a list with \`weeks=true\`.`,
+      }),
     deleting,
     uploading: z
       .literal(true)
@@ -128,6 +135,7 @@ export const repo = {
 
 const linkedRepo = {
   ...repo,
+  weeks: [null, 12_100_000, 14_200_000, 14_700_000],
   gitHost: { host: 'github', repo: 'acme/game', repoId: '123456789', since: '2026-11-20T08:00:00Z' },
 };
 
@@ -162,7 +170,9 @@ export const repoContract = {
     summary: 'The repos of a tenant, by name',
     description: "A page can be short without being the last: empty repos are only shown if they're public.",
     access: 'reader',
-    query: pageQuery,
+    query: pageQuery.extend({
+      weeks: flag().meta({ description: `true: with the last ${listedWeeks} weeks of each repo.` }),
+    }),
     answers: {
       200: { description: 'One page.', schema: repoPageSchema, example: { repos: [repo], nextCursor: null } },
     },

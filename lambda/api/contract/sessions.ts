@@ -16,6 +16,9 @@ const sessionSchema = z
     expiresAt: time.nullable().meta({
       description: 'When the session or token expires. null: never.',
     }),
+    limitContactUrl: z.string().nullable().meta({
+      description: 'Where users ask for a higher limit (setting `limitContactUrl`). null: not set.',
+    }),
   })
   .meta({ id: 'Session' });
 
@@ -30,6 +33,7 @@ const session: SessionBody = {
   user: null,
   repos: null,
   expiresAt: '2026-11-21T17:00:00Z',
+  limitContactUrl: 'https://support.example.com/storage',
 };
 
 /** Sessions of the console: a cookie instead of a token. */

@@ -27,8 +27,10 @@ function historyBody(
     limitBytes,
     from,
     to,
-    days: days.map(({ isCarried, downloads, lastRefusals: _, ...day }) => ({
+    days: days.map(({ isCarried, downloads, lastRefusals: _, maxUsedBytes, limitBytes: limit, ...day }) => ({
       ...day,
+      maxUsedBytes: maxUsedBytes ?? day.maxStoredBytes,
+      ...(limit !== undefined && { limitBytes: limit }),
       // A correction may be there before what it corrects.
       downloads: downloads && {
         bytes: Math.max(0, downloads.bytes),
@@ -54,5 +56,5 @@ export function refusalBodies(
   isShown: (repo: string) => boolean,
 ): HistoryBody['lastRefusals'] {
   const shown = refusals.filter(({ repo }) => isShown(repo));
-  return shown.map(({ atMs, ...refusal }) => ({ at: iso(atMs), ...refusal }));
+  return shown.map(({ atMs, isAtLeast, ...refusal }) => ({ at: iso(atMs), ...refusal, atLeast: isAtLeast }));
 }

@@ -67,6 +67,8 @@ export type ManagementDeps = Pick<
   readonly archives: Pick<Deps['archives'], 'put'>;
   /** Where the API is reached, if something stands before it. */
   readonly publicUrl?: string | undefined;
+  /** Where people ask the operator for a higher limit. */
+  readonly limitContactUrl?: string | undefined;
 };
 
 /** One route of the management API: checks access, decodes, runs what its subject has for it, answers. */

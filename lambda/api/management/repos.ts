@@ -10,6 +10,8 @@ import {
   publicReposMax,
 } from '../../accounts/rules/git-hosts.ts';
 import type { Deps } from '../../deps.ts';
+import { readWeeks } from '../../history/history.ts';
+import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
 import { uploadingRepos } from '../../ledger/reservations.ts';
 import {
   isThere,
@@ -37,14 +39,16 @@ export const repoOperations = operations(repoContract, {
    * By name, a page at a time. An empty repo is not shown: a page may be shorter than asked for without being the
    * last.
    */
-  'GET /v1/tenants/{tenant}/repos': async (deps, { tenant, token, query }) => {
+  'GET /v1/tenants/{tenant}/repos': async (deps, { tenant, token, query: { weeks, ...page } }) => {
     const [{ repos, uploading, nextCursor }, publicReads, linkedRepos] = await Promise.all([
-      readRepoPage(deps, { tenant: tenant.tenant, token, ...query }),
+      readRepoPage(deps, { tenant: tenant.tenant, token, ...page }),
       deps.publicReads.list(tenant.tenant),
       deps.linkedRepos.list(tenant.tenant),
     ]);
     const today = dayOf(deps.clock.nowMs());
-    const shown = reposBody(repos, { ...tenant, today, publicReads, linkedRepos });
+    const found = reposBody(repos, { ...tenant, today, publicReads, linkedRepos });
+    const weekly = { tenant: tenant.tenant, records: repos, repos: found, count: listedWeeks };
+    const shown = weeks ? await withWeeks(deps, weekly) : found;
     const known = new Set(shown.map(({ repo }) => repo));
     const more = uploading.filter((repo) => !known.has(repo)).map((repo) => uploadingBody(repo, tenant));
     return json(200, {
@@ -84,8 +88,13 @@ export const repoOperations = operations(repoContract, {
     const path =
       repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
     if (!path) return repoNotFound(tenant.tenant);
-    const body = await shownRepo(deps, { tenant, ...(await readDecided(deps, path)) });
-    if (body) return json(200, body);
+    const decided = await readDecided(deps, path);
+    const body = await shownRepo(deps, { tenant, ...decided });
+    if (body) {
+      const records = decided.record ? [decided.record] : [];
+      const shown = { ...path, records, repos: [body], count: historyWeeksMax };
+      return json(200, (await withWeeks(deps, shown))[0]);
+    }
     const [uploading] = await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
     return uploading === undefined
       ? repoNotFound(tenant.tenant)
@@ -130,6 +139,18 @@ export const repoOperations = operations(repoContract, {
     return json(202, { tenant, queued: true }, { location: `/v1/tenants/${tenant}/subscription` });
   },
 });
+
+/** Repos with what they stored in each week, as far as the ledger has records of them. */
+async function withWeeks(
+  deps: Pick<ManagementDeps, 'history' | 'clock'>,
+  input: { tenant: string; records: readonly RepoRecord[]; repos: readonly RepoBody[]; count: number },
+): Promise<RepoBody[]> {
+  const { tenant, records, count } = input;
+  const names = new Set(input.repos.map(({ repo }) => repo));
+  const repos = records.filter(({ repo }) => names.has(repo));
+  const weeks = await readWeeks(deps, { tenant, repos, count });
+  return input.repos.map((body) => ({ ...body, weeks: weeks.get(body.repo) }));
+}
 
 /** Why somebody who manages a tenant can't set this ceiling. A tenant without a download limit is no way around it. */
 function wrongCeiling(

@@ -4,10 +4,10 @@ import { iso } from '../contract/fields.ts';
 import { type SessionBody, sessionContract } from '../contract/sessions.ts';
 import { json } from '../http.ts';
 import { noteUse, setSessionCookie } from './access.ts';
-import { operations } from './operations.ts';
+import { type ManagementDeps, operations } from './operations.ts';
 
 export const sessionOperations = operations(sessionContract, {
-  'GET /v1/session': async (_deps, holder) => json(200, sessionBody(holder)),
+  'GET /v1/session': async (deps, holder) => json(200, sessionBody(deps, holder)),
 
   /** The one answer that holds a session. It changes nothing of a tenant, so it is in no audit, but in the log. */
   'POST /v1/session': async (deps, { token, event }) => {
@@ -19,7 +19,7 @@ export const sessionOperations = operations(sessionContract, {
     });
     const maxAgeMs = session.expiresAtMs - session.createdAtMs;
     const cookies = [setSessionCookie(event, { value, maxAgeMs })];
-    return { ...json(201, sessionBody({ token, session })), cookies };
+    return { ...json(201, sessionBody(deps, { token, session })), cookies };
   },
 
   'DELETE /v1/session': async (deps, { session, event }) => {
@@ -29,7 +29,10 @@ export const sessionOperations = operations(sessionContract, {
 });
 
 /** @param input.session undefined: a token is presented. */
-function sessionBody({ token, session }: Holder & { session?: SessionRecord | undefined }): SessionBody {
+function sessionBody(
+  { limitContactUrl }: Pick<ManagementDeps, 'limitContactUrl'>,
+  { token, session }: Holder & { session?: SessionRecord | undefined },
+): SessionBody {
   const expiresAtMs = session?.expiresAtMs ?? token?.expiresAtMs ?? null;
   return {
     kind: token ? 'tenant' : 'operator',
@@ -40,5 +43,6 @@ function sessionBody({ token, session }: Holder & { session?: SessionRecord | un
     user: token?.user ?? null,
     repos: token?.repos ? [...token.repos] : null,
     expiresAt: expiresAtMs === null ? null : iso(expiresAtMs),
+    limitContactUrl: limitContactUrl ?? null,
   };
 }

@@ -1,4 +1,4 @@
-import { dayAfter, dayOf } from '../../rules/dates.ts';
+import { dayAfter, dayMs, dayOf } from '../../rules/dates.ts';
 
 /** Days are kept for so long, the current one included. */
 export const historyDaysMax = 400;
@@ -12,8 +12,14 @@ export interface HistoryDay {
   readonly objectCount: number;
   /** The most that was stored on the day, as far as reconciles saw it. */
   readonly maxStoredBytes: number;
+  /** The most that was stored and promised to uploads at once, as far as reconciles saw it. Absent: not noted. */
+  readonly maxUsedBytes?: number | undefined;
+  /** The tenant's limit, as last noted on the day. null: unlimited. Absent: not noted. */
+  readonly limitBytes?: number | null | undefined;
   /** Batches of which something was refused for the limit of what is stored. At least these, if there were many. */
   readonly refusals: number;
+  /** The same for the limit of a repo. */
+  readonly repoRefusals: number;
   /** Some of the day's last, at most {@link lastRefusalsMax}, in no order. Omitted: none. */
   readonly lastRefusals?: readonly LastRefusal[];
 }
@@ -30,11 +36,16 @@ export interface LastRefusal {
   /** What was refused. */
   readonly files: number;
   readonly bytes: number;
+  /** The push may have had more: some batch of it was as large as git-lfs makes them. */
+  readonly isAtLeast: boolean;
   /** How much higher the limit would have to be: the number in git's message. */
   readonly shortBytes: number;
   /** Whose limit it was. */
   readonly limit: 'tenant' | 'repo';
 }
+
+/** Objects of a batch, as git-lfs makes them: a push with more files asks again. */
+export const lfsBatchObjects = 100;
 
 /** A day as it is shown. */
 export interface UsageDay extends HistoryDay {
@@ -46,6 +57,15 @@ export interface UsageDay extends HistoryDay {
 export function lastRefusalsOf(days: readonly HistoryDay[], sinceMs: number): LastRefusal[] {
   const all = days.flatMap(({ lastRefusals = [] }) => lastRefusals).filter(({ atMs }) => atMs >= sinceMs);
   return all.sort((a, b) => b.atMs - a.atMs).slice(0, lastRefusalsMax);
+}
+
+/** How a tenant is now. */
+interface UsageNow {
+  readonly storedBytes: number;
+  readonly objectCount: number;
+  /** Stored, and promised to uploads. */
+  readonly usedBytes: number;
+  readonly limitBytes: number | null;
 }
 
 /**
@@ -61,14 +81,14 @@ export function usageDays(input: {
   from: string;
   to: string;
   today: string;
-  now: { readonly storedBytes: number; readonly objectCount: number } | null;
+  now: UsageNow | null;
 }): UsageDay[] {
   const { days, from, to, today, now } = input;
   const noted = new Map(days.map((each) => [each.day, each]));
   const found: UsageDay[] = [];
   let last: HistoryDay | undefined;
   for (let day = days[0]?.day ?? today; day <= to; day = dayAfter(day)) {
-    const carried = last && { ...last, day, maxStoredBytes: last.storedBytes, refusals: 0 };
+    const carried = last && { ...last, day, ...peaksOf(last.storedBytes), refusals: 0, repoRefusals: 0 };
     const atEnd = shownOf({ day, noted: noted.get(day), carried, now: day === today ? now : null });
     if (atEnd && day >= from) found.push({ ...atEnd, isCarried: !noted.has(day) });
     last = atEnd;
@@ -80,14 +100,64 @@ function shownOf(input: {
   day: string;
   noted: HistoryDay | undefined;
   carried: HistoryDay | undefined;
-  now: { readonly storedBytes: number; readonly objectCount: number } | null;
+  now: UsageNow | null;
 }): HistoryDay | undefined {
   const { day, noted, carried, now } = input;
   const known = noted ?? carried;
   if (!now) return known;
-  const { storedBytes, objectCount } = now;
-  const maxStoredBytes = Math.max(storedBytes, known?.maxStoredBytes ?? 0);
-  return { day, storedBytes, objectCount, maxStoredBytes, refusals: known?.refusals ?? 0 };
+  const { storedBytes, objectCount, usedBytes, limitBytes } = now;
+  const { maxStoredBytes = 0, maxUsedBytes = 0, refusals = 0, repoRefusals = 0 } = known ?? {};
+  return {
+    day,
+    storedBytes,
+    objectCount,
+    maxStoredBytes: Math.max(storedBytes, maxStoredBytes),
+    maxUsedBytes: Math.max(usedBytes, maxUsedBytes),
+    limitBytes,
+    refusals,
+    repoRefusals,
+  };
+}
+
+/** Of a day on which nothing happened. */
+const peaksOf = (storedBytes: number) => ({ maxStoredBytes: storedBytes, maxUsedBytes: storedBytes });
+
+/** Weeks of a repo that are kept, the current one included: as long as days are. */
+export const historyWeeksMax = 57;
+/** Weeks of each repo in a list: a quarter. */
+export const listedWeeks = 13;
+
+/** The number of a week (UTC), which begins on a Monday. */
+export const weekOf = (timeMs: number): number => Math.floor((timeMs / dayMs + 3) / 7);
+
+/** What a repo stored at the end of a week. */
+export interface NotedWeek {
+  readonly week: number;
+  readonly storedBytes: number;
+}
+
+/**
+ * What a repo stored at the end of each of the last weeks, the oldest first. The last one is the current week. A week of
+ * which nothing was noted has the figure of the one before, because what changes is reconciled.
+ *
+ * @param input.noted in any order.
+ * @param input.repo as it was last counted. undefined: it never was.
+ * @returns null: not known.
+ */
+export function weeksOf(input: {
+  noted: readonly NotedWeek[];
+  repo: { readonly storedBytes: number; readonly scannedAtMs: number } | undefined;
+  nowMs: number;
+  count: number;
+}): (number | null)[] {
+  const { noted, repo, nowMs, count } = input;
+  const own = repo ? [{ week: weekOf(repo.scannedAtMs), storedBytes: repo.storedBytes }] : [];
+  const known = [...noted, ...own].sort((a, b) => a.week - b.week);
+  const first = weekOf(nowMs) - count + 1;
+  return Array.from(
+    { length: count },
+    (_, index) => known.findLast(({ week }) => week <= first + index)?.storedBytes ?? null,
+  );
 }
 
 /** A forecast looks at so many days, the current one included. */

@@ -123,11 +123,24 @@ const day = (name: string, storedBytes: number, more: object = {}) => ({
   storedBytes,
   objectCount: 3,
   maxStoredBytes: storedBytes,
+  maxUsedBytes: storedBytes,
+  limitBytes: null,
   refusals: 0,
+  repoRefusals: 0,
   downloads: { bytes: 0, objects: 0 },
   carried: false,
   ...more,
 });
+const refused = {
+  at: '2026-11-21T05:00:00Z',
+  repo: 'game',
+  user: 'ada',
+  files: 2,
+  atLeast: false,
+  bytes: 52_000_000_000,
+  shortBytes: 1_200_000,
+  limit: 'tenant',
+};
 const daysOf = (...values: readonly number[]) =>
   values.map((bytes, index) => day(dayAfter('2026-11-21', index + 1 - values.length), bytes));
 const last = {
@@ -557,6 +570,10 @@ const ofLists = {
     ),
     run('history acme --table', {
       days: [day('2026-11-20', mib, { downloads: null }), day('2026-11-21', 5)],
+    }),
+    run('history acme --table', {
+      days: [day('2026-11-21', 5)],
+      lastRefusals: [{ ...refused, files: 100, atLeast: true }],
     }),
     run('history acme --days 2 --to 2026-10-01', { days: [] }),
     run('history acme --from 2026-10-01 --days 2', { days: [] }),

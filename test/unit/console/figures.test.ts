@@ -477,6 +477,7 @@ describe('text', () => {
       user: null,
       repos: null,
       expiresAt: null,
+      limitContactUrl: null,
     };
     expect(whoText(session)).toBe('token 0f1e… · read and write');
     expect(whoText({ ...session, user: 'ada' })).toBe('ada · read and write');

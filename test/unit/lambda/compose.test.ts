@@ -11,6 +11,7 @@ const defaults = {
   adoptedRepos: undefined,
   identityIssuers: undefined,
   gitHosts: undefined,
+  limitContactUrl: undefined,
 };
 
 /** The environment of a container. */
@@ -128,6 +129,14 @@ describe('a deployed function', () => {
       });
       expect(exportSettings.pace.workers).toBe(20);
     }
+  });
+
+  it('knows where people ask for a higher limit', async () => {
+    deployedWith({});
+    const limitContactUrl = 'mailto:support@example.com';
+    vi.stubGlobal('stageJson', { ...defaults, limitContactUrl });
+    const { managementDeps } = await import('../../../lambda/compose.ts');
+    expect(managementDeps()).toMatchObject({ limitContactUrl });
   });
 
   it('knows the queues that the operator may look at, and its store', async () => {

@@ -62,22 +62,24 @@ describe('the table may remove by itself', () => {
     );
   });
 
-  it('a day of the history, after as many days as are kept', async () => {
+  it('a day or a repo of the history, after as many days as are kept', async () => {
     const history = createDynamoDbHistory(table);
-    const counts = { tenant, atMs, storedBytes: 1, objectCount: 1 };
-    await history.note({ ...counts, epoch: 1, highestBytes: 1 });
+    const counts = { tenant, atMs, storedBytes: 1, objectCount: 1, limitBytes: null };
+    await history.note({ ...counts, epoch: 1, highestBytes: 1, highestUsedBytes: 1 });
     const last = {
       atMs,
       repo: 'app',
       user: null,
       files: 1,
       bytes: 1,
+      isAtLeast: false,
       shortBytes: 1,
       limit: 'tenant',
     } as const;
-    await history.addRefusals({ ...counts, count: 1, last });
+    await history.addRefusals({ ...counts, usedBytes: 1, count: 1, last });
+    await history.noteWeek({ tenant, repo: 'app', epoch: 1, week: 2970, storedBytes: 1, atMs });
     const ofDay = { pk: 'HISTORY#acme', sk: 'DAY#2026-11-22', end: second + 400 * day };
-    expect(written()).toEqual([ofDay, ofDay]);
+    expect(written()).toEqual([ofDay, ofDay, { ...ofDay, sk: 'REPO#app' }]);
   });
 
   it('what was offered, after 400 days', async () => {

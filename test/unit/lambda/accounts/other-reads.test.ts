@@ -64,7 +64,7 @@ describe('a list beside the ledger', () => {
     ],
     [
       'days of a history that is forgotten',
-      () => createDynamoDbHistory(table).forgetSome({ tenant, daysMax: 5 }),
+      () => createDynamoDbHistory(table).forgetSome({ tenant, itemsMax: 5 }),
       { hasMore: false },
       6,
     ],

@@ -5,10 +5,12 @@ import {
   forgetHistory,
   noteCount,
   noteRefusal,
+  noteWeek,
   readHistory,
+  readWeeks,
 } from '../../../../lambda/history/history.ts';
 import type { History } from '../../../../lambda/history/history-store.ts';
-import { RefusalTally } from '../../../../lambda/history/rules/history.ts';
+import { RefusalTally, weekOf } from '../../../../lambda/history/rules/history.ts';
 import { admitUpload } from '../../../../lambda/ledger/admit-upload.ts';
 import { runReconcile } from '../../../../lambda/ledger/run-reconcile.ts';
 import { dayAfter, dayOf } from '../../../../lambda/rules/dates.ts';
@@ -38,8 +40,8 @@ describe('forget history', () => {
       const asked: number[] = [];
       let nowMs = 1000;
       const history = Object.assign(new MemoryHistory(), {
-        forgetSome: async ({ daysMax }: { daysMax: number }) => {
-          asked.push(daysMax);
+        forgetSome: async ({ itemsMax }: { itemsMax: number }) => {
+          asked.push(itemsMax);
           nowMs += 10;
           return { hasMore: asked.length % 3 !== 0 };
         },
@@ -76,7 +78,10 @@ describe('note count', () => {
         storedBytes: 120,
         objectCount: 2,
         maxStoredBytes: 120,
+        maxUsedBytes: 120,
+        limitBytes: 1000,
         refusals: 0,
+        repoRefusals: 0,
       };
       expect(await days()).toEqual([first]);
       await made.objects.delete([`${tenant}/a/${oidOf(1)}`]);
@@ -88,12 +93,26 @@ describe('note count', () => {
       // The new day began with 20.
       expect(await days()).toEqual([
         { ...first, storedBytes: 20, objectCount: 1 },
-        { day: dayOf(made.nowMs), storedBytes: 21, objectCount: 2, maxStoredBytes: 21, refusals: 0 },
+        {
+          ...first,
+          day: dayOf(made.nowMs),
+          storedBytes: 21,
+          maxStoredBytes: 21,
+          maxUsedBytes: 21,
+        },
       ]);
       made.nowMs += day;
       await made.objects.delete([`${tenant}/b/${oidOf(2)}`]);
       await made.consume({ full: true });
       expect((await days()).at(-1)).toMatchObject({ storedBytes: 1, maxStoredBytes: 21 });
+    });
+
+    it('has the most that was stored and promised, also if it was never stored', async () => {
+      const { made, days } = await world();
+      await made.push('a', { [oidOf(7)]: 500 });
+      made.nowMs += 2 * 3_600_000;
+      await made.consume({ full: true });
+      expect(await days()).toMatchObject([{ storedBytes: 120, maxStoredBytes: 120, maxUsedBytes: 620 }]);
     });
 
     it('whose note is lost does not fail, is logged and counted, and the next one makes up for it', async () => {
@@ -157,21 +176,111 @@ describe('note count', () => {
       note: (count) => history.note(count),
       addRefusals: (refused) => history.addRefusals(refused),
       days: (input) => history.days(input),
+      noteWeek: (noted) => history.noteWeek(noted),
+      weeks: (input) => history.weeks(input),
+      forgetWeeks: (path) => history.forgetWeeks(path),
       forgetSome: (input) => history.forgetSome(input),
     };
   }
+});
+
+describe('the weeks of a repo', () => {
+  const week = 7 * 86_400_000;
+
+  async function world() {
+    const made = new MemoryStack();
+    made.put({ [`a/${oidOf(1)}`]: 100, [`b/${oidOf(2)}`]: 20 });
+    await made.create(1000);
+    const weeks = async (repo = 'a') => {
+      const record = await made.ledger.readRepo({ tenant, repo });
+      const repos = record ? [record] : [];
+      return (await readWeeks(made.deps, { tenant, repos, count: 4 })).get(repo);
+    };
+    return { made, weeks };
+  }
+
+  it('have what was stored at the end of each, and the current one what is', async () => {
+    const { made, weeks } = await world();
+    expect(await weeks()).toEqual([null, null, null, 100]);
+    made.put({ [`a/${oidOf(3)}`]: 5 });
+    await made.consume({ full: true });
+    made.nowMs += week;
+    expect(await weeks()).toEqual([null, null, 105, 105]);
+    made.put({ [`a/${oidOf(4)}`]: 1 });
+    await made.consume({ full: true });
+    made.nowMs += 2 * week;
+    await made.objects.delete([`${tenant}/a/${oidOf(1)}`]);
+    await made.consume({ full: true });
+    expect(await weeks()).toEqual([105, 106, 106, 6]);
+  });
+
+  it('are written once a week at most, and not for a repo that did not change', async () => {
+    const { made, weeks } = await world();
+    const noted: string[] = [];
+    const { noteWeek: note } = made.deps.history;
+    made.deps.history.noteWeek = async (input) => {
+      noted.push(input.repo);
+      await note.call(made.deps.history, input);
+    };
+    for (let number = 1; number <= 3; number += 1) {
+      made.nowMs += week;
+      for (let change = 1; change <= 3; change += 1) {
+        made.put({ [`a/${oidOf(10 * number + change)}`]: 1 });
+        await made.consume({ full: true });
+      }
+    }
+    expect(noted).toEqual(['a', 'a', 'a']);
+    expect(await weeks('b')).toEqual([20, 20, 20, 20]);
+  });
+
+  it('that could not be noted are logged, and the reconcile does not fail', async () => {
+    const { made, weeks } = await world();
+    const { log, entries } = recordingLog();
+    const error = new Error('The table is down.');
+    const record = await made.ledger.readRepo({ tenant, repo: 'a' });
+    if (!record) throw new Error('No repo.');
+    const history = Object.assign(new MemoryHistory(), { noteWeek: () => Promise.reject(error) });
+    const input = { tenant, epoch: 9, before: record, scannedAtMs: made.nowMs + week };
+    await noteWeek({ ...made.deps, history, log }, input);
+    expect(entries).toEqual([
+      { level: 'warn', message: 'history not noted', fields: { tenant, repo: 'a', error } },
+    ]);
+    expect(await weeks()).toEqual([null, null, null, 100]);
+  });
+
+  it('go with the repo, and a note that lands late says nothing of one that has its name', async () => {
+    const { made, weeks } = await world();
+    made.nowMs += week;
+    made.put({ [`a/${oidOf(3)}`]: 5 });
+    await made.consume({ full: true });
+    expect(await weeks()).toEqual([null, null, 100, 105]);
+    const stored = () => made.deps.history.weeks({ tenant, repos: ['a'] });
+    const lateWeek = weekOf(made.nowMs) - 1;
+    await made.ledger.closeRepo({ tenant, repo: 'a', closedAtMs: made.nowMs });
+    for (let run = 0; run < 3; run += 1) {
+      made.nowMs += 5 * minute;
+      await made.consume({ full: true });
+    }
+    expect((await made.ledger.readRepo({ tenant, repo: 'a' }))?.closedAtMs).toBeNull();
+    expect(await stored()).toEqual(new Map());
+    const late = { tenant, repo: 'a', epoch: 99, week: lateWeek, storedBytes: 100, atMs: made.nowMs };
+    await made.deps.history.noteWeek(late);
+    expect(await weeks()).toEqual([null, null, null, 0]);
+  });
 });
 
 describe('note refusal', () => {
   const refusal = {
     repo: null,
     oids: [oidOf(3)],
+    askedCount: 1,
     refusedBytes: 500,
     missingBytes: 450,
     storedBytes: 100,
     limitBytes: 150,
   };
   const by = { repo: 'a', user: 'ada' };
+  const account = { tenant, limitBytes: 150, committedBytes: 120 };
   const range = { tenant, from: '2020-01-01', to: '2099-01-01' };
 
   async function world() {
@@ -212,7 +321,11 @@ describe('note refusal', () => {
       const [day] = await made.deps.history.days(range);
       expect(day).toMatchObject({
         storedBytes: 100,
-        lastRefusals: [{ repo: 'b', user: null, files: 1, bytes: 6, shortBytes: 1, limit: 'repo' }],
+        refusals: 0,
+        repoRefusals: 1,
+        lastRefusals: [
+          { repo: 'b', user: null, files: 1, isAtLeast: false, bytes: 6, shortBytes: 1, limit: 'repo' },
+        ],
       });
     });
 
@@ -230,11 +343,23 @@ describe('note refusal', () => {
       const told = [...outcome.verdicts.values()].find((verdict) => verdict.kind === 'over-limit');
       const lastRefusals = async () => (await readHistory(made.deps, { tenant: record })).lastRefusals;
       const { oids = [], refusedBytes: bytes, missingBytes: shortBytes } = told?.refusal ?? {};
-      const found = { atMs: made.nowMs, repo: 'a', user: 'ada', files: oids.length, bytes, shortBytes };
+      const [files, isAtLeast] = [oids.length, false];
+      const found = { atMs: made.nowMs, repo: 'a', user: 'ada', files, isAtLeast, bytes, shortBytes };
       expect(bytes).toBeGreaterThanOrEqual(500);
       expect(await lastRefusals()).toEqual([{ ...found, limit: 'tenant' }]);
       made.nowMs += 25 * 3_600_000;
       expect(await lastRefusals()).toEqual([]);
+    });
+
+    it('of as many files as git-lfs puts into one says that the push may have more', async () => {
+      const { made } = await world();
+      const lastOf = async () => (await made.deps.history.days(range))[0]?.lastRefusals;
+      const pushOf = (count: number) =>
+        made.push('a', Object.fromEntries(Array.from({ length: count }, (_, i) => [oidOf(100 + i), 200])));
+      await pushOf(99);
+      expect(await lastOf()).toMatchObject([{ files: 99, isAtLeast: false }]);
+      await pushOf(100);
+      expect(await lastOf()).toMatchObject([{ files: 100, isAtLeast: true }]);
     });
 
     it.each([
@@ -271,17 +396,20 @@ describe('note refusal', () => {
       });
       const deps = { ...made.deps, history, refusalTally: new RefusalTally() };
       const scanned = { storedBytes: 100, objectCount: 1, scannedAtMs: 1 };
-      await noteRefusal(deps, { tenant, scanned }, refusal, by);
+      await noteRefusal(deps, { ...account, scanned }, refusal, by);
       isBroken = false;
-      for (let index = 0; index < 50; index += 1) await noteRefusal(deps, { tenant, scanned }, refusal, by);
+      for (let index = 0; index < 50; index += 1)
+        await noteRefusal(deps, { ...account, scanned }, refusal, by);
       expect(writes).toEqual([2, ...Array(8).fill(1)]);
-      expect(await kept.days(range)).toMatchObject([{ refusals: 10, storedBytes: 100, maxStoredBytes: 100 }]);
+      expect(await kept.days(range)).toMatchObject([
+        { refusals: 10, storedBytes: 100, maxStoredBytes: 100, maxUsedBytes: 120, limitBytes: 150 },
+      ]);
     });
 
     it('of a tenant that was never counted is not noted', async () => {
       const { made } = await world();
       const history = new MemoryHistory();
-      await noteRefusal({ ...made.deps, history }, { tenant, scanned: null }, refusal, by);
+      await noteRefusal({ ...made.deps, history }, { ...account, scanned: null }, refusal, by);
       expect(await history.days(range)).toEqual([]);
     });
 
@@ -300,7 +428,7 @@ describe('note refusal', () => {
         },
       });
       const deps = { ...made.deps, alerts, log, refusalTally: new RefusalTally() };
-      const refuse = () => noteRefusal(deps, { tenant, scanned }, refusal, by);
+      const refuse = () => noteRefusal(deps, { ...account, scanned }, refusal, by);
       await refuse();
       expect(entries).toEqual([
         { level: 'warn', message: 'refusal not warned of', fields: { tenant, error } },
@@ -321,7 +449,7 @@ describe('note refusal', () => {
         addRefusals: () => Promise.reject(error),
       });
       const scanned = { storedBytes: 100, objectCount: 1, scannedAtMs: 1 };
-      await noteRefusal({ ...made.deps, history, log }, { tenant, scanned }, refusal, by);
+      await noteRefusal({ ...made.deps, history, log }, { ...account, scanned }, refusal, by);
       expect(entries).toEqual([{ level: 'warn', message: 'refusal not noted', fields: { tenant, error } }]);
     });
   });
@@ -344,6 +472,8 @@ describe('read history', () => {
         storedBytes,
         objectCount: 1,
         highestBytes: storedBytes,
+        highestUsedBytes: storedBytes,
+        limitBytes: 1000,
       });
     const nowBytes = Object.values(stored).at(-1) ?? 0;
     const record = tenantRecord({

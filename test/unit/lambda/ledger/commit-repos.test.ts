@@ -8,6 +8,7 @@ import { type RepoRecord, unknownRepo } from '../../../../lambda/ledger/rules/te
 import type { LargeRepoOutcome } from '../../../../lambda/ledger/scan-large-repos.ts';
 import { SupersededError } from '../../../../lambda/ledger/snapshot.ts';
 import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import { MemoryStack } from '../../../support/memory/stack.ts';
 import { shardRecord } from '../../../support/shard-record.ts';
 
 describe('commit repos', () => {
@@ -68,8 +69,9 @@ describe('commit repos', () => {
   }) {
     const ledger = new MemoryLedger();
     const write = vi.spyOn(ledger, 'commitRepo').mockResolvedValue(given.written ?? 'committed');
+    const { clock, history, log, metrics } = new MemoryStack().deps;
     const outcome = await commitRepos(
-      { ledger },
+      { ledger, clock, history, log, metrics },
       {
         tenant,
         epoch,

@@ -170,8 +170,14 @@ describe('a reconcile from the queue', () => {
       const locksOf = async (name: string) =>
         (await world.deps.locks.listPage({ tenant: name, repo: 'game', pageSize: 100 })).locks.length;
       const note = async (name: string) => {
-        const counts = { epoch: 1, storedBytes: 1, objectCount: 1, highestBytes: 1 };
-        await world.deps.history.note({ tenant: name, atMs: world.nowMs, ...counts });
+        const counts = { epoch: 1, storedBytes: 1, objectCount: 1, limitBytes: null };
+        await world.deps.history.note({
+          tenant: name,
+          atMs: world.nowMs,
+          ...counts,
+          highestBytes: 1,
+          highestUsedBytes: 1,
+        });
       };
       const daysOf = async (name: string) =>
         (await world.deps.history.days({ tenant: name, from: '0000-01-01', to: '9999-12-31' })).length;

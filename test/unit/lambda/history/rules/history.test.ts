@@ -4,9 +4,12 @@ import {
   forecastDays,
   forecastOf,
   type HistoryDay,
+  type NotedWeek,
   RefusalTally,
   tallyTenantsMax,
   usageDays,
+  weekOf,
+  weeksOf,
 } from '../../../../../lambda/history/rules/history.ts';
 import { dayAfter, daysBetween } from '../../../../../lambda/rules/dates.ts';
 
@@ -20,6 +23,7 @@ describe('forecast', () => {
       objectCount: 1,
       maxStoredBytes: storedBytes,
       refusals: 0,
+      repoRefusals: 0,
       isCarried: false,
     }));
   const forecast = (values: readonly number[], limitBytes: number | null) =>
@@ -135,7 +139,10 @@ describe('history', () => {
     storedBytes,
     objectCount: 1,
     maxStoredBytes: storedBytes,
+    maxUsedBytes: storedBytes,
+    limitBytes: 1000,
     refusals: 0,
+    repoRefusals: 0,
     ...more,
   });
   const show = (days: HistoryDay[], more: Partial<Parameters<typeof usageDays>[0]> = {}) =>
@@ -148,11 +155,14 @@ describe('history', () => {
 
     it('carry the last figures over days of which nothing was noted, but neither refusals nor a peak', () => {
       const days = show([
-        noted('2026-11-18', 10, { maxStoredBytes: 90, refusals: 3 }),
+        noted('2026-11-18', 10, { maxStoredBytes: 90, maxUsedBytes: 95, refusals: 3, repoRefusals: 1 }),
         noted('2026-11-20', 20),
       ]);
       expect(days).toEqual([
-        { ...noted('2026-11-18', 10, { maxStoredBytes: 90, refusals: 3 }), isCarried: false },
+        {
+          ...noted('2026-11-18', 10, { maxStoredBytes: 90, maxUsedBytes: 95, refusals: 3, repoRefusals: 1 }),
+          isCarried: false,
+        },
         { ...noted('2026-11-19', 10), isCarried: true },
         { ...noted('2026-11-20', 20), isCarried: false },
         { ...noted('2026-11-21', 20), isCarried: true },
@@ -174,14 +184,16 @@ describe('history', () => {
     });
 
     it('end with what is stored now, whether or not that was noted', () => {
-      const now = { storedBytes: 50, objectCount: 5 };
-      expect(show([], { now })).toEqual([{ ...noted(today, 50, { objectCount: 5 }), isCarried: true }]);
+      const now = { storedBytes: 50, objectCount: 5, usedBytes: 60, limitBytes: 900 };
+      const shown = { objectCount: 5, maxUsedBytes: 60, limitBytes: 900 };
+      expect(show([], { now })).toEqual([{ ...noted(today, 50, shown), isCarried: true }]);
       expect(show([noted('2026-11-20', 80)], { now }).at(-1)).toEqual({
-        ...noted(today, 50, { objectCount: 5, maxStoredBytes: 80 }),
+        ...noted(today, 50, { ...shown, maxStoredBytes: 80, maxUsedBytes: 80 }),
         isCarried: true,
       });
-      expect(show([noted(today, 70, { maxStoredBytes: 90, refusals: 2 })], { now }).at(-1)).toEqual({
-        ...noted(today, 50, { objectCount: 5, maxStoredBytes: 90, refusals: 2 }),
+      const refused = { maxStoredBytes: 90, maxUsedBytes: 99, refusals: 2, repoRefusals: 1 };
+      expect(show([noted(today, 70, refused)], { now }).at(-1)).toEqual({
+        ...noted(today, 50, { ...shown, ...refused }),
         isCarried: false,
       });
       // Of an earlier day it says nothing.
@@ -209,6 +221,39 @@ describe('history', () => {
         }),
       );
     });
+  });
+});
+
+describe('the weeks of a repo', () => {
+  // A Saturday. The week began on 16 November.
+  const nowMs = Date.UTC(2026, 10, 21, 12);
+  const thisWeek = weekOf(nowMs);
+  const show = (noted: NotedWeek[], repo?: { storedBytes: number; scannedAtMs: number }, count = 4) =>
+    weeksOf({ noted, repo, nowMs, count });
+
+  it('begin on a Monday, in UTC', () => {
+    expect(weekOf(Date.UTC(2026, 10, 16))).toBe(thisWeek);
+    expect(weekOf(Date.UTC(2026, 10, 16) - 1)).toBe(thisWeek - 1);
+    expect(weekOf(Date.UTC(2026, 10, 22, 23, 59))).toBe(thisWeek);
+    expect(weekOf(Date.UTC(2026, 10, 23))).toBe(thisWeek + 1);
+  });
+
+  it('carry what was known at the end of one before, and end with the last count', () => {
+    const noted = [
+      { week: thisWeek - 1, storedBytes: 30 },
+      { week: thisWeek - 3, storedBytes: 10 },
+    ];
+    expect(show(noted, { storedBytes: 40, scannedAtMs: nowMs })).toEqual([10, 10, 30, 40]);
+    expect(show(noted, { storedBytes: 40, scannedAtMs: nowMs }, 6)).toEqual([null, null, 10, 10, 30, 40]);
+    expect(show(noted, { storedBytes: 40, scannedAtMs: nowMs }, 2)).toEqual([30, 40]);
+  });
+
+  it('have one that was counted long ago as it was, and nothing of one that never was', () => {
+    const weeksAgo = (count: number) => nowMs - count * 7 * dayMs;
+    expect(show([], { storedBytes: 5, scannedAtMs: weeksAgo(2) })).toEqual([null, 5, 5, 5]);
+    expect(show([], { storedBytes: 5, scannedAtMs: weeksAgo(300) })).toEqual([5, 5, 5, 5]);
+    expect(show([{ week: thisWeek - 99, storedBytes: 3 }])).toEqual([3, 3, 3, 3]);
+    expect(show([])).toEqual([null, null, null, null]);
   });
 });
 

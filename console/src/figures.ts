@@ -1,5 +1,4 @@
 import { formatCount } from '../../cli/render.ts';
-import type { DownloadPageBody } from '../../lambda/api/contract/downloads.ts';
 import type { ObjectBody } from '../../lambda/api/contract/objects.ts';
 import type { RepoBody } from '../../lambda/api/contract/repos.ts';
 import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
@@ -105,43 +104,6 @@ export function progressOf(scans: readonly ScanBody[]): ScanProgress | undefined
   };
 }
 
-export type Download = DownloadPageBody['downloads'][number];
-
-export interface Sum {
-  readonly key: string;
-  readonly bytes: number;
-}
-
-/** Of each day, from the first to the last, also of those on which nothing was offered. */
-export function sumsByDay(downloads: readonly Download[], days: readonly string[]): Sum[] {
-  const sums = sumsOf(downloads, ({ day }) => day);
-  return days.map((key) => ({ key, bytes: sums.get(key) ?? 0 }));
-}
-
-/** The largest first, without those of which nothing was offered. */
-export function largestBy(downloads: readonly Download[], of: 'repo' | 'tokenId'): Sum[] {
-  return [...sumsOf(downloads, (download) => download[of])]
-    .filter(([, bytes]) => bytes !== 0)
-    .map(([key, bytes]) => ({ key, bytes }))
-    .sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
-}
-
-function sumsOf(downloads: readonly Download[], keyOf: (download: Download) => string): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const download of downloads) {
-    const key = keyOf(download);
-    sums.set(key, (sums.get(key) ?? 0) + download.bytes);
-  }
-  return sums;
-}
-
-/** The last so many days (UTC), today included. */
-export function lastDays(count: number, nowMs: number): string[] {
-  return Array.from({ length: count }, (_, index) =>
-    new Date(nowMs - (count - 1 - index) * dayMs).toISOString().slice(0, 10),
-  );
-}
-
 /**
  * How many repos there are and what they have together; and why that is not what the tenant has, if it is not.
  *
@@ -162,45 +124,6 @@ export function repoSumText(
   const all = `${text} of ${bytesText(totalBytes)} in all`;
   if (isForSome || isTruncated) return all;
   return `${all}: ${unknown > 0 ? `${formatCount(unknown)} not scanned yet` : 'some scanned at another time'}`;
-}
-
-/** The axes of the chart. */
-
-/** A limit that is further above what is stored would press the line to the ground. */
-const limitTimesMax = 5;
-
-/** Where the chart ends: a little above the limit, or above what is stored if the limit is far. */
-export function topOf(mostBytes: number, limitBytes: number | null): number {
-  const most = Math.max(mostBytes, 1);
-  const isLimitNear = limitBytes !== null && limitBytes > 0 && limitBytes <= most * limitTimesMax;
-  return Math.max(most, isLimitNear ? limitBytes : 0) * 1.08;
-}
-
-/** Two to four round figures in the unit of the largest, from 0 on. */
-export function ticksOf(top: number): number[] {
-  const unit = 1024 ** Math.floor(Math.log(Math.max(top, 1)) / Math.log(1024));
-  const rough = top / unit / 3;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10) * power * unit;
-  const ticks = [0];
-  for (let bytes = step; bytes < top * 0.95; bytes += step) ticks.push(bytes);
-  return ticks.filter((bytes) => bytes === 0 || bytes >= 1);
-}
-
-const monthNames = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-/** Some days with a name: first days of quarters, of months, or each seventh day. */
-export function dayTicks(days: readonly string[]): { index: number; text: string }[] {
-  const named = days.flatMap((day, index) => {
-    const [year = 0, month = 0, date = 0] = day.split('-').map(Number);
-    const name = monthNames[month - 1] ?? '';
-    if (days.length <= 45)
-      return (days.length - 1 - index) % 7 === 3 ? [{ index, text: `${date} ${name}` }] : [];
-    if (date !== 1 || (days.length > 200 && month % 3 !== 1)) return [];
-    return [{ index, text: month === 1 ? `${name} ${year}` : name }];
-  });
-  // Text at the edges would stick out.
-  return named.filter(({ index }) => index > days.length * 0.04 && index < days.length * 0.95);
 }
 
 type ObjectOrder = 'largest' | 'oldest';

@@ -169,10 +169,21 @@ export function CsvButton<Row extends object>(props: {
   );
 }
 
+/** A part of a whole: as wide as its percent says. */
+export function Share({ of, bytes }: { of: number; bytes: number }) {
+  return (
+    <svg class="share" aria-hidden="true">
+      <rect class="track" width="100%" height="100%" rx="3" />
+      <rect class="fill" width={percent(of === 0 ? 0 : bytes / of)} height="100%" rx="3" />
+    </svg>
+  );
+}
+
 const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
 
 /** One bar: stored, reserved, and what is beyond the limit. */
-export function Bar({ parts, label, isSmall = false }: { parts: Parts; label: string; isSmall?: boolean }) {
+export function Bar(props: { parts: Parts; label: string; isSmall?: boolean; isNear?: boolean }) {
+  const { parts, label, isSmall = false, isNear = false } = props;
   const { stored, reserved, over, limit } = barOf(parts);
   const used = parts.stored + parts.reserved;
   const max = Math.max(used, parts.limit, 1);
@@ -195,7 +206,7 @@ export function Bar({ parts, label, isSmall = false }: { parts: Parts; label: st
           </pattern>
         </defs>
         <rect class="track" width="100%" height="100%" />
-        <rect class="fill" width={percent(stored)} height="100%" />
+        <rect class={isNear ? 'near-fill' : 'fill'} width={percent(stored)} height="100%" />
         {reserved > 0 && <rect class="striped" x={percent(stored)} width={percent(reserved)} height="100%" />}
         {over > 0 && <rect class="over" x={percent(limit)} width={percent(over)} height="100%" />}
       </svg>

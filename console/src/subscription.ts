@@ -1,10 +1,10 @@
 import { useRef, useState } from 'preact/hooks';
 import type { HistoryBody } from '../../lambda/api/contract/history.ts';
-import type { ReservationBody } from '../../lambda/api/contract/reservations.ts';
 import type { ScanBody } from '../../lambda/api/contract/scans.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
-import { ask, askPages, type Listed, usePoll } from './api.ts';
-import { type Download, lastDays, progressOf, type ScanProgress } from './figures.ts';
+import { ask, usePoll } from './api.ts';
+import { lastDays } from './download-figures.ts';
+import { progressOf, type ScanProgress } from './figures.ts';
 
 const usualMs = 6_000;
 /** While somebody waits for the first push, or for figures, and while uploads or deletes are under way. */
@@ -14,19 +14,11 @@ const scanningMs = 2_000;
 const countMsMax = 15 * 60_000;
 const lostMsMax = 60_000;
 const daysMax = 400;
-/** Of the downloads that are shown. */
-export const downloadDays = 30;
-const downloadPagesMax = 30;
-const reservationPagesMax = 3;
 
 interface TenantView {
   /** undefined: not known yet. */
   readonly body: SubscriptionBody | undefined;
   readonly history: HistoryBody | undefined;
-  /** Of the last {@link downloadDays}, as they were when the page was opened. */
-  readonly downloads: Listed<Download> | undefined;
-  /** What is promised to uploads. undefined: not known. */
-  readonly reservations: Listed<ReservationBody> | undefined;
   /** When somebody asked for the count that is under way. */
   readonly scanningSinceMs: number | undefined;
   /** When it is asked again, if the last time there was no answer. */
@@ -41,8 +33,6 @@ export type Live = TenantView & { readonly askNow: () => void; readonly scanAgai
 const unknown: TenantView = {
   body: undefined,
   history: undefined,
-  downloads: undefined,
-  reservations: undefined,
   scanningSinceMs: undefined,
   againAtMs: undefined,
   refusal: undefined,
@@ -69,13 +59,9 @@ export function useTenant(tenant: string): Live {
       case 'ok': {
         failures.current = 0;
         etag.current = outcome.etag;
-        const [history, downloads, reservations] = await Promise.all([
-          historyFor(path, latest.current, outcome.body),
-          latest.current.downloads ?? downloadsOf(path),
-          reservationsOf(path, outcome.body, latest.current.reservations),
-        ]);
         const { body } = outcome;
-        change({ body, history, downloads, reservations, againAtMs: undefined, refusal: undefined });
+        const history = await historyFor(path, latest.current, body);
+        change({ body, history, againAtMs: undefined, refusal: undefined });
         break;
       }
       case 'same':
@@ -146,36 +132,19 @@ export function useScanProgress(tenant: string, isScanning: boolean): ScanProgre
   return progress;
 }
 
-/** The history changes with a count, and with the limit. */
+/** The history changes with a scan, with the limit, and with a rejected push. */
 async function historyFor(
   path: string,
   { body: before, history }: TenantView,
   now: SubscriptionBody,
 ): Promise<HistoryBody | undefined> {
   const isKnown =
-    history && before?.usage?.scannedAt === now.usage?.scannedAt && before?.limitBytes === now.limitBytes;
+    history &&
+    before?.usage?.scannedAt === now.usage?.scannedAt &&
+    before?.limitBytes === now.limitBytes &&
+    before?.lastRefusals[0]?.at === now.lastRefusals[0]?.at;
   if (isKnown) return history;
   const [from] = lastDays(daysMax, Date.now());
   const outcome = await ask<HistoryBody>(`${path}/history?from=${from}`);
   return outcome.kind === 'ok' ? outcome.body : history;
-}
-
-/** Asked for only if there are some, as the figures tell. What an upload under way does changes the figures. */
-async function reservationsOf(
-  path: string,
-  { usage }: SubscriptionBody,
-  known: TenantView['reservations'],
-): Promise<TenantView['reservations']> {
-  if (!usage?.reservedBytes) return undefined;
-  const found = await askPages<ReservationBody, 'reservations'>(`${path}/reservations`, 'reservations', {
-    pagesMax: reservationPagesMax,
-  });
-  return found ?? known;
-}
-
-async function downloadsOf(path: string): Promise<TenantView['downloads']> {
-  const [from] = lastDays(downloadDays, Date.now());
-  return askPages<Download, 'downloads'>(`${path}/downloads?from=${from}`, 'downloads', {
-    pagesMax: downloadPagesMax,
-  });
 }

@@ -15,6 +15,9 @@ export const percentText = (part: number, whole: number) =>
 /** `1,204`, or a dash for what is not known. */
 export const scanText = (count: number | null) => (count === null ? '–' : formatCount(count));
 
+/** Keys directly below the tenant belong to no repo. */
+export const nameOf = (repo: string) => (repo === '' ? '(no repo)' : repo);
+
 const dayFormat = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'short',
@@ -24,6 +27,10 @@ const dayFormat = new Intl.DateTimeFormat('en-GB', {
 
 /** `2026-11-21` → `21 Nov 2026`. */
 export const dayText = (day: string) => dayFormat.format(new Date(`${day}T00:00:00Z`));
+
+/** `2026-11` → `November`. */
+export const monthText = (month: string) =>
+  new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(new Date(`${month}-01`));
 
 /** A time of today by the clock, another one with its day, as the reader's clock has it. */
 export function timeText(iso: string, nowMs: number): string {

@@ -1,6 +1,6 @@
-import { formatObjects } from '../../cli/render.ts';
+import { formatCount, formatObjects } from '../../cli/render.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
-import type { ScanProgress } from './figures.ts';
+import { type ScanProgress, stateOf } from './figures.ts';
 import { Bar } from './parts.tsx';
 import { bytesText, forecastNote, percentText, timeText } from './text.ts';
 
@@ -23,13 +23,14 @@ export function UsageFigures(props: {
       <p class="figure">
         <span class="number">{figure}</span> <span class="unit">{unit}</span>{' '}
         <span class="of">
-          {limitBytes === null ? 'stored, without a limit' : `used of ${bytesText(limitBytes)}`}
+          {limitBytes === null ? 'stored, without a limit' : `of ${bytesText(limitBytes)}`}
         </span>
         {limitBytes !== null && <strong>{percentText(usedBytes, limitBytes)}</strong>}
       </p>
       {limitBytes !== null && (
         <Bar
           parts={{ stored: usage.storedBytes, reserved: usage.reservedBytes, limit: limitBytes }}
+          isNear={stateOf(body) === 'near'}
           label={
             `${bytesText(usage.storedBytes)} stored and ${bytesText(usage.reservedBytes)} reserved ` +
             `of ${bytesText(limitBytes)}, ${percentText(usedBytes, limitBytes)}`
@@ -63,18 +64,26 @@ function NotScanned(props: { limitBytes: number | null; progress: ScanProgress |
 }
 
 function Legend({ body, usage, nowMs }: { body: SubscriptionBody; usage: Usage; nowMs: number }) {
-  const { limitBytes, forecast } = body;
+  const { limitBytes, forecast, repos, reposTruncated } = body;
+  const where = reposTruncated
+    ? ''
+    : ` in ${formatCount(repos.length)} ${repos.length === 1 ? 'repo' : 'repos'}`;
   const { storedBytes, reservedBytes, reservedUntil, objectCount } = usage;
   const until = reservedUntil === null ? '' : `, until ${timeText(reservedUntil, nowMs)}`;
   const free = limitBytes === null ? null : limitBytes - storedBytes - reservedBytes;
   return (
     <dl class="legend">
-      <Entry kind="stored" name="Stored" value={bytesText(storedBytes)} note={formatObjects(objectCount)} />
+      <Entry
+        kind={stateOf(body) === 'near' ? 'nearly' : 'stored'}
+        name="Stored"
+        value={bytesText(storedBytes)}
+        note={formatObjects(objectCount) + where}
+      />
       <Entry
         kind="reserved"
         name="Reserved"
         value={bytesText(reservedBytes)}
-        note={reservedBytes === 0 ? 'no uploads in progress' : `uploads in progress${until}`}
+        note={reservedBytes === 0 ? 'no uploads in progress' : `for uploads in progress${until}`}
       />
       {free !== null && free >= 0 && (
         <Entry kind="free" name="Free" value={bytesText(free)} note={forecastNote(forecast)} />

@@ -35,19 +35,35 @@ function historyAnswer(limitBytes: number | null, lastBytes: number): Json {
       storedBytes,
       objectCount: 16 + Math.round(share * 40),
       maxStoredBytes: storedBytes,
-      refusals: 0,
+      maxUsedBytes: storedBytes + (index % 9 === 4 ? Math.round(lastBytes * 0.05) : 0),
+      limitBytes:
+        limitBytes === null ? null : Math.round(limitBytes * (index < 150 ? 0.5 : index < 300 ? 0.75 : 1)),
+      refusals: index === 298 ? 5 : index === 396 ? 2 : 0,
+      repoRefusals: index === 397 ? 1 : 0,
       downloads: null,
       carried: false,
     };
   });
-  const forecast = { fullOn: null, reason: 'not-growing', bytesPerDay: 0 };
-  return { tenant: 'northlight', limitBytes, from: days[0]?.day, to: days.at(-1)?.day, days, forecast };
+  const isGrowing = limitBytes !== null && lastBytes < limitBytes;
+  const fullOn = new Date(Date.now() + 70 * dayMs).toISOString().slice(0, 10);
+  const forecast = isGrowing
+    ? { fullOn, reason: null, bytesPerDay: Math.round((limitBytes - lastBytes) / 70) }
+    : { fullOn: null, reason: 'not-growing', bytesPerDay: 0 };
+  return {
+    tenant: 'northlight',
+    limitBytes,
+    from: days[0]?.day,
+    to: days.at(-1)?.day,
+    days,
+    forecast,
+    lastRefusals: [],
+  };
 }
 
 /** Answers with what the API does, changed. */
 async function changed(
   page: Page,
-  url: string,
+  url: string | RegExp,
   change: (body: Json) => Json,
   status?: number,
 ): Promise<void> {
@@ -72,13 +88,14 @@ const shares = [
 const withDownloads = (page: Page) =>
   changed(page, '**/downloads*', (body) => ({
     ...body,
+    month: { ...(body['month'] as Json), bytes: 11_000_000, limitBytes: 25_000_000 },
     downloads: Array.from({ length: 30 }, (_, index) => {
       const day = new Date(Date.now() - (29 - index) * dayMs).toISOString().slice(0, 10);
       const busy = index % 7 > 4 ? 0.05 : 0.4 + ((index * 37) % 60) / 100;
       return shares.map(([repo, bytes]) => ({
         day,
         repo,
-        tokenId: '0f1e2d3c4b5a6978',
+        tokenId: repo === 'ui-kit' ? 'public' : '0f1e2d3c4b5a6978',
         bytes: Math.round(bytes * busy),
         objects: 3,
       }));
@@ -125,6 +142,37 @@ const withMarked = (page: Page) =>
       },
     }),
   );
+
+/** A push was rejected just now. */
+const withRejected = async (page: Page) => {
+  await withHistory(page);
+  await changed(page, subscription, (body) => ({
+    ...body,
+    lastRefusals: [
+      {
+        at: new Date().toISOString(),
+        repo: 'cinematics',
+        user: 'mira',
+        files: 46,
+        atLeast: false,
+        bytes: 900_000,
+        shortBytes: 377_000,
+        limit: 'tenant',
+      },
+    ],
+  }));
+};
+
+/** What the largest repos stored in each of 57 weeks. */
+const withWeeks = async (page: Page) => {
+  await withHistory(page);
+  await changed(page, /\/repos\/[^/?]+$/, (body) => ({
+    ...body,
+    weeks: Array.from({ length: 57 }, (_, week) =>
+      Math.round(((body['storedBytes'] as number) * (20 + week)) / 76),
+    ),
+  }));
+};
 
 /** So many times of what was stored some days ago, by repo. */
 const growths = [1, 1.13, 0.96, 1.42, 1, undefined, 1.06, 0.81, 1.3] as const;
@@ -300,7 +348,15 @@ export const states: readonly State[] = [
     shows: 'Calculating usage…',
   },
   { name: 'empty', token: ({ empty }) => empty.writeToken, shows: 'Your first push' },
-  { name: 'usual', token: byManager, prepare: withHistory, shows: 'administrator' },
+  { name: 'usual', token: byManager, prepare: withHistory, shows: 'Even share' },
+  { name: 'rejected', token: byManager, prepare: withRejected, shows: 'push again when' },
+  {
+    name: 'by-repo',
+    token: byManager,
+    prepare: withWeeks,
+    act: (page) => page.getByText('By repo', { exact: true }).click(),
+    shows: 'other repos',
+  },
   {
     name: 'counting',
     token: byManager,

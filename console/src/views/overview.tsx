@@ -1,136 +1,176 @@
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { formatAge, formatObjects } from '../../../cli/render.ts';
+import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import type { ReservationBody } from '../../../lambda/api/contract/reservations.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
-import { repoPattern } from '../../../lambda/rules/names.ts';
-import { formatAddress, tenantAddress } from '../address.ts';
-import type { Listed } from '../api.ts';
-import { reservationText, type ScanProgress, sortReservations, stateOf } from '../figures.ts';
-import { Card, Code, CsvButton, Cut, Title } from '../parts.tsx';
+import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
+import { askPages, type Listed } from '../api.ts';
+import { growthText, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
+import { Card, CsvButton, Cut, Share, Title } from '../parts.tsx';
 import { useScanProgress } from '../subscription.ts';
-import { bytesText, dayText, scanText, timeText } from '../text.ts';
+import { bytesText, nameOf, percentText, scanText, timeText } from '../text.ts';
 import { UsageFigures } from '../usage.tsx';
 import type { ViewProps } from '../view-props.ts';
-import { History } from './chart.tsx';
+import { FirstPush } from './connect.tsx';
 import { Downloads } from './downloads.tsx';
+import { LimitNotice } from './limit-notice.tsx';
+import { StorageOverTime } from './storage-card.tsx';
 
-/** What is new or changed of a kind of files becomes objects. */
-const firstPush = [
-  'git lfs install',
-  'git lfs track "*.psd"',
-  'git add .',
-  'git commit -m "Large files to git-lfs"',
-  'git push origin HEAD',
-].join('\n');
+/** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
+export function Overview(props: ViewProps) {
+  const { tenant, address, live, body, mayManage, nowMs } = props;
+  const { usage, repos } = body;
+  const isScanning = live.scanningSinceMs !== undefined || body.refreshing || usage === null;
+  const progress = useScanProgress(tenant, isScanning);
+  const uploads = useUploads(body);
+  const isEmpty = usage !== null && usage.objectCount === 0 && repos.length === 0;
+  return (
+    <main>
+      <Title
+        address={address}
+        note={<Age body={body} isScanning={isScanning} progress={progress} nowMs={nowMs} />}
+        {...(mayManage && {
+          action: (
+            <button type="button" onClick={live.scanAgain} disabled={live.scanningSinceMs !== undefined}>
+              Scan now
+            </button>
+          ),
+        })}
+      />
+      <LimitNotice {...props} />
+      <UsageFigures body={body} progress={progress} nowMs={nowMs} />
+      {uploads && uploads.items.length > 0 && <Uploads tenant={tenant} listed={uploads} nowMs={nowMs} />}
+      {isEmpty ? (
+        <FirstPush tenant={tenant} mayManage={mayManage} />
+      ) : (
+        <>
+          {live.history && <StorageOverTime tenant={tenant} history={live.history} repos={repos} />}
+          {usage && repos.length > 0 && (
+            <Largest tenant={tenant} repos={repos} totalBytes={usage.storedBytes} nowMs={nowMs} />
+          )}
+          <Downloads {...props} />
+        </>
+      )}
+    </main>
+  );
+}
 
-/** How a repository gets to store its objects here, in three steps. */
-function Connect({ tenant, isFirst }: { tenant: string; isFirst: boolean }) {
-  const [name, setName] = useState('my-repo');
-  const isName = repoPattern.test(name);
-  const repo = isName ? name : 'my-repo';
-  const config = `git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${repo}/info/lfs`;
+const largestMax = 5;
+
+/** The largest repos, of what the tenant stores in all. */
+function Largest(props: { tenant: string; repos: readonly RepoBody[]; totalBytes: number; nowMs: number }) {
+  const { tenant, repos, totalBytes, nowMs } = props;
+  const largest = sortRepos(repos, { column: 'storedBytes', isDown: true }).slice(0, largestMax);
   return (
     <Card
-      title={isFirst ? 'Your first push' : 'Connect a repository'}
-      {...(isFirst && { note: 'three steps; this page shows the result' })}
+      title="Largest repos"
+      action={
+        <a class="note" href={formatAddress(tenantAddress(tenant, 'repos'))}>
+          All {scanText(repos.length)}
+        </a>
+      }
     >
-      <ol class="steps">
-        <li>
-          <label for="repo-name">Repo name</label>
-          <input
-            id="repo-name"
-            type="text"
-            spellcheck={false}
-            autocomplete="off"
-            value={name}
-            aria-invalid={!isName}
-            aria-describedby="repo-rule"
-            onInput={({ currentTarget }) => setName(currentTarget.value)}
-          />
-          <p class="note" id="repo-rule">
-            {isName ? '' : 'Letters, digits, dots, hyphens and underscores, without .git at the end.'}
-          </p>
-        </li>
-        <li>
-          <p>In the Git repository, once for everyone who clones it</p>
-          <Code name="the address of the repo" text={config} />
-        </li>
-        <li>
-          <p>Push; where git asks for a password, paste a token</p>
-          <Code name="a first push" text={firstPush} />
-        </li>
-      </ol>
-      {isFirst && (
-        <p class="waiting soft">
-          <span aria-hidden="true" /> Waiting for your first push…
-        </p>
-      )}
+      <table class="repos">
+        <thead>
+          <tr>
+            <th scope="col">Repo</th>
+            <th scope="col" class="right">
+              Stored
+            </th>
+            <th scope="col" class="share-head wide">
+              Share
+            </th>
+            <th scope="col" class="right">
+              <span class="hidden">Percent</span>
+            </th>
+            <th scope="col" class="right">
+              30 days
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {largest.map((repo) => (
+            <Row key={repo.repo} tenant={tenant} body={repo} totalBytes={totalBytes} nowMs={nowMs} />
+          ))}
+        </tbody>
+      </table>
     </Card>
   );
 }
 
-/** What is to be done about the limit, if anything. */
-function LimitNotice({ body }: { body: SubscriptionBody }) {
-  const { usage, limitBytes, forecast } = body;
-  const state = stateOf(body);
-  if (state === 'fine' || usage === null || limitBytes === null) return null;
-  const freeBytes = limitBytes - usage.storedBytes - usage.reservedBytes;
-  const full = forecast.fullOn === null ? '' : ` Full on ${dayText(forecast.fullOn)} at this pace.`;
+function Row(props: { tenant: string; body: RepoBody; totalBytes: number; nowMs: number }) {
+  const { tenant, body, totalBytes, nowMs } = props;
+  const { repo, storedBytes } = body;
+  const growth = growthText(body, nowMs);
   return (
-    <div class={`notice ${state}`} role="status">
-      <p>
-        {state === 'over' ? (
-          <>
-            <strong>Storage limit reached. Pushes fail.</strong>{' '}
-            {freeBytes < 0 ? `Delete ${bytesText(-freeBytes)} or more` : 'Free up space'}, or get a higher
-            limit. Downloads still work.
-          </>
-        ) : (
-          <>
-            <strong>{bytesText(freeBytes)} are left.</strong>
-            {full} Pushes fail then; downloads still work.
-          </>
-        )}
-      </p>
-      <a href={formatAddress(tenantAddress(body.tenant, 'objects'))}>What to delete</a>
-    </div>
+    <tr>
+      <th scope="row">
+        {repo === '' ? nameOf(repo) : <a href={formatAddress(repoAddress(tenant, repo))}>{repo}</a>}
+      </th>
+      <td class="right strong">{storedBytes === null ? '–' : bytesText(storedBytes)}</td>
+      <td class="wide">
+        <Share of={totalBytes} bytes={storedBytes ?? 0} />
+      </td>
+      <td class="right soft">{storedBytes === null ? '–' : percentText(storedBytes, totalBytes)}</td>
+      <td class="right">
+        {growth.text}
+        {growth.since && <p class="note">{growth.since}</p>}
+      </td>
+    </tr>
   );
+}
+
+const pagesMax = 3;
+
+/** Uploads in progress, if the figures tell of some. They change the figures, so these are asked for with them. */
+function useUploads({ tenant, usage }: SubscriptionBody): Listed<ReservationBody> | undefined {
+  const [listed, setListed] = useState<Listed<ReservationBody>>();
+  const isAny = usage !== null && usage.reservedBytes > 0;
+  useEffect(() => {
+    if (!isAny) return setListed(undefined);
+    let isOver = false;
+    void askPages<ReservationBody, 'reservations'>(`/v1/tenants/${tenant}/reservations`, 'reservations', {
+      pagesMax,
+    }).then((found) => found && !isOver && setListed(found));
+    return () => {
+      isOver = true;
+    };
+  }, [tenant, isAny, usage?.reservedBytes, usage?.scannedAt]);
+  return listed;
 }
 
 const rowsMax = 8;
 
 /** What is promised to uploads under way, of which repo, and until when. */
-function Reservations(props: {
-  tenant: string;
-  listed: Listed<ReservationBody>;
-  reservedBytes: number;
-  nowMs: number;
-}) {
-  const { tenant, listed, reservedBytes, nowMs } = props;
+function Uploads(props: { tenant: string; listed: Listed<ReservationBody>; nowMs: number }) {
+  const { tenant, listed, nowMs } = props;
   const sorted = sortReservations(listed.items);
   const more = sorted.length - rowsMax;
   return (
-    <Card
-      title="Reserved"
-      note={<span role="status">{bytesText(reservedBytes)} uploading</span>}
-      action={
-        <CsvButton
-          name="reservations"
-          tenant={tenant}
-          rows={sorted}
-          fields={[
-            'repo',
-            'state',
-            'arrived',
-            'objectCount',
-            'bytes',
-            'createdAt',
-            'expiresAt',
-            'reservedUntil',
-          ]}
-        />
-      }
-    >
+    <details class="uploads">
+      <summary>
+        {scanText(sorted.length)} {sorted.length === 1 ? 'upload' : 'uploads'} in progress
+      </summary>
+      <div class="head">
+        <p class="note">Reserved until they finish or expire.</p>
+        <div class="end">
+          <CsvButton
+            name="reservations"
+            tenant={tenant}
+            rows={sorted}
+            fields={[
+              'repo',
+              'state',
+              'arrived',
+              'objectCount',
+              'bytes',
+              'createdAt',
+              'expiresAt',
+              'reservedUntil',
+            ]}
+          />
+        </div>
+      </div>
       <table>
         <thead>
           <tr>
@@ -161,51 +201,9 @@ function Reservations(props: {
           ))}
         </tbody>
       </table>
-      <p class="note under">
-        {more > 0 && `And ${scanText(more)} more. `}
-        Reserved for uploads in progress, until they finish or expire. You can't cancel them.
-      </p>
+      <p class="note under">{more > 0 && `And ${scanText(more)} more.`}</p>
       <Cut isCut={listed.isCut} count={sorted.length} />
-    </Card>
-  );
-}
-
-/** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
-export function Overview({ tenant, session, address, live, body, mayManage, nowMs }: ViewProps) {
-  const { usage, repos } = body;
-  const isScanning = live.scanningSinceMs !== undefined || body.refreshing || usage === null;
-  const progress = useScanProgress(tenant, isScanning);
-  const isEmpty = usage !== null && usage.objectCount === 0 && repos.length === 0;
-  return (
-    <main>
-      <Title
-        address={address}
-        note={<Age body={body} isScanning={isScanning} progress={progress} nowMs={nowMs} />}
-        {...(mayManage && {
-          action: (
-            <button type="button" onClick={live.scanAgain} disabled={live.scanningSinceMs !== undefined}>
-              Scan now
-            </button>
-          ),
-        })}
-      />
-      <LimitNotice body={body} />
-      <UsageFigures body={body} progress={progress} nowMs={nowMs} />
-      {isEmpty && <Connect tenant={tenant} isFirst />}
-      {!isEmpty && live.history && <History tenant={tenant} history={live.history} />}
-      {usage && live.reservations && live.reservations.items.length > 0 && (
-        <Reservations
-          tenant={tenant}
-          listed={live.reservations}
-          reservedBytes={usage.reservedBytes}
-          nowMs={nowMs}
-        />
-      )}
-      {live.downloads && live.downloads.items.length > 0 && (
-        <Downloads tenant={tenant} listed={live.downloads} session={session} tokens={[]} />
-      )}
-      {!isEmpty && <Connect tenant={tenant} isFirst={false} />}
-    </main>
+    </details>
   );
 }
 

@@ -4,11 +4,8 @@ import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { type Column, growthText, type Order, repoSumText, sortRepos } from '../figures.ts';
 import { Card, CsvButton, Cut, Title } from '../parts.tsx';
-import { bytesText, percentText, scanText } from '../text.ts';
+import { bytesText, nameOf, percentText, scanText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
-
-/** Keys directly below the tenant belong to no repo. */
-const nameOf = (repo: string) => (repo === '' ? '(no repo)' : repo);
 
 const csvFields = [
   'repo',

@@ -1,19 +1,21 @@
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
-import type { StatusBody } from '../../../lambda/api/contract/status.ts';
+import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
 import type { TenantBody } from '../../../lambda/api/contract/tenants.ts';
+import { formatAddress, parseAddress, tenantAddress } from '../address.ts';
 import { ask, askPages, type Listed, usePoll } from '../api.ts';
-import { isInGroup, sortTenants, type TenantGroup, tenantGroups } from '../figures.ts';
+import { isInGroup, sortTenants, stateOf, type TenantGroup, tenantGroups } from '../figures.ts';
 import { LimitField, readLimit, type TypedLimit } from '../limit-field.tsx';
-import { Bar, Card, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
-import { bytesText, notDone, percentText, scanText } from '../text.ts';
+import { go } from '../navigation.ts';
+import { Bar, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
+import { statusLine, useStatus } from '../service-status.ts';
+import { bytesText, dayText, notDone, percentText, scanText } from '../text.ts';
 import type { ServiceViewProps } from '../view-props.ts';
-import { StatusCard } from './status.tsx';
+import { usePages } from './pager.tsx';
 
 const pagesMax = 10;
 const againMs = 60_000;
-/** The list waits so long for the status. */
-const statusMsMax = 2_000;
+const rowsMax = 20;
 
 const problemText = (tenants: readonly unknown[] | undefined) =>
   `Can't read the tenants.${tenants ? ' Showing older data.' : ''} Retrying every minute.`;
@@ -28,99 +30,138 @@ const flat = (body: TenantBody) => ({
   ...body,
 });
 
-/** All tenants, and the status beside them. undefined: not known yet. `status` null: it could not be read. */
+/** All tenants. undefined: not known yet. */
 function useTenants() {
   const [listed, setListed] = useState<Listed<TenantBody>>();
   const [hasFailed, setHasFailed] = useState(false);
-  const [status, setStatus] = useState<StatusBody | null>();
-  const readNow = usePoll(async () => {
-    const asked = ask<StatusBody>('/v1/status').then((outcome) => {
-      setStatus(outcome.kind === 'ok' ? outcome.body : null);
-    });
+  usePoll(async () => {
     const found = await askPages<TenantBody, 'tenants'>('/v1/tenants', 'tenants', { pagesMax });
-    // Both at once, so that nothing moves. Where the store is silent, that takes longer.
-    await Promise.race([asked, new Promise((resolve) => setTimeout(resolve, statusMsMax))]);
     setHasFailed(!found);
     if (found) setListed({ ...found, items: sortTenants(found.items) });
     return againMs;
   }, '');
-  return { listed, hasFailed, status, readNow };
+  return { listed, hasFailed };
 }
 
-/** The operator's page: what failed, and all tenants, the fullest first. */
+/** Today's rejected pushes and the forecast of the tenants that are shown: the list doesn't have them. */
+function useOutlook(tenants: readonly TenantBody[]): ReadonlyMap<string, HistoryBody> {
+  const [known, setKnown] = useState<ReadonlyMap<string, HistoryBody>>(new Map());
+  const names = tenants.filter(({ limitBytes }) => limitBytes !== null).map(({ tenant }) => tenant);
+  useEffect(() => {
+    const today = new Date().toISOString().slice(0, 10);
+    for (const tenant of names)
+      void ask<HistoryBody>(`/v1/tenants/${tenant}/history?from=${today}`).then((outcome) => {
+        if (outcome.kind === 'ok') setKnown((before) => new Map(before).set(tenant, outcome.body));
+      });
+  }, [names.join(' ')]);
+  return known;
+}
+
+/** The operator's page: whether anything failed, and all tenants, the fullest first. */
 export function Tenants({ address, nowMs }: ServiceViewProps) {
-  const { listed, hasFailed, status, readNow } = useTenants();
+  const { listed, hasFailed } = useTenants();
   const tenants = listed?.items;
-  const [wanted, setWanted] = useState('');
-  const [group, setGroup] = useState<TenantGroup>('all');
   const [isMaking, setIsMaking] = useState(false);
-  const inGroup = tenants?.filter((body) => isInGroup(body, group, nowMs)) ?? [];
-  const shown = inGroup.filter(({ tenant }) => tenant.includes(wanted.trim().toLowerCase()));
   const storedBytes = tenants?.reduce((sum, { usage }) => sum + (usage?.storedBytes ?? 0), 0) ?? 0;
-  const title = <Title address={address} />;
-  if (!listed && !hasFailed)
-    return (
-      <main>
-        {title}
-        <p class="soft" role="status">
-          Loading…
-        </p>
-      </main>
-    );
   return (
     <main>
-      {title}
-      <StatusCard body={status} nowMs={nowMs} />
-      <Card
-        title={
-          tenants ? `${scanText(tenants.length)} ${tenants.length === 1 ? 'tenant' : 'tenants'}` : 'Unknown'
+      <Title
+        address={address}
+        note={
+          <p class="note" role="status">
+            {tenants
+              ? `${scanText(tenants.length)} ${tenants.length === 1 ? 'tenant' : 'tenants'}, together ${bytesText(storedBytes)}`
+              : !hasFailed && 'Loading…'}
+          </p>
         }
-        note={`fullest first, together ${bytesText(storedBytes)} stored`}
         action={
-          <>
-            <input
-              type="search"
-              aria-label="Find a tenant"
-              placeholder="Find a tenant"
-              value={wanted}
-              onInput={({ currentTarget }) => setWanted(currentTarget.value)}
-            />
-            <CsvButton
-              name="tenants"
-              rows={(tenants ?? []).map(flat)}
-              fields={[
-                'tenant',
-                'plan',
-                'limitBytes',
-                'storedBytes',
-                'reservedBytes',
-                'objectCount',
-                'scannedAt',
-                'createdAt',
-                'deleting',
-              ]}
-            />
-            <button type="button" aria-expanded={isMaking} onClick={() => setIsMaking(!isMaking)}>
-              New tenant
-            </button>
-          </>
+          <button
+            type="button"
+            class="primary"
+            aria-expanded={isMaking}
+            onClick={() => setIsMaking(!isMaking)}
+          >
+            New tenant
+          </button>
         }
-      >
-        {isMaking && (
-          <NewTenant
-            onMade={() => {
-              setIsMaking(false);
-              readNow();
-            }}
-          />
-        )}
-        <Problem text={hasFailed ? problemText(tenants) : undefined} />
-        {tenants && <Groups tenants={tenants} nowMs={nowMs} group={group} onChoose={setGroup} />}
-        {shown.length > 0 && <TenantTable tenants={shown} nowMs={nowMs} />}
-        {tenants?.length === 0 && <p class="soft">None yet.</p>}
-        {listed && <Cut isCut={listed.isCut} count={listed.items.length} />}
-      </Card>
+      />
+      <StatusLine nowMs={nowMs} />
+      {isMaking && <NewTenant />}
+      <Problem text={hasFailed ? problemText(tenants) : undefined} />
+      {listed && <List listed={listed} address={address} nowMs={nowMs} />}
     </main>
+  );
+}
+
+/** The status in a line, which leads to all of it. */
+function StatusLine({ nowMs }: { nowMs: number }) {
+  const { body } = useStatus();
+  const { state, text, note } = statusLine(body);
+  return (
+    <p class={state === 'act' ? 'notice near' : 'notice'} role="status">
+      <span>
+        <i class={`light ${state}`} aria-hidden="true" />
+        <a href={formatAddress({ ...parseAddress(''), view: 'status' })}>
+          <strong>{text}</strong>
+        </a>
+      </span>
+      <span class="note">
+        {note}
+        {body && ` · checked ${formatAge(body.checkedAt, nowMs)}`}
+      </span>
+    </p>
+  );
+}
+
+function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['address']; nowMs: number }) {
+  const { listed, address, nowMs } = props;
+  const tenants = listed.items;
+  const { find = '', of = 'all' } = address.query;
+  const group = tenantGroups.find((each) => each === of) ?? 'all';
+  const filter = (query: Record<string, string>) =>
+    go({ ...address, query: { find, of: group === 'all' ? '' : group, ...query } });
+  const wanted = find.trim().toLowerCase();
+  const matching = tenants.filter((body) => isInGroup(body, group, nowMs) && body.tenant.includes(wanted));
+  const { shown, pager } = usePages(matching, rowsMax);
+  return (
+    <section class="card" aria-label="Tenants">
+      <div class="head">
+        <input
+          type="search"
+          aria-label="Find a tenant"
+          placeholder="Find a tenant"
+          value={find}
+          onInput={({ currentTarget }) => filter({ find: currentTarget.value })}
+        />
+        <Groups
+          tenants={tenants}
+          nowMs={nowMs}
+          group={group}
+          onChoose={(each) => filter({ of: each === 'all' ? '' : each })}
+        />
+        <div class="end">
+          <CsvButton
+            name="tenants"
+            rows={tenants.map(flat)}
+            fields={[
+              'tenant',
+              'plan',
+              'limitBytes',
+              'storedBytes',
+              'reservedBytes',
+              'objectCount',
+              'scannedAt',
+              'createdAt',
+              'deleting',
+            ]}
+          />
+        </div>
+      </div>
+      {shown.length > 0 && <TenantTable tenants={shown} nowMs={nowMs} />}
+      {shown.length === 0 && <p class="soft">{tenants.length === 0 ? 'None yet.' : 'Not found.'}</p>}
+      {pager}
+      <Cut isCut={listed.isCut} count={tenants.length} />
+    </section>
   );
 }
 
@@ -148,6 +189,7 @@ function Groups(props: {
 }
 
 function TenantTable({ tenants, nowMs }: { tenants: readonly TenantBody[]; nowMs: number }) {
+  const outlook = useOutlook(tenants);
   return (
     <table class="tenants">
       <thead>
@@ -156,20 +198,20 @@ function TenantTable({ tenants, nowMs }: { tenants: readonly TenantBody[]; nowMs
           <th scope="col" class="wide">
             Plan
           </th>
-          <th scope="col" class="middle">
+          <th scope="col" class="share-head">
             Used
           </th>
-          <th scope="col" class="right middle">
+          <th scope="col" class="right wide">
             <span class="hidden">Percent</span>
           </th>
           <th scope="col" class="right">
             Stored
           </th>
-          <th scope="col" class="right">
+          <th scope="col" class="right middle">
             Limit
           </th>
           <th scope="col" class="right wide">
-            Objects
+            Full on
           </th>
           <th scope="col" class="right wide">
             Updated
@@ -178,22 +220,32 @@ function TenantTable({ tenants, nowMs }: { tenants: readonly TenantBody[]; nowMs
       </thead>
       <tbody>
         {tenants.map((body) => (
-          <TenantRow key={body.tenant} body={body} nowMs={nowMs} />
+          <TenantRow key={body.tenant} body={body} outlook={outlook.get(body.tenant)} nowMs={nowMs} />
         ))}
       </tbody>
     </table>
   );
 }
 
-function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
+function TenantRow(props: { body: TenantBody; outlook: HistoryBody | undefined; nowMs: number }) {
+  const { body, outlook, nowMs } = props;
   const { tenant, plan, usage, limitBytes, deleting } = body;
   const usedBytes = usage === null ? 0 : usage.storedBytes + usage.reservedBytes;
   const share = usage && limitBytes !== null ? percentText(usedBytes, limitBytes) : '';
+  const state = stateOf(body);
+  const today = outlook?.days.at(-1);
+  const rejected = today ? today.refusals + today.repoRefusals : 0;
+  const fullOn = outlook?.forecast.fullOn ?? null;
   return (
     <tr>
       <th scope="row">
-        <a href={`#${tenant}`}>{tenant}</a>
+        <a href={formatAddress(tenantAddress(tenant))}>{tenant}</a>
         {deleting && <span class="pill">being deleted</span>}
+        {rejected > 0 && (
+          <a class={`pill ${state === 'over' ? 'bad' : 'near'}`} href={formatAddress(tenantAddress(tenant))}>
+            {rejected} rejected today
+          </a>
+        )}
         {usage && (
           <p class="note narrow">
             {share && `${share}, `}updated {formatAge(usage.scannedAt, nowMs)}
@@ -201,10 +253,11 @@ function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
         )}
       </th>
       <td class="wide soft">{plan ?? '–'}</td>
-      <td class="middle soft">
+      <td class="soft">
         {usage && limitBytes !== null ? (
           <Bar
             isSmall
+            isNear={state === 'near'}
             parts={{ stored: usage.storedBytes, reserved: usage.reservedBytes, limit: limitBytes }}
             label={share}
           />
@@ -214,16 +267,16 @@ function TenantRow({ body, nowMs }: { body: TenantBody; nowMs: number }) {
           'not scanned yet'
         )}
       </td>
-      <td class="right middle">{share}</td>
+      <td class="right wide">{share}</td>
       <td class="right strong">{usage ? bytesText(usage.storedBytes) : '–'}</td>
-      <td class="right soft">{limitBytes === null ? '–' : bytesText(limitBytes)}</td>
-      <td class="right wide soft">{scanText(usage?.objectCount ?? null)}</td>
+      <td class="right soft middle">{limitBytes === null ? '–' : bytesText(limitBytes)}</td>
+      <td class="right wide soft">{state === 'over' ? 'full' : fullOn === null ? '–' : dayText(fullOn)}</td>
       <td class="right wide soft">{usage ? formatAge(usage.scannedAt, nowMs) : '–'}</td>
     </tr>
   );
 }
 
-function NewTenant({ onMade }: { onMade: () => void }) {
+function NewTenant() {
   const [tenant, setTenant] = useState('');
   const [typed, setTyped] = useState<TypedLimit>({ size: '', isUnlimited: false });
   const [problem, setProblem] = useState<string>();
@@ -234,12 +287,12 @@ function NewTenant({ onMade }: { onMade: () => void }) {
     const limit = readLimit(typed);
     if ('problem' in limit) return setProblem(limit.problem);
     const body = { tenant: tenant.trim(), limitBytes: limit.bytes };
-    const outcome = await ask('/v1/tenants', { method: 'POST', body });
-    if (outcome.kind === 'ok') return onMade();
+    const outcome = await ask<TenantBody>('/v1/tenants', { method: 'POST', body });
+    if (outcome.kind === 'ok') return go(tenantAddress(outcome.body.tenant));
     setProblem(outcome.kind === 'refused' ? outcome.detail : notDone);
   };
   return (
-    <form class="fields" onSubmit={(event) => void make(event)}>
+    <form class="card fields" onSubmit={(event) => void make(event)}>
       <label for="tenant-name">Name</label>
       <input
         id="tenant-name"

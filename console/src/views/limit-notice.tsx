@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact';
+import { formatCount } from '../../../cli/render.ts';
+import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
+import { noticeOf, type Refusal, type StoredThen } from '../notices.ts';
+import { bytesText, dayText, timeText } from '../text.ts';
+import type { ViewProps } from '../view-props.ts';
+
+const seen: StoredThen = new Map();
+
+/** What is to be done about the limit, if anything. */
+export function LimitNotice({ body, session, nowMs }: Pick<ViewProps, 'body' | 'session' | 'nowMs'>) {
+  const notice = noticeOf(body, nowMs, seen);
+  if (!notice) return null;
+  const { tenant } = body;
+  const { limitContactUrl } = session;
+  return (
+    <div class={`notice ${notice.kind}`} role="status">
+      {notice.kind === 'rejected' && <Rejected tenant={tenant} refusal={notice.refusal} nowMs={nowMs} />}
+      {notice.kind === 'near' && (
+        <p>
+          <strong>
+            {notice.freeBytes === 0 ? 'No space left.' : `${bytesText(notice.freeBytes)} left.`}
+          </strong>{' '}
+          {notice.freeBytes > 0 &&
+            notice.fullOn !== null &&
+            `At this pace, it's full on ${dayText(notice.fullOn)}. `}
+          {notice.freeBytes === 0 ? 'Uploads are rejected' : 'Then uploads are rejected'}; downloads still
+          work.
+        </p>
+      )}
+      {notice.kind === 'over' && (
+        <p>
+          <strong>Uploads are rejected.</strong> {tenant} uses {bytesText(notice.overBytes)} more than its
+          limit of {bytesText(notice.limitBytes)}. Downloads still work.
+        </p>
+      )}
+      <Actions>
+        {session.kind === 'operator' ? (
+          <a href={formatAddress(tenantAddress(tenant, 'settings'))}>Raise the limit</a>
+        ) : (
+          limitContactUrl !== null && <a href={limitContactUrl}>Ask for more space</a>
+        )}
+        <a href={formatAddress(tenantAddress(tenant, 'objects'))}>Find what to delete</a>
+      </Actions>
+    </div>
+  );
+}
+
+const Actions = ({ children }: { children: ComponentChildren }) => <p class="actions">{children}</p>;
+
+/** With the number that is in Git's message. */
+function Rejected({ tenant, refusal, nowMs }: { tenant: string; refusal: Refusal; nowMs: number }) {
+  const { at, repo, user, files, atLeast, bytes, shortBytes, limit } = refusal;
+  const least = atLeast ? 'at least ' : '';
+  return (
+    <div>
+      <p>
+        <strong>A push was rejected today at {timeText(at, nowMs)}.</strong> It needed {least}
+        {bytesText(shortBytes)} more than {limit === 'repo' ? "the repo's limit" : 'was free'}: {least}
+        {formatCount(files)} {files === 1 ? 'file' : 'files'}, {bytesText(bytes)}, to{' '}
+        {repo ? <a href={formatAddress(repoAddress(tenant, repo))}>{repo}</a> : tenant}
+        {user !== null && ` by ${user}`}.
+      </p>
+      <p>Nothing was lost: push again when there's space.</p>
+    </div>
+  );
+}

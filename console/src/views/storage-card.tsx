@@ -1,0 +1,326 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { formatCount, formatObjects } from '../../../cli/render.ts';
+import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
+import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
+import { formatAddress, repoAddress } from '../address.ts';
+import { ask } from '../api.ts';
+import { Chart, layerNames } from '../chart.tsx';
+import { daysAhead, type Point } from '../chart-figures.ts';
+import { Card, Choice, CsvButton } from '../parts.tsx';
+import { bytesText, dayText, nameOf, percentText } from '../text.ts';
+
+type Day = HistoryBody['days'][number];
+
+const ranges = [30, 90, 400] as const;
+const kinds = ['total', 'repo'] as const;
+
+const pointOf = (day: Day, limitBytes: number | null): Point => ({
+  day: day.day,
+  storedBytes: day.storedBytes,
+  usedBytes: Math.max(day.storedBytes, day.maxUsedBytes),
+  limitBytes: day.limitBytes === undefined ? limitBytes : day.limitBytes,
+  refusals: day.refusals + day.repoRefusals,
+});
+
+/** What was stored on each day, with the limit of that day, in all or by repo; and one day to be read. */
+export function StorageOverTime(props: { tenant: string; history: HistoryBody; repos: readonly RepoBody[] }) {
+  const { tenant, history, repos } = props;
+  const known = history.days.length;
+  const [range, setRange] = useState<number>(known > 90 ? 400 : known > 30 ? 90 : 30);
+  const [kind, setKind] = useState<(typeof kinds)[number]>('total');
+  const [at, setAt] = useState<number>();
+  const largest = useLargest(tenant, repos, kind === 'repo');
+  if (known < 2)
+    return (
+      <Card title="Storage over time">
+        <p class="soft">Each daily scan adds a point here. There aren't enough yet.</p>
+      </Card>
+    );
+  const days = history.days.slice(-range).map((day) => pointOf(day, history.limitBytes));
+  const layered = kind === 'repo' && largest ? weekly(days, largest) : undefined;
+  const points = layered && layered.length > 1 ? layered : days;
+  const isByRepo = points === layered;
+  const read = at === undefined ? undefined : points[at];
+  const { forecast } = history;
+  const ahead = daysAhead(forecast, days.length, history.to);
+  const refused = days.filter(({ refusals }) => refusals > 0);
+  const keys = isByRepo ? keysOf(read ?? points.at(-1), largest ?? [], repos.length) : [];
+  return (
+    <Card
+      title="Storage over time"
+      action={
+        <Controls
+          tenant={tenant}
+          days={history.days}
+          range={range}
+          kind={kind}
+          hasRepos={repos.length > 1}
+          onChoose={(chosen) => {
+            setRange(chosen.range ?? range);
+            setKind(chosen.kind ?? kind);
+            setAt(undefined);
+          }}
+        />
+      }
+    >
+      <p class="soft reading">{read ? readingOf(read) : summaryOf(days, history)}</p>
+      <div class={isByRepo ? 'by-repo' : ''}>
+        <Chart
+          points={points}
+          {...(!isByRepo && { ahead: { days: ahead, bytesPerDay: forecast.bytesPerDay ?? 0 } })}
+          at={at}
+          onRead={setAt}
+          textOf={readingOf}
+        />
+        {isByRepo && <Key tenant={tenant} keys={keys} />}
+      </div>
+      <p class="key note">
+        {!isByRepo && ahead > 0 && <Sign kind="forecast">Forecast</Sign>}
+        {!isByRepo && days.some(({ usedBytes, storedBytes }) => usedBytes > storedBytes) && (
+          <Sign kind="reserve">Reserved, highest of the day</Sign>
+        )}
+        {refused.length > 0 && (
+          <Sign kind="ring">
+            {formatCount(refused.reduce((sum, { refusals }) => sum + refusals, 0))} rejected on{' '}
+            {formatCount(refused.length)} {refused.length === 1 ? 'day' : 'days'}
+          </Sign>
+        )}
+      </p>
+      {isByRepo ? (
+        <WeekTable points={points} names={keys.map(({ name }) => name).reverse()} />
+      ) : (
+        <DayTable days={history.days.slice(-range)} />
+      )}
+    </Card>
+  );
+}
+
+interface Chosen {
+  readonly range: number;
+  readonly kind: (typeof kinds)[number];
+}
+
+function Controls(
+  props: Chosen & {
+    tenant: string;
+    days: readonly Day[];
+    hasRepos: boolean;
+    onChoose: (chosen: Partial<Chosen>) => void;
+  },
+) {
+  const { tenant, days, range, kind, hasRepos, onChoose } = props;
+  return (
+    <>
+      {hasRepos && (
+        <Choice
+          name="kind"
+          label="Total or repos"
+          values={kinds}
+          value={kind}
+          textOf={(each) => (each === 'total' ? 'Total' : 'By repo')}
+          onChoose={(each) => onChoose({ kind: each })}
+        />
+      )}
+      <Choice
+        name="range"
+        label="How many days"
+        values={ranges}
+        value={range}
+        textOf={(each) => `${each} days`}
+        onChoose={(each) => onChoose({ range: each })}
+      />
+      <CsvButton
+        name="history"
+        tenant={tenant}
+        rows={days}
+        fields={[
+          'day',
+          'storedBytes',
+          'objectCount',
+          'maxStoredBytes',
+          'maxUsedBytes',
+          'limitBytes',
+          'refusals',
+          'repoRefusals',
+          'carried',
+        ]}
+      />
+    </>
+  );
+}
+
+const largestMax = 5;
+
+/** The weeks of the largest repos, as soon as somebody wants to see them. undefined: not known. */
+function useLargest(tenant: string, repos: readonly RepoBody[], isWanted: boolean) {
+  const [known, setKnown] = useState<readonly RepoBody[]>();
+  useEffect(() => {
+    if (!isWanted || known) return;
+    const names = [...repos]
+      .filter(({ repo }) => repo !== '')
+      .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
+      .slice(0, largestMax);
+    void Promise.all(
+      names.map(({ repo }) => ask<RepoBody>(`/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}`)),
+    ).then((outcomes) => setKnown(outcomes.flatMap((each) => (each.kind === 'ok' ? [each.body] : []))));
+  }, [isWanted]);
+  return known;
+}
+
+/** The days that end a week, and the last one, with what each of the largest repos had; the rest on top. */
+function weekly(days: readonly Point[], largest: readonly RepoBody[]): Point[] {
+  const known = Math.min(...largest.map(({ weeks }) => weeks?.length ?? 0));
+  if (known === 0) return [];
+  const ends = days.filter(({ day }, index) => isSunday(day) || index === days.length - 1).slice(-known);
+  return ends.map((point, index) => {
+    const back = ends.length - 1 - index;
+    const own = largest.map(({ weeks }) => weeks?.at(-1 - back) ?? 0);
+    const sum = own.reduce((all, bytes) => all + bytes, 0);
+    const from = index === 0 ? 0 : days.indexOf(ends[index - 1] ?? point) + 1;
+    const until = days.indexOf(point) + 1;
+    return {
+      ...point,
+      usedBytes: Math.max(point.storedBytes, sum),
+      refusals: days.slice(from, until).reduce((all, { refusals }) => all + refusals, 0),
+      layers: [...own, Math.max(0, point.storedBytes - sum)],
+    };
+  });
+}
+
+const isSunday = (day: string) => new Date(day).getUTCDay() === 0;
+
+/** What each layer is on a day, the topmost first. */
+function keysOf(point: Point | undefined, largest: readonly RepoBody[], count: number) {
+  const rest = count - largest.length;
+  const names = [
+    ...largest.map(({ repo }) => ({ repo, name: nameOf(repo) })),
+    { repo: undefined, name: `${formatCount(rest)} other ${rest === 1 ? 'repo' : 'repos'}` },
+  ];
+  return names
+    .map((each, index) => ({
+      ...each,
+      layer: layerNames[index],
+      bytes: point?.layers?.[index] ?? 0,
+      share: percentText(point?.layers?.[index] ?? 0, point?.storedBytes ?? 0),
+    }))
+    .filter(({ repo }) => repo !== undefined || rest > 0)
+    .reverse();
+}
+
+function Key({ tenant, keys }: { tenant: string; keys: ReturnType<typeof keysOf> }) {
+  return (
+    <ul class="layers">
+      {keys.map(({ repo, name, layer, bytes, share }) => (
+        <li key={name}>
+          <svg class="swatch" aria-hidden="true">
+            <rect class={`layer ${layer}`} width="100%" height="100%" />
+          </svg>
+          {repo ? <a href={formatAddress(repoAddress(tenant, repo))}>{name}</a> : <span>{name}</span>}
+          <strong>{bytesText(bytes)}</strong>
+          <span class="note">{share}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Sign({ kind, children }: { kind: string; children: ComponentChildren }) {
+  return (
+    <span>
+      <i class={`sign ${kind}`} aria-hidden="true" />
+      {children}
+    </span>
+  );
+}
+
+function summaryOf(points: readonly Point[], { forecast }: HistoryBody): string {
+  const grown = (points.at(-1)?.storedBytes ?? 0) - (points[0]?.storedBytes ?? 0);
+  const how = grown === 0 ? 'No growth' : `${grown > 0 ? 'Grew' : 'Shrank'} by ${bytesText(Math.abs(grown))}`;
+  const full =
+    forecast.fullOn === null || forecast.bytesPerDay === null || forecast.bytesPerDay <= 0
+      ? ''
+      : ` At the pace of the last 60 days, it's full on ${dayText(forecast.fullOn)}.`;
+  return `${how} in ${points.length} days.${full}`;
+}
+
+function readingOf({ day, storedBytes, usedBytes, limitBytes, refusals }: Point): string {
+  const free = typeof limitBytes === 'number' ? limitBytes - storedBytes : undefined;
+  return [
+    `${dayText(day)}: ${bytesText(storedBytes)} stored`,
+    ...(usedBytes > storedBytes ? [`up to ${bytesText(usedBytes - storedBytes)} reserved`] : []),
+    ...(free === undefined ? [] : [`${bytesText(Math.abs(free))} ${free < 0 ? 'over the limit' : 'free'}`]),
+    ...(refusals === 0 ? [] : [`${formatCount(refusals)} rejected`]),
+  ].join(', ');
+}
+
+function DayTable({ days }: { days: readonly Day[] }) {
+  return (
+    <Table
+      names={['Day', 'Stored', 'Objects', 'Highest', 'Limit', 'Rejected']}
+      rows={[...days]
+        .reverse()
+        .map(({ day, storedBytes, objectCount, maxUsedBytes, limitBytes, refusals, repoRefusals }) => [
+          dayText(day),
+          bytesText(storedBytes),
+          formatObjects(objectCount).replace(/ \S+$/, ''),
+          bytesText(Math.max(storedBytes, maxUsedBytes)),
+          typeof limitBytes === 'number' ? bytesText(limitBytes) : '–',
+          formatCount(refusals + repoRefusals),
+        ])}
+    />
+  );
+}
+
+function WeekTable({ points, names }: { points: readonly Point[]; names: readonly string[] }) {
+  return (
+    <Table
+      names={['Week until', 'Stored', ...names]}
+      rows={[...points]
+        .reverse()
+        .map(({ day, storedBytes, layers = [] }) => [
+          dayText(day),
+          bytesText(storedBytes),
+          ...layers.slice(0, names.length).map(bytesText),
+        ])}
+    />
+  );
+}
+
+/** The same as the chart. Its first column is what each row is of. */
+function Table({ names, rows }: { names: readonly string[]; rows: readonly (readonly string[])[] }) {
+  const [isOpen, setIsOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary>Show as table</summary>
+      {isOpen && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
+        <section class="scroll" tabIndex={0} aria-label="Days">
+          <table>
+            <thead>
+              <tr>
+                {names.map((name, index) => (
+                  <th key={name} scope="col" class={index > 0 ? 'right' : ''}>
+                    {name}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map(([first = '', ...others]) => (
+                <tr key={first}>
+                  <th scope="row">{first}</th>
+                  {others.map((text, index) => (
+                    <td key={names[index + 1]} class="right">
+                      {text}
+                    </td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </details>
+  );
+}

@@ -44,6 +44,8 @@ export interface Asking<Id extends RouteId> {
   readonly params?: Readonly<Record<ParamsOf<Id>, string>>;
   readonly query?: Readonly<Partial<Record<QueryNames<EntryOf<Id>>, string | number | boolean | undefined>>>;
   readonly body?: Sent<EntryOf<Id>>;
+  /** Makes it safe to repeat. */
+  readonly requestKey?: string;
 }
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -56,14 +58,14 @@ const routes = new Map(
 );
 
 /** The request for a route: method, path with its query, and what is sent. */
-export function requestOf<Id extends RouteId>(id: Id, { params, query, body }: Asking<Id>) {
+export function requestOf<Id extends RouteId>(id: Id, { params, query, body, requestKey }: Asking<Id>) {
   const { method, path } = routeOf(id);
   const search = new URLSearchParams();
   for (const [name, value] of Object.entries(query ?? {}))
     if (value !== undefined) search.set(name, String(value));
   const values: Readonly<Record<string, string>> = params ?? {};
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '');
-  return { method, path: search.size === 0 ? filled : `${filled}?${search}`, body };
+  return { method, path: search.size === 0 ? filled : `${filled}?${search}`, body, requestKey };
 }
 
 /** An answer with this status, if it is one of the route; more fields are let through. */
@@ -93,7 +95,7 @@ export interface ApiAnswer<Body> {
 export class ApiClient {
   /** Absolute, without a slash at its end. */
   readonly baseUrl: string;
-  /** The token that it sends. */
+  /** The token that it sends. '': none. */
   readonly token: string;
   /** Says that it waits, and for what. */
   readonly busy: BusyLine;
@@ -151,15 +153,22 @@ export class ApiClient {
     return { status, body: parseJson(text) };
   }
 
-  async #exchange(request: { method: Method; path: string; body?: unknown; mediaType?: string }) {
-    const { mediaType } = request;
+  async #exchange(request: {
+    method: Method;
+    path: string;
+    body?: unknown;
+    mediaType?: string;
+    requestKey?: string | undefined;
+  }) {
+    const { mediaType, requestKey } = request;
     const end = this.busy.begin(() => `waiting for ${this.baseUrl}`);
     try {
       const response = await fetch(this.baseUrl + request.path, {
         method: request.method,
         headers: {
           accept: mediaType ?? 'application/json, application/problem+json',
-          authorization: `Bearer ${this.token}`,
+          ...(this.token !== '' && { authorization: `Bearer ${this.token}` }),
+          ...(requestKey !== undefined && { 'idempotency-key': requestKey }),
           ...(request.body === undefined ? {} : { 'content-type': mediaType ?? 'application/json' }),
         },
         ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),

@@ -1,8 +1,11 @@
-import { Argument, type Command, Option } from 'commander';
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { ApiClient, Asking, BodyOf, PageId, ParamsOf, RouteId } from './api-client.ts';
 import type { CliContext } from './context.ts';
+import { UsageError } from './errors.ts';
+import type { LfsAddress } from './git/git.ts';
 import { type ListOptions, printList, withListOptions } from './list-pages.ts';
-import { openClient, parseRepo, parseTenant, withServiceOptions } from './options.ts';
+import { parseRepo, parseTenant, withServiceOptions } from './options.ts';
+import { cloneAddress, openClient } from './server.ts';
 import { type View, viewOf } from './terminal.ts';
 
 /** Commands as rows: their words, what they are given, and what of it goes to which route. */
@@ -111,6 +114,8 @@ interface Row<O extends Operands, P extends Options> {
   readonly description: string;
   /** In their order. Those of the route's path have the names that they have there. */
   readonly operands?: O;
+  /** Its tenant and repo are never those of the clone: it can't be undone. */
+  readonly isExplicit?: true;
   readonly options?: P;
   /** Adds the options that alike commands share. */
   readonly base?: (command: Command) => Command;
@@ -143,9 +148,12 @@ export function actionCommand<
 >(row: Action<O, P>): Register {
   const { name, base = withApiOptions, wanted, run } = row;
   return (parent, context) => {
-    add(base(parent.command(name)), row).action(async (...args: unknown[]) => {
-      const given: Given<O, P> = { ...givenOf(row, args), context };
-      await run(openClient(given.options, context, wanted), given);
+    const command = add(base(parent.command(name)), row);
+    command.action(async (...args: unknown[]) => {
+      const { options, operands, clone } = await givenOf(row, { command, args, context });
+      const client = await openClient(options, context, wanted);
+      if (clone) requireServerOf(clone, client);
+      await run(client, { options, operands, context });
     });
   };
 }
@@ -213,27 +221,106 @@ export function listCommand<
   return actionCommand({ ...row, base: withListOptions, run });
 }
 
-function add(
-  command: Command,
-  { description, operands = {}, options = {} }: Row<Operands, Options>,
-): Command {
+function add(command: Command, row: Row<Operands, Options>): Command {
+  const { description, operands = {}, options = {} } = row;
   command.description(description);
-  for (const { name, description: what, parse, choices } of Object.values(operands)) {
-    const argument = new Argument(name, what);
-    if (parse) argument.argParser(parse);
-    command.addArgument(choices ? argument.choices([...choices]) : argument);
+  const leaves = cloneOperands(row);
+  for (const [key, { name, description: what, parse, choices }] of Object.entries(operands)) {
+    // A place that can be left out moves the others: what they hold is known, and checked, once all are there.
+    const argument = new Argument(leaves.length > 0 ? name.replace(/^<(.*)>$/, '[$1]') : name, what);
+    if (leaves.includes(key)) argument.description += '; default: of the clone';
+    if (choices) argument.choices([...choices]);
+    else if (parse) argument.argParser(parse);
+    if (leaves.length > 0) delete argument.parseArg;
+    command.addArgument(argument);
+  }
+  if (leaves.length > 0) {
+    const shown = Object.entries(operands).map(([key, { name }]) =>
+      leaves.includes(key) ? name.replace(/^<(.*)>$/, '[$1]') : name,
+    );
+    command.usage(['[options]', ...shown].join(' ')).allowExcessArguments();
   }
   for (const { option: made } of Object.values(options)) command.addOption(made);
   return command;
 }
 
-/** What commander passes to an action: operands, options, the command. */
-function givenOf<O extends Operands, P extends Options>({ operands }: Row<O, P>, args: readonly unknown[]) {
-  const names = Object.keys(operands ?? {});
-  return {
-    operands: Object.fromEntries(names.map((name, index) => [name, args[index]])) as ValuesOf<O>,
-    options: args[names.length] as OptionsOf<P> & ListOptions,
-  };
+/** The operands that a clone can stand for: the tenant, or the tenant and the repo behind it. */
+function cloneOperands({ operands = {}, isExplicit }: Row<Operands, Options>): string[] {
+  if (isExplicit || operands['tenant'] !== tenantOperand) return [];
+  return operands['repo'] === repoOperand ? ['tenant', 'repo'] : ['tenant'];
+}
+
+interface Called {
+  readonly command: Command;
+  /** What commander passes to an action: operands, options, the command. */
+  readonly args: readonly unknown[];
+  readonly context: CliContext;
+}
+
+/** @returns clone: where the clone keeps its objects, if tenant or repo are its. @throws {UsageError} */
+async function givenOf<O extends Operands, P extends Options>(
+  row: Row<O, P>,
+  { command, args, context }: Called,
+): Promise<Omit<Given<O, P>, 'context'> & { clone: LfsAddress | undefined }> {
+  const operands: Operands = row.operands ?? {};
+  const names = Object.keys(operands);
+  const options = args[names.length] as OptionsOf<P> & ListOptions;
+  const leaves = cloneOperands(row);
+  const asValues = (values: readonly unknown[]) =>
+    Object.fromEntries(names.map((name, index) => [name, values[index]])) as ValuesOf<O>;
+  if (leaves.length === 0) return { operands: asValues(args), options, clone: undefined };
+  const given = command.args;
+  const missing = names.length - given.length;
+  if (missing < 0) throw tooMany(command, given);
+  const clone = missing > 0 && missing <= leaves.length ? await cloneAddress(context) : undefined;
+  if (missing > 0 && !clone) throw tooFew(names[given.length] ?? '', command);
+  const texts = clone ? [clone.tenant, clone.repo].slice(0, missing) : [];
+  const values = [...texts, ...given].map((text, index) =>
+    parsed(command, operands[names[index] ?? ''], text),
+  );
+  return { operands: asValues(values), options, clone };
+}
+
+function parsed(command: Command, operand: Operand<unknown> | undefined, text: string): unknown {
+  const { name = '', parse, choices } = operand ?? {};
+  try {
+    if (choices && !choices.includes(text))
+      throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`);
+    return parse ? parse(text, undefined) : text;
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error;
+    const argument = name.replaceAll(/[<>[\]]/g, '');
+    return command.error(
+      `error: command-argument value '${text}' is invalid for argument '${argument}'. ${error.message}`,
+      { exitCode: error.exitCode, code: error.code },
+    );
+  }
+}
+
+const wordsOf = (command: Command): string =>
+  command.parent ? `${wordsOf(command.parent)} ${command.name()}`.trim() : 'lfs-quota';
+
+/** A repo goes behind `--repo` where it only narrows what's shown. */
+function tooMany(command: Command, given: readonly string[]): UsageError {
+  const [tenant = '', repo = ''] = given;
+  const takesRepo = command.options.some(({ long }) => long === '--repo');
+  if (takesRepo && given.length === 2)
+    return new UsageError(`Pass the repo as an option: ${wordsOf(command)} ${tenant} --repo ${repo}`);
+  return new UsageError(`Too many arguments: ${given.join(' ')}\nSee: ${wordsOf(command)} --help`);
+}
+
+function tooFew(name: string, command: Command): UsageError {
+  return new UsageError(
+    `Missing argument: ${name.toUpperCase()}. In a connected clone, you can leave out TENANT and REPO.\nSee: ${wordsOf(command)} --help`,
+  );
+}
+
+/** A clone of another server has the names of another server. @throws {UsageError} */
+function requireServerOf({ baseUrl }: LfsAddress, client: ApiClient): void {
+  if (baseUrl === client.baseUrl) return;
+  throw new UsageError(
+    `This clone uses ${baseUrl}, not ${client.baseUrl}. Log in there: lfs-quota login ${baseUrl}\nOr pass TENANT and REPO.`,
+  );
 }
 
 /** Adds `--url`, `--token` and `--json` to a command. */

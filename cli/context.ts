@@ -16,6 +16,14 @@ export interface CliContext {
   /** Standard error is a terminal. */
   readonly errIsTerminal: boolean;
   readonly errColumns?: (() => number | undefined) | undefined;
+  /** The folder that the command is called in. Default: that of the process. */
+  readonly folder?: string;
+  /** How a shell calls the command line later, such as `lfs-quota`. Default: `program`. */
+  readonly self?: string;
+  /** Asks for what must not be seen; undefined without a terminal. */
+  readonly askSecret?: ((question: string) => Promise<string>) | undefined;
+  /** All of standard input, up to 64 KiB. */
+  readonly readInput?: () => Promise<string>;
   /** Asks the person at the terminal; undefined without a terminal. Resolves to '' when there is no answer. */
   readonly ask?: ((question: string) => Promise<string>) | undefined;
   /**

@@ -56,13 +56,38 @@ export function refusalError(refusal: Refusal): CliError {
   const { status, request } = refusal;
   const parsed = problem.safeParse(refusal.body);
   const reason = parsed.success ? (parsed.data.detail ?? parsed.data.title) : undefined;
+  const code = parsed.success ? parsed.data.code : undefined;
   const message =
     reason === undefined
       ? `${request.method} ${request.path} returned ${status}.`
-      : `${printable(reason)} (${status})`;
-  const hint =
-    (parsed.success ? hintOf(parsed.data.code) : undefined) ?? hintFor(refusal, reason !== undefined);
-  return new CliError(message, { hint, failure: failureFor(status, reason !== undefined) });
+      : (notFoundText(code, request.path) ?? `${printable(reason)} (${status})`);
+  const hint = hintOf(code) ?? hintFor(refusal, reason);
+  return new CliError(message, {
+    hint: withNames(hint, request.path),
+    failure: failureFor(status, reason !== undefined),
+  });
+}
+
+/** The tenant and repo of a request. */
+function namesIn(path: string): { tenant: string | undefined; repo: string | undefined } {
+  const [, tenant, repo] = /^\/v1\/tenants\/([^/?]+)(?:\/repos\/([^/?]+))?/.exec(path) ?? [];
+  return { tenant, repo };
+}
+
+/** A hint with the names of this request, so that its command can be pasted. */
+function withNames(hint: string, path: string): string {
+  const { tenant, repo } = namesIn(path);
+  const withTenant = tenant === undefined ? hint : hint.replaceAll(/\bTENANT\b/g, tenant);
+  return repo === undefined ? withTenant : withTenant.replaceAll(/\bREPO\b/g, repo);
+}
+
+function notFoundText(code: string | undefined, path: string): string | undefined {
+  const { tenant, repo } = namesIn(path);
+  if (code === 'tenant-not-found' && tenant !== undefined)
+    return `Tenant "${tenant}" not found, or your token can't see it. (404)`;
+  if (code === 'repo-not-found' && repo !== undefined)
+    return `Repo "${tenant}/${repo}" not found, or your token can't see it. (404)`;
+  return undefined;
 }
 
 /** @param isProblem it is lfs-quota that answered. */
@@ -74,8 +99,8 @@ function failureFor(status: number, isProblem: boolean): Failure {
 }
 
 const mayHaveHappened = 'The change might have succeeded: check before retrying.';
-const whatExists =
-  "It doesn't exist, or your token can't see it. List: lfs-quota tenant list, or lfs-quota repo list TENANT";
+const whatExists = 'See what your token is for: lfs-quota whoami';
+const whichRepos = 'List them: lfs-quota repo list TENANT';
 const beingDeleted = "See what's left: lfs-quota tenant show TENANT";
 const correct = 'Nothing changed. Fix the value and retry.';
 /** Where the admin token is. */
@@ -92,9 +117,12 @@ export const problemHints: Readonly<Record<string, string>> = {
   'repo-required': 'This token is for some repos only: pass --repo.',
   'not-found': otherVersion,
   'tenant-not-found': whatExists,
-  'repo-not-found': whatExists,
+  'repo-not-found': whichRepos,
   'object-not-found': 'List its objects: lfs-quota object list TENANT --repo REPO',
   'token-not-found': 'List them: lfs-quota token list TENANT',
+  'invitation-not-found': 'List the open ones: lfs-quota invite TENANT --list',
+  'invitations-full': 'Revoke one first: lfs-quota invite TENANT --revoke ID',
+  'devices-full': later,
   'rule-not-found': 'List them: lfs-quota rule list TENANT',
   'webhook-not-found': 'Set one: lfs-quota webhook set TENANT URL',
   'gc-not-found': 'Run first: lfs-quota gc open TENANT REPO',
@@ -134,12 +162,14 @@ function hintOf(code: string | undefined): string | undefined {
   return code !== undefined && Object.hasOwn(problemHints, code) ? problemHints[code] : undefined;
 }
 
-function hintFor({ status, baseUrl }: Refusal, isProblem: boolean): string {
-  if (status === 401) {
-    return `Set LFS_QUOTA_TOKEN to a valid token. ${adminTokenPlace}`;
-  }
-  if (status === 403) {
-    return `Set LFS_QUOTA_TOKEN to a token with more rights. ${adminTokenPlace}`;
+function hintFor({ status, baseUrl }: Refusal, reason: string | undefined): string {
+  const isProblem = reason !== undefined;
+  if (status === 401 || status === 403) {
+    const login = `lfs-quota login ${baseUrl}`;
+    if (reason?.includes('the admin token')) return `Log in with such a token: ${login}\n${adminTokenPlace}`;
+    return status === 401
+      ? `Is it complete, expired or revoked? Log in again: ${login}`
+      : `See yours: lfs-quota whoami`;
   }
   if (status === 429) return later;
   if (status >= 500) return `Server error: see its log. ${mayHaveHappened}`;
@@ -160,11 +190,22 @@ export function unreachableError(error: unknown, baseUrl: string): CliError {
       cause: error,
     });
   }
-  return new CliError(`Can't reach ${baseUrl}${socketErrorOf(error)}.`, {
-    hint: 'Start a server with npm start, or set LFS_QUOTA_URL (or --url).',
+  const why = socketErrorOf(error);
+  return new CliError(`Can't reach ${baseUrl}${why}.`, {
+    hint: unreachableHint(baseUrl, why),
     failure,
     cause: error,
   });
+}
+
+function unreachableHint(baseUrl: string, why: string): string {
+  const [scheme, rest = ''] = baseUrl.split('://');
+  if (scheme === 'https' && /WRONG_VERSION_NUMBER|PACKET_LENGTH/.test(why))
+    return `It speaks plain HTTP. Use http://${rest}`;
+  if (scheme === 'http' && /HPE_|SOCKET|ECONNRESET/.test(why)) return `Does it use TLS? Try https://${rest}`;
+  if (/^(127\.|localhost|\[::1\])/.test(rest))
+    return 'Start a server with npm start, or set LFS_QUOTA_URL (or --url).';
+  return 'Check the URL, and your connection: --url, LFS_QUOTA_URL, or the URL that you logged in to.';
 }
 
 /** ` (ECONNREFUSED)`: the socket's error code, which `fetch` keeps in the cause of its own error; or nothing. */

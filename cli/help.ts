@@ -26,6 +26,19 @@ const exportId = '019a9d3c2f805f0c1e2d3b4a';
  * each to the command.
  */
 export const examples: Readonly<Record<string, readonly Example[]>> = {
+  login: [
+    ['lfs-quota login https://lfs.example.com', 'shows a code for the console'],
+    ['lfs-quota login https://lfs.example.com --with-token', 'asks for a token, or reads it from standard input'],
+  ],
+  join: [["lfs-quota join 'https://lfs.example.com/#_join/acme.lfsi_…'"]],
+  whoami: [['lfs-quota whoami']],
+  logout: [['lfs-quota logout https://lfs.example.com']],
+  'auth git-credential': [['lfs-quota auth git-credential get', 'as Git calls it']],
+  invite: [
+    ['lfs-quota invite acme --repo game --user ada', 'to push to one repo'],
+    ['lfs-quota invite acme --list'],
+    ['lfs-quota invite acme --revoke 3d1c0e5f2a4b6978'],
+  ],
   status: [
     ['lfs-quota status', 'does anything need attention?'],
     ["lfs-quota status --json | jq -r '.parts[] | select(.todo).says'", 'only what does'],
@@ -191,9 +204,12 @@ export function mainHelp(program: string): string {
 Help and examples of a command:
   ${program} tenant create --help
 
+In a connected clone you can leave out TENANT, or TENANT and REPO. Its login is
+used, unless you pass a URL or a token. To delete, always pass both names.
+
 Environment:
-  LFS_QUOTA_URL    server URL (default: http://127.0.0.1:8787)
-  LFS_QUOTA_TOKEN  access token; other users of the machine can't see it
+  LFS_QUOTA_URL    server URL (default: your login, or http://127.0.0.1:8787)
+  LFS_QUOTA_TOKEN  access token (default: your login's)
   NO_COLOR         disables colors; FORCE_COLOR enables them without a terminal
 
 Exit codes:

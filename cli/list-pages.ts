@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import { parseJson } from '../lambda/rules/text.ts';
 import type { ApiClient, Asking, BodyOf, PageId, ParamsOf } from './api-client.ts';
 import type { CliContext } from './context.ts';
-import { type ApiOptions, parseUpTo, withServiceOptions } from './options.ts';
+import { parseUpTo, withServiceOptions } from './options.ts';
 import { formatCount } from './render.ts';
+import type { ApiOptions } from './server.ts';
 
 /** Most items of a page: the fewest requests. */
 export const pageSizeMax = 1000;

@@ -1,9 +1,11 @@
 import { readFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
+import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { runCli } from './program.ts';
+import { shellWords } from './render.ts';
 
 /** Asks on standard error, so that the question never gets into piped output. Ctrl-C and Ctrl-D answer ''. */
 export async function askAtTerminal(question: string): Promise<string> {
@@ -15,6 +17,34 @@ export async function askAtTerminal(question: string): Promise<string> {
   } finally {
     dialog.close();
   }
+}
+
+/** The same without showing what is typed. */
+async function askSecretAtTerminal(question: string): Promise<string> {
+  process.stderr.write(question);
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const dialog = createInterface({ input: process.stdin, output: silent, terminal: true });
+  try {
+    const ended = new Promise<string>((resolve) => dialog.once('close', () => resolve('')));
+    return await Promise.race([dialog.question('').catch(() => ''), ended]);
+  } finally {
+    dialog.close();
+    process.stderr.write('\n');
+  }
+}
+
+/** A token has some 50 bytes, and what git says to a helper less than this. */
+const inputBytesMax = 65_536;
+
+async function readInput(): Promise<string> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of process.stdin as AsyncIterable<Buffer>) {
+    pieces.push(piece);
+    bytes += piece.length;
+    if (bytes > inputBytesMax) break;
+  }
+  return Buffer.concat(pieces).toString('utf8');
 }
 
 /** The entry point of the command line. bin/lfs-quota.js starts it, from here or from the bundle in dist/. */
@@ -49,6 +79,9 @@ try {
     errIsTerminal: process.stderr.isTTY === true,
     errColumns: () => process.stderr.columns,
     ask: process.stdin.isTTY && process.stderr.isTTY ? askAtTerminal : undefined,
+    askSecret: process.stdin.isTTY && process.stderr.isTTY ? askSecretAtTerminal : undefined,
+    readInput,
+    self: calledLater(process.argv[1] ?? ''),
     onInterrupt,
   });
 } catch (error) {
@@ -89,6 +122,13 @@ function calledAs(script: string): string {
   if (process.env['npm_command'] === 'exec') return 'npx lfs-quota';
   if (path.basename(script) === 'lfs-quota') return 'lfs-quota';
   return /^[\w@%+=:,./-]+$/.test(script) ? script : `'${script}'`;
+}
+
+/** Git calls it from other folders, and with another PATH than a terminal's if it's not installed. */
+function calledLater(script: string): string {
+  return path.basename(script) === 'lfs-quota'
+    ? 'lfs-quota'
+    : shellWords([process.execPath, path.resolve(script)]);
 }
 
 function packageVersion(): string {

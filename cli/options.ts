@@ -2,60 +2,20 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import { isDay } from '../lambda/rules/dates.ts';
 import { isTenantName, repoNamed, tenantNameRule } from '../lambda/rules/names.ts';
 import { parseSize } from '../lambda/rules/sizes.ts';
-import { ApiClient } from './api-client.ts';
 import type { CliContext } from './context.ts';
-import { adminTokenPlace, UsageError } from './errors.ts';
-import { BusyLine } from './progress.ts';
-
-const defaultUrl = 'http://127.0.0.1:8787';
+import { UsageError } from './errors.ts';
+import { defaultUrl, readBaseUrl } from './server.ts';
 
 /** The token that commands need which a tenant's own administrator may use too, for a person. */
 export const managerToken = 'the admin token, or one of the tenant with the scope manage';
 
-/** Options of every command that calls the API. */
-export interface ApiOptions {
-  readonly url?: string;
-  readonly token?: string;
-  readonly json?: boolean;
-}
-
 /** Adds `--url` and `--token` to a command. */
 export function withServiceOptions(command: Command): Command {
   return command
-    .addOption(new Option('--url <url>', `server URL (env: LFS_QUOTA_URL, default: ${defaultUrl})`))
-    .addOption(new Option('--token <token>', 'access token (env: LFS_QUOTA_TOKEN, preferred)'));
-}
-
-/**
- * A client for the address and token of the options or, without those, of the environment.
- *
- * @param wanted the token that the command needs, for a person. Without it, which one depends on what is asked. @throws {UsageError}
- */
-export function openClient(
-  options: Pick<ApiOptions, 'url' | 'token'>,
-  context: CliContext,
-  wanted?: string,
-): ApiClient {
-  const url = options.url ?? (context.env['LFS_QUOTA_URL'] || defaultUrl);
-  const token = options.token ?? context.env['LFS_QUOTA_TOKEN'];
-  if (!token) {
-    const which = wanted === undefined ? adminTokenPlace : `You need ${wanted}.`;
-    throw new UsageError(`No token. Set LFS_QUOTA_TOKEN or pass --token. ${which}`);
-  }
-  // `fetch` would reject such a header, with an error message that holds the token.
-  if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new UsageError('The token has invalid characters. Copy it again, without spaces or line breaks.');
-  }
-  return new ApiClient({ baseUrl: readBaseUrl(url, defaultUrl), token, busy: new BusyLine(context) });
-}
-
-/** An address, always in the same form. @param example of one. @throws {UsageError} */
-function readBaseUrl(text: string, example: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) {
-    throw new UsageError(`'${text}' isn't a URL. Use one such as ${example}.`);
-  }
-  return (url.origin + url.pathname).replace(/\/+$/, '');
+    .addOption(
+      new Option('--url <url>', `server URL (env: LFS_QUOTA_URL; default: your login, or ${defaultUrl})`),
+    )
+    .addOption(new Option('--token <token>', 'access token (env: LFS_QUOTA_TOKEN; default: your login)'));
 }
 
 /** Of commands that ask a store themselves. */

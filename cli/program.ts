@@ -1,6 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import type { Register } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
+import { registerAuth, registerLogin, registerLogout, whoamiCommand } from './commands/auth.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { registerConnect } from './commands/connect.ts';
 import { registerDoctor } from './commands/doctor.ts';
@@ -9,6 +10,7 @@ import { registerDu } from './commands/du.ts';
 import { exportCommands } from './commands/export.ts';
 import { gcCommands } from './commands/gc.ts';
 import { historyCommand } from './commands/history.ts';
+import { inviteCommand, registerJoin } from './commands/invite.ts';
 import { lockCommands } from './commands/lock.ts';
 import { deletionCommands, objectCommands } from './commands/object.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
@@ -28,6 +30,7 @@ import { painter, terminalWidth } from './terminal.ts';
 
 /** As the help groups them, in its order. */
 const groups: readonly (readonly [heading: string, commands: readonly Register[]])[] = [
+  ['Log in:', [registerLogin, registerJoin, whoamiCommand, registerLogout, registerAuth]],
   [
     'Work with a repo:',
     [registerConnect, usageCommand, objectCommands, lockCommands, gcCommands, registerDu],
@@ -37,6 +40,7 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
     [
       tenantCommands,
       repoCommands,
+      inviteCommand,
       tokenCommands,
       ruleCommands,
       webhookCommands,

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { hostname, userInfo } from 'node:os';
 import path from 'node:path';
 import type { Command } from 'commander';
@@ -6,10 +5,12 @@ import * as z from 'zod';
 import { tokenIdOf } from '../../lambda/accounts/rules/tokens.ts';
 import { ApiClient, answerOf, type BodyOf, requestOf } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
+import { changeCredentials, readCredentials, withGitToken } from '../credentials.ts';
 import { CliError, refusalError } from '../errors.ts';
-import { errorCharactersMax, gitSetting, gitText, noGit, ownLfsUrl } from '../git/git.ts';
-import { openClient, parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
+import { gitSetting, gitText, ownLfsUrl } from '../git/git.ts';
+import { parseLifetime, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import { formatUntil } from '../render.ts';
+import { openClient } from '../server.ts';
 import { printable } from '../terminal.ts';
 
 type TokenBody = BodyOf<'getToken'>;
@@ -67,19 +68,23 @@ interface Place {
 
 async function connect(place: Place, options: ConnectOptions, context: CliContext): Promise<void> {
   const { clone } = options;
-  const client = openClient(options, context, 'the admin token, or one of the tenant');
+  const client = await openClient(options, context, 'the admin token, or one of the tenant');
   const { baseUrl } = client;
   const lfsUrl = `${baseUrl}/${place.tenant}/${place.repo}/info/lfs`;
   const folder = await workTreeOf(clone);
   await refuseOwnAddress(clone, lfsUrl);
-  await requireHelper(clone, baseUrl);
-  const chosen = await chooseToken(client, place, { ...options, nowMs: context.nowMs() });
+  const { git, logins } = readCredentials(context);
+  const username = usernameOf(place);
+  const kept = git[baseUrl]?.[username];
+  const chosen = await chooseToken(client, place, { ...options, kept, nowMs: context.nowMs() });
   const { token, made } = chosen;
   try {
     await tryToken(new ApiClient({ baseUrl, token, busy: client.busy }), place);
-    // The helper may have it from another clone of the repo.
-    if (chosen.isKept) await askFor(clone, baseUrl, credentialOf(baseUrl, place).username);
-    else await keep(clone, { baseUrl, token, place });
+    // A login is stored already.
+    const ofGit = token === logins[baseUrl]?.token ? null : token;
+    if (!chosen.isKept)
+      await changeCredentials(context, (all) => withGitToken(all, { url: baseUrl, username, token: ofGit }));
+    await setHelper(clone, { baseUrl, place, context });
   } catch (error) {
     if (made && !chosen.isKept) await revoke(client, { ...place, tokenId: made.tokenId });
     throw error;
@@ -89,7 +94,7 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
   const file = path.join(folder, '.lfsconfig');
   await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
   if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
-  const tokenId = made?.tokenId ?? null;
+  const { tokenId } = chosen.shown;
   if (options.json) return context.out(`${JSON.stringify({ ...place, lfsUrl, tokenId })}\n`);
   context.out(
     [
@@ -103,12 +108,11 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
   );
 }
 
-function tokenText({ made, isKept }: ChosenToken, nowMs: number): string {
-  if (made === undefined) return "the one you passed, stored by Git's credential helper";
-  const { tokenId, scope, user, expiresAt } = made;
+function tokenText({ made, isKept, shown }: ChosenToken, nowMs: number): string {
+  const { tokenId, scope, user, expiresAt } = shown;
   const until = expiresAt === null ? 'never expires' : `expires ${formatUntil(expiresAt, nowMs)}`;
   const owner = user === null ? '' : `, locks belong to ${printable(user)}`;
-  return `${isKept ? 'unchanged' : 'new'}, ${tokenId}: ${scope}, ${until}${owner}`;
+  return `${isKept ? 'unchanged' : made ? 'new' : 'yours'}, ${tokenId}: ${scope}, ${until}${owner}`;
 }
 
 const nextInNew = [
@@ -138,45 +142,32 @@ async function refuseOwnAddress(clone: string, lfsUrl: string): Promise<void> {
   });
 }
 
-async function requireHelper(clone: string, baseUrl: string): Promise<void> {
-  if (await hasCredentialHelper(clone, baseUrl)) return;
-  throw new CliError('Git has no credential helper, so every push would prompt.', {
-    hint: `Set one: ${helperCommand()}`,
-  });
-}
-
-/** A helper that comes with git on this system. */
-function helperCommand(): string {
-  const helpers: Partial<Record<NodeJS.Platform, string>> = { darwin: 'osxkeychain', win32: 'manager' };
-  return `git config --global credential.helper ${helpers[process.platform] ?? "'cache --timeout=86400'"}`;
-}
-
 /** The token that git is to send for the repo. */
 interface ChosenToken {
   readonly token: string;
-  /** Git's credential helper has it already. */
+  /** It's stored for this repo already. */
   readonly isKept: boolean;
   /** What the service knows of it. undefined: it's the one that was passed. */
   readonly made: TokenBody | undefined;
-  /** Id of the token that git had, and that an earlier `connect` made for this repo: nobody has it any more. */
+  readonly shown: Pick<BodyOf<'showSession'>, 'tokenId' | 'scope' | 'user' | 'expiresAt'>;
+  /** Id of the token that was stored, and that an earlier `connect` made for this repo: nobody has it any more. */
   readonly replaces?: string | undefined;
 }
 
 /**
- * The token that git has for the repo, if it still works for a while and is what was asked for. Otherwise a new one for
+ * The token that is stored for the repo, if it still works for a while and is what was asked for. Otherwise a new one for
  * this repo alone, or, if the token that was passed can't create any, that one.
  */
 async function chooseToken(
   client: ApiClient,
   place: Place,
-  options: ConnectOptions & { nowMs: number },
+  options: ConnectOptions & { kept: string | undefined; nowMs: number },
 ): Promise<ChosenToken> {
   const { tenant, repo } = place;
-  const { clone, readOnly, user, expires } = options;
-  const kept = await keptCredential(clone, credentialOf(client.baseUrl, place));
-  const known = kept && (await findToken(client, tenant, kept.password));
-  if (kept && known && isUsable(known, repo, options))
-    return { token: kept.password, isKept: true, made: known };
+  const { kept, readOnly, user, expires } = options;
+  const known = kept === undefined ? undefined : await findToken(client, tenant, kept);
+  if (kept !== undefined && known && isUsable(known, repo, options))
+    return { token: kept, isKept: true, made: known, shown: known };
   const owner = user ?? (await findToken(client, tenant, client.token))?.user;
   const request = requestOf('createToken', {
     params: { tenant },
@@ -193,10 +184,13 @@ async function chooseToken(
   if (status === 201 && made.success) {
     const isOfConnect = known?.label === label() && known.repos?.join() === repo;
     const replaces = isOfConnect ? known.tokenId : undefined;
-    return { token: made.data.token, isKept: false, made: made.data, replaces };
+    return { token: made.data.token, isKept: false, made: made.data, shown: made.data, replaces };
   }
   // A token that only clones or pushes: the user has no other.
-  if (status === 403) return { token: client.token, isKept: false, made: undefined };
+  if (status === 403) {
+    const { body: shown } = await client.ask('showSession');
+    return { token: client.token, isKept: false, made: undefined, shown };
+  }
   throw refusalError({ status, body, request, baseUrl: client.baseUrl });
 }
 
@@ -242,123 +236,27 @@ async function tryToken(client: ApiClient, { tenant, repo }: Place): Promise<voi
   const said = z.object({ message: z.string() }).safeParse(body);
   const reason = said.success ? printable(said.data.message) : `the response was ${status}`;
   throw new CliError(`This token can't access ${tenant}/${repo}: ${reason}`, {
-    hint: 'Set LFS_QUOTA_TOKEN or --token to a token of the tenant with access to this repo.',
+    hint: `Log in with a token of ${tenant} with access to this repo: lfs-quota login ${client.baseUrl}`,
     failure: status === 404 ? 'not-found' : 'unauthorized',
   });
 }
 
 /** By its user name only this clone asks for the token. A tenant's name has no dot. */
-const credentialOf = (url: string, { tenant, repo }: Place) => ({ url, username: `${tenant}.${repo}` });
+const usernameOf = ({ tenant, repo }: Place) => `${tenant}.${repo}`;
 
-/** Makes this clone ask the helper for a user's credential. undefined: for whichever it has. */
-async function askFor(clone: string, baseUrl: string, username: string | undefined): Promise<void> {
-  const setting = `credential.${baseUrl}.username`;
-  // It has none at the first time.
-  await gitText(clone, ['config', '--unset-all', setting]).catch(() => undefined);
-  if (username !== undefined) await gitText(clone, ['config', setting, username]);
-}
-
-/**
- * Stores the token in git's helper, for this repo alone. Clones that were connected manually have no user name set, and
- * send the same as before.
- */
-async function keep(
+/** Makes git ask this command line for the credentials of this server, from this clone, and no other helper. */
+async function setHelper(
   clone: string,
-  { baseUrl, token, place }: { baseUrl: string; token: string; place: Place },
+  { baseUrl, place, context }: { baseUrl: string; place: Place; context: CliContext },
 ): Promise<void> {
-  await askFor(clone, baseUrl, undefined);
-  const before = await keptCredential(clone, { url: baseUrl });
-  const credential = credentialOf(baseUrl, place);
-  await askFor(clone, baseUrl, credential.username);
-  const said = await keepCredential(clone, { ...credential, password: token });
-  // Git's own helper answers with what it was given last.
-  if (before !== undefined && before.username !== credential.username) await keepCredential(clone, before);
-  if ((await keptCredential(clone, credential))?.password === token) return;
-  const helper = await gitSetting(clone, ['--get-urlmatch', 'credential.helper', baseUrl]);
-  const why = said === '' ? '' : `: ${printable(said).replace(/\.+$/, '')}`;
-  throw new CliError(`Git's credential helper "${printable(helper ?? '')}" didn't store the token${why}.`, {
-    hint: `Set another one: ${helperCommand()}`,
-  });
-}
-
-/** What git keeps for an address. */
-interface GitCredential {
-  readonly url: string;
-  readonly username: string;
-  readonly password: string;
-}
-
-/** Whether some credential helper of git is set for an address: without one nothing can be kept. */
-async function hasCredentialHelper(clone: string, url: string): Promise<boolean> {
-  return (await gitSetting(clone, ['--get-urlmatch', 'credential.helper', url])) !== undefined;
-}
-
-/**
- * Gives a credential to git's helpers, on standard input: no list of processes shows it.
- *
- * @returns what git said on standard error, such as that there is no such helper.
- * @throws {CliError} if git fails.
- */
-async function keepCredential(clone: string, { url, username, password }: GitCredential): Promise<string> {
-  const { said } = await credential(clone, 'approve', [
-    `url=${url}`,
-    `username=${username}`,
-    `password=${password}`,
+  const helper = `credential.${baseUrl}.helper`;
+  // The empty one ends the list of those that are set elsewhere.
+  await gitText(clone, ['config', '--replace-all', helper, '']);
+  await gitText(clone, [
+    'config',
+    '--add',
+    helper,
+    `!${context.self ?? context.program} auth git-credential`,
   ]);
-  return said;
-}
-
-/**
- * What git's helpers have for an address, without asking anybody. undefined: they have nothing.
- *
- * @param of whose. Without a user name it is what git sends where the configuration has none either.
- */
-async function keptCredential(
-  clone: string,
-  { url, username }: Pick<GitCredential, 'url'> & Partial<Pick<GitCredential, 'username'>>,
-): Promise<GitCredential | undefined> {
-  const lines = [`url=${url}`, ...(username === undefined ? [] : [`username=${username}`])];
-  const { text } = await credential(clone, 'fill', lines).catch(() => ({ text: '' }));
-  const [found, password] = ['username', 'password'].map(
-    (key) => new RegExp(`^${key}=(.*)$`, 'm').exec(text)?.[1],
-  );
-  return found === undefined || password === undefined ? undefined : { url, username: found, password };
-}
-
-async function credential(
-  clone: string,
-  action: string,
-  lines: readonly string[],
-): Promise<{ text: string; said: string }> {
-  const child = spawn('git', ['-C', clone, '-c', 'core.askPass=', 'credential', action], {
-    env: {
-      ...process.env,
-      GIT_TERMINAL_PROMPT: '0',
-      GIT_ASKPASS: '',
-      SSH_ASKPASS: '',
-      GCM_INTERACTIVE: 'never',
-      LC_ALL: 'C',
-    },
-    stdio: ['pipe', 'pipe', 'pipe'],
-  });
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(`${lines.join('\n')}\n\n`);
-  const ended = new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', resolve);
-  });
-  let said = '';
-  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
-    said = (said + piece).slice(-errorCharactersMax);
-  });
-  let text = '';
-  for await (const piece of child.stdout.setEncoding('utf8')) text += piece;
-  const code = await ended.catch((error: Error) => {
-    throw noGit(error);
-  });
-  if (code !== 0)
-    throw new CliError(`\`git credential ${action}\` failed with exit code ${code}.`, {
-      hint: 'Check your helper: git config --get-all credential.helper',
-    });
-  return { text, said: said.trim().split('\n')[0] ?? '' };
+  await gitText(clone, ['config', '--replace-all', `credential.${baseUrl}.username`, usernameOf(place)]);
 }

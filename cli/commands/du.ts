@@ -10,17 +10,10 @@ import { pathsOfObjects, usageByPath } from '../du-git/usage.ts';
 import { UsageError } from '../errors.ts';
 import { type LfsAddress, lfsAddressOf } from '../git/git.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
-import {
-  endpointOption,
-  openClient,
-  parseRepo,
-  parseS3Url,
-  parseTenant,
-  parseUpTo,
-  storePlaceOf,
-} from '../options.ts';
+import { endpointOption, parseRepo, parseS3Url, parseTenant, parseUpTo, storePlaceOf } from '../options.ts';
 import { WaitLine } from '../progress.ts';
 import { formatCount, shellWords } from '../render.ts';
+import { openClient } from '../server.ts';
 import { viewOf } from '../terminal.ts';
 
 interface GitModeOptions extends DuGitOptions {
@@ -272,7 +265,7 @@ async function addressOf(clone: string, options: DuGitOptions): Promise<LfsAddre
 
 async function storedOf({ baseUrl, tenant, repo }: LfsAddress, options: DuGitOptions, context: CliContext) {
   const service = baseUrl === '' ? options : { ...options, url: baseUrl };
-  const pages = eachPage(openClient(service, context, 'the admin token, or one of the tenant'), {
+  const pages = eachPage(await openClient(service, context, 'the admin token, or one of the tenant'), {
     route: 'listObjects',
     params: { tenant },
     query: { repo },

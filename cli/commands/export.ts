@@ -22,7 +22,7 @@ import { asCalled, type CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { checkOutput, downloadArchive, filesFor, waitForExport } from '../export/download.ts';
 import { exportLocally, type LocalExport } from '../export/local.ts';
-import { openClient, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
+import { parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import {
   formatAge,
   formatCount,
@@ -32,6 +32,7 @@ import {
   formatRequests,
   shellWords,
 } from '../render.ts';
+import { openClient } from '../server.ts';
 import { renderTable } from '../table.ts';
 import { printable, type View, viewOf } from '../terminal.ts';
 
@@ -196,7 +197,7 @@ function registerLocal(group: Command, context: CliContext): void {
 
 async function exportLocal(tenant: string, options: LocalOptions, context: CliContext): Promise<void> {
   const { repo = null, output: file } = options;
-  const client = openClient(options, context, 'a token of the tenant');
+  const client = await openClient(options, context, 'a token of the tenant');
   const wanted = options.objects === undefined ? undefined : readWanted(options.objects);
   const isForced = options.force === true;
   checkPlace(file, { isForced });

@@ -73,6 +73,7 @@ export const objectCommands = group('object', 'List or delete objects', [
       ...ofRepo,
       oids: operand('<oid...>', 'SHA-256 of an object, as `git lfs ls-files --long` shows it', collectOids),
     },
+    isExplicit: true,
     options: {
       ...deleteOptions,
       wait: flag('--wait', "wait until they're deleted"),

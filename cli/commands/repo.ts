@@ -139,6 +139,7 @@ export const repoCommands = group('repo', 'Create, limit, share, link or delete 
     name: 'delete',
     description: 'Delete a repo and all of its objects',
     operands: ofRepo,
+    isExplicit: true,
     options: {
       ...deleteOptions,
       wait: flag('--wait', 'wait until the repo is empty'),

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -19,6 +19,17 @@ const newToken = {
   lastUsedAt: null,
 };
 
+const session = {
+  kind: 'tenant',
+  tenant: 'acme',
+  tokenId: 'tok9',
+  scope: 'write',
+  label: null,
+  user: 'ada',
+  repos: null,
+  expiresAt: '2026-12-21T05:00:00Z',
+};
+
 describe('connect', () => {
   let home: string;
   let clone: string;
@@ -32,21 +43,26 @@ describe('connect', () => {
       .toString()
       .trim();
   const connect = (...args: string[]) =>
-    cli(['connect', 'acme', 'game', '--clone', clone, '--url', server.url, ...args], {
-      env: { LFS_QUOTA_TOKEN: 'lfsq_given' },
-    });
+    cli(['connect', 'acme', 'game', '--clone', clone, '--url', server.url, ...args], { env: env() });
+  const file = () => join(home, 'logins', 'credentials.json');
+  const env = () => ({ LFS_QUOTA_TOKEN: 'lfsq_given', LFS_QUOTA_CONFIG: file() });
   const creations = () =>
     server.asked
       .filter(({ method, path }) => method === 'POST' && path.endsWith('/tokens'))
       .map(({ body }) => body);
   const revoked = () => server.asked.filter(({ method }) => method === 'DELETE').map(({ path }) => path);
-  const kept = () => readFileSync(join(home, 'kept'), 'utf8');
-  /** What git sends for the service from the folder of a clone. */
-  const sentFrom = (folder: string) => {
-    const input = `url=${server.url}\n\n`;
-    return /^password=(.*)$/m.exec(
-      execFileSync('git', ['-C', folder, 'credential', 'fill'], { input, encoding: 'utf8' }),
-    )?.[1];
+  const kept = () => JSON.parse(readFileSync(file(), 'utf8')) as object;
+  const setting = (folder: string, name: string) =>
+    execFileSync('git', ['-C', folder, 'config', '--get-all', `credential.${server.url}.${name}`], {
+      encoding: 'utf8',
+    });
+  /** What git sends for the service from the folder of a clone: it asks with the user name that is set there. */
+  const sentFrom = async (folder: string) => {
+    expect(setting(folder, 'helper')).toBe('\n!lfs-quota auth git-credential\n');
+    const host = new URL(server.url).host;
+    const input = `protocol=http\nhost=${host}\nusername=${setting(folder, 'username').trim()}\n\n`;
+    const { out } = await cli(['auth', 'git-credential', 'get'], { env: env(), input });
+    return /^password=(.*)$/m.exec(out)?.[1];
   };
 
   beforeEach(async () => {
@@ -55,12 +71,13 @@ describe('connect', () => {
     vi.stubEnv('HOME', home);
     vi.stubEnv('GIT_CONFIG_NOSYSTEM', '1');
     execFileSync('git', ['init', '-q', clone], { stdio: 'ignore' });
-    execFileSync('git', ['config', '--global', 'credential.helper', `store --file="${join(home, 'kept')}"`]);
+    execFileSync('git', ['config', '--global', 'credential.helper', '!false']);
     made = { status: 201, body: newToken };
     used = { status: 200, body: { objects: [] } };
     known = {};
     server = await startServer(({ method, path }: Asked) => {
       if (path.endsWith('/tokens')) return made;
+      if (path === '/v1/session') return { status: 200, body: session };
       if (method === 'DELETE') return { status: 204 };
       const [, tokenId] = /\/tokens\/(.*)$/.exec(path) ?? [];
       if (tokenId === undefined) return used;
@@ -78,9 +95,9 @@ describe('connect', () => {
     const { code, out } = await connect('--expires', '30d');
     expect(code).toBe(0);
     expect(git('config', '-f', '.lfsconfig', 'lfs.url')).toBe(`${server.url}/acme/game/info/lfs`);
-    expect(kept()).toBe(
-      `${server.url.replace('://', `://acme.game:${newToken.token}@`).replace(/:(\d+)$/, '%3a$1')}\n`,
-    );
+    expect(kept()).toEqual({ logins: {}, git: { [server.url]: { 'acme.game': newToken.token } } });
+    expect(await sentFrom(clone)).toBe(newToken.token);
+    expect(git('config', '--global', '--list')).not.toContain(server.url);
     expect(out).toContain('new, tok1: write, expires in 90 days\n');
     expect(out).toContain('git lfs track');
     expect(out + JSON.stringify(server.asked.map(({ path }) => path))).not.toContain(newToken.token);
@@ -89,39 +106,30 @@ describe('connect', () => {
       path: '/acme/game/info/lfs/objects/batch',
       authorization: `Bearer ${newToken.token}`,
     });
-    expect(statSync(join(home, 'kept')).mode & 0o077).toBe(0);
+    expect(statSync(file()).mode & 0o777).toBe(0o600);
+    expect(statSync(join(home, 'logins')).mode & 0o077).toBe(0);
   });
 
   it('leaves the tokens of other repos of the service as they are', async () => {
     const other = join(home, 'other');
-    const byHand = join(home, 'by hand');
-    for (const folder of [other, byHand]) execFileSync('git', ['init', '-q', folder], { stdio: 'ignore' });
-    const input = `url=${server.url}\nusername=any\npassword=lfsq_by_hand\n\n`;
-    execFileSync('git', ['-C', byHand, 'credential', 'approve'], { input });
-
+    execFileSync('git', ['init', '-q', other], { stdio: 'ignore' });
     await connect();
     made = { status: 201, body: { ...newToken, token: 'lfsq_other' } };
-    await cli(['connect', 'acme', 'film', '--clone', other, '--url', server.url], {
-      env: { LFS_QUOTA_TOKEN: 'lfsq_given' },
-    });
+    await cli(['connect', 'acme', 'film', '--clone', other, '--url', server.url], { env: env() });
     made = { status: 201, body: { ...newToken, token: 'lfsq_again' } };
     await connect();
-
-    expect(sentFrom(clone)).toBe('lfsq_again');
-    expect(sentFrom(other)).toBe('lfsq_other');
-    expect(sentFrom(byHand)).toBe('lfsq_by_hand');
+    expect(await sentFrom(clone)).toBe('lfsq_again');
+    expect(await sentFrom(other)).toBe('lfsq_other');
   });
 
-  it('sends the same token from another clone of the repo, whatever else the helper has', async () => {
+  it('sends the same token from another clone of the repo', async () => {
     const second = join(home, 'second');
     execFileSync('git', ['init', '-q', second], { stdio: 'ignore' });
     await connect();
-    const input = `url=${server.url}\nusername=any\npassword=lfsq_by_hand\n\n`;
-    execFileSync('git', ['credential', 'approve'], { cwd: home, input });
     known = { [tokenIdOf(newToken.token)]: newToken };
     const { out } = await connect('--clone', second);
     expect(out).toContain('unchanged, tok1');
-    expect(sentFrom(second)).toBe(newToken.token);
+    expect(await sentFrom(second)).toBe(newToken.token);
   });
 
   it('can be done again, and sets what is asked for', async () => {
@@ -151,8 +159,19 @@ describe('connect', () => {
     made = { status: 403, body: { code: 'forbidden', title: 'Forbidden' } };
     const { code, out } = await connect();
     expect(code).toBe(0);
-    expect(out).toContain('the one you passed');
-    expect(kept()).toContain('acme.game:lfsq_given@');
+    expect(out).toContain('yours, tok9: write, expires in 30 days, locks belong to ada\n');
+    expect(await sentFrom(clone)).toBe('lfsq_given');
+  });
+
+  it('stores nothing more of a login, which git gets too', async () => {
+    made = { status: 403, body: { code: 'forbidden', title: 'Forbidden' } };
+    const given = { LFS_QUOTA_CONFIG: file() };
+    await cli(['login', server.url], { env: given, input: 'lfsq_mine\n' });
+    const { code } = await cli(['connect', 'acme', 'game', '--clone', clone], { env: given });
+    expect(code).toBe(0);
+    const logins = { [server.url]: { token: 'lfsq_mine', tenant: 'acme' } };
+    expect(kept()).toEqual({ logins, git: { [server.url]: {} } });
+    expect(await sentFrom(clone)).toBe('lfsq_mine');
   });
 
   it('changes nothing if the token is refused', async () => {
@@ -162,16 +181,12 @@ describe('connect', () => {
       err: expect.stringContaining("error: This token can't access acme/game: Log in.\n"),
     });
     made = { status: 404, body: { code: 'tenant-not-found', title: 'Not found', detail: 'No tenant acme.' } };
-    expect((await connect()).err).toContain('No tenant acme. (404)');
+    expect((await connect()).err).toContain('Tenant "acme" not found');
     expect(git('status', '--porcelain')).toBe('');
     expect(() => kept()).toThrow('ENOENT');
   });
 
-  it('makes no token if git could not keep it, or if the address would not be used', async () => {
-    execFileSync('git', ['config', '--global', '--unset', 'credential.helper']);
-    expect((await connect()).err).toMatch(
-      /Git has no credential helper.*\n.*git config --global credential.helper /,
-    );
+  it('makes no token if the address would not be used', async () => {
     git('config', 'lfs.url', 'https://example.com/other');
     expect((await connect()).err).toContain('config --unset lfs.url');
     const nowhere = relative(process.cwd(), home);
@@ -179,15 +194,16 @@ describe('connect', () => {
     expect(server.asked).toEqual([]);
   });
 
-  it.each([
-    ['!true', `Git's credential helper "!true" didn't store the token.`],
-    [
-      'nothere',
-      `Git's credential helper "nothere" didn't store the token: git: 'credential-nothere' is not a git command. See 'git --help'.\n`,
-    ],
-  ])('leaves no token behind if the helper is %s, and repeats what git said', async (helper, said) => {
-    execFileSync('git', ['config', '--global', 'credential.helper', helper]);
-    expect(await connect()).toMatchObject({ code: 1, err: expect.stringContaining(said) });
+  it('leaves no token behind if it cannot be stored', async () => {
+    symlinkSync('/proc/nothing', join(home, 'nowhere'));
+    const broken = { ...env(), LFS_QUOTA_CONFIG: join(home, 'nowhere', 'credentials.json') };
+    const result = await cli(['connect', 'acme', 'game', '--clone', clone, '--url', server.url], {
+      env: broken,
+    });
+    expect(result).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("Can't use your credentials file"),
+    });
     expect(revoked()).toEqual(['/v1/tenants/acme/tokens/tok1']);
   });
 

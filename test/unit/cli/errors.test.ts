@@ -19,9 +19,9 @@ function problem(status: number, detail: string): Answer {
 
 describe('a request that the server refuses', () => {
   it.each([
-    [401, 4, 'No credentials.', 'Set LFS_QUOTA_TOKEN to a valid token.'],
-    [403, 4, 'Needs the scope manage.', 'Set LFS_QUOTA_TOKEN to a token with more rights.'],
-    [404, 3, 'No such tenant.', 'lfs-quota tenant list'],
+    [401, 4, 'No credentials.', 'Log in again: lfs-quota login http://127.0.0.1:'],
+    [403, 4, 'Needs the scope manage.', 'See yours: lfs-quota whoami'],
+    [404, 3, 'No such tenant.', 'lfs-quota whoami'],
     [409, 5, 'acme exists.', 'Nothing changed'],
     [422, 5, 'limitBytes must be a whole number.', 'Fix the value'],
     [429, 6, 'Not counted yet.', 'Retry in a few seconds'],

@@ -51,6 +51,10 @@ const lines = Object.entries(examples).flatMap(([words, each]) =>
 
 /** Commands that do not ask the API for what they print: a store, a clone, or a shell. */
 const notOfTheApi: Readonly<Record<string, string>> = {
+  login: 'test/unit/cli/auth.test.ts, with a credentials file',
+  join: 'the same',
+  logout: 'the same',
+  'auth git-credential': 'the same',
   connect: 'test/unit/cli/connect.long.test.ts, with a clone',
   du: 'test/unit/cli/du.test.ts, with a store',
   doctor: 'test/unit/cli/doctor.long.test.ts, with a store',
@@ -136,6 +140,7 @@ describe('each command', () => {
 /** What `--json` prints, where that is not the answer of the API. */
 const shapes: Readonly<Record<string, z.ZodType>> = {
   'token revoke': z.strictObject({ tenant: z.literal('acme'), tokenId: z.string() }),
+  invite: z.looseObject({ invitationId: z.string(), link: z.string() }),
   'rule delete': z.strictObject({ tenant: z.literal('acme'), ruleId: z.string() }),
   'webhook delete': z.strictObject({ tenant: z.literal('acme') }),
   reconcile: z.strictObject({
@@ -153,7 +158,13 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
 };
 
 /** Commands without `--json`, and why. */
-const noJson: Readonly<Record<string, string>> = { completion: 'it prints a script' };
+const noJson: Readonly<Record<string, string>> = {
+  login: 'it prints what it logged in to: whoami has it as JSON',
+  join: 'the same',
+  logout: 'it prints that it is done',
+  'auth git-credential': 'Git reads it',
+  completion: 'it prints a script',
+};
 
 describe('--json', () => {
   it('is an option of each command, or there is a reason why not', () => {
@@ -336,8 +347,10 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'GET /assets/{file}': 'A part of that page.',
   'GET /health': 'For load balancers and monitors. Every command says when nothing answers.',
   'GET /openapi.json': 'For programs that make a client. Anybody may fetch it, without a token.',
-  'GET /v1/session': 'A session is a browser with a cookie. The command line sends its token each time.',
-  'POST /v1/session': 'The same.',
+  'POST /v1/invitations/accept': 'join',
+  'POST /v1/device': 'login',
+  'POST /v1/tenants/{tenant}/device': 'The console: whoever approves a code sees the machine first.',
+  'POST /v1/session': 'A session is a browser with a cookie. The command line sends its token each time.',
   'DELETE /v1/session': 'The same.',
   'POST /v1/tenants/{tenant}/exchange':
     'For a CI job, which has curl and no lfs-quota (docs/team-admins.md).',

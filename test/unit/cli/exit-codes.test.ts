@@ -42,7 +42,9 @@ describe('each problem of the API', () => {
       const { code: exitCode, err } = await ended(problem(status, code));
       expect(exitCode).toBe(expected);
       expect(err).toMatch(nextStep);
-      expect(err.startsWith(`error: It is so. (${status})\n`)).toBe(true);
+      const says =
+        code === 'tenant-not-found' ? 'Tenant "acme" not found, or your token can\'t see it.' : 'It is so.';
+      expect(err.startsWith(`error: ${says} (${status})\n`)).toBe(true);
     },
   );
 });

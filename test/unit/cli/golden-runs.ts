@@ -341,6 +341,72 @@ const tokenRuns: readonly Run[] = [
   run('token revoke acme a --json'),
 ];
 
+const invitation = {
+  invitationId: '3d1c0e5f2a4b6978',
+  scope: 'write',
+  repos: null,
+  user: null,
+  inviter: null,
+  expiresInSeconds: 7_776_000,
+  createdAt: '2026-11-21T05:00:00Z',
+  expiresAt: '2026-11-28T05:00:00Z',
+};
+const inviteRuns: readonly Run[] = [
+  run('invite acme --scope read --expires 30d'),
+  run(
+    'invite acme --repo Game --repo film',
+    {},
+    { problem: 'repo-not-found' },
+    { repos: [repo('game')] },
+    {},
+  ),
+  run('invite acme', { problem: 'invitations-full' }),
+  run('invite acme --list', {
+    invitations: [
+      invitation,
+      { ...invitation, user: 'a\u001b[2J', repos: ['game', 'film'], inviter: 'grace' },
+    ],
+  }),
+  run('invite acme --list', { invitations: [] }),
+  run('invite acme --list --json'),
+  run('invite acme --revoke ../x'),
+  run('invite acme --revoke 3d1c0e5f2a4b6978', { problem: 'invitation-not-found' }),
+  run('invite acme --revoke 3d1c0e5f2a4b6978 --json'),
+];
+
+/** What people mistype, mistake for another thing, or forget: each tells what to do. */
+const mistakeRuns: readonly Run[] = [
+  ...['usgae acme', 'usage acme --wathc', 'logn', 'tokens', 'frobnicate'].map((line) => run(line)),
+  run('login'),
+  run('login lfs.example.com'),
+  run('login ftp://lfs.example.com'),
+  run('join https://lfs.example.com/'),
+  run('join https://lfs.example.com/#_join/'),
+  run('logout'),
+  run('logout https://lfs.example.com'),
+  run('usage'),
+  run('usage acme game'),
+  run('usage ACME'),
+  run('object list acme game'),
+  run('object list acme game more'),
+  run('lock list'),
+  run('repo show acme'),
+  run('repo delete'),
+  run('repo limit acme game'),
+  run('tenant list acme'),
+  run('repo show acme gmae', { problem: 'repo-not-found' }),
+  run('usage nope', { problem: 'tenant-not-found' }),
+  run('usage acme', { problem: 'unauthorized' }),
+  run('token list acme', { problem: 'scope-too-small' }),
+  run('object list acme', { problem: 'repo-required' }),
+  run('status', { problem: 'unauthorized' }),
+  run(`token revoke acme lfsq_${'0'.repeat(40)}`),
+  run(`token show acme lfsq_${'0'.repeat(40)}`),
+  run('token revoke acme k1', { problem: 'token-not-found' }),
+  run('webhook set acme http://hooks.example.com'),
+  run('tenant create acme', { problem: 'tenant-exists' }),
+];
+
 const match = '--match repository_id=7 --match ref=refs/heads/main --match ref=refs/tags/*';
 const ruleRuns: readonly Run[] = [
   run(`rule create acme --issuer https://gitlab.com ${match} --scope write --repo game --expires 30m`),
@@ -696,6 +762,21 @@ const ofLists = {
 const more: Readonly<Record<string, readonly Run[]>> = {
   tenant: tenantRuns,
   repo: repoRuns,
+  whoami: [
+    run('whoami', {
+      kind: 'operator',
+      tenant: null,
+      tokenId: null,
+      scope: null,
+      label: null,
+      expiresAt: null,
+    }),
+    run('whoami', { user: 'a\u001b[2J', repos: ['game'], expiresAt: null }),
+    run('whoami --json'),
+    run('whoami', { problem: 'unauthorized' }),
+  ],
+  invite: inviteRuns,
+  mistakes: mistakeRuns,
   token: tokenRuns,
   rule: ruleRuns,
   ...ofLists,

@@ -63,7 +63,7 @@ async function transcriptOf(run: Run): Promise<string> {
         ({ method, path, body }) =>
           `> ${method} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}\n`,
       ),
-    out,
+    out.replaceAll(url, 'http://API'),
     marked('!', [err, ...dialog].join('').replaceAll(url, 'http://API')),
     code === 0 ? '' : `= ${code}\n`,
   ].join('');

@@ -95,6 +95,10 @@ export async function cli(
     errIsTerminal?: boolean;
     columns?: number;
     ask?: (question: string) => Promise<string>;
+    askSecret?: (question: string) => Promise<string>;
+    /** What standard input has. */
+    input?: string;
+    folder?: string;
     onInterrupt?: (listener: () => void) => () => void;
   } = {},
 ): Promise<CliResult> {
@@ -113,6 +117,9 @@ export async function cli(
     errIsTerminal: options.errIsTerminal ?? options.isTerminal ?? false,
     errColumns: () => options.columns ?? 200,
     ask: options.ask,
+    askSecret: options.askSecret,
+    readInput: async () => options.input ?? '',
+    ...(options.folder !== undefined && { folder: options.folder }),
     ...(options.onInterrupt && { onInterrupt: options.onInterrupt }),
   });
   return { code, out: out.join(''), err: err.join('') };

@@ -1,4 +1,4 @@
-import { type Argument, Command, type Option } from 'commander';
+import { Command, type Option } from 'commander';
 import { exitCodes } from '../../../cli/errors.ts';
 import { type CalledCommand, commandsOf } from '../../../cli/help.ts';
 import { withServiceOptions } from '../../../cli/options.ts';
@@ -43,15 +43,18 @@ For users without access to the repository, run \`npm pack\`, and send them the 
 
 ## Use
 
-Set two variables:
+Log in once. A tenant admin approves the code that you see. If you have a token, add \`--with-token\`:
 
 \`\`\`sh
-export LFS_QUOTA_URL=https://lfs.example.com LFS_QUOTA_TOKEN=lfsq_…
+lfs-quota login https://lfs.example.com
 \`\`\`
+
+In a connected clone you can leave out TENANT, or TENANT and REPO. In scripts, set LFS_QUOTA_URL and LFS_QUOTA_TOKEN: they go before your
+login. It's in \`~/.config/lfs-quota/credentials.json\`, readable only by you.
 
 \`lfs-quota COMMAND --help\` shows examples. These options work with nearly every command:
 
-- \`--url\`, \`--token\`: instead of the variables. Other users of your machine can see a command line, so prefer the variable.
+- \`--url\`, \`--token\`: instead of your login. Other users of your machine can see a command line, so prefer the variables.
 - \`--json\`: one JSON object on stdout, with the fields of the API. Lists contain all pages. \`usage --watch\` and \`object delete\` print one
   object a line. Messages, prompts and progress go to stderr.
 - \`--yes\`: skip the prompt. Without a terminal, a command that would prompt exits with 2.
@@ -78,19 +81,22 @@ ${commands.join('\n').trimEnd()}
 }
 
 function commandText({ words, command }: CalledCommand): string {
-  const operands = command.registeredArguments;
   const options = command.createHelp().visibleOptions(command);
   const rows = options
     .filter(({ flags }) => !shared.includes(flags))
     .map((option) => `  - \`${option.flags}\`: ${described(option)}`);
-  const usage = ['lfs-quota', words, ...operands.map(operandText)].join(' ');
+  const usage = ['lfs-quota', words, operandsOf(command)].filter((part) => part !== '').join(' ');
   return [`- \`${usage}\`: ${described(command)}`, ...rows].join('\n');
 }
 
-const operandText = (operand: Argument) => {
-  const name = `${operand.name().toUpperCase()}${operand.variadic ? '…' : ''}`;
-  return operand.required ? name : `[${name}]`;
-};
+/** As the usage shows them: `[TENANT] SIZE`. */
+const operandsOf = (command: Command) =>
+  command
+    .usage()
+    .replace(/^\[options\] ?/, '')
+    .replaceAll(/[<>]/g, '')
+    .replaceAll('...', '…')
+    .toUpperCase();
 
 function described(what: Option | Command): string {
   const text = what instanceof Command ? what.description() : what.description;

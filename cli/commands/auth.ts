@@ -1,0 +1,196 @@
+import { hostname, userInfo } from 'node:os';
+import { Argument } from 'commander';
+import type { ApiClient, BodyOf } from '../api-client.ts';
+import { actionCommand, type Register } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import {
+  type Credentials,
+  changeCredentials,
+  readCredentials,
+  withGitToken,
+  withLogin,
+  withoutServer,
+} from '../credentials.ts';
+import { CliError, UsageError } from '../errors.ts';
+import { formatUntil } from '../render.ts';
+import { checkedToken, clientFor, defaultUrl, readBaseUrl } from '../server.ts';
+import { printable } from '../terminal.ts';
+
+type SessionBody = BodyOf<'showSession'>;
+
+/** Of a machine's name. */
+const machineMax = 100;
+
+/** `login`: the token of a server, once for all commands and for git. */
+export const registerLogin: Register = (program, context) => {
+  program
+    .command('login')
+    .description('Log in to a server: for all commands, and for Git')
+    .argument('<url>', 'server URL')
+    .option('--with-token', 'paste a token, or read it from standard input')
+    .action(async (url: string, options: { readonly withToken?: boolean }) => {
+      const baseUrl = readBaseUrl(url, defaultUrl);
+      const isAsked = options.withToken || context.ask === undefined;
+      const token = isAsked ? await readToken(baseUrl, context) : await tokenByCode(baseUrl, context);
+      context.out(await logIn(context, { baseUrl, token }));
+    });
+};
+
+/** Stores a token that the server accepts. @returns what was logged in to, for a person. @throws {CliError} */
+export async function logIn(
+  context: CliContext,
+  { baseUrl, token }: { baseUrl: string; token: string },
+): Promise<string> {
+  const { body } = await clientFor(context, { baseUrl, token: checkedToken(token) }).ask('showSession');
+  await changeCredentials(context, (all) => withLogin(all, baseUrl, { token, tenant: body.tenant }));
+  return `Logged in.\n${sessionText(baseUrl, body, context)}`;
+}
+
+async function readToken(baseUrl: string, context: CliContext): Promise<string> {
+  const text = context.askSecret
+    ? await context.askSecret(`Token for ${baseUrl}: `)
+    : ((await context.readInput?.()) ?? '');
+  if (text.trim() === '') throw new UsageError('No token. Paste it, or pass it on standard input.');
+  return text.trim();
+}
+
+/** Waits until an admin has approved a code. A server that has no such codes gets a token that's pasted. */
+async function tokenByCode(baseUrl: string, context: CliContext): Promise<string> {
+  const machine = `${userInfo().username} on ${hostname()}`.slice(0, machineMax);
+  const started = await clientFor(context, { baseUrl, token: '' }).find('startDevice', { body: { machine } });
+  if (!started) return readToken(baseUrl, context);
+  const { userCode, token, expiresAt, intervalSeconds } = started;
+  context.err(`Sign in as a tenant admin at ${baseUrl}/#_device\nand type this code: ${userCode}\n\n`);
+  context.err(`Waiting. If you have a token, press Ctrl-C and add --with-token.\n`);
+  const client = clientFor(context, { baseUrl, token });
+  while (context.nowMs() < Date.parse(expiresAt)) {
+    await context.sleep(intervalSeconds * 1000);
+    if (await isApproved(client)) return token;
+  }
+  throw new CliError('The code expired.', { hint: `Start again: lfs-quota login ${baseUrl}` });
+}
+
+/** A server that is busy for a moment doesn't end the login. */
+async function isApproved(client: ApiClient): Promise<boolean> {
+  const request = { method: 'GET', path: '/v1/session', mediaType: 'application/json' } as const;
+  const answer = await client.exchange(request).catch(() => undefined);
+  return answer?.status === 200;
+}
+
+/** `logout`. */
+export const registerLogout: Register = (program, context) => {
+  program
+    .command('logout')
+    .description('Log out: delete the stored tokens of a server')
+    .argument('[url]', 'server URL (default: the only login)')
+    .action(async (url: string | undefined) => {
+      const { logins, git } = readCredentials(context);
+      const urls = [...new Set([...Object.keys(logins), ...Object.keys(git)])];
+      const only = urls.length === 1 ? urls[0] : undefined;
+      const baseUrl = url === undefined ? only : readBaseUrl(url, defaultUrl);
+      if (baseUrl === undefined && urls.length > 1)
+        throw new UsageError(`You're logged in to ${urls.length} servers. Pass one: ${urls.join(', ')}`);
+      if (baseUrl === undefined || !urls.includes(baseUrl))
+        throw new UsageError(`You aren't logged in${baseUrl === undefined ? '' : ` to ${baseUrl}`}.`);
+      await changeCredentials(context, (all) => withoutServer(all, baseUrl));
+      context.out(`Logged out of ${baseUrl}. The tokens still work: an admin can revoke them.\n`);
+    });
+};
+
+/** `whoami`. */
+export const whoamiCommand = actionCommand({
+  name: 'whoami',
+  description: 'Show your server, tenant and token',
+  run: async (client, { options, context }) => {
+    const { body, text } = await client.ask('showSession');
+    context.out(options.json ? `${text}\n` : sessionText(client.baseUrl, body, context));
+  },
+});
+
+function sessionText(baseUrl: string, session: SessionBody, { nowMs }: CliContext): string {
+  const { tenant, user, label, tokenId, scope, repos, expiresAt } = session;
+  const until = expiresAt === null ? 'never expires' : `expires ${formatUntil(expiresAt, nowMs())}`;
+  return [
+    `server  ${baseUrl}`,
+    ...(tenant === null ? ['tenant  all: this is the admin token'] : [`tenant  ${tenant}`]),
+    ...(user === null ? [] : [`user    ${printable(user)}`]),
+    ...(tokenId === null ? [] : [`token   ${tokenId}: ${scope}, ${until}`]),
+    ...(label === null ? [] : [`label   ${printable(label)}`]),
+    ...(repos === null ? [] : [`repos   ${repos.join(', ')}`]),
+    '',
+  ].join('\n');
+}
+
+/** `auth git-credential`: a credential helper of git, for servers that are logged in to. */
+export const registerAuth: Register = (program, context) => {
+  program
+    .command('auth')
+    .description("Act as Git's credential helper (set by connect)")
+    .command('git-credential')
+    .description("Answer Git's credential requests for your servers")
+    .addArgument(new Argument('<action>', 'what Git asks for').choices(['get', 'store', 'erase']))
+    .action(async (action: 'get' | 'store' | 'erase') => {
+      const asked = fieldsOf((await context.readInput?.()) ?? '');
+      const credentials = readCredentials(context);
+      const url = serverOf(credentials, asked);
+      if (url === undefined) return;
+      if (action === 'get') context.out(answerOf(credentials, url, asked));
+      else await keep(context, { action, url, asked });
+    });
+};
+
+type Fields = ReadonlyMap<string, string>;
+
+/** Lines of `key=value` up to an empty one, as https://git-scm.com/docs/git-credential has them. */
+function fieldsOf(text: string): Fields {
+  const [lines = ''] = text.split(/\r?\n\r?\n/);
+  return new Map(
+    lines.split(/\r?\n/).flatMap((line) => {
+      const at = line.indexOf('=');
+      return at < 1 ? [] : [[line.slice(0, at), line.slice(at + 1)] as const];
+    }),
+  );
+}
+
+/** The server of a request. undefined: another's, for which other helpers are asked. */
+function serverOf({ logins, git }: Credentials, asked: Fields): string | undefined {
+  const origin = `${asked.get('protocol')}://${asked.get('host')}`;
+  const path = asked.get('path');
+  const fits = (url: string) => {
+    const { protocol, host, pathname } = new URL(url);
+    if (`${protocol}//${host}` !== origin) return false;
+    return path === undefined || `/${path}/`.startsWith(`${pathname.replace(/\/$/, '')}/`);
+  };
+  const known = [...Object.keys(logins), ...Object.keys(git)].filter((url) => URL.canParse(url) && fits(url));
+  // Of two below one another, the inner one.
+  return known.sort((a, b) => b.length - a.length)[0];
+}
+
+/** Git gets no admin token: it opens no repo. */
+function answerOf({ logins, git }: Credentials, url: string, asked: Fields): string {
+  const username = asked.get('username');
+  const login = logins[url];
+  const ofGit = username === undefined ? undefined : git[url]?.[username];
+  const token = ofGit ?? (login && login.tenant !== null ? login.token : undefined);
+  return token === undefined
+    ? ''
+    : `username=${username ?? login?.tenant ?? 'lfs-quota'}\npassword=${token}\n`;
+}
+
+/** Git stores what worked, and erases what the server rejected. A login that was given here stays until then. */
+async function keep(
+  context: CliContext,
+  { action, url, asked }: { action: 'store' | 'erase'; url: string; asked: Fields },
+): Promise<void> {
+  const [username = '', password = ''] = [asked.get('username'), asked.get('password')];
+  if (username === '' || password === '') return;
+  const all = readCredentials(context);
+  const isLogin = all.logins[url]?.token === password;
+  const isOfGit = all.git[url]?.[username] === password;
+  if (action === 'store') {
+    if (isLogin || isOfGit) return;
+    return changeCredentials(context, (now) => withGitToken(now, { url, username, token: password }));
+  }
+  if (isOfGit) await changeCredentials(context, (now) => withGitToken(now, { url, username, token: null }));
+  if (isLogin) await changeCredentials(context, (now) => withoutServer(now, url));
+}

@@ -168,7 +168,7 @@ function hintFor({ status, baseUrl }: Refusal, reason: string | undefined): stri
     const login = `lfs-quota login ${baseUrl}`;
     if (reason?.includes('the admin token')) return `Log in with such a token: ${login}\n${adminTokenPlace}`;
     return status === 401
-      ? `Is it complete, expired or revoked? Log in again: ${login}`
+      ? `The token is incomplete, expired or revoked. Log in again: ${login}`
       : `See yours: lfs-quota whoami`;
   }
   if (status === 429) return later;

@@ -1,8 +1,9 @@
 import { createHostClient } from './accounts/git-hosts.ts';
 import { createIdentityVerifier } from './accounts/identity-verifier.ts';
-import { gitHostsFromJson } from './accounts/rules/git-hosts.ts';
+import { gitHostsFromJson, signInHostsOf } from './accounts/rules/git-hosts.ts';
 import { KnownHostUsers } from './accounts/rules/host-user.ts';
 import { issuersFromJson } from './accounts/rules/identities.ts';
+import { createSignInHosts } from './accounts/sign-in-hosts.ts';
 import type { EventBus } from './alerts/rules/alerts.ts';
 import { isWebhookUrl } from './alerts/rules/webhook-delivery.ts';
 import { createWebhookSender } from './alerts/webhook-sender.ts';
@@ -11,7 +12,7 @@ import { createEventBridge } from './aws/event-bus.ts';
 import { createConsoleFiles, roleCredentials } from './aws/function-environment.ts';
 import { createInvocationLog, createInvocations } from './aws/invocation-log.ts';
 import { createPowertoolsLog, createPowertoolsMetrics } from './aws/powertools.ts';
-import { createAdminSecret, createSecretsClient, storeCredentials } from './aws/secrets.ts';
+import { createAdminSecret, createSecretsClient, createTextSecret, storeCredentials } from './aws/secrets.ts';
 import {
   createSqsClient,
   createSqsExportQueue,
@@ -318,13 +319,29 @@ export function exchangeDeps() {
 
 export function signInDeps() {
   const tables = table();
+  const client = createSecretsClient();
+  const secrets = new Map(
+    signInHostsOf(gitHosts()).map(({ id, signIn: { clientSecretArn: secretArn } }) => [
+      id,
+      createTextSecret({ client, secretArn, nowMs: clock.nowMs }),
+    ]),
+  );
+  const secretOf = ({ id }: { id: string }) =>
+    secrets.get(id)?.() ?? Promise.reject(new Error(`${id} has no secret.`));
   return {
     ...common(),
+    publicUrl: publicUrl(),
+    gitHosts: gitHosts(),
+    signInHosts: createSignInHosts({ nowMs: clock.nowMs, secretOf }),
+    users: stores.users(tables),
+    tokens: stores.tokens(tables),
+    // It knows no operator: nobody's session of theirs counts here.
+    admin: { sha256s: async () => [] },
+    ledger: stores.ledger(tables),
+    linkedRepos: stores.linkedRepos(tables),
     invitations: stores.invitations(tables),
     devices: stores.devices(tables),
     requestKeys: stores.requestKeys(tables),
-    ledger: stores.ledger(tables),
-    tokens: stores.tokens(tables),
     audit: stores.audit(tables),
   };
 }
@@ -357,6 +374,7 @@ export function managementDeps() {
     issuers: issuers(),
     gitHosts: gitHosts(),
     linkedRepos: stores.linkedRepos(tables),
+    users: stores.users(tables),
     locks: stores.locks(tables),
     admin: admin(),
     queue: queue(),

@@ -5,7 +5,9 @@ import type { GitHost } from './accounts/rules/git-hosts.ts';
 import type { HostClient, KnownHostUsers } from './accounts/rules/host-user.ts';
 import type { IdentityIssuer, IdentityVerifier } from './accounts/rules/identities.ts';
 import type { AdminCredential } from './accounts/rules/tokens.ts';
+import type { SignInHosts } from './accounts/sign-in-hosts.ts';
 import type { ExchangeRules, RequestKeys, TokenStore } from './accounts/token-store.ts';
+import type { Users } from './accounts/user-store.ts';
 import type { Alerts } from './alerts/alert-store.ts';
 import type { EventBus } from './alerts/rules/alerts.ts';
 import type { WebhookQueue, WebhookSender, WebhookUrls } from './alerts/rules/webhook-delivery.ts';
@@ -48,6 +50,8 @@ export interface Deps {
   readonly publicReads: PublicReads;
   readonly gitHosts: readonly GitHost[];
   readonly hostClient: HostClient;
+  readonly signInHosts: SignInHosts;
+  readonly users: Users;
   readonly linkedRepos: LinkedRepos;
   readonly keptGrants: KeptGrants;
   readonly knownHostUsers: KnownHostUsers;

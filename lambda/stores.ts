@@ -18,6 +18,7 @@ export {
   createDynamoDbRequestKeys as requestKeys,
   createDynamoDbTokenStore as tokens,
 } from './accounts/token-store.ts';
+export { createDynamoDbUsers as users } from './accounts/user-store.ts';
 export { createDynamoDbAlerts as alerts } from './alerts/alert-store.ts';
 export { createDynamoDbWebhooks as webhooks } from './alerts/webhook-store.ts';
 export { createDynamoDbDownloads as downloads } from './downloads/download-store.ts';

@@ -169,7 +169,8 @@ const throttledPattern = FilterPattern.all(
 const lfsFunctions: ReadonlySet<HttpFunction> = new Set(['lfsBatch', 'lfsVerify', 'lfsLocks']);
 /** Answer without a token. */
 const openFunctions: ReadonlySet<HttpFunction> = new Set(['console', 'health', 'exchangeToken', 'signIn']);
-const isOpen = (route: Route) => openFunctions.has(route.function) || route.path === '/openapi.json';
+const isOpen = (route: Route) =>
+  openFunctions.has(route.function) || ['/openapi.json', '/v1/sign-in'].includes(route.path);
 
 /** One integration per function, however many routes lead to it. */
 function integrationsOf(

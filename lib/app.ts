@@ -1,6 +1,7 @@
 import { App, type AppProps, CfnElement, Stack, type StackProps, Tags, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct, IConstruct } from 'constructs';
+import { signInHostsOf } from '../lambda/accounts/rules/git-hosts.ts';
 import { Api } from './api.ts';
 import { Background, ExportWork, ReconcileQueue, StoreEvents, WebhookWork } from './background.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
@@ -56,6 +57,7 @@ class LfsQuotaStack extends Stack {
         },
         storeEventsQueue: storeEvents?.queue,
         adminSecretArn: this.adminToken.secretArn,
+        signInSecretArns: signInHostsOf(settings.gitHosts).map(({ signIn }) => signIn.clientSecretArn),
         adoptedRepos: settings.adoptedRepos,
         eventBusArn: settings.alerts.eventBus
           ? this.formatArn({ service: 'events', resource: 'event-bus', resourceName: 'default' })

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { packConsole } from '../console/build/pack.ts';
 import { createHostClient } from '../lambda/accounts/git-hosts.ts';
@@ -5,6 +6,7 @@ import { createIdentityVerifier } from '../lambda/accounts/identity-verifier.ts'
 import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
 import { KnownHostUsers } from '../lambda/accounts/rules/host-user.ts';
 import type { IdentityIssuer } from '../lambda/accounts/rules/identities.ts';
+import { createSignInHosts } from '../lambda/accounts/sign-in-hosts.ts';
 import {
   isLoopbackHost,
   isWebhookUrl,
@@ -140,6 +142,10 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     ...storesOn({ client: database.client, tableName: database.tableName }),
     gitHosts: input.gitHosts,
     hostClient: createHostClient(clock, { neverSha256: adminSha256 }),
+    signInHosts: createSignInHosts({
+      nowMs: clock.nowMs,
+      secretOf: async ({ signIn }) => (await readFile(signIn.clientSecretArn, 'utf8')).trim(),
+    }),
     knownHostUsers: new KnownHostUsers(),
     identities: createIdentityVerifier(issuers),
     issuers,

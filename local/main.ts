@@ -14,7 +14,7 @@ export function readAdoptedRepos(path: string): readonly AdoptedRepo[] {
   }
 }
 
-export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--git-host ID,KIND,URL]
+export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--git-host ID,KIND,URL[,APP]]
                     [--adopt FILE] [--gc-watch MINUTES] [--loopback-webhooks]
 
   --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
@@ -23,9 +23,10 @@ export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer K
                issuer of CI identity tokens: github or gitlab, the claim 'iss', and the URL of its keys; repeatable
                (default: GitHub Actions and gitlab.com)
   --adopt FILE repos in another LFS server's layout, as JSON (docs/migrate.md)
-  --git-host ID,KIND,URL
+  --git-host ID,KIND,URL[,CLIENT_ID,SECRET_FILE]
                git host with users who can log in: a name, github, gitlab or gitea, and its URL, such as
-               github,github,https://api.github.com; repeatable (docs/team-admins.md)
+               github,github,https://api.github.com; repeatable (docs/team-admins.md). With the client ID of an app
+               there, and a file with its secret, users can sign in to the console (docs/deploy.md)
   --loopback-webhooks
                allow webhooks to this machine, such as http://127.0.0.1:9000/
   --gc-watch MINUTES

@@ -130,14 +130,20 @@ function readIssuer(text: string): IdentityIssuer | undefined {
 function readGitHosts(texts: readonly string[]): readonly GitHost[] | string {
   const hosts: GitHost[] = [];
   for (const text of texts) {
-    const [id = '', name, url = '', ...rest] = text.split(',');
+    const [id = '', name, url = '', clientId, clientSecretArn, ...rest] = text.split(',');
     const kind = gitHostKinds.find((each) => each === name);
     const isHost =
       gitHostIdPattern.test(id) && isGitHostUrl(url, { allowsLoopback: true }) && rest.length === 0;
-    if (!kind || !isHost)
-      return '--git-host takes ID,KIND,URL such as gitea,gitea,https://gitea.example.com; http only for this machine.';
+    const isApp = clientId === undefined || (clientId !== '' && clientSecretArn);
+    if (!kind || !isHost || !isApp)
+      return '--git-host takes ID,KIND,URL such as gitea,gitea,https://gitea.example.com; http only for this machine. To let users sign in, add ,CLIENT_ID,SECRET_FILE.';
     if (hosts.some((host) => host.id === id)) return `--git-host names ${id} twice.`;
-    hosts.push({ id, kind, url });
+    hosts.push({
+      id,
+      kind,
+      url,
+      ...(clientId && clientSecretArn && { signIn: { clientId, clientSecretArn } }),
+    });
   }
   return hosts.length > gitHostsMax ? `--git-host can be given ${gitHostsMax} times at most.` : hosts;
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { sha256Hex } from '../rules/hash.ts';
-import type { GitHost } from './rules/git-hosts.ts';
+import type { GitHost, GitHostKind } from './rules/git-hosts.ts';
 import {
   GitHostUnavailableError,
   type HostAccess,
@@ -11,17 +11,17 @@ import {
 import { sameDigest } from './rules/tokens.ts';
 
 /** A number of a host, as text. */
-const numberId = z.int().min(1).transform(String);
+export const numberId = z.int().min(1).transform(String);
 
 /** What somebody is called: shown to others, so it has no line breaks and the like. */
-const login = z
+export const login = z
   .string()
   .min(1)
   .transform((text) => [...text.replace(/[\p{C}\p{Z}]/gu, '')].slice(0, 100).join(''))
   .refine((text) => text !== '');
 
 /** What GitHub and Gitea tell of a person. */
-const accountShape = z.object({ id: numberId, login });
+export const accountShape = z.object({ id: numberId, login });
 
 /** What GitHub and Gitea tell of a repository. */
 const repositoryShape = z.object({
@@ -36,12 +36,12 @@ const repositoryShape = z.object({
 });
 
 /** For all that is asked about one token together. */
-const answerMs = 3_000;
+export const answerMs = 3_000;
 /** GitHub tells some 7 kB of a repository, or three times that of a fork. */
 const bodyBytesMax = 100_000;
 
 /** One answer of a host. */
-interface Got {
+export interface Got {
   readonly status: number;
   readonly headers: Pick<Headers, 'get'>;
   /** Of a 200 alone: what its JSON says. */
@@ -53,19 +53,46 @@ interface Asking {
   /** Of the API, without a closing slash. */
   readonly url: string;
   readonly token: string;
+  readonly signal: AbortSignal;
+  /** What it answered when it was asked who it is. Without it, it's asked. */
+  readonly user?: Promise<Got>;
+}
+
+/** What an API wants with each request. */
+export const apiHeaders: Readonly<Record<GitHostKind, Readonly<Record<string, string>>>> = {
+  github: { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' },
+  gitlab: {},
+  gitea: {},
+};
+
+interface Sent {
+  /** Escaped. */
+  readonly url: string;
+  readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
+  readonly body?: URLSearchParams | string;
+  /** Of the answer. */
+  readonly bytesMax?: number;
   readonly signal: AbortSignal;
 }
 
+/** Gets JSON of a kind's API with a person's token. */
+function getJson({ url, token, signal }: Asking, kind: GitHostKind, path: string): Promise<Got> {
+  const headers = { ...apiHeaders[kind], authorization: `Bearer ${token}` };
+  return requestJson({ url: url + path, headers, signal });
+}
+
 /**
- * Gets JSON with a person's token. It is not followed elsewhere: the token is for this host alone.
+ * Sends one request to a host. It is not followed elsewhere: what it has is for this host alone.
  *
- * @param path escaped, with its slash.
  * @throws {GitHostUnavailableError} there is no whole answer, or a 200 is not JSON.
  */
-export async function getJson({ url, token, headers, signal }: Asking, path: string): Promise<Got> {
+export async function requestJson(sent: Sent): Promise<Got> {
+  const { url, method = 'GET', headers, body, bytesMax = bodyBytesMax, signal } = sent;
   try {
-    const response = await fetch(url + path, {
+    const response = await fetch(url, {
+      method,
+      ...(body !== undefined && { body }),
       redirect: 'manual',
       signal,
       headers: {
@@ -74,25 +101,24 @@ export async function getJson({ url, token, headers, signal }: Asking, path: str
         // What is compressed may be anything in size.
         'accept-encoding': 'identity',
         ...headers,
-        authorization: `Bearer ${token}`,
       },
     });
     if (response.status !== 200) {
       await response.body?.cancel();
       return { status: response.status, headers: response.headers, body: undefined };
     }
-    return { status: 200, headers: response.headers, body: JSON.parse(await textOf(response)) };
+    return { status: 200, headers: response.headers, body: JSON.parse(await textOf(response, bytesMax)) };
   } catch (error) {
     throw new GitHostUnavailableError(`A git host returned an unexpected response: ${whyOf(error, signal)}.`);
   }
 }
 
-async function textOf(response: Response): Promise<string> {
+async function textOf(response: Response, bytesMax: number): Promise<string> {
   const pieces: Uint8Array[] = [];
   let length = 0;
   for await (const piece of response.body ?? []) {
     length += piece.byteLength;
-    if (length > bodyBytesMax) throw new TooLongError();
+    if (length > bytesMax) throw new TooLongError(String(bytesMax));
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString('utf8');
@@ -103,7 +129,7 @@ class TooLongError extends Error {}
 /** In our words: what `fetch` says may quote a header or an address. */
 function whyOf(error: unknown, signal: AbortSignal): string {
   if (signal.aborted) return 'it takes too long';
-  if (error instanceof TooLongError) return `it sent more than ${bodyBytesMax} bytes`;
+  if (error instanceof TooLongError) return `it sent more than ${error.message} bytes`;
   if (error instanceof SyntaxError) return 'it sent no JSON';
   const { cause } = error as { cause?: { code?: unknown } };
   return typeof cause?.code === 'string' ? cause.code : 'the connection broke';
@@ -168,23 +194,31 @@ export function parsed<T>(schema: z.ZodType<T>, got: Got): T {
   );
 }
 
+/** What stands before the paths of each API. */
+export const apiPaths: Readonly<Record<GitHostKind, string>> = {
+  github: '',
+  gitlab: '/api/v4',
+  gitea: '/api/v1',
+};
+
+/** Asks who has the token. */
+export const getUser = (asking: Asking, kind: GitHostKind) => getJson(asking, kind, `${apiPaths[kind]}/user`);
+
 /**
  * Asks an API of GitHub's form, as Gitea's is: who it is, and what they may do with the repository. Both tell what the
  * person may do, whatever the token may.
  *
  * Gitea 1.25.4 was tried: 404 without access, 403 without `read:repository`, 401 for an unknown token. A rename
  * redirects, and isn't followed. GitHub and GitLab are from their documentation only.
- *
- * @param base what stands before the paths that both have.
  */
 async function askGitHubLike(
   asking: Asking,
-  { base, name, nowMs }: { base: string; name: string; nowMs: () => number },
+  { kind, name, nowMs }: { kind: 'github' | 'gitea'; name: string; nowMs: () => number },
 ): Promise<HostFindings> {
   const escaped = name.split('/').map(encodeURIComponent).join('/');
   const [user, repository] = await Promise.all([
-    getJson(asking, `${base}/user`),
-    getJson(asking, `${base}/repos/${escaped}`),
+    asking.user ?? getUser(asking, kind),
+    getJson(asking, kind, `${apiPaths[kind]}/repos/${escaped}`),
   ]);
   const refusal = refusalOf(user, nowMs()) ?? refusalOf(repository, nowMs());
   if (refusal) return refusal;
@@ -211,7 +245,7 @@ function accessOf({
 const levels = { reporter: 20, developer: 30 } as const;
 
 const member = z.object({ access_level: z.int().min(0) });
-const userShape = z.object({ id: numberId, username: login });
+export const userShape = z.object({ id: numberId, username: login });
 const projectShape = z.object({
   id: numberId,
   archived: z.boolean().default(false),
@@ -232,14 +266,17 @@ async function askGitLab(
   { name, nowMs }: { name: string; nowMs: () => number },
 ): Promise<HostFindings> {
   const projectPath = `/api/v4/projects/${encodeURIComponent(name)}`;
-  const [user, project] = await Promise.all([getJson(asking, '/api/v4/user'), getJson(asking, projectPath)]);
+  const [user, project] = await Promise.all([
+    asking.user ?? getUser(asking, 'gitlab'),
+    getJson(asking, 'gitlab', projectPath),
+  ]);
   const refusal = refusalOf(user, nowMs()) ?? refusalOf(project, nowMs());
   if (refusal) return refusal;
   const { id, username } = parsed(userShape, user);
   const found = parsed(projectShape, project);
   let level = found.permissions;
   if (level < levels.developer) {
-    const asMember = await getJson(asking, `${projectPath}/members/all/${id}`);
+    const asMember = await getJson(asking, 'gitlab', `${projectPath}/members/all/${id}`);
     const unknown = refusalOf(asMember, nowMs());
     if (unknown?.kind === 'limited') return unknown;
     // Who is no member is not found.
@@ -354,18 +391,12 @@ class Slots {
   }
 }
 
-function askKind(
-  { kind }: GitHost,
-  { asking, name, nowMs }: { asking: Omit<Asking, 'headers'>; name: string; nowMs: () => number },
+/** What the person of a token may do with a repository. @throws {GitHostUnavailableError} */
+export function askKind(
+  { kind }: Pick<GitHost, 'kind'>,
+  { asking, name, nowMs }: { asking: Asking; name: string; nowMs: () => number },
 ): Promise<HostFindings> {
-  switch (kind) {
-    case 'github': {
-      const headers = { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' };
-      return askGitHubLike({ ...asking, headers }, { base: '', name, nowMs });
-    }
-    case 'gitea':
-      return askGitHubLike({ ...asking, headers: {} }, { base: '/api/v1', name, nowMs });
-    case 'gitlab':
-      return askGitLab({ ...asking, headers: {} }, { name, nowMs });
-  }
+  return kind === 'gitlab'
+    ? askGitLab(asking, { name, nowMs })
+    : askGitHubLike(asking, { kind, name, nowMs });
 }

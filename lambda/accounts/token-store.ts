@@ -15,6 +15,7 @@ import {
 import { byKindIndex, expiryAttribute, keyNames } from '../table/table.ts';
 import { type ExchangeRule, exchangeRulesMax } from './rules/identities.ts';
 import { type SessionRecord, shownAfterExpiryMs, type TokenRecord } from './rules/tokens.ts';
+import { allowedOrganizationIn, allowedOrganizationKey } from './user-store.ts';
 
 const ruleItem = z.object({
   id: z.string(),
@@ -83,6 +84,15 @@ const tokenItem = z.object({
   user: nullable(z.string()),
   repos: nullable(z.array(z.string())),
   ruleId: z.string().optional(),
+  writeRepos: z.array(z.string()).optional(),
+  hostUser: z.object({ id: z.string(), login: z.string() }).optional(),
+  allowedBy: z
+    .object({
+      organizationId: z.string(),
+      role: z.enum(['owner', 'member', 'collaborator']),
+      sinceMs: z.number(),
+    })
+    .optional(),
   createdAtMs: z.number(),
   expiresAtMs: nullable(z.number()),
   lastUsedAtMs: nullable(z.number()),
@@ -95,6 +105,10 @@ const sessionItem = z.object({
   boundTo: z.string(),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
+  organizations: z
+    .array(z.object({ host: z.string(), organizationId: z.string(), name: z.string() }))
+    .optional(),
+  organizationsAtMs: z.number().optional(),
 });
 
 /** Below the token that it stands for. */
@@ -122,11 +136,14 @@ export function createDynamoDbTokenStore(table: Table) {
   return methodsOn(table, {
     find,
     put,
+    putUser,
     noteUse,
     delete: revoke,
     list,
+    listUsers,
     listPage,
     putSession,
+    noteOrganizations,
     findSession,
     deleteSession,
   });
@@ -134,28 +151,49 @@ export function createDynamoDbTokenStore(table: Table) {
 
 export type TokenStore = ReturnType<typeof createDynamoDbTokenStore>;
 
-/** Strongly consistent, so that a revoked token, or one whose rule was deleted, is rejected immediately. */
+/**
+ * Strongly consistent, so that a revoked token, or one whose rule or organization isn't allowed any more, is rejected
+ * immediately.
+ */
 async function find(table: Table, tokenId: string): Promise<TokenRecord | undefined> {
   const item = await getItem(table, tokenKey(tokenId));
   const token = item && tokenItem.parse(item);
+  if (token?.hostUser) return (await isAllowed(table, token)) ? token : undefined;
   if (token?.ruleId === undefined) return token;
   return (await getItem(table, ruleKey({ tenant: token.tenant, id: token.ruleId }))) && token;
 }
 
+/** Whether what lets somebody sign in is still as it was then. */
+async function isAllowed(table: Table, { tenant, hostUser, allowedBy }: TokenRecord): Promise<boolean> {
+  if (!hostUser || !allowedBy) return false;
+  const [host = ''] = hostUser.id.split(':');
+  const key = allowedOrganizationKey({ tenant, host, organizationId: allowedBy.organizationId });
+  const item = await getItem(table, key);
+  return item !== undefined && allowedOrganizationIn(item).sinceMs === allowedBy.sinceMs;
+}
+
 async function put(table: Table, record: TokenRecord): Promise<'created' | 'exists'> {
-  const { ok } = await putItem(table, {
-    item: {
-      ...tokenKey(record.tokenId),
-      ...kindKey(`TOKENS#${record.tenant}`, `${record.createdAtMs}#${record.tokenId}`),
-      ...withoutNulls(record),
-      ...(record.expiresAtMs !== null && {
-        [expiryAttribute]: Math.ceil((record.expiresAtMs + shownAfterExpiryMs) / 1000),
-      }),
-    },
-    condition: absent,
-  });
+  const item = tokenFields(record, `TOKENS#${record.tenant}`);
+  const { ok } = await putItem(table, { item, condition: absent });
   return ok ? 'created' : 'exists';
 }
+
+/** Puts who signed in, over who they were the last time. */
+async function putUser(table: Table, record: TokenRecord): Promise<void> {
+  const item = tokenFields(record, `USERS#${record.tenant}`);
+  const { ok } = await putItem(table, { item, condition: `${absent} OR attribute_exists(#hostUser)` });
+  if (!ok) throw new Error('A token has the id of a user.');
+}
+
+/** @param kind what the index has it below. */
+const tokenFields = (record: TokenRecord, kind: string) => ({
+  ...tokenKey(record.tokenId),
+  ...kindKey(kind, `${record.createdAtMs}#${record.tokenId}`),
+  ...withoutNulls(record),
+  ...(record.expiresAtMs !== null && {
+    [expiryAttribute]: Math.ceil((record.expiresAtMs + shownAfterExpiryMs) / 1000),
+  }),
+});
 
 /** Does nothing if it is there. The newest {@link sessionsMax} of its parent stay. */
 async function putSession(table: Table, record: SessionRecord): Promise<void> {
@@ -179,6 +217,18 @@ async function putSession(table: Table, record: SessionRecord): Promise<void> {
 async function findSession(table: Table, key: SessionKey): Promise<SessionRecord | undefined> {
   const item = await getItem(table, sessionKey(key));
   return item && sessionItem.parse(item);
+}
+
+/** Notes the organizations of its holder. Does nothing if it is gone. */
+async function noteOrganizations(
+  table: Table,
+  { parentId, sessionId, organizations, organizationsAtMs }: SessionRecord,
+): Promise<void> {
+  await updateItem(table, {
+    key: sessionKey({ parentId, sessionId }),
+    change: [setting({ organizations, organizationsAtMs })],
+    condition: exists,
+  });
 }
 
 /** Does nothing if it is gone. */
@@ -213,9 +263,14 @@ async function revoke(
 }
 
 /** All tokens of a tenant, oldest first. */
-async function list(table: Table, tenant: string): Promise<readonly TokenRecord[]> {
+const list = (table: Table, tenant: string) => listKind(table, `TOKENS#${tenant}`);
+
+/** All who signed in, oldest first: one for each user of a host, for some hours. */
+const listUsers = (table: Table, tenant: string) => listKind(table, `USERS#${tenant}`);
+
+async function listKind(table: Table, kind: string): Promise<readonly TokenRecord[]> {
   const keys: Record<string, string>[] = [];
-  for await (const items of pagesOf(table, tokensOf(tenant)))
+  for await (const items of pagesOf(table, kindQuery(kind)))
     keys.push(...items.map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) })));
   return readTokens(table, keys);
 }
@@ -225,7 +280,7 @@ async function listPage(
   table: Table,
   input: { tenant: string; pageSize: number; cursor?: string },
 ): Promise<TokenPage> {
-  const query = tokensOf(input.tenant);
+  const query = kindQuery(`TOKENS#${input.tenant}`);
   // One more than the page, to know whether another follows.
   const items = await firstItems(table, {
     ...query,
@@ -244,11 +299,11 @@ async function listPage(
   };
 }
 
-const tokensOf = (tenant: string) => ({
+const kindQuery = (kind: string) => ({
   IndexName: byKindIndex.name,
   KeyConditionExpression: '#kind = :kind',
   ExpressionAttributeNames: { '#kind': byKindIndex.pk },
-  ExpressionAttributeValues: { ':kind': `TOKENS#${tenant}` },
+  ExpressionAttributeValues: { ':kind': kind },
 });
 
 /** The index may still name a token that was revoked: what counts is its item. */

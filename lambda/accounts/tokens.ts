@@ -61,7 +61,8 @@ export async function findToken(
 ): Promise<TokenRecord | undefined> {
   if (!credential) return undefined;
   const token = await deps.tokens.find(tokenIdOf(credential));
-  if (!token || !sameDigest(token.secretSha256, sha256Hex(credential))) return undefined;
+  // Nobody has the secret of somebody who signed in: they have sessions.
+  if (!token || token.hostUser || !sameDigest(token.secretSha256, sha256Hex(credential))) return undefined;
   return isExpired(token, deps.clock.nowMs()) ? undefined : token;
 }
 
@@ -88,6 +89,8 @@ export interface TokenGrant {
   readonly user?: string | null;
   /** The repos that it is for. Without it: all of the tenant. */
   readonly repos?: readonly string[] | null;
+  /** Repos that it can push to although its scope is `read`. */
+  readonly writeRepos?: readonly string[];
   /** The rule that it is given by. It's worth nothing once that is deleted. */
   readonly ruleId?: string;
   /** How long it is valid. Without it: until it is revoked. */
@@ -166,7 +169,7 @@ async function putToken(
   input: { grant: TokenGrant; token: string; createdAtMs: number },
 ): Promise<TokenRecord> {
   const { grant, token, createdAtMs } = input;
-  const { tenant, scope, label, user = null, repos = null, ruleId, lifetimeMs = null } = grant;
+  const { tenant, scope, label, user = null, repos = null, writeRepos, ruleId, lifetimeMs = null } = grant;
   const record: TokenRecord = {
     tokenId: tokenIdOf(token),
     secretSha256: sha256Hex(token),
@@ -175,6 +178,7 @@ async function putToken(
     label,
     user,
     repos,
+    ...(writeRepos !== undefined && { writeRepos }),
     ...(ruleId !== undefined && { ruleId }),
     createdAtMs,
     expiresAtMs: lifetimeMs === null ? null : createdAtMs + lifetimeMs,
@@ -224,7 +228,7 @@ export interface HeldSession extends Holder {
  */
 export async function beginSession(
   deps: Pick<Deps, 'tokens' | 'admin' | 'ids' | 'clock'>,
-  { token }: Holder,
+  { token, organizations }: Holder & Pick<SessionRecord, 'organizations'>,
 ): Promise<{ value: string; session: SessionRecord }> {
   const secret = `lfss_${deps.ids.random(secretLength)}`;
   const createdAtMs = deps.clock.nowMs();
@@ -237,6 +241,7 @@ export async function beginSession(
     boundTo: boundTo(secret, parentSha256),
     createdAtMs,
     expiresAtMs: Math.min(createdAtMs + sessionLifetimeMs, token?.expiresAtMs ?? Number.POSITIVE_INFINITY),
+    ...(organizations && { organizations, organizationsAtMs: createdAtMs }),
   };
   await deps.tokens.putSession(session);
   return { value: `${session.parentId}.${secret}`, session };

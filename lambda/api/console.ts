@@ -30,7 +30,7 @@ const assetHeaders = { 'cache-control': 'public, max-age=31536000, immutable' };
 
 /** The page of the console, or one of its assets. */
 export function answerConsole(event: APIGatewayProxyEventV2, packed: PackedConsole): Response {
-  if (event.routeKey === 'GET /') return fileAnswer(event, packed.page, pageHeaders);
+  if (event.routeKey !== 'GET /assets/{file}') return fileAnswer(event, packed.page, pageHeaders);
   const name = event.pathParameters?.['file'] ?? '';
   const file = Object.hasOwn(packed.assets, name) ? packed.assets[name] : undefined;
   return file ? fileAnswer(event, file, assetHeaders) : problem('not-found', 'File not found.');

@@ -110,6 +110,21 @@ async function readPrevious(client: SecretsManagerClient, secretArn: string): Pr
   }
 }
 
+/** A secret that is one text. Fetched at most once in five minutes. */
+export function createTextSecret(input: {
+  client: SecretsManagerClient;
+  secretArn: string;
+  nowMs: () => number;
+}): () => Promise<string> {
+  const { client, secretArn, nowMs } = input;
+  const fetchText = async () => {
+    const { text } = await readSecret(client, { secretArn });
+    if (text === undefined) throw new Error("The secret of a git host's app has no value.");
+    return text.trim();
+  };
+  return keptFor(fetchText, { keepMs, nowMs });
+}
+
 const secret = z.object({ accessKeyId: z.string().min(1), secretAccessKey: z.string().min(1) });
 
 /**

@@ -1,5 +1,6 @@
 import { nameOfHostUser } from '../accounts/rules/host-user.ts';
 import type { Caller } from '../accounts/rules/tokens.ts';
+import { mayPush } from '../accounts/rules/tokens.ts';
 import { baseUrl, type Response } from '../api/http.ts';
 import { type LfsAccessDeps, lfsAccess, RejectedLogins } from '../api/lfs/access.ts';
 import {
@@ -54,7 +55,7 @@ export function create(deps: BatchDeps): HttpHandler {
     const request = { tenant, repo, repoObjects, batch: decoded.batch };
     if (decoded.batch.operation === 'download')
       return download(deps, { ...request, tokenId: access.token.tokenId, requestId });
-    if (access.token.scope === 'read') {
+    if (!mayPush(access.token, repo)) {
       const message = readOnly(access.token.hostUser, 'push');
       return lfsError({ statusCode: 403, message, requestId });
     }

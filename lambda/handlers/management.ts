@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { signInHostsOf, webUrlOf } from '../accounts/rules/git-hosts.ts';
 import { baseUrl, json } from '../api/http.ts';
 import { auditOperations } from '../api/management/audit.ts';
 import { deleteOperations } from '../api/management/deletes.ts';
@@ -18,6 +19,7 @@ import { sessionOperations } from '../api/management/sessions.ts';
 import { statusOperations } from '../api/management/status.ts';
 import { tenantOperations } from '../api/management/tenants.ts';
 import { tokenOperations } from '../api/management/tokens.ts';
+import { userOperations } from '../api/management/users.ts';
 import { webhookOperations } from '../api/management/webhooks.ts';
 import { openApiDocument } from '../api/openapi.ts';
 import { problem, respondProblem } from '../api/problems.ts';
@@ -33,15 +35,27 @@ const describeApi = async (
   event: APIGatewayProxyEventV2,
 ) => json(200, openApiDocument(baseUrl(event, publicUrl)), { 'cache-control': 'public, max-age=300' });
 
+/** Whom somebody can sign in with. It is for everybody, too. */
+const listSignInHosts = async ({ gitHosts }: Pick<Deps, 'gitHosts'>) => {
+  const hosts = signInHostsOf(gitHosts).map((host) => ({
+    id: host.id,
+    kind: host.kind,
+    url: webUrlOf(host),
+  }));
+  return json(200, { hosts });
+};
+
 /** The type makes the compiler check that each route has its operation. */
 const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   'GET /openapi.json': describeApi,
+  'GET /v1/sign-in': listSignInHosts,
   ...sessionOperations,
   ...statusOperations,
   ...tenantOperations,
   ...tokenOperations,
   ...exchangeOperations,
   ...invitationOperations,
+  ...userOperations,
   ...reservationOperations,
   ...objectOperations,
   ...downloadOperations,

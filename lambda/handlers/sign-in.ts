@@ -3,6 +3,7 @@ import { acceptInvitation, startDevice } from '../accounts/invitations.ts';
 import { iso } from '../api/contract/fields.ts';
 import { invitationContract } from '../api/contract/invitations.ts';
 import { json, type Response } from '../api/http.ts';
+import { finishHostSignIn, type HostSignInDeps, startHostSignIn } from '../api/management/host-sign-in.ts';
 import { jsonBody, readRequestKey } from '../api/management/operations.ts';
 import { tokenBody } from '../api/management/tokens.ts';
 import { problem, respondProblem } from '../api/problems.ts';
@@ -12,20 +13,8 @@ import { signInDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import type { RouteKey } from '../routes.ts';
 
-type SignInDeps = Pick<
-  Deps,
-  | 'invitations'
-  | 'devices'
-  | 'ledger'
-  | 'tokens'
-  | 'requestKeys'
-  | 'audit'
-  | 'ids'
-  | 'clock'
-  | 'log'
-  | 'settings'
-  | 'invocations'
->;
+type SignInDeps = HostSignInDeps &
+  Pick<Deps, 'invitations' | 'devices' | 'requestKeys' | 'audit' | 'invocations'>;
 
 type Operation = (deps: SignInDeps, event: APIGatewayProxyEventV2) => Promise<Response>;
 
@@ -34,6 +23,9 @@ const intervalSeconds = 5;
 
 /** What anybody can ask, without a token: each costs a few reads and writes of single items. */
 const operations: Readonly<Record<RouteKey<'signIn'>, Operation>> = {
+  'POST /v1/sign-in': startHostSignIn,
+  'POST /v1/sign-in/finish': finishHostSignIn,
+
   /** The same words for each refusal. Of the request nothing is logged: it may hold somebody's secret. */
   'POST /v1/invitations/accept': async (deps, event) => {
     const decoded = jsonBody(deps, event, invitationContract['POST /v1/invitations/accept'].body);

@@ -241,10 +241,13 @@ export async function deleteRepo(
  * @throws {LedgerUnavailableError}
  */
 export async function deleteTenant(
-  deps: Pick<Deps, 'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules' | 'publicReads' | 'linkedRepos'>,
+  deps: Pick<
+    Deps,
+    'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules' | 'publicReads' | 'linkedRepos' | 'users'
+  >,
   input: { tenant: TenantRecord; dryRun: boolean },
 ): Promise<DeletePlan> {
-  const { ledger, queue, clock, tokens, exchangeRules, publicReads, linkedRepos } = deps;
+  const { ledger, queue, clock, tokens, exchangeRules, publicReads, linkedRepos, users } = deps;
   const { tenant, closedAtMs, scanned } = input.tenant;
   const dueAtMs = closedAtMs ?? clock.nowMs();
   if (!input.dryRun) {
@@ -258,9 +261,9 @@ export async function deleteTenant(
       linkedRepos.end({ tenant, repo, atMs: clock.nowMs() }),
     );
     await mapLimited(await exchangeRules.list(tenant), endsAtOnce, (rule) => exchangeRules.delete(rule));
-    await mapLimited(await tokens.list(tenant), endsAtOnce, ({ tokenId }) =>
-      tokens.delete({ tenant, tokenId }),
-    );
+    await mapLimited(await users.list(tenant), endsAtOnce, (organization) => users.disallow(organization));
+    const all = [...(await tokens.listUsers(tenant)), ...(await tokens.list(tenant))];
+    await mapLimited(all, endsAtOnce, ({ tokenId }) => tokens.delete({ tenant, tokenId }));
   }
   return { ...totalsOf(scanned), dueAtMs, waitsFor: null };
 }

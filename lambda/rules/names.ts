@@ -6,14 +6,14 @@
  */
 
 /** 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends. Not the first segment of a route of the service. */
-export const tenantPattern = /^(?!(?:v1|health|assets)$)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
+export const tenantPattern = /^(?!(?:v1|health|assets|sign-in)$)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
 /** 1 to 100 of `[A-Za-z0-9._-]`, alphanumeric first, no `.` and no `.git` last. */
 export const repoPattern = /^(?!.*\.[gG][iI][tT]$)[A-Za-z0-9](?:[A-Za-z0-9._-]{0,98}[A-Za-z0-9_-])?$/;
 export const oidPattern = /^[0-9a-f]{64}$/;
 
 /** The rule for a tenant's name, for error messages. */
 export const tenantNameRule =
-  '1 to 40 of a-z, 0-9 and -, beginning and ending with a letter or digit; not v1, health or assets';
+  '1 to 40 of a-z, 0-9 and -, beginning and ending with a letter or digit; not v1, health, assets or sign-in';
 
 /** True for a tenant name: 1 to 40 of `[a-z0-9-]`, alphanumeric at both ends, not a route of the service. */
 export function isTenantName(name: string): boolean {

@@ -20,7 +20,7 @@ export function plainText(text: string): string {
 export function redactText(text: string): string {
   return (
     text
-      .replace(/\b(lfs[iqsv]_)[A-Za-z0-9]{8,}/g, '$1…')
+      .replace(/\b(lfs[a-z]_)[A-Za-z0-9]{8,}/g, '$1…')
       .replace(/\b(whsec_)[A-Za-z0-9+/=]{8,}/g, '$1…')
       .replace(/\?[^\s"']*X-Amz-Signature=[^\s"']*/gi, '?…')
       .replace(/\b(Basic|Bearer) [A-Za-z0-9+/=._~-]{8,}/gi, '$1 …')

@@ -12,7 +12,10 @@ export interface FunctionSpec {
   /** Actions on the table. */
   readonly table?: readonly TableAction[];
   /** Actions on these partitions of the table, beside what {@link FunctionSpec.table} allows. */
-  readonly items?: { readonly actions: readonly TableAction[]; readonly partitions: readonly string[] };
+  readonly items?: readonly {
+    readonly actions: readonly TableAction[];
+    readonly partitions: readonly string[];
+  }[];
   /** Indexes that it may query. */
   readonly indexes?: readonly IndexName[];
   /** Actions on objects of tenants, never on the bucket itself. */
@@ -31,7 +34,7 @@ export interface FunctionSpec {
   readonly reconcileQueue?: readonly QueueUse[];
   readonly webhookQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
-  readonly secrets?: readonly 'admin token'[];
+  readonly secrets?: readonly ('admin token' | 'sign-in apps')[];
   /** Publishes alerts to the account's event bus, if the stage does. */
   readonly publishesEvents?: true;
   /** Has the packed files of the console beside its bundle. */
@@ -94,17 +97,22 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description: 'Gives CI jobs short-lived tokens for the identity that their host vouches for.',
     timeoutSeconds: 15,
     table: ['GetItem', 'Query'],
-    items: { actions: ['PutItem', 'UpdateItem'], partitions: ['TOKEN#*', 'REQUEST#*', 'AUDIT#*'] },
+    items: [{ actions: ['PutItem', 'UpdateItem'], partitions: ['TOKEN#*', 'REQUEST#*', 'AUDIT#*'] }],
     answersLinks: true,
   },
   signIn: {
-    description: 'Gives people tokens for invitations, and lets their command lines wait for one.',
-    timeoutSeconds: 15,
-    table: ['GetItem'],
-    items: {
-      actions: ['PutItem', 'UpdateItem'],
-      partitions: ['TOKEN#*', 'REQUEST#*', 'INVITATION#*', 'DEVICE#*', 'AUDIT#*'],
-    },
+    description: 'Signs users in: by git hosts, invitations, and for command lines.',
+    timeoutSeconds: 29,
+    table: ['GetItem', 'BatchGetItem', 'Query'],
+    items: [
+      {
+        actions: ['PutItem', 'UpdateItem'],
+        partitions: ['LOGIN#*', 'TOKEN#*', 'REQUEST#*', 'INVITATION#*', 'DEVICE#*', 'AUDIT#*'],
+      },
+      { actions: ['DeleteItem'], partitions: ['LOGIN#*', 'TOKEN#*'] },
+    ],
+    secrets: ['sign-in apps'],
+    answersLinks: true,
   },
   management: {
     description: 'Manages tenants, limits, tokens, exports and deletions.',
@@ -148,7 +156,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description:
       'Sends warnings to the addresses that tenants gave. It reaches the internet, and of the table its own items.',
     timeoutSeconds: 30,
-    items: { actions: ['GetItem', 'UpdateItem'], partitions: ['WEBHOOK#*'] },
+    items: [{ actions: ['GetItem', 'UpdateItem'], partitions: ['WEBHOOK#*'] }],
     webhookQueue: ['receive', 'delay'],
   },
   exportArchive: {

@@ -226,6 +226,8 @@ interface FunctionResources {
   /** Undefined if the stage receives no events of its store. */
   readonly storeEventsQueue: StageQueue | undefined;
   readonly adminSecretArn: string;
+  /** Of the apps by which users of git hosts sign in. */
+  readonly signInSecretArns: readonly string[];
   /** Repos whose objects lie where another server put them. */
   readonly adoptedRepos: readonly AdoptedRepo[];
   /** The account's event bus. Undefined if the stage publishes nothing. */
@@ -298,16 +300,19 @@ function exportVariables({ queue, store, settings }: ExportResources) {
 
 /** The policy statements of a function: exact actions on exact resources. */
 function statementsFor(spec: FunctionSpec, resources: FunctionResources): PolicyStatement[] {
-  const { table, storage, reconcileQueue, storeEventsQueue, adminSecretArn } = resources;
+  const { table, storage, reconcileQueue, storeEventsQueue, adminSecretArn, signInSecretArns } = resources;
   const secretArns = [
     ...(spec.secrets?.includes('admin token') ? [adminSecretArn] : []),
+    ...(spec.secrets?.includes('sign-in apps') ? signInSecretArns : []),
     ...(reachesStore(spec) && storage.credentialsSecretArn ? [storage.credentialsSecretArn] : []),
   ];
   const onTable = (actions: FunctionSpec['table'] = []) => actions.map((action) => `dynamodb:${action}`);
   const indexArns = (spec.indexes ?? []).map((index) => `${table.tableArn}/index/${index}`);
   return [
     ...allow(onTable(spec.table), [table.tableArn]),
-    ...allow(onTable(spec.items?.actions), [table.tableArn], withinPartitions(spec.items?.partitions)),
+    ...(spec.items ?? []).flatMap(({ actions, partitions }) =>
+      allow(onTable(actions), [table.tableArn], withinPartitions(partitions)),
+    ),
     ...allow(['dynamodb:Query'], indexArns),
     ...(storage.bucket === undefined ? [] : storeStatements(spec, storage.bucket.bucketArn)),
     ...(storage.bucket === undefined
@@ -430,7 +435,7 @@ function allow(
 }
 
 /** Only items whose partition key is like one of these. */
-function withinPartitions(patterns: readonly string[] = []): Record<string, unknown> {
+function withinPartitions(patterns: readonly string[]): Record<string, unknown> {
   return {
     'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': patterns },
     // Without keys in the request, "all of them" would hold as well.

@@ -240,6 +240,16 @@ const gitHost = z.strictObject({
     .describe(
       'GitHub: URL of its API, such as https://api.github.com or https://github.example.com/api/v3. Others: URL of the host.',
     ),
+  signIn: z
+    .strictObject({
+      clientId: z
+        .string()
+        .regex(/^[\x21-\x7e]{1,200}$/, 'must be the client ID of your app')
+        .describe('The client ID of your app there.'),
+      clientSecretArn: secretArn.describe('Secret with the client secret of your app, as text.'),
+    })
+    .optional()
+    .describe('Lets its users sign in to the console: docs/deploy.md#sign-in-with-a-git-host.'),
 });
 
 const alarms = z

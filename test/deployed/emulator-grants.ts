@@ -18,7 +18,7 @@ const grants: readonly {
    */
   {
     functions: ['exchangeToken', 'signIn', 'sendWebhook'],
-    actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'],
+    actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem', 'dynamodb:DeleteItem'],
   },
 ];
 

@@ -46,7 +46,7 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   lfsLocks: [25, 512, [table]],
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   exchangeToken: [15, 512, [table]],
-  signIn: [15, 512, [table]],
+  signIn: [29, 512, [table]],
   management: [29, 512, [admin, ...store, queue, table, ...exports, webhooks, 'LFS_QUOTA_GAUGED_QUEUES']],
   reconcile: [300, 512, [...store, queue, table]],
   refresh: [300, 256, [queue, table, ...exports, 'LFS_QUOTA_EVENT_BUS', webhooks]],

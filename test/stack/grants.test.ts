@@ -7,12 +7,16 @@ import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
 
+const signInPartitions =
+  'LOGIN#* and TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*';
+
 const kinds: Readonly<Record<string, (cell: string) => string>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
   'webhook-items': (action) => `dynamodb:${action} on DataTable, partitions WEBHOOK#*`,
   'token-items': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and AUDIT#*`,
   'sign-in-items': (action) =>
-    `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*`,
+    `dynamodb:${action} on DataTable, partitions ${signInPartitions}`,
+  'session-items': (action) => `dynamodb:${action} on DataTable, partitions LOGIN#* and TOKEN#*`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
   objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
@@ -173,10 +177,8 @@ describe('grants', () => {
       actions.map((action) => ({ name, line: `dynamodb:${action} on DataTable, partitions ${partitions}` }));
     expect(others).toEqual([
       ...on('exchangeToken', 'TOKEN#* and REQUEST#* and AUDIT#*', ['PutItem', 'UpdateItem']),
-      ...on('signIn', 'TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*', [
-        'PutItem',
-        'UpdateItem',
-      ]),
+      ...on('signIn', 'LOGIN#* and TOKEN#*', ['DeleteItem']),
+      ...on('signIn', signInPartitions, ['PutItem', 'UpdateItem']),
       ...on('sendWebhook', 'WEBHOOK#*', ['GetItem', 'UpdateItem']),
     ]);
   });

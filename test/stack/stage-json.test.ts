@@ -83,7 +83,7 @@ describe('the settings that become code', () => {
       composed.filter((name) => !withoutKeys.includes(name)),
     );
     expect(functionsWith('stageJson.identityIssuers')).toEqual(['exchangeToken', 'management']);
-    expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'lfsLocks', 'management']);
+    expect(functionsWith('stageJson.gitHosts')).toEqual(['lfsBatch', 'lfsLocks', 'signIn', 'management']);
     expect(functionsWith('stageJson.limitContactUrl')).toEqual(['management']);
     expect(built.outputFiles.map((output) => output.text).join()).not.toMatch(/\bstageJson\.\w+[^\w"]/);
   });

@@ -30,6 +30,28 @@ export interface GitHost {
   readonly kind: GitHostKind;
   /** Of its API, without a closing slash: `https://api.github.com`, `https://gitlab.com`, `https://gitea.example.com`. */
   readonly url: string;
+  /** The app by which its users sign in to the console. Without it, they don't. */
+  readonly signIn?: GitHostApp | undefined;
+}
+
+/** The app that a deployment has at a host. */
+interface GitHostApp {
+  readonly clientId: string;
+  /** Where its secret is: in Secrets Manager. Under `npm start`: a file. */
+  readonly clientSecretArn: string;
+}
+
+/** A host by which users sign in. */
+export type SignInHost = GitHost & { readonly signIn: GitHostApp };
+
+/** Those by which users sign in. */
+export function signInHostsOf(hosts: readonly GitHost[]): readonly SignInHost[] {
+  return hosts.filter((host): host is SignInHost => host.signIn !== undefined);
+}
+
+/** Of its pages, without a closing slash: GitHub's API has a URL of its own. */
+export function webUrlOf({ kind, url }: Pick<GitHost, 'kind' | 'url'>): string {
+  return kind === 'github' ? url.replace('://api.', '://').replace(/\/api\/v3$/, '') : url;
 }
 
 export const gitHostKinds = ['github', 'gitlab', 'gitea'] as const;
@@ -94,7 +116,7 @@ export function gitHostsFromJson(text: string | undefined): readonly GitHost[] {
   if (!Array.isArray(value)) throw new Error("The git hosts aren't a list. Deploy again.");
   return value.map((each: unknown) => {
     if (!isGitHost(each)) throw new Error('A git host lacks id, kind or url. Deploy again.');
-    return { id: each.id, kind: each.kind, url: each.url };
+    return { id: each.id, kind: each.kind, url: each.url, ...(each.signIn && { signIn: each.signIn }) };
   });
 }
 
@@ -104,15 +126,21 @@ export function gitHostsToJson(hosts: readonly GitHost[]): string | undefined {
 }
 
 function isGitHost(value: unknown): value is GitHost {
-  const { id, kind, url } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  const { id, kind, url, signIn } = (value ?? {}) as Readonly<Record<string, unknown>>;
   return (
     typeof id === 'string' &&
     gitHostIdPattern.test(id) &&
     gitHostKinds.some((each) => each === kind) &&
     typeof url === 'string' &&
     // An emulated stage has its hosts on this machine. The settings of a deployed one take https alone.
-    isGitHostUrl(url, { allowsLoopback: true })
+    isGitHostUrl(url, { allowsLoopback: true }) &&
+    (signIn === undefined || isApp(signIn))
   );
+}
+
+function isApp(value: unknown): value is GitHostApp {
+  const { clientId, clientSecretArn } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  return typeof clientId === 'string' && typeof clientSecretArn === 'string';
 }
 
 /** That anybody may download from a repo, without a token, and how much of it. */

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { sha256Hex } from '../../rules/hash.ts';
-import type { HostUser } from './host-user.ts';
+import type { Allowance, HostOrganization, HostUser } from './host-user.ts';
 
 /** What a token may do: `read` pulls, `write` pushes too, `manage` administers its own tenant too. */
 export type TokenScope = 'read' | 'write' | 'manage';
@@ -19,6 +19,12 @@ export interface TokenRecord {
   readonly repos: readonly string[] | null;
   /** The exchange rule that it was given by. */
   readonly ruleId?: string | undefined;
+  /** Repos that it can push to although its scope is `read`. */
+  readonly writeRepos?: readonly string[] | undefined;
+  /** Who signed in with a git host. Nobody has the secret of such a token: only sessions stand below it. */
+  readonly hostUser?: HostUser | undefined;
+  /** By what they may. */
+  readonly allowedBy?: Allowance | undefined;
   readonly createdAtMs: number;
   /** It is worth nothing from then on. null: never. */
   readonly expiresAtMs: number | null;
@@ -26,11 +32,16 @@ export interface TokenRecord {
   readonly lastUsedAtMs: number | null;
 }
 
-/** Who asks: somebody with a token of ours, or with their own for a git host. */
-export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId'> & {
-  /** Whom a host vouches for. Then `tokenId` is their id. */
-  readonly hostUser?: HostUser;
-};
+/** Who asks: somebody with a token of ours, or whom a git host vouches for. */
+export type Caller = Pick<TokenRecord, 'tokenId' | 'scope' | 'user' | 'label' | 'ruleId' | 'hostUser'>;
+
+/** Whether a token may push to a repo that it is for. */
+export function mayPush(
+  { scope, writeRepos }: Pick<TokenRecord, 'scope' | 'writeRepos'>,
+  repo: string,
+): boolean {
+  return scope !== 'read' || writeRepos?.includes(repo) === true;
+}
 
 /** How exactly the last use of a token is known. A use within this time of the last known one is not written. */
 export const tokenUseStepMs = 60 * 60_000;
@@ -66,13 +77,18 @@ const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
  * 43 characters of base62.
  */
 export function derivedToken(from: { credential: string; seed: string }): string {
+  return `lfsq_${derivedText(from)}`;
+}
+
+/** The same without what a token begins with. */
+export function derivedText(from: { credential: string; seed: string }): string {
   let value = BigInt(`0x${createHmac('sha256', from.credential).update(from.seed).digest('hex')}`);
   let text = '';
   for (let length = 0; length < 43; length += 1) {
     text = `${base62[Number(value % 62n)]}${text}`;
     value /= 62n;
   }
-  return `lfsq_${text}`;
+  return text;
 }
 
 /** A session of the console: what a browser holds in a cookie instead of a token. */
@@ -89,10 +105,28 @@ export interface SessionRecord {
   readonly boundTo: string;
   readonly createdAtMs: number;
   readonly expiresAtMs: number;
+  /** Organizations that a git host said its holder is in, and when. */
+  readonly organizations?: readonly HostOrganization[] | undefined;
+  readonly organizationsAtMs?: number | undefined;
 }
 
 /** How long a session lasts, unless the token that it stands for ends before. */
 export const sessionLifetimeMs = 12 * 60 * 60_000;
+
+/** How long somebody is signed in by a git host, until it's asked again. */
+export const signedInMs = 8 * 60 * 60_000;
+
+/** What a git host said of somebody is enough to change things for so long. */
+export const hostCheckMs = 60 * 60_000;
+
+/** Whether a git host must be asked again before the holder of a session changes something. */
+export function mustSignInAgain(
+  held: { readonly token?: TokenRecord | undefined; readonly session?: SessionRecord | undefined },
+  nowMs: number,
+): boolean {
+  if (!held.token?.hostUser) return false;
+  return held.session === undefined || nowMs >= held.session.createdAtMs + hostCheckMs;
+}
 
 /** What the operator's sessions lie below. No token has such an id. */
 export const operatorParent = 'operator';

@@ -17,9 +17,11 @@ import { repoContract } from './repos.ts';
 import { reservationContract } from './reservations.ts';
 import { scanContract } from './scans.ts';
 import { sessionContract } from './sessions.ts';
+import { signInContract } from './sign-in.ts';
 import { statusContract } from './status.ts';
 import { tenantContract } from './tenants.ts';
 import { tokenContract } from './tokens.ts';
+import { userContract } from './users.ts';
 import { webhookContract } from './webhooks.ts';
 
 const healthSchema = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
@@ -32,6 +34,16 @@ const serviceContract = {
     access: 'anyone',
     answers: {
       200: { description: "The page. It's empty until you sign in.", types: ['text/html'] },
+      304: { description: 'Unchanged since the `ETag` in `If-None-Match`.' },
+    },
+  },
+  'GET /sign-in': {
+    id: 'signInPage',
+    summary: 'The console, after a Git host',
+    description: "Git hosts return users to it. It's the same page.",
+    access: 'anyone',
+    answers: {
+      200: { description: 'The page.', types: ['text/html'] },
       304: { description: 'Unchanged since the `ETag` in `If-None-Match`.' },
     },
   },
@@ -70,11 +82,13 @@ export const contract = {
   ...lfsContract,
   ...lfsLockContract,
   ...sessionContract,
+  ...signInContract,
   ...statusContract,
   ...tenantContract,
   ...tokenContract,
   ...exchangeContract,
   ...invitationContract,
+  ...userContract,
   ...repoContract,
   ...scanContract,
   ...reservationContract,

@@ -88,6 +88,13 @@ export type Contract = {
     (K extends Audited ? { readonly action: AuditAction } : { readonly action?: never });
 };
 
+/**
+ * Whether a git host must have been asked lately about a user of its who calls a route: what only those who manage a tenant
+ * can change.
+ */
+export const needsHostCheck = ({ access, action }: Pick<RouteContract, 'access' | 'action'>) =>
+  access === 'manager' && action !== undefined;
+
 /** All problems that a route of the management API can answer: its own, and those that follow from the rest of what is said. */
 export function problemsOf(route: string, contract: RouteContract): ProblemCode[] {
   const { access, onlyOpen, needsExports, takesRequestKey, body, lfsErrors, problems = [] } = contract;
@@ -100,6 +107,7 @@ export function problemsOf(route: string, contract: RouteContract): ProblemCode[
     ...when(access !== 'anyone', 'unauthorized'),
     ...when(isIdentity, 'issuer-unavailable'),
     ...when(access === 'manager' || access === 'auditor', 'scope-too-small'),
+    ...when(needsHostCheck(contract), 'sign-in-again'),
     ...when(!isOpen, 'invalid-query'),
     ...when(takesRequestKey, 'invalid-idempotency-key'),
     ...when(takesRequestKey && !isOpen, 'idempotency-key-reused'),

@@ -13,6 +13,17 @@ const sessionSchema = z
     label: z.string().nullable(),
     user: z.string().nullable(),
     repos: z.array(z.string()).nullable().meta({ description: 'Its repos. null: all.' }),
+    hostUser: z.string().optional().meta({
+      description:
+        'Only for users who signed in with a Git host: their host and number, such as `github:1234`.',
+    }),
+    changesUntil: time.optional().meta({
+      description:
+        'The same: until then, they can make changes that need `manage`. Later, they must sign in again.',
+    }),
+    writeRepos: z.array(z.string()).optional().meta({
+      description: 'Repos that it can push to in addition to its scope.',
+    }),
     expiresAt: time.nullable().meta({
       description: 'When the session or token expires. null: never.',
     }),
@@ -39,7 +50,7 @@ const session: SessionBody = {
 /** Sessions of the console: a cookie instead of a token. */
 export const sessionContract = {
   'POST /v1/session': {
-    id: 'signIn',
+    id: 'startSession',
     summary: 'Sign in to the console',
     description:
       "Accepts any valid token and sets the cookie `__Host-lfsq` for 12 hours, or until the token expires. Revoking the token ends it immediately; rotating the admin token ends the operator's. On the management API it has its token's rights if you send the header `lfs-quota-console: 1`; on the LFS API it has none. Programs send their token instead.",

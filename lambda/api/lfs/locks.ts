@@ -1,5 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
+import { mayPush } from '../../accounts/rules/tokens.ts';
 import type { Deps } from '../../deps.ts';
 import { releaseLock, takeLock } from '../../locks/locks.ts';
 import {
@@ -158,7 +159,7 @@ const placeOf = ({ tenant: { tenant }, repo }: LockRequest['access']) => ({ tena
 
 /** The answer to a token that may change nothing. undefined: it may. */
 function ifReadOnly({ access, event }: LockRequest, verb: string): Response | undefined {
-  if (access.token.scope !== 'read') return undefined;
+  if (mayPush(access.token, access.repo)) return undefined;
   const message = readOnly(access.token.hostUser, verb);
   return lfsError({ statusCode: 403, message, requestId: event.requestContext.requestId });
 }

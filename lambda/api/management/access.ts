@@ -1,5 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
-import { isForRepo, type TokenRecord } from '../../accounts/rules/tokens.ts';
+import { isForRepo, type SessionRecord, type TokenRecord } from '../../accounts/rules/tokens.ts';
 import {
   authenticateToken,
   findSession,
@@ -74,6 +74,8 @@ export interface Reader {
   readonly isAdmin: boolean;
   /** undefined: the operator. */
   readonly token: TokenRecord | undefined;
+  /** undefined: a token is presented. */
+  readonly session?: SessionRecord | undefined;
 }
 
 type ReaderDeps = Pick<Deps, 'admin' | 'ledger' | 'tokens' | 'clock' | 'log'>;
@@ -178,7 +180,9 @@ export async function authenticateReader(
     : await authenticateToken(deps, { tenant: name ?? '', credential: presented?.secret });
   switch (access.kind) {
     case 'granted':
-      return name === undefined ? notFound : { ok: true, name, isAdmin: false, token: access.token };
+      return name === undefined
+        ? notFound
+        : { ok: true, name, isAdmin: false, token: access.token, session: held?.session };
     case 'unauthenticated':
       return { ok: false, response: unauthorized() };
     case 'not-found':
@@ -197,10 +201,10 @@ export async function noteUse(
 /** The tenant, if it is there for this reader: the operator sees one that is being deleted until nothing is left. */
 export function readableTenant(
   tenant: TenantRecord | undefined,
-  { isAdmin, token }: Reader,
+  { isAdmin, token, session }: Reader,
 ): Access<{ tenant: TenantRecord } & Reader> {
   const isThere = tenant && (isAdmin ? !isGone(tenant) : tenant.closedAtMs === null);
-  return isThere ? { ok: true, tenant, isAdmin, token } : { ok: false, response: tenantNotFound() };
+  return isThere ? { ok: true, tenant, isAdmin, token, session } : { ok: false, response: tenantNotFound() };
 }
 
 /** What a request shows to be let in. */
@@ -223,41 +227,50 @@ export function presentedBy(event: APIGatewayProxyEventV2): Presented | undefine
     const secret = credential(event);
     return secret === undefined ? undefined : { kind: 'token', secret };
   }
-  if (header(event, consoleHeader) !== '1') return undefined;
-  const site = header(event, 'sec-fetch-site');
-  if (site !== undefined && site !== 'same-origin') return undefined;
-  const secret = sessionCookie(event);
+  if (!isFromConsole(event)) return undefined;
+  const secret = cookieOf(event, '');
   return secret === undefined ? undefined : { kind: 'session', secret };
 }
 
+/** Whether the console's page sends it. */
+export function isFromConsole(event: APIGatewayProxyEventV2): boolean {
+  const site = header(event, 'sec-fetch-site');
+  return header(event, consoleHeader) === '1' && (site === undefined || site === 'same-origin');
+}
+
+/** What a cookie is for: a session, or to sign in by a git host. */
+type CookieUse = '' | '-login';
+
 /**
- * The cookie of a session. By its prefix, browsers take it over TLS alone, for this host and no other.
+ * The name of a cookie. By its prefix, browsers take it over TLS alone, for this host and no other.
  *
  * `npm start` serves plain HTTP on loopback, where not every browser keeps such a cookie. There it has a name with the
  * port in it: a browser does not tell the ports of a host apart, and a second stack would overwrite the first one's.
  */
-function cookieName(event: APIGatewayProxyEventV2): { name: string; isSecure: boolean } {
+function cookieName(event: APIGatewayProxyEventV2, use: CookieUse): { name: string; isSecure: boolean } {
   const [, port] = /^(?:127\.[\d.]+|localhost|\[::1\]):(\d+)$/i.exec(event.requestContext.domainName) ?? [];
   const isPlain = header(event, 'x-forwarded-proto') === 'http' && port !== undefined;
-  return isPlain ? { name: `lfsq-${port}`, isSecure: false } : { name: '__Host-lfsq', isSecure: true };
+  return isPlain
+    ? { name: `lfsq${use}-${port}`, isSecure: false }
+    : { name: `__Host-lfsq${use}`, isSecure: true };
 }
 
-/** What the cookie of a request holds. undefined: it has none, or more than one. */
-export function sessionCookie(event: APIGatewayProxyEventV2): string | undefined {
-  const begin = `${cookieName(event).name}=`;
+/** What a cookie of a request holds. undefined: it has none, or more than one. */
+export function cookieOf(event: APIGatewayProxyEventV2, use: CookieUse): string | undefined {
+  const begin = `${cookieName(event, use).name}=`;
   // API Gateway takes them out of the headers; what stands in for it may not.
   const all = event.cookies ?? header(event, 'cookie')?.split(/; */) ?? [];
   const found = all.filter((cookie) => cookie.startsWith(begin));
   return found.length === 1 ? found[0]?.slice(begin.length) : undefined;
 }
 
-/** @param session its end; a cookie without a value is removed. */
-export function setSessionCookie(
+/** @param cookie one without a value is removed. */
+export function setCookie(
   event: APIGatewayProxyEventV2,
-  session: { readonly value: string; readonly maxAgeMs: number },
+  cookie: { readonly value: string; readonly maxAgeMs: number; readonly use?: CookieUse },
 ): string {
-  const { name, isSecure } = cookieName(event);
-  const seconds = Math.max(0, Math.floor(session.maxAgeMs / 1000));
+  const { name, isSecure } = cookieName(event, cookie.use ?? '');
+  const seconds = Math.max(0, Math.floor(cookie.maxAgeMs / 1000));
   const secure = isSecure ? '; Secure' : '';
-  return `${name}=${session.value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Strict${secure}`;
+  return `${name}=${cookie.value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Strict${secure}`;
 }

@@ -2,12 +2,18 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import type * as z from 'zod';
 import { AuditTrail, type AuditVerdict, actorOf, audited } from '../../accounts/audit.ts';
 import type { AuditAction } from '../../accounts/rules/audit.ts';
+import { mustSignInAgain } from '../../accounts/rules/tokens.ts';
 import type { Deps } from '../../deps.ts';
 import type { TenantRecord } from '../../ledger/rules/tenant.ts';
 import type { RouteKey } from '../../routes.ts';
 import { formatBytes } from '../../rules/sizes.ts';
 import { hasPrototypeField, parseJson } from '../../rules/text.ts';
-import { bodyBytesMaxDefault, type Contract, type RouteContract } from '../contract/contract.ts';
+import {
+  bodyBytesMaxDefault,
+  type Contract,
+  needsHostCheck,
+  type RouteContract,
+} from '../contract/contract.ts';
 import { noQuery } from '../contract/fields.ts';
 import type { Problem } from '../contract/problems.ts';
 import { bodyText, hasContentType, header, pathRepo, pathTenant, type Response } from '../http.ts';
@@ -43,6 +49,7 @@ export type ManagementDeps = Pick<
   | 'publicReads'
   | 'gitHosts'
   | 'linkedRepos'
+  | 'users'
   | 'history'
   | 'alerts'
   | 'webhooks'
@@ -171,6 +178,8 @@ function operation(given: { route: string; contract: RouteContract; run: AnyRun 
   return async (deps, event) => {
     const access = await check(deps, event);
     if (!access.ok) return access.response;
+    if (needsHostCheck(contract) && mustSignInAgain(access as Partial<Reader>, deps.clock.nowMs()))
+      return problem('sign-in-again', signInAgain);
     const query = (contract.query ?? noQuery).safeParse(event.queryStringParameters ?? {});
     if (!query.success) return problem('invalid-query', `${firstIssue(query.error)}.`);
     // One that is sent although none is taken is not read.
@@ -203,6 +212,9 @@ function operation(given: { route: string; contract: RouteContract; run: AnyRun 
     });
   };
 }
+
+const signInAgain =
+  'Your last sign-in with your Git host is more than 60 minutes ago. Sign in again, then repeat this.';
 
 /** Access as the contract says it, and what besides is needed of the tenant and the stage. */
 function checkOf({ access, onlyOpen, needsExports }: RouteContract, ofTenant: boolean) {

@@ -1,9 +1,9 @@
-import type { SessionRecord } from '../../accounts/rules/tokens.ts';
+import { hostCheckMs, type SessionRecord } from '../../accounts/rules/tokens.ts';
 import { beginSession, endSession, type Holder } from '../../accounts/tokens.ts';
 import { iso } from '../contract/fields.ts';
 import { type SessionBody, sessionContract } from '../contract/sessions.ts';
 import { json } from '../http.ts';
-import { noteUse, setSessionCookie } from './access.ts';
+import { noteUse, setCookie } from './access.ts';
 import { type ManagementDeps, operations } from './operations.ts';
 
 export const sessionOperations = operations(sessionContract, {
@@ -18,13 +18,13 @@ export const sessionOperations = operations(sessionContract, {
       sessionId: session.sessionId,
     });
     const maxAgeMs = session.expiresAtMs - session.createdAtMs;
-    const cookies = [setSessionCookie(event, { value, maxAgeMs })];
+    const cookies = [setCookie(event, { value, maxAgeMs })];
     return { ...json(201, sessionBody(deps, { token, session })), cookies };
   },
 
   'DELETE /v1/session': async (deps, { session, event }) => {
     await endSession(deps, { session });
-    return { statusCode: 204, cookies: [setSessionCookie(event, { value: '', maxAgeMs: 0 })] };
+    return { statusCode: 204, cookies: [setCookie(event, { value: '', maxAgeMs: 0 })] };
   },
 });
 
@@ -42,6 +42,10 @@ function sessionBody(
     label: token?.label ?? null,
     user: token?.user ?? null,
     repos: token?.repos ? [...token.repos] : null,
+    ...(token?.hostUser && session
+      ? { hostUser: token.hostUser.id, changesUntil: iso(session.createdAtMs + hostCheckMs) }
+      : {}),
+    ...(token?.writeRepos && { writeRepos: [...token.writeRepos] }),
     expiresAt: expiresAtMs === null ? null : iso(expiresAtMs),
     limitContactUrl: limitContactUrl ?? null,
   };

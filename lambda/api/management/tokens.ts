@@ -73,7 +73,7 @@ async function findToken(
 ): Promise<TokenRecord | undefined> {
   const tokenId = input.event.pathParameters?.['tokenId'] ?? '';
   const record = /^[0-9a-f]{16}$/.test(tokenId) ? await deps.tokens.find(tokenId) : undefined;
-  return record?.tenant === input.tenant ? record : undefined;
+  return record?.tenant === input.tenant && !record.hostUser ? record : undefined;
 }
 
 function tokenNotFound(tenant: string): Response {

@@ -67,7 +67,7 @@ export function lockOwnerOf(token: {
   readonly tokenId: string;
   readonly user: string | null;
   readonly label: string | null;
-  readonly hostUser?: HostUser;
+  readonly hostUser?: HostUser | undefined;
 }): Pick<FileLock, 'ownerId' | 'ownerName'> {
   const { tokenId, user, label, hostUser } = token;
   if (hostUser) return { ownerId: `person:${hostUser.id}`, ownerName: nameOfHostUser(hostUser) };

@@ -39,6 +39,12 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     issuers: publicIssuers,
     adoptedRepos: new AdoptedRepos([]),
     gitHosts: [],
+    signInHosts: {
+      trade: async () => undefined,
+      identify: async () => ({ kind: 'refused', reason: 'there is none' }),
+      accessTo: async () => new Map(),
+      revoke: async () => undefined,
+    },
     hostClient: { ask: async () => ({ kind: 'refused', reason: 'token-rejected' }) },
     knownHostUsers: new KnownHostUsers(),
     refusalTally: new RefusalTally(),

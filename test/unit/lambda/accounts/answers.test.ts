@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import * as z from 'zod';
-import { getJson, parsed, refusalOf } from '../../../../lambda/accounts/git-hosts.ts';
+import { parsed, refusalOf, requestJson } from '../../../../lambda/accounts/git-hosts.ts';
 import { GitHostUnavailableError } from '../../../../lambda/accounts/rules/host-user.ts';
 
 const nowMs = 1_800_000_000_000;
@@ -71,17 +71,22 @@ describe('an answer of a git host', () => {
 describe('a git host', () => {
   afterEach(() => void vi.restoreAllMocks());
   const { signal } = new AbortController();
-  const asking = { url: 'https://host.example/api', token: 'secret', headers: { 'x-more': '1' }, signal };
+  const asking = {
+    url: 'https://host.example/api/user',
+    headers: { 'x-more': '1', authorization: 'Bearer secret' },
+    signal,
+  };
   const answering = (answer: () => Response | Promise<Response>) =>
     vi.spyOn(globalThis, 'fetch').mockImplementation(async () => answer());
 
   it('is asked for what is not compressed, with the token, and is not followed elsewhere', async () => {
     const fetched = answering(() => new Response('{"a":1}'));
-    expect(await getJson(asking, '/user')).toMatchObject({ status: 200, body: { a: 1 } });
+    expect(await requestJson(asking)).toMatchObject({ status: 200, body: { a: 1 } });
     expect(fetched.mock.calls).toEqual([
       [
         'https://host.example/api/user',
         {
+          method: 'GET',
           redirect: 'manual',
           signal,
           headers: {
@@ -96,24 +101,21 @@ describe('a git host', () => {
     ]);
   });
 
-  it('may say with its headers what JSON it is to send, and never with which token', async () => {
+  it('may say with its headers what JSON it is to send', async () => {
     const fetched = answering(() => new Response('{}'));
-    const headers = { accept: 'application/vnd.github+json', authorization: 'Basic x' };
-    await getJson({ ...asking, headers }, '/user');
-    expect(fetched.mock.calls[0]?.[1]?.headers).toMatchObject({
-      accept: 'application/vnd.github+json',
-      authorization: 'Bearer secret',
-    });
+    const headers = { accept: 'application/vnd.github+json' };
+    await requestJson({ ...asking, headers });
+    expect(fetched.mock.calls[0]?.[1]?.headers).toMatchObject(headers);
   });
 
   it('is not read further if it answers something else than 200', async () => {
     const response = new Response('<html>', { status: 404 });
     const cancel = vi.spyOn(response.body as ReadableStream, 'cancel');
     answering(() => response);
-    expect(await getJson(asking, '/user')).toMatchObject({ status: 404, body: undefined });
+    expect(await requestJson(asking)).toMatchObject({ status: 404, body: undefined });
     expect(cancel).toHaveBeenCalledTimes(1);
     answering(() => new Response(null, { status: 404 }));
-    expect(await getJson(asking, '/user')).toMatchObject({ status: 404, body: undefined });
+    expect(await requestJson(asking)).toMatchObject({ status: 404, body: undefined });
   });
 
   const whole = (bytes: number) => JSON.stringify('x'.repeat(bytes - 2));
@@ -127,19 +129,19 @@ describe('a git host', () => {
     ['by another', () => withCause(undefined), 'the connection broke'],
   ])('that answers %s is unavailable, in words of ours', async (_, answer, why) => {
     answering(answer);
-    const failure = getJson(asking, '/user');
+    const failure = requestJson(asking);
     await expect(failure).rejects.toThrow(GitHostUnavailableError);
     await expect(failure).rejects.toThrow(`A git host returned an unexpected response: ${why}.`);
   });
 
   it('may send as much as is read, and no more', async () => {
     answering(() => new Response(whole(100_000)));
-    expect((await getJson(asking, '/user')).body).toHaveLength(99_998);
+    expect((await requestJson(asking)).body).toHaveLength(99_998);
   });
 
   it('that takes too long is unavailable', async () => {
     answering(() => withCause({ code: 'ECONNRESET' }));
-    const failure = getJson({ ...asking, signal: AbortSignal.abort() }, '/user');
+    const failure = requestJson({ ...asking, signal: AbortSignal.abort() });
     await expect(failure).rejects.toThrow('A git host returned an unexpected response: it takes too long.');
   });
 });

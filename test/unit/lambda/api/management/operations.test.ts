@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createTokenBody } from '../../../../../lambda/api/contract/tokens.ts';
-import { presentedBy, sessionCookie, setSessionCookie } from '../../../../../lambda/api/management/access.ts';
+import { cookieOf, presentedBy, setCookie } from '../../../../../lambda/api/management/access.ts';
 import { jsonBody } from '../../../../../lambda/api/management/operations.ts';
 import { defaultSettings } from '../../../../../lambda/rules/settings.ts';
 import { httpEvent } from '../../../../support/http-event.ts';
@@ -74,7 +74,7 @@ describe('the cookie of a session', () => {
   });
 
   it('is for TLS and this host alone', () => {
-    const set = setSessionCookie(request({ 'x-forwarded-proto': 'https' }), {
+    const set = setCookie(request({ 'x-forwarded-proto': 'https' }), {
       value: 'v',
       maxAgeMs: 43_200_999,
     });
@@ -87,38 +87,38 @@ describe('the cookie of a session', () => {
     ['[::1]:9000', 'lfsq-9000'],
   ])('has the port of a plain %s in its name', (domainName, name) => {
     const { headers } = plain(domainName);
-    const set = setSessionCookie(request(headers, { domainName }), { value: 'v', maxAgeMs: 1000 });
+    const set = setCookie(request(headers, { domainName }), { value: 'v', maxAgeMs: 1000 });
     expect(set).toBe(`${name}=v; Max-Age=1; Path=/; HttpOnly; SameSite=Strict`);
     const event = request(headers, {
       domainName,
       cookies: ['__Host-lfsq=other', `${name}=mine`, 'lfsq-1=no'],
     });
-    expect(sessionCookie(event)).toBe('mine');
+    expect(cookieOf(event, '')).toBe('mine');
   });
 
   it.each(['lfs.example.com', 'lfs.example.com:8787', '127.0.0.1', '127.0.0.1.example.com:80'])(
     'is for TLS at %s, whatever the request says',
     (domainName) => {
       const { headers } = plain(domainName);
-      const set = setSessionCookie(request(headers, { domainName }), { value: 'v', maxAgeMs: 1000 });
+      const set = setCookie(request(headers, { domainName }), { value: 'v', maxAgeMs: 1000 });
       expect(set).toMatch(/^__Host-lfsq=v;.*; Secure$/);
     },
   );
 
   it('is removed by one that has ended', () => {
-    expect(setSessionCookie(request({}), { value: '', maxAgeMs: -5 })).toMatch(/^__Host-lfsq=; Max-Age=0;/);
+    expect(setCookie(request({}), { value: '', maxAgeMs: -5 })).toMatch(/^__Host-lfsq=; Max-Age=0;/);
   });
 
   it('is found among the headers, if the gateway left it there', () => {
     const cookie = 'other=1; __Host-lfsq=a; more=2';
-    expect(sessionCookie(request({ cookie }))).toBe('a');
-    expect(sessionCookie(request({ cookie }, { cookies: ['other=1'] }))).toBeUndefined();
-    expect(sessionCookie(request({ cookie: `${cookie};__Host-lfsq=b` }))).toBeUndefined();
+    expect(cookieOf(request({ cookie }), '')).toBe('a');
+    expect(cookieOf(request({ cookie }, { cookies: ['other=1'] }), '')).toBeUndefined();
+    expect(cookieOf(request({ cookie: `${cookie};__Host-lfsq=b` }), '')).toBeUndefined();
   });
 
   it('counts only if it is the only one', () => {
-    expect(sessionCookie(request({}, { cookies: ['__Host-lfsq=a', '__Host-lfsq=b'] }))).toBeUndefined();
-    expect(sessionCookie(request({}, { cookies: ['__Host-lfsq=a=b'] }))).toBe('a=b');
-    expect(sessionCookie(request({}, { cookies: ['x__Host-lfsq=a'] }))).toBeUndefined();
+    expect(cookieOf(request({}, { cookies: ['__Host-lfsq=a', '__Host-lfsq=b'] }), '')).toBeUndefined();
+    expect(cookieOf(request({}, { cookies: ['__Host-lfsq=a=b'] }), '')).toBe('a=b');
+    expect(cookieOf(request({}, { cookies: ['x__Host-lfsq=a'] }), '')).toBeUndefined();
   });
 });

@@ -1,0 +1,172 @@
+import * as z from 'zod';
+import { absent } from '../table/expressions.ts';
+import {
+  batchGet,
+  deleteItem,
+  firstItems,
+  getItem,
+  methodsOn,
+  putItem,
+  type Table,
+  untilWritten,
+} from '../table/requests.ts';
+import { expiryAttribute, keyNames } from '../table/table.ts';
+import type { HostOrganization } from './rules/host-user.ts';
+import {
+  type AllowedOrganization,
+  allowedOrganizationsMax,
+  type LoginRecord,
+  tenantsPerOrganizationMax,
+} from './rules/sign-in.ts';
+
+const scope = z.enum(['read', 'write', 'manage']).nullable();
+
+const allowedItem = z.object({
+  tenant: z.string(),
+  host: z.string(),
+  organizationId: z.string(),
+  name: z.string(),
+  owner: scope,
+  member: scope,
+  collaborators: z.boolean(),
+  sinceMs: z.number(),
+});
+
+const loginItem = z.object({
+  loginId: z.string(),
+  host: z.string(),
+  next: z.string(),
+  addsOrganization: z.boolean(),
+  expiresAtMs: z.number(),
+});
+
+type OrganizationKey = Pick<HostOrganization, 'host' | 'organizationId'>;
+
+const partitionOf = (tenant: string) => `USERS#${tenant}`;
+
+/** The key of what a tenant allows an organization. */
+export const allowedOrganizationKey = ({
+  tenant,
+  host,
+  organizationId,
+}: { tenant: string } & OrganizationKey) => ({
+  pk: partitionOf(tenant),
+  sk: `ORGANIZATION#${host}:${organizationId}`,
+});
+
+/** What the item of that key says. */
+export const allowedOrganizationIn = (item: unknown): AllowedOrganization => allowedItem.parse(item);
+
+/** Which tenants may allow an organization. Their own items decide. */
+const tenantsKey = ({ host, organizationId }: OrganizationKey) => ({
+  pk: `ORGANIZATION#${host}:${organizationId}`,
+  sk: 'TENANTS',
+});
+
+const tenantsItem = z.object({
+  host: z.string(),
+  organizationId: z.string(),
+  tenants: z.array(z.string()),
+  version: z.number(),
+});
+
+const loginKey = (loginId: string) => ({ pk: `LOGIN#${loginId}`, sk: 'LOGIN' });
+
+/** Who may sign in by a git host, and who is about to. On the ledger's table. All reads are strongly consistent. */
+export function createDynamoDbUsers(table: Table) {
+  return methodsOn(table, { list, allow, disallow, findAllowed, putLogin, takeLogin });
+}
+
+export type Users = ReturnType<typeof createDynamoDbUsers>;
+
+/** What a tenant allows, in no special order. @throws {LedgerUnavailableError} */
+async function list(table: Table, tenant: string): Promise<readonly AllowedOrganization[]> {
+  const items = await firstItems(table, {
+    KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :prefix)',
+    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
+    ExpressionAttributeValues: { ':pk': partitionOf(tenant), ':prefix': 'ORGANIZATION#' },
+    ConsistentRead: true,
+    Limit: 2 * allowedOrganizationsMax,
+  });
+  return items.map(allowedOrganizationIn);
+}
+
+/** @returns full: too many tenants allow it. @throws {LedgerUnavailableError} */
+async function allow(table: Table, allowed: AllowedOrganization): Promise<'allowed' | 'full'> {
+  const { tenant } = allowed;
+  // First: what no tenant finds, lets nobody in.
+  const isFound = await changeTenants(table, allowed, (tenants) => [
+    ...tenants.filter((each) => each !== tenant),
+    tenant,
+  ]);
+  if (!isFound) return 'full';
+  await putItem(table, {
+    item: { ...allowedOrganizationKey(allowed), ...allowed },
+    // A write that lands late changes nothing.
+    condition: `${absent} OR #sinceMs <= :sinceMs`,
+    values: { ':sinceMs': allowed.sinceMs },
+  });
+  return 'allowed';
+}
+
+/** @returns what there was. @throws {LedgerUnavailableError} */
+async function disallow(
+  table: Table,
+  organization: { tenant: string } & OrganizationKey,
+): Promise<AllowedOrganization | undefined> {
+  const key = allowedOrganizationKey(organization);
+  const found = await deleteItem(table, { key, returns: 'ALL_OLD' });
+  await changeTenants(table, organization, (tenants) =>
+    tenants.filter((each) => each !== organization.tenant),
+  );
+  return found.ok && found.attributes ? allowedOrganizationIn(found.attributes) : undefined;
+}
+
+/** What all tenants allow these organizations. @throws {LedgerUnavailableError} */
+async function findAllowed(
+  table: Table,
+  organizations: readonly OrganizationKey[],
+): Promise<readonly AllowedOrganization[]> {
+  const found = await batchGet(table, organizations.map(tenantsKey));
+  const keys = found.flatMap((item) => {
+    const { tenants, ...organization } = tenantsItem.parse(item);
+    return tenants.map((tenant) => allowedOrganizationKey({ tenant, ...organization }));
+  });
+  return (await batchGet(table, keys)).map(allowedOrganizationIn);
+}
+
+/** @returns false: there would be too many. */
+function changeTenants(
+  table: Table,
+  { host, organizationId }: OrganizationKey,
+  change: (tenants: readonly string[]) => readonly string[],
+): Promise<boolean> {
+  const key = tenantsKey({ host, organizationId });
+  return untilWritten(table, async () => {
+    const item = await getItem(table, key);
+    const before = item ? tenantsItem.parse(item) : { tenants: [], version: 0 };
+    const tenants = change(before.tenants);
+    if (tenants.length > tenantsPerOrganizationMax) return { result: false };
+    const { version } = before;
+    const { ok } = await putItem(table, {
+      item: { ...key, host, organizationId, tenants, version: version + 1 },
+      ...(version === 0
+        ? { condition: absent }
+        : { condition: '#version = :version', values: { ':version': version } }),
+    });
+    return ok ? { result: true } : undefined;
+  });
+}
+
+/** A sign-in that starts. The table's TTL removes it. @throws {LedgerUnavailableError} */
+async function putLogin(table: Table, login: LoginRecord): Promise<void> {
+  const expires = { [expiryAttribute]: Math.ceil(login.expiresAtMs / 1000) };
+  await putItem(table, { item: { ...loginKey(login.loginId), ...login, ...expires }, condition: absent });
+}
+
+/** Takes it away: of all that ask at the same time, one gets it. @throws {LedgerUnavailableError} */
+async function takeLogin(table: Table, loginId: string): Promise<LoginRecord | undefined> {
+  const key = loginKey(loginId);
+  const found = await deleteItem(table, { key, returns: 'ALL_OLD' });
+  return found.ok && found.attributes ? loginItem.parse(found.attributes) : undefined;
+}

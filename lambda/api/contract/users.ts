@@ -1,0 +1,153 @@
+import * as z from 'zod';
+import type { Contract } from './contract.ts';
+import { text, time } from './fields.ts';
+
+const scope = z.enum(['read', 'write', 'manage']);
+
+const host = z.string().max(20).meta({ description: 'The id of a Git host.' });
+const organizationId = z
+  .string()
+  .regex(/^[1-9]\d{0,17}$/, "must be the organization's number")
+  .meta({
+    description: "The organization's number at its host. Names can be registered again, numbers can't.",
+  });
+
+const allowBody = z
+  .strictObject({
+    host,
+    organizationId,
+    name: text('Its name, to be shown. Ignored if the Git host knows it.').optional(),
+    owner: scope.nullable().optional().meta({
+      default: 'manage',
+      description: "Rights of the organization's owners. null: none.",
+    }),
+    member: scope.nullable().optional().meta({
+      default: 'read',
+      description:
+        'Rights of its members. `read`: they can also push to the linked repos that they can push to at the host. null: none.',
+    }),
+    collaborators: z.boolean().optional().meta({
+      default: false,
+      description:
+        'Whether users outside the organization can sign in, for the linked repos that they can use at the host.',
+    }),
+  })
+  .meta({ id: 'AllowOrganization' });
+
+const organizationSchema = z
+  .object({
+    host: z.string(),
+    organizationId: z.string(),
+    name: z.string(),
+    owner: scope.nullable(),
+    member: scope.nullable(),
+    collaborators: z.boolean(),
+    since: time,
+  })
+  .meta({ id: 'AllowedOrganization' });
+
+const userSchema = z
+  .object({
+    userId: z.string().meta({ description: 'Identifies them in this list.' }),
+    hostUser: z.string().meta({ description: 'Their host and number, as in the audit log: `github:1234`.' }),
+    user: z.string().nullable().meta({ description: 'Their login.' }),
+    scope,
+    repos: z.array(z.string()).nullable().meta({ description: 'null: all.' }),
+    writeRepos: z.array(z.string()).meta({ description: 'Repos that they can push to in addition.' }),
+    role: z.enum(['owner', 'member', 'collaborator']),
+    organizationId: z.string().meta({ description: 'The organization that lets them in.' }),
+    signedInAt: time,
+    expiresAt: time,
+    lastUsedAt: time.nullable(),
+  })
+  .meta({ id: 'SignedInUser' });
+
+const usersSchema = z
+  .object({
+    organizations: z.array(organizationSchema),
+    users: z.array(userSchema).meta({ description: 'Who is signed in by a Git host.' }),
+    yours: z
+      .array(z.object({ host: z.string(), organizationId: z.string(), name: z.string() }))
+      .meta({ description: 'Organizations that you are in and can allow. The operator can allow any.' }),
+  })
+  .meta({ id: 'Users' });
+
+export type OrganizationBody = z.output<typeof organizationSchema>;
+export type SignedInUserBody = z.output<typeof userSchema>;
+
+const organization: OrganizationBody = {
+  host: 'github',
+  organizationId: '9919',
+  name: 'acme-games',
+  owner: 'manage',
+  member: 'read',
+  collaborators: false,
+  since: '2026-11-21T05:00:00Z',
+};
+
+/** Who signs in to a tenant by a git host. */
+export const userContract = {
+  'GET /v1/tenants/{tenant}/users': {
+    id: 'listUsers',
+    summary: 'Users who sign in with a Git host',
+    access: 'manager',
+    answers: {
+      200: {
+        description: 'The allowed organizations, and the users who are signed in.',
+        schema: usersSchema,
+        example: {
+          organizations: [organization],
+          users: [
+            {
+              userId: '5f0c1e2d3b4a5968',
+              hostUser: 'github:1234',
+              user: 'ada',
+              scope: 'read',
+              repos: null,
+              writeRepos: ['game'],
+              role: 'member',
+              organizationId: '9919',
+              signedInAt: '2026-11-21T05:00:00Z',
+              expiresAt: '2026-11-21T13:00:00Z',
+              lastUsedAt: null,
+            },
+          ],
+          yours: [{ host: 'github', organizationId: '9919', name: 'acme-games' }],
+        },
+      },
+    },
+  },
+  'DELETE /v1/tenants/{tenant}/users/{userId}': {
+    id: 'endUser',
+    summary: "End a user's sessions immediately",
+    description: 'They can sign in again while their organization is allowed.',
+    access: 'manager',
+    action: 'user.end',
+    answers: { 204: { description: 'Their sessions have ended.' } },
+    problems: ['user-not-found'],
+  },
+  'PUT /v1/tenants/{tenant}/organizations': {
+    id: 'allowOrganization',
+    summary: 'Allow an organization, or change what it can do',
+    description:
+      'You must be in it: sign in with its host within the last hour. The operator can allow any. A change signs its users out.',
+    access: 'manager',
+    onlyOpen: true,
+    action: 'organization.allow',
+    body: { schema: allowBody, example: { host: 'github', organizationId: '9919', member: 'read' } },
+    answers: {
+      200: { description: 'What is allowed now.', schema: organizationSchema, example: organization },
+    },
+    problems: ['organization-not-yours', 'organizations-full'],
+  },
+  'DELETE /v1/tenants/{tenant}/organizations': {
+    id: 'removeOrganization',
+    summary: 'Stop allowing an organization',
+    description: 'Its users are signed out immediately.',
+    access: 'manager',
+    action: 'organization.remove',
+    query: z.strictObject({ host, organizationId }),
+    answers: { 204: { description: "It isn't allowed any more." } },
+    problems: ['organization-not-found'],
+  },
+} as const satisfies Contract;

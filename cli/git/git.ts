@@ -6,7 +6,7 @@ import { isTenantName, repoNamed } from '../../lambda/rules/names.ts';
 import { CliError } from '../errors.ts';
 
 /** More of what git says on standard error is not kept. */
-export const errorCharactersMax = 4_096;
+const errorCharactersMax = 4_096;
 
 /** A git command that runs in a clone. */
 interface GitProcess {
@@ -52,7 +52,7 @@ export function startGit(clone: string, args: readonly string[]): GitProcess {
   return { stdin: child.stdin, stdout: child.stdout, ended, stop: () => void child.kill() };
 }
 
-export const noGit = (cause: Error) =>
+const noGit = (cause: Error) =>
   new CliError(`Can't run git: ${cause.message}.`, {
     hint: 'Install git, and check: git --version',
     cause,

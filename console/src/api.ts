@@ -14,7 +14,7 @@ type Outcome<T> =
   | { readonly kind: 'unreachable' };
 
 interface Asked {
-  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly body?: unknown;
   readonly etag?: string | null;
   /** Signs in. No other request has it. */

@@ -14,7 +14,9 @@ const serviceViews: Partial<Record<ViewName, Load<ServiceViewProps>>> = {
 const tenantViews: Partial<Record<ViewName, Load<ViewProps>>> = {
   overview: async () => (await import('./views/overview.tsx')).Overview,
   repos: async () => (await import('./views/repos.tsx')).Repos,
+  repo: async () => (await import('./views/repo.tsx')).Repo,
   objects: async () => (await import('./views/objects.tsx')).Objects,
+  activity: async () => (await import('./views/activity.tsx')).Activity,
   access: async () => (await import('./views/access.tsx')).Access,
   settings: async () => (await import('./views/settings.tsx')).Settings,
 };

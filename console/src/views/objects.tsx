@@ -1,329 +1,280 @@
-import type { Ref } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { formatAge, formatObjects, formatUntil } from '../../../cli/render.ts';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import { formatAge, formatCount, formatObjects, formatUntil } from '../../../cli/render.ts';
 import type { DeletePlanBody, DeletionBody } from '../../../lambda/api/contract/deletes.ts';
 import type { ObjectBody } from '../../../lambda/api/contract/objects.ts';
+import { repoPattern } from '../../../lambda/rules/names.ts';
 import type { Address } from '../address.ts';
-import { ask, askPages } from '../api.ts';
 import { objectKeyOf, sortObjects } from '../figures.ts';
 import { go } from '../navigation.ts';
-import { Card, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
-import { bytesText, notDone } from '../text.ts';
+import { Card, Choice, Code, CsvButton, Cut, Problem, Title } from '../parts.tsx';
+import { change } from '../requests.ts';
+import { bytesText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
+import { Confirm, Done } from './dialog.tsx';
+import { useMarked, useObjects, type Where } from './objects-list.ts';
+import { usePages } from './pager.tsx';
+import { TableHead } from './table-head.tsx';
 
-/** What is known of a delete: what it would do, or that it was refused. */
-type Delete =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'sure'; readonly plan: DeletePlanBody }
-  | { readonly kind: 'refused'; readonly detail: string };
+const rowsMax = 12;
+/** Each is deleted by a request of its own. */
+const chosenMax = 100;
 
-/** One object; and its delete in two steps, of which the first tells what the second would do. */
-function ObjectRow(props: {
-  tenant: string;
-  object: Pick<ObjectBody, 'repo' | 'oid' | 'sizeBytes'>;
-  /** When it was stored. Empty: the store does not say. */
-  age: string;
-  /** When it goes. undefined: it is not marked. */
-  dueAt: string | undefined;
-  onMarked: (dueAt: string) => void;
-  mayDelete: boolean;
-  nowMs: number;
-}) {
-  const { tenant, object, age, dueAt, onMarked, mayDelete, nowMs } = props;
-  const { repo, oid, sizeBytes } = object;
-  const [state, setState] = useState<Delete>({ kind: 'none' });
-  const result = useRef<HTMLElement>(null);
-  const isAnswered = useRef(false);
-  // What was pressed is gone: the keyboard goes on with what came of it.
-  useLayoutEffect(() => {
-    if (isAnswered.current && state.kind !== 'sure') result.current?.focus();
-    isAnswered.current = state.kind === 'sure';
-  }, [state.kind]);
-  const path = `/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}/objects/${oid}`;
-  const request = async (dryRun: boolean) => {
-    const outcome = await ask<DeletePlanBody>(`${path}${dryRun ? '?dryRun=true' : ''}`, { method: 'DELETE' });
-    if (outcome.kind === 'ok') {
-      setState(dryRun ? { kind: 'sure', plan: outcome.body } : { kind: 'none' });
-      if (!dryRun) onMarked(outcome.body.dueAt);
-    } else if (outcome.kind !== 'signed-out')
-      setState({
-        kind: 'refused',
-        detail: outcome.kind === 'refused' ? outcome.detail : notDone,
-      });
-  };
-  return (
-    <>
-      <tr>
-        <th scope="row">
-          <code title={oid}>{oid.slice(0, 12)}…</code>
-          <p class="note">
-            {repo}
-            {age && ` · ${age}`}
-            {!mayDelete && dueAt && ` · deleted ${formatUntil(dueAt, nowMs)}`}
-          </p>
-        </th>
-        <td class="right strong">{bytesText(sizeBytes)}</td>
-        {mayDelete && (
-          <td class="right act">
-            {dueAt ? (
-              <span class="soft" role="status" tabIndex={-1} ref={result as Ref<HTMLSpanElement>}>
-                deleted {formatUntil(dueAt, nowMs)}
-              </span>
-            ) : (
-              <button
-                type="button"
-                class="quiet"
-                ref={result as Ref<HTMLButtonElement>}
-                aria-label={`Delete ${oid.slice(0, 12)}`}
-                disabled={state.kind === 'sure'}
-                onClick={() => void request(true)}
-              >
-                Delete
-              </button>
-            )}
-          </td>
-        )}
-      </tr>
-      {(state.kind === 'sure' || state.kind === 'refused') && (
-        <tr>
-          <td colSpan={3} class="more">
-            {state.kind === 'sure' ? (
-              <Sure
-                plan={state.plan}
-                nowMs={nowMs}
-                onSure={() => void request(false)}
-                onKeep={() => setState({ kind: 'none' })}
-              />
-            ) : (
-              <Problem text={state.detail} />
-            )}
-          </td>
-        </tr>
-      )}
-    </>
-  );
-}
+const orders = ['largest', 'oldest', 'deleting'] as const;
+type ObjectOrder = (typeof orders)[number];
+const orderText = { largest: 'Largest', oldest: 'Oldest', deleting: 'Deleting' } as const;
 
-function Sure(props: { plan: DeletePlanBody; nowMs: number; onSure: () => void; onKeep: () => void }) {
-  const { plan, nowMs, onSure, onKeep } = props;
-  const keep = useRef<HTMLButtonElement>(null);
-  // What was pressed does nothing now: the keyboard goes on from here, with what does no harm.
-  useLayoutEffect(() => keep.current?.focus(), []);
-  return (
-    <>
-      <p class="note">
-        Frees {bytesText(plan.bytes ?? 0)} {formatUntil(plan.dueAt, nowMs)}
-        {plan.waitsFor && ', when its upload expires'}. Then you can't check out commits that need it. Push it
-        again to keep it.
-      </p>
-      <span class="sure">
-        <button type="button" class="bad" onClick={onSure}>
-          Delete
-        </button>
-        <button type="button" class="quiet" ref={keep} onClick={onKeep}>
-          Keep
-        </button>
-      </span>
-    </>
-  );
-}
+const lastOf = (plans: readonly { dueAt: string }[]) =>
+  plans
+    .map(({ dueAt }) => dueAt)
+    .sort()
+    .at(-1) ?? '';
 
-const shownMax = 8;
-/** So many are looked through without being asked. */
-const unaskedMax = 5_000;
-/** Pages of 1,000. Beyond that the command line is the better tool. */
-const pagesMax = 200;
+const bytesOf = (rows: readonly { sizeBytes: number }[]) =>
+  rows.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
-interface Found<Item> {
-  readonly items: readonly Item[];
-  readonly isCut: boolean;
-  readonly hasFailed: boolean;
-}
+type Row = Pick<ObjectBody, 'repo' | 'oid' | 'sizeBytes'> & Partial<ObjectBody & DeletionBody>;
 
-interface Where {
-  readonly tenant: string;
-  readonly objectCount: number;
-  /** Another one after each count: what was marked may have been pushed again, or be gone. */
-  readonly scannedAt: string;
-  /** Those that the token is for. null: all. */
-  readonly repos: readonly string[] | null;
-}
-
-/** Of each repo that may be asked for. */
-async function listEach<Item, Key extends string>(
-  { tenant, repos }: Where,
-  key: Key,
-  onSeen?: (count: number) => void,
-): Promise<Found<Item>> {
-  const items: Item[] = [];
-  let [isCut, hasFailed] = [false, false];
-  for (const repo of repos ?? [undefined]) {
-    const query = repo === undefined ? '' : `?repo=${encodeURIComponent(repo)}`;
-    const listed = await askPages<Item, Key>(`/v1/tenants/${tenant}/${key}${query}`, key, {
-      pagesMax,
-      onPage: (more) => onSeen?.(items.length + more.length),
-    });
-    if (listed) items.push(...listed.items);
-    isCut ||= listed?.isCut ?? false;
-    hasFailed ||= !listed;
-  }
-  return { items, isCut, hasFailed };
-}
-
-/** All objects, as the store lists them: by name, so the largest and the oldest are known when all have been seen. */
-function useObjects(where: Where) {
-  const { tenant, objectCount } = where;
-  const [found, setFound] = useState<Found<ObjectBody>>();
-  const [seen, setSeen] = useState<number>();
-  const run = useRef(0);
-  const isUnasked = objectCount <= unaskedMax;
-  const look = async () => {
-    run.current += 1;
-    const own = run.current;
-    const isLast = () => run.current === own;
-    setSeen(0);
-    const listed = await listEach<ObjectBody, 'objects'>(
-      where,
-      'objects',
-      (count) => isLast() && setSeen(count),
-    );
-    // It was asked anew meanwhile.
-    if (!isLast()) return;
-    setSeen(undefined);
-    setFound(listed);
-  };
-  useEffect(() => {
-    if (isUnasked) void look();
-  }, [tenant, objectCount, isUnasked]);
-  return { found, seen, isUnasked, look: () => void look() };
-}
-
-/** Those that are to go, whoever has asked for it. */
-function useMarked(where: Where) {
-  const [marked, setMarked] = useState<Found<DeletionBody>>({ items: [], isCut: false, hasFailed: false });
-  const run = useRef(0);
-  useEffect(() => {
-    run.current += 1;
-    const own = run.current;
-    void listEach<DeletionBody, 'deletions'>(where, 'deletions').then((listed) => {
-      if (run.current === own) setMarked(listed);
-    });
-  }, [where.tenant, where.scannedAt]);
-  const add = (deletion: DeletionBody) => {
-    run.current += 1;
-    setMarked({ ...marked, items: [...marked.items, deletion] });
-  };
-  return { marked, add };
-}
-
-const orderText = { largest: 'Largest', oldest: 'Oldest', marked: 'Marked' } as const;
-
-export function Objects({ tenant, session, address, body, mayManage, nowMs }: ViewProps) {
-  const objectCount = body.usage?.objectCount ?? 0;
-  return (
-    <main>
-      <Title address={address} />
-      {objectCount > 0 ? (
-        <ObjectList
-          tenant={tenant}
-          address={address}
-          objectCount={objectCount}
-          scannedAt={body.usage?.scannedAt ?? ''}
-          repos={session.repos}
-          mayDelete={mayManage}
-          nowMs={nowMs}
-        />
-      ) : (
-        <p class="soft">None yet.</p>
-      )}
-    </main>
-  );
-}
-
-/** What a delete would free most by, what has lain longest, and what is to go. */
-function ObjectList(props: Where & { address: Address; mayDelete: boolean; nowMs: number }) {
-  const { tenant, address, objectCount, mayDelete, nowMs } = props;
+/** What a delete would free most by, what has been stored longest, and what is deleted soon: to choose from. */
+export function ObjectTable(
+  props: Where & {
+    by: ObjectOrder;
+    onBy: (by: ObjectOrder) => void;
+    mayDelete: boolean;
+    nowMs: number;
+  },
+) {
+  const { tenant, repos, objectCount, by, onBy, mayDelete, nowMs } = props;
   const { found, seen, isUnasked, look } = useObjects(props);
   const { marked, add } = useMarked(props);
-  const by = (['oldest', 'marked'] as const).find((each) => each === address.query['by']) ?? 'largest';
-  const isMarked = by === 'marked';
+  const [chosen, setChosen] = useState<ReadonlyMap<string, Row>>(new Map());
+  const rows: readonly Row[] = useMemo(
+    () =>
+      by === 'deleting'
+        ? [...marked.items].sort((a, b) => (a.dueAt < b.dueAt ? -1 : 1))
+        : sortObjects(found?.items ?? [], by),
+    [by, marked.items, found],
+  );
+  const listed = by === 'deleting' ? marked : found;
+  const { shown, pager, toFirst } = usePages(rows, rowsMax);
   const dueAts = new Map(marked.items.map((deletion) => [objectKeyOf(deletion), deletion.dueAt]));
-  const rows: readonly (Omit<ObjectBody, 'storedAt'> & Partial<ObjectBody & DeletionBody>)[] = isMarked
-    ? [...marked.items].sort((a, b) => (a.dueAt < b.dueAt ? -1 : 1))
-    : found
-      ? sortObjects(found.items, by)
-      : [];
-  const shown = isMarked ? marked : found;
-  const hasFailed = marked.hasFailed || found?.hasFailed;
+  const hasRepo = repos?.length !== 1;
+  const choose = (row: Row, isChosen: boolean) => {
+    const next = new Map(chosen);
+    if (isChosen) next.set(objectKeyOf(row), row);
+    else next.delete(objectKeyOf(row));
+    setChosen(next);
+  };
   return (
-    <Card
-      title="Which to delete"
-      id="largest"
-      action={
-        (found || marked.items.length > 0) && (
-          <>
-            <Choice
-              name="objects"
-              label="Which objects"
-              values={(['largest', 'oldest', 'marked'] as const).filter(
-                (each) => each !== 'marked' || isMarked || marked.items.length > 0,
-              )}
-              textOf={(each) => orderText[each]}
-              value={by}
-              onChoose={(each) => go({ ...address, query: { ...address.query, by: each } })}
-            />
-            <CsvButton
-              name="objects"
-              tenant={tenant}
-              rows={rows}
-              fields={['repo', 'oid', 'sizeBytes', isMarked ? 'dueAt' : 'storedAt']}
-            />
-          </>
-        )
-      }
-    >
-      {shown ? (
-        <>
-          {rows.length > 0 ? (
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">Object</th>
-                  <th scope="col" class="right">
-                    {mayDelete ? 'Frees' : 'Size'}
-                  </th>
-                  {mayDelete && (
-                    <th scope="col">
-                      <span class="hidden">Delete</span>
-                    </th>
-                  )}
-                </tr>
-              </thead>
-              <tbody>
-                {rows.slice(0, shownMax).map((object) => (
-                  <ObjectRow
-                    key={objectKeyOf(object)}
-                    tenant={tenant}
-                    object={object}
-                    mayDelete={mayDelete}
-                    age={object.storedAt ? formatAge(object.storedAt, nowMs) : ''}
-                    dueAt={dueAts.get(objectKeyOf(object))}
-                    onMarked={(dueAt) => add({ ...object, state: 'scheduled', dueAt })}
-                    nowMs={nowMs}
-                  />
-                ))}
-              </tbody>
-            </table>
-          ) : (
-            !hasFailed && <p class="soft">None.</p>
-          )}
-          {hasFailed && <p class="soft">Couldn't list all.</p>}
-          <Cut isCut={shown.isCut} count={rows.length} />
-        </>
-      ) : (
-        <NotListed objectCount={objectCount} seen={seen} isUnasked={isUnasked} onLook={look} />
+    <>
+      <div class="head">
+        <Choice
+          name="objects"
+          label="Which objects"
+          values={orders}
+          textOf={(each) => orderText[each]}
+          value={by}
+          onChoose={(next) => {
+            toFirst();
+            onBy(next);
+          }}
+        />
+        <div class="end">
+          <CsvButton
+            name="objects"
+            tenant={tenant}
+            rows={rows}
+            fields={['repo', 'oid', 'sizeBytes', by === 'deleting' ? 'dueAt' : 'storedAt']}
+          />
+        </div>
+      </div>
+      {!listed && <NotListed objectCount={objectCount} seen={seen} isUnasked={isUnasked} onLook={look} />}
+      {rows.length > 0 && (
+        <table>
+          <TableHead
+            columns={[
+              ['Object'],
+              ...(hasRepo ? ([['Repo', 'middle']] as const) : []),
+              ['Stored', 'wide'],
+              [mayDelete ? 'Frees' : 'Size', 'right'],
+            ]}
+          />
+          <tbody>
+            {shown.map((row) => (
+              <ObjectRow
+                key={objectKeyOf(row)}
+                row={row}
+                hasRepo={hasRepo}
+                dueAt={dueAts.get(objectKeyOf(row))}
+                isChosen={chosen.has(objectKeyOf(row))}
+                isFull={chosen.size >= chosenMax}
+                onChoose={mayDelete ? (isChosen) => choose(row, isChosen) : undefined}
+                nowMs={nowMs}
+              />
+            ))}
+          </tbody>
+        </table>
       )}
-    </Card>
+      {listed?.hasFailed && <p class="soft">Couldn't list all objects. Reload the page.</p>}
+      {listed && rows.length === 0 && !listed.hasFailed && <p class="soft">None.</p>}
+      {pager}
+      {listed && <Cut isCut={listed.isCut} count={rows.length} />}
+      <Chosen tenant={tenant} chosen={chosen} onChosen={setChosen} onMarked={add} nowMs={nowMs} />
+    </>
+  );
+}
+
+/** What was chosen, what it would free, and the way to delete it. */
+function Chosen(props: {
+  tenant: string;
+  chosen: ReadonlyMap<string, Row>;
+  onChosen: (chosen: ReadonlyMap<string, Row>) => void;
+  onMarked: (deletions: readonly DeletionBody[]) => void;
+  nowMs: number;
+}) {
+  const { tenant, chosen, onChosen, onMarked, nowMs } = props;
+  const [isAsking, setIsAsking] = useState(false);
+  const [said, setSaid] = useState('');
+  const rows = [...chosen.values()];
+  const mark = (deletions: readonly DeletionBody[]) => {
+    onMarked(deletions);
+    const left = new Map(chosen);
+    for (const deletion of deletions) left.delete(objectKeyOf(deletion));
+    onChosen(left);
+    if (left.size > 0) return;
+    setIsAsking(false);
+    const when = formatUntil(lastOf(deletions), nowMs);
+    setSaid(
+      `Deletes ${formatObjects(deletions.length)} ${when}, which frees ${bytesText(bytesOf(deletions))}.`,
+    );
+  };
+  return (
+    <>
+      <Done text={chosen.size === 0 ? said : ''} />
+      {chosen.size > 0 && (
+        <div class="chosen">
+          <p role="status">
+            <strong>{formatObjects(chosen.size)}</strong>, frees {bytesText(bytesOf(rows))}
+          </p>
+          <button type="button" class="quiet" onClick={() => onChosen(new Map())}>
+            Clear
+          </button>
+          <button type="button" class="bad" onClick={() => setIsAsking(true)}>
+            Delete…
+          </button>
+        </div>
+      )}
+      {isAsking && (
+        <DeleteObjects
+          tenant={tenant}
+          rows={rows}
+          nowMs={nowMs}
+          onClose={() => setIsAsking(false)}
+          onMarked={mark}
+        />
+      )}
+    </>
+  );
+}
+
+function ObjectRow(props: {
+  row: Row;
+  hasRepo: boolean;
+  /** When it's deleted. undefined: it stays. */
+  dueAt: string | undefined;
+  isChosen: boolean;
+  /** No more can be chosen. */
+  isFull: boolean;
+  /** undefined: nothing can be. */
+  onChoose: ((isChosen: boolean) => void) | undefined;
+  nowMs: number;
+}) {
+  const { row, hasRepo, dueAt, isChosen, isFull, onChoose, nowMs } = props;
+  const { repo, oid, sizeBytes, storedAt } = row;
+  const age = storedAt ? formatAge(storedAt, nowMs) : '–';
+  return (
+    <tr class={isChosen ? 'is-chosen' : ''}>
+      <th scope="row">
+        {onChoose && (
+          <input
+            type="checkbox"
+            aria-label={`Choose ${oid.slice(0, 12)}`}
+            checked={isChosen}
+            disabled={dueAt !== undefined || (isFull && !isChosen)}
+            onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
+          />
+        )}{' '}
+        <code title={oid}>{oid.slice(0, 12)}…</code>
+        {dueAt !== undefined && <span class="pill">deleted {formatUntil(dueAt, nowMs)}</span>}
+        <p class="note narrow">
+          {hasRepo && `${repo} · `}
+          {age}
+        </p>
+      </th>
+      {hasRepo && <td class="middle">{repo}</td>}
+      <td class="wide soft">{age}</td>
+      <td class="right strong">{bytesText(sizeBytes)}</td>
+    </tr>
+  );
+}
+
+/** Says what a delete would free and when, and asks. */
+function DeleteObjects(props: {
+  tenant: string;
+  rows: readonly Row[];
+  nowMs: number;
+  onClose: () => void;
+  /** Those whose delete has started: the others can be tried again. */
+  onMarked: (deletions: readonly DeletionBody[]) => void;
+}) {
+  const { tenant, rows, nowMs, onClose, onMarked } = props;
+  const [plans, setPlans] = useState<readonly DeletePlanBody[]>([]);
+  const [refusal, setRefusal] = useState<string>();
+  /** One request each, until one is refused. */
+  const request = async (query: string) => {
+    const done: DeletePlanBody[] = [];
+    for (const { repo, oid } of rows) {
+      const path = `/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}/objects/${oid}${query}`;
+      const { body, problem } = await change<DeletePlanBody>(path, { method: 'DELETE' });
+      if (!body) return { done, problem };
+      done.push(body);
+    }
+    return { done, problem: undefined };
+  };
+  useEffect(() => {
+    void request('?dryRun=true').then(({ done, problem }) => {
+      setPlans(done);
+      setRefusal(problem);
+    });
+  }, []);
+  const start = async () => {
+    const { done, problem } = await request('');
+    onMarked(
+      rows.slice(0, done.length).map(({ repo, oid, sizeBytes }, index) => ({
+        repo,
+        oid,
+        sizeBytes,
+        state: 'scheduled',
+        dueAt: done[index]?.dueAt ?? '',
+      })),
+    );
+    return problem;
+  };
+  const last = lastOf(plans);
+  return (
+    <Confirm
+      title="Delete from storage?"
+      action={`Delete ${formatCount(rows.length)}`}
+      isReady={plans.length === rows.length}
+      run={start}
+      onClose={onClose}
+    >
+      <p>
+        Frees {bytesText(bytesOf(rows))} {last && formatUntil(last, nowMs)}
+        {plans.some(({ waitsFor }) => waitsFor) && ', when uploads expire'}: {formatObjects(rows.length)}.
+      </p>
+      <p>Clones and checkouts that need one of them fail then. To keep an object, push it again before.</p>
+      <Problem text={refusal} />
+    </Confirm>
   );
 }
 
@@ -335,7 +286,7 @@ function NotListed(props: {
 }) {
   const { objectCount, seen, isUnasked, onLook } = props;
   return (
-    <div class="room" style={{ minHeight: `${Math.min(objectCount, shownMax) * 57 + 40}px` }}>
+    <div class="room">
       {seen === undefined && !isUnasked ? (
         <>
           <p class="soft">
@@ -347,9 +298,62 @@ function NotListed(props: {
         </>
       ) : (
         <p class="soft" role="status">
-          Looking{seen ? `: ${formatObjects(seen)} so far` : '…'}
+          Listing{seen ? `: ${formatObjects(seen)} so far` : '…'}
         </p>
       )}
     </div>
+  );
+}
+
+/** The order that an address has. */
+export const orderOf = ({ query }: Address): ObjectOrder =>
+  orders.find((each) => each === query['by']) ?? 'largest';
+
+/** Objects of the tenant, or of the repo that the address names. */
+export function Objects({ tenant, session, address, body, mayManage, nowMs }: ViewProps) {
+  const repos = body.repos.filter(({ repo }) => repoPattern.test(repo));
+  const repo = repos.find((each) => each.repo === address.query['repo']);
+  const by = orderOf(address);
+  const filter = (query: Address['query']) => go({ ...address, query: { ...address.query, ...query } });
+  return (
+    <main>
+      <Title
+        address={address}
+        note={
+          body.usage && (
+            <p class="note">
+              {formatObjects(body.usage.objectCount)}, {bytesText(body.usage.storedBytes)}
+            </p>
+          )
+        }
+      />
+      <section class="card" aria-label="Objects">
+        <select
+          aria-label="Repo"
+          value={repo?.repo ?? ''}
+          onChange={({ currentTarget }) => filter({ repo: currentTarget.value })}
+        >
+          <option value="">All repos</option>
+          {repos.map((each) => (
+            <option key={each.repo}>{each.repo}</option>
+          ))}
+        </select>
+        <ObjectTable
+          key={repo?.repo}
+          tenant={tenant}
+          repos={repo ? [repo.repo] : session.repos}
+          objectCount={(repo ? repo.objectCount : body.usage?.objectCount) ?? 0}
+          scannedAt={body.usage?.scannedAt ?? ''}
+          by={by}
+          onBy={(next) => filter({ by: next })}
+          mayDelete={mayManage}
+          nowMs={nowMs}
+        />
+      </section>
+      <Card title="Which files?">
+        <p>Objects are stored by hash, without file names. In a clone, this lists paths and sizes:</p>
+        <Code name="sizes by path" text="lfs-quota du --git" />
+      </Card>
+    </main>
   );
 }

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { formatCount } from '../../../cli/render.ts';
 
 /** Leads from one page of a table to the next. Nothing, if there is only one. */
-function Pager(props: {
+export function Pager(props: {
   /** How many rows come before. */
   before: number;
   /** How many rows are shown. */

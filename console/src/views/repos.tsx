@@ -1,11 +1,24 @@
-import { useMemo, useState } from 'preact/hooks';
-import { formatAge } from '../../../cli/render.ts';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
+import { repoPattern } from '../../../lambda/rules/names.ts';
+import { formatAddress, repoAddress } from '../address.ts';
+import { askPages, type Listed } from '../api.ts';
 import { type Column, growthText, type Order, repoSumText, sortRepos } from '../figures.ts';
-import { Card, CsvButton, Cut, Title } from '../parts.tsx';
+import { go } from '../navigation.ts';
+import { Choice, CsvButton, Cut, Share, Title } from '../parts.tsx';
+import { change } from '../requests.ts';
 import { bytesText, nameOf, percentText, scanText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
+import { FormDialog } from './dialog.tsx';
+import { TextField } from './fields.tsx';
+import { usePages } from './pager.tsx';
+import { addedByWeek } from './repo-weeks.ts';
+
+const nameRule = 'Use letters, digits, dots, hyphens and underscores, without .git at the end.';
+
+const rowsMax = 10;
+const pagesMax = 10;
 
 const csvFields = [
   'repo',
@@ -24,85 +37,110 @@ const flat = (repo: RepoBody) => ({
   beforeBytes: repo.before?.storedBytes,
 });
 
-export function Repos({ session, address, body, nowMs }: ViewProps) {
-  return (
-    <main>
-      <Title address={address} />
-      {body.repos.length > 0 ? (
-        <RepoTable body={body} isForSome={session.repos !== null} nowMs={nowMs} />
-      ) : (
-        <p class="soft">None yet. A repo appears with its first push.</p>
-      )}
-    </main>
-  );
+const kinds: Readonly<Record<string, (repo: RepoBody) => boolean>> = {
+  All: () => true,
+  Public: ({ publicRead }) => publicRead !== undefined,
+  Limited: ({ limitBytes }) => limitBytes !== null,
+  Linked: ({ gitHost }) => gitHost !== undefined,
+};
+
+/** All repos, read page after page: the figures have the largest 1,000, and not which are linked. */
+function useRepos({ tenant, repos, reposTruncated, usage }: SubscriptionBody): Listed<RepoBody> {
+  const [listed, setListed] = useState<Listed<RepoBody>>();
+  useEffect(() => {
+    void askPages<RepoBody, 'repos'>(`/v1/tenants/${tenant}/repos?weeks=true`, 'repos', { pagesMax }).then(
+      (found) => found && setListed(found),
+    );
+  }, [tenant, usage?.scannedAt, repos.length]);
+  return listed ?? { items: repos, isCut: reposTruncated === true };
 }
 
-/** Repos to sort and search: all, or the largest. */
-function RepoTable(props: {
-  body: SubscriptionBody;
-  /** Whoever has signed in sees some repos alone. */
-  isForSome: boolean;
-  nowMs: number;
-}) {
-  const { body, isForSome, nowMs } = props;
-  const { tenant, repos, reposTruncated: isTruncated = false } = body;
+/** Repos to sort and search, the largest first. */
+export function Repos({ tenant, session, address, body, mayManage, nowMs }: ViewProps) {
+  const { items: repos, isCut } = useRepos(body);
   const totalBytes = body.usage?.storedBytes ?? null;
   const [order, setOrder] = useState<Order>({ column: 'storedBytes', isDown: true });
   const [wanted, setWanted] = useState('');
+  const [kind, setKind] = useState('All');
+  const [isMaking, setIsMaking] = useState(false);
   const sorted = useMemo(() => sortRepos(repos, order), [repos, order]);
-  const shown = sorted.filter(({ repo }) => nameOf(repo).toLowerCase().includes(wanted.trim().toLowerCase()));
-  const most = Math.max(1, ...repos.map(({ storedBytes }) => storedBytes ?? 0));
-  const note =
-    wanted.trim() === ''
-      ? repoSumText(repos, { totalBytes, isForSome, isTruncated })
-      : `${scanText(shown.length)} of ${scanText(repos.length)}`;
+  const text = wanted.trim().toLowerCase();
+  const found = sorted.filter(
+    (repo) => kinds[kind]?.(repo) && nameOf(repo.repo).toLowerCase().includes(text),
+  );
+  const { shown, pager, toFirst } = usePages(found, rowsMax);
+  const start =
+    <Value,>(set: (value: Value) => void) =>
+    (value: Value) => {
+      set(value);
+      toFirst();
+    };
+  const heading = { order, onOrder: start(setOrder) };
   return (
-    <Card
-      title="Repos"
-      note={<span role="status">{note}</span>}
-      action={
-        <>
+    <main>
+      <Title
+        address={address}
+        note={
+          <p class="note">
+            {repoSumText(repos, { totalBytes, isForSome: session.repos !== null, isTruncated: isCut })}
+          </p>
+        }
+        action={
+          mayManage && (
+            <button type="button" onClick={() => setIsMaking(true)}>
+              New repo
+            </button>
+          )
+        }
+      />
+      <section class="card" aria-label="Repos">
+        <div class="head">
           <input
             type="search"
             aria-label="Find a repo"
             placeholder="Find a repo"
             value={wanted}
-            onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+            onInput={({ currentTarget }) => start(setWanted)(currentTarget.value)}
           />
-          <CsvButton name="repos" tenant={tenant} rows={sorted.map(flat)} fields={csvFields} />
-        </>
-      }
-    >
-      <table class="repos">
-        <thead>
-          <tr>
-            <Heading column="repo" name="Repo" order={order} onOrder={setOrder} />
-            <Heading column="storedBytes" name="Stored" order={order} onOrder={setOrder} isRight />
-            <td class="wide" />
-            <th scope="col" class="right">
-              Share
-            </th>
-            <Heading
-              column="objectCount"
-              name="Objects"
-              order={order}
-              onOrder={setOrder}
-              isRight
-              isSecondary
-            />
-            <Heading column="growth" name="30 days" order={order} onOrder={setOrder} isRight isSecondary />
-            <Heading column="scannedAt" name="Updated" order={order} onOrder={setOrder} isRight isSecondary />
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((repo) => (
-            <Row key={repo.repo} body={repo} most={most} totalBytes={totalBytes} nowMs={nowMs} />
-          ))}
-        </tbody>
-      </table>
-      {shown.length === 0 && <p class="soft">No repo here has “{wanted.trim()}” in its name.</p>}
-      <Cut isCut={isTruncated} count={repos.length} />
-    </Card>
+          <Choice
+            name="repo-kind"
+            label="Which repos"
+            values={Object.keys(kinds)}
+            value={kind}
+            onChoose={start(setKind)}
+          />
+          <div class="end">
+            <CsvButton name="repos" tenant={tenant} rows={sorted.map(flat)} fields={csvFields} />
+          </div>
+        </div>
+        <table class="repos">
+          <thead>
+            <tr>
+              <Heading column="repo" name="Repo" {...heading} />
+              <Heading column="storedBytes" name="Stored" isRight {...heading} />
+              <td class="wide" />
+              <th scope="col" class="right">
+                Share
+              </th>
+              <th scope="col" class="wide">
+                Added weekly
+              </th>
+              <Heading column="growth" name="30 days" isRight isSecondary {...heading} />
+              <Heading column="objectCount" name="Objects" isRight isSecondary {...heading} />
+            </tr>
+          </thead>
+          <tbody>
+            {shown.map((repo) => (
+              <Row key={repo.repo} tenant={tenant} body={repo} totalBytes={totalBytes} nowMs={nowMs} />
+            ))}
+          </tbody>
+        </table>
+        {found.length === 0 && <p class="soft">No repo matches. Change the search or the filter.</p>}
+        {pager}
+        <Cut isCut={isCut} count={repos.length} />
+      </section>
+      {isMaking && <NewRepo tenant={tenant} onClose={() => setIsMaking(false)} />}
+    </main>
   );
 }
 
@@ -131,44 +169,81 @@ function Heading(props: {
   );
 }
 
-function Row(props: { body: RepoBody; most: number; totalBytes: number | null; nowMs: number }) {
-  const { body, most, totalBytes, nowMs } = props;
-  const { repo, storedBytes, objectCount, scannedAt, limitBytes, deleting, publicRead } = body;
+function Row(props: { tenant: string; body: RepoBody; totalBytes: number | null; nowMs: number }) {
+  const { tenant, body, totalBytes, nowMs } = props;
+  const { repo, storedBytes, objectCount, limitBytes, deleting, publicRead, gitHost, weeks } = body;
   const growth = growthText(body, nowMs);
+  const whole = limitBytes ?? totalBytes;
   return (
     <tr>
       <th scope="row">
-        <span class="name">{nameOf(repo)}</span>
+        {repoPattern.test(repo) ? (
+          <a href={formatAddress(repoAddress(tenant, repo))}>{repo}</a>
+        ) : (
+          nameOf(repo)
+        )}
         {deleting && <span class="pill">being deleted</span>}
         {publicRead && <span class="pill">public</span>}
         {limitBytes !== null && <span class="pill">limit {bytesText(limitBytes)}</span>}
-        {scannedAt !== null && (
-          <p class="note narrow">
-            {body.before && `${growth.text} ${growth.since || 'in 30 days'}, `}updated{' '}
-            {formatAge(scannedAt, nowMs)}
-          </p>
-        )}
+        {gitHost && <span class="pill">{gitHost.host}</span>}
+        <p class="note narrow">
+          {growth.text} {growth.since || 'in 30 days'}
+        </p>
       </th>
       <td class="right strong">{storedBytes === null ? '–' : bytesText(storedBytes)}</td>
       <td class="wide">
-        <svg class="share" aria-hidden="true">
-          <rect
-            class="fill"
-            width={`${Math.max(0.5, ((storedBytes ?? 0) / most) * 100)}%`}
-            height="100%"
-            rx="2"
-          />
-        </svg>
+        {storedBytes !== null && whole !== null && <Share of={whole} bytes={storedBytes} />}
       </td>
       <td class="right soft">
-        {storedBytes === null || totalBytes === null ? '–' : percentText(storedBytes, totalBytes)}
+        {storedBytes === null || whole === null ? '–' : percentText(storedBytes, whole)}
+        {limitBytes !== null && <p class="note">of its limit</p>}
       </td>
-      <td class="right wide">{scanText(objectCount)}</td>
+      <td class="wide">{weeks && <Weeks weeks={weeks} />}</td>
       <td class="right wide soft">
         {growth.text}
         {growth.since && <p class="note">{growth.since}</p>}
       </td>
-      <td class="right wide soft">{scannedAt === null ? 'not yet' : formatAge(scannedAt, nowMs)}</td>
+      <td class="right wide">{scanText(objectCount)}</td>
     </tr>
+  );
+}
+
+/** What each week added: bars up, and deletes down. */
+function Weeks({ weeks }: { weeks: readonly (number | null)[] }) {
+  const added = addedByWeek(weeks);
+  const most = Math.max(1, ...added.map((bytes) => Math.abs(bytes ?? 0)));
+  const width = 100 / Math.max(1, added.length);
+  return (
+    <svg class="weeks" aria-hidden="true">
+      {added.map((bytes, index) => {
+        const height = (Math.abs(bytes ?? 0) / most) * 60;
+        return (
+          <rect
+            key={index}
+            class="fill"
+            x={`${index * width}%`}
+            y={`${(bytes ?? 0) < 0 ? 60 : 60 - height}%`}
+            width={`${width * 0.75}%`}
+            height={`${(bytes ?? 0) < 0 ? height * (40 / 60) : height}%`}
+          />
+        );
+      })}
+    </svg>
+  );
+}
+
+/** Creates an empty repo, and leads to it. */
+function NewRepo({ tenant, onClose }: { tenant: string; onClose: () => void }) {
+  const [repo, setRepo] = useState('');
+  const create = async () => {
+    if (!repoPattern.test(repo)) return nameRule;
+    const { problem } = await change(`/v1/tenants/${tenant}/repos`, { method: 'POST', body: { repo } });
+    if (problem === undefined) go(repoAddress(tenant, repo));
+    return problem;
+  };
+  return (
+    <FormDialog title="New repo" action="Create" run={create} onClose={onClose}>
+      <TextField label="Name" value={repo} onType={setRepo} isFirst />
+    </FormDialog>
   );
 }

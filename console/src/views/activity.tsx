@@ -1,0 +1,182 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { formatAge } from '../../../cli/render.ts';
+import type { AuditEntryBody } from '../../../lambda/api/contract/audit.ts';
+import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
+import type { ScanBody } from '../../../lambda/api/contract/scans.ts';
+import type { WebhookBody } from '../../../lambda/api/contract/webhooks.ts';
+import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
+import { ask } from '../api.ts';
+import { progressOf } from '../figures.ts';
+import { Card, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
+import { useRead } from '../requests.ts';
+import { dayText, notDone, percentText } from '../text.ts';
+import type { ViewProps } from '../view-props.ts';
+import { auditSentence, refusalSentence, type Sentence } from './audit-text.ts';
+import { Pager } from './pager.tsx';
+
+const rowsMax = 20;
+/** Entries of one request, and of all. The command line lists more. */
+const askedAtOnce = 200;
+const entriesMax = 10_000;
+
+const groups = {
+  All: () => true,
+  Access: (action: string) => /^(token|rule|identity|lock|people|invitation|device|session)/.test(action),
+  Limits: (action: string) => /\.update$|^reservations/.test(action),
+  Deletes: (action: string) => /delete|^gc/.test(action),
+  Rejected: (_: string, { isRejected }: Sentence) => isRejected,
+} as const;
+type Group = keyof typeof groups;
+
+/** Entries of the audit log, the newest first: as many as are needed to show the rows that are wanted. */
+function useAudit(path: string | undefined) {
+  const [entries, setEntries] = useState<readonly AuditEntryBody[]>([]);
+  /** undefined: none was asked for. null: these are all. */
+  const [cursor, setCursor] = useState<string | null>();
+  const [problem, setProblem] = useState<string>();
+  const isBusy = useRef(false);
+  const canMore = path !== undefined && cursor !== null && entries.length < entriesMax && !problem;
+  const more = async () => {
+    if (!canMore || isBusy.current) return;
+    isBusy.current = true;
+    const query = new URLSearchParams({ limit: String(askedAtOnce), ...(cursor && { cursor }) });
+    const outcome = await ask<{ entries: AuditEntryBody[]; nextCursor: string | null }>(
+      `${path}/audit?${query}`,
+    );
+    isBusy.current = false;
+    if (outcome.kind !== 'ok') return setProblem(outcome.kind === 'refused' ? outcome.detail : notDone);
+    setEntries([...entries, ...outcome.body.entries]);
+    setCursor(outcome.body.nextCursor);
+  };
+  return { entries, canMore, more, problem, isCut: entries.length >= entriesMax && cursor !== null };
+}
+
+/** Who did what, and what was rejected. */
+export function Activity({ tenant, address, body, mayManage, nowMs }: ViewProps) {
+  const path = `/v1/tenants/${tenant}`;
+  const { entries, canMore, more, problem, isCut } = useAudit(mayManage ? path : undefined);
+  const [group, setGroup] = useState<Group>('All');
+  const [page, setPage] = useState(0);
+  const all = [
+    ...entries.map((entry) => ({ action: entry.action, ...auditSentence(entry) })),
+    ...body.lastRefusals.map((refusal) => ({ action: 'push', ...refusalSentence(refusal) })),
+  ].sort((a, b) => (a.at < b.at ? 1 : -1));
+  const rows = all.filter((row) => groups[group](row.action, row));
+  const before = page * rowsMax;
+  const shown = rows.slice(before, before + rowsMax);
+  const isShort = rows.length <= before + rowsMax;
+  useEffect(() => {
+    if (isShort) void more();
+  }, [isShort, entries, group]);
+  return (
+    <main>
+      <Title
+        address={address}
+        note={
+          <p class="note">{mayManage ? 'Changes of 400 days, and rejected pushes' : 'Rejected pushes'}</p>
+        }
+      />
+      <InProgress tenant={tenant} isManager={mayManage} nowMs={nowMs} />
+      <section class="card" aria-label="Activity">
+        <div class="head">
+          {mayManage && (
+            <Choice
+              name="activity"
+              label="Which activity"
+              values={Object.keys(groups) as Group[]}
+              value={group}
+              onChoose={(next) => {
+                setGroup(next);
+                setPage(0);
+              }}
+            />
+          )}
+          <div class="end">
+            <CsvButton
+              name="activity"
+              tenant={tenant}
+              rows={rows}
+              fields={['at', 'who', 'did', 'repo', 'detail']}
+            />
+          </div>
+        </div>
+        {shown.map((row, index) => (
+          <Entry key={`${row.at} ${row.did}`} row={row} tenant={tenant} before={shown[index - 1]} />
+        ))}
+        {rows.length === 0 && !canMore && <p class="soft">Nothing yet.</p>}
+        <Problem text={problem} />
+        <Pager
+          before={before}
+          shown={shown.length}
+          hasMore={!isShort || canMore}
+          onPage={(step) => setPage(page + step)}
+        />
+        <Cut isCut={isCut} count={entries.length} />
+      </section>
+    </main>
+  );
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone: 'UTC' });
+
+/** One of them; and its day, if it's the first of that. Times are in UTC, as days are. */
+function Entry(props: { row: Sentence; tenant: string; before: Sentence | undefined }) {
+  const { row, tenant, before } = props;
+  const { at, who, did, repo, detail, isRejected } = row;
+  const day = at.slice(0, 10);
+  return (
+    <>
+      {before?.at.slice(0, 10) !== day && <h2 class="day">{dayText(day)}</h2>}
+      <div class="entry">
+        <time dateTime={at} class="note">
+          {clock.format(new Date(at))}
+        </time>
+        <div>
+          <p>
+            <strong>{who}</strong> {did}{' '}
+            {repo && <a href={formatAddress(repoAddress(tenant, repo))}>{repo}</a>}
+            {isRejected && <span class="pill near">rejected</span>}
+          </p>
+          {detail && <p class="note">{detail}</p>}
+        </div>
+      </div>
+    </>
+  );
+}
+
+const openStates = ['planning', 'hashing', 'copying'];
+const busyMs = 5_000;
+
+/** Scans and exports that aren't done, and a webhook that doesn't work. */
+function InProgress({ tenant, isManager, nowMs }: { tenant: string; isManager: boolean; nowMs: number }) {
+  const path = `/v1/tenants/${tenant}`;
+  const scans = useRead<{ scans: ScanBody[] }>(`${path}/scans`, { againMs: () => busyMs });
+  const exports = useRead<{ exports: ExportBody[] }>(`${path}/exports?limit=20`, { againMs: () => busyMs });
+  const { body: webhook } = useRead<WebhookBody>(isManager ? `${path}/webhook` : undefined);
+  const scan = progressOf(scans.body?.scans ?? []);
+  const open = exports.body?.exports.filter(({ state }) => openStates.includes(state)) ?? [];
+  const last = webhook?.last?.outcome === 'delivered' ? undefined : webhook?.last;
+  if (!scan && open.length === 0 && !last) return null;
+  return (
+    <Card title="In progress">
+      {scan && (
+        <p>
+          Scanning {scan.what}
+          {scan.isPaused && ', paused'} <span class="soft">{percentText(scan.share, 1)}</span>
+        </p>
+      )}
+      {open.map(({ exportId, repo, progress }) => (
+        <p key={exportId}>
+          Exporting {repo ?? 'all repos'} <span class="soft">{percentText(progress.share ?? 0, 1)}</span>
+        </p>
+      ))}
+      {last && (
+        <p>
+          <a href={formatAddress(tenantAddress(tenant, 'settings'))}>Webhook</a>: {last.type}{' '}
+          {last.outcome === 'failed' ? 'is retried' : "wasn't delivered"}{' '}
+          <span class="soft">{formatAge(last.at, nowMs)}</span>
+        </p>
+      )}
+    </Card>
+  );
+}

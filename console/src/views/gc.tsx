@@ -1,0 +1,81 @@
+import { useState } from 'preact/hooks';
+import { formatAge, formatObjects } from '../../../cli/render.ts';
+import type { GcBody } from '../../../lambda/api/contract/gc.ts';
+import { Card, Code, Problem } from '../parts.tsx';
+import { change, useRead } from '../requests.ts';
+import { bytesText, timeText } from '../text.ts';
+
+const busyMs = 10_000;
+
+/** Which of the three steps a garbage collection is at. 0: none is open. */
+export function gcStep({ state, mayRun, found }: Pick<GcBody, 'state' | 'mayRun' | 'found'>): 0 | 1 | 2 | 3 {
+  if (state !== 'watching') return state === 'selecting' ? 2 : state === 'deleting' ? 3 : 0;
+  if (!mayRun) return 1;
+  return found === null ? 2 : 3;
+}
+
+const sumText = ({ objectCount, bytes }: { objectCount: number; bytes: number }) =>
+  `${formatObjects(objectCount)}, ${bytesText(bytes)}`;
+
+/** Garbage collection in three steps. Two of them need a clone: the page shows their lines. */
+export function Gc(props: { tenant: string; repo: string; nowMs: number }) {
+  const { tenant, repo, nowMs } = props;
+  const path = `/v1/tenants/${tenant}/repos/${repo}/gc`;
+  const { body, read } = useRead<GcBody>(path, { againMs: () => busyMs });
+  const [problem, setProblem] = useState<string>();
+  const send = async (method: 'POST' | 'DELETE') => {
+    const done = await change(path, { method, ...(method === 'POST' && { body: {} }) });
+    setProblem(done.problem);
+    read();
+  };
+  const step = body ? gcStep(body) : 0;
+  const run = `lfs-quota gc run ${tenant} ${repo} --clone ${repo}.git`;
+  const state = (own: number) => (own < step ? 'done' : own === step ? 'now' : '');
+  return (
+    <Card title="Garbage collection">
+      <p>Deletes objects that no branch or tag references. It takes about a day.</p>
+      {body && step === 0 && body.endedAt !== null && (
+        <p class="note">
+          The last one ended {formatAge(body.endedAt, nowMs)} and deleted {sumText(body.deleted)}.
+        </p>
+      )}
+      {body && step > 0 && (
+        <ol class="gc">
+          <li class={state(1)}>
+            <p class="strong">1. Watch pushes</p>
+            <p class="note">Since {formatAge(body.openedAt, nowMs)}. Pushes protect their objects.</p>
+          </li>
+          <li class={state(2)}>
+            <p class="strong">2. Scan a clone</p>
+            <p class="note">
+              From {timeText(body.snapshotFrom, nowMs)}. It only shows what would be deleted.
+            </p>
+          </li>
+          <li class={state(3)}>
+            <p class="strong">3. Delete</p>
+            <p class="note">
+              {body.found ? `${sumText(body.found.candidates)}; the rest stays.` : 'You see the list first.'}
+            </p>
+          </li>
+        </ol>
+      )}
+      {step === 2 && (
+        <Code name="the scan" text={`git clone --mirror YOUR-REPOSITORY-URL ${repo}.git\n${run}`} />
+      )}
+      {step === 3 && <Code name="the delete" text={`${run} --delete`} />}
+      <Problem text={problem ?? body?.failure?.message} />
+      <p class="under">
+        {step === 0 && (
+          <button type="button" onClick={() => void send('POST')}>
+            Start
+          </button>
+        )}
+        {step > 0 && (
+          <button type="button" class="quiet" onClick={() => void send('DELETE')}>
+            Cancel
+          </button>
+        )}
+      </p>
+    </Card>
+  );
+}

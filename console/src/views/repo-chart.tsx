@@ -1,0 +1,59 @@
+import { useState } from 'preact/hooks';
+import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
+import { Chart } from '../chart.tsx';
+import type { Point } from '../chart-figures.ts';
+import { Card, CsvButton } from '../parts.tsx';
+import { bytesText, dayText } from '../text.ts';
+import { weekPoints } from './repo-weeks.ts';
+import { TableHead } from './table-head.tsx';
+
+const textOf = ({ day, storedBytes }: Point) => `${dayText(day)}: ${bytesText(storedBytes)}`;
+
+/** What a repo stored at the end of each week. */
+export function RepoChart(props: { tenant: string; repo: RepoBody; nowMs: number }) {
+  const { tenant, repo, nowMs } = props;
+  const points = weekPoints(repo.weeks ?? [], { limitBytes: repo.limitBytes, nowMs });
+  const [at, setAt] = useState<number>();
+  const read = at === undefined ? undefined : points[at];
+  const [first] = points;
+  // One point is no line.
+  if (points.length < 2 || !first) return null;
+  const grown = (points.at(-1)?.storedBytes ?? 0) - first.storedBytes;
+  return (
+    <Card
+      title="Storage by week"
+      action={
+        <CsvButton
+          name={`${repo.repo} weeks`}
+          tenant={tenant}
+          rows={points}
+          fields={['day', 'storedBytes']}
+        />
+      }
+    >
+      <p class="caption">
+        {read
+          ? textOf(read)
+          : `${grown < 0 ? 'Shrank' : 'Grew'} by ${bytesText(Math.abs(grown))} since ${dayText(first.day)}.`}
+      </p>
+      <Chart points={points} at={at} onRead={setAt} textOf={textOf} />
+      <details>
+        <summary>Show as table</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
+        <section class="scroll" tabIndex={0} aria-label="Weeks">
+          <table>
+            <TableHead columns={[['Week until'], ['Stored', 'right']]} />
+            <tbody>
+              {[...points].reverse().map(({ day, storedBytes }) => (
+                <tr key={day}>
+                  <th scope="row">{dayText(day)}</th>
+                  <td class="right">{bytesText(storedBytes)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      </details>
+    </Card>
+  );
+}

@@ -1,0 +1,190 @@
+import { useState } from 'preact/hooks';
+import { formatAge } from '../../../cli/render.ts';
+import type { DownloadPageBody } from '../../../lambda/api/contract/downloads.ts';
+import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
+import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
+import { formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
+import { lastDays } from '../download-figures.ts';
+import { growthText } from '../figures.ts';
+import { go } from '../navigation.ts';
+import { Bar, Code, Problem, Title } from '../parts.tsx';
+import { useRead } from '../requests.ts';
+import { bytesText, percentText, scanText } from '../text.ts';
+
+import type { ViewProps } from '../view-props.ts';
+import { Dialog } from './dialog.tsx';
+import { Locks } from './locks.tsx';
+import { ObjectTable, orderOf } from './objects.tsx';
+import { RepoChart } from './repo-chart.tsx';
+import { RepoSettings } from './repo-settings.tsx';
+
+const freshMs = 10_000;
+const downloadDays = 30;
+
+const tabText = { overview: 'Overview', objects: 'Objects', locks: 'Locks', settings: 'Settings' } as const;
+
+/** A repo: overview, objects, locks and settings, each with its own address. */
+export function Repo({ tenant, session, address, body, mayManage, nowMs }: ViewProps) {
+  const name = address.repo ?? '';
+  const { tab } = address;
+  const path = `/v1/tenants/${tenant}/repos/${name}`;
+  const {
+    body: repo,
+    refusal,
+    read,
+  } = useRead<RepoBody>(path, {
+    key: body.usage?.scannedAt ?? '',
+    againMs: () => freshMs,
+  });
+  const [isCloning, setIsCloning] = useState(false);
+  const tabs = repoTabs.filter((each) => each !== 'settings' || mayManage);
+  return (
+    <main>
+      <p class="back">
+        <a href={formatAddress(tenantAddress(tenant, 'repos'))}>Repos</a>
+      </p>
+      <Title
+        address={address}
+        note={repo && <Marks repo={repo} />}
+        action={
+          <button type="button" onClick={() => setIsCloning(true)}>
+            Clone
+          </button>
+        }
+      />
+      <nav class="tabs" aria-label="Repo">
+        {tabs.map((each) => (
+          <a
+            key={each}
+            href={formatAddress(repoAddress(tenant, name, each))}
+            {...(each === tab && { 'aria-current': 'page' as const })}
+          >
+            {tabText[each]}
+          </a>
+        ))}
+      </nav>
+      <Problem text={refusal} />
+      {repo && (
+        <>
+          {tab === 'overview' && (
+            <>
+              <Figures tenant={tenant} repo={repo} body={body} nowMs={nowMs} />
+              <RepoChart tenant={tenant} repo={repo} nowMs={nowMs} />
+            </>
+          )}
+          {tab === 'objects' && (
+            <section class="card" aria-label="Objects">
+              <ObjectTable
+                tenant={tenant}
+                repos={[name]}
+                objectCount={repo.objectCount ?? 0}
+                scannedAt={repo.scannedAt ?? ''}
+                by={orderOf(address)}
+                onBy={(by) => go({ ...address, query: { by } })}
+                mayDelete={mayManage}
+                nowMs={nowMs}
+              />
+            </section>
+          )}
+          {tab === 'locks' && <Locks path={path} mayRelease={mayManage} nowMs={nowMs} />}
+          {tab === 'settings' && mayManage && (
+            <RepoSettings
+              tenant={tenant}
+              body={body}
+              repo={repo}
+              isOperator={session.kind === 'operator'}
+              nowMs={nowMs}
+              onChanged={read}
+            />
+          )}
+        </>
+      )}
+      {isCloning && <Clone tenant={tenant} name={name} repo={repo} onClose={() => setIsCloning(false)} />}
+    </main>
+  );
+}
+
+function Marks({ repo: { publicRead, deleting, gitHost } }: { repo: RepoBody }) {
+  return (
+    <>
+      <span class="pill">{publicRead ? 'public' : 'private'}</span>
+      {deleting && <span class="pill">being deleted</span>}
+      {gitHost && (
+        <span class="pill">
+          {gitHost.host}: {gitHost.repo}
+        </span>
+      )}
+    </>
+  );
+}
+
+/** What it stores of its limit, and what happened in the last days. */
+function Figures(props: { tenant: string; repo: RepoBody; body: SubscriptionBody; nowMs: number }) {
+  const { tenant, repo, body, nowMs } = props;
+  const { storedBytes, objectCount, limitBytes, scannedAt } = repo;
+  const [from] = lastDays(downloadDays, nowMs);
+  const { body: page } = useRead<DownloadPageBody>(
+    `/v1/tenants/${tenant}/downloads?repo=${repo.repo}&from=${from}&limit=1000`,
+  );
+  const downloads = page?.downloads.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (storedBytes === null)
+    return <p class="soft">{repo.uploading ? 'Uploads are in progress.' : 'Not scanned yet.'}</p>;
+  const [figure = '', unit = ''] = bytesText(storedBytes).split('\u00a0');
+  const whole = limitBytes ?? body.usage?.storedBytes ?? null;
+  const of = whole === null ? '' : `of ${bytesText(whole)}${limitBytes === null ? ` in ${tenant}` : ''}`;
+  const growth = growthText(repo, nowMs);
+  const entries = [
+    ['Objects', scanText(objectCount)],
+    [`Last 30 days${growth.since && ` (${growth.since})`}`, growth.text],
+    [
+      'Downloads, 30 days',
+      downloads === undefined ? '–' : `${bytesText(downloads)}${page?.nextCursor ? '+' : ''}`,
+    ],
+    ['Updated', scannedAt === null ? '–' : formatAge(scannedAt, nowMs)],
+  ] as const;
+  return (
+    <div class="usage">
+      <p class="figure">
+        <span class="number">{figure}</span> <span class="unit">{unit}</span> <span class="of">{of}</span>
+        {whole !== null && <strong>{percentText(storedBytes, whole)}</strong>}
+      </p>
+      {whole !== null && (
+        <Bar
+          parts={{ stored: storedBytes, reserved: 0, limit: whole }}
+          label={`${bytesText(storedBytes)} ${of}, ${percentText(storedBytes, whole)}`}
+        />
+      )}
+      <dl class="legend">
+        {entries.map(([key, value]) => (
+          <div key={key}>
+            <dt>{key}</dt>
+            <dd class="value">{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  );
+}
+
+/** The lines for teammates who join later, and for who sets the repo up. */
+function Clone(props: { tenant: string; name: string; repo: RepoBody | undefined; onClose: () => void }) {
+  const { tenant, name, repo, onClose } = props;
+  const url =
+    repo?.gitHost?.host === 'github' ? `https://github.com/${repo.gitHost.repo}.git` : 'YOUR-REPOSITORY-URL';
+  return (
+    <Dialog title="Clone" onClose={onClose}>
+      <p>If .lfsconfig is in the repository, teammates need two lines:</p>
+      <Code name="the clone" text={`git lfs install\ngit clone ${url}`} />
+      <p>When Git asks for a password, paste your token. If .lfsconfig is missing, commit it once:</p>
+      <Code
+        name="the configuration"
+        text={`git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${name}/info/lfs\ngit add .lfsconfig`}
+      />
+      <div class="answers">
+        <button type="button" class="first" onClick={onClose}>
+          Done
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,309 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { formatAge, formatUntil } from '../../../cli/render.ts';
+import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
+import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
+import { askPages, type Listed } from '../api.ts';
+import { Card, CsvButton, Cut, Problem } from '../parts.tsx';
+import { change } from '../requests.ts';
+import { scopeText, tokenName } from '../text.ts';
+import { Confirm, FormDialog } from './dialog.tsx';
+import { SelectField, TextField } from './fields.tsx';
+import { usePages } from './pager.tsx';
+import { Secret } from './secret.tsx';
+import { TableHead } from './table-head.tsx';
+
+const pagesMax = 10;
+const rowsMax = 10;
+const soonMs = 14 * 86_400_000;
+
+const csvFields = [
+  'tokenId',
+  'label',
+  'user',
+  'scope',
+  'repos',
+  'createdAt',
+  'expiresAt',
+  'lastUsedAt',
+] as const;
+
+/** When it expires, in words; and whether that asks for something. */
+export function expiryText(expiresAt: string | null, nowMs: number): { text: string; isNear: boolean } {
+  if (expiresAt === null) return { text: 'never expires', isNear: true };
+  const leftMs = Date.parse(expiresAt) - nowMs;
+  if (leftMs <= 0) return { text: 'expired', isNear: true };
+  return { text: formatUntil(expiresAt, nowMs), isNear: leftMs <= soonMs };
+}
+
+/** Tokens, the newest first. */
+export function Tokens(props: {
+  tenant: string;
+  session: SessionBody;
+  repos: readonly string[];
+  nowMs: number;
+}) {
+  const { tenant, session, repos, nowMs } = props;
+  const path = `/v1/tenants/${tenant}/tokens`;
+  const [listed, setListed] = useState<Listed<TokenBody>>();
+  const [isMaking, setIsMaking] = useState(false);
+  const [secret, setSecret] = useState<string>();
+  const [revoked, setRevoked] = useState<TokenBody>();
+  const [problem, setProblem] = useState<string>();
+  const open = useRef<HTMLButtonElement>(null);
+  const read = async () => {
+    const found = await askPages<TokenBody, 'tokens'>(path, 'tokens', { pagesMax });
+    if (found) setListed({ ...found, items: [...found.items].reverse() });
+    setProblem(found ? undefined : "Couldn't load the tokens. Reload the page.");
+  };
+  useEffect(() => void read(), [tenant]);
+  const focusOpen = () => requestAnimationFrame(() => open.current?.focus());
+  const tokens = listed?.items ?? [];
+  const { shown, pager } = usePages(tokens, rowsMax);
+  return (
+    <Card
+      title="Tokens"
+      action={
+        <>
+          <CsvButton name="tokens" tenant={tenant} rows={tokens} fields={csvFields} />
+          <button ref={open} type="button" onClick={() => setIsMaking(true)}>
+            New token
+          </button>
+        </>
+      }
+    >
+      <Problem text={problem} />
+      {tokens.length > 0 && (
+        <TokenTable tokens={shown} ownId={session.tokenId} nowMs={nowMs} onRevoke={setRevoked} />
+      )}
+      {listed?.items.length === 0 && <p class="soft">No tokens yet. Create one to give someone access.</p>}
+      {pager}
+      {listed && <Cut isCut={listed.isCut} count={tokens.length} />}
+      {isMaking && (
+        <NewToken
+          path={path}
+          repos={repos}
+          onClose={() => setIsMaking(false)}
+          onMade={(made) => {
+            setIsMaking(false);
+            setSecret(made);
+            void read();
+          }}
+        />
+      )}
+      {secret !== undefined && (
+        <Secret
+          title="Your new token"
+          name="the new token"
+          secret={secret}
+          onDone={() => {
+            setSecret(undefined);
+            focusOpen();
+          }}
+        />
+      )}
+      {revoked && (
+        <Revoke
+          path={path}
+          token={revoked}
+          isOwn={revoked.tokenId === session.tokenId}
+          onClose={() => setRevoked(undefined)}
+          onRevoked={() => {
+            setRevoked(undefined);
+            void read();
+            focusOpen();
+          }}
+        />
+      )}
+    </Card>
+  );
+}
+
+function TokenTable(props: {
+  tokens: readonly TokenBody[];
+  ownId: string | null;
+  nowMs: number;
+  onRevoke: (token: TokenBody) => void;
+}) {
+  const { tokens, ownId, nowMs, onRevoke } = props;
+  return (
+    <table>
+      <TableHead
+        columns={[
+          ['Token'],
+          ['User', 'wide'],
+          ['Scope', 'middle'],
+          ['Repos', 'wide'],
+          ['Expires', 'right'],
+          ['Last used', 'right wide'],
+          ['Revoke', 'act'],
+        ]}
+      />
+      <tbody>
+        {tokens.map((token) => (
+          <TokenRow
+            key={token.tokenId}
+            token={token}
+            isOwn={token.tokenId === ownId}
+            nowMs={nowMs}
+            onRevoke={() => onRevoke(token)}
+          />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function TokenRow(props: { token: TokenBody; isOwn: boolean; nowMs: number; onRevoke: () => void }) {
+  const { token, isOwn, nowMs, onRevoke } = props;
+  const { tokenId, user, scope, repos, createdAt, expiresAt, lastUsedAt } = token;
+  const expiry = expiryText(expiresAt, nowMs);
+  const uses = repos?.join(', ') ?? 'all';
+  return (
+    <tr>
+      <th scope="row">
+        {tokenName(token)} {isOwn && <span class="pill">this session</span>}
+        <p class="note">
+          <code>{tokenId.slice(0, 8)}</code> · created {formatAge(createdAt, nowMs)}
+        </p>
+        <p class="note narrow">
+          {scopeText[scope]}, {uses}
+        </p>
+      </th>
+      <td class="wide cut">{user ?? <span class="soft">none</span>}</td>
+      <td class="middle">
+        <span class="pill">{scope}</span>
+      </td>
+      <td class="wide cut soft">{uses}</td>
+      <td class={expiry.isNear ? 'right is-near' : 'right'}>{expiry.text}</td>
+      <td class="right wide soft">{lastUsedAt === null ? 'never' : formatAge(lastUsedAt, nowMs)}</td>
+      <td class="right act">
+        <button type="button" class="quiet" aria-label={`Revoke ${tokenName(token)}`} onClick={onRevoke}>
+          Revoke
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+function Revoke(props: {
+  path: string;
+  token: TokenBody;
+  isOwn: boolean;
+  onClose: () => void;
+  onRevoked: () => void;
+}) {
+  const { path, token, isOwn, onClose, onRevoked } = props;
+  const run = async () => {
+    const { problem } = await change(`${path}/${token.tokenId}`, { method: 'DELETE' });
+    if (problem === undefined) onRevoked();
+    return problem;
+  };
+  return (
+    <Confirm title={`Revoke ${tokenName(token)}?`} action="Revoke" run={run} onClose={onClose}>
+      <p>It stops working immediately. {isOwn && "It's your own: you'll be signed out."}</p>
+    </Confirm>
+  );
+}
+
+export const lifetimes = [
+  ['7776000', '90 days'],
+  ['604800', '7 days'],
+  ['31536000', '365 days'],
+  ['', 'Never'],
+] as const;
+
+/** What somebody may do, of which repos and for how long: of a token, and of an invitation. */
+export interface Grant {
+  readonly scope: TokenBody['scope'];
+  readonly repos: readonly string[];
+  readonly seconds: string;
+}
+
+const scopes = Object.entries(scopeText) as [Grant['scope'], string][];
+
+export const usualGrant: Grant = { scope: 'write', repos: [], seconds: '7776000' };
+
+/** As the API takes it. No repos are all. */
+export const grantBody = ({ scope, repos, seconds }: Grant) => ({
+  scope,
+  repos: scope === 'manage' || repos.length === 0 ? null : repos,
+  expiresInSeconds: seconds === '' ? null : Number(seconds),
+});
+
+export function GrantFields(props: {
+  grant: Grant;
+  onGrant: (grant: Grant) => void;
+  repos: readonly string[];
+  times: readonly (readonly [string, string])[];
+}) {
+  const { grant, onGrant, repos, times } = props;
+  return (
+    <>
+      <SelectField
+        label="Scope"
+        value={grant.scope}
+        options={scopes}
+        onChoose={(scope) => onGrant({ ...grant, scope })}
+      />
+      {grant.scope !== 'manage' && (
+        <>
+          <label for="grant-repos">Repos</label>
+          <select
+            id="grant-repos"
+            multiple
+            size={4}
+            aria-describedby="grant-all"
+            onChange={({ currentTarget }) =>
+              onGrant({ ...grant, repos: [...currentTarget.selectedOptions].map(({ value }) => value) })
+            }
+          >
+            {repos.map((repo) => (
+              <option key={repo} selected={grant.repos.includes(repo)}>
+                {repo}
+              </option>
+            ))}
+          </select>
+          <p class="note" id="grant-all">
+            {grant.repos.length === 0 ? 'All repos, new ones too.' : `Only ${grant.repos.join(', ')}.`}
+          </p>
+        </>
+      )}
+      <SelectField
+        label="Expires"
+        value={grant.seconds}
+        options={times}
+        onChoose={(seconds) => onGrant({ ...grant, seconds })}
+      />
+    </>
+  );
+}
+
+function NewToken(props: {
+  path: string;
+  repos: readonly string[];
+  onClose: () => void;
+  onMade: (secret: string) => void;
+}) {
+  const { path, repos, onClose, onMade } = props;
+  const [label, setLabel] = useState('');
+  const [user, setUser] = useState('');
+  const [grant, setGrant] = useState(usualGrant);
+  const create = async () => {
+    const body = { label: label.trim() || null, user: user.trim() || null, ...grantBody(grant) };
+    const done = await change<{ token: string }>(path, { method: 'POST', body });
+    if (done.body) onMade(done.body.token);
+    return done.problem;
+  };
+  return (
+    <FormDialog title="New token" action="Create token" run={create} onClose={onClose}>
+      <TextField label="Label" value={label} onType={setLabel} isFirst />
+      <TextField
+        label="User"
+        value={user}
+        onType={setUser}
+        note="Owner of its locks, such as a name or e-mail address."
+      />
+      <GrantFields grant={grant} onGrant={setGrant} repos={repos} times={lifetimes} />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,365 @@
+import { randomBytes } from 'node:crypto';
+import type { Request } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { jsonOf } from '../blackbox/api.ts';
+import { objectOf, push } from '../blackbox/lfs.ts';
+import { describeInBrowser } from './browser.ts';
+import { NewPages } from './new-pages.ts';
+
+const plain = (text: string | null) => (text ?? '').replaceAll('\u00a0', ' ').replace(/\s+/g, ' ').trim();
+const mib = 1024 ** 2;
+
+describeInBrowser('what admins and the operator do in the console', (launch) => {
+  const at = new NewPages(launch);
+  const path = '/v1/tenants/northlight';
+  const focused = () => at.page.evaluate('document.activeElement.textContent');
+  /** Changes that the page asks for, by method and body. */
+  const recordChanges = () => {
+    const sent: unknown[] = [];
+    at.page.on('request', (request: Request) => {
+      if (!['GET', 'POST'].includes(request.method())) sent.push(request.postDataJSON());
+    });
+    return sent;
+  };
+
+  /** Has the API answer otherwise. */
+  const changed = (url: string, change: (body: Record<string, unknown>) => object) =>
+    at.page.route(url, async (route) => {
+      if (route.request().method() !== 'GET') return route.continue();
+      const { 'if-none-match': _known, ...headers } = route.request().headers();
+      const body = (await (await route.fetch({ headers })).json()) as Record<string, unknown>;
+      await route.fulfill({ json: change(body) });
+    });
+
+  it.each<{
+    limit: string;
+    address: string;
+    card: string;
+    label: string;
+    prepare?: () => Promise<unknown>;
+    field: (bytes: number) => object;
+  }>([
+    {
+      limit: 'a tenant',
+      address: '#northlight/settings',
+      card: 'Storage limit',
+      label: 'Limit of northlight',
+      field: (limitBytes) => ({ limitBytes }),
+    },
+    {
+      limit: 'downloads',
+      address: '#northlight/settings',
+      card: 'Download limit',
+      label: 'Downloads per month',
+      prepare: async () => {
+        await at.fixture.api.manage('PATCH', path, { downloadLimitBytes: 5 * mib });
+        await changed('**/downloads?limit=1', (body) => ({
+          ...body,
+          month: { ...(body['month'] as object), bytes: 2 * mib },
+        }));
+      },
+      field: (downloadLimitBytes) => ({ downloadLimitBytes }),
+    },
+    {
+      limit: 'a repo',
+      address: '#northlight/repos/atlas-world/settings',
+      card: 'Storage limit',
+      label: 'Limit of atlas-world',
+      prepare: async () => {
+        await at.fixture.api.manage('PATCH', `${path}/repos/atlas-world`, { limitBytes: 5 * mib });
+        await changed('**/repos/atlas-world', (body) => ({ ...body, storedBytes: 2 * mib }));
+      },
+      field: (limitBytes) => ({ limitBytes }),
+    },
+    {
+      limit: 'public downloads',
+      address: '#northlight/repos/cinematics/settings',
+      card: 'Public access',
+      label: 'Monthly limit',
+      prepare: async () => {
+        const publicRead = { monthlyLimitBytes: 5 * mib };
+        await at.fixture.api.manage('PATCH', `${path}/repos/cinematics`, { publicRead });
+        await changed('**/repos/cinematics', (body) => ({
+          ...body,
+          publicRead: {
+            ...(body['publicRead'] as object),
+            month: { month: '2026-11', bytes: 2 * mib, objects: 1, resetsAt: '2099-01-01T00:00:00Z' },
+          },
+        }));
+      },
+      field: (monthlyLimitBytes) => ({ publicRead: { monthlyLimitBytes } }),
+    },
+  ])(
+    'changes the limit of $limit: prefilled, not saved unchanged or empty, and asks below what is used',
+    async ({ address, card, label, prepare, field }) => {
+      await prepare?.();
+      const sent = recordChanges();
+      await at.open(at.fixture.api.target.adminToken, address);
+      const form = at.page.getByRole('region', { name: card, exact: true });
+      const number = form.getByLabel(label);
+      const save = form.getByRole('button', { name: 'Save' });
+      await number.waitFor();
+      const proposed = await number.inputValue();
+      expect(proposed).toBe(label === 'Limit of northlight' ? '2.38' : '5');
+      expect(await form.getByLabel('Unit').inputValue()).toBe('MiB');
+      expect(await save.isDisabled()).toBe(true);
+      for (const typed of ['', 'ten', '-1', ` ${proposed} `]) {
+        await number.fill(typed);
+        expect(await save.isDisabled(), typed).toBe(true);
+      }
+      await number.fill('10');
+      await save.click();
+      await expect.poll(() => sent).toEqual([field(10 * mib)]);
+      await expect.poll(() => save.isDisabled()).toBe(true);
+      // Below what is used nothing is sent before the red button.
+      await number.fill('1');
+      expect(plain(await form.innerText())).toMatch(/more than this/);
+      await number.press('Enter');
+      const dialog = at.page.getByRole('dialog', { name: 'Below current use' });
+      await dialog.waitFor();
+      expect(plain(String(await focused()))).toBe('Keep 10 MiB');
+      await at.page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'hidden' });
+      expect(sent.length).toBe(1);
+      expect(await at.page.evaluate('document.activeElement.tagName')).toBe('INPUT');
+      await save.click();
+      await dialog.getByRole('button', { name: 'Keep' }).click();
+      expect(sent.length).toBe(1);
+      await save.click();
+      await dialog.getByRole('button', { name: 'Set 1 MiB' }).click();
+      await expect.poll(() => sent).toEqual([field(10 * mib), field(mib)]);
+      await dialog.waitFor({ state: 'hidden' });
+      expect(await number.inputValue()).toBe('1');
+      await at.fixture.api.manage('PATCH', path, { limitBytes: 2_500_000, downloadLimitBytes: null });
+      expect(at.messages).toEqual([]);
+    },
+  );
+
+  it('pages 212 repos by 10, the largest first, and their sum is the total', async () => {
+    const sizes = Array.from({ length: 212 }, (_, index) => 1_000_000 + index * 1_117);
+    const repos = sizes.map((storedBytes, index) => ({
+      repo: `repo-${String(index).padStart(3, '0')}`,
+      limitBytes: index === 211 ? 4_000_000 : null,
+      storedBytes,
+      objectCount: index,
+      scannedAt: new Date().toISOString(),
+    }));
+    const total = sizes.reduce((sum, bytes) => sum + bytes, 0);
+    await changed('**/subscription', (body) => ({
+      ...body,
+      usage: { ...(body['usage'] as object), storedBytes: total },
+      repos,
+    }));
+    await at.page.route('**/repos?*', (route) => route.fulfill({ json: { repos, nextCursor: null } }));
+    await at.open(at.fixture.usual.readToken, '#northlight/repos');
+    await expect
+      .poll(async () => plain(await at.page.locator('.title .note').textContent()))
+      .toBe(`all 212, together ${formatBytes(total)}`);
+    const rows = at.page.locator('table.repos tbody tr');
+    const names: string[] = [];
+    for (let page = 0; ; page += 1) {
+      await at.page.getByText(`${page * 10 + 1}–`).waitFor();
+      names.push(...(await rows.locator('th a').allTextContents()));
+      // A share is as wide as its percent.
+      for (const row of await rows.all()) {
+        const percent = Number.parseFloat((await row.locator('td').nth(2).textContent()) ?? '');
+        const width = Number.parseFloat((await row.locator('rect').last().getAttribute('width')) ?? '');
+        expect(Math.abs(width - percent)).toBeLessThanOrEqual(0.6);
+      }
+      const next = at.page.getByRole('button', { name: 'Next' });
+      expect(await rows.count()).toBe(page === 21 ? 2 : 10);
+      if (await next.isDisabled()) break;
+      await next.click();
+    }
+    expect(names).toEqual(repos.map(({ repo }) => repo).reverse());
+    await at.page.getByText('Limited').click();
+    await expect.poll(() => rows.locator('th a').allTextContents()).toEqual(['repo-211']);
+    await at.page.getByText('All', { exact: true }).click();
+    await at.page.getByLabel('Find a repo').fill('O-03');
+    await expect.poll(() => rows.count()).toBe(10);
+    await at.page.getByRole('button', { name: 'Repo', exact: true }).click();
+    expect(await rows.first().locator('th a').textContent()).toBe('repo-030');
+    expect(at.messages).toEqual([]);
+  });
+
+  it('creates a token with user and repos, and shows its secret once', async () => {
+    await at.open(at.fixture.usual.manageToken, '#northlight/access');
+    await at.page.getByRole('button', { name: 'New token' }).click();
+    const dialog = at.page.getByRole('dialog', { name: 'New token' });
+    expect(await dialog.getByLabel('Scope').inputValue()).toBe('write');
+    expect(plain(await dialog.getByLabel('Expires').locator('option:checked').textContent())).toBe('90 days');
+    const label = `laptop ${randomBytes(3).toString('hex')}`;
+    await dialog.getByLabel('Label').fill(label);
+    await dialog.getByLabel('User').fill('jonas');
+    await dialog.getByLabel('Repos').selectOption(['cinematics', 'fonts']);
+    await dialog.getByRole('button', { name: 'Create token' }).click();
+    const secret = plain(await at.page.getByRole('dialog').locator('pre').textContent());
+    expect(secret).toMatch(/^lfsq_/);
+    const own = await fetch(`${at.fixture.stack.url}/v1/session`, {
+      headers: { authorization: `Bearer ${secret}` },
+    });
+    expect(await own.json()).toMatchObject({ label, user: 'jonas', scope: 'write' });
+    await at.page.getByRole('button', { name: 'Done' }).click();
+    await at.page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await expect.poll(focused).toBe('New token');
+    const row = at.page.getByRole('row').filter({ hasText: label });
+    await row.waitFor();
+    expect(plain(await row.innerText())).toMatch(/jonas write cinematics, fonts in 90 days never/);
+    // Nowhere in the page, its address or what the browser keeps.
+    const places =
+      'document.documentElement.outerHTML + location.href + JSON.stringify({...localStorage, ...sessionStorage})';
+    expect(String(await at.page.evaluate(places))).not.toContain(secret);
+    const { tokens } = jsonOf(await at.fixture.api.manage('GET', `${path}/tokens`)) as {
+      tokens: { label: string; user: string; repos: string[]; scope: string; expiresAt: string }[];
+    };
+    const made = tokens.find((token) => token.label === label);
+    expect(made).toMatchObject({ user: 'jonas', repos: ['cinematics', 'fonts'], scope: 'write' });
+    await row.getByRole('button', { name: `Revoke ${label}` }).click();
+    expect(await focused()).toBe('Keep');
+    await at.page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await row.waitFor({ state: 'hidden' });
+    expect(at.messages).toEqual([]);
+  });
+
+  it('pages 500 tokens, and marks what never expires or expires soon', async () => {
+    const dayMs = 86_400_000;
+    const tokens = Array.from({ length: 500 }, (_, index) => ({
+      tokenId: String(index).padStart(16, '0'),
+      scope: 'read',
+      label: `token ${index}`,
+      user: null,
+      repos: null,
+      createdAt: '2026-01-01T00:00:00Z',
+      expiresAt:
+        index === 499 ? null : new Date(Date.now() + (index === 498 ? 6 : 60) * dayMs + 1000).toISOString(),
+      lastUsedAt: null,
+    }));
+    await at.page.route('**/tokens?*', (route) => route.fulfill({ json: { tokens, nextCursor: null } }));
+    await at.open(at.fixture.usual.manageToken, '#northlight/access');
+    const card = at.page.getByRole('region', { name: 'Tokens' });
+    await card.getByText('1–10 of 500').waitFor();
+    expect(await card.locator('.is-near').allTextContents()).toEqual(['never expires', 'in 6 days']);
+    await card.getByRole('button', { name: 'Next' }).click();
+    await card.getByText('11–20 of 500').waitFor();
+    expect(await card.locator('tbody tr').count()).toBe(10);
+  });
+
+  it('pages 10,000 locks as the server does, and releases one and all of an owner', async () => {
+    const count = 10_000;
+    const asked: URLSearchParams[] = [];
+    const released: string[] = [];
+    await at.page.route('**/locks?*', async (route) => {
+      const { searchParams } = new URL(route.request().url());
+      if (route.request().method() === 'DELETE') {
+        released.push(searchParams.toString());
+        return route.fulfill({
+          json: { tenant: 'northlight', repo: 'fonts', releasedCount: 1, hasMore: false },
+        });
+      }
+      asked.push(searchParams);
+      const limit = Number(searchParams.get('limit'));
+      const first = Number(searchParams.get('cursor') ?? 0);
+      const locks = Array.from({ length: limit }, (_, index) => ({
+        id: `id-${first + index}`,
+        path: `art/file-${first + index}.psd`,
+        owner: searchParams.get('owner') ?? (index === 0 ? 'bob' : 'ada'),
+        ownerName: searchParams.get('owner') ?? (index === 0 ? 'bob' : 'ada'),
+        lockedAt: '2026-11-21T05:00:00Z',
+      }));
+      return route.fulfill({
+        json: { locks, nextCursor: first + limit < count ? String(first + limit) : null },
+      });
+    });
+    await at.open(at.fixture.usual.manageToken, '#northlight/repos/fonts/locks');
+    const card = at.page.getByRole('region', { name: 'Locks' });
+    await card.getByText('1–20', { exact: true }).waitFor();
+    await card.getByRole('button', { name: 'Next' }).click();
+    await card.getByText('art/file-20.psd').waitFor();
+    expect(await card.locator('tbody tr').count()).toBe(20);
+    await card.getByRole('button', { name: 'Previous' }).click();
+    await card.getByRole('button', { name: 'Release art/file-0.psd' }).click();
+    const dialog = at.page.getByRole('dialog');
+    await dialog.getByText("bob isn't notified").waitFor();
+    expect(await focused()).toBe('Keep');
+    await dialog.getByRole('button', { name: 'Release' }).click();
+    await card.getByText('Released 1 lock.').waitFor();
+    await expect.poll(focused).toBe('Released 1 lock.');
+    await card.getByRole('button', { name: 'bob' }).first().click();
+    await card.getByRole('button', { name: 'Release all' }).click();
+    await dialog.getByRole('button', { name: 'Release' }).click();
+    await expect.poll(() => released).toEqual(['path=art%2Ffile-0.psd', 'owner=bob']);
+    // No page of the list was larger than what is shown.
+    expect(asked.every((query) => query.get('limit') === '20')).toBe(true);
+  });
+
+  it('shows a read token nothing that changes anything', async () => {
+    const allowed =
+      /^(Sign out|CSV|Previous|Next|Find|Show all|Clone|Copy|Updated.*|Repo.*|Stored.*|30 days.*|Objects.*|\d.*)$/;
+    for (const address of [
+      '',
+      '/repos',
+      '/repos/atlas-world',
+      '/repos/atlas-world/objects',
+      '/repos/atlas-world/locks',
+      '/repos/atlas-world/settings',
+      '/objects',
+      '/activity',
+      '/access',
+      '/settings',
+    ]) {
+      await at.open(at.fixture.usual.readToken, `#northlight${address}`);
+      await at.page.reload();
+      await at.page.getByRole('heading', { level: 1 }).waitFor();
+      await at.page.waitForLoadState('networkidle');
+      const buttons = (await at.page.getByRole('button').allTextContents()).map(plain);
+      expect(
+        buttons.filter((text) => !allowed.test(text)),
+        address,
+      ).toEqual([]);
+      expect(await at.page.getByRole('checkbox').count(), address).toBe(0);
+      expect(await at.page.getByRole('link', { name: /^(Access|Settings)$/ }).count(), address).toBe(0);
+    }
+    expect(at.messages).toEqual([]);
+  });
+
+  it('deletes a repo once its name is typed', async () => {
+    const { api, usual } = at.fixture;
+    const repo = `old-${randomBytes(3).toString('hex')}`;
+    await push(api, { ...usual, repo }, [objectOf(100)]);
+    await api.manage('GET', `${path}/subscription?refresh=true`);
+    await at.open(usual.manageToken, `#northlight/repos/${repo}/settings`);
+    await at.page.getByRole('button', { name: `Delete ${repo}…` }).click();
+    const dialog = at.page.getByRole('dialog');
+    const button = dialog.getByRole('button', { name: `Delete ${repo}` });
+    expect(await button.isDisabled()).toBe(true);
+    await dialog.getByLabel(`Type ${repo}`).fill(repo.slice(0, -1));
+    expect(await button.isDisabled()).toBe(true);
+    await dialog.getByLabel(`Type ${repo}`).fill(repo);
+    await button.click();
+    await expect.poll(() => at.page.url()).toMatch(/#northlight\/repos$/);
+    const left = jsonOf(await api.manage('GET', `${path}/repos/${repo}`)) as { deleting?: boolean };
+    expect(left.deleting).toBe(true);
+    expect(at.messages).toEqual([]);
+  });
+
+  it('makes a repo public and private, and opens and cancels garbage collection', async () => {
+    const { api, usual } = at.fixture;
+    await at.open(usual.manageToken, '#northlight/repos/ui-kit/settings');
+    const access = at.page.getByRole('region', { name: 'Public access' });
+    await access.getByText('Public', { exact: true }).click();
+    await access.getByRole('button', { name: 'Save' }).click();
+    const publicRead = async () =>
+      (jsonOf(await api.manage('GET', `${path}/repos/ui-kit`)) as { publicRead?: object }).publicRead;
+    await expect.poll(publicRead).toMatchObject({ monthlyLimitBytes: 100 * 1024 ** 3 });
+    await access.getByText('Private', { exact: true }).click();
+    await at.page.getByRole('dialog').getByRole('button', { name: 'Make private' }).click();
+    await expect.poll(publicRead).toBe(undefined);
+    const gc = at.page.getByRole('region', { name: 'Garbage collection' });
+    await gc.getByRole('button', { name: 'Start' }).click();
+    await gc.getByText('1. Watch pushes').waitFor();
+    await gc.getByRole('button', { name: 'Cancel' }).click();
+    await gc.getByText(/The last one ended .* and deleted 0 objects/).waitFor();
+    expect(at.messages).toEqual([]);
+  });
+});

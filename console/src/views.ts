@@ -4,21 +4,26 @@ import type { ServiceViewProps, ViewProps } from './view-props.ts';
 
 type Load<Props> = () => Promise<FunctionComponent<Props>>;
 
-/** Views of the service. Each is a file of its own that is fetched when it is needed. */
+const service = async () => (await import('./views/service-views.ts')).serviceViews;
+
+/** Views of the service, in a part that is fetched when it is needed. */
 const serviceViews: Partial<Record<ViewName, Load<ServiceViewProps>>> = {
-  tenants: async () => (await import('./views/tenants.tsx')).Tenants,
-  status: async () => (await import('./views/status.tsx')).Status,
+  tenants: async () => (await service()).tenants,
+  status: async () => (await service()).status,
 };
+
+const storage = async () => (await import('./views/storage-views.ts')).storageViews;
+const team = async () => (await import('./views/team-views.ts')).teamViews;
 
 /** Views of a tenant. */
 const tenantViews: Partial<Record<ViewName, Load<ViewProps>>> = {
   overview: async () => (await import('./views/overview.tsx')).Overview,
-  repos: async () => (await import('./views/repos.tsx')).Repos,
-  repo: async () => (await import('./views/repo.tsx')).Repo,
-  objects: async () => (await import('./views/objects.tsx')).Objects,
-  activity: async () => (await import('./views/activity.tsx')).Activity,
-  access: async () => (await import('./views/access.tsx')).Access,
-  settings: async () => (await import('./views/settings.tsx')).Settings,
+  repos: async () => (await storage()).repos,
+  repo: async () => (await storage()).repo,
+  objects: async () => (await storage()).objects,
+  activity: async () => (await team()).activity,
+  access: async () => (await team()).access,
+  settings: async () => (await team()).settings,
 };
 
 /** One that needs no more than it gets here. */

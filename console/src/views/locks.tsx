@@ -103,7 +103,7 @@ function FindFile({ onFind }: { onFind: (file: string) => void }) {
       <input
         type="search"
         aria-label="Find a file"
-        placeholder="Path of a file"
+        placeholder="File path"
         value={typed}
         onInput={({ currentTarget }) => setTyped(currentTarget.value)}
       />

@@ -173,14 +173,14 @@ type Refusal = HistoryBody['lastRefusals'][number];
 
 /** A push that a limit has rejected, with the number of git's message. */
 export function refusalSentence(refusal: Refusal): Sentence {
-  const { at, user, repo, files, bytes: size, shortBytes, limit } = refusal;
+  const { at, user, repo, files, atLeast, bytes: size, shortBytes, limit } = refusal;
   const whose = limit === 'repo' ? 'the limit of the repo' : 'the storage limit';
   return {
     at,
     who: user ?? 'A token',
     did: "couldn't push to",
     repo,
-    detail: `${files === 1 ? '1 file' : `${files} files`}, ${bytesText(size)}: ${bytesText(shortBytes)} short of ${whose}`,
+    detail: `${atLeast ? 'at least ' : ''}${files === 1 ? '1 file' : `${files} files`}, ${bytesText(size)}: ${bytesText(shortBytes)} short of ${whose}`,
     isRejected: true,
   };
 }

@@ -113,13 +113,14 @@ describe('the audit log in sentences', () => {
       at: '2026-11-21T14:12:00Z',
       repo: 'cinematics',
       user: 'mira',
-      files: 46,
+      files: 100,
+      atLeast: true,
       bytes: 331 * 1024 ** 3,
       shortBytes: 50 * 1024 ** 3,
       limit: 'tenant',
     });
     expect(sentence).toMatchObject({ who: 'mira', did: "couldn't push to", repo: 'cinematics' });
-    expect(plain(sentence.detail)).toBe('46 files, 331 GiB: 50 GiB short of the storage limit');
+    expect(plain(sentence.detail)).toBe('at least 100 files, 331 GiB: 50 GiB short of the storage limit');
     expect(sentence.isRejected).toBe(true);
   });
 });

@@ -21,7 +21,7 @@ const entriesMax = 10_000;
 
 const groups = {
   All: () => true,
-  Access: (action: string) => /^(token|rule|identity|lock|people|invitation|device|session)/.test(action),
+  Access: (action: string) => /^(token|rule|identity|lock|invitation|device|organization|user)/.test(action),
   Limits: (action: string) => /\.update$|^reservations/.test(action),
   Deletes: (action: string) => /delete|^gc/.test(action),
   Rejected: (_: string, { isRejected }: Sentence) => isRejected,

@@ -5,12 +5,13 @@ import type { TenantBody } from '../../../lambda/api/contract/tenants.ts';
 import { formatAddress, parseAddress, tenantAddress } from '../address.ts';
 import { ask, askPages, type Listed, usePoll } from '../api.ts';
 import { isInGroup, sortTenants, stateOf, type TenantGroup, tenantGroups } from '../figures.ts';
-import { LimitField, readLimit, type TypedLimit } from '../limit-field.tsx';
 import { go } from '../navigation.ts';
 import { Bar, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
 import { statusLine, useStatus } from '../service-status.ts';
 import { bytesText, dayText, notDone, percentText, scanText } from '../text.ts';
 import type { ServiceViewProps } from '../view-props.ts';
+import { limitOf, type TypedLimit } from './limit.ts';
+import { LimitField } from './limit-form.tsx';
 import { usePages } from './pager.tsx';
 
 const pagesMax = 10;
@@ -278,15 +279,15 @@ function TenantRow(props: { body: TenantBody; outlook: HistoryBody | undefined; 
 
 function NewTenant() {
   const [tenant, setTenant] = useState('');
-  const [typed, setTyped] = useState<TypedLimit>({ size: '', isUnlimited: false });
+  const [typed, setTyped] = useState<TypedLimit>({ number: '', unit: 'GiB', isNone: false });
   const [problem, setProblem] = useState<string>();
   const first = useRef<HTMLInputElement>(null);
   useLayoutEffect(() => first.current?.focus(), []);
   const make = async (event: Event) => {
     event.preventDefault();
-    const limit = readLimit(typed);
-    if ('problem' in limit) return setProblem(limit.problem);
-    const body = { tenant: tenant.trim(), limitBytes: limit.bytes };
+    const limitBytes = limitOf(typed);
+    if (limitBytes === undefined) return setProblem('Type a limit, such as 50 GiB, or choose No limit.');
+    const body = { tenant: tenant.trim(), limitBytes };
     const outcome = await ask<TenantBody>('/v1/tenants', { method: 'POST', body });
     if (outcome.kind === 'ok') return go(tenantAddress(outcome.body.tenant));
     setProblem(outcome.kind === 'refused' ? outcome.detail : notDone);
@@ -304,7 +305,7 @@ function NewTenant() {
         value={tenant}
         onInput={({ currentTarget }) => setTenant(currentTarget.value)}
       />
-      <LimitField typed={typed} onType={setTyped} />
+      <LimitField label="Storage limit" typed={typed} onType={setTyped} />
       <button type="submit" class="primary">
         Create tenant
       </button>

@@ -205,7 +205,7 @@ function Revoke(props: {
   );
 }
 
-export const lifetimes = [
+const lifetimes = [
   ['7776000', '90 days'],
   ['604800', '7 days'],
   ['31536000', '365 days'],
@@ -213,7 +213,7 @@ export const lifetimes = [
 ] as const;
 
 /** What somebody may do, of which repos and for how long: of a token, and of an invitation. */
-export interface Grant {
+interface Grant {
   readonly scope: TokenBody['scope'];
   readonly repos: readonly string[];
   readonly seconds: string;
@@ -221,16 +221,16 @@ export interface Grant {
 
 const scopes = Object.entries(scopeText) as [Grant['scope'], string][];
 
-export const usualGrant: Grant = { scope: 'write', repos: [], seconds: '7776000' };
+const usualGrant: Grant = { scope: 'write', repos: [], seconds: '7776000' };
 
 /** As the API takes it. No repos are all. */
-export const grantBody = ({ scope, repos, seconds }: Grant) => ({
+const grantBody = ({ scope, repos, seconds }: Grant) => ({
   scope,
   repos: scope === 'manage' || repos.length === 0 ? null : repos,
   expiresInSeconds: seconds === '' ? null : Number(seconds),
 });
 
-export function GrantFields(props: {
+function GrantFields(props: {
   grant: Grant;
   onGrant: (grant: Grant) => void;
   repos: readonly string[];

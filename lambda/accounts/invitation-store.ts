@@ -31,6 +31,7 @@ const invitationItem = z.object({
   user: nullable(z.string()),
   lifetimeMs: z.number(),
   inviterId: nullable(z.string()),
+  isHostUser: z.literal(true).exactOptional(),
   inviter: nullable(z.string()),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),
@@ -55,7 +56,7 @@ const expiring = (expiresAtMs: number) => ({ [expiryAttribute]: Math.ceil(expire
  * can read there by a secret that they made up.
  */
 export function createDynamoDbInvitations(table: Table) {
-  return methodsOn(table, { find: findInvitation, list, put, accept, delete: revoke });
+  return methodsOn(table, { find: findInvitation, list, put, accept, delete: revoke, deleteOf });
 }
 
 export type Invitations = ReturnType<typeof createDynamoDbInvitations>;
@@ -117,6 +118,16 @@ async function revoke(table: Table, key: InvitationKey): Promise<'deleted' | 'ab
     condition: all('attribute_exists(#pk)', 'attribute_not_exists(#accepted)'),
   });
   return ok ? 'deleted' : 'absent';
+}
+
+/** Removes all of an inviter. */
+async function deleteOf(
+  table: Table,
+  { tenant, inviterId }: { tenant: string; inviterId: string },
+): Promise<void> {
+  const all = await list(table, tenant);
+  for (const each of all.filter((invitation) => invitation.inviterId === inviterId))
+    await revoke(table, each);
 }
 
 const deviceItem = z.object({

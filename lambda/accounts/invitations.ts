@@ -39,6 +39,7 @@ export async function invite(
     invitationId: tokenIdOf(secret),
     secretSha256: sha256Hex(secret),
     inviterId: token?.tokenId ?? null,
+    ...(token?.hostUser && { isHostUser: true }),
     inviter: token?.user ?? token?.label ?? null,
     createdAtMs,
     expiresAtMs: createdAtMs + invitationLifetimeMs,
@@ -119,12 +120,13 @@ export async function acceptInvitation(
 /** Why an invitation makes no token. undefined: it does. */
 async function refusalOf(
   { tokens, ledger }: Pick<Deps, 'tokens' | 'ledger'>,
-  { tenant, inviterId, accepted, expiresAtMs }: InvitationRecord,
+  { tenant, accepted, expiresAtMs, ...found }: InvitationRecord,
   { atMs, keySha256 }: { atMs: number; keySha256: string },
 ): Promise<string | undefined> {
   if (accepted && (accepted.keySha256 !== keySha256 || accepted.atMs + acceptedAgainMs <= atMs))
     return 'used';
   if (!accepted && expiresAtMs <= atMs) return 'expired';
+  const inviterId = tokenOf(found);
   const [inviter, record] = await Promise.all([
     inviterId === null ? undefined : tokens.find(inviterId),
     ledger.readTenant(tenant),
@@ -133,6 +135,10 @@ async function refusalOf(
   if (inviterId === null) return undefined;
   return inviter && !isExpired(inviter, atMs) ? undefined : "the inviter's token was revoked or expired";
 }
+
+/** The token that an invitation hangs on. null: none. */
+const tokenOf = ({ inviterId, isHostUser }: Pick<InvitationRecord, 'inviterId' | 'isHostUser'>) =>
+  isHostUser ? null : inviterId;
 
 /** The token of an invitation, the same for the same request. */
 async function claimOf(
@@ -145,7 +151,8 @@ async function claimOf(
   },
 ) {
   const { found, of, secret, requestKey } = input;
-  const { tenant, scope, repos, invitationId, inviterId } = found;
+  const { tenant, scope, repos, invitationId } = found;
+  const inviterId = tokenOf(found);
   const inviter = inviterId === null ? undefined : await deps.tokens.find(inviterId);
   const grant = {
     tenant,

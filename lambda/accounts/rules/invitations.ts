@@ -23,8 +23,10 @@ export interface InvitationRecord {
   readonly user: string | null;
   /** Of the token. */
   readonly lifetimeMs: number;
-  /** Id of the token that it was made with, and without which it's worth nothing. null: the operator's, or a session's of a git host. */
+  /** Id of the token or user that it was made by, and without whom it's worth nothing. null: the operator. */
   readonly inviterId: string | null;
+  /** They signed in with a git host: that ends after hours, and what they are revoked with removes it. */
+  readonly isHostUser?: true;
   /** Whom the inviter stands for. */
   readonly inviter: string | null;
   readonly createdAtMs: number;

@@ -140,7 +140,7 @@ export const invitationContract = {
     id: 'createInvitation',
     summary: 'Invite someone by a one-time link',
     description:
-      "The link works once, for 7 days, and only while the inviter's token is valid. Accepting it creates the token.",
+      "The link works once, for 7 days. Accepting it creates the token. If you revoke its inviter's token or user, the link stops working.",
     access: 'manager',
     onlyOpen: true,
     action: 'invitation.create',

@@ -34,6 +34,8 @@ export const userOperations = operations(userContract, {
     const user = await deps.tokens.find(userId);
     const isTheirs = user?.tenant === tenant && user.hostUser !== undefined;
     if (isTheirs) trail.was({ hostUser: user.hostUser?.id, user: user.user });
+    // First: their invitations can't be found by them afterwards.
+    if (isTheirs) await deps.invitations.deleteOf({ tenant, inviterId: userId });
     const outcome = isTheirs && (await deps.tokens.delete({ tenant, tokenId: userId }));
     return outcome === 'deleted'
       ? noContent()

@@ -155,6 +155,26 @@ describe('an invitation', () => {
     expect(made?.expiresAtMs).toBe(record.expiresAtMs);
   });
 
+  it('of somebody who signed in with a git host outlives that, but not their removal', async () => {
+    const { record } = await createToken(deps(), {
+      tenant,
+      scope: 'manage',
+      label: null,
+      lifetimeMs: minute,
+    });
+    const token = { ...record, tokenId: 'f'.repeat(16), hostUser: { id: 'github:1', login: 'grace' } };
+    const [kept, removed] = [
+      await secretOf({ token }),
+      await secretOf({ token: { ...token, tokenId: 'e'.repeat(16) } }),
+    ];
+    await stores.invitations.deleteOf({ tenant, inviterId: 'e'.repeat(16) });
+    stores.clock.advance(day);
+    expect(await tokenOf(accept(removed))).toBe('unknown');
+    expect(await tokenOf(accept(kept))).toMatch(/^lfsq_/);
+    const [made] = (await stores.tokens.list(tenant)).filter(({ user }) => user === 'ada');
+    expect((made?.expiresAtMs ?? 0) - (made?.createdAtMs ?? 0)).toBe(90 * day);
+  });
+
   it('that is made up costs one read, or none', async () => {
     const reads: string[] = [];
     const find = async ({ tenant: of }: { tenant: string }) => {

@@ -5,7 +5,8 @@ import { KnownHostUsers } from './accounts/rules/host-user.ts';
 import { issuersFromJson } from './accounts/rules/identities.ts';
 import { createSignInHosts } from './accounts/sign-in-hosts.ts';
 import type { EventBus } from './alerts/rules/alerts.ts';
-import { isWebhookUrl } from './alerts/rules/webhook-delivery.ts';
+import type { EmailMessage, EmailQueue } from './alerts/rules/email.ts';
+import { isWebhookUrl, type WebhookMessage } from './alerts/rules/webhook-delivery.ts';
 import { createWebhookSender } from './alerts/webhook-sender.ts';
 import { systemClock, systemIds } from './aws/clock-and-ids.ts';
 import { createEventBridge } from './aws/event-bus.ts';
@@ -13,13 +14,14 @@ import { createConsoleFiles, roleCredentials } from './aws/function-environment.
 import { createInvocationLog, createInvocations } from './aws/invocation-log.ts';
 import { createPowertoolsLog, createPowertoolsMetrics } from './aws/powertools.ts';
 import { createAdminSecret, createSecretsClient, createTextSecret, storeCredentials } from './aws/secrets.ts';
+import { createSesMailer } from './aws/ses.ts';
 import {
   createSqsClient,
   createSqsExportQueue,
+  createSqsMessageQueue,
   createSqsQueueGauge,
   createSqsReconcileQueue,
   createSqsRedelivery,
-  createSqsWebhookQueue,
   quickLimits,
 } from './aws/sqs.ts';
 import { ArchiveClient } from './exports/archive-client.ts';
@@ -156,7 +158,17 @@ function count(name: string): number {
 /** The queue of what is to be sent to webhooks. */
 function webhookQueue() {
   const queueUrl = required('LFS_QUOTA_WEBHOOK_QUEUE_URL');
-  return createSqsWebhookQueue({ client: sqs(), queueUrl, clock, invocations });
+  return createSqsMessageQueue<WebhookMessage>({ client: sqs(), queueUrl, clock, invocations });
+}
+
+/** The queue of what is to be e-mailed. Without it the stage sends no e-mail. */
+function emailQueue(): EmailQueue {
+  const queueUrl = optional('LFS_QUOTA_EMAIL_QUEUE_URL');
+  if (queueUrl === undefined) return { isOn: false, send: async () => undefined };
+  return {
+    isOn: true,
+    ...createSqsMessageQueue<EmailMessage>({ client: sqs(), queueUrl, clock, invocations }),
+  };
 }
 
 /** The queues that the operator can look at, each with its dead letters: `{"reconciles": [URL, URL], …}`. */
@@ -368,7 +380,9 @@ export function managementDeps() {
     invitations: stores.invitations(tables),
     devices: stores.devices(tables),
     webhooks: stores.webhooks(tables),
+    emails: stores.emails(tables),
     webhookQueue: webhookQueue(),
+    emailQueue: emailQueue(),
     webhookUrls: (url: string) => isWebhookUrl(url),
     exchangeRules: stores.exchangeRules(tables),
     issuers: issuers(),
@@ -398,6 +412,7 @@ export function reconcileDeps() {
     history: stores.history(tables),
     alerts: stores.alerts(tables),
     webhooks: stores.webhooks(tables),
+    emails: stores.emails(tables),
     exportJobs: stores.exportJobs(tables),
     locks: stores.locks(tables),
     publicReads: stores.publicReads(tables),
@@ -417,7 +432,11 @@ export function refreshDeps() {
     ledger: stores.ledger(tables),
     alerts: stores.alerts(tables),
     eventBus: eventBus(),
+    emails: stores.emails(tables),
+    tokens: stores.tokens(tables),
+    history: stores.history(tables),
     webhookQueue: webhookQueue(),
+    emailQueue: emailQueue(),
     queue: queue(),
     metrics: metrics(),
     ...exportsOfDeployment(),
@@ -431,6 +450,17 @@ export function webhookDeps() {
     webhooks: stores.webhooks(table()),
     webhookSender: createWebhookSender(),
     redelivery: redelivery('LFS_QUOTA_WEBHOOK_QUEUE_URL'),
+  };
+}
+
+export function emailDeps() {
+  const configurationSet = required('LFS_QUOTA_EMAIL_CONFIGURATION_SET');
+  return {
+    ...common(),
+    emails: stores.emails(table()),
+    mailer: createSesMailer({ from: required('LFS_QUOTA_EMAIL_FROM'), configurationSet }),
+    publicUrl: required('LFS_QUOTA_PUBLIC_URL'),
+    redelivery: redelivery('LFS_QUOTA_EMAIL_QUEUE_URL'),
   };
 }
 

@@ -61,6 +61,11 @@ export const routes = [
   { method: 'PUT', path: '/v1/tenants/{tenant}/webhook', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}/webhook', function: 'management' },
   { method: 'POST', path: '/v1/tenants/{tenant}/webhook/test', function: 'management' },
+  { method: 'GET', path: '/v1/tenants/{tenant}/emails', function: 'management' },
+  { method: 'POST', path: '/v1/tenants/{tenant}/emails', function: 'management' },
+  { method: 'DELETE', path: '/v1/tenants/{tenant}/emails', function: 'management' },
+  { method: 'POST', path: '/v1/emails/confirm', function: 'management' },
+  { method: 'POST', path: '/v1/emails/unsubscribe', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/objects', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/deletions', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}/repos', function: 'management' },
@@ -102,9 +107,15 @@ export type HttpFunction = AnyRoute['function'] | typeof defaultRouteFunction;
 
 /**
  * Functions without a route: the queue's consumer, the schedule's target, what sends to webhooks and, if the stage has
- * them, the workers of exports and the store's consumer.
+ * them, what sends e-mails, the workers of exports and the store's consumer.
  */
-type BackgroundFunction = 'reconcile' | 'refresh' | 'sendWebhook' | 'exportArchive' | 'storeEvents';
+type BackgroundFunction =
+  | 'reconcile'
+  | 'refresh'
+  | 'sendWebhook'
+  | 'sendEmail'
+  | 'exportArchive'
+  | 'storeEvents';
 
 export type FunctionName = HttpFunction | BackgroundFunction;
 
@@ -123,6 +134,7 @@ export const handlerFiles: Readonly<Record<FunctionName, string>> = {
   reconcile: 'reconcile.ts',
   refresh: 'refresh.ts',
   sendWebhook: 'send-webhook.ts',
+  sendEmail: 'send-email.ts',
   exportArchive: 'export-archive.ts',
   storeEvents: 'store-events.ts',
 };

@@ -20,6 +20,7 @@ export {
 } from './accounts/token-store.ts';
 export { createDynamoDbUsers as users } from './accounts/user-store.ts';
 export { createDynamoDbAlerts as alerts } from './alerts/alert-store.ts';
+export { createDynamoDbEmails as emails } from './alerts/email-store.ts';
 export { createDynamoDbWebhooks as webhooks } from './alerts/webhook-store.ts';
 export { createDynamoDbDownloads as downloads } from './downloads/download-store.ts';
 export { createDynamoDbExportJobs as exportJobs } from './exports/job-store.ts';

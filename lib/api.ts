@@ -48,6 +48,8 @@ const accessLogFields = {
 export class Api extends Construct {
   readonly httpApi: HttpApi;
   readonly stage: HttpStage;
+  /** Where clients reach it, without a slash at its end. */
+  readonly url: string;
   /** Counts what the gateway itself answered with 429. Its metrics do not tell those from other 4xx. */
   readonly throttled: MetricFilter;
   /** Counts what failed: 5xx, but for a 509, which says that a tenant's downloads are used up. */
@@ -82,7 +84,8 @@ export class Api extends Construct {
     this.#limitRoutes(settings, [...added, this.httpApi.node.findChild('DefaultRoute')]);
     this.throttled = this.#count('Throttled', accessLog, throttledPattern);
     this.failed = this.#count('Failed', accessLog, failedPattern);
-    new CfnOutput(this, 'ApiUrl', { value: this.#url(settings) }).overrideLogicalId('ApiUrl');
+    this.url = this.#url(settings);
+    new CfnOutput(this, 'ApiUrl', { value: this.url }).overrideLogicalId('ApiUrl');
   }
 
   #defaultStage({ domain, throttle }: DeploymentSettings, accessLog: LogGroup): HttpStage {

@@ -3,7 +3,14 @@ import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct, IConstruct } from 'constructs';
 import { signInHostsOf } from '../lambda/accounts/rules/git-hosts.ts';
 import { Api } from './api.ts';
-import { Background, ExportWork, ReconcileQueue, StoreEvents, WebhookWork } from './background.ts';
+import {
+  Background,
+  EmailFeedback,
+  ExportWork,
+  ReconcileQueue,
+  SendWork,
+  StoreEvents,
+} from './background.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { DataInUse } from './data-in-use.ts';
 import { functionSpecs } from './functions/function-specs.ts';
@@ -36,7 +43,11 @@ class LfsQuotaStack extends Stack {
     });
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const reconciles = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
-    const webhookWork = new WebhookWork(this, 'WebhookWork');
+    const webhookWork = new SendWork(this, 'WebhookWork', { sender: 'sendWebhook', output: 'WebhookDlqUrl' });
+    const emailWork = settings.email
+      ? new SendWork(this, 'EmailWork', { sender: 'sendEmail', output: 'EmailDlqUrl' })
+      : undefined;
+    const feedback = emailWork && new EmailFeedback(this, 'EmailFeedback', { queue: emailWork.queue });
     const exportWork = exports.workers > 0 ? new ExportWork(this, 'ExportWork') : undefined;
     const storeEvents =
       settings.storeEvents && this.storage.bucket
@@ -50,6 +61,14 @@ class LfsQuotaStack extends Stack {
         storage: this.storage,
         reconcileQueue: reconciles.queue,
         webhookQueue: webhookWork.queue,
+        email:
+          settings.email && emailWork && feedback
+            ? {
+                queue: emailWork.queue,
+                from: settings.email.from,
+                configurationSet: feedback.configurationSet,
+              }
+            : undefined,
         exports: exportWork && {
           queue: exportWork.queue,
           store: exportStoreOf(objectStore),
@@ -69,11 +88,14 @@ class LfsQuotaStack extends Stack {
     this.api = new Api(this, 'Api', { settings, functions });
     new Background(this, 'Background', { settings, functions, queue: reconciles.queue });
     webhookWork.deliverTo(functions);
+    emailWork?.deliverTo(functions);
+    // Its e-mails lead to the API. No route leads to this function, so the API can come first.
+    if (emailWork) functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
     exportWork?.deliverTo(functions, { workers: exports.workers });
     storeEvents?.deliverTo(functions.get('storeEvents').function);
 
     const { api } = this;
-    const queues = { reconciles, webhookWork, exportWork, storeEvents };
+    const queues = { reconciles, webhookWork, emailWork, exportWork, storeEvents };
     const alarms = new Alarms(this, 'Alarms', { settings, functions, ...queues, api });
     new Dashboard(this, 'Dashboard', { functions, data, ...queues, alarms, api });
   }

@@ -1,9 +1,17 @@
 import { CfnOutput, Duration, Stack } from 'aws-cdk-lib';
+import { EventBus, Rule } from 'aws-cdk-lib/aws-events';
+import { SqsQueue } from 'aws-cdk-lib/aws-events-targets';
 import { type IRole, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { EventSourceMapping, type IFunction } from 'aws-cdk-lib/aws-lambda';
 import { type Bucket, CfnBucket } from 'aws-cdk-lib/aws-s3';
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler';
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets';
+import {
+  ConfigurationSet,
+  ConfigurationSetTlsPolicy,
+  EmailSendingEvent,
+  EventDestination,
+} from 'aws-cdk-lib/aws-ses';
 import {
   DeduplicationScope,
   FifoThroughputLimit,
@@ -214,36 +222,69 @@ export class ExportWork extends Construct {
   }
 }
 
-/** Receivers that are waited for at a time, each for five seconds at most. Lambda runs a queue by two or more. */
+/** Receivers that are waited for at a time, each for some seconds at most. Lambda runs a queue by two or more. */
 const sendersAtOnce = 2;
 
-/** The queue of what is to be sent to webhooks, in any order, and what brings it to the function sendWebhook. */
-export class WebhookWork extends Construct {
+/** The queue of what is to be sent, in any order, and what brings it to the function that sends it. */
+export class SendWork extends Construct {
   readonly queue: Queue;
   readonly deadLetterQueue: Queue;
+  readonly #sender: 'sendWebhook' | 'sendEmail';
 
-  constructor(scope: Construct, id: string) {
+  /** @param props.output names the output with the URL of its dead letters. */
+  constructor(scope: Construct, id: string, props: { sender: 'sendWebhook' | 'sendEmail'; output: string }) {
     super(scope, id);
+    this.#sender = props.sender;
     // What cannot be read, and what nobody could try. What a receiver does not take is given up before.
     this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
     this.queue = new Queue(this, 'Queue', {
       ...queueDefaults,
-      visibilityTimeout: Duration.seconds(6 * (functionSpecs.sendWebhook.timeoutSeconds ?? 0)),
+      visibilityTimeout: Duration.seconds(6 * (functionSpecs[props.sender].timeoutSeconds ?? 0)),
       deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
     });
-    new CfnOutput(this, 'WebhookDlqUrl', { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(
-      'WebhookDlqUrl',
+    new CfnOutput(this, props.output, { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(
+      props.output,
     );
   }
 
   deliverTo(functions: Functions): void {
     new EventSourceMapping(this, 'Source', {
-      target: functions.get('sendWebhook').function,
+      target: functions.get(this.#sender).function,
       eventSourceArn: this.queue.queueArn,
       // One that is slow keeps no other.
       batchSize: 1,
       reportBatchItemFailures: true,
       maxConcurrency: sendersAtOnce,
+    });
+  }
+}
+
+/**
+ * How SES tells of e-mails that came back: by the account's event bus, into the queue of what is to be e-mailed. Its
+ * function then ends the e-mails to that address.
+ */
+export class EmailFeedback extends Construct {
+  readonly configurationSet: string;
+
+  constructor(scope: Construct, id: string, { queue }: { queue: IQueue }) {
+    super(scope, id);
+    const set = new ConfigurationSet(this, 'ConfigurationSet', {
+      configurationSetName: Stack.of(this).stackName,
+      tlsPolicy: ConfigurationSetTlsPolicy.REQUIRE,
+    });
+    this.configurationSet = set.configurationSetName;
+    set.addEventDestination('Returned', {
+      destination: EventDestination.eventBus(EventBus.fromEventBusName(this, 'EventBus', 'default')),
+      events: [EmailSendingEvent.BOUNCE, EmailSendingEvent.COMPLAINT],
+    });
+    new Rule(this, 'Returned', {
+      description: 'E-mails of lfs-quota that bounced, or that somebody complained about.',
+      eventPattern: {
+        source: ['aws.ses'],
+        detailType: ['Email Bounced', 'Email Complaint Received'],
+        detail: { mail: { tags: { 'ses:configuration-set': [this.configurationSet] } } },
+      },
+      targets: [new SqsQueue(queue)],
     });
   }
 }

@@ -7,6 +7,7 @@ import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
 import { KnownHostUsers } from '../lambda/accounts/rules/host-user.ts';
 import type { IdentityIssuer } from '../lambda/accounts/rules/identities.ts';
 import { createSignInHosts } from '../lambda/accounts/sign-in-hosts.ts';
+import type { EmailQueue, Mailer } from '../lambda/alerts/rules/email.ts';
 import {
   isLoopbackHost,
   isWebhookUrl,
@@ -31,6 +32,7 @@ import { create as createManagement } from '../lambda/handlers/management.ts';
 import { create as createNotFound } from '../lambda/handlers/not-found.ts';
 import { create as createReconcile } from '../lambda/handlers/reconcile.ts';
 import { create as createRefresh } from '../lambda/handlers/refresh.ts';
+import { create as createSendEmail } from '../lambda/handlers/send-email.ts';
 import { create as createSendWebhook } from '../lambda/handlers/send-webhook.ts';
 import { create as createSignIn } from '../lambda/handlers/sign-in.ts';
 import { RefusalTally } from '../lambda/history/rules/history.ts';
@@ -103,6 +105,8 @@ interface ComposeInput {
   readonly queue: ReconcileQueue;
   readonly exportQueue: ExportQueue;
   readonly webhookQueue: WebhookQueue;
+  readonly emailQueue: EmailQueue;
+  readonly mailer: Mailer;
   readonly queueGauges: readonly QueueGauge[];
   /** Webhooks may be on this machine, by plain HTTP. */
   readonly allowsLoopbackWebhooks: boolean;
@@ -152,6 +156,8 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     refusalTally: new RefusalTally(),
     eventBus: { publish: async () => undefined },
     webhookQueue: input.webhookQueue,
+    emailQueue: input.emailQueue,
+    mailer: input.mailer,
     webhookSender: allowsLoopback ? withLoopback(createWebhookSender()) : createWebhookSender(),
     webhookUrls: (text) => isWebhookUrl(text, { allowsLoopback }),
     admin: { sha256s: async () => [adminSha256] },
@@ -213,13 +219,24 @@ interface Functions {
   readonly refresh: ScheduledFunction;
   readonly exportArchive: PumpConsumer;
   readonly sendWebhook: PumpConsumer;
+  readonly sendEmail: PumpConsumer;
 }
 
 /** The queue of this process waits by itself before it delivers again. */
 const redelivery: Redelivery = { delay: async () => undefined };
 
-/** @param webhookRedelivery when what was not taken is sent again. */
-export function createFunctions(deps: Deps, webhookRedelivery: Redelivery = redelivery): Functions {
+/**
+ * @param senders when what was not taken is sent again.
+ * @param publicUrl where e-mails lead to.
+ */
+export function createFunctions(
+  deps: Deps,
+  {
+    webhooks = redelivery,
+    emails = redelivery,
+    publicUrl = '',
+  }: { webhooks?: Redelivery; emails?: Redelivery; publicUrl?: string } = {},
+): Functions {
   return {
     http: {
       console: createConsole({ files: builtConsoleFiles() }),
@@ -236,6 +253,7 @@ export function createFunctions(deps: Deps, webhookRedelivery: Redelivery = rede
     reconcile: createReconcile({ ...deps, redelivery }),
     refresh: createRefresh(deps),
     exportArchive: createExportArchive({ ...deps, redelivery }),
-    sendWebhook: createSendWebhook({ ...deps, redelivery: webhookRedelivery }),
+    sendWebhook: createSendWebhook({ ...deps, redelivery: webhooks }),
+    sendEmail: createSendEmail({ ...deps, redelivery: emails, publicUrl }),
   };
 }

@@ -4,6 +4,8 @@ import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
 import { type IdentityIssuer, publicIssuers } from '../lambda/accounts/rules/identities.ts';
 import { createTenant } from '../lambda/accounts/tenants.ts';
 import { createToken } from '../lambda/accounts/tokens.ts';
+import type { EmailMessage, Mailer } from '../lambda/alerts/rules/email.ts';
+import type { WebhookMessage } from '../lambda/alerts/rules/webhook-delivery.ts';
 import { systemClock, systemIds } from '../lambda/aws/clock-and-ids.ts';
 import { createInvocationLog, createInvocations } from '../lambda/aws/invocation-log.ts';
 import type { Deps } from '../lambda/deps.ts';
@@ -15,7 +17,7 @@ import { defaultQueueTiming, ExportPump, type QueueTiming } from './background/p
 import { openKeptMessages, openKeptReconciles } from './background/queue-items.ts';
 import { ReconcilePump } from './background/reconcile-pump.ts';
 import { startExpirySweep, startSchedule, systemTimers } from './background/schedule.ts';
-import { WebhookPump } from './background/webhook-pump.ts';
+import { SendPump } from './background/send-pump.ts';
 import { composeEmbedded, createFunctions } from './compose.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
@@ -106,6 +108,8 @@ interface EmbeddedStackOptions {
   readonly gitHosts?: readonly GitHost[];
   /** Webhooks may be on this machine, by plain HTTP: for tests and development. Default: they may not. */
   readonly allowsLoopbackWebhooks?: boolean;
+  /** Default: e-mails are logged. */
+  readonly mailer?: Mailer;
   /** On the first start: the tenant `demo` with a token (default true). */
   readonly createDemo?: boolean;
   /** Called with lines for people about the progress of the start. */
@@ -187,10 +191,8 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const composed = composeEmbedded({
     database,
     store: { url: store.url, head: store.head, bucket, credentials },
-    queue: pumps.queue,
-    exportQueue: pumps.exportPump,
-    webhookQueue: pumps.webhookPump,
-    queueGauges: [pumps.queue, pumps.webhookPump, pumps.exportPump].map((each) => each.gauge),
+    ...queuesOf(pumps),
+    mailer: options.mailer ?? loggingMailer(log),
     ...outsidersOf(options),
     adoptedRepos: options.adoptedRepos ?? [],
     adminToken: admin.token,
@@ -204,7 +206,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   cleanup.add(composed.close);
 
   await requireFreeNames(composed.deps, { createsDemo });
-  const http = await startBackground({ deps: composed.deps, database, ...pumps, cleanup });
+  const http = await startBackground({ deps: composed.deps, database, url, ...pumps, cleanup });
   const place = { folder: folder.path, apiUrl: url };
   const demo = createsDemo ? await ensureDemo(composed.deps, place) : undefined;
   functions.resolve(http);
@@ -234,6 +236,11 @@ function outsidersOf({ allowsLoopbackWebhooks, issuers, gitHosts }: EmbeddedStac
   };
 }
 
+/** Without a mail server: whoever runs this reads the e-mails in its log. */
+const loggingMailer = (log: Log): Mailer => ({
+  send: async ({ to, subject, text }) => log.info('e-mail', { to, subject, text }),
+});
+
 /** The queues of this process, and what delivers them. */
 function createPumps(input: {
   options: EmbeddedStackOptions;
@@ -253,27 +260,44 @@ function createPumps(input: {
       timing: { ...defaultQueueTiming, ...options.queueTiming },
     }),
     exportPump: new ExportPump(shared),
-    webhookPump: new WebhookPump({ ...shared, kept: openKeptMessages(database) }),
+    webhookPump: new SendPump<WebhookMessage>({
+      ...shared,
+      kept: openKeptMessages(database, 'webhooks'),
+      sender: 'sendWebhook',
+    }),
+    emailPump: new SendPump<EmailMessage>({
+      ...shared,
+      kept: openKeptMessages(database, 'emails'),
+      sender: 'sendEmail',
+    }),
+  };
+}
+
+/** The pumps as the functions know them. */
+function queuesOf({ queue, exportPump, webhookPump, emailPump }: ReturnType<typeof createPumps>) {
+  return {
+    queue,
+    exportQueue: exportPump,
+    webhookQueue: webhookPump,
+    emailQueue: { isOn: true, send: (messages: readonly EmailMessage[]) => emailPump.send(messages) },
+    queueGauges: [queue, webhookPump, emailPump, exportPump].map((each) => each.gauge),
   };
 }
 
 /** Starts what runs without a request. @returns the functions of the API. */
-async function startBackground(input: {
-  deps: Deps;
-  database: Database;
-  queue: ReconcilePump;
-  exportPump: ExportPump;
-  webhookPump: WebhookPump;
-  cleanup: Cleanup;
-}): Promise<HttpFunctions> {
-  const { deps, database, queue, exportPump, webhookPump, cleanup } = input;
-  const created = createFunctions(deps, webhookPump);
+async function startBackground(
+  input: ReturnType<typeof createPumps> & { deps: Deps; database: Database; url: string; cleanup: Cleanup },
+): Promise<HttpFunctions> {
+  const { deps, database, queue, exportPump, webhookPump, emailPump, url, cleanup } = input;
+  const created = createFunctions(deps, { webhooks: webhookPump, emails: emailPump, publicUrl: url });
   cleanup.add(() => queue.close(graceMs));
   await queue.deliverTo(created.reconcile);
   cleanup.add(() => exportPump.close(graceMs));
   await exportPump.deliverTo(created.exportArchive, deps.exportJobs);
   cleanup.add(() => webhookPump.close(graceMs));
   await webhookPump.deliverTo(created.sendWebhook);
+  cleanup.add(() => emailPump.close(graceMs));
+  await emailPump.deliverTo(created.sendEmail);
   const timed = { clock: systemClock, timers: systemTimers, log: deps.log };
   const schedule = startSchedule(created.refresh, timed);
   cleanup.add(() => schedule.close(graceMs));

@@ -40,6 +40,8 @@ async function compose({ storeUrl, folder }: Place) {
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: nothing,
     webhookQueue: nothing,
+    emailQueue: { isOn: false, ...nothing },
+    mailer: nothing,
     queueGauges: [],
     allowsLoopbackWebhooks: false,
     issuers: [],

@@ -2,6 +2,7 @@ import type { Deps } from '../deps.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { mapLimited } from '../rules/async.ts';
 import { alertEvent, type Threshold, thresholdAfter } from './rules/alerts.ts';
+import { isForPeople } from './rules/email.ts';
 
 type ThresholdDeps = Pick<Deps, 'alerts' | 'clock' | 'log'>;
 
@@ -61,7 +62,7 @@ async function raiseIfCrossed(
 const tenantsMax = 100;
 const tenantsAtOnce = 8;
 
-type HandOverDeps = Pick<Deps, 'alerts' | 'eventBus' | 'webhookQueue' | 'log'>;
+type HandOverDeps = Pick<Deps, 'alerts' | 'eventBus' | 'webhookQueue' | 'emailQueue' | 'log'>;
 
 /**
  * Hands over the alerts that were raised. One that dies in between leaves them, and the next run hands them over once
@@ -92,15 +93,16 @@ async function handOverOrLog(deps: HandOverDeps, tenant: string): Promise<number
 }
 
 async function handOver(deps: HandOverDeps, tenant: string): Promise<number> {
-  const { alerts, eventBus, webhookQueue, log } = deps;
+  const { alerts, eventBus, webhookQueue, emailQueue, log } = deps;
   const { pending } = await alerts.read(tenant);
   const last = pending.at(-1);
   // The index is behind: somebody else has handed them over.
   if (!last) return 0;
   const events = pending.map((each) => alertEvent(tenant, each));
   await eventBus.publish(events);
-  // Whether the tenant has a webhook is looked at when it is sent.
+  // Whether the tenant has a webhook, or addresses, is looked at when it is sent.
   await webhookQueue.send(events.map((event) => ({ tenant, event })));
+  await emailQueue.send(events.filter(isForPeople).map((event) => ({ kind: 'alert', tenant, event })));
   await alerts.settle({ tenant, seq: last.seq });
   for (const { id, type, data } of events) log.info('alert', { ...data, id, type });
   return events.length;

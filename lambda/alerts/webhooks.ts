@@ -124,8 +124,8 @@ const olderTypes: Readonly<Record<string, string>> = {
   'storage.full': 'storage.limit_reached',
 };
 
-/** A message of the queue of webhooks. */
-const webhookMessage = z.object({
+/** An alert of a tenant, as queues hold it. */
+export const alertMessage = z.object({
   tenant: z.string().refine(isTenantName),
   event: z.object({
     id: z.string().regex(/^[0-9A-Za-z:-]{1,100}$/),
@@ -139,6 +139,10 @@ const webhookMessage = z.object({
       .transform(fromStored)
       .pipe(z.record(z.string(), z.union([z.string(), z.number(), z.null()]))),
   }),
+});
+
+/** A message of the queue of webhooks. */
+const webhookMessage = alertMessage.extend({
   // For the log alone.
   correlationId: z.string().refine(isCorrelationId).optional().catch(undefined),
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
+import type { APIGatewayProxyEventV2, Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { overTls, type Response } from '../api/http.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
@@ -135,6 +135,27 @@ export async function warmUpTableAndScan(
 ): Promise<void> {
   // One waits for the network while the other uses the CPU.
   await Promise.all([warmUpTable(deps), warmUpScan(deps)]);
+}
+
+/**
+ * The edge of a consumer of a queue without order. Its log lines name the message.
+ *
+ * @param consume false: the message failed, and is delivered again.
+ */
+export function consumeEach(
+  invocations: Invocations,
+  consume: (record: SQSRecord, context: Context) => Promise<boolean>,
+): (event: SQSEvent, context: Context) => Promise<SQSBatchResponse> {
+  return async (event, context) => {
+    const batchItemFailures: { itemIdentifier: string }[] = [];
+    for (const record of event.Records) {
+      const { messageId } = record;
+      const ids = { messageId, functionRequestId: context.awsRequestId };
+      const isDone = await invocations.during(ids, () => consume(record, context));
+      if (!isDone) batchItemFailures.push({ itemIdentifier: messageId });
+    }
+    return { batchItemFailures };
+  };
 }
 
 const delayPerReceiveMs = 60_000;

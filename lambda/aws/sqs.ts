@@ -8,7 +8,6 @@ import {
   SQSClient,
   type SQSClientConfig,
 } from '@aws-sdk/client-sqs';
-import type { WebhookMessage, WebhookQueue } from '../alerts/rules/webhook-delivery.ts';
 import type { ExportMessage, ExportQueue } from '../exports/messages.ts';
 import {
   type ReconcileQueue,
@@ -185,14 +184,15 @@ export function createSqsExportQueue(input: Queue & { invocations: Invocations }
   };
 }
 
-/** The queue of what is to be sent to webhooks, on a standard queue of SQS. */
-export function createSqsWebhookQueue(input: Queue & { invocations: Invocations }): WebhookQueue {
+/** A standard queue of SQS: messages may be consumed at the same time, and come in any order. */
+export function createSqsMessageQueue<M extends object>(input: Queue & { invocations: Invocations }) {
   const { invocations, ...queue } = input;
-  const messageOf = (message: WebhookMessage) => ({
+  const messageOf = (message: M) => ({
     MessageBody: JSON.stringify({ ...message, correlationId: causeOf(invocations.current()) }),
   });
   return {
-    async send(messages) {
+    /** @throws {AwsServiceError} if some were not taken. Others may have been. */
+    async send(messages: readonly M[]): Promise<void> {
       for (let begin = 0; begin < messages.length; begin += sendBatchMax)
         await sendBatch(queue, messages.slice(begin, begin + sendBatchMax).map(messageOf));
     },

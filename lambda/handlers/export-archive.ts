@@ -1,6 +1,6 @@
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { Context, SQSRecord } from 'aws-lambda';
 import { deployed } from '../aws/deployed.ts';
-import { delayRedelivery } from '../aws/function.ts';
+import { consumeEach, delayRedelivery } from '../aws/function.ts';
 import { exportDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import type { AdvanceDeps } from '../exports/advance.ts';
@@ -20,16 +20,7 @@ type ConsumerDeps = AdvanceDeps & Pick<Deps, 'invocations'> & { readonly redeliv
 
 /** The consumer of the steps of exports. A step that fails is delivered again. */
 export function create(deps: ConsumerDeps) {
-  return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
-    const batchItemFailures: { itemIdentifier: string }[] = [];
-    for (const record of event.Records) {
-      const { messageId } = record;
-      const ids = { messageId, functionRequestId: context.awsRequestId };
-      const isDone = await deps.invocations.during(ids, () => consumeRecord(deps, record, context));
-      if (!isDone) batchItemFailures.push({ itemIdentifier: messageId });
-    }
-    return { batchItemFailures };
-  };
+  return consumeEach(deps.invocations, (record, context) => consumeRecord(deps, record, context));
 }
 
 async function consumeRecord(deps: ConsumerDeps, record: SQSRecord, context: Context): Promise<boolean> {

@@ -4,6 +4,7 @@ import { baseUrl, json } from '../api/http.ts';
 import { auditOperations } from '../api/management/audit.ts';
 import { deleteOperations } from '../api/management/deletes.ts';
 import { downloadOperations } from '../api/management/downloads.ts';
+import { emailLinkOperations, emailOperations } from '../api/management/emails.ts';
 import { exchangeOperations } from '../api/management/exchange.ts';
 import { exportOperations } from '../api/management/exports.ts';
 import { gcOperations } from '../api/management/gc.ts';
@@ -68,6 +69,8 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...lockOperations,
   ...auditOperations,
   ...webhookOperations,
+  ...emailOperations,
+  ...emailLinkOperations,
 };
 
 const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));

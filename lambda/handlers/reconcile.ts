@@ -21,7 +21,10 @@ const reserveMs = 10_000;
 
 type ConsumerDeps = ReconcileDeps &
   GcDeps &
-  Pick<Deps, 'queue' | 'invocations' | 'locks' | 'publicReads' | 'linkedRepos' | 'webhooks' | 'failures'> & {
+  Pick<
+    Deps,
+    'queue' | 'invocations' | 'locks' | 'publicReads' | 'linkedRepos' | 'webhooks' | 'emails' | 'failures'
+  > & {
     readonly redelivery: Redelivery;
   };
 

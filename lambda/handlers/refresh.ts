@@ -1,4 +1,5 @@
 import { deliverAlerts } from '../alerts/alerts.ts';
+import { queueNotices } from '../alerts/emails.ts';
 import { deployed } from '../aws/deployed.ts';
 import { withInvocation, withMetrics } from '../aws/function.ts';
 import { refreshDeps } from '../compose.ts';
@@ -14,6 +15,10 @@ export function create(
     | 'alerts'
     | 'eventBus'
     | 'webhookQueue'
+    | 'emails'
+    | 'emailQueue'
+    | 'tokens'
+    | 'history'
     | 'queue'
     | 'exportJobs'
     | 'exportQueue'
@@ -29,7 +34,8 @@ export function create(
     const queued = await refresh(deps);
     const exports = await wakeExports(deps);
     const alerts = await deliverAlerts(deps);
-    deps.log.info('refresh', { queued, exports, alerts });
+    const notices = await queueNotices(deps);
+    deps.log.info('refresh', { queued, exports, alerts, notices });
     return { queued };
   };
   return withInvocation(deps.invocations, withMetrics(deps.metrics, run));

@@ -1,7 +1,7 @@
-import type { Context, SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
+import type { SQSRecord } from 'aws-lambda';
 import { decodeWebhookMessage, deliverToWebhook } from '../alerts/webhooks.ts';
 import { deployed } from '../aws/deployed.ts';
-import { delayRedelivery } from '../aws/function.ts';
+import { consumeEach, delayRedelivery } from '../aws/function.ts';
 import { webhookDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import type { Redelivery } from '../ledger/rules/reconcile-policy.ts';
@@ -15,16 +15,7 @@ type SenderDeps = Pick<Deps, 'webhooks' | 'webhookSender' | 'clock' | 'log' | 'i
 
 /** The consumer of what is to be sent to webhooks. What fails is delivered again, later each time. */
 export function create(deps: SenderDeps) {
-  return async (event: SQSEvent, context: Context): Promise<SQSBatchResponse> => {
-    const batchItemFailures: { itemIdentifier: string }[] = [];
-    for (const record of event.Records) {
-      const { messageId } = record;
-      const ids = { messageId, functionRequestId: context.awsRequestId };
-      const isDone = await deps.invocations.during(ids, () => consumeRecord(deps, record));
-      if (!isDone) batchItemFailures.push({ itemIdentifier: messageId });
-    }
-    return { batchItemFailures };
-  };
+  return consumeEach(deps.invocations, (record) => consumeRecord(deps, record));
 }
 
 async function consumeRecord(deps: SenderDeps, record: SQSRecord): Promise<boolean> {

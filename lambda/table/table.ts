@@ -33,6 +33,7 @@ import type { Fields } from './expressions.ts';
  * | history     | HISTORY#{name} | DAY#{day}               |                               |                               |
  * | warnings    | ALERT#{name}   | ALERT                   | while pending: ALERTS, name   |                               |
  * | webhook     | WEBHOOK#{name} | WEBHOOK                 |                               |                               |
+ * | e-mails     | EMAIL#{name}   | EMAIL                   | while subscribed: EMAILS, next day#name |                     |
  * | file lock   | LOCKS#{name}   | {repo}#{path's hash}    |                               |                               |
  * | schedule    | SCHEDULE       | SCHEDULE                |                               |                               |
  * | failures    | FAILURES       | FAILURES                |                               |                               |

@@ -33,10 +33,13 @@ export interface FunctionSpec {
   readonly exportQueue?: readonly QueueUse[];
   readonly reconcileQueue?: readonly QueueUse[];
   readonly webhookQueue?: readonly QueueUse[];
+  readonly emailQueue?: readonly QueueUse[];
   readonly storeEventsQueue?: readonly QueueUse[];
   readonly secrets?: readonly ('admin token' | 'sign-in apps')[];
   /** Publishes alerts to the account's event bus, if the stage does. */
   readonly publishesEvents?: true;
+  /** Sends e-mails, if the stage does. */
+  readonly sendsEmail?: true;
   /** Has the packed files of the console beside its bundle. */
   readonly servesConsole?: true;
   /** Answers links to the API itself. */
@@ -127,6 +130,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     exportQueue: ['send', 'gauge'],
     reconcileQueue: ['send', 'gauge'],
     webhookQueue: ['send', 'gauge'],
+    emailQueue: ['send', 'gauge'],
     storeEventsQueue: ['gauge'],
     secrets: ['admin token'],
     answersLinks: true,
@@ -144,12 +148,13 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     description:
       'Queues reconciles of the tenants that are due, and steps of exports that nothing moves. Sends warnings.',
     timeoutSeconds: 300,
-    table: ['GetItem', 'PutItem', 'UpdateItem'],
+    table: ['GetItem', 'BatchGetItem', 'Query', 'PutItem', 'UpdateItem'],
     indexes: [byDueIndex.name, byKindIndex.name],
     knowsExports: true,
     exportQueue: ['send'],
     reconcileQueue: ['send'],
     webhookQueue: ['send'],
+    emailQueue: ['send'],
     publishesEvents: true,
   },
   sendWebhook: {
@@ -158,6 +163,13 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
     timeoutSeconds: 30,
     items: [{ actions: ['GetItem', 'UpdateItem'], partitions: ['WEBHOOK#*'] }],
     webhookQueue: ['receive', 'delay'],
+  },
+  sendEmail: {
+    description: 'E-mails alerts. It reaches SES, and of the table its own items.',
+    timeoutSeconds: 60,
+    items: { actions: ['GetItem', 'UpdateItem'], partitions: ['EMAIL#*'] },
+    emailQueue: ['receive', 'delay'],
+    sendsEmail: true,
   },
   exportArchive: {
     description: 'Makes the archives of exports, and removes what is left of them.',

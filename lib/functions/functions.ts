@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { Duration, RemovalPolicy } from 'aws-cdk-lib';
+import { Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import type { ITableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Architecture, RecursiveLoop, Runtime } from 'aws-cdk-lib/aws-lambda';
@@ -151,15 +151,16 @@ interface FunctionsProps {
   readonly resources: FunctionResources;
 }
 
-type SwitchedSettings = Pick<DeploymentSettings, 'storeEvents'> & {
+type SwitchedSettings = Pick<DeploymentSettings, 'storeEvents' | 'email'> & {
   readonly exports: Pick<DeploymentSettings['exports'], 'workers'>;
 };
 
 /** The functions that a stage has: all of the route table, except those that its settings switch off. */
-export function functionNamesOf({ storeEvents, exports }: SwitchedSettings): FunctionName[] {
+export function functionNamesOf({ storeEvents, email, exports }: SwitchedSettings): FunctionName[] {
   const names = Object.keys(handlerFiles) as FunctionName[];
   const off = new Set<FunctionName>();
   if (!storeEvents) off.add('storeEvents');
+  if (!email) off.add('sendEmail');
   if (exports.workers === 0) off.add('exportArchive');
   return names.filter((name) => !off.has(name));
 }
@@ -221,6 +222,8 @@ interface FunctionResources {
   readonly storage: ObjectStorage;
   readonly reconcileQueue: StageQueue;
   readonly webhookQueue: StageQueue;
+  /** Undefined if the stage sends no e-mail. */
+  readonly email: EmailResources | undefined;
   /** Undefined if the stage makes no exports. */
   readonly exports: ExportResources | undefined;
   /** Undefined if the stage receives no events of its store. */
@@ -243,6 +246,13 @@ interface ExportResources {
   readonly settings: DeploymentSettings['exports'];
 }
 
+/** How a stage sends e-mails. */
+interface EmailResources {
+  readonly queue: StageQueue;
+  readonly from: string;
+  readonly configurationSet: string;
+}
+
 const queueActions: Readonly<Record<QueueUse, readonly string[]>> = {
   send: ['sqs:SendMessage'],
   receive: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
@@ -262,6 +272,12 @@ function environmentFor(spec: FunctionSpec, resources: FunctionResources): Recor
     ...(reachesStore(spec) && resources.storage.environment),
     ...(spec.reconcileQueue?.includes('send') && { LFS_QUOTA_QUEUE_URL: resources.reconcileQueue.queueUrl }),
     ...(spec.webhookQueue && { LFS_QUOTA_WEBHOOK_QUEUE_URL: resources.webhookQueue.queueUrl }),
+    ...(spec.emailQueue && resources.email && { LFS_QUOTA_EMAIL_QUEUE_URL: resources.email.queue.queueUrl }),
+    ...(spec.sendsEmail &&
+      resources.email && {
+        LFS_QUOTA_EMAIL_FROM: resources.email.from,
+        LFS_QUOTA_EMAIL_CONFIGURATION_SET: resources.email.configurationSet,
+      }),
     ...gaugeVariables(spec, resources),
     ...(spec.knowsExports && resources.exports && exportVariables(resources.exports)),
     ...(spec.publishesEvents && resources.eventBusArn && { LFS_QUOTA_EVENT_BUS: 'default' }),
@@ -276,6 +292,7 @@ function gaugeVariables(spec: FunctionSpec, resources: FunctionResources): Recor
   > = {
     reconciles: [spec.reconcileQueue, resources.reconcileQueue],
     webhooks: [spec.webhookQueue, resources.webhookQueue],
+    emails: [spec.emailQueue, resources.email?.queue],
     exports: [spec.exportQueue, resources.exports?.queue],
     'store-events': [spec.storeEventsQueue, resources.storeEventsQueue],
   };
@@ -323,13 +340,31 @@ function statementsFor(spec: FunctionSpec, resources: FunctionResources): Policy
     ...queueStatements(spec.exportQueue, resources.exports?.queue),
     ...queueStatements(spec.reconcileQueue, reconcileQueue),
     ...queueStatements(spec.webhookQueue, resources.webhookQueue),
+    ...queueStatements(spec.emailQueue, resources.email?.queue),
     ...queueStatements(spec.storeEventsQueue, storeEventsQueue),
     ...allow(['secretsmanager:GetSecretValue'], secretArns),
+    ...(spec.sendsEmail && resources.email ? emailStatements(resources.email, storage) : []),
     ...allow(
       ['events:PutEvents'],
       spec.publishesEvents && resources.eventBusArn ? [resources.eventBusArn] : [],
     ),
   ];
+}
+
+/** It sends from one address, as one of the two identities that SES can have verified for it. */
+function emailStatements({ from, configurationSet }: EmailResources, scope: Construct): PolicyStatement[] {
+  const stack = Stack.of(scope);
+  const arnOf = (resource: string, resourceName: string) =>
+    stack.formatArn({ service: 'ses', resource, resourceName });
+  const identities = [from, from.replace(/^.*@/, '')];
+  return allow(
+    ['ses:SendEmail'],
+    [
+      ...identities.map((identity) => arnOf('identity', identity)),
+      arnOf('configuration-set', configurationSet),
+    ],
+    { StringEquals: { 'ses:FromAddress': from } },
+  );
 }
 
 /**

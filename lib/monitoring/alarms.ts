@@ -14,7 +14,7 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
-import type { ExportWork, ReconcileQueue, StoreEvents, WebhookWork } from '../background.ts';
+import type { ExportWork, ReconcileQueue, SendWork, StoreEvents } from '../background.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { customMetric } from './custom-metrics.ts';
@@ -24,7 +24,9 @@ interface AlarmsProps {
   readonly api: Api;
   readonly functions: Functions;
   readonly reconciles: ReconcileQueue;
-  readonly webhookWork: WebhookWork;
+  readonly webhookWork: SendWork;
+  /** Undefined if the stage sends no e-mail. */
+  readonly emailWork: SendWork | undefined;
   /** Undefined if the stage makes no exports. */
   readonly exportWork: ExportWork | undefined;
   /** Undefined if the stage receives no events of its store. */
@@ -45,37 +47,10 @@ export class Alarms extends Construct {
 
   constructor(scope: Construct, id: string, props: AlarmsProps) {
     super(scope, id);
-    const { settings, api, reconciles, webhookWork, exportWork, storeEvents } = props;
+    const { settings, api, reconciles } = props;
     this.topic = this.#topic(settings.alarms.email);
     this.all = [
-      this.#deadLetters(
-        'DeadLetters',
-        'A reconcile failed too often, or its message was unreadable. The usage of its tenant is getting old.',
-        reconciles,
-      ),
-      this.#deadLetters(
-        'WebhookDeadLetters',
-        "An alert couldn't be sent to a webhook: the function sendWebhook failed too often.",
-        webhookWork,
-      ),
-      ...(exportWork
-        ? [
-            this.#deadLetters(
-              'ExportDeadLetters',
-              'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
-              exportWork,
-            ),
-          ]
-        : []),
-      ...(storeEvents
-        ? [
-            this.#deadLetters(
-              'StoreEventsDeadLetters',
-              "Events of the store couldn't be recorded. The next full scan finds the changes.",
-              storeEvents,
-            ),
-          ]
-        : []),
+      ...this.#queueAlarms(props),
       this.#alarm(
         'ReconcilesLate',
         'A reconcile has waited too long. Usage is getting old, and pushes near a limit get 429.',
@@ -103,6 +78,40 @@ export class Alarms extends Construct {
       this.#refreshStopped(props),
       ...this.#usageAlarms(settings),
     ];
+  }
+
+  /** Messages that failed too often, of the queues that the stage has. */
+  #queueAlarms({ reconciles, webhookWork, emailWork, exportWork, storeEvents }: AlarmsProps): Alarm[] {
+    const queues = [
+      [
+        'DeadLetters',
+        'A reconcile failed too often, or its message was unreadable. The usage of its tenant is getting old.',
+        reconciles,
+      ],
+      [
+        'WebhookDeadLetters',
+        "An alert couldn't be sent to a webhook: the function sendWebhook failed too often.",
+        webhookWork,
+      ],
+      [
+        'EmailDeadLetters',
+        "An alert couldn't be e-mailed: the function sendEmail failed too often.",
+        emailWork,
+      ],
+      [
+        'ExportDeadLetters',
+        'A step of an export failed too often. The schedule continues the export, or it fails within a day.',
+        exportWork,
+      ],
+      [
+        'StoreEventsDeadLetters',
+        "Events of the store couldn't be recorded. The next full scan finds the changes.",
+        storeEvents,
+      ],
+    ] as const;
+    return queues.flatMap(([id, description, work]) =>
+      work ? [this.#deadLetters(id, description, work)] : [],
+    );
   }
 
   #deadLetters(id: string, description: string, { deadLetterQueue }: { deadLetterQueue: IQueue }): Alarm {

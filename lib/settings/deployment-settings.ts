@@ -80,7 +80,7 @@ const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(def
  * - management 512: 256 is too slow for a list of 100 tenants.
  * - reconcile 512: a million open entries take 389 MB.
  * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
- * - exchangeToken, signIn, console and sendWebhook: not measured.
+ * - exchangeToken, signIn, console, sendWebhook and sendEmail: not measured.
  */
 const memoryOfFunctions = z
   .strictObject({
@@ -97,6 +97,7 @@ const memoryOfFunctions = z
     reconcile: memoryMb(512),
     refresh: memoryMb(256),
     sendWebhook: memoryMb(256),
+    sendEmail: memoryMb(256),
     exportArchive: memoryMb(2_048),
     storeEvents: memoryMb(256),
   } satisfies Record<FunctionName, z.ZodType>)
@@ -195,6 +196,16 @@ const alertsOfDeployment = z
   })
   .prefault({})
   .describe('Alerts: docs/saas-builders.md#get-notified.');
+
+const emailOfDeployment = z
+  .strictObject({
+    from: z
+      .email()
+      .max(254)
+      .describe('Sender. Verify it, or its domain, in Amazon SES in the same account and region.'),
+  })
+  .optional()
+  .describe('E-mail alerts by Amazon SES. Default: none are sent.');
 
 const identityIssuer = z.strictObject({
   issuer: z
@@ -360,6 +371,7 @@ export const everySetting = z.strictObject({
   reconcile,
   exports: exportsOfDeployment,
   alerts: alertsOfDeployment,
+  email: emailOfDeployment,
   identityIssuers: z
     .array(identityIssuer)
     .max(20)

@@ -144,7 +144,7 @@ export function toSqsEvent(message: QueueMessage): SQSEvent {
 
 /** The event that SQS sends for one message of a queue without order. */
 export function messageEvent(message: {
-  queue: 'export' | 'webhook';
+  queue: 'export' | 'webhook' | 'email';
   messageId: string;
   body: unknown;
   /** Deliveries before this one. */
@@ -198,7 +198,7 @@ export interface Delivery<M> {
 
 interface PumpOptions<M> {
   readonly timers: Timers;
-  readonly queue: 'export' | 'webhook';
+  readonly queue: 'export' | 'webhook' | 'email';
   readonly functionName: FunctionName;
   readonly timeLimitMs: number;
   /** Runs at a time. */

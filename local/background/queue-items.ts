@@ -1,4 +1,3 @@
-import type { WebhookMessage } from '../../lambda/alerts/rules/webhook-delivery.ts';
 import { isReconcileReason } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { isCorrelationId } from '../../lambda/rules/clock-and-log.ts';
 import { pagesOf, type Table } from '../../lambda/table/requests.ts';
@@ -15,6 +14,8 @@ export const queuePartitions = {
   deadReconciles: 'QUEUE#RECOUNTS#DEAD',
   /** What is sent to webhooks, by the message's id. */
   webhooks: 'QUEUE#WEBHOOKS',
+  /** What is sent by e-mail, by the message's id. */
+  emails: 'QUEUE#EMAILS',
 } as const;
 
 /** One partition of messages. @throws {StorageFullError} when the disk is full. */
@@ -94,20 +95,18 @@ export function readReconcile(tenant: string, value: unknown, nowMs: number): Qu
   };
 }
 
-type Kept = Delivery<WebhookMessage>;
-
-/** What is to be sent to webhooks. */
-export interface KeptMessages {
+/** What is to be sent to webhooks, or by e-mail. */
+export interface KeptMessages<M> {
   /** Replaces what was kept before. @throws {StorageFullError} when the disk is full. */
-  save(messages: readonly Kept[]): Promise<void>;
+  save(messages: readonly Delivery<M>[]): Promise<void>;
   /** What was kept by an earlier process. */
-  load(): Promise<readonly Kept[]>;
+  load(): Promise<readonly Delivery<M>[]>;
 }
 
-export function openKeptMessages(table: Table): KeptMessages {
-  const { put, remove, all: loaded } = messagesOf(table, queuePartitions.webhooks);
+export function openKeptMessages<M>(table: Table, of: 'webhooks' | 'emails'): KeptMessages<M> {
+  const { put, remove, all: loaded } = messagesOf(table, queuePartitions[of]);
   /** By id, as the table has them. Undefined: it may have an older one, or none. */
-  let kept: ReadonlyMap<string, Kept | undefined> = new Map();
+  let kept: ReadonlyMap<string, Delivery<M> | undefined> = new Map();
   return {
     async save(messages) {
       const now = new Map(messages.map((each) => [each.messageId, each]));
@@ -119,7 +118,7 @@ export function openKeptMessages(table: Table): KeptMessages {
       kept = now;
     },
     async load() {
-      const read = (await loaded()).flatMap(({ message }) => (isKept(message) ? [message] : []));
+      const read = (await loaded()).flatMap(({ message }) => (isKept<M>(message) ? [message] : []));
       kept = new Map(read.map((each) => [each.messageId, each]));
       return read;
     },
@@ -127,7 +126,7 @@ export function openKeptMessages(table: Table): KeptMessages {
 }
 
 /** Whether it can be delivered. What its message says, its consumer looks at. */
-export function isKept(value: unknown): value is Kept {
+export function isKept<M>(value: unknown): value is Delivery<M> {
   if (typeof value !== 'object' || value === null) return false;
   const { message, messageId, failures } = value as Readonly<Record<string, unknown>>;
   return (

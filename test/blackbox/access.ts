@@ -205,6 +205,12 @@ const callers = {
   'PUT /v1/tenants/{tenant}/webhook': 'manager',
   'DELETE /v1/tenants/{tenant}/webhook': 'manager',
   'POST /v1/tenants/{tenant}/webhook/test': 'manager',
+  'GET /v1/tenants/{tenant}/emails': 'manager',
+  'POST /v1/tenants/{tenant}/emails': 'manager',
+  'DELETE /v1/tenants/{tenant}/emails': 'manager',
+  // The key of an e-mail's link is all that they look at.
+  'POST /v1/emails/confirm': 'all',
+  'POST /v1/emails/unsubscribe': 'all',
   'GET /v1/tenants/{tenant}/objects': 'reader',
   'GET /v1/tenants/{tenant}/deletions': 'reader',
   'GET /v1/tenants/{tenant}/repos': 'reader',

@@ -123,6 +123,8 @@ async function deployOver(commit: string) {
     },
     exportQueue: { send: async (sent) => void queued.exports.push(...sent) },
     webhookQueue: { send: async (sent) => void queued.webhooks.push(...sent) },
+    emailQueue: { isOn: false, send: async () => undefined },
+    mailer: { send: async () => undefined },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
     issuers: [],

@@ -133,7 +133,7 @@ describe('a data folder of before', { timeout: 240_000 }, () => {
       { tenant: 'cut', full: true },
     ]);
     expect(dead).toEqual(['lab']);
-    expect(await openKeptMessages(database).load()).toEqual([sent]);
+    expect(await openKeptMessages(database, 'webhooks').load()).toEqual([sent]);
     await database.close();
     await folder.release();
     expect(readdirSync(dataPath).filter((name) => name.includes('queue'))).toEqual([]);

@@ -5,7 +5,7 @@ import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
 import { arnOf, givesUpTo, templateOf } from './stack-template.ts';
 
-const background = ['reconcile', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
+const background = ['reconcile', 'refresh', 'sendWebhook', 'sendEmail', 'exportArchive', 'storeEvents'];
 const names = functionNamesOf(parseDeploymentSettings('dev', {}));
 
 let template: Template;

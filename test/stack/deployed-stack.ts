@@ -49,6 +49,7 @@ export const nameMax: Readonly<Record<string, number>> = {
   'AWS::CloudWatch::Alarm': 255,
   'AWS::CloudWatch::Dashboard': 255,
   'AWS::DynamoDB::GlobalTable': 255,
+  'AWS::Events::Rule': 64,
   'AWS::IAM::Role': 64,
   'AWS::Lambda::Function': 64,
   // The id of a statement in the policy of a function.
@@ -170,6 +171,7 @@ class Resolver {
       'AWS::ApiGatewayV2::DomainName.RegionalDomainName': `d-${name}.execute-api.${region}.${urlSuffix}`,
       'AWS::CloudWatch::Alarm.Arn': this.#arn('cloudwatch', `alarm:${name}`),
       'AWS::DynamoDB::GlobalTable.Arn': this.#arn('dynamodb', `table/${name}`),
+      'AWS::Events::Rule.Arn': this.#arn('events', `rule/${name}`),
       'AWS::IAM::Role.Arn': `arn:${partition}:iam::${account}:role/${name}`,
       'AWS::Lambda::Function.Arn': this.#arn('lambda', `function:${name}`),
       'AWS::Logs::LogGroup.Arn': this.#arn('logs', `log-group:${name}:*`),

@@ -34,6 +34,8 @@ const exports = ['KEEP_DAYS', 'PER_TENANT', 'QUEUE_URL', 'STORE', 'WORKERS'].map
   (name) => `LFS_QUOTA_EXPORT_${name}`,
 );
 const webhooks = 'LFS_QUOTA_WEBHOOK_QUEUE_URL';
+const emails = ['CONFIGURATION_SET', 'FROM', 'QUEUE_URL'].map((name) => `LFS_QUOTA_EMAIL_${name}`);
+const emailQueue = 'LFS_QUOTA_EMAIL_QUEUE_URL';
 const admin = 'LFS_QUOTA_ADMIN_SECRET_ARN';
 
 /** Timeout in seconds, memory in MB and LFS_QUOTA_ variables, by function. */
@@ -47,10 +49,15 @@ const expected: Record<FunctionName, [number, number, string[]]> = {
   getSubscription: [29, 1_024, [admin, ...store, queue, table]],
   exchangeToken: [15, 512, [table]],
   signIn: [29, 512, [table]],
-  management: [29, 512, [admin, ...store, queue, table, ...exports, webhooks, 'LFS_QUOTA_GAUGED_QUEUES']],
+  management: [
+    29,
+    512,
+    [admin, ...store, queue, table, ...exports, webhooks, emailQueue, 'LFS_QUOTA_GAUGED_QUEUES'],
+  ],
   reconcile: [300, 512, [...store, queue, table]],
-  refresh: [300, 256, [queue, table, ...exports, 'LFS_QUOTA_EVENT_BUS', webhooks]],
+  refresh: [300, 256, [queue, table, ...exports, 'LFS_QUOTA_EVENT_BUS', webhooks, emailQueue]],
   sendWebhook: [30, 256, [table, webhooks]],
+  sendEmail: [60, 256, [table, ...emails, 'LFS_QUOTA_PUBLIC_URL']],
   exportArchive: [300, 2_048, [...store, table, ...exports]],
   storeEvents: [60, 256, [queue, table]],
 };
@@ -60,7 +67,7 @@ describe('the functions', () => {
   let functions: Map<string, FunctionProperties>;
 
   beforeAll(() => {
-    template = templateOf({ storeEvents: true });
+    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' } });
     functions = functionsOf(template);
   });
 
@@ -68,9 +75,9 @@ describe('the functions', () => {
     expect([...functions.keys()].sort()).toEqual([...names].sort());
   });
 
-  it('include storeEvents only if the stage switches it on', () => {
+  it('include storeEvents and sendEmail only if the stage switches them on', () => {
     expect([...functionsOf(templateOf()).keys()].sort()).toEqual([...usual].sort());
-    expect(names.filter((name) => !usual.includes(name))).toEqual(['storeEvents']);
+    expect(names.filter((name) => !usual.includes(name)).sort()).toEqual(['sendEmail', 'storeEvents']);
   });
 
   it('include exportArchive unless the stage makes no exports', () => {
@@ -114,7 +121,7 @@ describe('the functions', () => {
   });
 
   it('behind the API time out before API Gateway does', () => {
-    const background = ['reconcile', 'refresh', 'sendWebhook', 'exportArchive', 'storeEvents'];
+    const background = ['reconcile', 'refresh', 'sendWebhook', 'sendEmail', 'exportArchive', 'storeEvents'];
     for (const [name, built] of functions)
       if (!background.includes(name)) expect(built.Timeout).toBeLessThan(30);
   });

@@ -8,6 +8,7 @@ interface Statement {
   readonly Resource: Intrinsic | readonly Intrinsic[];
   readonly Condition?: {
     readonly 'ForAllValues:StringLike'?: { readonly 'dynamodb:LeadingKeys'?: readonly string[] };
+    readonly StringEquals?: { readonly 'ses:FromAddress'?: string };
     readonly Null?: { readonly 'dynamodb:LeadingKeys'?: string };
   };
 }
@@ -40,11 +41,13 @@ function linesOf({ Effect, Action, Resource, Condition }: Statement): string[] {
   if (Effect !== 'Allow')
     throw new Error(`A statement with effect ${Effect}: the table of grants can't show it.`);
   const keys = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'] ?? [];
-  if (Condition && keys.length === 0)
+  const from = Condition?.StringEquals?.['ses:FromAddress'];
+  if (Condition && keys.length === 0 && from === undefined)
     throw new Error("A statement with another condition: the table of grants can't show it.");
   if (keys.length > 0 && Condition?.Null?.['dynamodb:LeadingKeys'] !== 'false')
     throw new Error('Keys that hold for a request without keys as well.');
-  const where = keys.length === 0 ? '' : `, partitions ${keys.join(' and ')}`;
+  const where =
+    from !== undefined ? `, from ${from}` : keys.length === 0 ? '' : `, partitions ${keys.join(' and ')}`;
   return [Action]
     .flat()
     .flatMap((action) => [Resource].flat().map((each) => `${action} on ${shown(each)}${where}`));

@@ -10,19 +10,30 @@ import { externalStore, templateOf } from './stack-template.ts';
 const signInPartitions =
   'LOGIN#* and TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*';
 
-const kinds: Readonly<Record<string, (cell: string) => string>> = {
+const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
   'webhook-items': (action) => `dynamodb:${action} on DataTable, partitions WEBHOOK#*`,
   'token-items': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and AUDIT#*`,
   'sign-in-items': (action) =>
     `dynamodb:${action} on DataTable, partitions ${signInPartitions}`,
   'session-items': (action) => `dynamodb:${action} on DataTable, partitions LOGIN#* and TOKEN#*`,
+  'email-items': (action) => `dynamodb:${action} on DataTable, partitions EMAIL#*`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,
   objects: (action) => `s3:${action} on ObjectStorageBucket/*/*${action === 'DeleteObject' ? '' : '/*'}`,
   bucket: (action) => `s3:${action} on ObjectStorageBucket`,
   archives: (action) => `s3:${action} on ObjectStorageBucket/_exports/*`,
   requests: (action) => `s3:${action} on ObjectStorageBucket/_exports/*/*/work/request.json`,
   webhooks: (action) => `sqs:${action} on WebhookWorkQueue`,
+  emails: (action) => `sqs:${action} on EmailWorkQueue`,
+  ses: (action) =>
+    [
+      'identity/quota@example.com',
+      'identity/example.com',
+      'configuration-set/EmailFeedbackConfigurationSet',
+    ].map(
+      (each) =>
+        `ses:${action} on arn:AWS::Partition:ses:AWS::Region:AWS::AccountId:${each}, from quota@example.com`,
+    ),
   bus: (action) =>
     `events:${action} on arn:AWS::Partition:events:AWS::Region:AWS::AccountId:event-bus/default`,
   'reachable-sets': (action) => `s3:${action} on ObjectStorageBucket/_gc/*/*/keep-*`,
@@ -46,7 +57,7 @@ function documentedGrants(): Map<string, string[]> {
         const [kind = '', ...rest] = part.split(' ');
         const line = kinds[kind];
         if (line === undefined) throw new Error(`docs/security.md has an unknown kind of grant: ${kind}.`);
-        return rest.join(' ').split(', ').map(line);
+        return rest.join(' ').split(', ').flatMap(line);
       });
       const ownLog = ['CreateLogStream', 'PutLogEvents'].map((each) => `logs:${each} on Functions${name}Log`);
       return [name, [...lines, ...ownLog].sort()];
@@ -54,15 +65,15 @@ function documentedGrants(): Map<string, string[]> {
   );
 }
 
-/** On the queue of the store's events, or that of its dead letters. */
-const isOfEvents = (line: string) => / on StoreEvents(DeadLetter)?Queue$/.test(line);
+/** On the queues of the store's events and of e-mails, or those of their dead letters. */
+const isOfEvents = (line: string) => / on (StoreEvents|EmailWork)(DeadLetter)?Queue$/.test(line);
 
 describe('grants', () => {
   let template: Template;
   let grants: Map<string, string[]>;
 
   beforeAll(() => {
-    template = templateOf({ storeEvents: true });
+    template = templateOf({ storeEvents: true, email: { from: 'quota@example.com' } });
     grants = grantsOf(template);
   });
 
@@ -70,8 +81,12 @@ describe('grants', () => {
     expect(grants.get(name)).toEqual(documentedGrants().get(name));
   });
 
-  it('are the same without store events, except for the function storeEvents and on its queues', () => {
-    const { storeEvents: _, ...usual } = Object.fromEntries(
+  it('are the same without store events and e-mail, except for their functions and on their queues', () => {
+    const {
+      storeEvents: _,
+      sendEmail: __,
+      ...usual
+    } = Object.fromEntries(
       [...grants].map(([name, lines]) => [name, lines.filter((line) => !isOfEvents(line))]),
     );
     expect(Object.fromEntries(grantsOf(templateOf()))).toEqual(usual);
@@ -165,7 +180,7 @@ describe('grants', () => {
       held.filter((line) => line.endsWith('DeadLetterQueue')).map((line) => `${name} ${line.split(' ')[0]}`),
     );
     expect(new Set(lines)).toEqual(new Set(['management sqs:GetQueueAttributes']));
-    expect(lines).toHaveLength(4);
+    expect(lines).toHaveLength(5);
   });
 
   it('have no wildcard except for objects in the bucket, and for items of some kinds', () => {
@@ -180,6 +195,7 @@ describe('grants', () => {
       ...on('signIn', 'LOGIN#* and TOKEN#*', ['DeleteItem']),
       ...on('signIn', signInPartitions, ['PutItem', 'UpdateItem']),
       ...on('sendWebhook', 'WEBHOOK#*', ['GetItem', 'UpdateItem']),
+      ...on('sendEmail', 'EMAIL#*', ['GetItem', 'UpdateItem']),
     ]);
   });
 
@@ -200,7 +216,7 @@ describe('grants with an external store', () => {
   it('replace S3 by the secret with the credentials of the store', () => {
     const external = grantsOf(templateOf({ objectStore: externalStore }));
     for (const [name, documented] of documentedGrants()) {
-      if (name === 'storeEvents') continue;
+      if (name === 'storeEvents' || name === 'sendEmail') continue;
       const reachesStore = documented.some((line) => line.startsWith('s3:'));
       const expected = [
         ...documented.filter((line) => !line.startsWith('s3:') && !isOfEvents(line)),

@@ -68,6 +68,7 @@ const shape = z.toJSONSchema(everySetting, { io: 'input', unrepresentable: 'any'
 const most: DeploymentSettingsInput = {
   ...atMaximum(shape),
   alarms: { email: `${'e'.repeat(50)}@example.com`, reconcileAgeHours: 1_000, reconcileFailures: 12 },
+  email: { from: `${'e'.repeat(60)}@example.com` },
   domain: { name: longestHost, certificateArn },
   publicUrl: longestOrigin,
   corsOrigins: listOf(20, (index) => `${longestOrigin.slice(0, -2)}${index}`),

@@ -78,7 +78,7 @@ describe('the settings that become code', () => {
     const composed = fileOf.map(([name]) => name).filter((name) => !bare.includes(name));
     expect(functionsWith('stageJson.protocol')).toEqual(composed);
     // What sends keys to the store, or hears of keys.
-    const withoutKeys = ['lfsLocks', 'exchangeToken', 'signIn', 'refresh', 'sendWebhook'];
+    const withoutKeys = ['lfsLocks', 'exchangeToken', 'signIn', 'refresh', 'sendWebhook', 'sendEmail'];
     expect(functionsWith('stageJson.adoptedRepos')).toEqual(
       composed.filter((name) => !withoutKeys.includes(name)),
     );

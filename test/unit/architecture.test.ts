@@ -25,6 +25,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       '@aws-lambda-powertools/metrics',
       '@aws-sdk/client-eventbridge',
       '@aws-sdk/client-secrets-manager',
+      '@aws-sdk/client-sesv2',
       '@aws-sdk/client-sqs',
       '@smithy/core',
       '@smithy/types',
@@ -78,7 +79,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['zod'],
   },
   'lambda/alerts': {
-    imports: ['lambda/deps.ts', 'lambda/table', 'rules'],
+    imports: ['lambda/deps.ts', 'lambda/history', 'lambda/table', 'rules'],
     packages: ['node:dns/promises', 'node:http', 'node:https', 'node:net', 'zod'],
   },
   'lambda/status': { imports: ['lambda/deps.ts', 'lambda/table', 'rules'], packages: ['zod'] },

@@ -33,6 +33,8 @@ export const auditActions = [
   'webhook.set',
   'webhook.delete',
   'webhook.test',
+  'email.add',
+  'email.remove',
   'gc.open',
   'gc.reachable-set',
   'gc.run',

@@ -4,6 +4,7 @@ import { auditContract } from './audit.ts';
 import type { Contract, RouteContract } from './contract.ts';
 import { deleteContract } from './deletes.ts';
 import { downloadContract } from './downloads.ts';
+import { emailContract } from './emails.ts';
 import { exchangeContract } from './exchange.ts';
 import { exportContract } from './exports.ts';
 import { gcContract } from './gc.ts';
@@ -96,6 +97,7 @@ export const contract = {
   ...downloadContract,
   ...historyContract,
   ...webhookContract,
+  ...emailContract,
   ...deleteContract,
   ...gcContract,
   ...exportContract,

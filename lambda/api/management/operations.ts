@@ -55,6 +55,8 @@ export type ManagementDeps = Pick<
   | 'webhooks'
   | 'webhookQueue'
   | 'webhookUrls'
+  | 'emails'
+  | 'emailQueue'
   | 'store'
   | 'listing'
   | 'queue'

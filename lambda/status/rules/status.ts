@@ -51,6 +51,7 @@ export const statusParts = [
   'tenants',
   'reconciles',
   'webhooks',
+  'emails',
   'exports',
   'store-events',
   'failures',
@@ -147,7 +148,7 @@ export function tenantsPart(found: Finding<Overdue>, nowMs: number): StatusPart 
   );
 }
 
-type QueuePartName = 'reconciles' | 'webhooks' | 'exports' | 'store-events';
+type QueuePartName = GaugedQueue;
 
 const queueTexts: Readonly<Record<QueuePartName, { what: string; function: string; advice: string }>> = {
   reconciles: {
@@ -158,6 +159,11 @@ const queueTexts: Readonly<Record<QueuePartName, { what: string; function: strin
   webhooks: {
     what: 'Webhooks',
     function: 'sendWebhook',
+    advice: 'Then redrive them (docs/runbook.md#redrive).',
+  },
+  emails: {
+    what: 'E-mails',
+    function: 'sendEmail',
     advice: 'Then redrive them (docs/runbook.md#redrive).',
   },
   exports: {
@@ -268,7 +274,7 @@ export function ageText(ms: number): string {
 }
 
 /** Queues that the operator can look at. */
-export const gaugedQueues = ['reconciles', 'webhooks', 'exports', 'store-events'] as const;
+export const gaugedQueues = ['reconciles', 'webhooks', 'emails', 'exports', 'store-events'] as const;
 export type GaugedQueue = (typeof gaugedQueues)[number];
 
 /** How full a queue is, as it says itself: it may be some seconds behind, and count roughly. */

@@ -15,7 +15,7 @@ import {
   timeLimitMinutes,
 } from './scenarios.ts';
 
-const alarms = alarmsOf(templateOf({ storeEvents: true }));
+const alarms = alarmsOf(templateOf({ storeEvents: true, email: { from: 'quota@example.com' } }));
 
 function alarmNamed(name: string): AlarmProperties {
   const alarm = alarms.get(name);

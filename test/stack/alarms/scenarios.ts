@@ -7,10 +7,16 @@ export const start = 5 * 24 * 60;
 /** A moment in the first minutes, which fits no period. */
 export const faultBegins = start + 17;
 
-type Queue = 'ReconcileQueue' | 'WebhookWorkQueue' | 'ExportWorkQueue' | 'StoreEventsQueue';
+type Queue =
+  | 'ReconcileQueue'
+  | 'WebhookWorkQueue'
+  | 'EmailWorkQueue'
+  | 'ExportWorkQueue'
+  | 'StoreEventsQueue';
 const deadLettersOf = {
   ReconcileQueue: 'ReconcileQueueDeadLetterQueue',
   WebhookWorkQueue: 'WebhookWorkDeadLetterQueue',
+  EmailWorkQueue: 'EmailWorkDeadLetterQueue',
   ExportWorkQueue: 'ExportWorkDeadLetterQueue',
   StoreEventsQueue: 'StoreEventsDeadLetterQueue',
 } as const satisfies Record<Queue, string>;
@@ -133,6 +139,7 @@ const background: readonly FunctionName[] = [
   'reconcile',
   'refresh',
   'sendWebhook',
+  'sendEmail',
   'exportArchive',
   'storeEvents',
 ];
@@ -161,11 +168,13 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     streams.invoke('storeEvents', minute);
     streams.invoke('exportArchive', minute);
     streams.invoke('sendWebhook', minute);
+    streams.invoke('sendEmail', minute);
     streams.reconcile(minute, { shortfallBytes: 60 * gib, ageHours: 24.2 });
     const oldestSeconds = minute % 180 < 45 ? 60 * (minute % 180) : 40;
     streams.queueState('ReconcileQueue', minute, { oldestSeconds });
     streams.queueState('StoreEventsQueue', minute, { oldestSeconds: 20 });
     streams.queueState('WebhookWorkQueue', minute, { oldestSeconds: 30 });
+    streams.queueState('EmailWorkQueue', minute, { oldestSeconds: 30 });
     streams.queueState('ExportWorkQueue', minute, { oldestSeconds: 300 });
   }
   outage(streams, { from: start + 400, minutes: 10 });
@@ -233,6 +242,11 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
       const givenUp = streams.failingReconcile(faultBegins, { runMinutes: 0 });
       streams.deadLetter('ReconcileQueue', givenUp);
     }),
+  ],
+  EmailDeadLetters: [
+    fault('an e-mail fails 20 times, each after ten minutes', 240, (streams) =>
+      streams.deadLetter('EmailWorkQueue', faultBegins + 20 * 10),
+    ),
   ],
   WebhookDeadLetters: [
     fault('a message to a webhook fails 20 times, each after three minutes', 70, (streams) =>

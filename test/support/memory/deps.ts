@@ -52,6 +52,8 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
     webhookQueue: recordingWebhookQueue().queue,
     webhookSender: { post: async () => ({ kind: 'failed', failure: 'not-reachable' }) },
     webhookUrls: () => true,
+    emailQueue: { isOn: false, send: async () => undefined },
+    mailer: { send: async () => undefined },
     admin: { sha256s: async () => [sha256Hex(adminToken)] },
     store: objects,
     listing,

@@ -37,6 +37,8 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: { send: async () => {} },
     webhookQueue: { send: async () => {} },
+    emailQueue: { isOn: false, send: async () => {} },
+    mailer: { send: async () => {} },
     queueGauges: [],
     allowsLoopbackWebhooks: false,
     issuers: [],

@@ -98,28 +98,29 @@ describe('messages to webhooks in the table', () => {
       return table.client.send(operation, input);
     };
     const scanned = { client: { send: client }, tableName: table.tableName };
-    const ids = async () => (await openKeptMessages(scanned).load()).map(({ messageId }) => messageId);
+    const ids = async () =>
+      (await openKeptMessages(scanned, 'webhooks').load()).map(({ messageId }) => messageId);
     return { table, disk, scanned, ids };
   }
 
   it('are those that were saved last, and only what changed is written', async () => {
     const { scanned, disk, ids } = setUp();
-    const kept = openKeptMessages(scanned);
+    const kept = openKeptMessages(scanned, 'webhooks');
     const [a, b, c] = [sent('a'), sent('b', 3), sent('c')];
     await kept.save([a, b, c]);
     expect(disk.writes).toBe(3);
     await kept.save([a, b, c]);
     await kept.save([a, { ...b, failures: 4 }]);
     expect(disk.writes).toBe(5);
-    expect(await openKeptMessages(scanned).load()).toEqual([a, sent('b', 4)]);
+    expect(await openKeptMessages(scanned, 'webhooks').load()).toEqual([a, sent('b', 4)]);
     await kept.save([]);
     expect(await ids()).toEqual([]);
   });
 
   it('of an earlier process are removed when they are done', async () => {
     const { scanned, ids } = setUp();
-    await openKeptMessages(scanned).save([sent('a'), sent('b')]);
-    const next = openKeptMessages(scanned);
+    await openKeptMessages(scanned, 'webhooks').save([sent('a'), sent('b')]);
+    const next = openKeptMessages(scanned, 'webhooks');
     const [, b] = await next.load();
     await next.save(b ? [b, sent('c')] : []);
     expect(await ids()).toEqual(['b', 'c']);
@@ -127,7 +128,7 @@ describe('messages to webhooks in the table', () => {
 
   it('that could not be written, or removed, are with the next save', async () => {
     const { scanned, disk, ids } = setUp();
-    const kept = openKeptMessages(scanned);
+    const kept = openKeptMessages(scanned, 'webhooks');
     const [a, b] = [sent('a'), sent('b')];
     await kept.save([a]);
     disk.isFull = true;

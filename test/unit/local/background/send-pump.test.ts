@@ -1,7 +1,8 @@
 import type { SQSEvent } from 'aws-lambda';
 import { describe, expect, it } from 'vitest';
+import type { WebhookMessage } from '../../../../lambda/alerts/rules/webhook-delivery.ts';
 import type { KeptMessages } from '../../../../local/background/queue-items.ts';
-import { WebhookPump } from '../../../../local/background/webhook-pump.ts';
+import { SendPump } from '../../../../local/background/send-pump.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 import { FakeTime } from './fake-time.ts';
 
@@ -14,11 +15,11 @@ const event = {
 const messageOf = (tenant: string) => ({ tenant, event });
 
 /** What is kept, which outlives a pump. */
-class Disk implements KeptMessages {
+class Disk implements KeptMessages<WebhookMessage> {
   text = '[]';
   saves = 0;
   isFull = false;
-  async save(messages: Parameters<KeptMessages['save']>[0]) {
+  async save(messages: Parameters<KeptMessages<WebhookMessage>['save']>[0]) {
     if (this.isFull) throw new Error('no space left');
     this.saves += 1;
     this.text = JSON.stringify(messages);
@@ -33,7 +34,7 @@ class Disk implements KeptMessages {
 
 function world(kept = new Disk(), time = new FakeTime()) {
   const { log, entries } = recordingLog();
-  const pump = new WebhookPump({ timers: time, log, kept });
+  const pump = new SendPump<WebhookMessage>({ timers: time, log, kept, sender: 'sendWebhook' });
   const delivered: { tenant: string; count: string; receiptHandle: string }[] = [];
   const failing = new Set<string>();
   const delays = new Map<string, number>();
@@ -201,7 +202,7 @@ describe('what is not done', () => {
     kept.isFull = true;
     await expect(pump.send([messageOf('a')])).rejects.toThrow('no space left');
     await time.advance(0);
-    expect(entries[0]).toMatchObject({ level: 'error', message: 'messages to webhooks not written down' });
+    expect(entries[0]).toMatchObject({ level: 'error', message: 'messages not written down' });
     kept.isFull = false;
     await pump.send([messageOf('b')]);
     await time.advance(0);

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { WebhookMessage, WebhookQueue } from '../../lambda/alerts/rules/webhook-delivery.ts';
 import type { Redelivery } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
-import type { QueueGauge } from '../../lambda/status/rules/status.ts';
+import type { GaugedQueue, QueueGauge } from '../../lambda/status/rules/status.ts';
 import { type Delivery, Pump, type PumpConsumer, receiptHandleOf } from './pump.ts';
 import type { KeptMessages } from './queue-items.ts';
 import type { Timers } from './schedule.ts';
@@ -17,13 +16,19 @@ const retryMs = 60_000;
 const deliveriesMax = 20;
 const timeLimitMs = 30_000;
 
+/** What is to be sent to a tenant's receivers. */
+export interface TenantMessage {
+  readonly tenant: string;
+}
+
 /**
- * The queue of what is to be sent to webhooks, and what delivers it. What is not done is kept in the table, so a stop or a
- * kill loses none of it: the next start delivers it, at once.
+ * The queue of what is to be sent to webhooks, or by e-mail, and what delivers it. What is not done is kept in the table,
+ * so a stop or a kill loses none of it: the next start delivers it, at once.
  */
-export class WebhookPump implements WebhookQueue, Redelivery {
-  readonly #pump: Pump<WebhookMessage>;
-  readonly #kept: KeptMessages;
+export class SendPump<M extends TenantMessage> implements Redelivery {
+  readonly #pump: Pump<M>;
+  readonly #kept: KeptMessages<M>;
+  readonly #gauged: GaugedQueue;
   readonly #log: Log;
   /** Receipt handle → when it is to be delivered again. */
   readonly #delays = new Map<string, number>();
@@ -32,30 +37,37 @@ export class WebhookPump implements WebhookQueue, Redelivery {
   #isClosing = false;
   #isClosed = false;
 
-  constructor({ timers, log, kept }: { timers: Timers; log: Log; kept: KeptMessages }) {
+  constructor(input: {
+    timers: Timers;
+    log: Log;
+    kept: KeptMessages<M>;
+    sender: 'sendWebhook' | 'sendEmail';
+  }) {
+    const { timers, log, kept, sender } = input;
     this.#kept = kept;
     this.#log = log;
+    this.#gauged = sender === 'sendWebhook' ? 'webhooks' : 'emails';
     this.#pump = new Pump({
       timers,
-      queue: 'webhook',
-      functionName: 'sendWebhook',
+      queue: sender === 'sendWebhook' ? 'webhook' : 'email',
+      functionName: sender,
       timeLimitMs,
       atOnce: sendersAtOnce,
       waitingMax,
       idOf: ({ messageId }) => messageId,
       retryAfterMs: (failed) => this.#retryAfterMs(failed),
       onError: ({ message: { tenant }, messageId }, error) =>
-        log.error('webhook not sent', { tenant, messageId, error }),
+        log.error('message not sent', { queue: this.#gauged, tenant, messageId, error }),
       onEnded: () => void this.#save().catch(() => undefined),
     });
   }
 
   get gauge(): QueueGauge {
-    return this.#pump.gaugeAs('webhooks');
+    return this.#pump.gaugeAs(this.#gauged);
   }
 
   /** Once it resolves, a kill loses nothing of it. @throws {StorageFullError} @throws while it is being closed. */
-  async send(messages: readonly WebhookMessage[]): Promise<void> {
+  async send(messages: readonly M[]): Promise<void> {
     // Who sends keeps it, and tries again after the next start.
     if (this.#isClosing) throw new Error('The stack is being stopped.');
     for (const message of messages) this.#pump.add({ message, messageId: randomUUID(), failures: 0 });
@@ -82,7 +94,7 @@ export class WebhookPump implements WebhookQueue, Redelivery {
     await saved;
   }
 
-  #retryAfterMs(failed: Delivery<WebhookMessage>): number | undefined {
+  #retryAfterMs(failed: Delivery<M>): number | undefined {
     const handle = receiptHandleOf(failed);
     const delayMs = this.#delays.get(handle) ?? retryMs;
     this.#delays.delete(handle);
@@ -94,7 +106,9 @@ export class WebhookPump implements WebhookQueue, Redelivery {
   #save(): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     const saving = this.#disk.then(() => this.#kept.save(this.#pump.pending));
-    this.#disk = saving.catch((error) => this.#log.error('messages to webhooks not written down', { error }));
+    this.#disk = saving.catch((error) =>
+      this.#log.error('messages not written down', { queue: this.#gauged, error }),
+    );
     return saving;
   }
 }

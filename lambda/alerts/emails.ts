@@ -1,0 +1,345 @@
+import * as z from 'zod';
+import { sameDigest } from '../accounts/rules/tokens.ts';
+import type { Deps } from '../deps.ts';
+import { forecastFrom, forecastNow } from '../history/history.ts';
+import { usageDays } from '../history/rules/history.ts';
+import { mapLimited } from '../rules/async.ts';
+import { dayAfter, dayMs, dayOf } from '../rules/dates.ts';
+import { sha256Hex } from '../rules/hash.ts';
+import { isTenantName } from '../rules/names.ts';
+import { parseJson } from '../rules/text.ts';
+import {
+  alertText,
+  canConfirm,
+  confirmationsPerDayMax,
+  confirmationText,
+  type EmailAddress,
+  type EmailMessage,
+  emailsMax,
+  isSubscribed,
+  type Mailer,
+  noticesOf,
+  noticeText,
+  tokenNoticeMs,
+  withAddress,
+  withSent,
+} from './rules/email.ts';
+import { alertMessage } from './webhooks.ts';
+
+type EmailDeps = Pick<Deps, 'emails' | 'emailQueue' | 'ids' | 'clock'>;
+
+/**
+ * Adds an address, and asks it to confirm. For one that is not confirmed yet, or that ended, it asks again.
+ *
+ * @throws {LedgerUnavailableError} or the error of the queue.
+ */
+export async function addEmail(
+  { emails, emailQueue, ids, clock }: EmailDeps,
+  { tenant, address }: { tenant: string; address: string },
+): Promise<'asked' | 'confirmed' | 'full' | 'too-many'> {
+  const nowMs = clock.nowMs();
+  let outcome: 'asked' | 'confirmed' | 'full' | 'too-many' = 'asked';
+  const added: EmailAddress = {
+    address,
+    key: `${tenant}.${ids.random(keyCharacters)}`,
+    addedAtMs: nowMs,
+    confirmedAtMs: null,
+    ended: null,
+    sent: [],
+  };
+  await emails.change({
+    tenant,
+    change: (now) => {
+      const askedAtMs = now.askedAtMs.filter((atMs) => nowMs - atMs < dayMs);
+      const known = now.addresses.find((each) => isSame(each, address));
+      const others = now.addresses.filter((each) => each !== known);
+      if (known && isSubscribed(known)) outcome = 'confirmed';
+      else if (!known && others.length >= emailsMax) outcome = 'full';
+      else if (askedAtMs.length >= confirmationsPerDayMax) outcome = 'too-many';
+      else {
+        outcome = 'asked';
+        return { ...now, addresses: [...others, added], askedAtMs: [...askedAtMs, nowMs] };
+      }
+      return undefined;
+    },
+  });
+  if (outcome === 'asked') await emailQueue.send([{ kind: 'confirm', tenant, key: added.key }]);
+  return outcome;
+}
+
+/** Of the random part of a key: 190 bits. */
+const keyCharacters = 32;
+const keyPattern = new RegExp(`^([a-z0-9-]{1,100})\\.[0-9A-Za-z]{${keyCharacters}}$`);
+
+const isSame = (known: EmailAddress, address: string) =>
+  known.address.toLowerCase() === address.toLowerCase();
+
+/** Removes an address. @throws {LedgerUnavailableError} */
+export async function removeEmail(
+  { emails }: Pick<Deps, 'emails'>,
+  { tenant, address }: { tenant: string; address: string },
+): Promise<'removed' | 'absent'> {
+  const changed = await emails.change({
+    tenant,
+    change: (now) => {
+      const addresses = now.addresses.filter((each) => !isSame(each, address));
+      return addresses.length === now.addresses.length ? undefined : { ...now, addresses };
+    },
+  });
+  return changed ? 'removed' : 'absent';
+}
+
+/**
+ * Confirms an address, or ends its e-mails, by the key in its links. To whoever has another one, all tenants and keys
+ * look the same.
+ *
+ * @returns false if it is no such key, or too late to confirm.
+ * @throws {LedgerUnavailableError}
+ */
+export async function useEmailKey(
+  { emails, clock }: Pick<Deps, 'emails' | 'clock'>,
+  { key, use }: { key: string; use: 'confirm' | 'unsubscribe' },
+): Promise<boolean> {
+  const [, tenant] = keyPattern.exec(key) ?? [];
+  if (tenant === undefined || !isTenantName(tenant)) return false;
+  const nowMs = clock.nowMs();
+  let isDone = false;
+  await emails.change({
+    tenant,
+    change: (now) => {
+      isDone = false;
+      const known = now.addresses.find((each) => isSameKey(each.key, key));
+      if (!known) return undefined;
+      isDone = true;
+      if (use === 'unsubscribe')
+        return known.ended === null ? withAddress(now, { ...known, ended: 'unsubscribed' }) : undefined;
+      if (canConfirm(known, nowMs))
+        // What happened before is no news.
+        return withAddress(
+          { ...now, lookedAtMs: now.lookedAtMs || nowMs },
+          { ...known, confirmedAtMs: nowMs },
+        );
+      isDone = isSubscribed(known);
+      return undefined;
+    },
+  });
+  return isDone;
+}
+
+/** In constant time. */
+const isSameKey = (a: string, b: string) => sameDigest(sha256Hex(a), sha256Hex(b));
+
+/**
+ * Sends a message to each of the tenant's addresses that has not got it. One that dies after an e-mail and before it is
+ * noted sends that one again, and no other.
+ *
+ * @param links.url where the console is, without a slash at its end.
+ * @throws {LedgerUnavailableError} or the first error of the mailer, once all addresses were tried.
+ */
+export async function deliverEmail(
+  deps: Pick<Deps, 'emails' | 'log'> & { readonly mailer: Mailer },
+  { message, url }: { message: EmailMessage; url: string },
+): Promise<void> {
+  const { emails, mailer, log } = deps;
+  const { tenant } = message;
+  const { addresses } = await emails.read(tenant);
+  if (message.kind === 'confirm') {
+    const asked = addresses.find(({ key, confirmedAtMs }) => key === message.key && confirmedAtMs === null);
+    const link = `${url}/#_email/confirm/${message.key}`;
+    if (asked)
+      await mailer.send({
+        tenant,
+        to: asked.address,
+        unsubscribeUrl: null,
+        ...confirmationText(tenant, link),
+      });
+    return;
+  }
+  const id = message.kind === 'alert' ? message.event.id : message.notice.id;
+  const failed: unknown[] = [];
+  for (const each of addresses.filter((one) => isSubscribed(one) && !one.sent.includes(id))) {
+    const links = { page: `${url}/#${tenant}`, end: `${url}/#_email/end/${each.key}` };
+    const text =
+      message.kind === 'alert'
+        ? alertText(message.event, tenant, links)
+        : noticeText(message.notice, tenant, links);
+    try {
+      const unsubscribeUrl = `${url}/v1/emails/unsubscribe?key=${each.key}`;
+      await mailer.send({ tenant, to: each.address, unsubscribeUrl, ...text });
+      await emails.change({
+        tenant,
+        change: (now) => {
+          const known = now.addresses.find(({ key }) => key === each.key);
+          return known && withAddress(now, withSent(known, id));
+        },
+      });
+    } catch (error) {
+      failed.push(error);
+    }
+  }
+  log.info('e-mail delivered', { tenant, id, failed: failed.length });
+  if (failed.length > 0) throw failed[0];
+}
+
+/** Ends the e-mails to an address that bounced, or whose reader complained. @throws {LedgerUnavailableError} */
+export async function endEmail(
+  { emails, log }: Pick<Deps, 'emails' | 'log'>,
+  { tenant, address, ended }: { tenant: string; address: string; ended: 'bounced' | 'complained' },
+): Promise<void> {
+  const changed = await emails.change({
+    tenant,
+    change: (now) => {
+      const known = now.addresses.find((each) => isSame(each, address));
+      return known?.ended === null ? withAddress(now, { ...known, ended }) : undefined;
+    },
+  });
+  if (changed) log.warn('e-mails to an address ended', { tenant, ended });
+}
+
+/** Notices are sent from this hour of the day on, in UTC. */
+const noticeHour = 6;
+/** Tenants of one run of the schedule. The others still have theirs in the next. */
+const tenantsMax = 50;
+const tenantsAtOnce = 4;
+const monday = 1;
+
+type NoticeDeps = Pick<Deps, 'emails' | 'emailQueue' | 'ledger' | 'tokens' | 'history' | 'clock' | 'log'>;
+
+/**
+ * Queues the notices of the day: tokens that expire soon, and on Monday the summary of the week. It never fails: the next
+ * run looks again.
+ *
+ * @returns how many notices.
+ */
+export async function queueNotices(deps: NoticeDeps): Promise<number> {
+  const { emails, emailQueue, clock, log } = deps;
+  const nowMs = clock.nowMs();
+  if (!emailQueue.isOn || new Date(nowMs).getUTCHours() < noticeHour) return 0;
+  try {
+    const tenants = await emails.listDue({ day: dayOf(nowMs), tenantsMax });
+    const counts = await mapLimited(tenants, tenantsAtOnce, async (tenant) => {
+      try {
+        return await queueNoticesOf(deps, tenant, nowMs);
+      } catch (error) {
+        // What fails for one tenant keeps no other from its notices.
+        log.warn('notices not queued', { tenant, error });
+        return 0;
+      }
+    });
+    return counts.reduce((sum, count) => sum + count, 0);
+  } catch (error) {
+    log.warn('notices not looked for', { error });
+    return 0;
+  }
+}
+
+async function queueNoticesOf(deps: NoticeDeps, name: string, nowMs: number): Promise<number> {
+  const { emails, emailQueue, ledger, tokens, history } = deps;
+  const today = dayOf(nowMs);
+  const isMonday = new Date(nowMs).getUTCDay() === monday;
+  const [tenant, { lookedAtMs }] = await Promise.all([ledger.readTenant(name), emails.read(name)]);
+  const isOpen = tenant?.closedAtMs === null;
+  if (isOpen) {
+    const expiring = (await tokens.list(name)).flatMap(({ tokenId, user, label, expiresAtMs }) =>
+      // One whose whole life is shorter was never further away than this.
+      expiresAtMs !== null && expiresAtMs > lookedAtMs + tokenNoticeMs && expiresAtMs <= nowMs + tokenNoticeMs
+        ? [{ tokenId, name: label ?? user, expiresAtMs }]
+        : [],
+    );
+    const noted = isMonday ? await history.days({ tenant: name, from: forecastFrom(today), to: today }) : [];
+    const days = usageDays({ days: noted, from: dayAfter(today, -7), to: today, today, now: tenant.scanned });
+    const before = days.find(({ day }) => day === dayAfter(today, -7));
+    const forecast = forecastNow({ tenant, noted, today });
+    const notices = noticesOf({
+      tenant,
+      day: today,
+      isMonday,
+      tokens: expiring.slice(0, tokensNamedMax),
+      week: {
+        addedBytes: before && tenant.scanned ? tenant.scanned.storedBytes - before.storedBytes : null,
+        refusals: days.reduce((sum, { refusals }) => sum + refusals, 0),
+        fullOn: forecast.kind === 'full' ? forecast.day : null,
+      },
+    });
+    await emailQueue.send(notices.map((notice) => ({ kind: 'notice', tenant: name, notice })));
+    await emails.change({
+      tenant: name,
+      nextDay: dayAfter(today),
+      change: (now) => ({ ...now, lookedAtMs: nowMs }),
+    });
+    return notices.length;
+  }
+  await emails.change({ tenant: name, nextDay: dayAfter(today), change: (now) => now });
+  return 0;
+}
+
+/** Tokens that one e-mail names. */
+const tokensNamedMax = 100;
+
+const noticeSchema = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('tokens.expiring'),
+    id: z.string(),
+    tokens: z.array(z.object({ tokenId: z.string(), name: z.string().nullable(), expiresAtMs: z.number() })),
+  }),
+  z.object({
+    type: z.literal('week.summary'),
+    id: z.string(),
+    storedBytes: z.number(),
+    limitBytes: z.number().nullable(),
+    objectCount: z.number(),
+    addedBytes: z.number().nullable(),
+    refusals: z.number(),
+    fullOn: z.string().nullable(),
+  }),
+]);
+
+const emailMessage = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('confirm'), tenant: z.string(), key: z.string() }),
+  z.object({ kind: z.literal('notice'), tenant: z.string(), notice: noticeSchema }),
+  alertMessage.extend({ kind: z.literal('alert') }),
+]);
+
+/** What SES says of an e-mail that came back, by its event on the account's bus. */
+const sesEvent = z.object({
+  source: z.literal('aws.ses'),
+  detail: z.object({
+    mail: z.object({ tags: z.object({ tenant: z.array(z.string().refine(isTenantName)).min(1) }) }),
+    bounce: z
+      .object({
+        bounceType: z.string(),
+        bouncedRecipients: z.array(z.object({ emailAddress: z.string() })),
+      })
+      .optional(),
+    complaint: z.object({ complainedRecipients: z.array(z.object({ emailAddress: z.string() })) }).optional(),
+  }),
+});
+
+type EmailWork =
+  | { readonly kind: 'send'; readonly message: EmailMessage }
+  /** Addresses to end. None: it bounced for a while only. */
+  | { readonly kind: 'end'; readonly ends: readonly Parameters<typeof endEmail>[1][] };
+
+/** What a message of the queue asks for. @returns undefined if it is nothing that can be done. Retrying never helps then. */
+export function decodeEmailWork(body: string): EmailWork | undefined {
+  const value = parseJson(body);
+  const event = sesEvent.safeParse(value).data;
+  if (!event) {
+    const message = emailMessage.safeParse(value).data;
+    return message && { kind: 'send', message };
+  }
+  const { mail, bounce, complaint } = event.detail;
+  const [tenant = ''] = mail.tags.tenant;
+  const bounced = bounce?.bounceType === 'Permanent' ? bounce.bouncedRecipients : [];
+  return {
+    kind: 'end',
+    ends: [
+      ...bounced.map(({ emailAddress: address }) => ({ tenant, address, ended: 'bounced' as const })),
+      ...(complaint?.complainedRecipients ?? []).map(({ emailAddress: address }) => ({
+        tenant,
+        address,
+        ended: 'complained' as const,
+      })),
+    ],
+  };
+}

@@ -1,0 +1,97 @@
+import * as z from 'zod';
+import { emailEnds, emailsMax } from '../../alerts/rules/email.ts';
+import type { Contract } from './contract.ts';
+import { time } from './fields.ts';
+
+const address = z.email('must be an e-mail address').max(254, 'must be an e-mail address');
+
+const emailSchema = z
+  .object({
+    address: z.string(),
+    addedAt: time,
+    confirmedAt: time.nullable().meta({ description: 'null: not confirmed, so it gets no alerts.' }),
+    ended: z
+      .enum(emailEnds)
+      .nullable()
+      .meta({ description: 'Why it gets no more alerts. null: it gets them, once confirmed.' }),
+  })
+  .meta({ id: 'Email' });
+
+const emailListSchema = z.object({ emails: z.array(emailSchema) }).meta({ id: 'EmailList' });
+
+const keyBody = z.strictObject({ key: z.string().max(200) }).meta({ id: 'EmailKey' });
+
+export type EmailBody = z.output<typeof emailSchema>;
+
+const email: EmailBody = {
+  address: 'ada@example.com',
+  addedAt: '2026-11-21T05:00:00Z',
+  confirmedAt: '2026-11-21T05:04:00Z',
+  ended: null,
+};
+
+/** Addresses that a tenant's alerts are e-mailed to. */
+export const emailContract = {
+  'GET /v1/tenants/{tenant}/emails': {
+    id: 'listEmails',
+    summary: 'The addresses that get alerts',
+    access: 'manager',
+    answers: { 200: { description: 'All of them.', schema: emailListSchema, example: { emails: [email] } } },
+  },
+  'POST /v1/tenants/{tenant}/emails': {
+    id: 'addEmail',
+    summary: 'E-mail alerts to an address',
+    description: `The address gets an e-mail with a link, and alerts once its reader confirms it there within 48 hours. A tenant has ${emailsMax} addresses at most. Alerts: 80% and 90% of the limit, the first refused push of a day, tokens that expire within 14 days, and a summary on Monday.`,
+    access: 'manager',
+    onlyOpen: true,
+    action: 'email.add',
+    body: {
+      schema: z.strictObject({ address }).meta({ id: 'AddEmail' }),
+      example: { address: email.address },
+    },
+    answers: {
+      200: { description: 'It gets alerts already.', schema: emailSchema, example: email },
+      202: {
+        description: 'The e-mail with the link will be sent.',
+        schema: emailSchema,
+        example: { ...email, confirmedAt: null },
+      },
+    },
+    problems: ['emails-off', 'emails-full', 'emails-too-many'],
+  },
+  'DELETE /v1/tenants/{tenant}/emails': {
+    id: 'removeEmail',
+    summary: 'Remove an address',
+    access: 'manager',
+    action: 'email.remove',
+    query: z.strictObject({ address }),
+    answers: { 204: { description: "It's removed." } },
+    problems: ['email-not-found'],
+  },
+  'POST /v1/emails/confirm': {
+    id: 'confirmEmail',
+    summary: 'Confirm an address',
+    description: 'With the key of the link in the e-mail.',
+    access: 'anyone',
+    body: { schema: keyBody, example: { key: 'acme.…' } },
+    answers: { 204: { description: 'It gets alerts from now on.' } },
+    problems: [
+      'invalid-json',
+      'link-not-found',
+      'body-too-large',
+      'unsupported-media-type',
+      'invalid-body',
+      'internal-error',
+      'storage-unavailable',
+    ],
+  },
+  'POST /v1/emails/unsubscribe': {
+    id: 'unsubscribeEmail',
+    summary: 'End the e-mails to an address',
+    description: 'With the key of the link in the e-mail. Mail programs call it, as RFC 8058 says.',
+    access: 'anyone',
+    query: keyBody,
+    answers: { 204: { description: 'It gets no more alerts.' } },
+    problems: ['link-not-found', 'invalid-query', 'internal-error', 'storage-unavailable'],
+  },
+} as const satisfies Contract;

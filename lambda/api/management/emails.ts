@@ -1,0 +1,79 @@
+import { addEmail, removeEmail, useEmailKey } from '../../alerts/emails.ts';
+import { type EmailAddress, emailsMax } from '../../alerts/rules/email.ts';
+import type { RouteKey } from '../../routes.ts';
+import { type EmailBody, emailContract } from '../contract/emails.ts';
+import { iso } from '../contract/fields.ts';
+import { json, noContent, type Response } from '../http.ts';
+import { firstIssue } from '../json.ts';
+import { problem } from '../problems.ts';
+import { jsonBody, type Operation, operations } from './operations.ts';
+
+type LinkRoute = Extract<RouteKey<'management'>, `POST /v1/emails/${string}`>;
+
+const {
+  'POST /v1/emails/confirm': confirm,
+  'POST /v1/emails/unsubscribe': unsubscribe,
+  ...ofTenants
+} = emailContract;
+
+export const emailOperations = operations(ofTenants, {
+  'GET /v1/tenants/{tenant}/emails': async ({ emails }, { tenant: { tenant } }) => {
+    const { addresses } = await emails.read(tenant);
+    return json(200, { emails: addresses.map(emailBody) });
+  },
+
+  'POST /v1/tenants/{tenant}/emails': async (deps, { tenant: { tenant }, body: { address } }) => {
+    if (!deps.emailQueue.isOn)
+      return problem('emails-off', "This service sends no e-mail, as email.from isn't set. Use a webhook.");
+    const outcome = await addEmail(deps, { tenant, address });
+    switch (outcome) {
+      case 'full':
+        return problem('emails-full', `${tenant} has ${emailsMax} addresses, the maximum. Remove one first.`);
+      case 'too-many':
+        return problem('emails-too-many', 'Too many e-mails with links were sent today. Retry tomorrow.');
+      case 'asked':
+      case 'confirmed': {
+        const { addresses } = await deps.emails.read(tenant);
+        const known = addresses.find((each) => each.address.toLowerCase() === address.toLowerCase());
+        // Somebody has removed it meanwhile.
+        if (!known) return problem('email-not-found', `${tenant} has no address ${address}.`);
+        return json(outcome === 'asked' ? 202 : 200, emailBody(known));
+      }
+    }
+  },
+
+  'DELETE /v1/tenants/{tenant}/emails': async (deps, { tenant: { tenant }, query: { address } }) =>
+    (await removeEmail(deps, { tenant, address })) === 'removed'
+      ? noContent()
+      : problem('email-not-found', `${tenant} has no address ${address}.`),
+});
+
+/** What the reader of an e-mail does with its links. They have no token: the key in the link is enough for this alone. */
+export const emailLinkOperations: Readonly<Record<LinkRoute, Operation>> = {
+  'POST /v1/emails/confirm': async (deps, event) => {
+    const decoded = jsonBody(deps, event, confirm.body);
+    if (!decoded.ok) return decoded.response;
+    const isDone = await useEmailKey(deps, { key: decoded.body.key, use: 'confirm' });
+    return isDone ? noContent() : linkNotFound();
+  },
+
+  'POST /v1/emails/unsubscribe': async (deps, event) => {
+    const query = unsubscribe.query.safeParse(event.queryStringParameters ?? {});
+    if (!query.success) return problem('invalid-query', `${firstIssue(query.error)}.`);
+    const isDone = await useEmailKey(deps, { key: query.data.key, use: 'unsubscribe' });
+    return isDone ? noContent() : linkNotFound();
+  },
+};
+
+function linkNotFound(): Response {
+  return problem('link-not-found', 'The link is invalid, or too old. Ask an admin of your team for another.');
+}
+
+function emailBody({ address, addedAtMs, confirmedAtMs, ended }: EmailAddress): EmailBody {
+  return {
+    address,
+    addedAt: iso(addedAtMs),
+    confirmedAt: confirmedAtMs === null ? null : iso(confirmedAtMs),
+    ended,
+  };
+}

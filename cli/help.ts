@@ -133,6 +133,9 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'webhook show': [['lfs-quota webhook show acme']],
   'webhook delete': [['lfs-quota webhook delete acme']],
   'webhook test': [['lfs-quota webhook test acme']],
+  'email add': [['lfs-quota email add acme ada@example.com']],
+  'email list': [['lfs-quota email list acme']],
+  'email remove': [['lfs-quota email remove acme ada@example.com']],
   'reservation list': [['lfs-quota reservation list acme'], ['lfs-quota reservation list acme --repo game']],
   'reservation cancel': [
     ['lfs-quota reservation cancel acme --made-by 9f3c2b1a0d4e5f60 --yes'],

@@ -7,6 +7,7 @@ import { registerConnect } from './commands/connect.ts';
 import { registerDoctor } from './commands/doctor.ts';
 import { downloadsCommand } from './commands/downloads.ts';
 import { registerDu } from './commands/du.ts';
+import { emailCommands } from './commands/email.ts';
 import { exportCommands } from './commands/export.ts';
 import { gcCommands } from './commands/gc.ts';
 import { historyCommand } from './commands/history.ts';
@@ -44,6 +45,7 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
       tokenCommands,
       ruleCommands,
       webhookCommands,
+      emailCommands,
       downloadsCommand,
       historyCommand,
       auditCommand,

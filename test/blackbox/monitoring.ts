@@ -32,7 +32,7 @@ const statusShape = z.strictObject({
     .nullable(),
   queues: z.array(
     z.strictObject({
-      queue: z.enum(['reconciles', 'webhooks', 'exports', 'store-events']),
+      queue: z.enum(['reconciles', 'webhooks', 'emails', 'exports', 'store-events']),
       waiting: count,
       running: count,
       oldestAt: time.nullable(),

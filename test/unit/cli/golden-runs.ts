@@ -649,6 +649,17 @@ const ofLists = {
     run('history acme --days 1.5'),
     wrongDays('history'),
   ],
+  email: [
+    run('email add acme ada@example.com', { confirmedAt: '2026-11-21T05:00:00Z' }),
+    run('email add acme ada@example.com', { problem: 'emails-off' }),
+    run('email list acme', { emails: [] }),
+    run('email list acme', {
+      emails: [
+        { address: 'ada@example.com', addedAt: '2026-11-21T05:00:00Z', confirmedAt: null, ended: null },
+        { address: 'bob@example.com', addedAt: '2026-11-21T05:00:00Z', confirmedAt: null, ended: 'bounced' },
+      ],
+    }),
+  ],
   webhook: [
     run('webhook set acme https://hooks.example.com/a', { secret: 'whsec_abc' }),
     run('webhook set acme https://hooks.example.com/a --new-secret', { secret: null, last: null }),

@@ -25,6 +25,7 @@ const sections: readonly { readonly title: string; readonly isOf: (path: string)
   { title: 'Repos, locks, garbage collection', isOf: (path) => path.includes('/repos') },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
   { title: 'Webhooks', isOf: (path) => path.includes('/webhook') },
+  { title: 'E-mail alerts', isOf: (path) => path.includes('/emails') },
   { title: 'Service', isOf: (path) => path === '/v1/status' || !path.startsWith('/v1') },
   { title: 'Usage', isOf: () => true },
 ];

@@ -1,0 +1,57 @@
+import type { BodyOf } from '../api-client.ts';
+import { group, operand, routeCommand, tenantOperand } from '../command.ts';
+import { managerToken } from '../options.ts';
+import { formatAge } from '../render.ts';
+import { renderTable } from '../table.ts';
+import { printable } from '../terminal.ts';
+
+const addressOperand = operand('<address>', 'e-mail address');
+
+/** `email add|list|remove`. */
+export const emailCommands = group('email', 'E-mail alerts to people', [
+  routeCommand({
+    name: 'add',
+    description: 'E-mail alerts to an address, once its reader confirms',
+    route: 'addEmail',
+    operands: { tenant: tenantOperand, address: addressOperand },
+    wanted: managerToken,
+    body: ({ operands: { address } }) => ({ address }),
+    print: ({ address, confirmedAt }) =>
+      confirmedAt === null
+        ? `Sending a link to ${printable(address)}. It gets alerts once that's confirmed, within 48 hours.\n`
+        : `${printable(address)} gets alerts already.\n`,
+  }),
+  routeCommand({
+    name: 'list',
+    description: 'List the addresses that get alerts',
+    route: 'listEmails',
+    operands: { tenant: tenantOperand },
+    wanted: managerToken,
+    print: ({ emails }, { view, context, operands }) =>
+      emails.length === 0
+        ? `No addresses. Add one: ${context.program} email add ${operands.tenant} ada@example.com\n`
+        : renderTable(
+            ['address', 'added', 'alerts'],
+            emails.map((email) => [
+              printable(email.address),
+              formatAge(email.addedAt, view.nowMs),
+              stateOf(email),
+            ]),
+            view,
+          ),
+  }),
+  routeCommand({
+    name: 'remove',
+    description: 'Stop e-mails to an address',
+    route: 'removeEmail',
+    operands: { tenant: tenantOperand, address: addressOperand },
+    wanted: managerToken,
+    query: ({ operands: { address } }) => ({ address }),
+    print: (_, { operands }) => `${printable(operands.address)} is removed.\n`,
+  }),
+]);
+
+function stateOf({ confirmedAt, ended }: BodyOf<'listEmails'>['emails'][number]): string {
+  if (ended !== null) return `ended: ${ended}`;
+  return confirmedAt === null ? 'not confirmed' : 'yes';
+}

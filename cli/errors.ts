@@ -143,6 +143,10 @@ export const problemHints: Readonly<Record<string, string>> = {
   'gc-ending': `Retry in a minute. ${gcState}`,
   'gc-too-early': gcState,
   'gc-running': gcState,
+  'email-not-found': 'List them: lfs-quota email list TENANT',
+  'emails-off': 'The operator can enable it with email.from. Or use: lfs-quota webhook set TENANT URL',
+  'emails-full': 'Remove one first: lfs-quota email remove TENANT ADDRESS',
+  'emails-too-many': 'Retry tomorrow.',
   'exports-off': 'The operator can enable them with exports.workers.',
   'exports-full':
     'List them: lfs-quota export list TENANT. Delete one: lfs-quota export delete TENANT EXPORT',

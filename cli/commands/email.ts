@@ -8,7 +8,7 @@ import { printable } from '../terminal.ts';
 const addressOperand = operand('<address>', 'e-mail address');
 
 /** `email add|list|remove`. */
-export const emailCommands = group('email', 'E-mail alerts to people', [
+export const emailCommands = group('email', 'E-mail alerts to addresses', [
   routeCommand({
     name: 'add',
     description: 'E-mail alerts to an address, once its reader confirms',

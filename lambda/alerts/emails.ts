@@ -247,7 +247,7 @@ async function queueNoticesOf(deps: NoticeDeps, name: string, nowMs: number): Pr
         : [],
     );
     const noted = isMonday ? await history.days({ tenant: name, from: forecastFrom(today), to: today }) : [];
-    const days = usageDays({ days: noted, from: dayAfter(today, -7), to: today, today, now: tenant.scanned });
+    const days = usageDays({ days: noted, from: dayAfter(today, -7), to: today, today, now: null });
     const before = days.find(({ day }) => day === dayAfter(today, -7));
     const forecast = forecastNow({ tenant, noted, today });
     const notices = noticesOf({

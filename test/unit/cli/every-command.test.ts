@@ -143,6 +143,7 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   invite: z.looseObject({ invitationId: z.string(), link: z.string() }),
   'rule delete': z.strictObject({ tenant: z.literal('acme'), ruleId: z.string() }),
   'webhook delete': z.strictObject({ tenant: z.literal('acme') }),
+  'email remove': z.strictObject({ tenant: z.literal('acme'), address: z.string() }),
   reconcile: z.strictObject({
     tenant: z.string(),
     repos: z.array(
@@ -352,6 +353,8 @@ const servedOtherwise: Readonly<Record<string, string>> = {
   'POST /v1/tenants/{tenant}/device': 'The console: whoever approves a code sees the machine first.',
   'POST /v1/session': 'A session is a browser with a cookie. The command line sends its token each time.',
   'DELETE /v1/session': 'The same.',
+  'POST /v1/emails/confirm': "Somebody's link in an e-mail, in a browser.",
+  'POST /v1/emails/unsubscribe': 'The same, or their mail program.',
   'POST /v1/tenants/{tenant}/exchange':
     'For a CI job, which has curl and no lfs-quota (docs/team-admins.md).',
   'POST /v1/tenants/{tenant}/repos/{repo}/gc/reachable-set': 'gc run',

@@ -25,7 +25,7 @@ describe('docs/runbook.md', () => {
 
   it('explains every alarm, and no other', () => {
     const source = readText('lib/monitoring/alarms.ts');
-    const ids = [...source.matchAll(/#(?:alarm|deadLetters)\(\s*['`](?:\$\{name\})?(\w+)['`]/g)];
+    const ids = [...source.matchAll(/(?:#alarm\(|\[)\s*['`](?:\$\{name\})?([A-Z]\w+)['`]/g)];
     const named = [...section('Alarms').matchAll(/^\| \*\*(.+?)\*\* \|/gm)].flatMap(([, names = '']) =>
       names.replaceAll('…', '').split(', '),
     );

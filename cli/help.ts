@@ -28,7 +28,10 @@ const exportId = '019a9d3c2f805f0c1e2d3b4a';
 export const examples: Readonly<Record<string, readonly Example[]>> = {
   login: [
     ['lfs-quota login https://lfs.example.com', 'shows a code for the console'],
-    ['lfs-quota login https://lfs.example.com --with-token', 'asks for a token, or reads it from standard input'],
+    [
+      'lfs-quota login https://lfs.example.com --with-token',
+      'asks for a token, or reads it from standard input',
+    ],
   ],
   join: [["lfs-quota join 'https://lfs.example.com/#_join/acme.lfsi_…'"]],
   whoami: [['lfs-quota whoami']],

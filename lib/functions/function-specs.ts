@@ -167,7 +167,7 @@ export const functionSpecs: Readonly<Record<FunctionName, FunctionSpec>> = {
   sendEmail: {
     description: 'E-mails alerts. It reaches SES, and of the table its own items.',
     timeoutSeconds: 60,
-    items: { actions: ['GetItem', 'UpdateItem'], partitions: ['EMAIL#*'] },
+    items: [{ actions: ['GetItem', 'UpdateItem'], partitions: ['EMAIL#*'] }],
     emailQueue: ['receive', 'delay'],
     sendsEmail: true,
   },

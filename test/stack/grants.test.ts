@@ -7,15 +7,13 @@ import { handlerFiles } from '../../lambda/routes.ts';
 import { grantsOf } from './grants-of.ts';
 import { externalStore, templateOf } from './stack-template.ts';
 
-const signInPartitions =
-  'LOGIN#* and TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*';
+const signInPartitions = 'LOGIN#* and TOKEN#* and REQUEST#* and INVITATION#* and DEVICE#* and AUDIT#*';
 
 const kinds: Readonly<Record<string, (cell: string) => string | string[]>> = {
   table: (action) => `dynamodb:${action} on DataTable`,
   'webhook-items': (action) => `dynamodb:${action} on DataTable, partitions WEBHOOK#*`,
   'token-items': (action) => `dynamodb:${action} on DataTable, partitions TOKEN#* and REQUEST#* and AUDIT#*`,
-  'sign-in-items': (action) =>
-    `dynamodb:${action} on DataTable, partitions ${signInPartitions}`,
+  'sign-in-items': (action) => `dynamodb:${action} on DataTable, partitions ${signInPartitions}`,
   'session-items': (action) => `dynamodb:${action} on DataTable, partitions LOGIN#* and TOKEN#*`,
   'email-items': (action) => `dynamodb:${action} on DataTable, partitions EMAIL#*`,
   index: (name) => `dynamodb:Query on DataTable/index/${name}`,

@@ -21,7 +21,10 @@ const who: Readonly<Record<AccessKind, string>> = {
 const sections: readonly { readonly title: string; readonly isOf: (path: string) => boolean }[] = [
   { title: 'Git LFS', isOf: (path) => path.includes('/info/lfs') },
   { title: 'Tenants', isOf: (path) => /^\/v1\/tenants(\/\{tenant\})?$/.test(path) },
-  { title: 'Tokens, rules, sessions', isOf: (path) => /\/(tokens|exchange|session|sign-in|users|organizations)/.test(path) },
+  {
+    title: 'Tokens, rules, sessions',
+    isOf: (path) => /\/(tokens|exchange|session|sign-in|users|organizations)/.test(path),
+  },
   { title: 'Repos, locks, garbage collection', isOf: (path) => path.includes('/repos') },
   { title: 'Exports', isOf: (path) => path.includes('/exports') },
   { title: 'Webhooks', isOf: (path) => path.includes('/webhook') },

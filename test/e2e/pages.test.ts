@@ -29,6 +29,7 @@ const readers: Readonly<Record<string, Before>> = {
     'Your team uses it already': [
       'git clone -q git@git.example.com:acme/game.git first && cd first && git lfs track "*.psd"',
       'git config -f .lfsconfig lfs.url https://lfs.example.com/acme/game/info/lfs',
+      'git config credential.https://lfs.example.com.helper store',
       "printf 'url=https://lfs.example.com\\nusername=me\\npassword=lfsq_…\\n' | git credential approve",
       `${commit('first')} && cd .. && rm -rf first .git-credentials`,
     ].join('\n'),
@@ -115,7 +116,12 @@ describeWithGitLfs('the pages, as they stand: a fresh clone, and an empty home',
         .replaceAll('http://127.0.0.1:8787', stack.url)
         .replaceAll('hooks.example.com', 'hooks.invalid')
         .replaceAll('/tmp/lfs-quota-demo', join(home, 'demo'))
-        .replaceAll('lfsq_…', token);
+        .replaceAll('lfsq_…', token)
+        // A reader has a terminal, and pastes the token there.
+        .replaceAll(
+          /^lfs-quota login (\S+)(?: --with-token)?$/gm,
+          `printf %s '${token}' | lfs-quota login $1`,
+        );
     const blocks = docBlocks(page);
     const script = ['set -e -o pipefail; exec 2>&1', before[''] ?? ''];
     for (const [index, block] of blocks.entries()) {

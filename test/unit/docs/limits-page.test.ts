@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { auditKeptMs } from '../../../lambda/accounts/rules/audit.ts';
 import { gitHostsMax, linkedReposMax, publicReposMax } from '../../../lambda/accounts/rules/git-hosts.ts';
 import { exchangeRulesMax } from '../../../lambda/accounts/rules/identities.ts';
+import { invitationsMax } from '../../../lambda/accounts/rules/invitations.ts';
 import { sessionLifetimeMs } from '../../../lambda/accounts/rules/tokens.ts';
 import { keyLifetimeMs } from '../../../lambda/accounts/tenants.ts';
 import { sessionsMax } from '../../../lambda/accounts/token-store.ts';
@@ -42,6 +43,7 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
     'Repos with their own limit': repoLimitsMax,
     'Public repos': publicReposMax,
     'Repos linked to git hosts': linkedReposMax,
+    'open invitations': invitationsMax,
     'CI rules': exchangeRulesMax,
     'Objects reserved for uploads': tenantEntriesMax,
     '… between two reconciles': entriesBetweenMax,

@@ -8,7 +8,7 @@ import { type Ended, plainEnvironment, run, signalGroup } from '../support/proce
 
 export const projectRoot = join(import.meta.dirname, '..', '..');
 
-const commandLine = join(projectRoot, 'bin', 'lfs-quota.js');
+export const commandLine = join(projectRoot, 'bin', 'lfs-quota.js');
 
 /** How long `npm start` may take on a busy machine. */
 const readyTimeoutMs = 60_000;

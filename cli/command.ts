@@ -5,7 +5,7 @@ import { UsageError } from './errors.ts';
 import type { LfsAddress } from './git/git.ts';
 import { type ListOptions, printList, withListOptions } from './list-pages.ts';
 import { parseRepo, parseTenant, withServiceOptions } from './options.ts';
-import { cloneAddress, openClient } from './server.ts';
+import { cloneAddress, openClient, requireServerOf } from './server.ts';
 import { type View, viewOf } from './terminal.ts';
 
 /** Commands as rows: their words, what they are given, and what of it goes to which route. */
@@ -312,14 +312,6 @@ function tooMany(command: Command, given: readonly string[]): UsageError {
 function tooFew(name: string, command: Command): UsageError {
   return new UsageError(
     `Missing argument: ${name.toUpperCase()}. In a connected clone, you can leave out TENANT and REPO.\nSee: ${wordsOf(command)} --help`,
-  );
-}
-
-/** A clone of another server has the names of another server. @throws {UsageError} */
-function requireServerOf({ baseUrl }: LfsAddress, client: ApiClient): void {
-  if (baseUrl === client.baseUrl) return;
-  throw new UsageError(
-    `This clone uses ${baseUrl}, not ${client.baseUrl}. Log in there: lfs-quota login ${baseUrl}\nOr pass TENANT and REPO.`,
   );
 }
 

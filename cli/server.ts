@@ -82,3 +82,11 @@ export function readBaseUrl(text: string, example: string): string {
 export function cloneAddress({ folder = '.' }: Pick<CliContext, 'folder'>): Promise<LfsAddress | undefined> {
   return lfsAddressOf(folder).catch(() => undefined);
 }
+
+/** A clone of another server has the names of another server. @throws {UsageError} */
+export function requireServerOf({ baseUrl }: Pick<LfsAddress, 'baseUrl'>, client: ApiClient): void {
+  if (baseUrl === client.baseUrl) return;
+  throw new UsageError(
+    `This clone uses ${baseUrl}, not ${client.baseUrl}. Log in there: lfs-quota login ${baseUrl}\nOr pass TENANT and REPO.`,
+  );
+}

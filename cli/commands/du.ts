@@ -13,7 +13,7 @@ import { eachPage, pageSizeMax } from '../list-pages.ts';
 import { endpointOption, parseRepo, parseS3Url, parseTenant, parseUpTo, storePlaceOf } from '../options.ts';
 import { WaitLine } from '../progress.ts';
 import { formatCount, shellWords } from '../render.ts';
-import { openClient } from '../server.ts';
+import { openClient, requireServerOf } from '../server.ts';
 import { viewOf } from '../terminal.ts';
 
 interface GitModeOptions extends DuGitOptions {
@@ -263,9 +263,16 @@ async function addressOf(clone: string, options: DuGitOptions): Promise<LfsAddre
   return { baseUrl: url ?? '', tenant, repo };
 }
 
-async function storedOf({ baseUrl, tenant, repo }: LfsAddress, options: DuGitOptions, context: CliContext) {
-  const service = baseUrl === '' ? options : { ...options, url: baseUrl };
-  const pages = eachPage(await openClient(service, context, 'the admin token, or one of the tenant'), {
+async function storedOf(
+  { tenant, repo, ...address }: LfsAddress,
+  options: DuGitOptions,
+  context: CliContext,
+) {
+  const { clone: folder = '.' } = options;
+  const client = await openClient(options, { ...context, folder }, 'the admin token, or one of the tenant');
+  // A clone of somebody else's doesn't say where a token goes.
+  if (address.baseUrl !== '' && options.url === undefined) requireServerOf(address, client);
+  const pages = eachPage(client, {
     route: 'listObjects',
     params: { tenant },
     query: { repo },

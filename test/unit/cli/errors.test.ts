@@ -73,6 +73,27 @@ describe('without a server', () => {
   });
 });
 
+describe('an address that is not quite right', () => {
+  const whoami = async (url: string) => (await cli(['whoami', '--url', url, '--token', 'x'])).err;
+
+  it('with https for a server without TLS says so', async () => {
+    server = await startServer(() => ({ status: 200 }));
+    expect(await whoami(server.url.replace('http:', 'https:'))).toContain(
+      `It speaks plain HTTP. Use ${server.url}\n`,
+    );
+  });
+
+  it('of no host says what to check', async () => {
+    expect(await whoami('https://lfs.invalid')).toMatch(/^error: Can't reach .*\nCheck the URL/);
+  });
+
+  it('that is the lfs.url of a repo is its server', async () => {
+    server = await startServer(() => ({ status: 401 }));
+    await whoami(`${server.url}/acme/game.git/info/lfs`);
+    expect(server.asked[0]?.path).toBe('/v1/session');
+  });
+});
+
 describe('a wrong command line sends nothing and exits with 2', () => {
   it('without a word', async () => {
     const { code, out, err } = await cli([], { env: { LFS_QUOTA_TOKEN: 'x' } });

@@ -31,7 +31,9 @@ describe('du --git', () => {
     git('commit', '-qm', 'More');
   };
   const du = (...args: string[]) =>
-    cli(['du', '--git', '--clone', home, ...args], { env: { LFS_QUOTA_TOKEN: 'lfsq_x' } });
+    cli(['du', '--git', '--clone', home, ...args], {
+      env: { LFS_QUOTA_TOKEN: 'lfsq_x', LFS_QUOTA_URL: server.url },
+    });
   const json = async (...args: string[]) => JSON.parse((await du('--json', ...args)).out);
 
   beforeEach(async () => {
@@ -131,6 +133,13 @@ describe('du --git', () => {
       ['opening.mp4', 1_000],
       ['side.bin', 0],
     ]);
+  });
+
+  it('sends no token to a server that only the clone names', async () => {
+    const { code, err } = await cli(['du', '--git', '--clone', home], { env: { LFS_QUOTA_TOKEN: 'lfsq_x' } });
+    expect(code).toBe(2);
+    expect(err).toContain(`This clone uses ${server.url}, not http://127.0.0.1:8787. Log in there`);
+    expect(server.asked).toEqual([]);
   });
 
   it('works in a bare clone, and in one without any commit', async () => {

@@ -10,7 +10,11 @@ const outputsOf = (...settings: Parameters<typeof templateOf>) =>
   Object.keys(templateOf(...settings).findOutputs('*')).sort();
 
 describe('the outputs of the stack', () => {
-  const all = outputsOf({ storeEvents: true, domain: { name: 'lfs.example.com', certificateArn } });
+  const all = outputsOf({
+    storeEvents: true,
+    email: { from: 'quota@example.com' },
+    domain: { name: 'lfs.example.com', certificateArn },
+  });
 
   it('lead to all that the pages for operators have them look at', () => {
     const used = [...page.matchAll(/\$\{?([A-Z][A-Za-z]+[a-z][A-Za-z]*)\b/g)].map(([, name = '']) => name);
@@ -23,6 +27,10 @@ describe('the outputs of the stack', () => {
   });
 
   it('are only of what the stage has', () => {
-    expect(all.filter((name) => !outputsOf().includes(name))).toEqual(['DomainTarget', 'StoreEventsDlqUrl']);
+    expect(all.filter((name) => !outputsOf().includes(name))).toEqual([
+      'DomainTarget',
+      'EmailDlqUrl',
+      'StoreEventsDlqUrl',
+    ]);
   });
 });

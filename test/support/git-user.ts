@@ -81,9 +81,9 @@ export class GitUser {
   }
 
   /** Runs lines as if the person had pasted them into a shell. */
-  async paste(cwd: string, lines: readonly string[]): Promise<Ended> {
+  async paste(cwd: string, lines: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
     const script = ['set -e', ...lines].join('\n');
-    return run('sh', ['-c', script], { cwd, env: this.#env, timeoutMs: this.#timeoutMs });
+    return run('sh', ['-c', script], { cwd, env: { ...this.#env, ...env }, timeoutMs: this.#timeoutMs });
   }
 
   async commitAll(cwd: string, message: string): Promise<void> {

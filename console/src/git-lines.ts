@@ -1,0 +1,19 @@
+/** Lines that somebody pastes who has nothing but git and git-lfs: what a new user of a tenant needs for a first push. */
+
+/** Lets git keep what it asks for, for this server alone, and clones. @param origin of the server. */
+export const cloneLines = (origin: string) =>
+  [
+    `git config --global credential.${origin}.helper store`,
+    'git lfs install',
+    'git clone YOUR-REPOSITORY-URL',
+  ].join('\n');
+
+/** In a clone without an `.lfsconfig`: says where large files go, and which ones are large, and pushes. */
+export const firstPushLines = (lfsUrl: string) =>
+  [
+    `git config -f .lfsconfig lfs.url ${lfsUrl}`,
+    'git lfs track "*.psd"',
+    'git add .',
+    'git commit -m "Large files to git-lfs"',
+    'git push origin HEAD',
+  ].join('\n');

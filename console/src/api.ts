@@ -19,6 +19,8 @@ interface Asked {
   readonly etag?: string | null;
   /** Signs in. No other request has it. */
   readonly token?: string;
+  /** Sent again with the same one, a request has one effect. */
+  readonly requestKey?: string;
 }
 
 let tellSignedOut: () => void = () => {};
@@ -29,7 +31,7 @@ export function onSignedOut(listener: () => void): void {
 }
 
 export async function ask<T>(path: string, asked: Asked = {}): Promise<Outcome<T>> {
-  const { method = 'GET', body, etag, token } = asked;
+  const { method = 'GET', body, etag, token, requestKey } = asked;
   try {
     const response = await fetch(path, {
       method,
@@ -39,6 +41,7 @@ export async function ask<T>(path: string, asked: Asked = {}): Promise<Outcome<T
         'lfs-quota-console': '1',
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...(etag && { 'if-none-match': etag }),
+        ...(requestKey !== undefined && { 'idempotency-key': requestKey }),
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),

@@ -3,17 +3,23 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import { parseAddress } from './address.ts';
 import { ask, onSignedOut } from './api.ts';
+import { Door, useDoor } from './door.tsx';
+import { finishSignIn, type Return, takeArrival } from './git-sign-in.tsx';
 import { Console } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
 import { fetchAhead, loadView } from './views.ts';
 
 const againMs = 5_000;
 
+/** Before anything else: a code must not stay in the address. */
+const arrival = takeArrival();
+
 /** Who has signed in. undefined: not known yet. null: nobody. */
 type Whose = SessionBody | null | undefined;
 
 function App() {
   const [session, setSession] = useState<Whose>();
+  const [back, setBack] = useState<Return>();
   useEffect(() => {
     onSignedOut(() => setSession(null));
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -22,11 +28,17 @@ function App() {
       if (outcome.kind === 'ok') setSession(outcome.body);
       else if (outcome.kind !== 'signed-out') timer = setTimeout(() => void find(), againMs);
     };
-    void find();
+    const start = async () => {
+      if (arrival) setBack(await finishSignIn(arrival));
+      await find();
+    };
+    void start();
     return () => clearTimeout(timer);
   }, []);
+  const door = useDoor();
   if (session === undefined) return null;
-  if (session === null) return <SignIn onSignedIn={setSession} />;
+  if (door !== undefined) return <Door key={door} door={door} session={session} onSignedIn={setSession} />;
+  if (session === null) return <SignIn onSignedIn={setSession} back={back} />;
   return <Console session={session} onSignedOut={() => setSession(null)} />;
 }
 

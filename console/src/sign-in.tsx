@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import { ask } from './api.ts';
+import { GitHosts, type Return } from './git-sign-in.tsx';
 import { Mark, Problem } from './parts.tsx';
 import { tokenIn } from './text.ts';
 
@@ -12,7 +13,8 @@ const messages = {
 } as const;
 
 /** Asks for a token, once: the browser keeps a session instead. */
-export function SignIn({ onSignedIn }: { onSignedIn: (session: SessionBody) => void }) {
+export function SignIn(props: { onSignedIn: (session: SessionBody) => void; back?: Return | undefined }) {
+  const { onSignedIn, back } = props;
   const [token, setToken] = useState('');
   const [problem, setProblem] = useState<string>();
   const [isAsking, setIsAsking] = useState(false);
@@ -36,6 +38,7 @@ export function SignIn({ onSignedIn }: { onSignedIn: (session: SessionBody) => v
         <Mark /> lfs-quota
       </p>
       <h1>Sign in</h1>
+      <GitHosts back={back} />
       <form onSubmit={(event) => void submit(event)}>
         <label for="token">Access token</label>
         <input

@@ -7,7 +7,8 @@ import { Card, CsvButton, Cut, Problem } from '../parts.tsx';
 import { change } from '../requests.ts';
 import { scopeText, tokenName } from '../text.ts';
 import { Confirm, FormDialog } from './dialog.tsx';
-import { SelectField, TextField } from './fields.tsx';
+import { TextField } from './fields.tsx';
+import { GrantFields, grantBody, lifetimes, usualGrant } from './grant.tsx';
 import { usePages } from './pager.tsx';
 import { Secret } from './secret.tsx';
 import { TableHead } from './table-head.tsx';
@@ -202,79 +203,6 @@ function Revoke(props: {
     <Confirm title={`Revoke ${tokenName(token)}?`} action="Revoke" run={run} onClose={onClose}>
       <p>It stops working immediately. {isOwn && "It's your own: you'll be signed out."}</p>
     </Confirm>
-  );
-}
-
-const lifetimes = [
-  ['7776000', '90 days'],
-  ['604800', '7 days'],
-  ['31536000', '365 days'],
-  ['', 'Never'],
-] as const;
-
-/** What somebody may do, of which repos and for how long: of a token, and of an invitation. */
-interface Grant {
-  readonly scope: TokenBody['scope'];
-  readonly repos: readonly string[];
-  readonly seconds: string;
-}
-
-const scopes = Object.entries(scopeText) as [Grant['scope'], string][];
-
-const usualGrant: Grant = { scope: 'write', repos: [], seconds: '7776000' };
-
-/** As the API takes it. No repos are all. */
-const grantBody = ({ scope, repos, seconds }: Grant) => ({
-  scope,
-  repos: scope === 'manage' || repos.length === 0 ? null : repos,
-  expiresInSeconds: seconds === '' ? null : Number(seconds),
-});
-
-function GrantFields(props: {
-  grant: Grant;
-  onGrant: (grant: Grant) => void;
-  repos: readonly string[];
-  times: readonly (readonly [string, string])[];
-}) {
-  const { grant, onGrant, repos, times } = props;
-  return (
-    <>
-      <SelectField
-        label="Scope"
-        value={grant.scope}
-        options={scopes}
-        onChoose={(scope) => onGrant({ ...grant, scope })}
-      />
-      {grant.scope !== 'manage' && (
-        <>
-          <label for="grant-repos">Repos</label>
-          <select
-            id="grant-repos"
-            multiple
-            size={4}
-            aria-describedby="grant-all"
-            onChange={({ currentTarget }) =>
-              onGrant({ ...grant, repos: [...currentTarget.selectedOptions].map(({ value }) => value) })
-            }
-          >
-            {repos.map((repo) => (
-              <option key={repo} selected={grant.repos.includes(repo)}>
-                {repo}
-              </option>
-            ))}
-          </select>
-          <p class="note" id="grant-all">
-            {grant.repos.length === 0 ? 'All repos, new ones too.' : `Only ${grant.repos.join(', ')}.`}
-          </p>
-        </>
-      )}
-      <SelectField
-        label="Expires"
-        value={grant.seconds}
-        options={times}
-        onChoose={(seconds) => onGrant({ ...grant, seconds })}
-      />
-    </>
   );
 }
 

@@ -1,0 +1,39 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
+import { SignIn } from './sign-in.tsx';
+
+/** Doors: addresses that aren't views. `#_join/SECRET` is an invitation, `#_device` logs in a command line. */
+
+export interface DoorProps {
+  readonly onSignedIn: (session: SessionBody) => void;
+}
+
+type Doors = typeof import('./views/doors.tsx');
+
+const doorOf = () => /^#_(join(?=\/)|device$)/.exec(location.hash)?.[1];
+
+/** The door that the address is. */
+export function useDoor(): string | undefined {
+  const [door, setDoor] = useState(doorOf);
+  useEffect(() => {
+    const onChange = () => setDoor(doorOf());
+    addEventListener('hashchange', onChange);
+    return () => removeEventListener('hashchange', onChange);
+  }, []);
+  return door;
+}
+
+/** One of them, fetched when it is needed. An invitation needs nobody to have signed in. */
+export function Door(props: DoorProps & { door: string; session: SessionBody | null }) {
+  const { door, session, onSignedIn } = props;
+  // The address loses its secret once it is used.
+  const [secret] = useState(location.hash.slice('#_join/'.length));
+  const [doors, setDoors] = useState<Doors>();
+  useEffect(() => {
+    import('./views/doors.tsx').then(setDoors, () => location.reload());
+  }, []);
+  if (!doors) return null;
+  const { Join, Device } = doors;
+  if (door === 'join') return <Join secret={secret} onSignedIn={onSignedIn} />;
+  return session ? <Device session={session} onSignedIn={onSignedIn} /> : <SignIn onSignedIn={onSignedIn} />;
+}

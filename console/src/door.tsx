@@ -1,14 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import { SignIn } from './sign-in.tsx';
+import type { DoorProps } from './view-props.ts';
 
 /** Doors: addresses that aren't views. `#_join/SECRET` is an invitation, `#_device` logs in a command line. */
 
-export interface DoorProps {
-  readonly onSignedIn: (session: SessionBody) => void;
-}
-
-type Doors = typeof import('./views/doors.tsx');
+type Doors = typeof import('./views/all-but-overview.ts')['doors'];
 
 const doorOf = () => /^#_(join(?=\/)|device$)/.exec(location.hash)?.[1];
 
@@ -30,7 +27,10 @@ export function Door(props: DoorProps & { door: string; session: SessionBody | n
   const [secret] = useState(location.hash.slice('#_join/'.length));
   const [doors, setDoors] = useState<Doors>();
   useEffect(() => {
-    import('./views/doors.tsx').then(setDoors, () => location.reload());
+    import('./views/all-but-overview.ts').then(
+      (loaded) => setDoors(loaded.doors),
+      () => location.reload(),
+    );
   }, []);
   if (!doors) return null;
   const { Join, Device } = doors;

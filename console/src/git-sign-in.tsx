@@ -23,7 +23,8 @@ export function takeArrival(): Arrival | undefined {
 /** What came of it: a session for the view that was wanted, a choice of tenants, or a refusal. */
 export async function finishSignIn(arrival: Arrival): Promise<Return> {
   const outcome = await ask<FinishedSignInBody>('/v1/sign-in/finish', { method: 'POST', body: arrival });
-  if (outcome.kind !== 'ok') return { problem: "Couldn't sign you in. Retry, or use an access token.", tenants: [] };
+  if (outcome.kind !== 'ok')
+    return { problem: "Couldn't sign you in. Retry, or use an access token.", tenants: [] };
   const { tenant, tenants, next } = outcome.body;
   if (tenant === null) return { problem: undefined, tenants };
   history.replaceState(null, '', next);

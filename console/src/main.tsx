@@ -46,7 +46,7 @@ function App() {
 async function linkPage(): Promise<JSX.Element | undefined> {
   const [, use, emailKey = ''] = /^#_email\/(confirm|end)\/([\w.-]+)$/.exec(location.hash) ?? [];
   if (use !== 'confirm' && use !== 'end') return undefined;
-  const { EmailLink } = await import('./views/email-link.tsx');
+  const { EmailLink } = (await import('./views/all-but-overview.ts')).doors;
   return <EmailLink use={use} emailKey={emailKey} />;
 }
 

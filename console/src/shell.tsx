@@ -18,7 +18,7 @@ import { Bar, Mark, Title } from './parts.tsx';
 import { type Live, useTenant } from './subscription.ts';
 import { bytesText, percentText, whoText } from './text.ts';
 import type { ServiceViewProps, ViewProps } from './view-props.ts';
-import { hasView, loadView, viewNow } from './views.ts';
+import { loadView, viewNow } from './views.ts';
 
 type Chrome = ServiceViewProps & { onSignedOut: () => void };
 
@@ -199,7 +199,7 @@ function Links(props: Chrome & { body?: SubscriptionBody | undefined }) {
   const views: readonly ViewName[] =
     tenant === null
       ? ['tenants', 'status']
-      : linked.filter((view) => hasView(view) && mayOpen(view, { tenant: session.tenant, mayManage }));
+      : linked.filter((view) => mayOpen(view, { tenant: session.tenant, mayManage }));
   const current = address.view === 'repo' ? 'repos' : address.view;
   return (
     <div class="side">

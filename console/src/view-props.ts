@@ -20,3 +20,8 @@ export interface ViewProps extends ServiceViewProps {
   /** `live.body`, as it is known. */
   readonly body: SubscriptionBody;
 }
+
+/** What a page gets that needs nobody to have signed in. */
+export interface DoorProps {
+  readonly onSignedIn: (session: SessionBody) => void;
+}

@@ -1,45 +1,33 @@
 import type { FunctionComponent } from 'preact';
 import { parseAddress, type ViewName } from './address.ts';
-import type { ServiceViewProps, ViewProps } from './view-props.ts';
-
-type Load<Props> = () => Promise<FunctionComponent<Props>>;
-
-const service = async () => (await import('./views/service-views.ts')).serviceViews;
-
-/** Views of the service, in a part that is fetched when it is needed. */
-const serviceViews: Partial<Record<ViewName, Load<ServiceViewProps>>> = {
-  tenants: async () => (await service()).tenants,
-  status: async () => (await service()).status,
-};
-
-const storage = async () => (await import('./views/storage-views.ts')).storageViews;
-const team = async () => (await import('./views/team-views.ts')).teamViews;
-
-/** Views of a tenant. */
-const tenantViews: Partial<Record<ViewName, Load<ViewProps>>> = {
-  overview: async () => (await import('./views/overview.tsx')).Overview,
-  repos: async () => (await storage()).repos,
-  repo: async () => (await storage()).repo,
-  objects: async () => (await storage()).objects,
-  activity: async () => (await team()).activity,
-  access: async () => (await team()).access,
-  settings: async () => (await team()).settings,
-};
+import type { ViewProps } from './view-props.ts';
 
 /** One that needs no more than it gets here. */
 type View = FunctionComponent<ViewProps>;
-const loads = { ...serviceViews, ...tenantViews } as Partial<Record<ViewName, Load<ViewProps>>>;
-const known = new Map<ViewName, View>();
 
-export const hasView = (view: ViewName) => loads[view] !== undefined;
+const others = async () => (await import('./views/all-but-overview.ts')).views;
+
+/** Each view is fetched when it is needed: the overview, which is first, on its own. */
+const loads: Readonly<Record<ViewName, () => Promise<View>>> = {
+  overview: async () => (await import('./views/overview.tsx')).Overview,
+  // A view of the service needs less.
+  tenants: async () => (await others()).tenants as View,
+  status: async () => (await others()).status as View,
+  repos: async () => (await others()).repos,
+  repo: async () => (await others()).repo,
+  objects: async () => (await others()).objects,
+  activity: async () => (await others()).activity,
+  access: async () => (await others()).access,
+  settings: async () => (await others()).settings,
+};
+const known = new Map<ViewName, View>();
 
 /** A view that is here already. */
 export const viewNow = (view: ViewName) => known.get(view);
 
 /** Fetches a view. The browser keeps it, so it is fetched once. Fails if it can't be fetched. */
 export async function loadView(view: ViewName): Promise<void> {
-  const loaded = await loads[view]?.();
-  if (loaded) known.set(view, loaded);
+  known.set(view, await loads[view]());
 }
 
 /** Fetches the view of each link that is pointed at or gets the focus. */

@@ -3,7 +3,7 @@ import type { Request } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import { jsonOf } from '../blackbox/api.ts';
-import { objectOf, push } from '../blackbox/lfs.ts';
+import { ask, objectOf, push } from '../blackbox/lfs.ts';
 import { describeInBrowser } from './browser.ts';
 import { NewPages } from './new-pages.ts';
 
@@ -362,4 +362,112 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     await gc.getByText(/The last one ended .* and deleted 0 objects/).waitFor();
     expect(at.messages).toEqual([]);
   });
+
+  it('invites by a link that works once, is posted on a click alone, and leads to a token and the console', async () => {
+    await at.open(at.fixture.usual.manageToken, '#northlight/access');
+    await at.page.getByRole('button', { name: 'Invite', exact: true }).click();
+    const form = at.page.getByRole('dialog', { name: 'Invite someone' });
+    expect(await form.getByLabel('Scope').inputValue()).toBe('write');
+    expect(await form.getByLabel('Expires').inputValue()).toBe('7776000');
+    await form.getByLabel('Name').fill('jonas');
+    await form.getByLabel('Repos').selectOption(['fonts']);
+    await form.getByRole('button', { name: 'Create invitation' }).click();
+    const link = plain(
+      await at.page.getByRole('dialog', { name: 'Send this link' }).locator('pre').textContent(),
+    );
+    await at.page.getByRole('button', { name: 'Done' }).click();
+    await at.page.getByRole('region', { name: 'Invitations' }).getByText('jonas').waitFor();
+    // As somebody else, who has no session.
+    await at.context.clearCookies();
+    const asked: string[] = [];
+    at.page.on('request', (request) => asked.push(`${request.method()} ${new URL(request.url()).pathname}`));
+    await at.page.goto('about:blank');
+    await at.page.goto(`${at.fixture.stack.url}/${link.slice(link.indexOf('#'))}`);
+    await at.page.getByRole('heading', { name: 'Join northlight' }).waitFor();
+    expect(asked.filter((each) => each.startsWith('POST'))).toEqual([]);
+    await at.page.getByRole('button', { name: 'Join' }).click();
+    await at.page.getByRole('heading', { name: 'Welcome to northlight' }).waitFor();
+    expect(at.page.url()).not.toContain('_join');
+    const token = plain(await at.page.locator('pre').first().textContent());
+    const session = await fetch(`${at.fixture.stack.url}/v1/session`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(await session.json()).toMatchObject({ user: 'jonas', scope: 'write', repos: ['fonts'] });
+    await at.page.getByRole('button', { name: 'Open the console' }).click();
+    await at.page.getByRole('heading', { name: 'Overview' }).waitFor();
+    // It was used.
+    await at.page.goto('about:blank');
+    await at.page.goto(`${at.fixture.stack.url}/${link.slice(link.indexOf('#'))}`);
+    await at.page.getByRole('button', { name: 'Join' }).click();
+    await at.page.getByRole('alert').getByText(/invit/i).waitFor();
+    expect(at.messages).toEqual([]);
+  });
+
+  it('approves a command line by its code, after it shows the machine', async () => {
+    const started = await fetch(`${at.fixture.stack.url}/v1/device`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ machine: 'ada on laptop' }),
+    });
+    const { userCode, token } = (await started.json()) as { userCode: string; token: string };
+    const isValid = async () =>
+      (await fetch(`${at.fixture.stack.url}/v1/session`, { headers: { authorization: `Bearer ${token}` } }))
+        .ok;
+    await at.open(at.fixture.usual.manageToken, '#_device');
+    await at.page.getByLabel('Code').fill(userCode.toLowerCase());
+    await at.page.getByRole('button', { name: 'Continue' }).click();
+    await at.page.getByText('ada on laptop').waitFor();
+    expect(await isValid()).toBe(false);
+    await at.page.getByRole('button', { name: 'Approve' }).click();
+    await at.page.getByRole('heading', { name: 'Logged in' }).waitFor();
+    expect(await isValid()).toBe(true);
+    expect(at.messages).toEqual([]);
+  });
+
+  it('by keyboard alone: from a rejected push to freed space', async () => {
+    const { api } = at.fixture;
+    const tenant = await api.newTenant({ limitBytes: 100_000 });
+    const place = { ...tenant, repo: 'game' };
+    await push(api, place, [objectOf(90_000)]);
+    await api.manage('GET', `/v1/tenants/${tenant.tenant}/subscription?refresh=true`);
+    const { error } = await ask(api, place, 'upload', { oid: 'ab'.repeat(32), size: 50_000 });
+    const short = /: ([\d.]+ \w+) short/.exec(error?.message ?? '')?.[1] ?? '';
+    expect(short).toMatch(/KiB$/);
+    const { token } = await api.newToken(tenant.tenant, { scope: 'manage' });
+    await at.open(token);
+    const notice = at.page.locator('.notice').first();
+    await expect.poll(async () => plain(await notice.innerText())).toContain(short);
+    const tabTo = async (name: RegExp) => {
+      for (let presses = 0; presses < 80; presses += 1) {
+        await at.page.keyboard.press('Tab');
+        const text = await at.page.evaluate(
+          "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent",
+        );
+        if (name.test(String(text).trim())) return;
+      }
+      throw new Error(`Nothing is called ${name}.`);
+    };
+    await tabTo(/^Find what to delete$/);
+    await at.page.keyboard.press('Enter');
+    await at.page.getByRole('checkbox', { name: /^Choose/ }).waitFor();
+    await tabTo(/^Choose [0-9a-f]{12}$/);
+    await at.page.keyboard.press('Space');
+    await tabTo(/^Delete…$/);
+    await at.page.keyboard.press('Enter');
+    await at.page.getByText(/Frees 87.89.KiB in 60 min/).waitFor();
+    expect(await focused()).toBe('Keep');
+    await at.page.keyboard.press('Shift+Tab');
+    await at.page.keyboard.press('Enter');
+    await expect
+      .poll(async () => plain(String(await focused())))
+      .toMatch(/^Deletes 1 object in 60 min, which frees 87.89 KiB\.$/);
+    // The push that was rejected is in Activity, with the number of git's message.
+    await at.page.goto(`${at.fixture.stack.url}/#${tenant.tenant}/activity`);
+    await at.page.getByText(`1 file, 48.83`).waitFor();
+    expect(
+      plain(await at.page.locator('.entry').filter({ hasText: 'rejected' }).first().innerText()),
+    ).toContain(short);
+    await at.page.getByText('deleted an object of').waitFor();
+    expect(at.messages).toEqual([]);
+  }, 60_000);
 });

@@ -97,6 +97,8 @@ const verbs: Readonly<Record<string, Verb>> = {
   'organization.allow': did(['allowed', 'allow'], 'an organization to sign in'),
   'organization.remove': did(['removed', 'remove'], 'an organization'),
   'user.end': did(['signed out', 'sign out'], 'a user'),
+  'email.add': did(['added', 'add'], 'an e-mail address'),
+  'email.remove': did(['removed', 'remove'], 'an e-mail address'),
   'gc.open': did(['opened', 'open'], 'garbage collection of'),
   'gc.reachable-set': did(['sent', 'send'], 'a reachable set of'),
   'gc.run': did(['ran', 'run'], 'garbage collection of'),

@@ -6,7 +6,7 @@ import { change, useRead } from '../requests.ts';
 import { Confirm, Dialog, FormDialog } from './dialog.tsx';
 import { SelectField, TextField } from './fields.tsx';
 
-const github = 'https://token.actions.githubusercontent.com';
+const isGithub = (issuer: string) => new URL(issuer).host === 'token.actions.githubusercontent.com';
 
 /** What a GitHub job runs before `git lfs pull`, as docs/team-admins.md has it. */
 const workflowOf = (tenant: string) => `permissions: { id-token: write, contents: read }
@@ -20,7 +20,7 @@ steps:
       export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.$LFS/.extraheader GIT_CONFIG_VALUE_0="Authorization: Bearer $T"
       git lfs pull`;
 
-const hostOf = (issuer: string) => (issuer === github ? 'GitHub Actions' : new URL(issuer).host);
+const hostOf = (issuer: string) => (isGithub(issuer) ? 'GitHub Actions' : new URL(issuer).host);
 
 const scopes = [
   ['read', 'read'],
@@ -135,8 +135,8 @@ function NewRule(props: {
   const [branch, setBranch] = useState('main');
   const [scope, setScope] = useState<'read' | 'write'>('read');
   const [repo, setRepo] = useState('');
-  const isGithub = issuer === github;
-  const match = isGithub
+  const isOfGithub = isGithub(issuer);
+  const match = isOfGithub
     ? { repository_id: number.trim(), ...(scope === 'write' && { ref: `refs/heads/${branch.trim()}` }) }
     : {
         project_id: number.trim(),
@@ -150,9 +150,9 @@ function NewRule(props: {
   };
   // It's pasted into a shell.
   const found = /^[\w.-]+(\/[\w.-]+)+$/.test(name.trim()) ? name.trim() : 'OWNER/NAME';
-  const lookUp = isGithub
-    ? `curl -s https://api.github.com/repos/${found} | jq .id`
-    : `curl -s ${issuer}/api/v4/projects/${encodeURIComponent(found)} | jq .id`;
+  const lookUp = isOfGithub
+    ? `gh api repos/${found} --jq .id`
+    : `glab api projects/${encodeURIComponent(found)} | jq .id`;
   return (
     <FormDialog title="New CI rule" action="Create rule" run={create} onClose={onClose}>
       <SelectField
@@ -171,7 +171,7 @@ function NewRule(props: {
       <Code text={lookUp} name="how to look it up" />
       <SelectField label="Scope" value={scope} options={scopes} onChoose={setScope} />
       {scope === 'write' && (
-        <TextField label={isGithub ? 'Branch' : 'Protected branch'} value={branch} onType={setBranch} />
+        <TextField label={isOfGithub ? 'Branch' : 'Protected branch'} value={branch} onType={setBranch} />
       )}
       <SelectField
         label="Repo"

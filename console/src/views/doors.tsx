@@ -3,12 +3,12 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
 import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
 import { ask } from '../api.ts';
-import type { DoorProps } from '../door.tsx';
 import { Code, Mark, Problem } from '../parts.tsx';
 import { change } from '../requests.ts';
 import { dayText, scopeText } from '../text.ts';
+import type { DoorProps } from '../view-props.ts';
 import { TextField } from './fields.tsx';
-import { type Grant, grantBody, GrantScope, usualGrant } from './grant.tsx';
+import { type Grant, GrantScope, grantBody, usualGrant } from './grant.tsx';
 
 function Alone({ title, children }: { title: string; children: ComponentChildren }) {
   useEffect(() => {
@@ -52,7 +52,12 @@ export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
     <Alone title={`Join ${tenant}`}>
       <p>You're invited to store large files here. Joining creates your access token.</p>
       <form onSubmit={(event) => void accept(event)}>
-        <TextField label="Your name" value={user} onType={setUser} note="Your teammates see it on file locks." />
+        <TextField
+          label="Your name"
+          value={user}
+          onType={setUser}
+          note="Your teammates see it on file locks."
+        />
         <button type="submit" class="primary">
           Join
         </button>
@@ -84,7 +89,9 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
           <p>Let Git keep it, and clone:</p>
           <Code
             name="the clone"
-            text={'git config --global credential.helper store\ngit lfs install\ngit clone YOUR-REPOSITORY-URL'}
+            text={
+              'git config --global credential.helper store\ngit lfs install\ngit clone YOUR-REPOSITORY-URL'
+            }
           />
         </li>
         <li>

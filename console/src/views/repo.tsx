@@ -99,7 +99,7 @@ export function Repo({ tenant, session, address, body, mayManage, nowMs }: ViewP
           )}
         </>
       )}
-      {isCloning && <Clone tenant={tenant} name={name} repo={repo} onClose={() => setIsCloning(false)} />}
+      {isCloning && <Clone tenant={tenant} name={name} onClose={() => setIsCloning(false)} />}
     </main>
   );
 }
@@ -167,14 +167,12 @@ function Figures(props: { tenant: string; repo: RepoBody; body: SubscriptionBody
 }
 
 /** The lines for teammates who join later, and for who sets the repo up. */
-function Clone(props: { tenant: string; name: string; repo: RepoBody | undefined; onClose: () => void }) {
-  const { tenant, name, repo, onClose } = props;
-  const url =
-    repo?.gitHost?.host === 'github' ? `https://github.com/${repo.gitHost.repo}.git` : 'YOUR-REPOSITORY-URL';
+function Clone(props: { tenant: string; name: string; onClose: () => void }) {
+  const { tenant, name, onClose } = props;
   return (
     <Dialog title="Clone" onClose={onClose}>
       <p>If .lfsconfig is in the repository, teammates need two lines:</p>
-      <Code name="the clone" text={`git lfs install\ngit clone ${url}`} />
+      <Code name="the clone" text={'git lfs install\ngit clone YOUR-REPOSITORY-URL'} />
       <p>When Git asks for a password, paste your token. If .lfsconfig is missing, commit it once:</p>
       <Code
         name="the configuration"

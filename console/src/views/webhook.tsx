@@ -85,7 +85,7 @@ export function Webhook({ tenant, nowMs }: { tenant: string; nowMs: number }) {
       </p>
       {open === 'edit' && (
         <FormDialog title="Webhook" action="Save" run={save} onClose={close}>
-          <TextField label="URL" placeholder="https://" value={url} onType={setUrl} isFirst />
+          <TextField label="URL" value={url} onType={setUrl} isFirst />
         </FormDialog>
       )}
       {open === 'delete' && (

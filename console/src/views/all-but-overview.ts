@@ -1,0 +1,25 @@
+import { Access } from './access.tsx';
+import { Activity } from './activity.tsx';
+import { Device, Join } from './doors.tsx';
+import { EmailLink } from './email-link.tsx';
+import { Objects } from './objects.tsx';
+import { Repo } from './repo.tsx';
+import { Repos } from './repos.tsx';
+import { Settings } from './settings.tsx';
+import { Status } from './status.tsx';
+import { Tenants } from './tenants.tsx';
+
+/** Views that are fetched together, as they share most of what they need: a part for each would weigh a fifth more. */
+export const views = {
+  tenants: Tenants,
+  status: Status,
+  repos: Repos,
+  repo: Repo,
+  objects: Objects,
+  activity: Activity,
+  access: Access,
+  settings: Settings,
+};
+
+/** What `#_join`, `#_device` and `#_email` show. */
+export const doors = { Join, Device, EmailLink };

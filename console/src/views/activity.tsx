@@ -13,6 +13,7 @@ import { dayText, notDone, percentText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { auditSentence, refusalSentence, type Sentence } from './audit-text.ts';
 import { Pager } from './pager.tsx';
+import { openStates } from './view-texts.ts';
 
 const rowsMax = 20;
 /** Entries of one request, and of all. The command line lists more. */
@@ -144,7 +145,6 @@ function Entry(props: { row: Sentence; tenant: string; before: Sentence | undefi
   );
 }
 
-const openStates = ['planning', 'hashing', 'copying'];
 const busyMs = 5_000;
 
 /** Scans and exports that aren't done, and a webhook that doesn't work. */

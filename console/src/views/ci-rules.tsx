@@ -5,8 +5,7 @@ import { Card, Code, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { Confirm, Dialog, FormDialog } from './dialog.tsx';
 import { SelectField, TextField } from './fields.tsx';
-
-const isGithub = (issuer: string) => new URL(issuer).host === 'token.actions.githubusercontent.com';
+import { hostOf, isGithub, jobsText } from './view-texts.ts';
 
 /** What a GitHub job runs before `git lfs pull`, as docs/team-admins.md has it. */
 const workflowOf = (tenant: string) => `permissions: { id-token: write, contents: read }
@@ -20,18 +19,10 @@ steps:
       export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.$LFS/.extraheader GIT_CONFIG_VALUE_0="Authorization: Bearer $T"
       git lfs pull`;
 
-const hostOf = (issuer: string) => (isGithub(issuer) ? 'GitHub Actions' : new URL(issuer).host);
-
 const scopes = [
   ['read', 'read'],
   ['write', 'read and write'],
 ] as const;
-
-/** Which jobs a rule is for, in words. */
-export function jobsText({ issuer, match }: Pick<ExchangeRuleBody, 'issuer' | 'match'>): string {
-  const claims = Object.entries(match).map(([claim, values]) => `${claim} ${values.join(' or ')}`);
-  return `${hostOf(issuer)}: ${claims.join(', ')}`;
-}
 
 /** Rules by which CI jobs get short-lived tokens, so they need no stored secret. */
 export function CiRules({ tenant, repos }: { tenant: string; repos: readonly string[] }) {

@@ -2,20 +2,13 @@ import { useState } from 'preact/hooks';
 import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
 import { Card, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
-import { bytesText, percentText, timeText } from '../text.ts';
+import { bytesText, timeText } from '../text.ts';
 import { Confirm, Dialog, FormDialog } from './dialog.tsx';
 import { SelectField } from './fields.tsx';
+import { exportText, openStates } from './view-texts.ts';
 
-const openStates = ['planning', 'hashing', 'copying'];
 const busyMs = 5_000;
 const shownMax = 20;
-
-/** How far it is, or what came of it. */
-export function exportText({ state, progress, archives, failure }: ExportBody): string {
-  if (openStates.includes(state)) return percentText(progress.share ?? 0, 1);
-  if (state === 'done') return bytesText(archives.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
-  return failure?.message ?? state;
-}
 
 /** Archives of all objects, or of a repo. Nothing, if this server makes none. */
 export function Exports(props: {

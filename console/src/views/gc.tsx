@@ -4,15 +4,9 @@ import type { GcBody } from '../../../lambda/api/contract/gc.ts';
 import { Card, Code, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { bytesText, timeText } from '../text.ts';
+import { gcStep } from './view-texts.ts';
 
 const busyMs = 10_000;
-
-/** Which of the three steps a garbage collection is at. 0: none is open. */
-export function gcStep({ state, mayRun, found }: Pick<GcBody, 'state' | 'mayRun' | 'found'>): 0 | 1 | 2 | 3 {
-  if (state !== 'watching') return state === 'selecting' ? 2 : state === 'deleting' ? 3 : 0;
-  if (!mayRun) return 1;
-  return found === null ? 2 : 3;
-}
 
 const sumText = ({ objectCount, bytes }: { objectCount: number; bytes: number }) =>
   `${formatObjects(objectCount)}, ${bytesText(bytes)}`;

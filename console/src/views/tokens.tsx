@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { formatAge, formatUntil } from '../../../cli/render.ts';
+import { formatAge } from '../../../cli/render.ts';
 import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
 import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
 import { askPages, type Listed } from '../api.ts';
@@ -12,10 +12,10 @@ import { GrantFields, grantBody, lifetimes, usualGrant } from './grant.tsx';
 import { usePages } from './pager.tsx';
 import { Secret } from './secret.tsx';
 import { TableHead } from './table-head.tsx';
+import { expiryText } from './view-texts.ts';
 
 const pagesMax = 10;
 const rowsMax = 10;
-const soonMs = 14 * 86_400_000;
 
 const csvFields = [
   'tokenId',
@@ -27,14 +27,6 @@ const csvFields = [
   'expiresAt',
   'lastUsedAt',
 ] as const;
-
-/** When it expires, in words; and whether that asks for something. */
-export function expiryText(expiresAt: string | null, nowMs: number): { text: string; isNear: boolean } {
-  if (expiresAt === null) return { text: 'never expires', isNear: true };
-  const leftMs = Date.parse(expiresAt) - nowMs;
-  if (leftMs <= 0) return { text: 'expired', isNear: true };
-  return { text: formatUntil(expiresAt, nowMs), isNear: leftMs <= soonMs };
-}
 
 /** Tokens, the newest first. */
 export function Tokens(props: {

@@ -1,23 +1,11 @@
 import { useState } from 'preact/hooks';
-import { formatAge } from '../../../cli/render.ts';
 import type { WebhookBody } from '../../../lambda/api/contract/webhooks.ts';
 import { Card } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { Confirm, FormDialog } from './dialog.tsx';
 import { TextField } from './fields.tsx';
 import { Secret } from './secret.tsx';
-
-const outcomes = {
-  delivered: 'delivered',
-  failed: 'failed, is retried',
-  'given-up': 'not delivered',
-} as const;
-
-/** What the last delivery came to. */
-export function deliveryText(last: NonNullable<WebhookBody['last']>, nowMs: number): string {
-  const why = last.outcome === 'delivered' ? '' : ` (${last.failure ?? last.status})`;
-  return `Last: ${last.type}, ${formatAge(last.at, nowMs)}, ${outcomes[last.outcome]}${why}`;
-}
+import { deliveryText } from './view-texts.ts';
 
 /** Where alerts of the tenant are sent. */
 export function Webhook({ tenant, nowMs }: { tenant: string; nowMs: number }) {

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { jobsText } from '../../../console/src/views/ci-rules.tsx';
-import { exportText } from '../../../console/src/views/exports.tsx';
-import { gcStep } from '../../../console/src/views/gc.tsx';
-import { expiryText } from '../../../console/src/views/tokens.tsx';
-import { deliveryText } from '../../../console/src/views/webhook.tsx';
+import {
+  deliveryText,
+  expiryText,
+  exportText,
+  gcStep,
+  jobsText,
+} from '../../../console/src/views/view-texts.ts';
 import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
 import type { GcBody } from '../../../lambda/api/contract/gc.ts';
 

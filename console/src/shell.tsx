@@ -72,7 +72,7 @@ function LostNotice({ live }: { live: Live }) {
   const { againAtMs, body, askNow } = live;
   if (againAtMs === undefined) return null;
   return (
-    <div class="notice lost">
+    <section class="notice lost" aria-label="Connection">
       <p>
         <strong role="status">Can't reach the server.</strong> {body && 'Showing older data. '}
         <span>Retrying {formatUntil(new Date(Math.max(againAtMs, nowMs)).toISOString(), nowMs)}.</span>
@@ -80,7 +80,7 @@ function LostNotice({ live }: { live: Live }) {
       <button type="button" onClick={askNow}>
         Retry now
       </button>
-    </div>
+    </section>
   );
 }
 
@@ -227,7 +227,7 @@ function SmallUsage({ body: { usage, limitBytes } }: { body: SubscriptionBody })
   if (usage === null || limitBytes === null) return null;
   const usedBytes = usage.storedBytes + usage.reservedBytes;
   return (
-    <div class="so-much note">
+    <section class="so-much note" aria-label="Usage">
       <p>
         <strong>{bytesText(usedBytes)}</strong> of {bytesText(limitBytes)}
       </p>
@@ -236,6 +236,6 @@ function SmallUsage({ body: { usage, limitBytes } }: { body: SubscriptionBody })
         parts={{ stored: usage.storedBytes, reserved: usage.reservedBytes, limit: limitBytes }}
         label={percentText(usedBytes, limitBytes)}
       />
-    </div>
+    </section>
   );
 }

@@ -15,11 +15,13 @@ const violations = z.array(
   z.object({ id: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string() })) }),
 );
 
-const schemes = ['light', 'dark'] as const;
-const widths = [1180, 390, 320] as const;
+const schemes = ['light', 'dark', 'forced'] as const;
+const widths = [1280, 390, 320] as const;
+/** A view is seen without a long way down. */
+const heightMax = 2400;
 
 describeInBrowser(
-  'each state of the console, in both schemes and three widths: no rule of axe is broken, the browser says nothing, nothing moves, nothing is wider than the window; and no amber or red without an action that is named',
+  'each state of the console, in light, dark and forced colours and three widths: no rule of axe is broken, the browser says nothing, nothing moves, nothing is wider than the window, no view is over 2,400 px high; and no amber or red without an action that is named',
   (launch) => {
     let browser: Browser;
     let fixture: ConsoleFixture;
@@ -35,14 +37,17 @@ describeInBrowser(
     });
 
     const cells = states.flatMap((state) =>
-      schemes.flatMap((scheme) => widths.map((width) => ({ state, scheme, width }))),
+      schemes.flatMap((scheme) =>
+        // Forced colours change no sizes.
+        (scheme === 'forced' ? [1280] : widths).map((width) => ({ state, scheme, width })),
+      ),
     );
 
     it.each(cells)(
       '$state.name is as it should be, $scheme, $width px wide',
       async ({ state, scheme, width }) => {
         const context = await browser.newContext({
-          colorScheme: scheme,
+          ...(scheme === 'forced' ? { forcedColors: 'active' } : { colorScheme: scheme }),
           viewport: { width, height: 900 },
           reducedMotion: 'reduce',
         });
@@ -53,11 +58,15 @@ describeInBrowser(
         await page.screenshot({ path: picture, fullPage: true });
         expect(await brokenRules(page)).toEqual([]);
         expect(await page.evaluate('document.scrollingElement.scrollWidth')).toBeLessThanOrEqual(width);
+        if (width === 1280)
+          expect(await page.evaluate('document.scrollingElement.scrollHeight')).toBeLessThanOrEqual(
+            heightMax,
+          );
         // An age that grows by a digit moves its own text by some pixels.
         const { amount, moved } = await watched.shifts();
         expect(amount, moved).toBeLessThan(0.001);
         expect(watched.messages).toEqual([]);
-        expect(await warningsWithoutAction(page)).toEqual([]);
+        if (scheme !== 'forced') expect(await warningsWithoutAction(page)).toEqual([]);
         // What is being asked for ends with it.
         await page.unrouteAll({ behavior: 'ignoreErrors' });
         await context.close();
@@ -90,11 +99,13 @@ describeInBrowser(
         const warnings = new Set(['--near', '--near-wash', '--bad', '--bad-wash', '--bad-fill'].map(coloured));
         probe.remove();
         const own = ['color', 'backgroundColor', 'fill', 'borderTopColor'];
-        const notice = document.querySelector('.notice.over button');
+        const notice = document.querySelector('.notice .actions a');
         return [...document.querySelectorAll('#console *')]
           .filter((each) => each.checkVisibility() && own.some((name) => warnings.has(getComputedStyle(each)[name])))
           .filter((each) => each.tagName !== 'BUTTON' && (each.tagName !== 'rect' || !each.parentElement.matches('.swatch')))
           .filter((each) => !(each.closest('.usage') && notice))
+          // What was: days that are over.
+          .filter((each) => !each.closest('.chart, .key'))
           .filter((each) => !each.closest('.notice, form, tr, .sure')?.querySelector('button, a, .todo'))
           .filter((each) => !/[Dd]elete|[Rr]etry|sign in/.test(each.textContent))
           .map((each) => each.outerHTML.slice(0, 200));

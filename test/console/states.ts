@@ -347,7 +347,7 @@ export const states: readonly State[] = [
       ),
     shows: 'Calculating usage…',
   },
-  { name: 'empty', token: ({ empty }) => empty.writeToken, shows: 'Your first push' },
+  { name: 'empty', token: ({ empty }) => empty.writeToken, shows: 'Waiting for the first push' },
   { name: 'usual', token: byManager, prepare: withHistory, shows: 'Even share' },
   { name: 'rejected', token: byManager, prepare: withRejected, shows: 'push again when' },
   {
@@ -369,8 +369,8 @@ export const states: readonly State[] = [
     act: (page) => page.getByRole('button', { name: 'Scan now' }).click(),
     shows: 'so far',
   },
-  { name: 'near', token: byManager, prepare: withLimit(1.06), shows: 'are left' },
-  { name: 'over', token: byReader, prepare: withLimit(0.92), shows: 'Storage limit reached' },
+  { name: 'near', token: byManager, prepare: withLimit(1.06), shows: 'At this pace' },
+  { name: 'over', token: byReader, prepare: withLimit(0.92), shows: 'Uploads are rejected' },
   { name: 'unlimited', token: byReader, prepare: withLimit(null), shows: 'without a limit' },
   {
     name: 'unreachable',
@@ -384,10 +384,17 @@ export const states: readonly State[] = [
     },
     shows: "Can't reach the server",
   },
-  { name: 'reserved', token: byManager, prepare: withReservations, shows: "You can't cancel them" },
+  {
+    name: 'reserved',
+    token: byManager,
+    prepare: withReservations,
+    act: (page) => page.getByText('11 uploads in progress').click(),
+    shows: 'Reserved until they finish',
+  },
   {
     name: 'deleting-an-object',
     token: byManager,
+    address: '#northlight/objects',
     prepare: withHistory,
     act: async (page) => {
       await page
@@ -400,6 +407,7 @@ export const states: readonly State[] = [
   {
     name: 'marked-objects',
     token: byReader,
+    address: '#northlight/objects',
     prepare: async (page) => {
       await withHistory(page);
       await withMarked(page);
@@ -411,12 +419,17 @@ export const states: readonly State[] = [
     name: 'downloads-by-token',
     token: byManager,
     prepare: withHistory,
-    act: (page) => page.getByText('By token').click(),
+    act: async (page) => {
+      await page.getByRole('heading', { name: 'Downloads' }).waitFor();
+      await page.getByText('Show as table').nth(1).click();
+      await page.getByText('By token').click();
+    },
     shows: 'Most by token',
   },
   {
     name: 'many-repos',
     token: byReader,
+    address: '#northlight/repos',
     prepare: async (page) => {
       await withHistory(page);
       await changed(page, subscription, (body) => ({
@@ -430,7 +443,7 @@ export const states: readonly State[] = [
         })),
       }));
     },
-    shows: 'repo-499',
+    shows: 'repo-009',
   },
   {
     name: 'operator',
@@ -452,12 +465,33 @@ export const states: readonly State[] = [
     },
     shows: '1,204,500 objects scanned so far',
   },
-  { name: 'tenants', token: ({ api }) => api.target.adminToken, shows: 'nothing failed' },
+  { name: 'tenants', token: ({ api }) => api.target.adminToken, shows: 'All systems normal' },
+  {
+    name: 'status',
+    token: ({ api }) => api.target.adminToken,
+    address: '#_status',
+    shows: 'Nothing failed.',
+  },
+  {
+    name: 'status-acts',
+    token: ({ api }) => api.target.adminToken,
+    address: '#_status',
+    prepare: withTrouble,
+    shows: 'Needs attention',
+  },
+  { name: 'repos', token: byReader, address: '#northlight/repos', prepare: withHistory, shows: 'fonts' },
+  { name: 'access', token: byManager, address: '#northlight/access', shows: 'administrator' },
+  {
+    name: 'settings',
+    token: ({ api }) => api.target.adminToken,
+    address: '#northlight/settings',
+    shows: 'Storage limit',
+  },
   {
     name: 'operator-acts',
     token: ({ api }) => api.target.adminToken,
     prepare: withTrouble,
-    shows: 'needs attention',
+    shows: 'Needs attention',
   },
   {
     name: 'operator-without-status',

@@ -8,7 +8,7 @@ import { ask } from '../api.ts';
 import { Chart, layerNames } from '../chart.tsx';
 import { daysAhead, type Point } from '../chart-figures.ts';
 import { Card, Choice, CsvButton } from '../parts.tsx';
-import { bytesText, dayText, nameOf, percentText } from '../text.ts';
+import { bytesText, dayText, percentText } from '../text.ts';
 
 type Day = HistoryBody['days'][number];
 
@@ -30,7 +30,9 @@ export function StorageOverTime(props: { tenant: string; history: HistoryBody; r
   const [range, setRange] = useState<number>(known > 90 ? 400 : known > 30 ? 90 : 30);
   const [kind, setKind] = useState<(typeof kinds)[number]>('total');
   const [at, setAt] = useState<number>();
-  const largest = useLargest(tenant, repos, kind === 'repo');
+  const isByRepo = kind === 'repo';
+  const largest = largestOf(repos);
+  const weeks = useWeeks(tenant, largest, isByRepo);
   if (known < 2)
     return (
       <Card title="Storage over time">
@@ -38,14 +40,13 @@ export function StorageOverTime(props: { tenant: string; history: HistoryBody; r
       </Card>
     );
   const days = history.days.slice(-range).map((day) => pointOf(day, history.limitBytes));
-  const layered = kind === 'repo' && largest ? weekly(days, largest) : undefined;
-  const points = layered && layered.length > 1 ? layered : days;
-  const isByRepo = points === layered;
+  const layered = isByRepo && weeks ? weekly(days, weeks) : [];
+  const points = layered.length > 1 ? layered : days;
   const read = at === undefined ? undefined : points[at];
   const { forecast } = history;
   const ahead = daysAhead(forecast, days.length, history.to);
   const refused = days.filter(({ refusals }) => refusals > 0);
-  const keys = isByRepo ? keysOf(read ?? points.at(-1), largest ?? [], repos.length) : [];
+  const keys = isByRepo ? keysOf(read ?? points.at(-1), largest, repos.length) : [];
   return (
     <Card
       title="Storage over time"
@@ -152,30 +153,38 @@ function Controls(
 
 const largestMax = 5;
 
-/** The weeks of the largest repos, as soon as somebody wants to see them. undefined: not known. */
-function useLargest(tenant: string, repos: readonly RepoBody[], isWanted: boolean) {
-  const [known, setKnown] = useState<readonly RepoBody[]>();
+const largestOf = (repos: readonly RepoBody[]) =>
+  [...repos]
+    .filter(({ repo }) => repo !== '')
+    .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
+    .slice(0, largestMax);
+
+type Weeks = readonly (number | null)[];
+
+/** What each of the largest repos stored week by week, once it is wanted. undefined: not known. */
+function useWeeks(tenant: string, largest: readonly RepoBody[], isWanted: boolean) {
+  const [known, setKnown] = useState<{ names: string; weeks: readonly Weeks[] }>();
+  const names = largest.map(({ repo }) => repo).join('/');
   useEffect(() => {
-    if (!isWanted || known) return;
-    const names = [...repos]
-      .filter(({ repo }) => repo !== '')
-      .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
-      .slice(0, largestMax);
-    void Promise.all(
-      names.map(({ repo }) => ask<RepoBody>(`/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}`)),
-    ).then((outcomes) => setKnown(outcomes.flatMap((each) => (each.kind === 'ok' ? [each.body] : []))));
-  }, [isWanted]);
-  return known;
+    if (!isWanted || known?.names === names) return;
+    const asked = largest.map(({ repo }) =>
+      ask<RepoBody>(`/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}`),
+    );
+    void Promise.all(asked).then((outcomes) =>
+      setKnown({ names, weeks: outcomes.map((each) => (each.kind === 'ok' && each.body.weeks) || []) }),
+    );
+  }, [isWanted, names]);
+  return known?.names === names ? known.weeks : undefined;
 }
 
 /** The days that end a week, and the last one, with what each of the largest repos had; the rest on top. */
-function weekly(days: readonly Point[], largest: readonly RepoBody[]): Point[] {
-  const known = Math.min(...largest.map(({ weeks }) => weeks?.length ?? 0));
+function weekly(days: readonly Point[], weeks: readonly Weeks[]): Point[] {
+  const known = Math.min(...weeks.map(({ length }) => length));
   if (known === 0) return [];
   const ends = days.filter(({ day }, index) => isSunday(day) || index === days.length - 1).slice(-known);
   return ends.map((point, index) => {
     const back = ends.length - 1 - index;
-    const own = largest.map(({ weeks }) => weeks?.at(-1 - back) ?? 0);
+    const own = weeks.map((each) => each.at(-1 - back) ?? 0);
     const sum = own.reduce((all, bytes) => all + bytes, 0);
     const from = index === 0 ? 0 : days.indexOf(ends[index - 1] ?? point) + 1;
     const until = days.indexOf(point) + 1;
@@ -194,16 +203,14 @@ const isSunday = (day: string) => new Date(day).getUTCDay() === 0;
 function keysOf(point: Point | undefined, largest: readonly RepoBody[], count: number) {
   const rest = count - largest.length;
   const names = [
-    ...largest.map(({ repo }) => ({ repo, name: nameOf(repo) })),
-    { repo: undefined, name: `${formatCount(rest)} other ${rest === 1 ? 'repo' : 'repos'}` },
+    ...largest.map(({ repo, storedBytes }) => ({ repo, name: repo, storedBytes })),
+    { repo: undefined, storedBytes: 0, name: `${formatCount(rest)} other ${rest === 1 ? 'repo' : 'repos'}` },
   ];
   return names
-    .map((each, index) => ({
-      ...each,
-      layer: layerNames[index],
-      bytes: point?.layers?.[index] ?? 0,
-      share: percentText(point?.layers?.[index] ?? 0, point?.storedBytes ?? 0),
-    }))
+    .map((each, index) => {
+      const bytes = point?.layers?.[index] ?? each.storedBytes ?? 0;
+      return { ...each, layer: layerNames[index], bytes, share: percentText(bytes, point?.storedBytes ?? 0) };
+    })
     .filter(({ repo }) => repo !== undefined || rest > 0)
     .reverse();
 }

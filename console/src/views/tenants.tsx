@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
 import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
+import type { StatusBody } from '../../../lambda/api/contract/status.ts';
 import type { TenantBody } from '../../../lambda/api/contract/tenants.ts';
 import { formatAddress, parseAddress, tenantAddress } from '../address.ts';
 import { ask, askPages, type Listed, usePoll } from '../api.ts';
@@ -17,6 +18,8 @@ import { usePages } from './pager.tsx';
 const pagesMax = 10;
 const againMs = 60_000;
 const rowsMax = 20;
+/** The list waits so long for the status, so that nothing moves. */
+const statusMsMax = 2_000;
 
 const problemText = (tenants: readonly unknown[] | undefined) =>
   `Can't read the tenants.${tenants ? ' Showing older data.' : ''} Retrying every minute.`;
@@ -61,6 +64,13 @@ function useOutlook(tenants: readonly TenantBody[]): ReadonlyMap<string, History
 /** The operator's page: whether anything failed, and all tenants, the fullest first. */
 export function Tenants({ address, nowMs }: ServiceViewProps) {
   const { listed, hasFailed } = useTenants();
+  const { body: status } = useStatus();
+  const [isLate, setIsLate] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setIsLate(true), statusMsMax);
+    return () => clearTimeout(timer);
+  }, []);
+  const isShown = status !== undefined || isLate;
   const tenants = listed?.items;
   const [isMaking, setIsMaking] = useState(false);
   const storedBytes = tenants?.reduce((sum, { usage }) => sum + (usage?.storedBytes ?? 0), 0) ?? 0;
@@ -86,17 +96,16 @@ export function Tenants({ address, nowMs }: ServiceViewProps) {
           </button>
         }
       />
-      <StatusLine nowMs={nowMs} />
+      {isShown && <StatusLine body={status} nowMs={nowMs} />}
       {isMaking && <NewTenant />}
       <Problem text={hasFailed ? problemText(tenants) : undefined} />
-      {listed && <List listed={listed} address={address} nowMs={nowMs} />}
+      {isShown && listed && <List listed={listed} address={address} nowMs={nowMs} />}
     </main>
   );
 }
 
 /** The status in a line, which leads to all of it. */
-function StatusLine({ nowMs }: { nowMs: number }) {
-  const { body } = useStatus();
+function StatusLine({ body, nowMs }: { body: StatusBody | null | undefined; nowMs: number }) {
   const { state, text, note } = statusLine(body);
   return (
     <p class={state === 'act' ? 'notice near' : 'notice'} role="status">

@@ -67,9 +67,6 @@ export function growthText(repo: Pick<RepoBody, 'storedBytes' | 'before'>, nowMs
   };
 }
 
-/** Under so much of the limit that is free, something is to be done. */
-const nearShare = 0.1;
-
 /** Whether something is to be done about the limit. */
 export function stateOf({
   usage,
@@ -78,7 +75,8 @@ export function stateOf({
   if (usage === null || limitBytes === null) return 'fine';
   const freeBytes = limitBytes - usage.storedBytes - usage.reservedBytes;
   if (freeBytes < 0 || (freeBytes === 0 && usage.storedBytes > 0)) return 'over';
-  return freeBytes < limitBytes * nearShare ? 'near' : 'fine';
+  // Nine tenths are used: in whole numbers, so that it's exact.
+  return freeBytes * 10 <= limitBytes ? 'near' : 'fine';
 }
 
 /** How far a count is, as far as it is known: repos that are counted by shards tell. */

@@ -56,7 +56,7 @@ describeWithGitLfs('without a reload', (launch) => {
     ({ messages } = await watch(page));
     await signIn(page, fixture.stack.url, tenant.readToken);
     await page.goto(fixture.stack.url);
-    await page.getByText('Waiting for your first push').waitFor();
+    await page.getByText('Waiting for the first push').waitFor();
     // From then on it is not asked by a new page.
     await page.evaluate('window.isFirstLoad = true');
   });
@@ -102,8 +102,7 @@ describeWithGitLfs('without a reload', (launch) => {
         await expect
           .poll(() => legend(1).catch(() => ''), { timeout: 10_000, interval: 100 })
           .not.toMatch(/^(0 B)?$/);
-        await page.getByRole('heading', { name: 'Reserved', exact: true }).waitFor({ timeout: 10_000 });
-        await page.getByText("You can't cancel them").waitFor();
+        await page.getByText('1 upload in progress').waitFor({ timeout: 10_000 });
       } finally {
         signalGroup(pushing.pid, 'SIGCONT');
       }
@@ -176,7 +175,7 @@ describeWithGitLfs('somebody who follows the page alone', (launch) => {
     await page.goto(url);
     await page.getByLabel('Access token').fill(token);
     await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'Your first push' }).waitFor();
+    await page.getByRole('heading', { name: 'Connect a repository' }).waitFor();
     await page.getByLabel('Repo name').fill('art');
     const commands = (await page.locator('.steps pre').allTextContents()).flatMap((text) => text.split('\n'));
     expect(commands).toContain(`git config -f .lfsconfig lfs.url ${url}/demo/art/info/lfs`);

@@ -11,21 +11,19 @@ const seen: StoredThen = new Map();
 export function LimitNotice({ body, session, nowMs }: Pick<ViewProps, 'body' | 'session' | 'nowMs'>) {
   const notice = noticeOf(body, nowMs, seen);
   if (!notice) return null;
+  const isFull = notice.kind === 'near' && notice.freeBytes === 0;
   const { tenant } = body;
   const { limitContactUrl } = session;
   return (
-    <div class={`notice ${notice.kind}`} role="status">
+    <div class={`notice ${isFull ? 'over' : notice.kind}`} role="status">
       {notice.kind === 'rejected' && <Rejected tenant={tenant} refusal={notice.refusal} nowMs={nowMs} />}
       {notice.kind === 'near' && (
         <p>
-          <strong>
-            {notice.freeBytes === 0 ? 'No space left.' : `${bytesText(notice.freeBytes)} left.`}
-          </strong>{' '}
+          <strong>{isFull ? 'No space left.' : `${bytesText(notice.freeBytes)} left.`}</strong>{' '}
           {notice.freeBytes > 0 &&
             notice.fullOn !== null &&
             `At this pace, it's full on ${dayText(notice.fullOn)}. `}
-          {notice.freeBytes === 0 ? 'Uploads are rejected' : 'Then uploads are rejected'}; downloads still
-          work.
+          {isFull ? 'Uploads are rejected' : 'Then uploads are rejected'}; downloads still work.
         </p>
       )}
       {notice.kind === 'over' && (

@@ -106,6 +106,7 @@ function Row(props: { tenant: string; body: RepoBody; totalBytes: number; nowMs:
     <tr>
       <th scope="row">
         {repo === '' ? nameOf(repo) : <a href={formatAddress(repoAddress(tenant, repo))}>{repo}</a>}
+        {body.deleting && <span class="pill">being deleted</span>}
       </th>
       <td class="right strong">{storedBytes === null ? '–' : bytesText(storedBytes)}</td>
       <td class="wide">

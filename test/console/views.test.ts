@@ -1,0 +1,191 @@
+import type { Request } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
+import { jsonOf } from '../blackbox/api.ts';
+import { ask, objectOf, push } from '../blackbox/lfs.ts';
+import { describeInBrowser } from './browser.ts';
+import { NewPages } from './new-pages.ts';
+
+const plain = (text: string | null) => (text ?? '').replaceAll('\u00a0', ' ').replace(/\s+/g, ' ').trim();
+
+describeInBrowser('the views of the console', (launch) => {
+  const at = new NewPages(launch);
+  const heading = () => at.page.locator('h1').textContent();
+  const hash = () => at.page.evaluate('location.hash');
+  const shown = (title: string) =>
+    at.page.getByRole('heading', { level: 1, name: title, exact: true }).waitFor();
+
+  describe('every view has an address', () => {
+    const views = [
+      ['#', 'Tenants', 'Tenants · lfs-quota'],
+      ['#_status', 'Status', 'Status · lfs-quota'],
+      ['#northlight', 'Overview', 'Overview · northlight · lfs-quota'],
+      ['#northlight/repos', 'Repos', 'Repos · northlight · lfs-quota'],
+      ['#northlight/objects', 'Objects', 'Objects · northlight · lfs-quota'],
+      ['#northlight/access', 'Access', 'Access · northlight · lfs-quota'],
+      ['#northlight/settings', 'Settings', 'Settings · northlight · lfs-quota'],
+    ] as const;
+
+    it('that opens directly, after a reload, and by Back', async () => {
+      await at.open(at.fixture.api.target.adminToken);
+      for (const [address, title, documentTitle] of views) {
+        await at.page.goto('about:blank');
+        await at.page.goto(`${at.fixture.stack.url}/${address}`);
+        await shown(title);
+        await expect.poll(() => at.page.title()).toBe(documentTitle);
+        await at.page.reload();
+        await shown(title);
+      }
+      await at.page.goto(`${at.fixture.stack.url}/#northlight`);
+      await shown('Overview');
+      for (const view of ['Repos', 'Objects', 'Access']) {
+        await at.page.getByRole('navigation').getByRole('link', { name: view }).click();
+        await at.page.locator('h1:focus', { hasText: view }).waitFor();
+        expect(await at.page.evaluate('scrollY')).toBe(0);
+      }
+      for (const view of ['Objects', 'Repos', 'Overview']) {
+        await at.page.goBack();
+        await at.page.locator('h1:focus', { hasText: view }).waitFor();
+        await expect.poll(() => at.page.title()).toBe(`${view} · northlight · lfs-quota`);
+      }
+      expect(at.messages).toEqual([]);
+    });
+
+    it.each([
+      ['#_nothing', 'Overview', '#northlight'],
+      ['#demo/access', 'Overview', '#northlight'],
+      ['#northlight/access', 'Overview', '#northlight'],
+      ['#northlight/nothing', 'Overview', '#northlight'],
+    ])('%s leads a reader to the nearest view', async (address, title, nearest) => {
+      await at.open(at.fixture.usual.readToken, address);
+      await shown(title);
+      await expect.poll(hash).toBe(nearest);
+      expect(await at.page.getByRole('navigation').getByRole('link').allTextContents()).toEqual([
+        'Overview',
+        'Repos',
+        'Objects',
+      ]);
+    });
+  });
+
+  describe('a view is a part of the script', () => {
+    it('that is fetched when its link gets the pointer or the focus, and once', async () => {
+      const asked: string[] = [];
+      at.page.on('request', (request: Request) => {
+        const name = /\/assets\/(\w[\w-]*)-[0-9A-Z]{8}\.js$/.exec(request.url())?.[1];
+        if (name !== undefined && name !== 'chunk') asked.push(name);
+      });
+      await at.open(at.fixture.usual.manageToken, '#northlight');
+      await shown('Overview');
+      expect([...asked].sort()).toEqual(['console', 'overview']);
+      const link = (name: string) => at.page.getByRole('navigation').getByRole('link', { name });
+      await link('Repos').hover();
+      await expect.poll(() => asked).toContain('repos');
+      expect(await heading()).toBe('Overview');
+      await link('Access').focus();
+      await expect.poll(() => asked).toContain('access');
+      for (const name of ['Repos', 'Access', 'Repos', 'Overview', 'Access']) {
+        await link(name).click();
+        await shown(name);
+      }
+      expect(asked.length).toBe(new Set(asked).size);
+      expect(at.messages).toEqual([]);
+    });
+
+    it('that says so if it can’t be fetched', async () => {
+      await at.page.route('**/assets/repos-*', (route) => route.abort());
+      await at.open(at.fixture.usual.readToken, '#northlight/repos');
+      await at.page.getByText("Couldn't load this page.").waitFor();
+      await at.page.unroute('**/assets/repos-*');
+      await at.page.getByRole('button', { name: 'Reload' }).click();
+      await at.page.getByText('atlas-world').first().waitFor();
+    });
+  });
+
+  describe('a rejected push', () => {
+    it('shows within 10 s, with the number of Git’s message, until the repo has more; without one there is nothing', async () => {
+      const tenant = await at.fixture.api.newTenant({ limitBytes: 1_000_000 });
+      const place = { ...tenant, repo: 'game' };
+      await push(at.fixture.api, place, [objectOf(600_000)]);
+      await at.open(tenant.readToken);
+      await at.page.getByText('from the bucket').waitFor();
+      expect(await at.page.locator('.notice').count()).toBe(0);
+      expect(await at.page.locator('.ring').count()).toBe(0);
+
+      const { error } = await ask(at.fixture.api, place, 'upload', { oid: 'ab'.repeat(32), size: 777_000 });
+      const missing = /: ([\d.]+ [KM]iB) short\./.exec(error?.message ?? '')?.[1];
+      expect(missing).toBe(formatBytes(377_000));
+      const notice = at.page.locator('.notice.rejected');
+      await notice.waitFor({ timeout: 10_000 });
+      const text = plain(await notice.innerText());
+      expect(text).toMatch(/^A push was rejected today at \d\d:\d\d\. /);
+      expect(text).toContain(
+        `It needed ${missing} more than was free: 1 file, ${formatBytes(777_000)}, to game`,
+      );
+      expect(text).toContain("Nothing was lost: push again when there's space.");
+      const { lastRefusals } = jsonOf(
+        await at.fixture.api.manage('GET', `/v1/tenants/${tenant.tenant}/history`),
+      ) as { lastRefusals: { shortBytes: number }[] };
+      expect(lastRefusals.map(({ shortBytes }) => formatBytes(shortBytes))).toEqual([missing]);
+
+      await push(at.fixture.api, place, [objectOf(200_000)]);
+      await notice.waitFor({ state: 'detached', timeout: 30_000 });
+      expect(at.messages).toEqual([]);
+    });
+  });
+
+  describe('a bar', () => {
+    it('of a repo is as wide as its percent of what the tenant stores', async () => {
+      await at.open(at.fixture.usual.readToken);
+      const rows = at.page.locator('table.repos tbody tr');
+      await expect.poll(() => rows.count()).toBe(5);
+      for (const row of await rows.all()) {
+        const percent = Number(/([\d.]+).%/.exec((await row.textContent()) ?? '')?.[1]);
+        const [all, own] = await row.locator('.share rect').all();
+        const width = async (rect = own) => (await rect?.boundingBox())?.width ?? Number.NaN;
+        const shown = ((await width()) / (await width(all))) * 100;
+        expect(Math.abs(shown - percent), `${shown} for ${percent} %`).toBeLessThanOrEqual(0.6);
+      }
+    });
+
+    it.each([
+      [0.899_999, 'fill', 0],
+      [0.9, 'near-fill', 1],
+      [1, 'fill', 1],
+      [1.01, 'fill', 1],
+    ])('at %d of the limit is %s, with %d notice', async (share, fill, notices) => {
+      await at.page.route('**/subscription*', async (route) => {
+        const { 'if-none-match': _known, ...headers } = route.request().headers();
+        const body = (await (await route.fetch({ headers })).json()) as Record<string, unknown>;
+        const usage = { ...(body['usage'] as object), storedBytes: share * 1_000_000, reservedBytes: 0 };
+        await route.fulfill({ json: { ...body, limitBytes: 1_000_000, usage, lastRefusals: [] } });
+      });
+      await at.open(at.fixture.usual.readToken);
+      await at.page.getByText('from the bucket').waitFor();
+      expect(await at.page.locator(`.usage .bar > svg > .${fill}`).count()).toBe(1);
+      expect(await at.page.locator('.usage .bar .over').count()).toBe(share > 1 ? 1 : 0);
+      expect(await at.page.locator('.notice').count()).toBe(notices);
+    });
+  });
+
+  it('by keyboard alone leads from a rejected push to what can be deleted', async () => {
+    const tenant = await at.fixture.api.newTenant({ limitBytes: 1_000_000 });
+    const place = { ...tenant, repo: 'game' };
+    await push(at.fixture.api, place, [objectOf(600_000)]);
+    await ask(at.fixture.api, place, 'upload', { oid: 'cd'.repeat(32), size: 700_000 });
+    const { token } = await at.fixture.api.newToken(tenant.tenant, { scope: 'manage' });
+    await at.open(token);
+    await at.page.locator('.notice.rejected').waitFor();
+    for (let presses = 0; presses < 30; presses += 1) {
+      await at.page.keyboard.press('Tab');
+      if ((await at.page.evaluate('document.activeElement.textContent')) === 'Find what to delete') break;
+    }
+    await at.page.keyboard.press('Enter');
+    await at.page.locator('h1:focus', { hasText: 'Objects' }).waitFor();
+    await at.page
+      .getByText(/585\.94.KiB/)
+      .first()
+      .waitFor();
+    expect(at.messages).toEqual([]);
+  });
+});

@@ -76,7 +76,7 @@ export function stateOf({
   const freeBytes = limitBytes - usage.storedBytes - usage.reservedBytes;
   if (freeBytes < 0 || (freeBytes === 0 && usage.storedBytes > 0)) return 'over';
   // Nine tenths are used: in whole numbers, so that it's exact.
-  return freeBytes * 10 <= limitBytes ? 'near' : 'fine';
+  return limitBytes > 0 && freeBytes * 10 <= limitBytes ? 'near' : 'fine';
 }
 
 /** How far a count is, as far as it is known: repos that are counted by shards tell. */

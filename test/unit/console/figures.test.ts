@@ -295,8 +295,8 @@ const account = { plan: null, downloadLimitBytes: null, reposMustExist: false };
 
 describe('what is to be done about the limit', () => {
   it.each([
-    ['fine', usage(900), 1000],
-    ['near', usage(901), 1000],
+    ['fine', usage(899), 1000],
+    ['near', usage(900), 1000],
     ['near', usage(800, 101), 1000],
     ['over', usage(1000), 1000],
     ['over', usage(800, 201), 1000],

@@ -18,6 +18,7 @@ import { publicRepoTests } from './public-repos.ts';
 import { objectTests, repoTests } from './repos.ts';
 import { reservationTests } from './reservations.ts';
 import { anythingTests, consoleTests, otherRouteTests } from './routes.ts';
+import { signInTests } from './sign-in.ts';
 import { idempotencyTests, listTests, tenantTests } from './tenants.ts';
 import { tokenExchangeTests } from './token-exchange.ts';
 import { sessionTests, tokenTests } from './tokens.ts';
@@ -57,6 +58,7 @@ export function blackboxSuite(target: () => Target): void {
   downloadMeterTests(api);
   publicRepoTests(api);
   gitHostTests(api);
+  signInTests(api);
   auditTests(api);
   historyTests(api);
   webhookTests(api);

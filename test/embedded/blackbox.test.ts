@@ -39,7 +39,7 @@ describe('the embedded stack as its clients see it', () => {
     dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-test-'));
     issuer = await startTestIssuer();
     forge = await startStandInHost();
-    const trusted = { issuers: [issuer.setting], gitHosts: [forge.setting] };
+    const trusted = { issuers: [issuer.setting], gitHosts: [forge.withSignIn] };
     stack = await startEmbeddedStack({
       port: 0,
       dataDir,
@@ -69,6 +69,7 @@ describe('the embedded stack as its clients see it', () => {
     largeRepoObjects,
     issuer: issuer.issuer,
     gitHost: forge.host,
+    signsIn: true,
     hostUserKeptMs: settings.hostUserKeptMs,
     adoptedRepos,
     listRequests: (tenant) => lists.countOf(tenant),
@@ -87,7 +88,7 @@ describe('the embedded stack as its clients see it', () => {
       for (const entry of entries) {
         const line = JSON.stringify(entry);
         expect(line).not.toContain(adminToken);
-        expect(line).not.toMatch(/lfs[qsv]_|forge-token-|X-Amz-Signature|\b(Basic|Bearer) /i);
+        expect(line).not.toMatch(/lfs[a-z]_|forge-token-|\bcode-[0-9a-f]|X-Amz-Signature|\b(Basic|Bearer) /i);
       }
     });
 

@@ -7,7 +7,7 @@ export const problemTypes = {
   'invalid-idempotency-key': { status: 400, title: 'The Idempotency-Key header is invalid' },
   unauthorized: { status: 401, title: 'A valid token is needed' },
   'scope-too-small': { status: 403, title: "The token's scope is too small" },
-  'sign-in-rejected': { status: 401, title: "You can't sign in" },
+  'sign-in-rejected': { status: 403, title: "You can't sign in" },
   'repo-required': { status: 403, title: 'This token needs a repo in the request' },
   'sign-in-again': { status: 403, title: 'Sign in again with your Git host' },
   'organization-not-yours': { status: 403, title: "You aren't in this organization" },

@@ -100,7 +100,7 @@ export const signInContract = {
     id: 'finishSignIn',
     summary: 'Finish to sign in with a Git host',
     description:
-      'Sets the cookie of the session for 8 hours. It has the rights that the tenant allows your organization. All refusals are the same 401.',
+      'Sets the cookie of the session for 8 hours. It has the rights that the tenant allows your organization. All refusals are the same 403.',
     access: 'anyone',
     body: { schema: finishBody, example: { code: 'c0de…', state: 'st4te…' }, bytesMax: signInBytesMax },
     answers: {

@@ -75,6 +75,16 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'token list': [['lfs-quota token list acme']],
   'token show': [['lfs-quota token show acme 5f0c1e2d3b4a5968']],
   'token revoke': [['lfs-quota token revoke acme 5f0c1e2d3b4a5968']],
+  'user list': [['lfs-quota user list acme']],
+  'user allow': [
+    [
+      'lfs-quota user allow acme github 9919',
+      'owners manage, members read; its number: gh api orgs/acme --jq .id',
+    ],
+    ['lfs-quota user allow acme github 9919 --members write --collaborators'],
+  ],
+  'user remove': [['lfs-quota user remove acme github 9919']],
+  'user end': [['lfs-quota user end acme 5f0c1e2d3b4a5968']],
   'rule create': [
     [
       'lfs-quota rule create acme --issuer https://token.actions.githubusercontent.com --match repository_id=123456789 --match ref=refs/heads/main --scope write --repo game',

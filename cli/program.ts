@@ -23,6 +23,7 @@ import { statusCommand } from './commands/status.ts';
 import { tenantCommands } from './commands/tenant.ts';
 import { tokenCommands } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
+import { userCommands } from './commands/user.ts';
 import { webhookCommands } from './commands/webhook.ts';
 import { asCalled, type CliContext } from './context.ts';
 import { CliError, exitCodes, UsageError } from './errors.ts';
@@ -43,6 +44,7 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
       repoCommands,
       inviteCommand,
       tokenCommands,
+      userCommands,
       ruleCommands,
       webhookCommands,
       emailCommands,

@@ -26,8 +26,8 @@ const allowedItem = z.object({
   host: z.string(),
   organizationId: z.string(),
   name: z.string(),
-  owner: scope,
-  member: scope,
+  owners: scope,
+  members: scope,
   collaborators: z.boolean(),
   sinceMs: z.number(),
 });

@@ -307,7 +307,7 @@ export function signInTests(api: () => Api): void {
       const session = await sessionOf(grace);
       const read = () => asSession(session, 'GET', `${at()}/subscription`);
       expectStatus(await read(), 200);
-      expectStatus(await allow(own.tenant, { member: null }), 200);
+      expectStatus(await allow(own.tenant, { members: null }), 200);
       expectProblem(await read(), 401);
       expectProblem(await comeIn(grace), 403);
       expectStatus(await allow(own.tenant, {}), 200);
@@ -342,7 +342,7 @@ export function signInTests(api: () => Api): void {
     });
 
     it('lists the tenants where there are several, and gives a session for the one that is chosen', async () => {
-      expectStatus(await allow(other.tenant, { owner: 'read' }), 200);
+      expectStatus(await allow(other.tenant, { owners: 'read' }), 200);
       const tenants = [own.tenant, other.tenant].sort();
       const choice = await comeIn(ada, '#');
       expect(bodyOf(choice, 200, finishedShape)).toEqual({ tenant: null, tenants, next: '#' });
@@ -375,8 +375,8 @@ export function signInTests(api: () => Api): void {
       expect(yours.map(({ name }) => name).sort()).toEqual(['acme-film', 'acme-games']);
       expect(jsonOf(await put(session))).toMatchObject({
         name: 'acme-film',
-        owner: 'manage',
-        member: 'read',
+        owners: 'manage',
+        members: 'read',
       });
       const query = `?host=forge&organizationId=${otherId}`;
       expect((await asSession(session, 'DELETE', `${at()}/organizations${query}`)).status).toBe(204);

@@ -5,6 +5,7 @@ import {
   createDynamoDbPublicReads,
 } from '../../lambda/accounts/repo-mark-store.ts';
 import { createDynamoDbExchangeRules } from '../../lambda/accounts/token-store.ts';
+import { createDynamoDbUsers } from '../../lambda/accounts/user-store.ts';
 import { createDynamoDbAlerts } from '../../lambda/alerts/alert-store.ts';
 import { createDynamoDbWebhooks } from '../../lambda/alerts/webhook-store.ts';
 import { createDynamoDbDownloads } from '../../lambda/downloads/download-store.ts';
@@ -37,6 +38,7 @@ import { linkedReposContract } from './linked-repos.contract.ts';
 import { locksContract } from './locks.contract.ts';
 import { publicReadsContract } from './public-reads.contract.ts';
 import { requestKeyContract } from './request-keys.contract.ts';
+import { usersContract } from './users.contract.ts';
 import { webhooksContract } from './webhooks.contract.ts';
 
 /** What everything that is kept in one table must do, on each kind of table. */
@@ -57,6 +59,7 @@ export function tableContract(table: OpenTable): void {
   auditLogContract(async () => createDynamoDbAuditLog(await table()));
   downloadsContract(async () => createDynamoDbDownloads(await table()));
   exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
+  usersContract(async () => createDynamoDbUsers(await table()));
   exportJobsContract(async () => createDynamoDbExportJobs(await table()));
   failuresContract(async () => createDynamoDbFailures(await table()));
   historyContract(async () => createDynamoDbHistory(await table()));

@@ -8,8 +8,8 @@ import { derivedText, type SessionRecord, type TokenScope } from './tokens.ts';
 /** An organization of a git host that a tenant lets in, and what its users can do. null: nothing. */
 export interface AllowedOrganization extends HostOrganization {
   readonly tenant: string;
-  readonly owner: TokenScope | null;
-  readonly member: TokenScope | null;
+  readonly owners: TokenScope | null;
+  readonly members: TokenScope | null;
   /** Whether users outside the organization are let in to the linked repos that they can use at the host. */
   readonly collaborators: boolean;
   /** When this was decided. A change ends who signed in before. */
@@ -118,9 +118,9 @@ export function waysIn(
   allowed: readonly AllowedOrganization[],
 ): readonly WayIn[] {
   const best = new Map<string, WayIn>();
-  for (const { tenant, organizationId, host, sinceMs, ...scopeOf } of allowed) {
+  for (const { tenant, organizationId, host, sinceMs, owners, members } of allowed) {
     const own = organizations.find((each) => each.host === host && each.organizationId === organizationId);
-    const scope = own && scopeOf[own.role];
+    const scope = own?.role === 'owner' ? owners : members;
     if (!own || !scope) continue;
     const before = best.get(tenant);
     if (before && ranks[before.scope] >= ranks[scope]) continue;

@@ -17,11 +17,11 @@ const allowBody = z
     host,
     organizationId,
     name: text('Its name, to be shown. Ignored if the Git host knows it.').optional(),
-    owner: scope.nullable().optional().meta({
+    owners: scope.nullable().optional().meta({
       default: 'manage',
       description: "Rights of the organization's owners. null: none.",
     }),
-    member: scope.nullable().optional().meta({
+    members: scope.nullable().optional().meta({
       default: 'read',
       description:
         'Rights of its members. `read`: they can also push to the linked repos that they can push to at the host. null: none.',
@@ -39,8 +39,8 @@ const organizationSchema = z
     host: z.string(),
     organizationId: z.string(),
     name: z.string(),
-    owner: scope.nullable(),
-    member: scope.nullable(),
+    owners: scope.nullable(),
+    members: scope.nullable(),
     collaborators: z.boolean(),
     since: time,
   })
@@ -79,8 +79,8 @@ const organization: OrganizationBody = {
   host: 'github',
   organizationId: '9919',
   name: 'acme-games',
-  owner: 'manage',
-  member: 'read',
+  owners: 'manage',
+  members: 'read',
   collaborators: false,
   since: '2026-11-21T05:00:00Z',
 };
@@ -134,7 +134,7 @@ export const userContract = {
     access: 'manager',
     onlyOpen: true,
     action: 'organization.allow',
-    body: { schema: allowBody, example: { host: 'github', organizationId: '9919', member: 'read' } },
+    body: { schema: allowBody, example: { host: 'github', organizationId: '9919', members: 'read' } },
     answers: {
       200: { description: 'What is allowed now.', schema: organizationSchema, example: organization },
     },

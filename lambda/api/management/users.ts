@@ -44,7 +44,7 @@ export const userOperations = operations(userContract, {
 
   'PUT /v1/tenants/{tenant}/organizations': async (deps, input) => {
     const { tenant, body, isAdmin, session, trail } = input;
-    const { host, organizationId, owner = 'manage', member = 'read', collaborators = false } = body;
+    const { host, organizationId, owners = 'manage', members = 'read', collaborators = false } = body;
     if (!signInHostsOf(deps.gitHosts).some(({ id }) => id === host))
       return problem('invalid-body', `host: must be one of: ${namesOf(deps.gitHosts)}.`);
     const isThis = (each: { host: string; organizationId: string }) =>
@@ -64,7 +64,7 @@ export const userOperations = operations(userContract, {
         `${tenant.tenant} allows ${allowedOrganizationsMax} organizations, the maximum. Remove one first.`,
       );
     const name = own?.name ?? body.name ?? before?.name ?? organizationId;
-    const change = { tenant: tenant.tenant, host, organizationId, name, owner, member, collaborators };
+    const change = { tenant: tenant.tenant, host, organizationId, name, owners, members, collaborators };
     if (before) trail.was(organizationBody(before));
     // Never the time of an earlier one: whoever signed in by that is signed out.
     const now: AllowedOrganization = { ...change, sinceMs: Math.max(nowMs, (before?.sinceMs ?? 0) + 1) };

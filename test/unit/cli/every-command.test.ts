@@ -142,6 +142,8 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   'token revoke': z.strictObject({ tenant: z.literal('acme'), tokenId: z.string() }),
   invite: z.looseObject({ invitationId: z.string(), link: z.string() }),
   'rule delete': z.strictObject({ tenant: z.literal('acme'), ruleId: z.string() }),
+  'user remove': z.strictObject({ tenant: z.literal('acme'), host: z.string(), organizationId: z.string() }),
+  'user end': z.strictObject({ tenant: z.literal('acme'), userId: z.string() }),
   'webhook delete': z.strictObject({ tenant: z.literal('acme') }),
   'email remove': z.strictObject({ tenant: z.literal('acme'), address: z.string() }),
   reconcile: z.strictObject({
@@ -345,7 +347,11 @@ const moreRows: Readonly<Record<string, readonly (readonly string[])[]>> = {
 /** Operations that no command of `apiLeaves` asks for, and what does instead. */
 const servedOtherwise: Readonly<Record<string, string>> = {
   'GET /': 'The page for people: a browser opens it.',
+  'GET /sign-in': 'The same page, after a git host.',
   'GET /assets/{file}': 'A part of that page.',
+  'GET /v1/sign-in': 'The console: it shows a button for each host.',
+  'POST /v1/sign-in': 'The console. The command line logs in by a code.',
+  'POST /v1/sign-in/finish': 'The same.',
   'GET /health': 'For load balancers and monitors. Every command says when nothing answers.',
   'GET /openapi.json': 'For programs that make a client. Anybody may fetch it, without a token.',
   'POST /v1/invitations/accept': 'join',

@@ -423,6 +423,44 @@ const ruleRuns: readonly Run[] = [
   run('rule delete acme 9c1f0a7be2d34856 --json'),
 ];
 
+const organization = {
+  host: 'github',
+  organizationId: '9919',
+  name: 'acme-games',
+  owners: 'manage',
+  members: null,
+  collaborators: true,
+  since: '2026-11-21T05:00:00Z',
+};
+const userRuns: readonly Run[] = [
+  run('user list acme', { organizations: [], users: [], yours: [] }),
+  run('user list acme', {
+    organizations: [organization],
+    users: [
+      {
+        userId: '5f0c1e2d3b4a5968',
+        hostUser: 'github:1234',
+        user: 'ada',
+        scope: 'read',
+        repos: ['game'],
+        writeRepos: ['game'],
+        role: 'collaborator',
+        organizationId: '9919',
+        signedInAt: '2026-11-21T05:00:00Z',
+        expiresAt: '2026-11-21T13:00:00Z',
+        lastUsedAt: null,
+      },
+    ],
+    yours: [],
+  }),
+  run('user allow acme github 9919 --members none --collaborators'),
+  run('user allow acme github 9919', { problem: 'organization-not-yours' }),
+  run('user allow acme github acme-games'),
+  run('user remove acme github 9919'),
+  run('user end acme ../x'),
+  run('user end acme 5f0c1e2d3b4a5968'),
+];
+
 const downloads = {
   month: {
     month: '2026-11',
@@ -790,6 +828,7 @@ const more: Readonly<Record<string, readonly Run[]>> = {
   mistakes: mistakeRuns,
   token: tokenRuns,
   rule: ruleRuns,
+  user: userRuns,
   ...ofLists,
   help: [run('--help')],
 };

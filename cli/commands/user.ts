@@ -1,0 +1,106 @@
+import { InvalidArgumentError } from 'commander';
+import { choice, flag, group, operand, option, routeCommand, tenantOperand } from '../command.ts';
+import { managerToken } from '../options.ts';
+import { formatUntil } from '../render.ts';
+import { renderTable } from '../table.ts';
+
+const organizationOperands = {
+  tenant: tenantOperand,
+  host: operand('<host>', 'id of a Git host of the server, such as github'),
+  organizationId: operand('<organization-number>', 'number of the organization there', parseNumber),
+};
+
+const rights = ['read', 'write', 'manage', 'none'] as const;
+const scopeOf = (right: (typeof rights)[number] | undefined) => (right === 'none' ? null : right);
+
+/** `user list|allow|remove|end`. */
+export const userCommands = group('user', 'Let users of your Git host sign in to the console', [
+  routeCommand({
+    name: 'list',
+    description: 'List allowed organizations and signed-in users',
+    route: 'listUsers',
+    operands: { tenant: tenantOperand },
+    wanted: managerToken,
+    print: ({ organizations, users }, { view }) => {
+      if (organizations.length === 0) return 'No organization is allowed yet: lfs-quota user allow --help\n';
+      const allowed = organizations.map((each) => [
+        each.host,
+        each.organizationId,
+        each.name,
+        each.owners ?? 'none',
+        each.members ?? 'none',
+        each.collaborators ? 'linked repos' : 'none',
+      ]);
+      const signedIn = users.map((each) => [
+        each.userId,
+        each.user ?? '',
+        each.hostUser,
+        each.scope,
+        each.repos?.join(', ') ?? 'all',
+        each.role,
+        formatUntil(each.expiresAt, view.nowMs),
+      ]);
+      const columns = ['id', 'user', 'host user', 'scope', { name: 'repos', wraps: true }, 'role', 'until'];
+      return [
+        renderTable(['host', 'number', 'name', 'owners', 'members', 'collaborators'], allowed, view),
+        ...(users.length > 0 ? ['\n', renderTable(columns, signedIn, view)] : []),
+      ].join('');
+    },
+  }),
+  routeCommand({
+    name: 'allow',
+    description: 'Let an organization sign in, or change its rights',
+    route: 'allowOrganization',
+    operands: organizationOperands,
+    options: {
+      owners: choice('--owners <scope>', 'rights of its owners (default: manage)', rights),
+      members: choice('--members <scope>', 'rights of its members (default: read)', rights),
+      collaborators: flag('--collaborators', 'also users outside of it, for linked repos they can use'),
+      name: option('--name <name>', 'its name, to be shown'),
+    },
+    wanted: managerToken,
+    body: ({ operands: { host, organizationId }, options: { owners, members, collaborators, name } }) => ({
+      host,
+      organizationId,
+      name,
+      owners: scopeOf(owners),
+      members: scopeOf(members),
+      collaborators,
+    }),
+    print: ({ host, organizationId, owners, members }) =>
+      `${host} ${organizationId} can sign in. Owners: ${owners ?? 'none'}. Members: ${members ?? 'none'}.\n`,
+  }),
+  routeCommand({
+    name: 'remove',
+    description: 'Stop letting an organization sign in; its users are signed out',
+    route: 'removeOrganization',
+    operands: organizationOperands,
+    wanted: managerToken,
+    query: ({ operands: { host, organizationId } }) => ({ host, organizationId }),
+    print: (_, { operands: { host, organizationId } }) => `Removed ${host} ${organizationId}.\n`,
+  }),
+  routeCommand({
+    name: 'end',
+    description: "End a user's sessions",
+    route: 'endUser',
+    operands: {
+      tenant: tenantOperand,
+      userId: operand('<user-id>', 'id of the user, as `user list` shows it', parseUserId),
+    },
+    wanted: managerToken,
+    print: (_, { operands }) => `Ended the sessions of ${operands.userId}.\n`,
+  }),
+]);
+
+function parseNumber(text: string): string {
+  if (!/^[1-9]\d{0,17}$/.test(text))
+    throw new InvalidArgumentError(
+      'Use its number. GitHub: https://api.github.com/orgs/NAME shows it as id.',
+    );
+  return text;
+}
+
+function parseUserId(text: string): string {
+  if (!/^[0-9a-f]{16}$/.test(text)) throw new InvalidArgumentError('List them: lfs-quota user list TENANT');
+  return text;
+}

@@ -8,8 +8,7 @@ import type { Users } from '../../lambda/accounts/user-store.ts';
 import { onceOpen } from '../support/once-open.ts';
 import { tenantName } from './ledger-context.ts';
 
-let lastNumber = Math.floor(Math.random() * 1e12);
-const newNumber = () => String((lastNumber += 1));
+const newNumber = () => String(1 + Math.floor(Math.random() * 1e15));
 
 /** Who may sign in by a git host, and who is about to. */
 export function usersContract(open: () => Promise<Users>): void {

@@ -53,6 +53,10 @@ export const notRun: readonly NotRun[] = [
   },
   { block: /^npm cit$/m, why: 'a lane of .ci/run' },
   { page: 'CONTRIBUTING.md', block: /^(?:npm|npx) /m, why: 'runs tests' },
+  {
+    block: /^lfs-quota user allow /m,
+    why: 'needs an organization of a git host: test/blackbox/sign-in.ts has one',
+  },
   { block: /s3:\/\/[A-Za-z-]+ /, why: 'needs a bucket of the reader; tests of `du` and `doctor` have one' },
   { page: 'docs/measured.md', block: /^cargo install /m, why: "fetches other projects' servers" },
 ];

@@ -1,40 +1,35 @@
 import * as z from 'zod';
 import type { Contract } from './contract.ts';
 import { flag, text, time } from './fields.ts';
-import { lifetimeSecondsMax, lifetimeSecondsMin, newTokenSchema, tokenRepos } from './tokens.ts';
+import {
+  isForItsScope,
+  lifetimeSeconds,
+  manageWithRepos,
+  newTokenSchema,
+  tokenScope as scope,
+  scopeRule,
+  tokenRepos,
+} from './tokens.ts';
 
 /** Anybody can send these. */
 const strangerBodyBytesMax = 4096;
 
-const scope = z.enum(['read', 'write', 'manage']);
-
 const repos = tokenRepos.nullable().optional().meta({ description: 'Its repos. null: all of the tenant.' });
 
 export const invitedSecondsDefault = 90 * 24 * 60 * 60;
-const lifetimeRule = `must be a whole number of seconds from ${lifetimeSecondsMin} (5 minutes) to ${lifetimeSecondsMax} (365 days)`;
-
-const manageIsForAll = {
-  path: ['repos'],
-  message: "can't be set with the scope manage, which is for the whole tenant",
-};
 
 const createInvitationBody = z
   .strictObject({
     scope: scope.optional().meta({ default: 'write', description: 'Scope of the token.' }),
     repos,
     user: text('User of the token. Without it, the invited user chooses a name.').optional(),
-    expiresInSeconds: z
-      .int(lifetimeRule)
-      .min(lifetimeSecondsMin, lifetimeRule)
-      .max(lifetimeSecondsMax, lifetimeRule)
-      .optional()
-      .meta({
-        default: invitedSecondsDefault,
-        description: "Lifetime of the token. It never outlives the inviter's token.",
-      }),
+    expiresInSeconds: lifetimeSeconds.optional().meta({
+      default: invitedSecondsDefault,
+      description: "Lifetime of the token. It never outlives the inviter's token.",
+    }),
   })
-  .refine((body) => body.scope !== 'manage' || !body.repos, manageIsForAll)
-  .meta({ id: 'CreateInvitation' });
+  .refine(isForItsScope, scopeRule)
+  .meta({ id: 'CreateInvitation', ...manageWithRepos });
 
 const invitationSchema = z
   .object({
@@ -95,8 +90,8 @@ const approveDeviceBody = z
     repos,
     user: text("User of the token. Default: your token's user.").optional(),
   })
-  .refine((body) => body.scope !== 'manage' || !body.repos, manageIsForAll)
-  .meta({ id: 'ApproveDevice' });
+  .refine(isForItsScope, scopeRule)
+  .meta({ id: 'ApproveDevice', ...manageWithRepos });
 
 const approvedDeviceSchema = z
   .object({

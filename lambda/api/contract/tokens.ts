@@ -4,9 +4,14 @@ import { listOf } from '../json.ts';
 import type { Contract } from './contract.ts';
 import { nextCursor, pageQuery, text, time } from './fields.ts';
 
-export const lifetimeSecondsMin = 300;
+const lifetimeSecondsMin = 300;
 export const lifetimeSecondsMax = 365 * 24 * 60 * 60;
 const lifetimeRule = `must be a whole number of seconds from ${lifetimeSecondsMin} (5 minutes) to ${lifetimeSecondsMax} (365 days)`;
+
+export const lifetimeSeconds = z
+  .int(lifetimeRule)
+  .min(lifetimeSecondsMin, lifetimeRule)
+  .max(lifetimeSecondsMax, lifetimeRule);
 
 /** The repos of a token are read with it on each request. */
 export const tokenReposMax = 50;
@@ -22,34 +27,40 @@ export const tokenRepos = listOf(z.string().regex(repoPattern, 'must be the name
   .refine((repos) => new Set(repos).size === repos.length, reposRule)
   .meta({ uniqueItems: true });
 
+export const tokenScope = z.enum(['read', 'write', 'manage']);
+
+/** Who manages a tenant manages all of it: for `refine`, what it says then, and what the schema says of it. */
+export const isForItsScope = (body: {
+  readonly scope?: string | undefined;
+  readonly repos?: readonly string[] | null | undefined;
+}) => body.scope !== 'manage' || !body.repos;
+export const scopeRule = {
+  path: ['repos'],
+  message: "can't be set with the scope manage, which is for the whole tenant",
+};
+export const manageWithRepos = {
+  not: {
+    properties: { scope: { const: 'manage' }, repos: { type: 'array' } },
+    required: ['scope', 'repos'],
+  },
+};
+
 export const createTokenBody = z
   .strictObject({
-    scope: z.enum(['read', 'write', 'manage']).meta({
+    scope: tokenScope.meta({
       description:
         "read: clone and pull. write: also push. manage: also tokens, deletes and reconciles, but not the tenant's limit.",
     }),
     label: text('Its purpose.').optional(),
     user: text('Its user, such as a name or e-mail address: the owner of locks.').optional(),
     repos: tokenRepos.nullable().optional().meta({ description: 'Its repos. null: all of the tenant.' }),
-    expiresInSeconds: z
-      .int(lifetimeRule)
-      .min(lifetimeSecondsMin, lifetimeRule)
-      .max(lifetimeSecondsMax, lifetimeRule)
+    expiresInSeconds: lifetimeSeconds
       .nullable()
       .optional()
       .meta({ description: "Its lifetime. null: until it's revoked." }),
   })
-  .refine((body) => body.scope !== 'manage' || !body.repos, {
-    path: ['repos'],
-    message: "can't be set with the scope manage, which is for the whole tenant",
-  })
-  .meta({
-    id: 'CreateToken',
-    not: {
-      properties: { scope: { const: 'manage' }, repos: { type: 'array' } },
-      required: ['scope', 'repos'],
-    },
-  });
+  .refine(isForItsScope, scopeRule)
+  .meta({ id: 'CreateToken', ...manageWithRepos });
 
 const tokenSchema = z
   .object({

@@ -281,7 +281,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     packages: ['*'],
   },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
-  'test/e2e': { imports: ['rules', 'test/support'], packages: ['*'] },
+  'test/e2e': { imports: ['console/src', 'rules', 'test/support'], packages: ['*'] },
   'test/deployed': {
     imports: [
       'lambda/ledger',

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
 import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
 import { ask } from '../api.ts';
+import { cloneLines, firstPushLines } from '../git-lines.ts';
 import { Code, Mark, Problem } from '../parts.tsx';
 import { change } from '../requests.ts';
 import { dayText, scopeText } from '../text.ts';
@@ -87,12 +88,7 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
         </li>
         <li>
           <p>Let Git keep it, and clone:</p>
-          <Code
-            name="the clone"
-            text={
-              'git config --global credential.helper store\ngit lfs install\ngit clone YOUR-REPOSITORY-URL'
-            }
-          />
+          <Code name="the clone" text={cloneLines(location.origin)} />
         </li>
         <li>
           <p>When Git asks for {location.host}, enter any name, and paste your token as password.</p>
@@ -101,7 +97,7 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
           <p>If the repository has no .lfsconfig yet, run this in it once:</p>
           <Code
             name="the configuration"
-            text={`git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${repo}/info/lfs\ngit lfs track "*.psd"\ngit add .\ngit commit -m "Large files to git-lfs"\ngit push origin HEAD`}
+            text={firstPushLines(`${location.origin}/${tenant}/${repo}/info/lfs`)}
           />
         </li>
       </ol>

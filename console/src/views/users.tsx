@@ -110,7 +110,7 @@ function FindOrganization({ tenant, host }: { tenant: string; host: string }) {
 }
 
 function Organization({ organization, onRemove }: { organization: OrganizationBody; onRemove: () => void }) {
-  const { host, name, owner, member, collaborators } = organization;
+  const { host, name, owners, members, collaborators } = organization;
   return (
     <div class="line">
       <div>
@@ -118,7 +118,7 @@ function Organization({ organization, onRemove }: { organization: OrganizationBo
           {host}: {name}
         </p>
         <p class="note">
-          Owners: {owner ?? 'none'}. Members: {member ?? 'none'}.
+          Owners: {owners ?? 'none'}. Members: {members ?? 'none'}.
           {collaborators && ' Outside collaborators: their linked repos.'}
         </p>
       </div>
@@ -177,15 +177,15 @@ function Allow(props: { path: string; yours: Users['yours']; onClose: () => void
   const { path, yours, onClose, onAllowed } = props;
   const keyOf = ({ host, organizationId }: Users['yours'][number]) => `${host} ${organizationId}`;
   const [key, setKey] = useState(yours[0] ? keyOf(yours[0]) : '');
-  const [owner, setOwner] = useState<Right>('manage');
-  const [member, setMember] = useState<Right>('read');
+  const [owners, setOwners] = useState<Right>('manage');
+  const [members, setMembers] = useState<Right>('read');
   const allow = async () => {
     const found = yours.find((each) => keyOf(each) === key);
     const body = {
       host: found?.host,
       organizationId: found?.organizationId,
-      owner: owner || null,
-      member: member || null,
+      owners: owners || null,
+      members: members || null,
     };
     const { problem } = await change(`${path}/organizations`, { method: 'PUT', body });
     if (problem === undefined) onAllowed();
@@ -199,8 +199,8 @@ function Allow(props: { path: string; yours: Users['yours']; onClose: () => void
         options={yours.map((each) => [keyOf(each), `${each.host}: ${each.name}`] as const)}
         onChoose={setKey}
       />
-      <SelectField label="Owners" value={owner} options={rights} onChoose={setOwner} />
-      <SelectField label="Members" value={member} options={rights} onChoose={setMember} />
+      <SelectField label="Owners" value={owners} options={rights} onChoose={setOwners} />
+      <SelectField label="Members" value={members} options={rights} onChoose={setMembers} />
       <p class="note">With read, members can also push to the linked repos they can push to there.</p>
     </FormDialog>
   );

@@ -29,6 +29,10 @@ import type { Fields } from './expressions.ts';
  * | … downloads | PUBLIC#{name}  | MONTH#{month}#{repo}    |                               |                               |
  * | linked repo | MAPPED#{name}  | REPO#{repo}             |                               |                               |
  * | grant       | GRANT#{hash}   | GRANT                   |                               |                               |
+ * | user        | TOKEN#{id}     | TOKEN (of somebody who signed in by a git host) | USERS#{tenant}, createdAt#id |            |
+ * | allowed organization | USERS#{name} | ORGANIZATION#{host}:{number} |                  |                               |
+ * | … its tenants | ORGANIZATION#{host}:{number} | TENANTS   |                               |                               |
+ * | sign-in     | LOGIN#{hash}   | LOGIN                   |                               |                               |
  * | audit       | AUDIT#{name}   | {time}#{request's id}   |                               |                               |
  * | history     | HISTORY#{name} | DAY#{day}               |                               |                               |
  * | warnings    | ALERT#{name}   | ALERT                   | while pending: ALERTS, name   |                               |

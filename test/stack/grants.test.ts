@@ -109,6 +109,23 @@ describe('grants', () => {
     expect([...without.values()].flat().filter((line) => line.startsWith('events:'))).toEqual([]);
   });
 
+  it('let only signIn read the secrets of apps at git hosts, and those alone', () => {
+    const secret = (name: string) => `arn:aws:secretsmanager:eu-central-1:111122223333:secret:${name}-AbCdEf`;
+    const url = 'https://git.example.com';
+    const app = (name: string) => ({ clientId: 'app', clientSecretArn: secret(name) });
+    const gitHosts = [
+      { id: 'one', kind: 'gitea' as const, url, signIn: app('one') },
+      { id: 'two', kind: 'gitlab' as const, url, signIn: app('two') },
+      { id: 'three', kind: 'gitlab' as const, url },
+    ];
+    const before = new Map(grantsOf(templateOf()));
+    const added = [...grantsOf(templateOf({ gitHosts }))].flatMap(([name, lines]) =>
+      lines.filter((line) => !before.get(name)?.includes(line)).map((line) => [name, line]),
+    );
+    const read = (name: string) => ['signIn', `secretsmanager:GetSecretValue on ${secret(name)}`];
+    expect(added.sort()).toEqual([read('one'), read('two')]);
+  });
+
   it('let no function invoke another', () => {
     const holders = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('lambda:')));
     expect(holders.map(([name]) => name)).toEqual([expect.stringMatching(/^BackgroundSchedulerRole/)]);

@@ -49,6 +49,10 @@ describe('the settings of a stage', () => {
     [{ gitHosts: [{ ...gitHost, kind: 'bitbucket' }] }, 'gitHosts.0.kind: Invalid option'],
     [{ gitHosts: [{ ...gitHost, url: 'http://127.0.0.1:3000' }] }, 'gitHosts.0.url: must be a URL'],
     [{ gitHosts: [{ ...gitHost, url: 'https://api.github.com/' }] }, 'gitHosts.0.url: must be a URL'],
+    [
+      { gitHosts: [{ ...gitHost, signIn: { clientId: 'a', clientSecretArn: 'shh' } }] },
+      "gitHosts.0.signIn.clientSecretArn: isn't a complete secret ARN",
+    ],
     [{ gitHosts: [gitHost, gitHost] }, 'gitHosts: has an id twice'],
     [{ gitHosts: Array.from({ length: 9 }, (_, at) => ({ ...gitHost, id: `h${at}` })) }, 'gitHosts: Too big'],
     [{ objectStore: { kind: 'minio' } }, 'objectStore.kind: Invalid'],

@@ -44,6 +44,10 @@ const gitHosts = listOf(8, (index) => ({
   id: `${'g'.repeat(18)}${index}`,
   kind: 'gitlab' as const,
   url: `https://${'g'.repeat(63)}.example.com/${'p'.repeat(114)}${index}`,
+  signIn: {
+    clientId: 'c'.repeat(200),
+    clientSecretArn: `arn:aws-us-gov:secretsmanager:us-gov-west-1:111122223333:secret:${'s'.repeat(512)}-AbCd${index}`,
+  },
 }));
 
 interface Shape {

@@ -121,6 +121,9 @@ it('takes git hosts, and plain HTTP to those of this machine alone', () => {
       { id: 'forge', kind: 'gitea', url: 'http://127.0.0.1:3000' },
     ],
   });
+  expect(read('forge,gitea,http://127.0.0.1:3000,app,secret.txt')).toMatchObject({
+    gitHosts: [{ id: 'forge', signIn: { clientId: 'app', clientSecretArn: 'secret.txt' } }],
+  });
   for (const wrong of [
     'forge',
     'forge,gitea',
@@ -129,6 +132,8 @@ it('takes git hosts, and plain HTTP to those of this machine alone', () => {
     'forge,gitea,http://git.example.com',
     'forge,gitea,https://git.example.com/',
     'forge,gitea,https://git.example.com,more',
+    'forge,gitea,https://git.example.com,,secret.txt',
+    'forge,gitea,https://git.example.com,app,secret.txt,more',
   ])
     expect(read(wrong)).toMatchObject({
       kind: 'wrong',

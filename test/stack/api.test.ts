@@ -100,6 +100,10 @@ describe('the API', () => {
       'POST /v1/tenants/{tenant}/exchange': other,
       'POST /v1/invitations/accept': other,
       'POST /v1/device': other,
+      'GET /sign-in': other,
+      'GET /v1/sign-in': other,
+      'POST /v1/sign-in': other,
+      'POST /v1/sign-in/finish': other,
       $default: other,
     });
     expect(DefaultRouteSettings).toEqual(other);
@@ -207,7 +211,7 @@ describe('the API', () => {
       Object.values(template.findResources('AWS::Lambda::Function')).flatMap(
         ({ Properties: { Environment } }) => Environment?.Variables?.LFS_QUOTA_PUBLIC_URL ?? [],
       );
-    expect(urls(templateOf({ publicUrl }))).toEqual([publicUrl, publicUrl, publicUrl]);
+    expect(urls(templateOf({ publicUrl }))).toEqual(Array.from({ length: 4 }, () => publicUrl));
     expect(urls(template)).toEqual([]);
     templateOf({ publicUrl }).hasOutput('ApiUrl', { Value: publicUrl });
   });

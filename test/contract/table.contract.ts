@@ -1,4 +1,5 @@
 import { createDynamoDbAuditLog } from '../../lambda/accounts/audit-store.ts';
+import { createDynamoDbDevices, createDynamoDbInvitations } from '../../lambda/accounts/invitation-store.ts';
 import {
   createDynamoDbKeptGrants,
   createDynamoDbLinkedRepos,
@@ -20,6 +21,7 @@ import { exchangeRulesContract } from './exchange-rules.contract.ts';
 import { exportJobsContract } from './export-jobs.contract.ts';
 import { failuresContract } from './failures.contract.ts';
 import { historyContract } from './history.contract.ts';
+import { devicesContract, invitationsContract } from './invitations.contract.ts';
 import { keptGrantsContract } from './kept-grants.contract.ts';
 import { addCommittedContract } from './ledger-add-committed.contract.ts';
 import type { OpenTable } from './ledger-context.ts';
@@ -58,6 +60,8 @@ export function tableContract(table: OpenTable): void {
   requestKeyContract(table);
   auditLogContract(async () => createDynamoDbAuditLog(await table()));
   downloadsContract(async () => createDynamoDbDownloads(await table()));
+  invitationsContract(async () => createDynamoDbInvitations(await table()));
+  devicesContract(async () => createDynamoDbDevices(await table()));
   exchangeRulesContract(async () => createDynamoDbExchangeRules(await table()));
   usersContract(async () => createDynamoDbUsers(await table()));
   exportJobsContract(async () => createDynamoDbExportJobs(await table()));

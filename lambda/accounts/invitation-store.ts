@@ -31,7 +31,7 @@ const invitationItem = z.object({
   user: nullable(z.string()),
   lifetimeMs: z.number(),
   inviterId: nullable(z.string()),
-  isHostUser: z.literal(true).exactOptional(),
+  allowedBy: z.object({ host: z.string(), organizationId: z.string(), sinceMs: z.number() }).exactOptional(),
   inviter: nullable(z.string()),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),

@@ -1,6 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { audited } from './audit.ts';
+import type { Allowance, HostUser } from './rules/host-user.ts';
 import {
   acceptedAgainMs,
   type DeviceRecord,
@@ -39,7 +40,7 @@ export async function invite(
     invitationId: tokenIdOf(secret),
     secretSha256: sha256Hex(secret),
     inviterId: token?.tokenId ?? null,
-    ...(token?.hostUser && { isHostUser: true }),
+    ...(token?.hostUser && token.allowedBy && { allowedBy: allowedByOf(token.hostUser, token.allowedBy) }),
     inviter: token?.user ?? token?.label ?? null,
     createdAtMs,
     expiresAtMs: createdAtMs + invitationLifetimeMs,
@@ -48,6 +49,12 @@ export async function invite(
   return outcome === 'created' ? { kind: 'created', secret, record } : { kind: 'full' };
 }
 
+const allowedByOf = ({ id }: HostUser, { organizationId, sinceMs }: Allowance) => ({
+  host: id.slice(0, id.indexOf(':')),
+  organizationId,
+  sinceMs,
+});
+
 export type AcceptOutcome =
   | { readonly kind: 'created'; readonly token: string; readonly record: TokenRecord }
   /** The reason is for the log alone. */
@@ -55,7 +62,7 @@ export type AcceptOutcome =
 
 type AcceptDeps = Pick<
   Deps,
-  'invitations' | 'ledger' | 'tokens' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
+  'invitations' | 'ledger' | 'tokens' | 'users' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
 >;
 
 /**
@@ -119,7 +126,7 @@ export async function acceptInvitation(
 
 /** Why an invitation makes no token. undefined: it does. */
 async function refusalOf(
-  { tokens, ledger }: Pick<Deps, 'tokens' | 'ledger'>,
+  { tokens, ledger, users }: Pick<Deps, 'tokens' | 'ledger' | 'users'>,
   { tenant, accepted, expiresAtMs, ...found }: InvitationRecord,
   { atMs, keySha256 }: { atMs: number; keySha256: string },
 ): Promise<string | undefined> {
@@ -132,13 +139,21 @@ async function refusalOf(
     ledger.readTenant(tenant),
   ]);
   if (record?.closedAtMs !== null) return "the tenant doesn't exist";
+  const by = found.allowedBy;
+  if (by) {
+    const isSame = (each: typeof by) =>
+      each.host === by.host && each.organizationId === by.organizationId && each.sinceMs === by.sinceMs;
+    return (await users.list(tenant)).some(isSame)
+      ? undefined
+      : "what let the inviter in isn't allowed any more";
+  }
   if (inviterId === null) return undefined;
   return inviter && !isExpired(inviter, atMs) ? undefined : "the inviter's token was revoked or expired";
 }
 
 /** The token that an invitation hangs on. null: none. */
-const tokenOf = ({ inviterId, isHostUser }: Pick<InvitationRecord, 'inviterId' | 'isHostUser'>) =>
-  isHostUser ? null : inviterId;
+const tokenOf = ({ inviterId, allowedBy }: Pick<InvitationRecord, 'inviterId' | 'allowedBy'>) =>
+  allowedBy ? null : inviterId;
 
 /** The token of an invitation, the same for the same request. */
 async function claimOf(

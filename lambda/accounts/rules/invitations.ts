@@ -1,4 +1,5 @@
 import { isTenantName } from '../../rules/names.ts';
+import type { HostOrganization } from './host-user.ts';
 import { type TokenRecord, type TokenScope, tokenIdOf } from './tokens.ts';
 
 /** One-time links that make a token for whoever accepts them, and codes that a manager types for a command line. */
@@ -10,6 +11,11 @@ export const invitationsMax = 100;
 
 /** So long, a request whose answer was lost can be repeated with its key. */
 export const acceptedAgainMs = 10 * 60_000;
+
+/** The organization by which an inviter signed in, and when it was allowed. */
+interface InviterAllowance extends Pick<HostOrganization, 'host' | 'organizationId'> {
+  readonly sinceMs: number;
+}
 
 export interface InvitationRecord {
   readonly tenant: string;
@@ -25,8 +31,11 @@ export interface InvitationRecord {
   readonly lifetimeMs: number;
   /** Id of the token or user that it was made by, and without whom it's worth nothing. null: the operator. */
   readonly inviterId: string | null;
-  /** They signed in with a git host: that ends after hours, and what they are revoked with removes it. */
-  readonly isHostUser?: true;
+  /**
+   * By what they signed in with a git host. That ends after hours, so the invitation hangs on what lets them in instead, and
+   * what they are revoked with removes it.
+   */
+  readonly allowedBy?: InviterAllowance;
   /** Whom the inviter stands for. */
   readonly inviter: string | null;
   readonly createdAtMs: number;

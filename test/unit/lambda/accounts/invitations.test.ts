@@ -9,6 +9,7 @@ import {
 } from '../../../../lambda/accounts/invitations.ts';
 import { parseUserCode, userCodeFrom } from '../../../../lambda/accounts/rules/invitations.ts';
 import { authenticateToken, createToken } from '../../../../lambda/accounts/tokens.ts';
+import { createDynamoDbUsers } from '../../../../lambda/accounts/user-store.ts';
 import { systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
 import { AuditUnavailableError, LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { newTenant } from '../../../support/ledger-records.ts';
@@ -21,16 +22,34 @@ import {
   MemoryRequestKeys,
   MemoryTokenStore,
 } from '../../../support/memory/stores.ts';
+import { memoryTable } from '../../../support/memory/table.ts';
 
 const tenant = 'acme';
 const minute = 60_000;
 const day = 24 * 60 * minute;
+
+const organization = {
+  tenant,
+  host: 'github',
+  organizationId: '42',
+  name: 'acme-games',
+  owners: 'manage',
+  members: 'read',
+  collaborators: false,
+  sinceMs: 1,
+} as const;
+/** Of the token of somebody whom it let in. */
+const signedIn = {
+  hostUser: { id: 'github:1', login: 'grace' },
+  allowedBy: { organizationId: '42', role: 'owner', sinceMs: 1 },
+} as const;
 
 const fresh = () => ({
   ledger: new MemoryLedger(),
   invitations: new MemoryInvitations(),
   devices: new MemoryDevices(),
   tokens: new MemoryTokenStore(),
+  users: createDynamoDbUsers(memoryTable()),
   requestKeys: new MemoryRequestKeys(),
   audit: new MemoryAuditLog(),
   clock: new ManualClock(),
@@ -162,7 +181,8 @@ describe('an invitation', () => {
       label: null,
       lifetimeMs: minute,
     });
-    const token = { ...record, tokenId: 'f'.repeat(16), hostUser: { id: 'github:1', login: 'grace' } };
+    const token = { ...record, tokenId: 'f'.repeat(16), ...signedIn };
+    await stores.users.allow(organization);
     const [kept, removed] = [
       await secretOf({ token }),
       await secretOf({ token: { ...token, tokenId: 'e'.repeat(16) } }),
@@ -173,6 +193,18 @@ describe('an invitation', () => {
     expect(await tokenOf(accept(kept))).toMatch(/^lfsq_/);
     const [made] = (await stores.tokens.list(tenant)).filter(({ user }) => user === 'ada');
     expect((made?.expiresAtMs ?? 0) - (made?.createdAtMs ?? 0)).toBe(90 * day);
+  });
+
+  it.each([
+    ['removed', () => stores.users.disallow(organization)],
+    ['changed', () => stores.users.allow({ ...organization, owners: 'read', sinceMs: 2 })],
+  ])('is worth nothing once the organization that let its inviter in is %s', async (_how, end) => {
+    const { record } = await createToken(deps(), { tenant, scope: 'manage', label: null });
+    await stores.users.allow(organization);
+    const secret = await secretOf({ token: { ...record, ...signedIn } });
+    await end();
+    expect(await tokenOf(accept(secret))).toBe("what let the inviter in isn't allowed any more");
+    expect(stores.audit.entries).toEqual([]);
   });
 
   it('that is made up costs one read, or none', async () => {

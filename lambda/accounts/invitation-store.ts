@@ -144,7 +144,7 @@ const triesKey = (tenant: string) => ({ pk: `DEVICE#${tenant}`, sk: 'TRIES' });
 
 /** Command lines that wait to be approved. On the ledger's table, in a bounded number of slots. */
 export function createDynamoDbDevices(table: Table) {
-  return methodsOn(table, { put: putDevice, find: findDevice, delete: deleteDevice, addTry, endTries });
+  return methodsOn(table, { put: putDevice, find: findDevice, delete: deleteDevice, addTry, takeBackTry });
 }
 
 export type Devices = ReturnType<typeof createDynamoDbDevices>;
@@ -197,7 +197,12 @@ async function addTry(
   return ok ? 'counted' : 'too-many';
 }
 
-/** After a code that was right. */
-async function endTries(table: Table, tenant: string): Promise<void> {
-  await deleteItem(table, { key: triesKey(tenant) });
+/** After a code that was right. The wrong ones stay counted: anybody can have a code that is right. */
+async function takeBackTry(table: Table, tenant: string): Promise<void> {
+  await updateItem(table, {
+    key: triesKey(tenant),
+    change: [adding({ tries: -1 })],
+    condition: '#tries > :none',
+    values: { ':none': 0 },
+  });
 }

@@ -245,7 +245,7 @@ export async function findDevice(
   const userCodeSha256 = sha256Hex(userCode ?? '');
   const device = userCode === undefined ? undefined : await deps.devices.find({ userCodeSha256, nowMs });
   if (!device) return { kind: 'absent' };
-  await deps.devices.endTries(tenant);
+  await deps.devices.takeBackTry(tenant);
   return { kind: 'found', device };
 }
 

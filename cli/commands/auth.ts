@@ -1,5 +1,6 @@
 import { hostname, userInfo } from 'node:os';
 import { Argument } from 'commander';
+import { isTenantName } from '../../lambda/rules/names.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, type Register } from '../command.ts';
 import type { CliContext } from '../context.ts';
@@ -42,6 +43,9 @@ export async function logIn(
   { baseUrl, token }: { baseUrl: string; token: string },
 ): Promise<string> {
   const { body } = await clientFor(context, { baseUrl, token: checkedToken(token) }).ask('showSession');
+  // It goes to git as it is, a line of its own.
+  if (body.tenant !== null && !isTenantName(body.tenant))
+    throw new CliError(`${baseUrl} returned an invalid tenant name.`, { hint: 'Check the URL.' });
   await changeCredentials(context, (all) => withLogin(all, baseUrl, { token, tenant: body.tenant }));
   return `Logged in.\n${sessionText(baseUrl, body, context)}`;
 }
@@ -60,7 +64,9 @@ async function tokenByCode(baseUrl: string, context: CliContext): Promise<string
   const started = await clientFor(context, { baseUrl, token: '' }).find('startDevice', { body: { machine } });
   if (!started) return readToken(baseUrl, context);
   const { userCode, token, expiresAt, intervalSeconds } = started;
-  context.err(`Sign in as a tenant admin at ${baseUrl}/#_device\nand type this code: ${userCode}\n\n`);
+  context.err(
+    `Sign in as a tenant admin at ${baseUrl}/#_device\nand type this code: ${printable(userCode)}\n\n`,
+  );
   context.err(`Waiting. If you have a token, press Ctrl-C and add --with-token.\n`);
   const client = clientFor(context, { baseUrl, token });
   while (context.nowMs() < Date.parse(expiresAt)) {
@@ -112,11 +118,11 @@ function sessionText(baseUrl: string, session: SessionBody, { nowMs }: CliContex
   const until = expiresAt === null ? 'never expires' : `expires ${formatUntil(expiresAt, nowMs())}`;
   return [
     `server  ${baseUrl}`,
-    ...(tenant === null ? ['tenant  all: this is the admin token'] : [`tenant  ${tenant}`]),
+    ...(tenant === null ? ['tenant  all: this is the admin token'] : [`tenant  ${printable(tenant)}`]),
     ...(user === null ? [] : [`user    ${printable(user)}`]),
-    ...(tokenId === null ? [] : [`token   ${tokenId}: ${scope}, ${until}`]),
+    ...(tokenId === null ? [] : [`token   ${printable(tokenId)}: ${scope}, ${until}`]),
     ...(label === null ? [] : [`label   ${printable(label)}`]),
-    ...(repos === null ? [] : [`repos   ${repos.join(', ')}`]),
+    ...(repos === null ? [] : [`repos   ${printable(repos.join(', '))}`]),
     '',
   ].join('\n');
 }
@@ -166,11 +172,15 @@ function serverOf({ logins, git }: Credentials, asked: Fields): string | undefin
   return known.sort((a, b) => b.length - a.length)[0];
 }
 
+/** Git's user names are anybody's: `constructor` is none of ours. */
+const ownValue = (tokens: Readonly<Record<string, string>> | undefined, username: string) =>
+  tokens && Object.hasOwn(tokens, username) ? tokens[username] : undefined;
+
 /** Git gets no admin token: it opens no repo. */
 function answerOf({ logins, git }: Credentials, url: string, asked: Fields): string {
   const username = asked.get('username');
   const login = logins[url];
-  const ofGit = username === undefined ? undefined : git[url]?.[username];
+  const ofGit = username === undefined ? undefined : ownValue(git[url], username);
   const token = ofGit ?? (login && login.tenant !== null ? login.token : undefined);
   return token === undefined
     ? ''
@@ -186,7 +196,7 @@ async function keep(
   if (username === '' || password === '') return;
   const all = readCredentials(context);
   const isLogin = all.logins[url]?.token === password;
-  const isOfGit = all.git[url]?.[username] === password;
+  const isOfGit = ownValue(all.git[url], username) === password;
   if (action === 'store') {
     if (isLogin || isOfGit) return;
     return changeCredentials(context, (now) => withGitToken(now, { url, username, token: password }));

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
+import { isTenantName, repoNamed } from '../../lambda/rules/names.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, choice, flag, option, type Register, tenantOperand } from '../command.ts';
 import type { CliContext } from '../context.ts';
@@ -97,7 +98,9 @@ export const registerJoin: Register = (program, context) => {
         context,
       });
       context.out(await logIn(context, { baseUrl, token }));
-      context.out(`\nNext, in a clone:\n  ${context.program} connect ${tenant} ${repos?.[0] ?? 'REPO'}\n`);
+      // Whoever made the link may want something else pasted.
+      const place = `${isTenantName(tenant) ? tenant : 'TENANT'} ${repoNamed(repos?.[0] ?? '') ?? 'REPO'}`;
+      context.out(`\nNext, in a clone:\n  ${context.program} connect ${place}\n`);
     });
 };
 

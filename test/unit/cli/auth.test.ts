@@ -15,6 +15,7 @@ const session = {
   user: 'ada',
   repos: null,
   expiresAt: '2027-02-19T05:00:00Z',
+  limitContactUrl: null,
 };
 const problem = (status: number, code: string): Answer => ({
   status,
@@ -202,6 +203,32 @@ describe('join', () => {
     expect(stored()).toMatchObject({ logins: { [server.url]: { token, tenant: 'acme' } } });
   });
 
+  it.each([
+    ['repo', 'acme', ['$(evil)'], 'lfs-quota connect acme REPO\n'],
+    ['tenant', 'a; evil', null, 'lfs-quota connect TENANT REPO\n'],
+  ])('says nothing to paste that the maker of a link thought up: %s', async (_what, tenant, repos, next) => {
+    answerTo = ({ path }) =>
+      path === '/v1/invitations/accept'
+        ? { status: 201, body: { ...accepted, tenant, repos } }
+        : { status: 200, body: { ...session, repos: ['\u001b[2J'] } };
+    const { out } = await cli(['join', link()], { env: env() });
+    expect(out).toContain(next);
+    expect(out).not.toContain('evil');
+    expect(out).not.toContain('\u001b');
+  });
+
+  it('stores no login whose tenant would be more lines for git', async () => {
+    answerTo = ({ path }) =>
+      path === '/v1/invitations/accept'
+        ? { status: 201, body: accepted }
+        : { status: 200, body: { ...session, tenant: 'x\nhost=github.com' } };
+    expect(await cli(['join', link()], { env: env() })).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('returned an invalid tenant name'),
+    });
+    expect(existsSync(file())).toBe(false);
+  });
+
   it('repeats a request that had no answer, and none that was refused', async () => {
     answerTo = () => (server.asked.length < 3 ? { status: 503 } : problem(404, 'invitation-not-found'));
     expect((await cli(['join', link()], { env: env() })).code).toBe(3);
@@ -227,6 +254,9 @@ describe('auth git-credential', () => {
     expect(await ask('get', of())).toBe(`username=acme\npassword=${token}\n`);
     expect(await ask('get', { ...of(), username: 'any', path: 'acme/game' })).toBe(
       `username=any\npassword=${token}\n`,
+    );
+    expect(await ask('get', { ...of(), username: 'constructor' })).toBe(
+      `username=constructor\npassword=${token}\n`,
     );
     for (const other of [
       { protocol: 'https' },

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { GitHost } from '../../lambda/accounts/rules/git-hosts.ts';
 import type { Settings } from '../../lambda/rules/settings.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { Api, type TestTenant } from '../blackbox/api.ts';
@@ -38,9 +39,11 @@ export interface ConsoleFixture {
 export async function startConsole({
   settings = {},
   queueTiming = { quietMs: 200, quietMaxMs: 500, spacingMs: 200 },
+  gitHosts = [],
 }: {
   settings?: Partial<Settings>;
   queueTiming?: Parameters<typeof startEmbeddedStack>[0]['queueTiming'];
+  gitHosts?: readonly GitHost[];
 } = {}): Promise<ConsoleFixture> {
   const dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-console-'));
   const { log, entries: logged } = recordingLog();
@@ -52,6 +55,7 @@ export async function startConsole({
     settings,
     log,
     createDemo: false,
+    gitHosts,
   });
   const api = new Api({ url: stack.url, adminToken });
   const tenant = await named(api, 'northlight', { limitBytes: 2_500_000, plan: 'studio' });

@@ -1,0 +1,108 @@
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { expectStatus } from '../blackbox/api.ts';
+import { startStandInHost } from '../support/git-host.ts';
+import { describeInBrowser, watch } from './browser.ts';
+import { type ConsoleFixture, startConsole } from './fixture.ts';
+
+const people = { ada: { id: 1, login: 'ada' }, mallory: { id: 2, login: 'mallory' } };
+const refusal = "Couldn't sign you in.";
+
+describeInBrowser('signing in with a git host', (launch) => {
+  let browser: Browser;
+  let fixture: ConsoleFixture;
+  let forge: Awaited<ReturnType<typeof startStandInHost>>;
+  let context: BrowserContext;
+  let page: Page;
+  /** Addresses that the window had, as a history shows them. */
+  let addresses: string[];
+  let messages: readonly string[];
+
+  beforeAll(async () => {
+    forge = await startStandInHost();
+    [browser, fixture] = await Promise.all([launch(), startConsole({ gitHosts: [forge.withSignIn] })]);
+    forge.host.organization({ id: 42, name: 'acme-games', people: { ada: 'owner' } });
+    const path = '/v1/tenants/northlight/organizations';
+    expectStatus(await fixture.api.manage('PUT', path, { host: 'forge', organizationId: '42' }), 200);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await fixture?.close();
+    await forge?.close();
+  });
+  beforeEach(async () => {
+    context = await browser.newContext();
+    page = await context.newPage();
+    ({ messages } = await watch(page));
+    addresses = [];
+    page.on('request', (request) => {
+      // The host sends the browser to one address with a code. Nothing that the page itself asks for has it.
+      if (!request.isNavigationRequest()) addresses.push(request.url());
+    });
+  });
+
+  const comeIn = async (login: keyof typeof people, hash = '#northlight') => {
+    forge.host.browserUser = people[login];
+    await page.goto(`${fixture.stack.url}/${hash}`);
+    await page.getByRole('button', { name: 'Continue with Gitea' }).click();
+  };
+  const expectNothingLeft = async () => {
+    expect(page.url()).not.toMatch(/code|state/);
+    const kept = await page.evaluate<string>(
+      'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])',
+    );
+    expect(kept).toBe('[{},{},""]');
+    const said = JSON.stringify([messages, addresses, fixture.logged]);
+    expect(said).not.toMatch(/code-[0-9a-f]{8}|forge-token-|lfs[a-z]_/);
+    await page.goBack().catch(() => null);
+    expect(page.url()).not.toMatch(/code-/);
+  };
+
+  it('leads to the view that was wanted, and leaves no code and no token anywhere', async () => {
+    await comeIn('ada', '#northlight/repos');
+    await page.getByRole('heading', { level: 1, name: 'Repos' }).waitFor();
+    expect(page.url()).toBe(`${fixture.stack.url}/#northlight/repos`);
+    const cookies = await context.cookies();
+    expect(cookies.map(({ httpOnly, sameSite }) => [httpOnly, sameSite])).toEqual([[true, 'Strict']]);
+    await expectNothingLeft();
+  });
+
+  describe('says the same', () => {
+    const expectRefused = async () => {
+      await page.getByText(refusal).waitFor();
+      expect(await page.getByText(refusal).textContent()).toBe(`${refusal} Retry, or use an access token.`);
+      expect(await context.cookies()).toEqual([]);
+      await expectNothingLeft();
+    };
+
+    it('to whom no organization lets in', async () => {
+      await comeIn('mallory');
+      await expectRefused();
+    });
+
+    it('to who is no member any more', async () => {
+      forge.host.organization({ id: 42, name: 'acme-games', people: {} });
+      await comeIn('ada');
+      await expectRefused();
+      forge.host.organization({ id: 42, name: 'acme-games', people: { ada: 'owner' } });
+    });
+
+    it('to who is sent here by somebody else, with a code of theirs and a state', async () => {
+      const code = `code-${'0'.repeat(32)}`;
+      await page.goto(`${fixture.stack.url}/sign-in?code=${code}&state=${'x'.repeat(43)}`);
+      await expectRefused();
+    });
+
+    it('when a state is used again', async () => {
+      const back: string[] = [];
+      page.on('request', (request) => {
+        if (request.url().includes('/sign-in?code=')) back.push(request.url());
+      });
+      await comeIn('ada');
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await context.clearCookies();
+      await page.goto(back[0] ?? '');
+      await expectRefused();
+    });
+  });
+});

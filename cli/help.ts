@@ -63,6 +63,12 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota tenant new-repos acme created', "pushes can't create repos any more"],
     ['lfs-quota tenant new-repos acme pushed', 'the first push creates it'],
   ],
+  'tenant link': [
+    ['lfs-quota tenant link acme github acme', 'acme/game here is acme/game there, and so on'],
+    ['lfs-quota tenant link acme github acme --public 100GiB', 'what is public there is public here'],
+  ],
+  'tenant show-link': [['lfs-quota tenant show-link acme']],
+  'tenant unlink': [['lfs-quota tenant unlink acme']],
   'tenant delete': [
     ['lfs-quota tenant delete acme --dry-run', 'preview it'],
     ['lfs-quota tenant delete acme', 'asks for its name first'],

@@ -6,6 +6,7 @@ import type { HostClient, KnownHostUsers } from './accounts/rules/host-user.ts';
 import type { IdentityIssuer, IdentityVerifier } from './accounts/rules/identities.ts';
 import type { AdminCredential } from './accounts/rules/tokens.ts';
 import type { SignInHosts } from './accounts/sign-in-hosts.ts';
+import type { TenantLinks } from './accounts/tenant-link-store.ts';
 import type { ExchangeRules, RequestKeys, TokenStore } from './accounts/token-store.ts';
 import type { Users } from './accounts/user-store.ts';
 import type { Alerts } from './alerts/alert-store.ts';
@@ -55,6 +56,7 @@ export interface Deps {
   readonly signInHosts: SignInHosts;
   readonly users: Users;
   readonly linkedRepos: LinkedRepos;
+  readonly tenantLinks: TenantLinks;
   readonly keptGrants: KeptGrants;
   readonly knownHostUsers: KnownHostUsers;
   readonly history: History;

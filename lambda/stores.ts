@@ -13,6 +13,7 @@ export {
   createDynamoDbLinkedRepos as linkedRepos,
   createDynamoDbPublicReads as publicReads,
 } from './accounts/repo-mark-store.ts';
+export { createDynamoDbTenantLinks as tenantLinks } from './accounts/tenant-link-store.ts';
 export {
   createDynamoDbExchangeRules as exchangeRules,
   createDynamoDbRequestKeys as requestKeys,

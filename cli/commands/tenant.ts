@@ -9,9 +9,10 @@ import {
   option,
   routeCommand,
   tenantNameOperand,
+  tenantOperand,
 } from '../command.ts';
 import { confirmLimit, deleteOptions, formatFreed, limitOptions, runDelete } from '../confirm.ts';
-import { parseLimit, parseLimitOption } from '../options.ts';
+import { managerToken, parseLimit, parseLimitOption } from '../options.ts';
 import { formatAge, formatCount, formatLimit } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type Colour, printable, type View } from '../terminal.ts';
@@ -54,7 +55,7 @@ const limitCommands: readonly LimitCommand[] = [
   },
 ];
 
-/** `tenant create|list|show|limit|download-limit|plan|new-repos|delete`. */
+/** `tenant create|list|show|limit|download-limit|plan|new-repos|link|show-link|unlink|delete`. */
 export const tenantCommands = group('tenant', 'Create, list, change or delete tenants', [
   routeCommand({
     name: 'create',
@@ -135,6 +136,47 @@ export const tenantCommands = group('tenant', 'Create, list, change or delete te
     },
     body: ({ operands: { how } }) => ({ reposMustExist: how === 'created' }),
     print,
+  }),
+  routeCommand({
+    name: 'link',
+    description: 'Link all repos to an organization on a git host: its users can log in',
+    route: 'linkTenant',
+    operands: {
+      tenant: tenantOperand,
+      host: operand('<host>', 'id of a configured git host, such as github'),
+      organization: operand('<organization>', 'its name there, such as acme'),
+    },
+    options: {
+      public: option(
+        '--public <size>',
+        'repos that are public there are public here, up to this a month each',
+        parseLimitOption,
+      ),
+    },
+    wanted: managerToken,
+    body: ({ operands: { host, organization }, options }) => ({
+      host,
+      organization,
+      publicRead: options.public && { monthlyLimitBytes: options.public.bytes },
+    }),
+    print: linkText,
+  }),
+  routeCommand({
+    name: 'show-link',
+    description: 'Show which organization a tenant is linked to',
+    route: 'getTenantLink',
+    operands: { tenant: tenantOperand },
+    wanted: managerToken,
+    print: linkText,
+  }),
+  routeCommand({
+    name: 'unlink',
+    description: 'Unlink a tenant from its organization: its users are logged out',
+    route: 'unlinkTenant',
+    operands: { tenant: tenantOperand },
+    wanted: managerToken,
+    print: (_, { operands: { tenant } }) =>
+      `${tenant} isn't linked any more. Users need a token, or a repo with its own link.\n`,
   }),
   actionCommand({
     name: 'delete',
@@ -227,4 +269,12 @@ function shareTaken({ usage, limitBytes }: TenantBody): string {
 
 function nameOf({ tenant, deleting }: TenantBody): string {
   return deleting ? `${tenant} (being deleted)` : tenant;
+}
+
+function linkText({ tenant, host, organization, publicRead }: BodyOf<'linkTenant'>): string {
+  const place = `${printable(organization)}/REPO on ${printable(host)}`;
+  const open = publicRead
+    ? `public here. Monthly download limit of each: ${formatLimit(publicRead.monthlyLimitBytes)}`
+    : 'private here';
+  return `Each repo ${tenant}/REPO is ${place}. Its users can log in with their own tokens.\nRepos that are public there are ${open}.\n`;
 }

@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import type { RepoPath, RepoRecord, TenantRecord } from '../ledger/rules/tenant.ts';
-import { isInForce, type LinkedRepo, type PublicRead } from './rules/git-hosts.ts';
+import { isInForce, isLinkedName, type PublicRead } from './rules/git-hosts.ts';
 import {
   GitHostUnavailableError,
   grantKeyOf,
@@ -8,6 +8,14 @@ import {
   type HostVerdict,
   mayBeHostToken,
 } from './rules/host-user.ts';
+import {
+  findLink,
+  isLinkInForce,
+  type PublicByLinkDeps,
+  pinRepository,
+  publicByLink,
+  type RepoLink,
+} from './tenant-links.ts';
 
 /** A refusal is remembered for so long: whoever is let in at the host waits no longer. */
 const refusalKeptMs = 15_000;
@@ -19,6 +27,7 @@ export type HostUserDeps = Pick<
   | 'gitHosts'
   | 'hostClient'
   | 'linkedRepos'
+  | 'tenantLinks'
   | 'keptGrants'
   | 'knownHostUsers'
   | 'ledger'
@@ -48,8 +57,8 @@ export function isForHosts(
 }
 
 /**
- * Checks a person's token for the host that a repo is linked to. For a repo that is not linked one item is read, as for a
- * token that does not exist, and nobody is asked.
+ * Checks a person's token for the host that a repo is linked to. For a repo that is not linked two items are read, whether
+ * or not it or its tenant exists, and nobody is asked.
  *
  * @throws {LedgerUnavailableError}
  */
@@ -57,7 +66,7 @@ export async function authenticateHostUser(
   deps: HostUserDeps,
   { tenant, repo, credential }: RepoPath & { credential: string },
 ): Promise<HostUserOutcome> {
-  const linked = await deps.linkedRepos.find({ tenant, repo });
+  const linked = await findLink(deps, { tenant, repo });
   if (!linked) return { kind: 'refused' };
   const key = grantKeyOf({ ...linked, tenant, credential });
   const known = deps.knownHostUsers.find(key, deps.clock.nowMs());
@@ -66,8 +75,9 @@ export async function authenticateHostUser(
     deps.ledger.readRepo({ tenant, repo }),
     known ? undefined : deps.keptGrants.find(key),
   ]);
-  if (tenantRecord?.closedAtMs !== null || !isInForce(linked, repoRecord)) return { kind: 'refused' };
-  const verdict = known ?? (await verdictOn(deps, { tenant, linked, credential, key, kept }));
+  if (tenantRecord?.closedAtMs !== null || !isLinkInForce(linked, repoRecord)) return { kind: 'refused' };
+  const verdict =
+    known ?? (await verdictOn(deps, { tenant, linked, record: repoRecord, credential, key, kept }));
   switch (verdict.kind) {
     case 'granted':
       return { kind: 'granted', grant: verdict.grant, tenant: tenantRecord, repo: repoRecord };
@@ -83,7 +93,8 @@ export async function authenticateHostUser(
 
 interface Question {
   readonly tenant: string;
-  readonly linked: LinkedRepo;
+  readonly linked: RepoLink;
+  readonly record: RepoRecord | undefined;
   readonly credential: string;
   readonly key: string;
 }
@@ -137,11 +148,12 @@ async function askHost(deps: HostUserDeps, question: Question): Promise<HostVerd
 }
 
 async function answerOf(deps: HostUserDeps, question: Question, askedMs: number): Promise<HostVerdict> {
-  const { tenant, linked, credential, key } = question;
+  const { tenant, linked, record, credential, key } = question;
   const { clock, log } = deps;
   const place = { tenant, repo: linked.repo, host: linked.host };
   const host = deps.gitHosts.find(({ id }) => id === linked.host);
   if (!host) return { kind: 'refused', reason: 'unknown git host' };
+  if (!isLinkedName(linked.name, host.kind)) return { kind: 'refused', reason: 'no name for a repository' };
   try {
     const isKnown = deps.knownHostUsers.wasLetIn(key);
     const answer = await deps.hostClient.ask({ host, name: linked.name, token: credential, isKnown });
@@ -155,8 +167,9 @@ async function answerOf(deps: HostUserDeps, question: Question, askedMs: number)
       case 'granted': {
         const { linkedId } = answer;
         const path = { tenant, repo: linked.repo };
-        const pinned =
-          linked.linkedId === null
+        const pinned = linked.ofTenant
+          ? await pinRepository(deps, { ...path, link: linked.ofTenant, record, answer })
+          : linked.linkedId === null
             ? await deps.linkedRepos.pin({ ...path, sinceMs: linked.sinceMs, linkedId })
             : linked;
         if (pinned?.sinceMs !== linked.sinceMs) return { kind: 'refused', reason: "the repo's link changed" };
@@ -172,21 +185,25 @@ async function answerOf(deps: HostUserDeps, question: Question, askedMs: number)
 }
 
 /**
- * A repo, if anybody may download from it. For any other name one item is read, whether or not there is such a tenant or
- * repo: neither the answer nor its time tells, and strangers can make the table do no more than that.
+ * A repo, if anybody may download from it. For any other name two items are read, whether or not there is such a tenant or
+ * repo, or six if its tenant is linked with a ceiling: neither the answer nor its time tells more, and strangers can make
+ * the table do no more than that.
  *
  * @throws {LedgerUnavailableError}
  */
 export async function findPublicRepo(
-  { publicReads, ledger }: Pick<Deps, 'publicReads' | 'ledger'>,
+  deps: Pick<Deps, 'publicReads' | 'ledger'> & PublicByLinkDeps,
   path: RepoPath,
 ): Promise<
   | { readonly tenant: TenantRecord; readonly repo: RepoRecord | undefined; readonly publicRead: PublicRead }
   | undefined
 > {
-  const publicRead = await publicReads.find(path);
-  if (!publicRead) return undefined;
+  const { publicReads, tenantLinks, ledger } = deps;
+  const [own, link] = await Promise.all([publicReads.find(path), tenantLinks.find(path.tenant)]);
+  if (!own && !link?.publicRead) return undefined;
   const [tenant, repo] = await Promise.all([ledger.readTenant(path.tenant), ledger.readRepo(path)]);
-  if (!tenant || tenant.closedAtMs !== null || !isInForce(publicRead, repo)) return undefined;
-  return { tenant, repo, publicRead };
+  if (!tenant || tenant.closedAtMs !== null) return undefined;
+  if (own && isInForce(own, repo)) return { tenant, repo, publicRead: own };
+  const publicRead = link && (await publicByLink(deps, { ...path, link, record: repo }));
+  return publicRead && { tenant, repo, publicRead };
 }

@@ -149,6 +149,7 @@ type HostFindings =
       readonly login: string;
       readonly access: HostAccess;
       readonly linkedId: string;
+      readonly isPublic: boolean;
     }
   | Refusal;
 
@@ -202,6 +203,13 @@ export const apiPaths: Readonly<Record<GitHostKind, string>> = {
 };
 
 /** Asks who has the token. */
+function repositoryPath(kind: GitHostKind, name: string): string {
+  const escaped = name.split('/').map(encodeURIComponent).join('/');
+  return kind === 'gitlab'
+    ? `${apiPaths.gitlab}/projects/${encodeURIComponent(name)}`
+    : `${apiPaths[kind]}/repos/${escaped}`;
+}
+
 export const getUser = (asking: Asking, kind: GitHostKind) => getJson(asking, kind, `${apiPaths[kind]}/user`);
 
 /**
@@ -215,10 +223,9 @@ async function askGitHubLike(
   asking: Asking,
   { kind, name, nowMs }: { kind: 'github' | 'gitea'; name: string; nowMs: () => number },
 ): Promise<HostFindings> {
-  const escaped = name.split('/').map(encodeURIComponent).join('/');
   const [user, repository] = await Promise.all([
     asking.user ?? getUser(asking, kind),
-    getJson(asking, kind, `${apiPaths[kind]}/repos/${escaped}`),
+    getJson(asking, kind, repositoryPath(kind, name)),
   ]);
   const refusal = refusalOf(user, nowMs()) ?? refusalOf(repository, nowMs());
   if (refusal) return refusal;
@@ -226,7 +233,7 @@ async function askGitHubLike(
   const found = parsed(repositoryShape, repository);
   const access = accessOf(found);
   if (access !== 'read' && access !== 'write') return { kind: 'refused', reason: access };
-  return { kind: 'found', userId: id, login, access, linkedId: found.id };
+  return { kind: 'found', userId: id, login, access, linkedId: found.id, isPublic: !found.private };
 }
 
 /** To pull from a repository that everybody can read makes nobody one of its people. */
@@ -249,6 +256,7 @@ export const userShape = z.object({ id: numberId, username: login });
 const projectShape = z.object({
   id: numberId,
   archived: z.boolean().default(false),
+  visibility: z.string().optional(),
   permissions: z
     .object({ project_access: member.nullish(), group_access: member.nullish() })
     .nullish()
@@ -265,7 +273,7 @@ async function askGitLab(
   asking: Asking,
   { name, nowMs }: { name: string; nowMs: () => number },
 ): Promise<HostFindings> {
-  const projectPath = `/api/v4/projects/${encodeURIComponent(name)}`;
+  const projectPath = repositoryPath('gitlab', name);
   const [user, project] = await Promise.all([
     asking.user ?? getUser(asking, 'gitlab'),
     getJson(asking, 'gitlab', projectPath),
@@ -284,7 +292,8 @@ async function askGitLab(
   }
   if (level < levels.reporter) return { kind: 'refused', reason: 'not-a-member' };
   const access = level >= levels.developer && !found.archived ? 'write' : 'read';
-  return { kind: 'found', userId: id, login: username, access, linkedId: found.id };
+  const isPublic = found.visibility === 'public';
+  return { kind: 'found', userId: id, login: username, access, linkedId: found.id, isPublic };
 }
 
 /** One who is awaited, or whose time is over, is none. */
@@ -317,12 +326,16 @@ export function createHostClient(
   { timeoutMs = answerMs, waitMs = slotWaitMs, neverSha256 }: HostClientOptions = {},
 ): HostClient {
   const slotsOf = new Map<string, Slots>();
+  const slotsFor = ({ id }: Pick<GitHost, 'id'>) => {
+    const slots = slotsOf.get(id) ?? new Slots();
+    slotsOf.set(id, slots);
+    return slots;
+  };
   return {
     async ask({ host, name, token, isKnown }): Promise<HostAnswer> {
       if (neverSha256 !== undefined && sameDigest(sha256Hex(token), neverSha256))
         return { kind: 'refused', reason: 'token-rejected' };
-      const slots = slotsOf.get(host.id) ?? new Slots();
-      slotsOf.set(host.id, slots);
+      const slots = slotsFor(host);
       if (!(await slots.take({ isKnown, waitMs })))
         // To a new token the same as any refusal: nothing shows that the repo is linked.
         return isKnown
@@ -332,12 +345,28 @@ export function createHostClient(
         const asking = { url: host.url, token, signal: AbortSignal.timeout(timeoutMs) };
         const findings = await askKind(host, { asking, name, nowMs });
         if (findings.kind !== 'found') return findings;
-        const { userId, login, access, linkedId } = findings;
+        const { userId, login, access, linkedId, isPublic } = findings;
         return {
           kind: 'granted',
           grant: { hostUser: { id: `${host.id}:${userId}`, login }, access },
           linkedId,
+          isPublic,
         };
+      } finally {
+        slots.give();
+      }
+    },
+    async look({ host: { id, kind, url }, name }) {
+      const slots = slotsFor({ id });
+      if (!(await slots.take({ isKnown: false, waitMs })))
+        throw new GitHostUnavailableError('A git host is asked too much.');
+      try {
+        const signal = AbortSignal.timeout(timeoutMs);
+        const headers = apiHeaders[kind];
+        const got = await requestJson({ url: url + repositoryPath(kind, name), headers, signal });
+        const refusal = refusalOf(got, nowMs());
+        if (refusal?.kind === 'limited') throw new GitHostUnavailableError('A git host limits requests.');
+        return { linkedId: refusal ? null : parsed(z.object({ id: numberId }), got).id };
       } finally {
         slots.give();
       }

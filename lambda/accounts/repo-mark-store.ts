@@ -26,7 +26,7 @@ export type RepoMarks<M extends RepoMark> = Pick<DynamoDbRepoMarks<M>, 'find' | 
  * each repo that has or had such a mark. Each write is over the version that was read, so one that lands late changes
  * nothing, and an ended one stays for a day.
  */
-class DynamoDbRepoMarks<M extends RepoMark> {
+export class DynamoDbRepoMarks<M extends RepoMark> {
   readonly #table: Table;
   readonly #kind: {
     readonly partition: (tenant: string) => string;

@@ -18,6 +18,7 @@ import { reservationOperations } from '../api/management/reservations.ts';
 import { scanOperations } from '../api/management/scans.ts';
 import { sessionOperations } from '../api/management/sessions.ts';
 import { statusOperations } from '../api/management/status.ts';
+import { tenantLinkOperations } from '../api/management/tenant-links.ts';
 import { tenantOperations } from '../api/management/tenants.ts';
 import { tokenOperations } from '../api/management/tokens.ts';
 import { userOperations } from '../api/management/users.ts';
@@ -68,6 +69,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
   ...exportOperations,
   ...lockOperations,
   ...auditOperations,
+  ...tenantLinkOperations,
   ...webhookOperations,
   ...emailOperations,
   ...emailLinkOperations,

@@ -23,7 +23,15 @@ type ConsumerDeps = ReconcileDeps &
   GcDeps &
   Pick<
     Deps,
-    'queue' | 'invocations' | 'locks' | 'publicReads' | 'linkedRepos' | 'webhooks' | 'emails' | 'failures'
+    | 'queue'
+    | 'invocations'
+    | 'locks'
+    | 'publicReads'
+    | 'linkedRepos'
+    | 'tenantLinks'
+    | 'webhooks'
+    | 'emails'
+    | 'failures'
   > & {
     readonly redelivery: Redelivery;
   };

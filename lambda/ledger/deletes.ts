@@ -243,7 +243,15 @@ export async function deleteRepo(
 export async function deleteTenant(
   deps: Pick<
     Deps,
-    'ledger' | 'queue' | 'clock' | 'tokens' | 'exchangeRules' | 'publicReads' | 'linkedRepos' | 'users'
+    | 'ledger'
+    | 'queue'
+    | 'clock'
+    | 'tokens'
+    | 'exchangeRules'
+    | 'publicReads'
+    | 'linkedRepos'
+    | 'tenantLinks'
+    | 'users'
   >,
   input: { tenant: TenantRecord; dryRun: boolean },
 ): Promise<DeletePlan> {
@@ -260,6 +268,7 @@ export async function deleteTenant(
     await mapLimited(await linkedRepos.list(tenant), endsAtOnce, ({ repo }) =>
       linkedRepos.end({ tenant, repo, atMs: clock.nowMs() }),
     );
+    await deps.tenantLinks.end({ tenant, atMs: clock.nowMs() });
     await mapLimited(await exchangeRules.list(tenant), endsAtOnce, (rule) => exchangeRules.delete(rule));
     await mapLimited(await users.list(tenant), endsAtOnce, (organization) => users.disallow(organization));
     const all = [...(await tokens.listUsers(tenant)), ...(await tokens.list(tenant))];

@@ -18,7 +18,7 @@ import { runDeletions } from './run-deletions.ts';
 
 type RunReconcileDeps = ReconcileDeps &
   GcDeps &
-  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'linkedRepos' | 'webhooks' | 'emails'>;
+  Pick<Deps, 'queue' | 'locks' | 'publicReads' | 'linkedRepos' | 'tenantLinks' | 'webhooks' | 'emails'>;
 
 /** While a large repo is emptied or cleaned up, the tenant is counted at most this often, so that people see the progress. */
 const progressEveryMs = 20_000;
@@ -131,12 +131,14 @@ async function attempt<T>(
 
 /** Removes what a tenant that is being deleted has beside its objects. @returns false if the time was up first. */
 async function clearClosed(
-  deps: Pick<Deps, 'locks' | 'history' | 'alerts' | 'webhooks' | 'emails' | 'clock'>,
+  deps: Pick<Deps, 'locks' | 'history' | 'alerts' | 'webhooks' | 'emails' | 'tenantLinks' | 'clock'>,
   input: { tenant: string; untilMs: number },
 ): Promise<boolean> {
   await deps.alerts.forget(input.tenant);
   await deps.webhooks.remove(input.tenant);
   await deps.emails.forget(input.tenant);
+  const { tenant } = input;
+  if ((await deps.tenantLinks.endSomePins({ tenant, atMs: deps.clock.nowMs() })).hasMore) return false;
   return (await removeLocks(deps, input)) && (await forgetHistory(deps, input));
 }
 

@@ -28,13 +28,15 @@ import type { Fields } from './expressions.ts';
  * | public repo | PUBLIC#{name}  | REPO#{repo}             |                               |                               |
  * | … downloads | PUBLIC#{name}  | MONTH#{month}#{repo}    |                               |                               |
  * | linked repo | MAPPED#{name}  | REPO#{repo}             |                               |                               |
+ * | tenant link | LINK#{name}    | REPO#                   |                               |                               |
+ * | … pinned    | PINNED#{name}  | REPO#{repo}             |                               |                               |
  * | grant       | GRANT#{hash}   | GRANT                   |                               |                               |
  * | user        | TOKEN#{id}     | TOKEN (of somebody who signed in by a git host) | USERS#{tenant}, createdAt#id |            |
  * | allowed organization | USERS#{name} | ORGANIZATION#{host}:{number} |                  |                               |
  * | … its tenants | ORGANIZATION#{host}:{number} | TENANTS   |                               |                               |
  * | sign-in     | LOGIN#{hash}   | LOGIN                   |                               |                               |
  * | audit       | AUDIT#{name}   | {time}#{request's id}   |                               |                               |
- * | history     | HISTORY#{name} | DAY#{day}               |                               |                               |
+ * | history     | HISTORY#{name} | DAY#{day}, REPO#{repo}  |                               |                               |
  * | warnings    | ALERT#{name}   | ALERT                   | while pending: ALERTS, name   |                               |
  * | webhook     | WEBHOOK#{name} | WEBHOOK                 |                               |                               |
  * | e-mails     | EMAIL#{name}   | EMAIL                   | while subscribed: EMAILS, next day#name |                     |

@@ -304,4 +304,117 @@ export function gitHostTests(api: () => Api): void {
       expectLfsError(await download(again), 401);
     });
   });
+
+  describe('a tenant of an organization', () => {
+    let place: Place;
+    let host: StandInHost;
+    let organization: string;
+    const stored = objectOf(3000);
+    const newTokenOf = (login: string, id: number) => {
+      const token = newToken();
+      host.person({ id, login, token });
+      return token;
+    };
+    const at = () => `/v1/tenants/${place.tenant}/git-host`;
+    const download = (repo: string, token?: string) =>
+      api().send({
+        method: 'POST',
+        path: batchPath({ ...place, repo }),
+        headers: { ...lfsHeaders, ...(token === undefined ? {} : basic(token)) },
+        body: JSON.stringify({ operation: 'download', objects: [pointer(stored)] }),
+      });
+
+    beforeEach(({ skip }) => skip(!api().target.gitHost, 'it has no git host that we can speak for'));
+    beforeAll(async () => {
+      const { gitHost } = api().target;
+      if (!gitHost) return;
+      host = gitHost;
+      place = { ...(await api().newTenant()), repo: 'game' };
+      organization = `org-${place.tenant}`;
+      host.repository(`${organization}/game`, { id: 81, people: { ada: 'write' } });
+      host.repository(`${organization}/site`, { id: 82, isPrivate: false, people: { ada: 'write' } });
+    });
+
+    it('is linked once, shown, changed and unlinked', async () => {
+      expectProblem(await api().manage('GET', at()), 404);
+      expectProblem(await api().manage('DELETE', at()), 404);
+      for (const body of [
+        { host: 'absent', organization },
+        { host: 'forge', organization: 'https://forge.example/acme' },
+        { host: 'forge', organization: 'a/b' },
+        { host: 'forge', organization: '..' },
+        { host: 'forge', organization: '' },
+        { host: 'forge' },
+        { host: 'forge', organization, publicRead: {} },
+        { host: 'forge', organization, repo: 'game' },
+      ])
+        expectProblem(await api().manage('PUT', at(), body), 422);
+      const linked = await api().manage('PUT', at(), { host: 'forge', organization });
+      expect([linked.status, jsonOf(linked)]).toEqual([
+        200,
+        {
+          tenant: place.tenant,
+          host: 'forge',
+          organization,
+          publicRead: null,
+          since: expect.stringMatching(/Z$/),
+        },
+      ]);
+      expect(jsonOf(await api().manage('GET', at()))).toEqual(jsonOf(linked));
+    });
+
+    it('lets its people push to a second repo without a step, and shows what it is', async () => {
+      const ada = newTokenOf('ada', 11);
+      for (const repo of ['game', 'site']) await push(api(), { ...place, repo, writeToken: ada }, [stored]);
+      expect((await download('site', newTokenOf('ada', 11))).status).toBe(200);
+      const shown = jsonOf(await api().manage('GET', `/v1/tenants/${place.tenant}/repos/site`));
+      expect(shown).toMatchObject({
+        gitHost: { host: 'forge', repo: `${organization}/site`, repoId: '82', ofTenant: true },
+      });
+    });
+
+    it('tells strangers the same of every repo', async () => {
+      const told = await download('game', newTokenOf('mallory', 13));
+      expectLfsError(told, 401);
+      for (const repo of ['site', 'absent', newName()])
+        expect(comparable(await download(repo, newTokenOf('mallory', 13)))).toEqual(comparable(told));
+      const asNobody = await download('game');
+      for (const repo of ['site', 'absent'])
+        expect(comparable(await download(repo))).toEqual(comparable(asNobody));
+    });
+
+    it('has what is public there only below a ceiling, which who manages it cannot set too high', async () => {
+      const { token } = await api().newToken(place.tenant, { scope: 'manage' });
+      const set = (monthlyLimitBytes: number | null) => {
+        const body = { host: 'forge', organization, publicRead: { monthlyLimitBytes } };
+        return api().as(bearer(token), 'PUT', at(), body);
+      };
+      for (const tooMuch of [null, 2 ** 50]) expectProblem(await set(tooMuch), 403);
+      expectStatus(await set(10_000), 200);
+      expect((await download('site')).status).toBe(200);
+      expectLfsError(await download('game'), 401);
+      expectStatus(await set(3000), 200);
+      expectLfsError(await download('site'), 509);
+      const audited = await api().manage('GET', `/v1/tenants/${place.tenant}/audit?action=tenant.link`);
+      expect(jsonOf(audited)).toMatchObject({
+        entries: [{ after: { publicRead: { monthlyLimitBytes: 3000 } } }, {}, {}, {}, {}],
+      });
+    });
+
+    it('refuses a repository that has the name of one that was used', async () => {
+      host.repository(`${organization}/game`, { id: 91, people: { ada: 'write' } });
+      expectLfsError(await download('game', newTokenOf('ada', 11)), 401);
+      host.repository(`${organization}/game`, { id: 81, people: { ada: 'write' } });
+      expect((await download('game', newTokenOf('ada', 11))).status).toBe(200);
+    });
+
+    it('ends for all of them at once', async () => {
+      const ada = newTokenOf('ada', 11);
+      expect((await download('game', ada)).status).toBe(200);
+      expectStatus(await api().manage('DELETE', at()), 204);
+      expectLfsError(await download('game', ada), 401);
+      expectLfsError(await download('site'), 401);
+      expectProblem(await api().manage('GET', at()), 404);
+    });
+  });
 }

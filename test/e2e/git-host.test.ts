@@ -107,4 +107,29 @@ describeWithGitLfs('people with their tokens for a git host', () => {
     await sleep(5_500);
     await grace.git(join(grace.home, 'again'), 'lfs', 'pull');
   });
+
+  it('of an organization that is linked once push to a second repo with no command of ours', async () => {
+    const { out } = await stack.cli('tenant', 'link', 'acme', 'forge', 'acme');
+    expect(out).toMatch(/Each repo acme\/REPO is acme\/REPO on forge/);
+    for (const repo of ['film', 'site']) {
+      forge.host.repository(`acme/${repo}`, {
+        id: repo.length * 10,
+        people: { ada: 'write', grace: 'read' },
+      });
+      const url = `${stack.url}/acme/${repo}/info/lfs`;
+      const second = await ada.createRemote(repo);
+      const tree = await ada.createWorkTree(repo, { remote: second, lfsUrl: url });
+      await ada.commitFiles(tree, new Map([['b.bin', bytesOf(repo, 200_000)]]), 'Another file');
+      await ada.git(tree, 'push', '--quiet', 'origin', 'main');
+      await grace.git(grace.home, 'clone', '--quiet', second, `${repo}-clone`);
+      expect(await readFile(join(grace.home, `${repo}-clone`, 'b.bin'))).toEqual(bytesOf(repo, 200_000));
+    }
+    // One that is not there yet can't be used.
+    const tree = await ada.createWorkTree('early', {
+      remote: await ada.createRemote('early'),
+      lfsUrl: `${stack.url}/acme/early/info/lfs`,
+    });
+    await ada.commitFiles(tree, new Map([['c.bin', bytesOf('c', 1000)]]), 'Too early');
+    expect((await ada.tryGit(tree, ['push', 'origin', 'main'])).code).not.toBe(0);
+  });
 });

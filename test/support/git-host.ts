@@ -177,17 +177,21 @@ export class StandInHost {
     const path = request.url ?? '';
     const token = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '';
     const person = this.#tokens.get(token);
-    this.requests.push(`${request.method} ${path}${person ? '' : ' (unknown token)'}`);
+    this.requests.push(
+      `${request.method} ${path}${person ? '' : request.headers.authorization === undefined ? ' (nobody)' : ' (unknown token)'}`,
+    );
     const reply = (status: number, body: object) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
     if (this.state === 'down') return void reply(503, {});
     if (this.state === 'limited')
       return void response.writeHead(429, { 'retry-after': '7' }).end('slow down');
-    if (!person) return void reply(401, { message: 'Bad credentials' });
+    const isNobody = request.headers.authorization === undefined;
+    if (!person && !isNobody) return void reply(401, { message: 'Bad credentials' });
     const base = { github: '', gitea: '/api/v1', gitlab: '/api/v4' }[this.kind];
     if (!path.startsWith(base)) return void reply(404, {});
     const rest = path.slice(base.length);
     if (rest === '/user') {
+      if (!person) return void reply(401, {});
       const { id, login } = person;
       return void reply(
         200,
@@ -197,11 +201,11 @@ export class StandInHost {
     const list = this.#lists(rest, person.login);
     if (list) return void reply(200, list);
     const found = this.#find(rest);
-    const level = found?.repository.people.get(person.login) ?? 'none';
+    const level = found?.repository.people.get(person?.login ?? '') ?? 'none';
     if (!found || (level === 'none' && found.repository.isPrivate))
       return void reply(404, { message: 'Not Found' });
     if (found.isMember)
-      return void (level === 'none'
+      return void (!person || level === 'none'
         ? reply(404, {})
         : reply(200, { id: person.id, access_level: level === 'write' ? 30 : 20, state: 'active' }));
     reply(200, this.#bodyOf(found.repository, level));

@@ -7,6 +7,8 @@ export const auditActions = [
   'tenant.create',
   'tenant.update',
   'tenant.delete',
+  'tenant.link',
+  'tenant.unlink',
   'token.create',
   'token.revoke',
   'rule.create',

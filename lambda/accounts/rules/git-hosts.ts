@@ -106,6 +106,47 @@ export interface LinkedRepo extends RepoMark {
 export const linkedReposMax = 1000;
 
 /**
+ * That each repo of a tenant is the repository of its name in an organization of a host, unless it is linked itself. What
+ * follows from it for a repo is noted at the repository's first use: {@link PinnedRepo}.
+ */
+export interface TenantLink {
+  /** The id of the host. */
+  readonly host: string;
+  /** The organization, user or group there. */
+  readonly organization: string;
+  /** The ceiling of each repo whose repository anybody may read there. null: none of them is public here. */
+  readonly publicRead: Pick<PublicRead, 'monthlyLimitBytes'> | null;
+  /** When it was decided, but for the ceiling. */
+  readonly sinceMs: number;
+  /** Repositories that were used: up to {@link pinnedReposMax}. */
+  readonly pinnedCount: number;
+}
+
+/** A repository that was used by its tenant's link. */
+export interface PinnedRepo extends RepoMark {
+  /** The repository's number there. */
+  readonly linkedId: string;
+  /** Of the link. */
+  readonly linkSinceMs: number;
+  /** Whether anybody may read it there, as the host last said. */
+  readonly isPublic: boolean;
+  readonly saidMs: number;
+  /** Before that it is not asked for those who have no token. */
+  readonly askAgainMs: number;
+}
+
+/** Repositories of a tenant that are noted, as long as it lives: only those whom the host lets in add to them. */
+export const pinnedReposMax = 100_000;
+
+/** Whether what was noted of a repository holds for a repo, as for any {@link RepoMark}, and for the present link. */
+export function isPinInForce(
+  pin: PinnedRepo,
+  { link, record }: { link: Pick<TenantLink, 'sinceMs'>; record: RepoRecord | undefined },
+): boolean {
+  return pin.linkSinceMs === link.sinceMs && isInForce(pin, record);
+}
+
+/**
  * The git hosts of a stage from JSON. Without it: none.
  *
  * @throws {Error} while the container starts: a stage must send tokens to no other hosts than its operator set.

@@ -136,6 +136,8 @@ export type HostAnswer =
       readonly grant: HostGrant;
       /** The repository's number there. */
       readonly linkedId: string;
+      /** Whether anybody may read it there. */
+      readonly isPublic: boolean;
     }
   /** The reason is for the log. Who asks must not learn it. */
   | { readonly kind: 'refused'; readonly reason: HostRefusal }
@@ -168,6 +170,13 @@ export interface HostClient {
    * @throws {GitHostUnavailableError} it does not answer, or not as it should.
    */
   ask(input: { host: GitHost; name: string; token: string; isKnown: boolean }): Promise<HostAnswer>;
+  /**
+   * Looks at a repository as somebody without a token.
+   *
+   * @returns its number. null: it is not to be seen.
+   * @throws {GitHostUnavailableError} it does not answer, or wants to be asked later.
+   */
+  look(input: { host: GitHost; name: string }): Promise<{ readonly linkedId: string | null }>;
 }
 
 /** A host cannot be asked now. Nothing is known of the token. */

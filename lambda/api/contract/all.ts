@@ -20,6 +20,7 @@ import { scanContract } from './scans.ts';
 import { sessionContract } from './sessions.ts';
 import { signInContract } from './sign-in.ts';
 import { statusContract } from './status.ts';
+import { tenantLinkContract } from './tenant-links.ts';
 import { tenantContract } from './tenants.ts';
 import { tokenContract } from './tokens.ts';
 import { userContract } from './users.ts';
@@ -96,6 +97,7 @@ export const contract = {
   ...objectContract,
   ...downloadContract,
   ...historyContract,
+  ...tenantLinkContract,
   ...webhookContract,
   ...emailContract,
   ...deleteContract,

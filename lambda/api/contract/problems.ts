@@ -16,6 +16,7 @@ export const problemTypes = {
   'repo-not-found': { status: 404, title: 'Repo not found' },
   'object-not-found': { status: 404, title: 'Object not found' },
   'token-not-found': { status: 404, title: 'Token not found' },
+  'tenant-not-linked': { status: 404, title: "The tenant isn't linked" },
   'rule-not-found': { status: 404, title: 'Rule not found' },
   'invitation-not-found': { status: 404, title: 'Invitation not found' },
   'device-not-found': { status: 404, title: 'No login waits with this code' },

@@ -7,23 +7,22 @@ import { bytes, deleting, flag, limit, nextCursor, pageQuery, time } from './fie
 
 const limitBytes = limit("The repo's own limit in bytes. null: only the tenant's limit applies.");
 
-const publicRead = z
-  .strictObject({
-    monthlyLimitBytes: limit(
-      "Monthly download limit (UTC) of all anonymous users together, in bytes. A manage token can set up to the tenant's download limit and the server's maximum, 1 TiB by default. null: unlimited, only for the operator.",
-    ),
-  })
-  .nullable()
-  .meta({
-    description: 'Makes the repo public: downloads need no token. null: private.',
-  });
+export const publicReadLimit = limit(
+  "Monthly download limit (UTC) of all anonymous users together, in bytes. A manage token can set up to the tenant's download limit and the server's maximum, 1 TiB by default. null: unlimited, only for the operator.",
+);
+
+const publicRead = z.strictObject({ monthlyLimitBytes: publicReadLimit }).nullable().meta({
+  description: 'Makes the repo public: downloads need no token. null: private.',
+});
+
+export const gitHostId = z
+  .string()
+  .regex(gitHostIdPattern, 'must be the id of a configured git host')
+  .meta({ description: 'The id of a configured git host.', examples: ['github'] });
 
 const gitHost = z
   .strictObject({
-    host: z
-      .string()
-      .regex(gitHostIdPattern, 'must be the id of a configured git host')
-      .meta({ description: 'The id of a configured git host.', examples: ['github'] }),
+    host: gitHostId,
     repo: z
       .string()
       .max(linkedNameCharactersMax)
@@ -85,6 +84,10 @@ const linkedSchema = z
     repo: z.string().meta({ description: 'Full name of the repository there.', examples: ['acme/game'] }),
     repoId: z.string().nullable().meta({ description: 'Its number there. null: not used yet.' }),
     since: time.meta({ description: 'Time of the last change.' }),
+    ofTenant: z
+      .literal(true)
+      .optional()
+      .meta({ description: "Only if it's by the tenant's link. Only in a response about one repo." }),
   })
   .meta({ id: 'GitHostOfRepo' });
 

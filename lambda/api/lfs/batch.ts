@@ -1,7 +1,6 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { findPublicRepo } from '../../accounts/authenticate-host-user.ts';
 import { publicTokenId } from '../../accounts/rules/git-hosts.ts';
-import type { Deps } from '../../deps.ts';
 import { type DownloadVerdict, offerPublicly } from '../../downloads/downloads.ts';
 import type { UploadVerdict } from '../../ledger/upload-batch.ts';
 import { isOid } from '../../rules/names.ts';
@@ -191,13 +190,13 @@ function wireAction(signed: SignedRequest, expiresInMs: number): WireAction {
 }
 
 type PublicDownloadDeps = Parameters<typeof offerPublicly>[0] &
-  Pick<Deps, 'publicReads' | 'ledger'> & { readonly publicUrl?: string | undefined };
+  Parameters<typeof findPublicRepo>[0] & { readonly publicUrl?: string | undefined };
 
 /**
  * Answers a batch of somebody who has no token for the repo, if it is a download from a public one.
  *
- * @returns undefined: it is to be answered as if there were no such repo. Up to then one item of the table was read, or
- * none if it is no proper download.
+ * @returns undefined: it is to be answered as if there were no such repo. Up to then the table was read as
+ * {@link findPublicRepo} says, or not at all if it is no proper download.
  */
 export async function answerAnybody(
   deps: PublicDownloadDeps,

@@ -49,6 +49,7 @@ export type ManagementDeps = Pick<
   | 'publicReads'
   | 'gitHosts'
   | 'linkedRepos'
+  | 'tenantLinks'
   | 'users'
   | 'history'
   | 'alerts'

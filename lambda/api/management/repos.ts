@@ -9,6 +9,7 @@ import {
   type PublicRead,
   publicReposMax,
 } from '../../accounts/rules/git-hosts.ts';
+import { findLink } from '../../accounts/tenant-links.ts';
 import type { Deps } from '../../deps.ts';
 import { readWeeks } from '../../history/history.ts';
 import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
@@ -93,7 +94,8 @@ export const repoOperations = operations(repoContract, {
     if (body) {
       const records = decided.record ? [decided.record] : [];
       const shown = { ...path, records, repos: [body], count: historyWeeksMax };
-      return json(200, (await withWeeks(deps, shown))[0]);
+      const [[repo], gitHost] = await Promise.all([withWeeks(deps, shown), linkOfTenant(deps, path)]);
+      return json(200, { ...(gitHost && { gitHost }), ...repo });
     }
     const [uploading] = await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
     return uploading === undefined
@@ -140,6 +142,17 @@ export const repoOperations = operations(repoContract, {
   },
 });
 
+/** What a repo is linked to by its tenant. undefined: nothing, or it's linked itself. */
+async function linkOfTenant(
+  deps: Pick<ManagementDeps, 'linkedRepos' | 'tenantLinks'>,
+  path: RepoPath,
+): Promise<RepoBody['gitHost']> {
+  const [link, pin] = await Promise.all([findLink(deps, path), deps.tenantLinks.findPin(path)]);
+  if (!link?.ofTenant) return undefined;
+  const linkedId = pin?.linkSinceMs === link.sinceMs ? pin.linkedId : null;
+  return { ...linkedBody({ ...link, linkedId }), ofTenant: true };
+}
+
 /** Repos with what they stored in each week, as far as the ledger has records of them. */
 async function withWeeks(
   deps: Pick<ManagementDeps, 'history' | 'clock'>,
@@ -153,7 +166,7 @@ async function withWeeks(
 }
 
 /** Why somebody who manages a tenant can't set this ceiling. A tenant without a download limit is no way around it. */
-function wrongCeiling(
+export function wrongCeiling(
   { settings }: Pick<ManagementDeps, 'settings'>,
   { tenant, publicRead }: { tenant: TenantRecord; publicRead: Pick<PublicRead, 'monthlyLimitBytes'> },
 ): string | undefined {
@@ -235,13 +248,7 @@ async function prepareGitHost(
 ): Promise<MarkChange> {
   const { tenant, repo, gitHost } = input;
   const host = deps.gitHosts.find(({ id }) => id === gitHost?.host);
-  if (gitHost && !host) {
-    const known = deps.gitHosts.map(({ id }) => id).join(', ');
-    const detail = known
-      ? `must be one of: ${known}.`
-      : 'this server has no git hosts. The operator configures them (gitHosts).';
-    return { refusal: problem('invalid-body', `gitHost.host: ${detail}`) };
-  }
+  if (gitHost && !host) return { refusal: unknownGitHost(deps, 'gitHost.host') };
   if (gitHost && host && !isLinkedName(gitHost.repo, host.kind)) {
     const detail =
       'gitHost.repo: must be the full name of a repository, such as acme/game, without .git or a URL.';
@@ -258,6 +265,15 @@ async function prepareGitHost(
         `${tenant.tenant} has ${linkedReposMax} linked repos, the maximum. Unlink one first.`,
       ),
   });
+}
+
+/** @param field of the body that names the host. */
+export function unknownGitHost({ gitHosts }: Pick<ManagementDeps, 'gitHosts'>, field: string): Response {
+  const known = gitHosts.map(({ id }) => id).join(', ');
+  const detail = known
+    ? `must be one of: ${known}.`
+    : 'this server has no git hosts. The operator configures them (gitHosts).';
+  return problem('invalid-body', `${field}: ${detail}`);
 }
 
 async function updateLimit(

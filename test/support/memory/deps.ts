@@ -45,7 +45,10 @@ export function memoryDeps(given: Partial<Deps> & { readonly objects?: MemoryObj
       accessTo: async () => new Map(),
       revoke: async () => undefined,
     },
-    hostClient: { ask: async () => ({ kind: 'refused', reason: 'token-rejected' }) },
+    hostClient: {
+      ask: async () => ({ kind: 'refused', reason: 'token-rejected' }),
+      look: async () => ({ linkedId: null }),
+    },
     knownHostUsers: new KnownHostUsers(),
     refusalTally: new RefusalTally(),
     eventBus: { publish: async () => undefined },

@@ -59,7 +59,7 @@ describe.skipIf(!isThere('bash'))('bash', () => {
     expect(inBash('')).toEqual([...groups, 'help']);
     expect(inBash('re')).toEqual(groups.filter((name) => name.startsWith('re')));
     expect(inBash('tenant', 'd')).toEqual(['download-limit', 'delete']);
-    expect(inBash('--version', 'tenant', 'li')).toEqual(['list', 'limit']);
+    expect(inBash('--version', 'tenant', 'li')).toEqual(['list', 'limit', 'link']);
   });
 
   it.each(commandsOf(programForTest()))('completes the options of $words', ({ words, command }) => {

@@ -146,6 +146,7 @@ const shapes: Readonly<Record<string, z.ZodType>> = {
   'user end': z.strictObject({ tenant: z.literal('acme'), userId: z.string() }),
   'webhook delete': z.strictObject({ tenant: z.literal('acme') }),
   'email remove': z.strictObject({ tenant: z.literal('acme'), address: z.string() }),
+  'tenant unlink': z.strictObject({ tenant: z.literal('acme') }),
   reconcile: z.strictObject({
     tenant: z.string(),
     repos: z.array(

@@ -131,6 +131,13 @@ const day = (name: string, storedBytes: number, more: object = {}) => ({
   carried: false,
   ...more,
 });
+const tenantLink = {
+  tenant: 'acme',
+  host: 'github',
+  organization: 'acme-org',
+  publicRead: null,
+  since: '2026-11-20T08:00:00Z',
+};
 const refused = {
   at: '2026-11-21T05:00:00Z',
   repo: 'game',
@@ -245,6 +252,22 @@ const tenantRuns: readonly Run[] = [
   run('tenant download-limit acme 1TiB --yes', { downloadLimitBytes: 1024 ** 4 }),
   run('tenant new-repos acme created', { reposMustExist: true }),
   run('tenant new-repos acme never'),
+  ...(
+    [
+      ['link acme github acme-org', tenantLink],
+      [
+        'link acme github acme-org --public 5GiB',
+        { ...tenantLink, publicRead: { monthlyLimitBytes: 5 * 1024 ** 3 } },
+      ],
+      [
+        'link acme github acme-org --public unlimited',
+        { ...tenantLink, publicRead: { monthlyLimitBytes: null } },
+      ],
+      ['show-link acme', tenantLink],
+    ] as const
+  ).map(([words, change]) => run(`tenant ${words}`, change)),
+  run('tenant link acme github'),
+  run('tenant unlink acme'),
   ...asked('tenant limit acme 2MiB', ['n', 'y'], { usage: { ...idle, storedBytes: 5 * mib } }),
   ...asked('tenant download-limit acme 2MiB', ['n', 'y'], { month: { ...publicRead.month, bytes: 3 * mib } }),
   ...['unlimited', '6MiB'].map((size) =>

@@ -1,7 +1,12 @@
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { auditKeptMs } from '../../../lambda/accounts/rules/audit.ts';
-import { gitHostsMax, linkedReposMax, publicReposMax } from '../../../lambda/accounts/rules/git-hosts.ts';
+import {
+  gitHostsMax,
+  linkedReposMax,
+  pinnedReposMax,
+  publicReposMax,
+} from '../../../lambda/accounts/rules/git-hosts.ts';
 import { exchangeRulesMax } from '../../../lambda/accounts/rules/identities.ts';
 import { invitationsMax } from '../../../lambda/accounts/rules/invitations.ts';
 import { sessionLifetimeMs } from '../../../lambda/accounts/rules/tokens.ts';
@@ -44,6 +49,7 @@ const limits: Readonly<Record<string, Readonly<Record<string, number | string>>>
     'Public repos': publicReposMax,
     'Repos linked to git hosts': linkedReposMax,
     'open invitations': invitationsMax,
+    'Repos used by a link of the tenant': pinnedReposMax,
     'CI rules': exchangeRulesMax,
     'Objects reserved for uploads': tenantEntriesMax,
     '… between two reconciles': entriesBetweenMax,

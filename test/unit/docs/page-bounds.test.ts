@@ -6,7 +6,7 @@ const pages: readonly { page: string; most: number; isForUsers?: boolean }[] = [
   { page: 'README.md', most: 450, isForUsers: true },
   { page: 'docs/quickstart.md', most: 600, isForUsers: true },
   { page: 'docs/git-users.md', most: 1500, isForUsers: true },
-  { page: 'docs/team-admins.md', most: 2470, isForUsers: true },
+  { page: 'docs/team-admins.md', most: 2590, isForUsers: true },
   { page: 'docs/saas-builders.md', most: 1500, isForUsers: true },
   { page: 'docs/deploy.md', most: 1900, isForUsers: true },
   { page: 'docs/runbook.md', most: 2220, isForUsers: true },

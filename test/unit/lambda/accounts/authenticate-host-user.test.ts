@@ -24,7 +24,7 @@ describe('authenticate person', () => {
   const minute = 60_000;
   const grant = { hostUser: { id: 'github:1234', login: 'ada' }, access: 'write' } as const;
   const mapping = { repo: 'game', host: 'github', name: 'acme/Game', linkedId: null };
-  const yes: HostAnswer = { kind: 'granted', grant, linkedId: '77' };
+  const yes: HostAnswer = { kind: 'granted', grant, linkedId: '77', isPublic: false };
 
   describe('a person', () => {
     let deps: Deps;
@@ -52,6 +52,7 @@ describe('authenticate person', () => {
           await Promise.resolve();
           return answer();
         },
+        look: () => Promise.reject(new Error('Nobody looks.')),
       };
       deps = memoryDeps({ clock, log, hostClient, gitHosts: [github] });
       await deps.ledger.createTenant(newTenant('acme'));
@@ -338,15 +339,17 @@ describe('find public repo', () => {
 
   async function setUp() {
     const [ledger, publicReads] = [new MemoryLedger(), new MemoryPublicReads()];
+    const deps = memoryDeps({ ledger, publicReads });
     await ledger.createTenant(newTenant('acme'));
     await ledger.markDirty({ ...path, dirtyToken: 't' });
     const reads = [
       vi.spyOn(publicReads, 'find'),
+      vi.spyOn(deps.tenantLinks, 'find'),
+      vi.spyOn(deps.tenantLinks, 'findPin'),
       vi.spyOn(ledger, 'readTenant'),
       vi.spyOn(ledger, 'readRepo'),
     ] as const;
-    const find = (more: Partial<typeof path> = {}) =>
-      findPublicRepo({ ledger, publicReads }, { ...path, ...more });
+    const find = (more: Partial<typeof path> = {}) => findPublicRepo(deps, { ...path, ...more });
     return { ledger, publicReads, find, readCounts: () => reads.map((spy) => spy.mock.calls.length) };
   }
 
@@ -361,11 +364,11 @@ describe('find public repo', () => {
       ['a private one', {}],
       ['one that is absent', { repo: 'absent' }],
       ['one of an absent tenant', { tenant: 'absent' }],
-    ])('costs one read of one item if it is %s', async (_what, more) => {
+    ])('costs a read of two items if it is %s', async (_what, more) => {
       const { publicReads, find, readCounts } = await setUp();
       await publicReads.put({ tenant: 'acme', mark: { ...publicRead, repo: 'film' } });
       expect(await find(more)).toBeUndefined();
-      expect(readCounts()).toEqual([1, 0, 0]);
+      expect(readCounts()).toEqual([1, 1, 0, 0, 0]);
     });
 
     it('is not found while it is deleted, nor after it was opened again, nor of a deleted tenant', async () => {

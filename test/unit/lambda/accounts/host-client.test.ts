@@ -38,10 +38,11 @@ describe('what a git host says of a person', () => {
       [`${base}/user`]: user,
       [`${base}/repos/acme/game`]: found,
     });
-    const granted = (access: string) => ({
+    const granted = (access: string, isPublic = false) => ({
       kind: 'granted',
       grant: { hostUser: { id: 'forge:1234', login: 'ada' }, access },
       linkedId: '77',
+      isPublic,
     });
 
     it.each<[object | undefined, object, unknown]>([
@@ -49,8 +50,8 @@ describe('what a git host says of a person', () => {
       [{ admin: false, push: false, pull: true }, {}, granted('read')],
       [{ push: true, pull: true }, { archived: true }, granted('read')],
       [{ push: true, pull: true }, { archived: undefined }, granted('write')],
-      [{ push: true, pull: true }, { private: false }, granted('write')],
-      [{ push: false, triage: true, pull: true }, { private: false }, granted('read')],
+      [{ push: true, pull: true }, { private: false }, granted('write', true)],
+      [{ push: false, triage: true, pull: true }, { private: false }, granted('read', true)],
       [{ push: false, triage: false, pull: true }, { private: false }, refused('not-a-member')],
       [{ push: false, pull: false }, {}, refused('no-access')],
       [undefined, {}, refused('no-access')],
@@ -144,15 +145,28 @@ describe('what a git host says of a person', () => {
         { '/api/v4/user': user, [path]: found, ...(member && { [members]: member }) },
         'acme/sub/game',
       );
-    const granted = (access: string) => ({
+    const granted = (access: string, isPublic = false) => ({
       kind: 'granted',
       grant: { hostUser: { id: 'forge:1234', login: 'ada' }, access },
       linkedId: '77',
+      isPublic,
     });
 
     it.each<[string, Answer, Answer | undefined, unknown]>([
       ['a developer', project(level(30), null), undefined, granted('write')],
       ['one of its group', project(null, level(50)), undefined, granted('write')],
+      [
+        'one of what all can read',
+        project(level(30), null, { visibility: 'public' }),
+        undefined,
+        granted('write', true),
+      ],
+      [
+        'one of what who signs in can read',
+        project(level(30), null, { visibility: 'internal' }),
+        undefined,
+        granted('write'),
+      ],
       ['the higher of two', project(level(10), level(30)), undefined, granted('write')],
       ['one of an archive', project(level(40), null, { archived: true }), undefined, granted('read')],
       ['a reporter', project(level(20), null), undefined, granted('read')],
@@ -244,6 +258,42 @@ describe('what a git host says of a person', () => {
     const text = `${error} ${JSON.stringify((error as Error).cause)}`;
     expect(text).not.toContain(token);
     expect(text).not.toContain('127.0.0.1');
+  });
+
+  describe.each([
+    ['github', '/repos/acme/game'],
+    ['gitea', '/api/v1/repos/acme/game'],
+    ['gitlab', '/api/v4/projects/acme%2Fgame'],
+  ] as const)('%s, for somebody without a token', (kind, at) => {
+    async function look(found: Answer) {
+      requests = [];
+      const url = await serve(({ url: path = '', headers }, response) => {
+        requests.push({ path, headers });
+        const { status = 200, headers: more = {}, body = {} } = path === at ? found : { status: 404 };
+        response.writeHead(status, more).end(JSON.stringify(body));
+      });
+      const host = { id: 'forge', kind, url };
+      return createHostClient({ nowMs: () => nowMs }).look({ host, name: 'acme/game' });
+    }
+
+    it('has a number if it is to be seen, and is asked once, with no token', async () => {
+      expect(await look({ body: { id: 77 } })).toEqual({ linkedId: '77' });
+      expect(requests.map(({ path }) => path)).toEqual([at]);
+      expect(requests[0]?.headers).not.toHaveProperty('authorization');
+    });
+
+    it.each([401, 403, 404, 451, 301])('is not to be seen if it answers %i', async (status) => {
+      expect(await look({ status })).toEqual({ linkedId: null });
+    });
+
+    it.each<Answer>([
+      { status: 429 },
+      { status: 403, headers: { 'x-ratelimit-remaining': '0' } },
+      { status: 500 },
+      { body: { id: 'x' } },
+    ])('is not known of if it answers %j', async (found) => {
+      await expect(look(found)).rejects.toThrow(GitHostUnavailableError);
+    });
   });
 
   it('is unknown if nothing is there', async () => {

@@ -1,0 +1,47 @@
+import { isLinkedName, type TenantLink } from '../../accounts/rules/git-hosts.ts';
+import { linkTenant } from '../../accounts/tenant-links.ts';
+import { iso } from '../contract/fields.ts';
+import { type TenantLinkBody, tenantLinkContract } from '../contract/tenant-links.ts';
+import { json, noContent, type Response } from '../http.ts';
+import { problem } from '../problems.ts';
+import { operations } from './operations.ts';
+import { unknownGitHost, wrongCeiling } from './repos.ts';
+
+export const tenantLinkOperations = operations(tenantLinkContract, {
+  'GET /v1/tenants/{tenant}/git-host': async (deps, { tenant: { tenant } }) => {
+    const link = await deps.tenantLinks.find(tenant);
+    return link ? json(200, linkBody(tenant, link)) : linkNotFound(tenant);
+  },
+
+  'PUT /v1/tenants/{tenant}/git-host': async (deps, { tenant: account, isAdmin, body, trail }) => {
+    const { tenant } = account;
+    const { publicRead = null, ...place } = body;
+    const host = deps.gitHosts.find(({ id }) => id === body.host);
+    if (!host) return unknownGitHost(deps, 'host');
+    if (!isLinkedName(`${body.organization}/repo`, host.kind))
+      return problem('invalid-body', 'organization: must be the name of one, such as acme, without a URL.');
+    const aboveCeiling =
+      isAdmin || !publicRead ? undefined : wrongCeiling(deps, { tenant: account, publicRead });
+    if (aboveCeiling !== undefined) return problem('scope-too-small', aboveCeiling);
+    const { before, after } = await linkTenant(deps, { tenant, to: { ...place, publicRead } });
+    if (!after) throw new Error('A link that was written vanished.');
+    if (before) trail.was(linkBody(tenant, before));
+    trail.became(linkBody(tenant, after));
+    return json(200, linkBody(tenant, after));
+  },
+
+  'DELETE /v1/tenants/{tenant}/git-host': async (deps, { tenant: { tenant }, trail }) => {
+    const before = await deps.tenantLinks.end({ tenant, atMs: deps.clock.nowMs() });
+    if (!before) return linkNotFound(tenant);
+    trail.was(linkBody(tenant, before));
+    return noContent();
+  },
+});
+
+function linkBody(tenant: string, { host, organization, publicRead, sinceMs }: TenantLink): TenantLinkBody {
+  return { tenant, host, organization, publicRead, since: iso(sinceMs) };
+}
+
+function linkNotFound(tenant: string): Response {
+  return problem('tenant-not-linked', `${tenant} isn't linked to an organization.`);
+}

@@ -396,8 +396,10 @@ export function gitHostTests(api: () => Api): void {
       expectStatus(await set(3000), 200);
       expectLfsError(await download('site'), 509);
       const audited = await api().manage('GET', `/v1/tenants/${place.tenant}/audit?action=tenant.link`);
-      expect(jsonOf(audited)).toMatchObject({
-        entries: [{ after: { publicRead: { monthlyLimitBytes: 3000 } } }, {}, {}, {}, {}],
+      const { entries } = jsonOf(audited) as { entries: { after: unknown }[] };
+      expect(entries[0]).toMatchObject({
+        before: { publicRead: { monthlyLimitBytes: 10_000 } },
+        after: { publicRead: { monthlyLimitBytes: 3000 } },
       });
     });
 

@@ -90,17 +90,16 @@ export const repoOperations = operations(repoContract, {
       repo !== undefined && seesRepo({ token }, repo) ? { tenant: tenant.tenant, repo } : undefined;
     if (!path) return repoNotFound(tenant.tenant);
     const decided = await readDecided(deps, path);
-    const body = await shownRepo(deps, { tenant, ...decided });
-    if (body) {
-      const records = decided.record ? [decided.record] : [];
-      const shown = { ...path, records, repos: [body], count: historyWeeksMax };
-      const [[repo], gitHost] = await Promise.all([withWeeks(deps, shown), linkOfTenant(deps, path)]);
-      return json(200, { ...(gitHost && { gitHost }), ...repo });
-    }
-    const [uploading] = await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
-    return uploading === undefined
-      ? repoNotFound(tenant.tenant)
-      : json(200, uploadingBody(uploading, tenant));
+    const shown = await shownRepo(deps, { tenant, ...decided });
+    const [uploading] = shown
+      ? []
+      : await uploadingRepos(deps, { tenant: tenant.tenant, repos: [path.repo] });
+    const body = uploading === undefined ? shown : uploadingBody(uploading, tenant);
+    if (!body) return repoNotFound(tenant.tenant);
+    const records = decided.record ? [decided.record] : [];
+    const weekly = { ...path, records, repos: [body], count: historyWeeksMax };
+    const [[weeks], gitHost] = await Promise.all([withWeeks(deps, weekly), linkOfTenant(deps, path)]);
+    return json(200, { ...(gitHost && { gitHost }), ...weeks });
   },
 
   /** Sets or lifts the limit of a repo; makes it public, or private again; maps it to a git host, or no longer. */

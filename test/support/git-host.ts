@@ -198,7 +198,7 @@ export class StandInHost {
         this.kind === 'gitlab' ? { id, username: login, state: 'active' } : { id, login },
       );
     }
-    const list = this.#lists(rest, person.login);
+    const list = person && this.#lists(rest, person.login);
     if (list) return void reply(200, list);
     const found = this.#find(rest);
     const level = found?.repository.people.get(person?.login ?? '') ?? 'none';

@@ -68,7 +68,9 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.locator('button:focus', { hasText: 'New token' }).waitFor();
     await tabTo(/^Revoke by keyboard$/);
     await at.page.keyboard.press('Enter');
-    await at.page.locator('button:focus', { hasText: 'Revoke now' }).waitFor();
+    // What does no harm has the focus.
+    await at.page.locator('button:focus', { hasText: 'Keep' }).waitFor();
+    await tabTo(/^Revoke$/);
     await at.page.keyboard.press('Enter');
     await at.page.getByText('by keyboard').waitFor({ state: 'detached' });
 
@@ -226,19 +228,18 @@ describeInBrowser('what somebody does in the console', (launch) => {
 
   it('by keyboard deletes an object in two steps, of which the first says what the second does', async () => {
     await at.open(at.fixture.usual.manageToken, '#northlight/objects');
-    await at.page
-      .getByRole('button', { name: /^Delete [0-9a-f]/ })
-      .first()
-      .waitFor();
-    await tabTo(/^Delete [0-9a-f]{12}$/);
+    await tabTo(/^Choose [0-9a-f]{12}$/);
+    await at.page.keyboard.press('Space');
+    await tabTo(/^Delete…$/);
     await at.page.keyboard.press('Enter');
     await at.page.getByText(/Frees 420.KiB in 60 min/).waitFor();
     // What does no harm has the focus.
     await at.page.keyboard.press('Enter');
     await at.page.getByText(/Frees 420/).waitFor({ state: 'detached' });
+    await tabTo(/^Delete…$/);
     await at.page.keyboard.press('Enter');
     await at.page.getByText(/Frees 420/).waitFor();
-    await tabTo(/^Delete$/, 'Shift+Tab');
+    await tabTo(/^Delete 1 object$/);
     await at.page.keyboard.press('Enter');
     await at.page.getByText('deleted in 60 min').waitFor();
     const audit = jsonOf(
@@ -247,18 +248,17 @@ describeInBrowser('what somebody does in the console', (launch) => {
       entries: { by: { kind: string }; after: { bytes: number } }[];
     };
     expect(audit.entries.filter(({ after }) => after.bytes === 420 * 1024).length).toBe(1);
-    await expect.poll(() => at.page.evaluate('document.activeElement.textContent')).toBe('deleted in 60 min');
     // Among the oldest too, and once the page is loaded again.
     await at.page.getByText('Oldest').click();
     await at.page.getByText('Largest').click();
     await at.page.getByText('deleted in 60 min').waitFor();
     await at.page.reload();
     await at.page.getByText(/^deleted in (60|59) min$/).waitFor();
-    await at.page.getByText('Marked').click();
-    const rows = at.page.locator('#largest tbody tr');
+    await at.page.getByText('Deleting', { exact: true }).click();
+    const rows = at.page.locator('tbody tr');
     await expect
       .poll(() => rows.allInnerTexts())
-      .toEqual([expect.stringMatching(/420.KiB\s+deleted in (60|59) min/)]);
+      .toEqual([expect.stringMatching(/deleted in (60|59) min[\s\S]*420.KiB/)]);
     // Whoever pushes it keeps it.
     const { api, usual } = at.fixture;
     const { deletions } = jsonOf(await api.manage('GET', '/v1/tenants/northlight/deletions')) as {
@@ -304,16 +304,12 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.open(at.fixture.api.target.adminToken);
     await at.page.getByRole('button', { name: 'New tenant' }).click();
     await at.page.getByLabel('Name').fill(name);
-    for (const [typed, said] of [
-      ['', 'Use a size below 8 PiB'],
-      ['10', '"10" has no unit. Did you mean 10GiB?'],
-      ['12 apples', 'Use a size below 8 PiB'],
-    ] as const) {
+    for (const typed of ['', '12 apples']) {
       await at.page.getByLabel('Storage limit').fill(typed);
       await at.page.getByRole('button', { name: 'Create tenant' }).click();
-      await at.page.getByText(said).waitFor();
+      await at.page.getByText('Type a limit, such as 50 GiB').waitFor();
     }
-    await at.page.getByLabel('Storage limit').fill('50 GiB');
+    await at.page.getByLabel('Storage limit').fill('50');
     await at.page.getByRole('button', { name: 'Create tenant' }).click();
     // It leads to its page.
     await at.page.getByRole('heading', { name: 'Overview' }).waitFor();

@@ -398,11 +398,12 @@ export const states: readonly State[] = [
     prepare: withHistory,
     act: async (page) => {
       await page
-        .getByRole('button', { name: /^Delete [0-9a-f]/ })
+        .getByRole('checkbox', { name: /^Choose/ })
         .first()
-        .click();
+        .check();
+      await page.getByRole('button', { name: 'Delete…' }).click();
     },
-    shows: 'Push it again to keep it.',
+    shows: 'To keep an object, push it again before.',
   },
   {
     name: 'marked-objects',
@@ -412,7 +413,7 @@ export const states: readonly State[] = [
       await withHistory(page);
       await withMarked(page);
     },
-    act: (page) => page.getByText('Marked').click(),
+    act: (page) => page.getByText('Deleting', { exact: true }).click(),
     shows: 'deleted in 7 min',
   },
   {

@@ -72,7 +72,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.locator('button:focus', { hasText: 'Keep' }).waitFor();
     await tabTo(/^Revoke$/);
     await at.page.keyboard.press('Enter');
-    await at.page.getByText('by keyboard').waitFor({ state: 'detached' });
+    await at.page.getByRole('row').filter({ hasText: 'by keyboard' }).waitFor({ state: 'detached' });
 
     await tabTo(/^Sign out$/, 'Shift+Tab');
     await at.page.keyboard.press('Enter');
@@ -238,8 +238,8 @@ describeInBrowser('what somebody does in the console', (launch) => {
     await at.page.getByText(/Frees 420/).waitFor({ state: 'detached' });
     await tabTo(/^Delete…$/);
     await at.page.keyboard.press('Enter');
-    await at.page.getByText(/Frees 420/).waitFor();
-    await tabTo(/^Delete 1 object$/);
+    await at.page.getByText(/Frees 420.KiB in 60 min/).waitFor();
+    await tabTo(/^Delete 1$/);
     await at.page.keyboard.press('Enter');
     await at.page.getByText('deleted in 60 min').waitFor();
     const audit = jsonOf(

@@ -25,12 +25,11 @@ export function invitationsContract(open: () => Promise<Invitations>): void {
     });
     const accepted = (keySha256: string, atMs = 2) => ({ atMs, keySha256, user: null });
 
+    const allowedBy = { host: 'forge', organizationId: '42', sinceMs: 1 };
+
     it('are found and listed as they were put, each tenant’s own, and deleted once', async () => {
       const [tenant, other] = [tenantName(), tenantName()];
-      const [first, second] = [
-        of(tenant, 'b'),
-        of(tenant, 'a', { createdAtMs: 2, repos: null, isHostUser: true }),
-      ];
+      const [first, second] = [of(tenant, 'b'), of(tenant, 'a', { createdAtMs: 2, repos: null, allowedBy })];
       for (const each of [second, first, of(other, 'c')]) expect(await invitations.put(each)).toBe('created');
       expect(await invitations.list(tenant)).toEqual([first, second]);
       expect(await invitations.find(first)).toEqual(first);
@@ -101,9 +100,12 @@ export function devicesContract(open: () => Promise<Devices>): void {
       expect(await devices.addTry({ tenant: other, nowMs: 1 })).toBe('counted');
       expect(await devices.addTry({ tenant, nowMs: 10 * minute })).toBe('too-many');
       expect(await devices.addTry({ tenant, nowMs: 10 * minute + 1 })).toBe('counted');
-      await devices.endTries(tenant);
+      await devices.takeBackTry(tenant);
+      // One that isn't there can't be taken back.
+      await devices.takeBackTry(tenant);
       for (let count = 0; count < 5; count += 1)
         expect(await devices.addTry({ tenant, nowMs: 10 * minute + 2 })).toBe('counted');
+      expect(await devices.addTry({ tenant, nowMs: 10 * minute + 2 })).toBe('too-many');
     });
   });
 }

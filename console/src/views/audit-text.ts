@@ -63,6 +63,8 @@ const verbs: Readonly<Record<string, Verb>> = {
   'tenant.create': did(created, 'this tenant'),
   'tenant.update': did(changed, fieldsOf),
   'tenant.delete': did(deleted, 'this tenant'),
+  'tenant.link': did(['linked', 'link'], 'this tenant to a git host'),
+  'tenant.unlink': did(['unlinked', 'unlink'], 'this tenant from its git host'),
   'token.create': did(created, tokenOf),
   'token.revoke': did(['revoked', 'revoke'], tokenOf),
   'rule.create': did(created, 'a CI rule'),

@@ -23,7 +23,7 @@ const emailsItem = z.object({
       sent: z.array(z.string()),
     }),
   ),
-  askedAtMs: z.array(z.number()),
+  asked: z.array(z.object({ atMs: z.number(), addressSha256: z.string() })),
   lookedAtMs: z.number(),
   /** The next day on which the schedule looks at the tenant. */
   nextDay: z.string(),
@@ -35,7 +35,7 @@ const emailsKey = (tenant: string) => ({ pk: `EMAIL#${tenant}`, sk: 'EMAIL' });
 /** In the index as long as an address gets e-mails: by the day on which the schedule looks next. */
 const dueKind = 'EMAILS';
 
-const nobody: Emails = { addresses: [], askedAtMs: [], lookedAtMs: 0 };
+const nobody: Emails = { addresses: [], asked: [], lookedAtMs: 0 };
 
 /**
  * Addresses that tenants' alerts are e-mailed to: one item for each tenant, in a partition of its own, as the sender
@@ -73,9 +73,9 @@ function change(
     const item = await readItem(table, tenant);
     const changed = input.change(item ?? nobody);
     if (!changed) return { result: undefined };
-    const { addresses, askedAtMs, lookedAtMs } = changed;
+    const { addresses, asked, lookedAtMs } = changed;
     const nextDay = input.nextDay ?? item?.nextDay ?? '';
-    const fields = { addresses, askedAtMs, lookedAtMs, nextDay, version: (item?.version ?? 0) + 1 };
+    const fields = { addresses, asked, lookedAtMs, nextDay, version: (item?.version ?? 0) + 1 };
     const isDue = addresses.some(isSubscribed);
     const { ok } = await updateItem(table, {
       key: emailsKey(tenant),

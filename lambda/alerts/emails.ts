@@ -11,6 +11,7 @@ import { parseJson } from '../rules/text.ts';
 import {
   alertText,
   canConfirm,
+  confirmationsPerAddressMax,
   confirmationsPerDayMax,
   confirmationText,
   type EmailAddress,
@@ -39,6 +40,7 @@ export async function addEmail(
 ): Promise<'asked' | 'confirmed' | 'full' | 'too-many'> {
   const nowMs = clock.nowMs();
   let outcome: 'asked' | 'confirmed' | 'full' | 'too-many' = 'asked';
+  const addressSha256 = sha256Hex(address.toLowerCase());
   const added: EmailAddress = {
     address,
     key: `${tenant}.${ids.random(keyCharacters)}`,
@@ -50,15 +52,21 @@ export async function addEmail(
   await emails.change({
     tenant,
     change: (now) => {
-      const askedAtMs = now.askedAtMs.filter((atMs) => nowMs - atMs < dayMs);
+      const asked = now.asked.filter(({ atMs }) => nowMs - atMs < dayMs);
+      const ofAddress = asked.filter((each) => each.addressSha256 === addressSha256);
       const known = now.addresses.find((each) => isSame(each, address));
       const others = now.addresses.filter((each) => each !== known);
       if (known && isSubscribed(known)) outcome = 'confirmed';
       else if (!known && others.length >= emailsMax) outcome = 'full';
-      else if (askedAtMs.length >= confirmationsPerDayMax) outcome = 'too-many';
+      else if (asked.length >= confirmationsPerDayMax || ofAddress.length >= confirmationsPerAddressMax)
+        outcome = 'too-many';
       else {
         outcome = 'asked';
-        return { ...now, addresses: [...others, added], askedAtMs: [...askedAtMs, nowMs] };
+        return {
+          ...now,
+          addresses: [...others, added],
+          asked: [...asked, { atMs: nowMs, addressSha256 }],
+        };
       }
       return undefined;
     },

@@ -9,6 +9,8 @@ export const emailsMax = 10;
 export const confirmWithinMs = 2 * dayMs;
 /** A tenant can ask for so many confirmations in 24 hours: nobody can use them to flood others. */
 export const confirmationsPerDayMax = 20;
+/** … and so many of them for one address. */
+export const confirmationsPerAddressMax = 2;
 /** Events of which an address remembers that it got them. */
 const sentMax = 50;
 
@@ -33,8 +35,8 @@ export interface EmailAddress {
 /** The addresses of a tenant, and what the schedule knows of them. */
 export interface Emails {
   readonly addresses: readonly EmailAddress[];
-  /** When confirmations of the last 24 hours were asked for. */
-  readonly askedAtMs: readonly number[];
+  /** Confirmations of the last 24 hours, also of addresses that were removed since. */
+  readonly asked: readonly { readonly atMs: number; readonly addressSha256: string }[];
   /** Up to when tokens that are about to expire were told. */
   readonly lookedAtMs: number;
 }
@@ -170,7 +172,7 @@ export function confirmationText(tenant: string, confirmUrl: string) {
     text: lines(
       `A team admin of ${tenant} wants its storage alerts to go to this address.`,
       `If you want them, open this page within 48 hours, and confirm:\n${confirmUrl}`,
-      "If you don't, ignore this e-mail. You won't get another one.",
+      "If you don't, ignore this e-mail.",
     ),
   };
 }

@@ -128,13 +128,26 @@ describe('an address', () => {
       expect(await addEmail(deps, { tenant, address: `${index}@example.com` })).toBe('asked');
     expect(await addEmail(deps, { tenant, address: 'more@example.com' })).toBe('full');
     for (let index = emailsMax; index < confirmationsPerDayMax; index += 1) {
-      expect(await removeEmail(deps, { tenant, address: '0@example.com' })).toBe('removed');
-      expect(await addEmail(deps, { tenant, address: '0@example.com' })).toBe('asked');
+      expect(await removeEmail(deps, { tenant, address: `${index - 1}@example.com` })).toBe('removed');
+      expect(await addEmail(deps, { tenant, address: `${index}@example.com` })).toBe('asked');
     }
     expect(await addEmail(deps, { tenant, address: '1@example.com' })).toBe('too-many');
     clock.advance(dayMs);
     expect(await addEmail(deps, { tenant, address: '1@example.com' })).toBe('asked');
     expect(await removeEmail(deps, { tenant, address: 'nobody@example.com' })).toBe('absent');
+  });
+
+  it('gets two links a day, though it is removed and added again', async () => {
+    const { deps, clock } = await world();
+    const add = () => addEmail(deps, { tenant, address: 'ada@example.com' });
+    expect(await add()).toBe('asked');
+    await removeEmail(deps, { tenant, address: 'ada@example.com' });
+    expect(await add()).toBe('asked');
+    await removeEmail(deps, { tenant, address: 'ada@example.com' });
+    expect(await add()).toBe('too-many');
+    expect(await addEmail(deps, { tenant, address: 'bob@example.com' })).toBe('asked');
+    clock.advance(dayMs);
+    expect(await add()).toBe('asked');
   });
 
   it.each(['', 'acme', 'acme.', `acme.${'x'.repeat(32)}`, `nobody.${'x'.repeat(32)}`, `A.${'x'.repeat(32)}`])(

@@ -120,7 +120,7 @@ export const problemHints: Readonly<Record<string, string>> = {
   'repo-not-found': whichRepos,
   'object-not-found': 'List its objects: lfs-quota object list TENANT --repo REPO',
   'token-not-found': 'List them: lfs-quota token list TENANT',
-  'invitation-not-found': 'List the open ones: lfs-quota invite TENANT --list',
+  'invitation-not-found': 'List the open ones: lfs-quota invite TENANT --open',
   'invitations-full': 'Revoke one first: lfs-quota invite TENANT --revoke ID',
   'devices-full': later,
   'rule-not-found': 'List them: lfs-quota rule list TENANT',

@@ -39,7 +39,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   'auth git-credential': [['lfs-quota auth git-credential get', 'as Git calls it']],
   invite: [
     ['lfs-quota invite acme --repo game --user ada', 'to push to one repo'],
-    ['lfs-quota invite acme --list'],
+    ['lfs-quota invite acme --open'],
     ['lfs-quota invite acme --revoke 3d1c0e5f2a4b6978'],
   ],
   status: [

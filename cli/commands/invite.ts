@@ -27,22 +27,22 @@ export const inviteCommand = actionCommand({
     repo: option('--repo <repo>', 'only for this repo; repeatable (default: all)', eachRepo),
     user: option('--user <name>', 'their name (default: they choose it)'),
     expires: option('--expires <time>', 'lifetime of their token, such as 30d (default: 90d)', parseLifetime),
-    list: flag('--list', 'list the open invitations'),
+    open: flag('--open', 'list the open invitations'),
     revoke: option('--revoke <id>', 'revoke an open invitation'),
   },
   wanted: managerToken,
   run: async (client, { operands: { tenant }, options, context }) => {
-    const { scope, repo: repos, user, expires: expiresInSeconds, list, revoke, json } = options;
+    const { scope, repo: repos, user, expires: expiresInSeconds, open, revoke, json } = options;
     const params = { tenant };
     if (revoke !== undefined) {
       if (!/^[0-9a-f]{16}$/.test(revoke))
-        throw new UsageError(`Use the invitation's id. List them: lfs-quota invite ${tenant} --list`);
+        throw new UsageError(`Use the invitation's id. List them: lfs-quota invite ${tenant} --open`);
       await client.ask('revokeInvitation', { params: { tenant, invitationId: revoke } });
       return context.out(
         json ? `${JSON.stringify({ tenant, invitationId: revoke })}\n` : `Revoked ${revoke}.\n`,
       );
     }
-    if (list) {
+    if (open) {
       const { body, text } = await client.ask('listInvitations', { params });
       return context.out(json ? `${text}\n` : listText(body, context));
     }

@@ -384,14 +384,14 @@ const inviteRuns: readonly Run[] = [
     {},
   ),
   run('invite acme', { problem: 'invitations-full' }),
-  run('invite acme --list', {
+  run('invite acme --open', {
     invitations: [
       invitation,
       { ...invitation, user: 'a\u001b[2J', repos: ['game', 'film'], inviter: 'grace' },
     ],
   }),
-  run('invite acme --list', { invitations: [] }),
-  run('invite acme --list --json'),
+  run('invite acme --open', { invitations: [] }),
+  run('invite acme --open --json'),
   run('invite acme --revoke ../x'),
   run('invite acme --revoke 3d1c0e5f2a4b6978', { problem: 'invitation-not-found' }),
   run('invite acme --revoke 3d1c0e5f2a4b6978 --json'),

@@ -30,6 +30,13 @@ export function onSignedOut(listener: () => void): void {
   tellSignedOut = listener;
 }
 
+let tellSignInAgain: () => void = () => {};
+
+/** @param listener called when a git host must be asked again before a change. */
+export function onSignInAgain(listener: () => void): void {
+  tellSignInAgain = listener;
+}
+
 export async function ask<T>(path: string, asked: Asked = {}): Promise<Outcome<T>> {
   const { method = 'GET', body, etag, token, requestKey } = asked;
   try {
@@ -64,6 +71,7 @@ async function outcomeOf<T>(response: Response, isSession: boolean): Promise<Out
   // Too many requests, or something behind the API does not answer: it will again.
   if (status === 429 || status >= 500) return { kind: 'unreachable' };
   const body = text === '' ? undefined : JSON.parse(text);
+  if (body?.code === 'sign-in-again') tellSignInAgain();
   if (status >= 400) return { kind: 'refused', status, detail: body?.detail ?? 'Rejected.' };
   return { kind: 'ok', status, body, etag: headers.get('etag') };
 }

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import type { FinishedSignInBody } from '../../lambda/api/contract/sign-in.ts';
 import { ask } from './api.ts';
 import { Problem } from './parts.tsx';
@@ -31,6 +32,20 @@ export async function finishSignIn(arrival: Arrival): Promise<Return> {
   return { problem: undefined, tenants: [] };
 }
 
+/** Opens the page of a host. @returns false: it can't be opened now. */
+async function openHost(host: string, next: string): Promise<boolean> {
+  const outcome = await ask<{ url: string }>('/v1/sign-in', { method: 'POST', body: { host, next } });
+  if (outcome.kind === 'ok') location.assign(outcome.body.url);
+  return outcome.kind === 'ok';
+}
+
+/** Sends a user of a host there once more, and back to this view. */
+export async function signInAgain(): Promise<void> {
+  const whose = await ask<SessionBody>('/v1/session');
+  const [host] = (whose.kind === 'ok' && whose.body.hostUser?.split(':')) || [];
+  if (host !== undefined) await openHost(host, location.hash);
+}
+
 export interface Return {
   readonly problem: string | undefined;
   /** To choose from, as a session is for one. */
@@ -52,10 +67,8 @@ export function GitHosts({ back }: { back: Return | undefined }) {
   const start = async (host: string) => {
     // Doors aren't views: what they hold must not leave.
     const wanted = /^#[a-z0-9]/.test(location.hash) ? location.hash : '#';
-    const body = { host, next: tenant === '' ? wanted : `#${tenant}` };
-    const outcome = await ask<{ url: string }>('/v1/sign-in', { method: 'POST', body });
-    if (outcome.kind === 'ok') location.assign(outcome.body.url);
-    else setProblem("Couldn't start. Retry, or use an access token.");
+    if (!(await openHost(host, tenant === '' ? wanted : `#${tenant}`)))
+      setProblem("Couldn't start. Retry, or use an access token.");
   };
   if (hosts.length === 0 && !problem) return null;
   return (

@@ -2,9 +2,9 @@ import { type JSX, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import { parseAddress } from './address.ts';
-import { ask, onSignedOut } from './api.ts';
+import { ask, onSignedOut, onSignInAgain } from './api.ts';
 import { Door, useDoor } from './door.tsx';
-import { finishSignIn, type Return, takeArrival } from './git-sign-in.tsx';
+import { finishSignIn, type Return, signInAgain, takeArrival } from './git-sign-in.tsx';
 import { Console } from './shell.tsx';
 import { SignIn } from './sign-in.tsx';
 import { fetchAhead, loadView } from './views.ts';
@@ -22,6 +22,7 @@ function App() {
   const [back, setBack] = useState<Return>();
   useEffect(() => {
     onSignedOut(() => setSession(null));
+    onSignInAgain(() => void signInAgain());
     let timer: ReturnType<typeof setTimeout> | undefined;
     const find = async () => {
       const outcome = await ask<SessionBody>('/v1/session');

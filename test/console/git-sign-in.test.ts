@@ -67,6 +67,32 @@ describeInBrowser('signing in with a git host', (launch) => {
     await expectNothingLeft();
   });
 
+  it('asks the host once more before a change, and comes back to the view', async () => {
+    await comeIn('ada', '#northlight/access');
+    await page.getByRole('button', { name: 'New token' }).waitFor();
+    const problem = { code: 'sign-in-again', detail: 'Sign in again.' };
+    await page.route('**/v1/tenants/northlight/tokens', (route) =>
+      route.request().method() === 'POST'
+        ? route.fulfill({
+            status: 403,
+            contentType: 'application/problem+json',
+            body: JSON.stringify(problem),
+          })
+        : route.continue(),
+    );
+    const given = forge.host.given.length;
+    await page.getByRole('button', { name: 'New token' }).click();
+    const back = page.waitForURL(/\/sign-in\?code=/);
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /create/i })
+      .click();
+    await back;
+    await page.getByRole('button', { name: 'New token' }).waitFor();
+    expect(page.url()).toBe(`${fixture.stack.url}/#northlight/access`);
+    expect(forge.host.given).toHaveLength(given + 1);
+  });
+
   describe('says the same', () => {
     const expectRefused = async () => {
       await page.getByText(refusal).waitFor();

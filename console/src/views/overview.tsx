@@ -39,7 +39,9 @@ export function Overview(props: ViewProps) {
       />
       <LimitNotice {...props} />
       <UsageFigures body={body} progress={progress} nowMs={nowMs} />
-      {uploads && uploads.items.length > 0 && <Uploads tenant={tenant} listed={uploads} nowMs={nowMs} />}
+      {usage !== null && usage.reservedBytes > 0 && (
+        <Uploads tenant={tenant} listed={uploads} nowMs={nowMs} />
+      )}
       {isEmpty ? (
         <FirstPush tenant={tenant} mayManage={mayManage} />
       ) : (
@@ -143,8 +145,14 @@ function useUploads({ tenant, usage }: SubscriptionBody): Listed<ReservationBody
 const rowsMax = 8;
 
 /** What is promised to uploads under way, of which repo, and until when. */
-function Uploads(props: { tenant: string; listed: Listed<ReservationBody>; nowMs: number }) {
+function Uploads(props: {
+  tenant: string /** undefined: not known yet. */;
+  listed: Listed<ReservationBody> | undefined;
+  nowMs: number;
+}) {
   const { tenant, listed, nowMs } = props;
+  // Of the same height, so that nothing moves.
+  if (!listed) return <p class="soft uploads">Uploads in progress…</p>;
   const sorted = sortReservations(listed.items);
   const more = sorted.length - rowsMax;
   return (

@@ -20,9 +20,11 @@ export function Status({ address, nowMs }: ServiceViewProps) {
           </button>
         }
       />
-      <Card title={text} {...(!body && { note })}>
-        {body && <Parts body={body} nowMs={nowMs} />}
-      </Card>
+      {body !== undefined && (
+        <Card title={text} {...(!body && { note })}>
+          {body && <Parts body={body} nowMs={nowMs} />}
+        </Card>
+      )}
     </main>
   );
 }

@@ -107,7 +107,7 @@ describeInBrowser(
           .filter((each) => !(each.closest('.usage') && notice))
           // What was: days that are over.
           .filter((each) => !each.closest('.chart, .key'))
-          .filter((each) => !each.closest('.notice, form, tr, .sure')?.querySelector('button, a, .todo'))
+          .filter((each) => !each.closest('.notice, form, tr, .entry, .line, dialog')?.querySelector('button, a, .todo'))
           .filter((each) => !/[Dd]elete|[Rr]etry|sign in/.test(each.textContent))
           .map((each) => each.outerHTML.slice(0, 200));
       })()`),

@@ -317,6 +317,32 @@ const withTrouble = (page: Page) =>
     };
   });
 
+/** 40 weeks of a repo, with deletes. */
+const withRepoWeeks = (page: Page) =>
+  changed(page, '**/repos/atlas-world', (body) => ({
+    ...body,
+    limitBytes: 900_000,
+    weeks: Array.from({ length: 57 }, (_, week) =>
+      week < 17 ? null : 300_000 + 13_000 * (week - (week % 9)),
+    ),
+  }));
+
+const withLocks = (page: Page) =>
+  page.route('**/locks?*', (route) =>
+    route.fulfill({
+      json: {
+        locks: Array.from({ length: 20 }, (_, index) => ({
+          id: `id-${index}`,
+          path: `art/file-${index}.psd`,
+          owner: 'bob',
+          ownerName: 'bob',
+          lockedAt: '2026-11-21T05:00:00Z',
+        })),
+        nextCursor: 'c1',
+      },
+    }),
+  );
+
 const byReader = (fixture: ConsoleFixture) => fixture.usual.readToken;
 const byManager = (fixture: ConsoleFixture) => fixture.usual.manageToken;
 const never = () => new Promise<never>(() => {});
@@ -481,6 +507,37 @@ export const states: readonly State[] = [
     shows: 'Needs attention',
   },
   { name: 'repos', token: byReader, address: '#northlight/repos', prepare: withHistory, shows: 'fonts' },
+  {
+    name: 'repo',
+    token: byReader,
+    address: '#northlight/repos/atlas-world',
+    prepare: withRepoWeeks,
+    shows: 'Storage by week',
+  },
+  {
+    name: 'repo-settings',
+    token: byManager,
+    address: '#northlight/repos/atlas-world/settings',
+    act: (page) => page.getByRole('button', { name: 'Delete atlas-world…' }).click(),
+    shows: 'Type atlas-world',
+  },
+  {
+    name: 'locks',
+    token: byManager,
+    address: '#northlight/repos/atlas-world/locks',
+    prepare: withLocks,
+    act: (page) => page.getByRole('button', { name: 'Release art/file-1.psd' }).click(),
+    shows: "isn't notified",
+  },
+  {
+    name: 'activity',
+    token: byManager,
+    address: '#northlight/activity',
+    prepare: withRejected,
+    shows: "couldn't push to",
+  },
+  { name: 'join', address: '#_join/northlight.lfsi_invitation', shows: 'The link works once' },
+  { name: 'device', token: byManager, address: '#_device', shows: 'Continue' },
   { name: 'access', token: byManager, address: '#northlight/access', shows: 'administrator' },
   {
     name: 'settings',

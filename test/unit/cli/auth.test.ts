@@ -290,15 +290,6 @@ describe('auth git-credential', () => {
     expect(await ask('get', of())).toBe('');
   });
 
-  it('loses nothing when git asks several times at once', async () => {
-    await logIn();
-    const names = Array.from({ length: 8 }, (_, index) => `u${index}`);
-    await Promise.all(names.map((username) => ask('store', { ...of(), username, password: 'p' })));
-    expect(stored()).toMatchObject({
-      git: { [server.url]: Object.fromEntries(names.map((name) => [name, 'p'])) },
-    });
-  });
-
   it('of two servers below one another is the inner one’s', async () => {
     await logIn();
     await logIn(`${server.url}/lfs`, 'lfsq_inner');

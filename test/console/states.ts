@@ -459,16 +459,15 @@ export const states: readonly State[] = [
     address: '#northlight/repos',
     prepare: async (page) => {
       await withHistory(page);
-      await changed(page, subscription, (body) => ({
-        ...body,
-        repos: Array.from({ length: 500 }, (_, index) => ({
-          repo: `repo-${String(index).padStart(3, '0')}`,
-          limitBytes: index % 7 === 0 ? 50_000 : null,
-          storedBytes: Math.round(9_000 / (index + 1)),
-          objectCount: 500 - index,
-          scannedAt: new Date(Date.now() - index * 60_000).toISOString(),
-        })),
+      const repos = Array.from({ length: 500 }, (_, index) => ({
+        repo: `repo-${String(index).padStart(3, '0')}`,
+        limitBytes: index % 7 === 0 ? 50_000 : null,
+        storedBytes: Math.round(9_000 / (index + 1)),
+        objectCount: 500 - index,
+        scannedAt: new Date(Date.now() - index * 60_000).toISOString(),
       }));
+      await page.route('**/repos?*', (route) => route.fulfill({ json: { repos, nextCursor: null } }));
+      await changed(page, subscription, (body) => ({ ...body, repos }));
     },
     shows: 'repo-009',
   },

@@ -16,7 +16,7 @@ const sentMax = 50;
 
 /** Why nothing is sent to an address any more. */
 export const emailEnds = ['unsubscribed', 'bounced', 'complained'] as const;
-export type EmailEnd = (typeof emailEnds)[number];
+type EmailEnd = (typeof emailEnds)[number];
 
 /** An address that a tenant's alerts go to. */
 export interface EmailAddress {

@@ -11,7 +11,6 @@ import {
   createDynamoDbTokenStore,
 } from '../../../lambda/accounts/token-store.ts';
 import { createDynamoDbAlerts } from '../../../lambda/alerts/alert-store.ts';
-import { createDynamoDbEmails } from '../../../lambda/alerts/email-store.ts';
 import { createDynamoDbWebhooks } from '../../../lambda/alerts/webhook-store.ts';
 import { createDynamoDbDownloads } from '../../../lambda/downloads/download-store.ts';
 import {
@@ -78,7 +77,6 @@ export class MemoryDownloads extends storeClass(createDynamoDbDownloads) {}
 export class MemoryPublicReads extends storeClass(createDynamoDbPublicReads) {}
 export class MemoryHistory extends storeClass(createDynamoDbHistory) {}
 export class MemoryAlerts extends storeClass(createDynamoDbAlerts) {}
-export class MemoryEmails extends storeClass(createDynamoDbEmails) {}
 export class MemoryWebhooks extends storeClass(createDynamoDbWebhooks) {}
 export class MemoryLocks extends storeClass(createDynamoDbLocks) {}
 export class MemoryFailures extends storeClass(createDynamoDbFailures) {}

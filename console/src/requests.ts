@@ -1,10 +1,30 @@
-import { useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ask, usePoll } from './api.ts';
 import { notDone } from './text.ts';
 
 /** What a view reads besides the tenant's figures, and what it changes. */
 
 const lostMs = 5_000;
+
+/** Lists hold back what's below them for so long, so that nothing moves when they come. */
+const heldBackMs = 2_000;
+let firstReads = 0;
+
+/** Something is read for the first time. The style hides cards meanwhile: they keep their place, and come together. */
+function holdBack(): () => void {
+  let isOver = false;
+  const set = (step: number) => {
+    firstReads += step;
+    document.body.toggleAttribute('data-reading', firstReads > 0);
+  };
+  const end = () => {
+    if (!isOver) set(-1);
+    isOver = true;
+  };
+  set(1);
+  setTimeout(end, heldBackMs);
+  return end;
+}
 
 interface Held<T> {
   readonly path: string;
@@ -38,6 +58,8 @@ export function useRead<T>(
     return outcome.kind === 'unreachable' ? lostMs : null;
   }, `${path} ${options.key}`);
   const known = held?.path === path ? held : undefined;
+  const isFirst = path !== undefined && known === undefined;
+  useLayoutEffect(() => (isFirst ? holdBack() : undefined), [isFirst]);
   return { body: known?.body, refusal: known?.refusal, read };
 }
 

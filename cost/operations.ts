@@ -253,7 +253,7 @@ const emptyReceives = 5 * 3 * monthMinutes;
 
 /** What is billed whether it's used or not. `test/stack/cost.test.ts` counts it in the template. */
 export const standing = {
-  alarms: 36,
+  alarms: 38,
   alarmsOfStoreEvents: 3,
   /** Of reconciles, exports and webhooks. */
   polledQueues: 3,

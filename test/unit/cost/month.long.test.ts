@@ -46,7 +46,7 @@ describe('by hand', () => {
     const idle = { tenants: 0, pushes: 0, fetches: 0 };
     const run = 0.2e-6 + 0.05 * 0.25 * 13.3334e-6 + 1e-6 + 13 * 0.125e-6 + 0.625e-6 + (1200 / 1e9) * 0.5;
     expect(total(idle)).toBeCloseTo(
-      36 * 0.1 + 17 * 0.3 + 3 + 0.4 + 0.648 * (0.5 + 2 * 0.4) + 43_200 * run,
+      38 * 0.1 + 17 * 0.3 + 3 + 0.4 + 0.648 * (0.5 + 2 * 0.4) + 43_200 * run,
       6,
     );
     // Three alarms, and a queue more.

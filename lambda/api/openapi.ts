@@ -190,6 +190,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
   file: { type: 'string', pattern: '^[a-z-]+-[0-9a-f]{16}\\.[a-z0-9]+$' },
   ruleId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   invitationId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
+  userId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
 };
 
 function pathParameters(path: string): Json[] {
@@ -202,10 +203,16 @@ function pathParameters(path: string): Json[] {
 }
 
 function queryParameters(query: z.ZodType = noQuery): Json[] {
-  const { properties = {} } = z.toJSONSchema(query, { io: 'output', unrepresentable: 'any' });
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'output', unrepresentable: 'any' });
   return Object.entries(properties).map(([name, schema]) => {
     const { description, ...rest } = typeof schema === 'object' ? schema : {};
-    return { name, in: 'query', ...(description !== undefined && { description }), schema: rest };
+    return {
+      name,
+      in: 'query',
+      ...(required.includes(name) && { required: true }),
+      ...(description !== undefined && { description }),
+      schema: rest,
+    };
   });
 }
 

@@ -3,7 +3,11 @@ import { emailEnds, emailsMax } from '../../alerts/rules/email.ts';
 import type { Contract } from './contract.ts';
 import { time } from './fields.ts';
 
-const address = z.email('must be an e-mail address').max(254, 'must be an e-mail address');
+const addressRule = 'must be an e-mail address';
+const address = z
+  .string()
+  .max(254, addressRule)
+  .regex(/^[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+$/, addressRule);
 
 const emailSchema = z
   .object({

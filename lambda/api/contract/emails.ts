@@ -23,7 +23,7 @@ const emailSchema = z
 
 const emailListSchema = z.object({ emails: z.array(emailSchema) }).meta({ id: 'EmailList' });
 
-const keyBody = z.strictObject({ key: z.string().max(200) }).meta({ id: 'EmailKey' });
+const keyed = { key: z.string().max(200) };
 
 export type EmailBody = z.output<typeof emailSchema>;
 
@@ -77,7 +77,7 @@ export const emailContract = {
     summary: 'Confirm an address',
     description: 'With the key of the link in the e-mail.',
     access: 'anyone',
-    body: { schema: keyBody, example: { key: 'acme.…' } },
+    body: { schema: z.strictObject(keyed).meta({ id: 'EmailKey' }), example: { key: 'acme.…' } },
     answers: { 204: { description: 'It gets alerts from now on.' } },
     problems: [
       'invalid-json',
@@ -94,7 +94,7 @@ export const emailContract = {
     summary: 'End the e-mails to an address',
     description: 'With the key of the link in the e-mail. Mail programs call it, as RFC 8058 says.',
     access: 'anyone',
-    query: keyBody,
+    query: z.strictObject(keyed),
     answers: { 204: { description: 'It gets no more alerts.' } },
     problems: ['link-not-found', 'invalid-query', 'internal-error', 'storage-unavailable'],
   },

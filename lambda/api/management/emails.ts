@@ -26,19 +26,15 @@ export const emailOperations = operations(ofTenants, {
     if (!deps.emailQueue.isOn)
       return problem('emails-off', "This service sends no e-mail, as email.from isn't set. Use a webhook.");
     const outcome = await addEmail(deps, { tenant, address });
-    switch (outcome) {
+    switch (outcome.kind) {
       case 'full':
         return problem('emails-full', `${tenant} has ${emailsMax} addresses, the maximum. Remove one first.`);
       case 'too-many':
         return problem('emails-too-many', 'Too many e-mails with links were sent today. Retry tomorrow.');
       case 'asked':
-      case 'confirmed': {
-        const { addresses } = await deps.emails.read(tenant);
-        const known = addresses.find((each) => each.address.toLowerCase() === address.toLowerCase());
-        // Somebody has removed it meanwhile.
-        if (!known) return problem('email-not-found', `${tenant} has no address ${address}.`);
-        return json(outcome === 'asked' ? 202 : 200, emailBody(known));
-      }
+        return json(202, emailBody(outcome.email));
+      case 'confirmed':
+        return json(200, emailBody(outcome.email));
     }
   },
 

@@ -1,7 +1,9 @@
 import { type GitHost, signInHostsOf } from '../../accounts/rules/git-hosts.ts';
+import { hostOf } from '../../accounts/rules/host-user.ts';
 import {
   type AllowedOrganization,
   allowedOrganizationsMax,
+  isStillAllowed,
   organizationsOf,
 } from '../../accounts/rules/sign-in.ts';
 import type { TokenRecord } from '../../accounts/rules/tokens.ts';
@@ -109,13 +111,8 @@ function userBody(
     expiresAtMs,
     lastUsedAtMs,
   } = token;
-  const isAllowed = organizations.some(
-    (each) =>
-      each.organizationId === allowedBy?.organizationId &&
-      each.sinceMs === allowedBy.sinceMs &&
-      hostUser?.id.startsWith(`${each.host}:`),
-  );
-  if (!hostUser || !allowedBy || expiresAtMs === null || !isAllowed) return undefined;
+  if (!hostUser || !allowedBy || expiresAtMs === null) return undefined;
+  if (!isStillAllowed(organizations, { ...allowedBy, host: hostOf(hostUser) })) return undefined;
   return {
     userId: tokenId,
     hostUser: hostUser.id,

@@ -15,6 +15,8 @@ function parametersOf(path: string, method: string) {
 it('a query says which of its parameters are required', () => {
   const email = parametersOf('/v1/tenants/{tenant}/emails', 'delete');
   expect(email.find(({ name }) => name === 'address')).toMatchObject({ required: true });
+  const link = parametersOf('/v1/emails/unsubscribe', 'post');
+  expect(link).toEqual([expect.objectContaining({ name: 'key', in: 'query', required: true })]);
   const audit = parametersOf('/v1/tenants/{tenant}/audit', 'get');
   expect(audit.find(({ name }) => name === 'limit')?.required).toBeUndefined();
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { absent, exists } from '../table/expressions.ts';
 import { firstItems, methodsOn, putItem, type Table } from '../table/requests.ts';
-import { expiryAttribute, keyNames } from '../table/table.ts';
+import { expiring, keyNames } from '../table/table.ts';
 import { type AuditEntry, auditActions, auditIdOf, auditKeptMs } from './rules/audit.ts';
 
 const fields = z.record(z.string(), z.json());
@@ -53,7 +53,7 @@ async function put(table: Table, entry: AuditEntry, condition: string): Promise<
       pk: partitionOf(entry.tenant),
       sk: auditIdOf(entry),
       ...entry,
-      [expiryAttribute]: Math.ceil((entry.atMs + auditKeptMs) / 1000),
+      ...expiring(entry.atMs + auditKeptMs),
     },
     condition,
   });

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { nullable } from '../ledger/items.ts';
 import { absent, adding, all, setting } from '../table/expressions.ts';
 import {
   deleteItem,
@@ -9,7 +10,7 @@ import {
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { expiryAttribute, keyNames } from '../table/table.ts';
+import { expiring, keyNames } from '../table/table.ts';
 import {
   acceptedAgainMs,
   type DeviceRecord,
@@ -19,8 +20,6 @@ import {
   invitationsMax,
   isKept,
 } from './rules/invitations.ts';
-
-const nullable = <T>(type: z.ZodType<T>) => type.nullish().transform((value) => value ?? null);
 
 const invitationItem = z.object({
   tenant: z.string(),
@@ -48,8 +47,6 @@ const invitationKey = ({ tenant, invitationId }: InvitationKey) => ({
   pk: partitionOf(tenant),
   sk: invitationId,
 });
-
-const expiring = (expiresAtMs: number) => ({ [expiryAttribute]: Math.ceil(expiresAtMs / 1000) });
 
 /**
  * Invitations, never their secrets. On the ledger's table, in a partition of each tenant, away from the counter's: anybody

@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { audited } from './audit.ts';
-import type { Allowance, HostUser } from './rules/host-user.ts';
+import { type Allowance, type HostUser, hostOf } from './rules/host-user.ts';
 import {
   acceptedAgainMs,
   type DeviceRecord,
@@ -14,6 +14,7 @@ import {
   parseUserCode,
   userCodeFrom,
 } from './rules/invitations.ts';
+import { isStillAllowed } from './rules/sign-in.ts';
 import { sameDigest, type TokenRecord, tokenIdOf } from './rules/tokens.ts';
 import { type CreateTokenOnceOutcome, claimToken, isExpired, secretLength } from './tokens.ts';
 
@@ -49,8 +50,8 @@ export async function invite(
   return outcome === 'created' ? { kind: 'created', secret, record } : { kind: 'full' };
 }
 
-const allowedByOf = ({ id }: HostUser, { organizationId, sinceMs }: Allowance) => ({
-  host: id.slice(0, id.indexOf(':')),
+const allowedByOf = (user: HostUser, { organizationId, sinceMs }: Allowance) => ({
+  host: hostOf(user),
   organizationId,
   sinceMs,
 });
@@ -140,13 +141,10 @@ async function refusalOf(
   ]);
   if (record?.closedAtMs !== null) return "the tenant doesn't exist";
   const by = found.allowedBy;
-  if (by) {
-    const isSame = (each: typeof by) =>
-      each.host === by.host && each.organizationId === by.organizationId && each.sinceMs === by.sinceMs;
-    return (await users.list(tenant)).some(isSame)
+  if (by)
+    return isStillAllowed(await users.list(tenant), by)
       ? undefined
       : "what let the inviter in isn't allowed any more";
-  }
   if (inviterId === null) return undefined;
   return inviter && !isExpired(inviter, atMs) ? undefined : "the inviter's token was revoked or expired";
 }

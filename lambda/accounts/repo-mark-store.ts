@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
 import { absent } from '../table/expressions.ts';
 import { firstItems, getItem, putItem, type Table, untilWritten } from '../table/requests.ts';
-import { expiryAttribute, keyNames } from '../table/table.ts';
+import { expiring, keyNames } from '../table/table.ts';
 import {
   type LinkedRepo,
   linkedReposMax,
@@ -108,7 +108,7 @@ export class DynamoDbRepoMarks<M extends RepoMark> {
     return untilWritten(this.#table, async () => {
       const { version, mark } = await this.#read(path);
       if (!mark) return { result: undefined };
-      const fields = { [expiryAttribute]: Math.ceil((atMs + endedKeptMs) / 1000) };
+      const fields = expiring(atMs + endedKeptMs);
       return (await this.#write(path, { version, fields })) ? { result: mark } : undefined;
     });
   }
@@ -230,7 +230,7 @@ export function createDynamoDbKeptGrants(table: Table) {
           login: hostUser.login,
           access,
           untilMs,
-          [expiryAttribute]: Math.ceil(untilMs / 1000),
+          ...expiring(untilMs),
         },
         condition: 'attribute_not_exists(#pk) OR #untilMs < :untilMs',
         values: { ':untilMs': untilMs },

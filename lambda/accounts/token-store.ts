@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { kindKey } from '../ledger/items.ts';
+import { kindKey, nullable } from '../ledger/items.ts';
 import { absent, all, exists, setting } from '../table/expressions.ts';
 import {
   batchGet,
@@ -12,7 +12,8 @@ import {
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { byKindIndex, expiryAttribute, keyNames } from '../table/table.ts';
+import { byKindIndex, expiring, keyNames } from '../table/table.ts';
+import { hostOf } from './rules/host-user.ts';
 import { type ExchangeRule, exchangeRulesMax } from './rules/identities.ts';
 import { type SessionRecord, shownAfterExpiryMs, type TokenRecord } from './rules/tokens.ts';
 import { allowedOrganizationIn, allowedOrganizationKey } from './user-store.ts';
@@ -71,9 +72,6 @@ async function remove(table: Table, rule: { tenant: string; id: string }): Promi
   const { ok } = await deleteItem(table, { key: ruleKey(rule), condition: exists });
   return ok ? 'deleted' : 'absent';
 }
-
-/** Absent in the item: null. */
-const nullable = <T>(type: z.ZodType<T>) => type.nullish().transform((value) => value ?? null);
 
 const tokenItem = z.object({
   tokenId: z.string(),
@@ -166,7 +164,7 @@ async function find(table: Table, tokenId: string): Promise<TokenRecord | undefi
 /** Whether what lets somebody sign in is still as it was then. */
 async function isAllowed(table: Table, { tenant, hostUser, allowedBy }: TokenRecord): Promise<boolean> {
   if (!hostUser || !allowedBy) return false;
-  const [host = ''] = hostUser.id.split(':');
+  const host = hostOf(hostUser);
   const key = allowedOrganizationKey({ tenant, host, organizationId: allowedBy.organizationId });
   const item = await getItem(table, key);
   return item !== undefined && allowedOrganizationIn(item).sinceMs === allowedBy.sinceMs;
@@ -191,13 +189,13 @@ const tokenFields = (record: TokenRecord, kind: string) => ({
   ...kindKey(kind, `${record.createdAtMs}#${record.tokenId}`),
   ...withoutNulls(record),
   ...(record.expiresAtMs !== null && {
-    [expiryAttribute]: Math.ceil((record.expiresAtMs + shownAfterExpiryMs) / 1000),
+    ...expiring(record.expiresAtMs + shownAfterExpiryMs),
   }),
 });
 
 /** Does nothing if it is there. The newest {@link sessionsMax} of its parent stay. */
 async function putSession(table: Table, record: SessionRecord): Promise<void> {
-  const expires = { [expiryAttribute]: Math.ceil(record.expiresAtMs / 1000) };
+  const expires = expiring(record.expiresAtMs);
   await putItem(table, { item: { ...sessionKey(record), ...record, ...expires }, condition: absent });
   // Nobody is kept out: the oldest end.
   const all = await firstItems(table, {
@@ -359,7 +357,7 @@ export type RequestKeys = ReturnType<typeof createDynamoDbRequestKeys>;
 async function begin(table: Table, record: RequestKeyRecord): Promise<RequestKeyRecord> {
   const key = requestKeyKey(record.id);
   const { ok } = await putItem(table, {
-    item: { ...key, ...record, [expiryAttribute]: Math.ceil(record.expiresAtMs / 1000) },
+    item: { ...key, ...record, ...expiring(record.expiresAtMs) },
     condition: `${absent} OR #expiresAtMs <= :now`,
     values: { ':now': record.beganAtMs },
   });

@@ -10,7 +10,7 @@ import {
   type Table,
   untilWritten,
 } from '../table/requests.ts';
-import { expiryAttribute, keyNames } from '../table/table.ts';
+import { expiring, keyNames } from '../table/table.ts';
 import type { HostOrganization } from './rules/host-user.ts';
 import {
   type AllowedOrganization,
@@ -162,7 +162,7 @@ function changeTenants(
 
 /** A sign-in that starts. The table's TTL removes it. @throws {LedgerUnavailableError} */
 async function putLogin(table: Table, login: LoginRecord): Promise<void> {
-  const expires = { [expiryAttribute]: Math.ceil(login.expiresAtMs / 1000) };
+  const expires = expiring(login.expiresAtMs);
   await putItem(table, { item: { ...loginKey(login.loginId), ...login, ...expires }, condition: absent });
 }
 

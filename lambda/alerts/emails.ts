@@ -3,6 +3,7 @@ import { sameDigest } from '../accounts/rules/tokens.ts';
 import type { Deps } from '../deps.ts';
 import { forecastFrom, forecastNow } from '../history/history.ts';
 import { usageDays } from '../history/rules/history.ts';
+import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { mapLimited } from '../rules/async.ts';
 import { dayAfter, dayMs, dayOf } from '../rules/dates.ts';
 import { sha256Hex } from '../rules/hash.ts';
@@ -19,6 +20,7 @@ import {
   emailsMax,
   isSubscribed,
   type Mailer,
+  type Notice,
   noticesOf,
   noticeText,
   tokenNoticeMs,
@@ -29,6 +31,10 @@ import { alertMessage } from './webhooks.ts';
 
 type EmailDeps = Pick<Deps, 'emails' | 'emailQueue' | 'ids' | 'clock'>;
 
+export type AddEmailOutcome =
+  | { readonly kind: 'asked' | 'confirmed'; readonly email: EmailAddress }
+  | { readonly kind: 'full' | 'too-many' };
+
 /**
  * Adds an address, and asks it to confirm. For one that is not confirmed yet, or that ended, it asks again.
  *
@@ -37,9 +43,9 @@ type EmailDeps = Pick<Deps, 'emails' | 'emailQueue' | 'ids' | 'clock'>;
 export async function addEmail(
   { emails, emailQueue, ids, clock }: EmailDeps,
   { tenant, address }: { tenant: string; address: string },
-): Promise<'asked' | 'confirmed' | 'full' | 'too-many'> {
+): Promise<AddEmailOutcome> {
   const nowMs = clock.nowMs();
-  let outcome: 'asked' | 'confirmed' | 'full' | 'too-many' = 'asked';
+  let outcome: AddEmailOutcome = { kind: 'full' };
   const addressSha256 = sha256Hex(address.toLowerCase());
   const added: EmailAddress = {
     address,
@@ -56,22 +62,22 @@ export async function addEmail(
       const ofAddress = asked.filter((each) => each.addressSha256 === addressSha256);
       const known = now.addresses.find((each) => isSame(each, address));
       const others = now.addresses.filter((each) => each !== known);
-      if (known && isSubscribed(known)) outcome = 'confirmed';
-      else if (!known && others.length >= emailsMax) outcome = 'full';
-      else if (asked.length >= confirmationsPerDayMax || ofAddress.length >= confirmationsPerAddressMax)
-        outcome = 'too-many';
-      else {
-        outcome = 'asked';
-        return {
-          ...now,
-          addresses: [...others, added],
-          asked: [...asked, { atMs: nowMs, addressSha256 }],
-        };
-      }
-      return undefined;
+      const isTooMany =
+        asked.length >= confirmationsPerDayMax || ofAddress.length >= confirmationsPerAddressMax;
+      if (known && isSubscribed(known)) outcome = { kind: 'confirmed', email: known };
+      else if (!known && others.length >= emailsMax) outcome = { kind: 'full' };
+      else outcome = isTooMany ? { kind: 'too-many' } : { kind: 'asked', email: added };
+      if (outcome.kind !== 'asked') return undefined;
+      return {
+        ...now,
+        addresses: [...others, added],
+        asked: [...asked, { atMs: nowMs, addressSha256 }],
+      };
     },
   });
-  if (outcome === 'asked') await emailQueue.send([{ kind: 'confirm', tenant, key: added.key }]);
+  // By the compiler's count it is what it was at first.
+  const { kind } = outcome as AddEmailOutcome;
+  if (kind === 'asked') await emailQueue.send([{ kind: 'confirm', tenant, key: added.key }]);
   return outcome;
 }
 
@@ -141,7 +147,7 @@ const isSameKey = (a: string, b: string) => sameDigest(sha256Hex(a), sha256Hex(b
  * Sends a message to each of the tenant's addresses that has not got it. One that dies after an e-mail and before it is
  * noted sends that one again, and no other.
  *
- * @param links.url where the console is, without a slash at its end.
+ * @param input.url where the console is, without a slash at its end.
  * @throws {LedgerUnavailableError} or the first error of the mailer, once all addresses were tried.
  */
 export async function deliverEmail(
@@ -242,43 +248,48 @@ export async function queueNotices(deps: NoticeDeps): Promise<number> {
 }
 
 async function queueNoticesOf(deps: NoticeDeps, name: string, nowMs: number): Promise<number> {
-  const { emails, emailQueue, ledger, tokens, history } = deps;
-  const today = dayOf(nowMs);
-  const isMonday = new Date(nowMs).getUTCDay() === monday;
+  const { emails, emailQueue, ledger } = deps;
   const [tenant, { lookedAtMs }] = await Promise.all([ledger.readTenant(name), emails.read(name)]);
   const isOpen = tenant?.closedAtMs === null;
-  if (isOpen) {
-    const expiring = (await tokens.list(name)).flatMap(({ tokenId, user, label, expiresAtMs }) =>
-      // One whose whole life is shorter was never further away than this.
-      expiresAtMs !== null && expiresAtMs > lookedAtMs + tokenNoticeMs && expiresAtMs <= nowMs + tokenNoticeMs
-        ? [{ tokenId, name: label ?? user, expiresAtMs }]
-        : [],
-    );
-    const noted = isMonday ? await history.days({ tenant: name, from: forecastFrom(today), to: today }) : [];
-    const days = usageDays({ days: noted, from: dayAfter(today, -7), to: today, today, now: null });
-    const before = days.find(({ day }) => day === dayAfter(today, -7));
-    const forecast = forecastNow({ tenant, noted, today });
-    const notices = noticesOf({
-      tenant,
-      day: today,
-      isMonday,
-      tokens: expiring.slice(0, tokensNamedMax),
-      week: {
-        addedBytes: before && tenant.scanned ? tenant.scanned.storedBytes - before.storedBytes : null,
-        refusals: days.reduce((sum, { refusals }) => sum + refusals, 0),
-        fullOn: forecast.kind === 'full' ? forecast.day : null,
-      },
-    });
-    await emailQueue.send(notices.map((notice) => ({ kind: 'notice', tenant: name, notice })));
-    await emails.change({
-      tenant: name,
-      nextDay: dayAfter(today),
-      change: (now) => ({ ...now, lookedAtMs: nowMs }),
-    });
-    return notices.length;
-  }
-  await emails.change({ tenant: name, nextDay: dayAfter(today), change: (now) => now });
-  return 0;
+  const notices = isOpen ? await noticesNow(deps, { tenant, lookedAtMs, nowMs }) : [];
+  await emailQueue.send(notices.map((notice) => ({ kind: 'notice', tenant: name, notice })));
+  await emails.change({
+    tenant: name,
+    nextDay: dayAfter(dayOf(nowMs)),
+    change: (now) => (isOpen ? { ...now, lookedAtMs: nowMs } : now),
+  });
+  return notices.length;
+}
+
+async function noticesNow(
+  { tokens, history }: Pick<Deps, 'tokens' | 'history'>,
+  { tenant, lookedAtMs, nowMs }: { tenant: TenantRecord; lookedAtMs: number; nowMs: number },
+): Promise<Notice[]> {
+  const today = dayOf(nowMs);
+  const isMonday = new Date(nowMs).getUTCDay() === monday;
+  const expiring = (await tokens.list(tenant.tenant)).flatMap(({ tokenId, user, label, expiresAtMs }) =>
+    // One whose whole life is shorter was never further away than this.
+    expiresAtMs !== null && expiresAtMs > lookedAtMs + tokenNoticeMs && expiresAtMs <= nowMs + tokenNoticeMs
+      ? [{ tokenId, name: label ?? user, expiresAtMs }]
+      : [],
+  );
+  const from = forecastFrom(today);
+  const noted = isMonday ? await history.days({ tenant: tenant.tenant, from, to: today }) : [];
+  const weekAgo = dayAfter(today, -7);
+  const days = usageDays({ days: noted, from: weekAgo, to: today, today, now: null });
+  const before = days.find(({ day }) => day === weekAgo);
+  const forecast = forecastNow({ tenant, noted, today });
+  return noticesOf({
+    tenant,
+    day: today,
+    isMonday,
+    tokens: expiring.slice(0, tokensNamedMax),
+    week: {
+      addedBytes: before && tenant.scanned ? tenant.scanned.storedBytes - before.storedBytes : null,
+      refusals: days.reduce((sum, { refusals }) => sum + refusals, 0),
+      fullOn: forecast.kind === 'full' ? forecast.day : null,
+    },
+  });
 }
 
 /** Tokens that one e-mail names. */

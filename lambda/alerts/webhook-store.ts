@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { all, exists, setting } from '../table/expressions.ts';
 import { deleteItem, getItem, type Table, updateItem } from '../table/requests.ts';
-import { expiryAttribute } from '../table/table.ts';
+import { expiring } from '../table/table.ts';
 import { type Webhook, type WebhookAttempt, webhookFailures } from './rules/webhook-delivery.ts';
 
 const webhookItem = z.object({
@@ -58,7 +58,7 @@ export function createDynamoDbWebhooks(table: Table) {
       if (!(await getItem(table, webhookKey(tenant)))) return 'absent';
       const { ok } = await updateItem(table, {
         key: testKey(tenant),
-        change: [setting({ testedAtMs: atMs, [expiryAttribute]: Math.ceil((atMs + restMs) / 1000) })],
+        change: [setting({ testedAtMs: atMs, ...expiring(atMs + restMs) })],
         condition: 'attribute_not_exists(#testedAtMs) OR #testedAtMs <= :before',
         values: { ':before': atMs - restMs },
       });

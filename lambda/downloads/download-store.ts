@@ -3,7 +3,7 @@ import { publicPartition } from '../accounts/repo-mark-store.ts';
 import { dayOf, monthOf } from '../rules/dates.ts';
 import { adding, all, type Fields, setting } from '../table/expressions.ts';
 import { batchGet, firstItems, getItem, methodsOn, type Table, updateItem } from '../table/requests.ts';
-import { expiryAttribute, keyNames } from '../table/table.ts';
+import { expiring, keyNames } from '../table/table.ts';
 
 /** How much was offered for download. */
 export interface DownloadSum {
@@ -182,10 +182,7 @@ async function add(
   const isNew = `(attribute_not_exists(#${writer}) OR #${writer} <> :${writer})`;
   const { ok } = await updateItem(table, {
     key,
-    change: [
-      setting({ ...place, [expiryAttribute]: expiryOf(atMs), [writer]: writeId }),
-      adding({ bytes, objects, ...more }),
-    ],
+    change: [setting({ ...place, ...kept(atMs), [writer]: writeId }), adding({ bytes, objects, ...more })],
     condition: guard.condition === undefined ? isNew : all(isNew, `(${guard.condition})`),
     ...(guard.values && { values: guard.values }),
   });
@@ -195,7 +192,7 @@ async function add(
   return item?.[writer] === writeId ? 'metered' : 'over-limit';
 }
 
-const expiryOf = (atMs: number) => Math.ceil((atMs + downloadsKeptMs) / 1000);
+const kept = (atMs: number) => expiring(atMs + downloadsKeptMs);
 
 async function readSum(table: Table, key: ReturnType<typeof monthKey>): Promise<DownloadSum> {
   const item = await getItem(table, key);

@@ -13,7 +13,7 @@ import {
   type Table,
   untilWritten,
 } from '../table/requests.ts';
-import { byKindIndex, expiryAttribute, keyNames } from '../table/table.ts';
+import { byKindIndex, expiring, keyNames } from '../table/table.ts';
 import { dueAtMs, type ExportJob, type ExportPath } from './rules/job.ts';
 
 /** Records of exports as items. They are a few KB: what has one entry for each object lies in the store. */
@@ -133,7 +133,7 @@ function exportFields(job: ExportJob): Fields {
     // Older versions read no record without them.
     request: { ...job.request, prefer: 'time' },
     explained: null,
-    [expiryAttribute]: Math.ceil((job.expiresAtMs + keptAfterMs) / 1000),
+    ...expiring(job.expiresAtMs + keptAfterMs),
   };
 }
 

@@ -13,7 +13,7 @@ import {
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { expiryAttribute, keyNames } from '../table/table.ts';
+import { expiring, keyNames } from '../table/table.ts';
 import type { Gc } from './rules/gc.ts';
 import type { SeenNote, Watch } from './rules/watch.ts';
 
@@ -178,7 +178,7 @@ async function noteSeen(
       pk: seenPartition(tenant, watch.id),
       sk: `${seenTime(note.beganMs)}#${intentId}`,
       ...note,
-      [expiryAttribute]: Math.ceil((watch.untilMs + seenKeptMs) / 1000),
+      ...expiring(watch.untilMs + seenKeptMs),
     },
     condition: absent,
   });
@@ -238,11 +238,11 @@ async function noteGone(
   input: RepoPath & { oids: readonly string[]; atMs: number },
 ): Promise<void> {
   const { oids, atMs } = input;
-  const expires = Math.ceil((atMs + goneKeptMs) / 1000);
+  const expires = expiring(atMs + goneKeptMs);
   await inTurns(oids, (oid) =>
     updateItem(table, {
       key: goneKey({ ...input, oid }),
-      change: [setting({ oid, goneAtMs: atMs, [expiryAttribute]: expires })],
+      change: [setting({ oid, goneAtMs: atMs, ...expires })],
     }),
   );
 }

@@ -13,7 +13,7 @@ import {
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { expiryAttribute, keyNames } from '../table/table.ts';
+import { expiring, keyNames } from '../table/table.ts';
 import {
   type HistoryDay,
   historyDaysMax,
@@ -144,7 +144,7 @@ async function note(table: Table, count: NotedCount): Promise<'noted' | 'older'>
         maxUsedBytes: Math.max(maxUsedBytes, highestUsedBytes),
         limitBytes,
         epoch,
-        [expiryAttribute]: expiryOf(atMs),
+        ...kept(atMs),
       }),
     ],
     condition: isNewest,
@@ -166,13 +166,13 @@ async function addRefusals(table: Table, refused: NotedRefusals): Promise<void> 
   await updateItem(table, {
     key: dayKey(tenant, dayOf(atMs)),
     change: [
-      setting({ ...fields, limitBytes, [expiryAttribute]: expiryOf(atMs) }, { defaults }),
+      setting({ ...fields, limitBytes, ...kept(atMs) }, { defaults }),
       adding(last.limit === 'tenant' ? { refusals: count } : { repoRefusals: count }),
     ],
   });
 }
 
-const expiryOf = (atMs: number) => Math.ceil((atMs + historyDaysMax * dayMs) / 1000);
+const kept = (atMs: number) => expiring(atMs + historyDaysMax * dayMs);
 
 /**
  * What was noted from one day to another, both included, by day. Eventually consistent.
@@ -221,7 +221,7 @@ async function noteWeek(
       setting({
         [`week${week % historyWeeksMax}`]: [week, storedBytes],
         epoch,
-        [expiryAttribute]: expiryOf(atMs),
+        ...kept(atMs),
       }),
     ],
     condition: isNewest,

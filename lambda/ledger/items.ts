@@ -16,7 +16,8 @@ import type {
 /** The ledger's records as items of the table. Every item read is parsed: a malformed one is a bug, and throws. */
 
 const bytes = z.number().int();
-const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
+/** Absent in the item: null. */
+export const nullable = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? null);
 
 /** What tells the format of a tenant's item, in every format. */
 const formatOfTenant = z.object({ tenant: z.string(), format: z.number().default(1) });

@@ -58,6 +58,9 @@ export const keyNames = { pk: 'pk', sk: 'sk' } as const;
  */
 export const expiryAttribute = 'expiresAt';
 
+/** The field by which the table removes an item some time after this. */
+export const expiring = (atMs: number) => ({ [expiryAttribute]: Math.ceil(atMs / 1000) });
+
 /** Finds tenants by name, and the tokens of a tenant by age. */
 export const byKindIndex = { name: 'by-kind', pk: 'gsi1pk', sk: 'gsi1sk' } as const;
 

@@ -31,9 +31,12 @@ export interface Allowance {
   readonly sinceMs: number;
 }
 
+/** The id of the host that vouches for somebody. */
+export const hostOf = ({ id }: Pick<HostUser, 'id'>) => id.slice(0, id.indexOf(':'));
+
 /** Whom others are shown: `ada (github)`. */
-export function nameOfHostUser({ id, login }: HostUser): string {
-  return `${login} (${id.slice(0, id.indexOf(':'))})`;
+export function nameOfHostUser(user: HostUser): string {
+  return `${user.login} (${hostOf(user)})`;
 }
 
 /** What a host lets a person do with a repository. */

@@ -16,6 +16,16 @@ export interface AllowedOrganization extends HostOrganization {
   readonly sinceMs: number;
 }
 
+/** Whether what let somebody in is still as it was then. */
+export const isStillAllowed = (
+  organizations: readonly AllowedOrganization[],
+  by: { readonly host: string; readonly organizationId: string; readonly sinceMs: number },
+) =>
+  organizations.some(
+    ({ host, organizationId, sinceMs }) =>
+      host === by.host && organizationId === by.organizationId && sinceMs === by.sinceMs,
+  );
+
 /** Organizations that a tenant can let in. */
 export const allowedOrganizationsMax = 20;
 /** Tenants that an organization can be let in to. */

@@ -3,7 +3,7 @@ import { createTenant } from '../../../../lambda/accounts/tenants.ts';
 import { createToken } from '../../../../lambda/accounts/tokens.ts';
 import { deliverAlerts } from '../../../../lambda/alerts/alerts.ts';
 import {
-  addEmail,
+  addEmail as addOutcome,
   decodeEmailWork,
   deliverEmail,
   endEmail,
@@ -26,6 +26,7 @@ import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 import { recordingLog } from '../../../support/recording-log.ts';
 
 const tenant = 'acme';
+const addEmail = async (...input: Parameters<typeof addOutcome>) => (await addOutcome(...input)).kind;
 const url = 'https://lfs.example.com';
 const hourMs = 3_600_000;
 

@@ -3,11 +3,14 @@ import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import { SignIn } from './sign-in.tsx';
 import type { DoorProps } from './view-props.ts';
 
-/** Doors: addresses that aren't views. `#_join/SECRET` is an invitation, `#_device` logs in a command line. */
+/**
+ * Doors: addresses that aren't views. `#_join/SECRET` is an invitation, `#_device` logs in a command line, and
+ * `#_email/confirm/KEY` and `#_email/end/KEY` are links in e-mails.
+ */
 
 type Doors = typeof import('./views/all-but-overview.ts')['doors'];
 
-const doorOf = () => /^#_(join(?=\/)|device$)/.exec(location.hash)?.[1];
+const doorOf = () => /^#_(join(?=\/)|device$|email(?=\/(?:confirm|end)\/[\w.-]+$))/.exec(location.hash)?.[1];
 
 /** The door that the address is. */
 export function useDoor(): string | undefined {
@@ -20,7 +23,7 @@ export function useDoor(): string | undefined {
   return door;
 }
 
-/** One of them, fetched when it is needed. An invitation needs nobody to have signed in. */
+/** One of them, fetched when it is needed. Links need nobody to have signed in. */
 export function Door(props: DoorProps & { door: string; session: SessionBody | null }) {
   const { door, session, onSignedIn } = props;
   // The address loses its secret once it is used.
@@ -33,7 +36,8 @@ export function Door(props: DoorProps & { door: string; session: SessionBody | n
     );
   }, []);
   if (!doors) return null;
-  const { Join, Device } = doors;
+  const { Join, Device, EmailLink } = doors;
+  if (door === 'email') return <EmailLink />;
   if (door === 'join') return <Join secret={secret} onSignedIn={onSignedIn} />;
   return session ? <Device session={session} onSignedIn={onSignedIn} /> : <SignIn onSignedIn={onSignedIn} />;
 }

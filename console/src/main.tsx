@@ -1,4 +1,4 @@
-import { type JSX, render } from 'preact';
+import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import { parseAddress } from './address.ts';
@@ -43,16 +43,8 @@ function App() {
   return <Console session={session} onSignedOut={() => setSession(null)} />;
 }
 
-/** A page for whoever has its link, without a sign-in. undefined: the address is none. */
-async function linkPage(): Promise<JSX.Element | undefined> {
-  const [, use, emailKey = ''] = /^#_email\/(confirm|end)\/([\w.-]+)$/.exec(location.hash) ?? [];
-  if (use !== 'confirm' && use !== 'end') return undefined;
-  const { EmailLink } = (await import('./views/all-but-overview.ts')).doors;
-  return <EmailLink use={use} emailKey={emailKey} />;
-}
-
 // Beside the question who has signed in. What fails is asked again when the view is shown.
 if (location.hash.length > 1) void loadView(parseAddress(location.hash).view).catch(() => {});
 fetchAhead();
 const root = document.getElementById('console');
-if (root) void linkPage().then((page) => render(page ?? <App />, root));
+if (root) render(<App />, root);

@@ -14,6 +14,7 @@ import {
 import { Bar, Card, Choice, CsvButton, Cut } from '../parts.tsx';
 import { bytesText, dayText, monthText, percentText, scanText, tokenName } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
+import { TableHead } from './table-head.tsx';
 
 const shownDays = 30;
 const pagesMax = 30;
@@ -227,17 +228,13 @@ function SumTable(props: {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
     <section class="scroll" tabIndex={0} aria-label={`Downloads by ${by}`}>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">{by === 'day' ? 'Day' : `Most by ${by}`}</th>
-            <th scope="col" class="right">
-              {by === 'day' ? 'Issued' : `${shownDays} days`}
-            </th>
-            <th scope="col" class="right">
-              Share
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            [by === 'day' ? 'Day' : `Most by ${by}`],
+            [by === 'day' ? 'Issued' : `${shownDays} days`, 'right'],
+            ['Share', 'right'],
+          ]}
+        />
         <tbody>
           {sums.map(({ key, bytes }) => (
             <tr key={key}>

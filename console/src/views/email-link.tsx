@@ -17,8 +17,9 @@ const texts = {
 } as const;
 
 /** Where an e-mail's links lead, without a sign-in. Mail scanners open links too, so nothing happens before a click. */
-export function EmailLink({ use, emailKey }: { use: keyof typeof texts; emailKey: string }) {
-  const { title, action, done } = texts[use];
+export function EmailLink() {
+  const [, use, key = ''] = location.hash.split('/');
+  const { title, action, done } = use === 'confirm' ? texts.confirm : texts.end;
   const [isDone, setIsDone] = useState(false);
   const [problem, setProblem] = useState<string>();
   useLayoutEffect(() => {
@@ -27,8 +28,8 @@ export function EmailLink({ use, emailKey }: { use: keyof typeof texts; emailKey
   const go = async () => {
     const outcome =
       use === 'confirm'
-        ? await ask('/v1/emails/confirm', { method: 'POST', body: { key: emailKey } })
-        : await ask(`/v1/emails/unsubscribe?key=${encodeURIComponent(emailKey)}`, { method: 'POST' });
+        ? await ask('/v1/emails/confirm', { method: 'POST', body: { key } })
+        : await ask(`/v1/emails/unsubscribe?key=${encodeURIComponent(key)}`, { method: 'POST' });
     if (outcome.kind === 'ok') return setIsDone(true);
     setProblem(outcome.kind === 'refused' ? outcome.detail : notDone);
   };

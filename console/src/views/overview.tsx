@@ -15,6 +15,7 @@ import { FirstPush } from './connect.tsx';
 import { Downloads } from './downloads.tsx';
 import { LimitNotice } from './limit-notice.tsx';
 import { StorageOverTime } from './storage-card.tsx';
+import { TableHead } from './table-head.tsx';
 
 /** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
 export function Overview(props: ViewProps) {
@@ -73,23 +74,15 @@ function Largest(props: { tenant: string; repos: readonly RepoBody[]; totalBytes
       }
     >
       <table class="repos">
-        <thead>
-          <tr>
-            <th scope="col">Repo</th>
-            <th scope="col" class="right">
-              Stored
-            </th>
-            <th scope="col" class="share-head wide">
-              Share
-            </th>
-            <th scope="col" class="right">
-              <span class="hidden">Percent</span>
-            </th>
-            <th scope="col" class="right">
-              30 days
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            ['Repo'],
+            ['Stored', 'right'],
+            ['Share', 'share-head wide'],
+            ['Percent', 'right', true],
+            ['30 days', 'right'],
+          ]}
+        />
         <tbody>
           {largest.map((repo) => (
             <Row key={repo.repo} tenant={tenant} body={repo} totalBytes={totalBytes} nowMs={nowMs} />
@@ -181,23 +174,15 @@ function Uploads(props: {
         </div>
       </div>
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Repo</th>
-            <th scope="col" class="middle">
-              Upload
-            </th>
-            <th scope="col" class="right wide">
-              Objects
-            </th>
-            <th scope="col" class="right">
-              Size
-            </th>
-            <th scope="col" class="right">
-              Until
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          columns={[
+            ['Repo'],
+            ['Upload', 'middle'],
+            ['Objects', 'right wide'],
+            ['Size', 'right'],
+            ['Until', 'right'],
+          ]}
+        />
         <tbody>
           {sorted.slice(0, rowsMax).map((reservation) => (
             <tr key={reservation.id}>

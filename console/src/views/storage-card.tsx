@@ -7,6 +7,7 @@ import { formatAddress, repoAddress } from '../address.ts';
 import { ask } from '../api.ts';
 import { Chart, layerNames } from '../chart.tsx';
 import { daysAhead, type Point } from '../chart-figures.ts';
+import { sortRepos } from '../figures.ts';
 import { Card, Choice, CsvButton } from '../parts.tsx';
 import { bytesText, dayText, percentText } from '../text.ts';
 
@@ -154,10 +155,10 @@ function Controls(
 const largestMax = 5;
 
 const largestOf = (repos: readonly RepoBody[]) =>
-  [...repos]
-    .filter(({ repo }) => repo !== '')
-    .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
-    .slice(0, largestMax);
+  sortRepos(
+    repos.filter(({ repo }) => repo !== ''),
+    { column: 'storedBytes', isDown: true },
+  ).slice(0, largestMax);
 
 type Weeks = readonly (number | null)[];
 

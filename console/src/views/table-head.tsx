@@ -1,11 +1,14 @@
-/** The heads of a table's columns, each with its class. What only has buttons is named for screen readers alone. */
-export function TableHead({ columns }: { columns: readonly (readonly [name: string, kind?: string])[] }) {
+/** A column's name and its class. `isHidden`: its cells say what they are, so the name is for screen readers alone. */
+type ColumnHead = readonly [name: string, kind?: string, isHidden?: boolean];
+
+/** The heads of a table's columns. What only has buttons is named for screen readers alone, too. */
+export function TableHead({ columns }: { columns: readonly ColumnHead[] }) {
   return (
     <thead>
       <tr>
-        {columns.map(([name, kind = '']) => (
+        {columns.map(([name, kind = '', isHidden = kind === 'act']) => (
           <th key={name} scope="col" class={kind}>
-            {kind === 'act' ? <span class="hidden">{name}</span> : name}
+            {isHidden ? <span class="hidden">{name}</span> : name}
           </th>
         ))}
       </tr>

@@ -14,6 +14,7 @@ import type { ServiceViewProps } from '../view-props.ts';
 import { limitOf, type TypedLimit } from './limit.ts';
 import { LimitField } from './limit-form.tsx';
 import { usePages } from './pager.tsx';
+import { TableHead } from './table-head.tsx';
 
 const pagesMax = 10;
 const againMs = 60_000;
@@ -202,32 +203,18 @@ function TenantTable({ tenants, nowMs }: { tenants: readonly TenantBody[]; nowMs
   const outlook = useOutlook(tenants);
   return (
     <table class="tenants">
-      <thead>
-        <tr>
-          <th scope="col">Tenant</th>
-          <th scope="col" class="wide">
-            Plan
-          </th>
-          <th scope="col" class="share-head">
-            Used
-          </th>
-          <th scope="col" class="right wide">
-            <span class="hidden">Percent</span>
-          </th>
-          <th scope="col" class="right">
-            Stored
-          </th>
-          <th scope="col" class="right middle">
-            Limit
-          </th>
-          <th scope="col" class="right wide">
-            Full on
-          </th>
-          <th scope="col" class="right wide">
-            Updated
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        columns={[
+          ['Tenant'],
+          ['Plan', 'wide'],
+          ['Used', 'share-head'],
+          ['Percent', 'right wide', true],
+          ['Stored', 'right'],
+          ['Limit', 'right middle'],
+          ['Full on', 'right wide'],
+          ['Updated', 'right wide'],
+        ]}
+      />
       <tbody>
         {tenants.map((body) => (
           <TenantRow key={body.tenant} body={body} outlook={outlook.get(body.tenant)} nowMs={nowMs} />

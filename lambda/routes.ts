@@ -7,7 +7,7 @@ export const routes = [
   { method: 'GET', path: '/', function: 'console' },
   { method: 'GET', path: '/assets/{file}', function: 'console' },
   { method: 'GET', path: '/health', function: 'health' },
-  { method: 'GET', path: '/openapi.json', function: 'management' },
+  { method: 'GET', path: '/openapi.json', function: 'signIn' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/objects/batch', function: 'lfsBatch' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/verify', function: 'lfsVerify' },
   { method: 'POST', path: '/{tenant}/{repo}/info/lfs/locks', function: 'lfsLocks' },

@@ -187,7 +187,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
   exportId: { type: 'string', pattern: exportIdPattern.source },
   lockId: { type: 'string', pattern: lockIdPattern.source },
   tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
-  file: { type: 'string', pattern: '^[a-z-]+-[0-9a-f]{16}\\.[a-z0-9]+$' },
+  file: { type: 'string', pattern: '^[a-z-]+-([0-9a-f]{16}|[0-9A-Z]{8})\\.[a-z0-9]+$' },
   ruleId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   invitationId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   userId: { type: 'string', pattern: '^[0-9a-f]{16}$' },

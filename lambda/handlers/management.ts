@@ -1,6 +1,5 @@
-import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { signInHostsOf, webUrlOf } from '../accounts/rules/git-hosts.ts';
-import { baseUrl, json } from '../api/http.ts';
+import { json } from '../api/http.ts';
 import { auditOperations } from '../api/management/audit.ts';
 import { deleteOperations } from '../api/management/deletes.ts';
 import { downloadOperations } from '../api/management/downloads.ts';
@@ -23,19 +22,12 @@ import { tenantOperations } from '../api/management/tenants.ts';
 import { tokenOperations } from '../api/management/tokens.ts';
 import { userOperations } from '../api/management/users.ts';
 import { webhookOperations } from '../api/management/webhooks.ts';
-import { openApiDocument } from '../api/openapi.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
 import { managementDeps } from '../compose.ts';
 import type { Deps } from '../deps.ts';
 import type { RouteKey } from '../routes.ts';
-
-/** The description of the API, for programs. It is for everybody, so nothing is checked. */
-const describeApi = async (
-  { publicUrl }: { readonly publicUrl?: string | undefined },
-  event: APIGatewayProxyEventV2,
-) => json(200, openApiDocument(baseUrl(event, publicUrl)), { 'cache-control': 'public, max-age=300' });
 
 /** Whom somebody can sign in with. It is for everybody, too. */
 const listSignInHosts = async ({ gitHosts }: Pick<Deps, 'gitHosts'>) => {
@@ -49,7 +41,6 @@ const listSignInHosts = async ({ gitHosts }: Pick<Deps, 'gitHosts'>) => {
 
 /** The type makes the compiler check that each route has its operation. */
 const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
-  'GET /openapi.json': describeApi,
   'GET /v1/sign-in': listSignInHosts,
   ...sessionOperations,
   ...statusOperations,
@@ -77,7 +68,7 @@ const operations: Readonly<Record<RouteKey<'management'>, Operation>> = {
 
 const byRouteKey: ReadonlyMap<string, Operation> = new Map(Object.entries(operations));
 
-/** The operator's API, and its description. One function for all of it: it is asked rarely, and never in a hurry. */
+/** The operator's API. One function for all of it: it is asked rarely, and never in a hurry. */
 export function create(deps: ManagementDeps & Pick<Deps, 'invocations'>): HttpHandler {
   return guard(deps, respondProblem, async (event) => {
     const operation = byRouteKey.get(event.routeKey);

@@ -2,10 +2,11 @@ import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { acceptInvitation, startDevice } from '../accounts/invitations.ts';
 import { iso } from '../api/contract/fields.ts';
 import { invitationContract } from '../api/contract/invitations.ts';
-import { json, type Response } from '../api/http.ts';
+import { baseUrl, json, type Response } from '../api/http.ts';
 import { finishHostSignIn, type HostSignInDeps, startHostSignIn } from '../api/management/host-sign-in.ts';
 import { jsonBody, readRequestKey } from '../api/management/operations.ts';
 import { tokenBody } from '../api/management/tokens.ts';
+import { openApiDocument } from '../api/openapi.ts';
 import { problem, respondProblem } from '../api/problems.ts';
 import { deployed } from '../aws/deployed.ts';
 import { guard, type HttpHandler, warmUpTable } from '../aws/function.ts';
@@ -21,8 +22,15 @@ type Operation = (deps: SignInDeps, event: APIGatewayProxyEventV2) => Promise<Re
 /** A command line asks so often whether it's approved. */
 const intervalSeconds = 5;
 
+/** The description of the API, for programs. It is for everybody, so nothing is checked. */
+async function describeApi({ publicUrl }: SignInDeps, event: APIGatewayProxyEventV2): Promise<Response> {
+  const document = openApiDocument(baseUrl(event, publicUrl));
+  return json(200, document, { 'cache-control': 'public, max-age=300' });
+}
+
 /** What anybody can ask, without a token: each costs a few reads and writes of single items. */
 const operations: Readonly<Record<RouteKey<'signIn'>, Operation>> = {
+  'GET /openapi.json': describeApi,
   'POST /v1/sign-in': startHostSignIn,
   'POST /v1/sign-in/finish': finishHostSignIn,
 

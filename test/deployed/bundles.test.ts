@@ -34,7 +34,7 @@ const repo = { tenant: 'acme', repo: 'game' };
 const cases: [FunctionName, unknown, object][] = [
   ['console', request('GET', '/'), { statusCode: 200 }],
   ['health', request('GET', '/health'), { statusCode: 200 }],
-  ['management', request('GET', '/openapi.json'), { statusCode: 200 }],
+  ['signIn', request('GET', '/openapi.json'), { statusCode: 200 }],
   ['notFound', request('GET', '/nowhere'), { statusCode: 404 }],
   ['lfsBatch', request('POST', '/{tenant}/{repo}/info/lfs/objects/batch', repo), { statusCode: 401 }],
   ['lfsVerify', request('POST', '/{tenant}/{repo}/info/lfs/verify', repo), { statusCode: 401 }],

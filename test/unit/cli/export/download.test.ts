@@ -44,6 +44,15 @@ const sends: Conduct = (response, from) => {
   const range = { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` };
   response.writeHead(from > 0 ? 206 : 200, from > 0 ? range : {}).end(content.subarray(from));
 };
+/** Breaks the connection once the client has written so much down. */
+function breakOnceWritten(response: ServerResponse, length: number): void {
+  const timer = setInterval(() => {
+    if (statSync(partFile, { throwIfNoEntry: false })?.size !== length) return;
+    clearInterval(timer);
+    response.destroy();
+  }, 5);
+}
+
 /** Sends so much of it, and breaks the connection. */
 const breaksAfter =
   (bytes: number): Conduct =>
@@ -52,7 +61,8 @@ const breaksAfter =
       'content-length': content.length - from,
       ...(from > 0 && { 'content-range': `bytes ${from}-${content.length - 1}/${content.length}` }),
     });
-    response.write(content.subarray(from, from + bytes), () => setTimeout(() => response.destroy(), 20));
+    response.write(content.subarray(from, from + bytes));
+    breakOnceWritten(response, from + bytes);
   };
 const refuses =
   (status: number): Conduct =>
@@ -176,11 +186,7 @@ describe('a download of an archive', () => {
       const length = turn % 2 === 0 ? 100_000 : 200_000;
       return (response) => {
         response.writeHead(200, { 'content-length': content.length }).write(content.subarray(0, length));
-        const timer = setInterval(() => {
-          if (statSync(partFile).size !== length) return;
-          clearInterval(timer);
-          response.destroy();
-        }, 5);
+        breakOnceWritten(response, length);
       };
     });
     const { asked, run } = await serve([...breaks, sends]);

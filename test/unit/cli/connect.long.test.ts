@@ -28,6 +28,7 @@ const session = {
   user: 'ada',
   repos: null,
   expiresAt: '2026-12-21T05:00:00Z',
+  limitContactUrl: null,
 };
 
 describe('connect', () => {

@@ -1,6 +1,7 @@
 import type { APIGatewayProxyEventV2, APIGatewayProxyStructuredResultV2 } from 'aws-lambda';
 import { sha256Hex } from '../rules/hash.ts';
 import { isOid, isTenantName, repoNamed } from '../rules/names.ts';
+import type { Problem } from './contract/problems.ts';
 
 /** What handlers need of an API Gateway HTTP API event (payload 2.0), decoded once. */
 
@@ -110,6 +111,16 @@ export function answer(
     },
     body: JSON.stringify(body),
   };
+}
+
+/** An error of the management API, of whatever code. */
+export function problemAnswer(
+  { code, title, status }: Pick<Problem, 'code' | 'title' | 'status'>,
+  detail: string,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const body: Problem = { type: `urn:lfs-quota:problem:${code}`, code, title, status, detail };
+  return answer(status, 'application/problem+json', body, headers);
 }
 
 /** An answer of the management API. */

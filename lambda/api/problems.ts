@@ -1,5 +1,5 @@
-import { type Problem, type ProblemCode, problemTypes } from './contract/problems.ts';
-import { answer, type Response } from './http.ts';
+import { type ProblemCode, problemTypes } from './contract/problems.ts';
+import { problemAnswer, type Response } from './http.ts';
 
 /** An error of the management API. */
 export function problem(
@@ -7,15 +7,7 @@ export function problem(
   detail: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  const { status, title } = problemTypes[code];
-  const body: Problem = {
-    type: `urn:lfs-quota:problem:${code}`,
-    code,
-    title,
-    status,
-    detail,
-  };
-  return answer(status, 'application/problem+json', body, headers);
+  return problemAnswer({ code, ...problemTypes[code] }, detail, headers);
 }
 
 /**

@@ -1,3 +1,5 @@
+import { routeProblems } from './route-problems.ts';
+
 /**
  * Every error of the management API: code → status and title. The code is the stable part that a program may
  * rely on; the detail of an answer is for people and may change.
@@ -11,7 +13,7 @@ export const problemTypes = {
   'repo-required': { status: 403, title: 'This token needs a repo in the request' },
   'sign-in-again': { status: 403, title: 'Sign in again with your Git host' },
   'organization-not-yours': { status: 403, title: "You aren't in this organization" },
-  'not-found': { status: 404, title: 'Resource not found' },
+  'not-found': routeProblems['not-found'],
   'tenant-not-found': { status: 404, title: 'Tenant not found' },
   'repo-not-found': { status: 404, title: 'Repo not found' },
   'object-not-found': { status: 404, title: 'Object not found' },
@@ -27,7 +29,7 @@ export const problemTypes = {
   'link-not-found': { status: 404, title: 'The link is invalid or used' },
   'gc-not-found': { status: 404, title: 'No garbage collection is open' },
   'export-not-found': { status: 404, title: 'Export not found' },
-  'method-not-allowed': { status: 405, title: 'Method not allowed' },
+  'method-not-allowed': routeProblems['method-not-allowed'],
   'tenant-exists': { status: 409, title: 'The tenant exists already' },
   'tenant-name-taken': { status: 409, title: 'The name belonged to a deleted tenant' },
   'tenant-name-reserved': { status: 409, title: 'The name is reserved for an adopted repo' },

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { absent } from '../table/expressions.ts';
+import { absent, exists } from '../table/expressions.ts';
 import {
   batchGet,
   deleteItem,
@@ -169,6 +169,6 @@ async function putLogin(table: Table, login: LoginRecord): Promise<void> {
 /** Takes it away: of all that ask at the same time, one gets it. @throws {LedgerUnavailableError} */
 async function takeLogin(table: Table, loginId: string): Promise<LoginRecord | undefined> {
   const key = loginKey(loginId);
-  const found = await deleteItem(table, { key, returns: 'ALL_OLD' });
+  const found = await deleteItem(table, { key, condition: exists, returns: 'ALL_OLD' });
   return found.ok && found.attributes ? loginItem.parse(found.attributes) : undefined;
 }

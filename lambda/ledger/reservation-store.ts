@@ -113,8 +113,8 @@ async function keepUnconfirmed(
 
 /** Deletes it in any state. */
 async function deleteReservation(table: Table, input: ReservationKey): Promise<'deleted' | 'absent'> {
-  const result = await deleteItem(table, { key: reservationKey(input), returns: 'ALL_OLD' });
-  return result.ok && result.attributes ? 'deleted' : 'absent';
+  const result = await deleteItem(table, { key: reservationKey(input), condition: exists });
+  return result.ok ? 'deleted' : 'absent';
 }
 
 /** Deletes it if it is still pending. `issued`: too late, its URLs may be in use. */

@@ -30,7 +30,6 @@ const invitationItem = z.object({
   user: nullable(z.string()),
   lifetimeMs: z.number(),
   inviterId: nullable(z.string()),
-  allowedBy: z.object({ host: z.string(), organizationId: z.string(), sinceMs: z.number() }).exactOptional(),
   inviter: nullable(z.string()),
   createdAtMs: z.number(),
   expiresAtMs: z.number(),

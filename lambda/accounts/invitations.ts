@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts';
+import type { TenantRecord } from '../ledger/rules/tenant.ts';
 import { sha256Hex } from '../rules/hash.ts';
 import { audited } from './audit.ts';
-import { type Allowance, type HostUser, hostOf } from './rules/host-user.ts';
 import {
   acceptedAgainMs,
   type DeviceRecord,
@@ -10,11 +10,11 @@ import {
   type InvitationRecord,
   invitationLifetimeMs,
   invitedLifetimeMs,
+  mayStillInvite,
   parseInvitation,
   parseUserCode,
   userCodeFrom,
 } from './rules/invitations.ts';
-import { isStillAllowed } from './rules/sign-in.ts';
 import { sameDigest, type TokenRecord, tokenIdOf } from './rules/tokens.ts';
 import { type CreateTokenOnceOutcome, claimToken, isExpired, secretLength } from './tokens.ts';
 
@@ -41,7 +41,6 @@ export async function invite(
     invitationId: tokenIdOf(secret),
     secretSha256: sha256Hex(secret),
     inviterId: token?.tokenId ?? null,
-    ...(token?.hostUser && token.allowedBy && { allowedBy: allowedByOf(token.hostUser, token.allowedBy) }),
     inviter: token?.user ?? token?.label ?? null,
     createdAtMs,
     expiresAtMs: createdAtMs + invitationLifetimeMs,
@@ -50,12 +49,6 @@ export async function invite(
   return outcome === 'created' ? { kind: 'created', secret, record } : { kind: 'full' };
 }
 
-const allowedByOf = (user: HostUser, { organizationId, sinceMs }: Allowance) => ({
-  host: hostOf(user),
-  organizationId,
-  sinceMs,
-});
-
 export type AcceptOutcome =
   | { readonly kind: 'created'; readonly token: string; readonly record: TokenRecord }
   /** The reason is for the log alone. */
@@ -63,7 +56,7 @@ export type AcceptOutcome =
 
 type AcceptDeps = Pick<
   Deps,
-  'invitations' | 'ledger' | 'tokens' | 'users' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
+  'invitations' | 'ledger' | 'tokens' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
 >;
 
 /**
@@ -90,10 +83,15 @@ export async function acceptInvitation(
     keySha256: sha256Hex(requestKey),
     user: found.user ?? input.user,
   };
-  const reason = await refusalOf(deps, found, accepted);
+  const { inviterId, tenant } = found;
+  const [inviter, record] = await Promise.all([
+    inviterId === null ? undefined : deps.tokens.find(inviterId),
+    deps.ledger.readTenant(tenant),
+  ]);
+  const reason = refusalOf(found, { accepted, inviter, record });
   if (reason !== undefined) return rejected(reason);
   const claim = (of: NonNullable<InvitationRecord['accepted']>) =>
-    claimOf(deps, { found, of, secret, requestKey });
+    claimOf(deps, { found, inviter, of, secret, requestKey });
   if (found.accepted) {
     const claimed = await claim(found.accepted);
     // What is sent once more changes nothing, and whoever has the key could fill the audit with it.
@@ -101,7 +99,7 @@ export async function acceptInvitation(
   }
   return audited(deps, {
     action: {
-      tenant: found.tenant,
+      tenant,
       requestId,
       by: { kind: 'identity', tokenId: null, name: accepted.user },
       action: 'invitation.accept',
@@ -126,47 +124,36 @@ export async function acceptInvitation(
 }
 
 /** Why an invitation makes no token. undefined: it does. */
-async function refusalOf(
-  { tokens, ledger, users }: Pick<Deps, 'tokens' | 'ledger' | 'users'>,
-  { tenant, accepted, expiresAtMs, ...found }: InvitationRecord,
-  { atMs, keySha256 }: { atMs: number; keySha256: string },
-): Promise<string | undefined> {
-  if (accepted && (accepted.keySha256 !== keySha256 || accepted.atMs + acceptedAgainMs <= atMs))
-    return 'used';
-  if (!accepted && expiresAtMs <= atMs) return 'expired';
-  const inviterId = tokenOf(found);
-  const [inviter, record] = await Promise.all([
-    inviterId === null ? undefined : tokens.find(inviterId),
-    ledger.readTenant(tenant),
-  ]);
-  if (record?.closedAtMs !== null) return "the tenant doesn't exist";
-  const by = found.allowedBy;
-  if (by)
-    return isStillAllowed(await users.list(tenant), by)
-      ? undefined
-      : "what let the inviter in isn't allowed any more";
-  if (inviterId === null) return undefined;
-  return inviter && !isExpired(inviter, atMs) ? undefined : "the inviter's token was revoked or expired";
+function refusalOf(
+  { accepted: before, expiresAtMs, inviterId }: InvitationRecord,
+  now: {
+    accepted: { atMs: number; keySha256: string };
+    inviter: TokenRecord | undefined;
+    record: TenantRecord | undefined;
+  },
+): string | undefined {
+  const { atMs, keySha256 } = now.accepted;
+  if (before && (before.keySha256 !== keySha256 || before.atMs + acceptedAgainMs <= atMs)) return 'used';
+  if (!before && expiresAtMs <= atMs) return 'expired';
+  if (now.record?.closedAtMs !== null) return "the tenant doesn't exist";
+  return inviterId === null || mayStillInvite(now.inviter, atMs)
+    ? undefined
+    : 'the inviter no longer manages the tenant';
 }
 
-/** The token that an invitation hangs on. null: none. */
-const tokenOf = ({ inviterId, allowedBy }: Pick<InvitationRecord, 'inviterId' | 'allowedBy'>) =>
-  allowedBy ? null : inviterId;
-
 /** The token of an invitation, the same for the same request. */
-async function claimOf(
+function claimOf(
   deps: AcceptDeps,
   input: {
     found: InvitationRecord;
+    inviter: TokenRecord | undefined;
     of: NonNullable<InvitationRecord['accepted']>;
     secret: string;
     requestKey: string;
   },
 ) {
-  const { found, of, secret, requestKey } = input;
+  const { found, inviter, of, secret, requestKey } = input;
   const { tenant, scope, repos, invitationId } = found;
-  const inviterId = tokenOf(found);
-  const inviter = inviterId === null ? undefined : await deps.tokens.find(inviterId);
   const grant = {
     tenant,
     scope,

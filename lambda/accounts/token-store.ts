@@ -15,6 +15,7 @@ import {
 import { byKindIndex, expiring, keyNames } from '../table/table.ts';
 import { hostOf } from './rules/host-user.ts';
 import { type ExchangeRule, exchangeRulesMax } from './rules/identities.ts';
+import { invitationLifetimeMs } from './rules/invitations.ts';
 import { type SessionRecord, shownAfterExpiryMs, type TokenRecord } from './rules/tokens.ts';
 import { allowedOrganizationIn, allowedOrganizationKey } from './user-store.ts';
 
@@ -188,9 +189,9 @@ const tokenFields = (record: TokenRecord, kind: string) => ({
   ...tokenKey(record.tokenId),
   ...kindKey(kind, `${record.createdAtMs}#${record.tokenId}`),
   ...withoutNulls(record),
-  ...(record.expiresAtMs !== null && {
-    ...expiring(record.expiresAtMs + shownAfterExpiryMs),
-  }),
+  // What a user was the last time tells whether their invitations are still worth something.
+  ...(record.expiresAtMs !== null &&
+    expiring(record.expiresAtMs + (record.hostUser ? invitationLifetimeMs : shownAfterExpiryMs))),
 });
 
 /** Does nothing if it is there. The newest {@link sessionsMax} of its parent stay. */

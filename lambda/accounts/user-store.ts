@@ -91,14 +91,18 @@ async function list(table: Table, tenant: string): Promise<readonly AllowedOrgan
   return items.map(allowedOrganizationIn);
 }
 
-/** @returns full: too many tenants allow it. @throws {LedgerUnavailableError} */
-async function allow(table: Table, allowed: AllowedOrganization): Promise<'allowed' | 'full'> {
+/** @param tenantsMax of the organization. @returns full: too many tenants allow it. @throws {LedgerUnavailableError} */
+async function allow(
+  table: Table,
+  allowed: AllowedOrganization,
+  tenantsMax = tenantsPerOrganizationMax,
+): Promise<'allowed' | 'full'> {
   const { tenant } = allowed;
   // First: what no tenant finds, lets nobody in.
-  const isFound = await changeTenants(table, allowed, (tenants) => [
-    ...tenants.filter((each) => each !== tenant),
-    tenant,
-  ]);
+  const isFound = await changeTenants(table, allowed, (tenants) => {
+    if (tenants.includes(tenant)) return tenants;
+    return tenants.length < tenantsMax ? [...tenants, tenant] : undefined;
+  });
   if (!isFound) return 'full';
   await putItem(table, {
     item: { ...allowedOrganizationKey(allowed), ...allowed },
@@ -135,18 +139,18 @@ async function findAllowed(
   return (await batchGet(table, keys)).map(allowedOrganizationIn);
 }
 
-/** @returns false: there would be too many. */
+/** @param change undefined: there would be too many. @returns whether it was changed. */
 function changeTenants(
   table: Table,
   { host, organizationId }: OrganizationKey,
-  change: (tenants: readonly string[]) => readonly string[],
+  change: (tenants: readonly string[]) => readonly string[] | undefined,
 ): Promise<boolean> {
   const key = tenantsKey({ host, organizationId });
   return untilWritten(table, async () => {
     const item = await getItem(table, key);
     const before = item ? tenantsItem.parse(item) : { tenants: [], version: 0 };
     const tenants = change(before.tenants);
-    if (tenants.length > tenantsPerOrganizationMax) return { result: false };
+    if (!tenants) return { result: false };
     const { version } = before;
     // What no tenant has ever allowed leaves nothing, whatever numbers somebody makes up.
     if (version === 0 && tenants.length === 0) return { result: true };

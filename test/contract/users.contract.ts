@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import {
   type AllowedOrganization,
   type LoginRecord,
+  tenantsByOperatorMax,
   tenantsPerOrganizationMax,
 } from '../../lambda/accounts/rules/sign-in.ts';
 import type { Users } from '../../lambda/accounts/user-store.ts';
@@ -61,6 +62,10 @@ export function usersContract(open: () => Promise<Users>): void {
       expect(await users.findAllowed([{ host: 'forge', organizationId }])).toHaveLength(
         tenantsPerOrganizationMax,
       );
+      expect(await users.allow(allowed(tenants[0] ?? '', organizationId, 2))).not.toBe('full');
+      const byOperator = allowed(tenantName(), organizationId);
+      expect(await users.allow(byOperator)).toBe('full');
+      expect(await users.allow(byOperator, tenantsByOperatorMax)).toBe('allowed');
     });
 
     it('come back from the host once', async () => {

@@ -1,5 +1,4 @@
 import { isTenantName } from '../../rules/names.ts';
-import type { HostOrganization } from './host-user.ts';
 import { type TokenRecord, type TokenScope, tokenIdOf } from './tokens.ts';
 
 /** One-time links that make a token for whoever accepts them, and codes that a manager types for a command line. */
@@ -11,11 +10,6 @@ export const invitationsMax = 100;
 
 /** So long, a request whose answer was lost can be repeated with its key. */
 export const acceptedAgainMs = 10 * 60_000;
-
-/** The organization by which an inviter signed in, and when it was allowed. */
-interface InviterAllowance extends Pick<HostOrganization, 'host' | 'organizationId'> {
-  readonly sinceMs: number;
-}
 
 export interface InvitationRecord {
   readonly tenant: string;
@@ -31,11 +25,6 @@ export interface InvitationRecord {
   readonly lifetimeMs: number;
   /** Id of the token or user that it was made by, and without whom it's worth nothing. null: the operator. */
   readonly inviterId: string | null;
-  /**
-   * By what they signed in with a git host. That ends after hours, so the invitation hangs on what lets them in instead, and
-   * what they are revoked with removes it.
-   */
-  readonly allowedBy?: InviterAllowance;
   /** Whom the inviter stands for. */
   readonly inviter: string | null;
   readonly createdAtMs: number;
@@ -63,12 +52,26 @@ export function isKept({ accepted, expiresAtMs }: InvitationRecord, nowMs: numbe
   return nowMs < (accepted ? accepted.atMs + acceptedAgainMs : expiresAtMs);
 }
 
-/** The token of an accepted invitation lasts no longer than the inviter's. */
+/** When an inviter's token ends, and with it what it made. Somebody who signed in signs in again: nothing of theirs ends with that. */
+const inviterEndsMs = ({ hostUser, expiresAtMs }: TokenRecord) =>
+  (hostUser ? null : expiresAtMs) ?? Number.POSITIVE_INFINITY;
+
+/**
+ * Whether an inviter may still invite: their token manages the tenant. Of somebody who signed in with a git host, their last
+ * sign-in tells, for as long as an invitation lasts.
+ *
+ * @param inviter as it is now. undefined: it was revoked, or what let them in isn't allowed any more.
+ */
+export function mayStillInvite(inviter: TokenRecord | undefined, nowMs: number): inviter is TokenRecord {
+  return inviter?.scope === 'manage' && nowMs < inviterEndsMs(inviter);
+}
+
+/** The token of an accepted invitation lasts no longer than the inviter's. @param input.inviter undefined: the operator. */
 export function invitedLifetimeMs(
   { lifetimeMs }: Pick<InvitationRecord, 'lifetimeMs'>,
-  { inviter, atMs }: { inviter: Pick<TokenRecord, 'expiresAtMs'> | undefined; atMs: number },
+  { inviter, atMs }: { inviter: TokenRecord | undefined; atMs: number },
 ): number {
-  return Math.min(lifetimeMs, (inviter?.expiresAtMs ?? Number.POSITIVE_INFINITY) - atMs);
+  return Math.min(lifetimeMs, inviter ? inviterEndsMs(inviter) - atMs : lifetimeMs);
 }
 
 /** So long a command line waits for its code to be approved. */

@@ -28,8 +28,10 @@ export const isStillAllowed = (
 
 /** Organizations that a tenant can let in. */
 export const allowedOrganizationsMax = 20;
-/** Tenants that an organization can be let in to. */
+/** Tenants that an organization can be let in to: who signs in has all of them looked up. */
 export const tenantsPerOrganizationMax = 20;
+/** The same if the operator adds one: members who manage many tenants keep nobody else out. */
+export const tenantsByOperatorMax = 40;
 /** Organizations of a user that are looked at. */
 export const userOrganizationsMax = 100;
 /** Linked repos that the host is asked about while a user signs in. */

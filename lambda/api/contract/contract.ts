@@ -91,12 +91,9 @@ export type Contract = {
     (K extends Audited ? { readonly action: AuditAction } : { readonly action?: never });
 };
 
-/**
- * Whether a git host must have been asked lately about a user of its who calls a route: what only those who manage a tenant
- * can change.
- */
+/** Whether a git host must have been asked lately about a user of its who calls a route: all that they can change. */
 export const needsHostCheck = ({ access, action }: Pick<RouteContract, 'access' | 'action'>) =>
-  access === 'manager' && action !== undefined;
+  access !== 'admin' && action !== undefined;
 
 /** All problems that a route of the management API can answer: its own, and those that follow from the rest of what is said. */
 export function problemsOf(route: string, contract: RouteContract): ProblemCode[] {

@@ -18,8 +18,7 @@ const sessionSchema = z
         'Only for users who signed in with a Git host: their host and number, such as `github:1234`.',
     }),
     changesUntil: time.optional().meta({
-      description:
-        'The same: until then, they can make changes that need `manage`. Later, they must sign in again.',
+      description: 'The same: until then, they can make changes. Later, they must sign in again.',
     }),
     writeRepos: z.array(z.string()).optional().meta({
       description: 'Repos that it can push to in addition to its scope.',

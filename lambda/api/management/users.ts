@@ -5,6 +5,7 @@ import {
   allowedOrganizationsMax,
   isStillAllowed,
   organizationsOf,
+  tenantsByOperatorMax,
 } from '../../accounts/rules/sign-in.ts';
 import type { TokenRecord } from '../../accounts/rules/tokens.ts';
 import { isExpired } from '../../accounts/tokens.ts';
@@ -70,7 +71,7 @@ export const userOperations = operations(userContract, {
     if (before) trail.was(organizationBody(before));
     // Never the time of an earlier one: whoever signed in by that is signed out.
     const now: AllowedOrganization = { ...change, sinceMs: Math.max(nowMs, (before?.sinceMs ?? 0) + 1) };
-    if ((await deps.users.allow(now)) === 'full')
+    if ((await deps.users.allow(now, isAdmin ? tenantsByOperatorMax : undefined)) === 'full')
       return problem('organizations-full', 'Too many tenants allow this organization. Ask your operator.');
     const shown = organizationBody(now);
     trail.became(shown);

@@ -8,6 +8,7 @@ import {
   startDevice,
 } from '../../../../lambda/accounts/invitations.ts';
 import { parseUserCode, userCodeFrom } from '../../../../lambda/accounts/rules/invitations.ts';
+import { signedInMs, type TokenRecord } from '../../../../lambda/accounts/rules/tokens.ts';
 import { authenticateToken, createToken } from '../../../../lambda/accounts/tokens.ts';
 import { createDynamoDbUsers } from '../../../../lambda/accounts/user-store.ts';
 import { systemIds } from '../../../../lambda/aws/clock-and-ids.ts';
@@ -44,12 +45,12 @@ const signedIn = {
   allowedBy: { organizationId: '42', role: 'owner', sinceMs: 1 },
 } as const;
 
-const fresh = () => ({
+const fresh = (on = memoryTable()) => ({
   ledger: new MemoryLedger(),
   invitations: new MemoryInvitations(),
   devices: new MemoryDevices(),
-  tokens: new MemoryTokenStore(),
-  users: createDynamoDbUsers(memoryTable()),
+  tokens: new MemoryTokenStore({ on }),
+  users: createDynamoDbUsers(on),
   requestKeys: new MemoryRequestKeys(),
   audit: new MemoryAuditLog(),
   clock: new ManualClock(),
@@ -174,36 +175,45 @@ describe('an invitation', () => {
     expect(made?.expiresAtMs).toBe(record.expiresAtMs);
   });
 
-  it('of somebody who signed in with a git host outlives that, but not their removal', async () => {
-    const { record } = await createToken(deps(), {
-      tenant,
-      scope: 'manage',
-      label: null,
-      lifetimeMs: minute,
-    });
-    const token = { ...record, tokenId: 'f'.repeat(16), ...signedIn };
+  /** Somebody who signs in with a git host: what the table has of them. */
+  const signIn = async (more: Partial<TokenRecord> = {}): Promise<TokenRecord> => {
+    const createdAtMs = stores.clock.nowMs();
+    const { record } = await createToken(deps(), { tenant, scope: 'manage', label: null });
+    await stores.tokens.delete(record);
+    const of = { ...signedIn, createdAtMs, expiresAtMs: createdAtMs + signedInMs };
+    const user = { ...record, tokenId: 'f'.repeat(16), ...of, ...more };
+    await stores.tokens.putUser(user);
+    return user;
+  };
+
+  it('of somebody who signed in with a git host outlives that, and its token too', async () => {
     await stores.users.allow(organization);
-    const [kept, removed] = [
-      await secretOf({ token }),
-      await secretOf({ token: { ...token, tokenId: 'e'.repeat(16) } }),
-    ];
-    await stores.invitations.deleteOf({ tenant, inviterId: 'e'.repeat(16) });
-    stores.clock.advance(day);
-    expect(await tokenOf(accept(removed))).toBe('unknown');
-    expect(await tokenOf(accept(kept))).toMatch(/^lfsq_/);
+    const secret = await secretOf({ token: await signIn() });
+    stores.clock.advance(7 * day - 1);
+    expect(await tokenOf(accept(secret))).toMatch(/^lfsq_/);
     const [made] = (await stores.tokens.list(tenant)).filter(({ user }) => user === 'ada');
     expect((made?.expiresAtMs ?? 0) - (made?.createdAtMs ?? 0)).toBe(90 * day);
   });
 
-  it.each([
-    ['removed', () => stores.users.disallow(organization)],
-    ['changed', () => stores.users.allow({ ...organization, owners: 'read', sinceMs: 2 })],
-  ])('is worth nothing once the organization that let its inviter in is %s', async (_how, end) => {
-    const { record } = await createToken(deps(), { tenant, scope: 'manage', label: null });
+  it('of somebody who was ended is worth nothing, even if it was made at that moment', async () => {
     await stores.users.allow(organization);
-    const secret = await secretOf({ token: { ...record, ...signedIn } });
+    const user = await signIn();
+    await stores.invitations.deleteOf({ tenant, inviterId: user.tokenId });
+    const secret = await secretOf({ token: user });
+    await stores.tokens.delete(user);
+    expect(await tokenOf(accept(secret))).toBe('the inviter no longer manages the tenant');
+    expect(stores.audit.entries).toEqual([]);
+  });
+
+  it.each([
+    ['organization is removed', () => stores.users.disallow(organization)],
+    ['organization is changed', () => stores.users.allow({ ...organization, owners: 'read', sinceMs: 2 })],
+    ['next sign-in gives them less', () => signIn({ scope: 'read' })],
+  ])('is worth nothing once its inviter’s %s', async (_how, end) => {
+    await stores.users.allow(organization);
+    const secret = await secretOf({ token: await signIn() });
     await end();
-    expect(await tokenOf(accept(secret))).toBe("what let the inviter in isn't allowed any more");
+    expect(await tokenOf(accept(secret))).toBe('the inviter no longer manages the tenant');
     expect(stores.audit.entries).toEqual([]);
   });
 

@@ -84,15 +84,19 @@ describe('a user of a git host', () => {
     expect(entries.map(({ action, by }) => [action, by.tokenId])).toEqual([['token.create', 'forge:1']]);
   });
 
-  it('is asked for all that only who manages a tenant can change', () => {
+  it('is asked for all that they can change', () => {
     const all: [string, RouteContract][] = Object.entries(contract);
     const asked = all.filter(([, each]) => needsHostCheck(each)).map(([route]) => route);
-    const changing = all.filter(([route, { access }]) => access === 'manager' && !route.startsWith('GET '));
+    const changing = all.filter(
+      ([route, { access }]) => ['manager', 'reader'].includes(access) && !route.startsWith('GET '),
+    );
     expect(asked).toEqual(changing.map(([route]) => route));
     expect(asked).toEqual(
       expect.arrayContaining([
         'DELETE /v1/tenants/{tenant}/repos/{repo}',
         'POST /v1/tenants/{tenant}/tokens',
+        'POST /v1/tenants/{tenant}/exports',
+        'DELETE /v1/tenants/{tenant}/exports/{exportId}',
         'PUT /v1/tenants/{tenant}/organizations',
         'PATCH /v1/tenants/{tenant}/repos/{repo}',
       ]),

@@ -68,11 +68,28 @@ export function requestOf<Id extends RouteId>(id: Id, { params, query, body, req
   return { method, path: search.size === 0 ? filled : `${filled}?${search}`, body, requestKey };
 }
 
-/** An answer with this status, if it is one of the route; more fields are let through. */
+type Fields = Record<PropertyKey, unknown>;
+
+/** What a field is read as that servers of an older version leave out. */
+const whereAbsent: Readonly<Record<string, unknown>> = {
+  atLeast: false,
+  limitContactUrl: null,
+  maxUsedBytes: 0,
+  repoRefusals: 0,
+};
+
+/** An answer with this status, if it is one of the route; more fields are let through, newer ones may be absent. */
 export function answerOf<Id extends RouteId>(id: Id, status: number, body: unknown) {
   const { answers } = routeOf(id);
   const shape = (answers[status] ?? Object.values(answers)[0])?.schema ?? z.undefined();
-  return shape.safeParse(body) as z.ZodSafeParseResult<BodyOf<Id>>;
+  const parsed = shape.safeParse(body);
+  for (const { path } of parsed.error?.issues ?? []) {
+    const name = String(path.at(-1));
+    if (!Object.hasOwn(whereAbsent, name)) continue;
+    const holder = path.slice(0, -1).reduce((value, key) => value[key] as Fields, body as Fields);
+    holder[name] ??= whereAbsent[name];
+  }
+  return (parsed.success ? parsed : shape.safeParse(body)) as z.ZodSafeParseResult<BodyOf<Id>>;
 }
 
 function routeOf(id: RouteId) {

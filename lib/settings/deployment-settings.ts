@@ -14,7 +14,7 @@ import {
   isAdoptedPath,
   nameLayouts,
 } from '../../lambda/store/rules/adopted-repos.ts';
-import { protocolSettings } from './protocol-settings.ts';
+import { protocolSettings, whole } from './protocol-settings.ts';
 
 /** A web origin as a browser sends it: scheme, host and port, nothing after. */
 const origin = z
@@ -30,16 +30,20 @@ const secretArn = z
     "isn't a complete secret ARN: include the six characters at its end",
   );
 
+/** Settings that belong together, each with its default. */
+const section = <Shape extends z.ZodRawShape>(shape: Shape, description: string) =>
+  z
+    .strictObject(shape)
+    .prefault({} as never)
+    .describe(description);
+
 const ownBucket = z.strictObject({
   kind: z.literal('bucket').describe('An S3 bucket that the stack creates.'),
-  keepDeletedDays: z
-    .int()
-    .min(0)
-    .max(3_650)
-    .default(0)
-    .describe(
-      'Days a deleted or replaced object can be restored. Billed, but not counted as usage. 0: none.',
-    ),
+  keepDeletedDays: whole(
+    [0, 3_650],
+    0,
+    'Days a deleted or replaced object can be restored. Billed, but not counted as usage. 0: none.',
+  ),
 });
 
 const externalStore = z.strictObject({
@@ -68,7 +72,7 @@ const externalStore = z.strictObject({
     ),
 });
 
-const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(defaultMb).describe('MB.');
+const memoryMb = (defaultMb: number) => whole([128, 10_240], defaultMb, 'MB.');
 
 /**
  * docs/decisions.md has the rule for the defaults. Measured on 2026-11-21:
@@ -82,8 +86,8 @@ const memoryMb = (defaultMb: number) => z.int().min(128).max(10_240).default(def
  * - exportArchive 2,048: planning a million objects takes 723 MB, with a heap of 600 MB.
  * - exchangeToken, signIn, console, sendWebhook and sendEmail: not measured.
  */
-const memoryOfFunctions = z
-  .strictObject({
+const memoryOfFunctions = section(
+  {
     console: memoryMb(256),
     health: memoryMb(128),
     lfsBatch: memoryMb(1_024),
@@ -100,75 +104,56 @@ const memoryOfFunctions = z
     sendEmail: memoryMb(256),
     exportArchive: memoryMb(2_048),
     storeEvents: memoryMb(256),
-  } satisfies Record<FunctionName, z.ZodType>)
-  .prefault({})
-  .describe('Memory of each function. 1,769 MB is one CPU core.');
+  } satisfies Record<FunctionName, z.ZodType>,
+  'Memory of each function. 1,769 MB is one CPU core.',
+);
 
-const reservedConcurrency = z
-  .strictObject({
+const reservedConcurrency = section(
+  {
     lfsBatch: z
       .int()
       .min(1)
       .optional()
       .describe('Runs reserved for pushes and pulls; also their maximum. AWS requires 100 unreserved ones.'),
-  })
-  .prefault({})
-  .describe("Reserved Lambda concurrency. By default, functions share the account's.");
+  },
+  "Reserved Lambda concurrency. By default, functions share the account's.",
+);
 
-const throttle = z
-  .strictObject({
-    requestsPerSecond: z
-      .int()
-      .min(0)
-      .max(10_000)
-      .default(500)
-      .describe('Sustained rate of each LFS route. 0, with burst 0: closed.'),
-    burst: z.int().min(0).max(5_000).default(1_000).describe('Burst of each LFS route.'),
-    otherRequestsPerSecond: z
-      .int()
-      .min(0)
-      .max(10_000)
-      .default(50)
-      .describe('Sustained rate of all other routes.'),
-    otherBurst: z.int().min(0).max(5_000).default(100).describe('Burst of all other routes.'),
-  })
-  .prefault({})
-  .describe('Limits of API Gateway for all tenants together. Above: 429.');
+const throttle = section(
+  {
+    requestsPerSecond: whole([0, 10_000], 500, 'Sustained rate of each LFS route. 0, with burst 0: closed.'),
+    burst: whole([0, 5_000], 1_000, 'Burst of each LFS route.'),
+    otherRequestsPerSecond: whole([0, 10_000], 50, 'Sustained rate of all other routes.'),
+    otherBurst: whole([0, 5_000], 100, 'Burst of all other routes.'),
+  },
+  'Limits of API Gateway for all tenants together. Above: 429.',
+);
 
-const reconcile = z
-  .strictObject({
-    timeoutMinutes: z
-      .int()
-      .min(2, 'must be 2 or more: a run spends up to one minute deleting, and then reconciles')
-      .max(15)
-      .default(5)
-      .describe(
-        'Longest run of the function. A failed reconcile is retried after 1 to 10 minutes, a crashed one after six times this.',
-      ),
-    concurrency: z
-      .int()
-      .min(2)
-      .max(1_000)
-      .default(5)
-      .describe('Concurrent reconciles. A new account runs 10 functions at once in total.'),
-    delaySeconds: z
-      .int()
-      .min(31)
-      .max(900)
-      .default(35)
-      .describe('Delay before a reconcile. Requests within 30 s share one message.'),
-    attemptsMax: z
-      .int()
-      .min(1)
-      .max(100)
-      .default(20)
-      .describe('Failed runs before a message becomes a dead letter. 20 take over two hours.'),
-  })
-  .prefault({})
-  .describe('Reconciles and their queue.');
+const reconcile = section(
+  {
+    timeoutMinutes: whole(
+      [2, 15],
+      5,
+      'Longest run of the function. A failed reconcile is retried after 1 to 10 minutes, a crashed one after six times this.',
+      { min: 'a run spends up to one minute deleting, and then reconciles' },
+    ),
+    concurrency: whole(
+      [2, 1_000],
+      5,
+      'Concurrent reconciles. A new account runs 10 functions at once in total.',
+    ),
+    delaySeconds: whole([31, 900], 35, 'Delay before a reconcile. Requests within 30 s share one message.'),
+    attemptsMax: whole(
+      [1, 100],
+      20,
+      'Failed runs before a message becomes a dead letter. 20 take over two hours.',
+    ),
+  },
+  'Reconciles and their queue.',
+);
 
-const exportsOfDeployment = z
-  .strictObject({
+const exportsOfDeployment = section(
+  {
     workers: z
       .int()
       .min(0)
@@ -176,26 +161,21 @@ const exportsOfDeployment = z
       .refine((workers) => workers !== 1, 'must be 0, or 2 or more: Lambda runs a queue by two or more')
       .default(8)
       .describe('Concurrent functions that build archives. 0: exports are disabled. Use 2 in a new account.'),
-    perTenant: z.int().min(1).max(100).default(3).describe('Archives per tenant, in progress or stored.'),
-    keepDays: z
-      .int()
-      .min(1)
-      .max(30)
-      .default(7)
-      .describe('Days an archive is stored. Billed, but not counted as usage.'),
-  })
-  .prefault({})
-  .describe('Exports: docs/migrate.md#exports.');
+    perTenant: whole([1, 100], 3, 'Archives per tenant, in progress or stored.'),
+    keepDays: whole([1, 30], 7, 'Days an archive is stored. Billed, but not counted as usage.'),
+  },
+  'Exports: docs/migrate.md#exports.',
+);
 
-const alertsOfDeployment = z
-  .strictObject({
+const alertsOfDeployment = section(
+  {
     eventBus: z
       .boolean()
       .default(true)
       .describe("Publish all tenants' alerts to the account's default event bus: $1 a million."),
-  })
-  .prefault({})
-  .describe('Alerts: docs/saas-builders.md#get-notified.');
+  },
+  'Alerts: docs/saas-builders.md#get-notified.',
+);
 
 const emailOfDeployment = z
   .strictObject({
@@ -263,44 +243,31 @@ const gitHost = z.strictObject({
     .describe('Lets its users sign in to the console: docs/deploy.md#sign-in-with-a-git-host.'),
 });
 
-const alarms = z
-  .strictObject({
+const alarms = section(
+  {
     email: z
       .email()
       .optional()
       .describe('Recipient of alarms. Without it, subscribe to the alarm topic yourself.'),
-    queueAgeMinutes: z.int().min(1).default(60).describe('Age of the oldest waiting reconcile.'),
-    reconcileFailures: z
-      .int()
-      .min(1)
-      .max(12)
-      .default(4)
-      .describe('Five-minute periods with failed reconciles, of the twelve in an hour.'),
-    driftGiB: z
-      .int()
-      .min(1)
-      .default(100)
-      .describe('GiB that one reconcile finds missing in the counter. Allow for one push.'),
-    reconcileAgeHours: z.int().min(2).default(36).describe('Age of usage when a reconcile replaces it.'),
-    apiErrors: z.int().min(1).default(5).describe('5xx responses in 5 minutes, except 509.'),
-    requestsThrottled: z
-      .int()
-      .min(1)
-      .default(10)
-      .describe('Requests in 5 minutes that API Gateway rejected with 429.'),
-    functionErrors: z
-      .int()
-      .min(1)
-      .default(3)
-      .describe('Errors of one API function in 5 minutes. In the background, 1 is enough.'),
-    functionThrottles: z
-      .int()
-      .min(1)
-      .default(10)
-      .describe('Throttled calls of one API function in 5 minutes. In the background, 3.'),
-  })
-  .prefault({})
-  .describe('Alarm thresholds: docs/runbook.md#alarms.');
+    queueAgeMinutes: whole([1], 60, 'Age of the oldest waiting reconcile.'),
+    reconcileFailures: whole(
+      [1, 12],
+      4,
+      'Five-minute periods with failed reconciles, of the twelve in an hour.',
+    ),
+    driftGiB: whole([1], 100, 'GiB that one reconcile finds missing in the counter. Allow for one push.'),
+    reconcileAgeHours: whole([2], 36, 'Age of usage when a reconcile replaces it.'),
+    apiErrors: whole([1], 5, '5xx responses in 5 minutes, except 509.'),
+    requestsThrottled: whole([1], 10, 'Requests in 5 minutes that API Gateway rejected with 429.'),
+    functionErrors: whole([1], 3, 'Errors of one API function in 5 minutes. In the background, 1 is enough.'),
+    functionThrottles: whole(
+      [1],
+      10,
+      'Throttled calls of one API function in 5 minutes. In the background, 3.',
+    ),
+  },
+  'Alarm thresholds: docs/runbook.md#alarms.',
+);
 
 const logRetentionDays = [1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653] as const;
 
@@ -392,12 +359,7 @@ export const everySetting = z.strictObject({
       'Users of these Git hosts can log in with their tokens. Example: [{"id": "github", "kind": "github", "url": "https://api.github.com"}]',
     ),
   protocol: protocolSettings,
-  refreshEveryMinutes: z
-    .int()
-    .min(1)
-    .max(1_440)
-    .default(1)
-    .describe('Interval of the schedule: due reconciles and alerts.'),
+  refreshEveryMinutes: whole([1, 1_440], 1, 'Interval of the schedule: due reconciles and alerts.'),
   storeEvents: z
     .boolean()
     .default(false)

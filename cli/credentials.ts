@@ -49,7 +49,7 @@ export function readCredentials(context: Pick<CliContext, 'env'>): Credentials {
   throw unusable(file, new Error("it isn't valid JSON of lfs-quota"));
 }
 
-const lockTriesMax = 50;
+const lockTriesMax = 300;
 const lockPauseMs = 100;
 
 /**

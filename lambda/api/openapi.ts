@@ -248,13 +248,13 @@ const problemSchema: z.ZodType<Problem> = z
     code: z.enum(Object.keys(problemTypes) as [ProblemCode, ...ProblemCode[]]),
     title: z.string(),
     status: z.int(),
-    detail: z.string().meta({ description: 'The problem and the next step, for humans.' }),
+    detail: z.string().describe('The problem and the next step, for humans.'),
   })
   .meta({ id: 'Problem', description: 'An error of the management API (RFC 9457).' });
 
 const lfsErrorSchema = z
   .object({
-    message: z.string().meta({ description: 'All that git-lfs prints.' }),
+    message: z.string().describe('All that git-lfs prints.'),
     request_id: z.string(),
   })
   .meta({ id: 'LfsError', description: 'An error of the LFS API.' });

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { RouteKey } from '../../routes.ts';
 import { auditContract } from './audit.ts';
-import type { Contract, RouteContract } from './contract.ts';
+import { answer, type Contract, type RouteContract } from './contract.ts';
 import { deleteContract } from './deletes.ts';
 import { downloadContract } from './downloads.ts';
 import { emailContract } from './emails.ts';
@@ -66,15 +66,13 @@ const serviceContract = {
     id: 'health',
     summary: 'Whether the API responds',
     access: 'anyone',
-    answers: { 200: { description: 'It responds.', schema: healthSchema, example: { status: 'ok' } } },
+    answers: { 200: answer('It responds.', healthSchema, { status: 'ok' }) },
   },
   'GET /openapi.json': {
     id: 'openapi',
     summary: 'This description, as OpenAPI 3.1',
     access: 'anyone',
-    answers: {
-      200: { description: 'The document.', schema: z.looseObject({ openapi: z.string() }) },
-    },
+    answers: { 200: answer('The document.', z.looseObject({ openapi: z.string() })) },
   },
 } as const satisfies Contract;
 

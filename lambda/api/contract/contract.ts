@@ -40,6 +40,13 @@ export interface AnswerContract {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** An answer with a body. */
+export const answer = <S extends z.ZodType>(description: string, schema: S, example?: unknown) => ({
+  description,
+  schema,
+  ...(example !== undefined && { example }),
+});
+
 /** Most bodies have a few fields. The largest that says nothing else is a rule with 200 values. */
 export const bodyBytesMaxDefault = 65_536;
 

@@ -1,14 +1,16 @@
 import * as z from 'zod';
 import { oidPattern } from '../../rules/names.ts';
-import type { Contract } from './contract.ts';
+import { answer, type Contract } from './contract.ts';
 import {
   alphanumeric,
   bytes,
+  bytesOrNull,
+  count,
   decodeCursor,
   encodeCursor,
   flag,
-  nextCursor,
   ofRepo,
+  page,
   pageOf,
   time,
 } from './fields.ts';
@@ -53,14 +55,15 @@ const deletePlanSchema = z
     tenant: z.string(),
     repo: z.string().optional(),
     oid: z.string().optional(),
-    objectCount: z.int().min(0).nullable().meta({ description: 'At the last scan. null: never scanned.' }),
-    bytes: bytes.nullable(),
-    dueAt: time.meta({
-      description: 'When deletion starts. Objects of open uploads are deleted when these have expired.',
-    }),
-    waitsFor: z.literal('uploads').optional().meta({
-      description: 'Why it waits: it was just uploaded, and its upload URL works until `dueAt`.',
-    }),
+    objectCount: count.nullable().describe('At the last scan. null: never scanned.'),
+    bytes: bytesOrNull,
+    dueAt: time.describe(
+      'When deletion starts. Objects of open uploads are deleted when these have expired.',
+    ),
+    waitsFor: z
+      .literal('uploads')
+      .optional()
+      .describe('Why it waits: it was just uploaded, and its upload URL works until `dueAt`.'),
   })
   .meta({ id: 'DeletePlan' });
 
@@ -71,35 +74,27 @@ const deletionSchema = z
     repo: z.string(),
     oid: z.string().regex(oidPattern),
     sizeBytes: bytes,
-    state: z.enum(['scheduled', 'deleting']).meta({
-      description: "scheduled: a push that contains it keeps it. deleting: it can't be kept any more.",
-    }),
-    dueAt: time.meta({
-      description:
-        'The earliest time of its deletion. If it was just uploaded, its upload URLs must expire first.',
-    }),
+    state: z
+      .enum(['scheduled', 'deleting'])
+      .describe("scheduled: a push that contains it keeps it. deleting: it can't be kept any more."),
+    dueAt: time.describe(
+      'The earliest time of its deletion. If it was just uploaded, its upload URLs must expire first.',
+    ),
   })
   .meta({ id: 'Deletion' });
 
-const deletionPageSchema = z
-  .object({ deletions: z.array(deletionSchema), nextCursor })
-  .meta({ id: 'DeletionPage' });
+const deletionPageSchema = page('DeletionPage', { deletions: z.array(deletionSchema) });
 
 export type DeletionBody = z.output<typeof deletionSchema>;
 
 const plan = { objectCount: 6, bytes: 14_700_000, dueAt: '2026-11-21T05:00:00Z' };
 
 const deleteAnswers = (path: object) => ({
-  200: {
-    description: 'With dryRun: what the delete would free. Nothing was deleted.',
-    schema: deletePlanSchema,
-    example: { ...path, ...plan },
-  },
-  202: {
-    description: 'The delete has started.',
-    schema: deletePlanSchema,
-    example: { ...path, ...plan },
-  },
+  200: answer('With dryRun: what the delete would free. Nothing was deleted.', deletePlanSchema, {
+    ...path,
+    ...plan,
+  }),
+  202: answer('The delete has started.', deletePlanSchema, { ...path, ...plan }),
 });
 
 /** Deletes. */
@@ -112,16 +107,12 @@ export const deleteContract = {
     access: 'reader',
     query: deletionQuery,
     answers: {
-      200: {
-        description: 'One page.',
-        schema: deletionPageSchema,
-        example: {
-          deletions: [
-            { repo: 'game', oid, sizeBytes: 2_450_000, state: 'scheduled', dueAt: '2026-11-21T06:00:00Z' },
-          ],
-          nextCursor: null,
-        },
-      },
+      200: answer('One page.', deletionPageSchema, {
+        deletions: [
+          { repo: 'game', oid, sizeBytes: 2_450_000, state: 'scheduled', dueAt: '2026-11-21T06:00:00Z' },
+        ],
+        nextCursor: null,
+      }),
     },
     problems: ['repo-required', 'repo-not-found'],
   },

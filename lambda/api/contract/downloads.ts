@@ -1,13 +1,13 @@
 import * as z from 'zod';
-import type { Contract } from './contract.ts';
+import { answer, type Contract } from './contract.ts';
 import {
-  bytes,
+  bytesOrNull,
   cursorPattern,
   day,
   decodeCursor,
   encodeCursor,
-  nextCursor,
   ofRepo,
+  page,
   pageOf,
   time,
 } from './fields.ts';
@@ -21,32 +21,30 @@ const downloadQuery = pageOf(cursorPattern, decodeDownloadCursor)
 
 const objects = z.int();
 
-const downloadPageSchema = z
-  .object({
-    month: z
-      .object({
-        month: z.string().meta({ examples: ['2026-11'] }),
-        bytes: z.int().meta({ description: 'Offered in this month (UTC) so far.' }),
-        objects,
-        limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
-        resetsAt: time.meta({ description: 'When the next month starts.' }),
-      })
-      .meta({ description: 'Of all repos and tokens.' }),
-    downloads: z.array(
-      z.object({
-        day: z.iso.date(),
-        repo: z.string(),
-        tokenId: z.string().meta({
-          description:
-            "The token that got the URLs; it might be revoked now. public: no token. For a git host's user, their id, such as github:1234.",
-        }),
-        bytes: z.int(),
-        objects,
-      }),
-    ),
-    nextCursor,
-  })
-  .meta({ id: 'DownloadPage' });
+const downloadPageSchema = page('DownloadPage', {
+  month: z
+    .object({
+      month: z.string().meta({ examples: ['2026-11'] }),
+      bytes: z.int().describe('Offered in this month (UTC) so far.'),
+      objects,
+      limitBytes: bytesOrNull.describe('null: unlimited.'),
+      resetsAt: time.describe('When the next month starts.'),
+    })
+    .describe('Of all repos and tokens.'),
+  downloads: z.array(
+    z.object({
+      day: z.iso.date(),
+      repo: z.string(),
+      tokenId: z
+        .string()
+        .describe(
+          "The token that got the URLs; it might be revoked now. public: no token. For a git host's user, their id, such as github:1234.",
+        ),
+      bytes: z.int(),
+      objects,
+    }),
+  ),
+});
 
 export type DownloadPageBody = z.output<typeof downloadPageSchema>;
 
@@ -60,23 +58,19 @@ export const downloadContract = {
     access: 'reader',
     query: downloadQuery,
     answers: {
-      200: {
-        description: 'One page, and this month.',
-        schema: downloadPageSchema,
-        example: {
-          month: {
-            month: '2026-11',
-            bytes: 48_000_000_000,
-            objects: 9_120,
-            limitBytes: 100_000_000_000,
-            resetsAt: '2026-12-01T00:00:00Z',
-          },
-          downloads: [
-            { day: '2026-11-21', repo: 'game', tokenId: '5f0c1e2d3b4a5968', bytes: 14_700_000, objects: 6 },
-          ],
-          nextCursor: null,
+      200: answer('One page, and this month.', downloadPageSchema, {
+        month: {
+          month: '2026-11',
+          bytes: 48_000_000_000,
+          objects: 9_120,
+          limitBytes: 100_000_000_000,
+          resetsAt: '2026-12-01T00:00:00Z',
         },
-      },
+        downloads: [
+          { day: '2026-11-21', repo: 'game', tokenId: '5f0c1e2d3b4a5968', bytes: 14_700_000, objects: 6 },
+        ],
+        nextCursor: null,
+      }),
     },
     problems: ['repo-not-found'],
   },

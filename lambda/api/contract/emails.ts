@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { emailEnds, emailsMax } from '../../alerts/rules/email.ts';
-import type { Contract } from './contract.ts';
-import { time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { time, timeOrNull } from './fields.ts';
 
 const addressRule = 'must be an e-mail address';
 const address = z
@@ -13,11 +13,11 @@ const emailSchema = z
   .object({
     address: z.string(),
     addedAt: time,
-    confirmedAt: time.nullable().meta({ description: 'null: not confirmed, so it gets no alerts.' }),
+    confirmedAt: timeOrNull.describe('null: not confirmed, so it gets no alerts.'),
     ended: z
       .enum(emailEnds)
       .nullable()
-      .meta({ description: 'Why it gets no more alerts. null: it gets them, once confirmed.' }),
+      .describe('Why it gets no more alerts. null: it gets them, once confirmed.'),
   })
   .meta({ id: 'Email' });
 
@@ -40,7 +40,7 @@ export const emailContract = {
     id: 'listEmails',
     summary: 'The addresses that get alerts',
     access: 'manager',
-    answers: { 200: { description: 'All of them.', schema: emailListSchema, example: { emails: [email] } } },
+    answers: { 200: answer('All of them.', emailListSchema, { emails: [email] }) },
   },
   'POST /v1/tenants/{tenant}/emails': {
     id: 'addEmail',
@@ -54,12 +54,8 @@ export const emailContract = {
       example: { address: email.address },
     },
     answers: {
-      200: { description: 'It gets alerts already.', schema: emailSchema, example: email },
-      202: {
-        description: 'The e-mail with the link will be sent.',
-        schema: emailSchema,
-        example: { ...email, confirmedAt: null },
-      },
+      200: answer('It gets alerts already.', emailSchema, email),
+      202: answer('The e-mail with the link will be sent.', emailSchema, { ...email, confirmedAt: null }),
     },
     problems: ['emails-off', 'emails-full', 'emails-too-many'],
   },

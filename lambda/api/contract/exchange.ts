@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { listOf, recordOf } from '../json.ts';
-import type { Contract } from './contract.ts';
-import { time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { names, namesOrNull, stringOrNull, time } from './fields.ts';
 import { tokenRepos } from './tokens.ts';
 
 /** An identity token of GitHub has about 2,000 characters. */
@@ -16,7 +16,7 @@ const exchangeBody = z
       .string()
       .min(1, "can't be empty")
       .max(idTokenCharactersMax, `must have at most ${idTokenCharactersMax} characters`)
-      .meta({ description: 'The identity token (JWT) of a CI job, for the audience `BASE-URL/TENANT`.' }),
+      .describe('The identity token (JWT) of a CI job, for the audience `BASE-URL/TENANT`.'),
   })
   .meta({ id: 'ExchangeToken' });
 
@@ -40,20 +40,16 @@ export const createRuleBody = z
     issuer: z
       .string()
       .max(issuerCharactersMax)
-      .meta({ description: 'The issuer of the identity tokens: one that this server accepts.' }),
+      .describe('The issuer of the identity tokens: one that this server accepts.'),
     match: recordOf(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.:/-]{0,99}$/, "isn't a claim name"),
       z.union([claimValue, listOf(claimValue, { min: 1, max: valuesMax, rule: valueRule })], valueRule),
       { max: claimsMax, rule: `can have up to ${claimsMax} claims` },
-    ).meta({
-      description:
-        'Claim → its required value, or a list of accepted values. All claims must match exactly; `ref` can end in `*`. GitHub: `repository_id` or `repository_owner_id` is required. GitLab: `project_id` or `namespace_id`. To push, GitHub also requires `ref` (before a `*`: `refs/heads/` or `refs/tags/` and one more character) or `environment`. GitLab requires `ref_path`, or `ref` with `ref_type=branch` or `ref_protected=true`, or `environment` with `environment_protected=true` or `ref_protected=true`.',
-    }),
+    ).describe(
+      'Claim → its required value, or a list of accepted values. All claims must match exactly; `ref` can end in `*`. GitHub: `repository_id` or `repository_owner_id` is required. GitLab: `project_id` or `namespace_id`. To push, GitHub also requires `ref` (before a `*`: `refs/heads/` or `refs/tags/` and one more character) or `environment`. GitLab requires `ref_path`, or `ref` with `ref_type=branch` or `ref_protected=true`, or `environment` with `environment_protected=true` or `ref_protected=true`.',
+    ),
     scope: z.enum(['read', 'write']),
-    repos: tokenRepos
-      .nullable()
-      .optional()
-      .meta({ description: 'Repos of its tokens. null: all of the tenant.' }),
+    repos: tokenRepos.nullable().optional().describe('Repos of its tokens. null: all of the tenant.'),
     ttlSeconds: z
       .int(ttlRule)
       .min(ttlSecondsMin, ttlRule)
@@ -67,32 +63,31 @@ const exchangeRuleSchema = z
   .object({
     ruleId: z.string(),
     issuer: z.string(),
-    match: z.record(z.string(), z.array(z.string())),
+    match: z.record(z.string(), names),
     scope: z.enum(['read', 'write']),
-    repos: z.array(z.string()).nullable().meta({ description: 'null: all.' }),
+    repos: namesOrNull.describe('null: all.'),
     ttlSeconds: z.int().min(1),
     createdAt: time,
-    warning: z.string().nullable().meta({
-      description:
-        "Why this rule should be replaced: it still applies, but you couldn't create it today. null: it's fine.",
-    }),
+    warning: stringOrNull.describe(
+      "Why this rule should be replaced: it still applies, but you couldn't create it today. null: it's fine.",
+    ),
   })
   .meta({ id: 'ExchangeRule' });
 
 const exchangeRulesSchema = z
   .object({
     rules: z.array(exchangeRuleSchema),
-    issuers: z.array(z.string()).meta({ description: 'Issuers that this server accepts.' }),
+    issuers: names.describe('Issuers that this server accepts.'),
   })
   .meta({ id: 'ExchangeRules' });
 
 const exchangedTokenSchema = z
   .object({
     tenant: z.string(),
-    token: z.string().meta({ description: "The secret, returned once. It isn't stored." }),
+    token: z.string().describe("The secret, returned once. It isn't stored."),
     tokenId: z.string(),
     scope: z.enum(['read', 'write']),
-    repos: z.array(z.string()).nullable().meta({ description: 'Its repos. null: all.' }),
+    repos: namesOrNull.describe('Its repos. null: all.'),
     expiresAt: time,
   })
   .meta({ id: 'ExchangedToken' });
@@ -120,11 +115,10 @@ export const exchangeContract = {
     summary: 'The rules for CI jobs, the oldest first',
     access: 'manager',
     answers: {
-      200: {
-        description: 'All rules, and the accepted issuers.',
-        schema: exchangeRulesSchema,
-        example: { rules: [rule], issuers: [issuer, 'https://gitlab.com'] },
-      },
+      200: answer('All rules, and the accepted issuers.', exchangeRulesSchema, {
+        rules: [rule],
+        issuers: [issuer, 'https://gitlab.com'],
+      }),
     },
   },
   'POST /v1/tenants/{tenant}/exchange-rules': {
@@ -140,7 +134,7 @@ export const exchangeContract = {
       bytesMax: ruleBytesMax,
       example: { issuer, match: asked, scope: 'write', repos: ['game'], ttlSeconds: 3600 },
     },
-    answers: { 201: { description: 'The rule.', schema: exchangeRuleSchema, example: rule } },
+    answers: { 201: answer('The rule.', exchangeRuleSchema, rule) },
     problems: ['rules-full'],
   },
   'DELETE /v1/tenants/{tenant}/exchange-rules/{ruleId}': {
@@ -160,18 +154,14 @@ export const exchangeContract = {
     access: 'identity',
     body: { schema: exchangeBody, example: { idToken: 'eyJ…' }, bytesMax: exchangeBodyBytesMax },
     answers: {
-      201: {
-        description: 'The token with its secret, returned once.',
-        schema: exchangedTokenSchema,
-        example: {
-          tenant: 'acme',
-          token: 'lfsq_…',
-          tokenId: '0f1e2d3c4b5a6978',
-          scope: 'write',
-          repos: ['game'],
-          expiresAt: '2026-11-21T06:00:00Z',
-        },
-      },
+      201: answer('The token with its secret, returned once.', exchangedTokenSchema, {
+        tenant: 'acme',
+        token: 'lfsq_…',
+        tokenId: '0f1e2d3c4b5a6978',
+        scope: 'write',
+        repos: ['game'],
+        expiresAt: '2026-11-21T06:00:00Z',
+      }),
     },
   },
 } as const satisfies Contract;

@@ -2,8 +2,18 @@ import * as z from 'zod';
 import { wrongRequested } from '../../exports/rules/objects.ts';
 import { oidPattern } from '../../rules/names.ts';
 import { listOf } from '../json.ts';
-import type { Contract } from './contract.ts';
-import { bytes, decodeCursor, nextCursor, pageOf, repoName, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import {
+  bytes,
+  count,
+  decodeCursor,
+  page,
+  pageOf,
+  repoName,
+  stringOrNull,
+  time,
+  timeOrNull,
+} from './fields.ts';
 
 /** What the cursor of a list of exports looks like: in hex the id of an export, which has 24 hex digits. */
 const exportCursorPattern = /^c(?:3[0-9]|6[1-6]){24}$/;
@@ -19,23 +29,22 @@ const nameUnitsMax = 4096;
 
 const requestedObject = z.strictObject({
   oid: z.string().regex(oidPattern, 'must be 64 lower-case hex digits'),
-  name: z.string().min(1, "can't be empty").max(nameUnitsMax).optional().meta({
-    description:
+  name: z
+    .string()
+    .min(1, "can't be empty")
+    .max(nameUnitsMax)
+    .optional()
+    .describe(
       'Its path in the archive: one that Git accepts, so not `.git/config`. Default: `lfs/objects/ab/cd/OID`, where git-lfs expects it below `.git`.',
-  }),
+    ),
 });
 
 export const startExportBody = z
   .strictObject({
-    repo: repoName
-      .optional()
-      .meta({ description: 'Only objects of this repo. A trailing `.git` is ignored.' }),
+    repo: repoName.optional().describe('Only objects of this repo. A trailing `.git` is ignored.'),
     format: z.enum(['tar', 'zip']).optional().meta({ default: 'tar' }),
     dryRun: z.boolean().optional().meta({ default: false, description: 'Only show what it would take.' }),
-    prefer: z
-      .enum(['time', 'cost'])
-      .optional()
-      .meta({ description: 'Ignored. Accepted because older clients send it.' }),
+    prefer: z.enum(['time', 'cost']).optional().describe('Ignored. Accepted because older clients send it.'),
     objects: listOf(requestedObject, { min: 1, max: requestedObjectsMax, rule: objectsRule })
       .superRefine((objects, context) => {
         const wrong = wrongRequested(objects);
@@ -43,7 +52,7 @@ export const startExportBody = z
           context.addIssue({ code: 'custom', path: [wrong.index, wrong.field], message: wrong.message });
       })
       .optional()
-      .meta({ description: 'Only these, each oid and name once. The body can contain about 14,000.' }),
+      .describe('Only these, each oid and name once. The body can contain about 14,000.'),
   })
   .meta({ id: 'StartExport' });
 
@@ -51,94 +60,77 @@ const exportQuery = pageOf(exportCursorPattern, decodeCursor);
 
 const planFigures = {
   archiveBytes: bytes,
-  uploadedBytes: bytes.meta({ description: 'Bytes that workers read and upload.' }),
-  copiedBytes: bytes.meta({ description: 'Bytes that the store copies internally.' }),
-  archives: z.int().min(0).meta({ description: "Above 1 if one stored object can't contain all." }),
-  shards: z
-    .int()
-    .min(0)
-    .meta({ description: "Parts that are built separately, because one upload can't have enough parts." }),
-  requests: z.int().min(0).meta({ description: 'Requests to the store.' }),
-  dollars: z.number().min(0).meta({ description: 'Requests, transfer and workers, by list prices.' }),
-  seconds: z.number().min(0).meta({ description: 'Estimate with all workers.' }),
+  uploadedBytes: bytes.describe('Bytes that workers read and upload.'),
+  copiedBytes: bytes.describe('Bytes that the store copies internally.'),
+  archives: count.describe("Above 1 if one stored object can't contain all."),
+  shards: count.describe("Parts that are built separately, because one upload can't have enough parts."),
+  requests: count.describe('Requests to the store.'),
+  dollars: z.number().min(0).describe('Requests, transfer and workers, by list prices.'),
+  seconds: z.number().min(0).describe('Estimate with all workers.'),
 };
 
-const way = z.enum(['stream', 'copy-free', 'copy-grid']).meta({
-  description:
+const way = z
+  .enum(['stream', 'copy-free', 'copy-grid'])
+  .describe(
     'stream: workers read and upload everything. copy-free: the store copies, in parts of any size. copy-grid: the ' +
-    'store copies, in parts of one size.',
-});
+      'store copies, in parts of one size.',
+  );
 
 export const exportSchema = z
   .object({
     exportId: z.string(),
     tenant: z.string(),
-    repo: z.string().nullable().meta({ description: 'null: all repos.' }),
+    repo: stringOrNull.describe('null: all repos.'),
     by: z
       .object({
         kind: z.enum(['operator', 'token', 'identity']),
-        name: z.string().nullable().meta({ description: 'User or label of the token.' }),
+        name: stringOrNull.describe('User or label of the token.'),
       })
       .nullable()
-      .meta({ description: 'Its author. null: an older version.' }),
-    listedObjects: z
-      .int()
-      .min(1)
-      .nullable()
-      .meta({ description: 'Number of requested oids. null: all objects.' }),
-    named: z.boolean().meta({
-      description:
+      .describe('Its author. null: an older version.'),
+    listedObjects: z.int().min(1).nullable().describe('Number of requested oids. null: all objects.'),
+    named: z
+      .boolean()
+      .describe(
         "Whether the request chose file names. Its archives end in `-files`. Never extract them into `.git`: a name could be one of Git's own files.",
-    }),
+      ),
     format: z.enum(['tar', 'zip']),
     prefer: z
       .enum(['time', 'cost'])
       .optional()
-      .meta({ description: 'Always time. Kept because older clients require it.' }),
+      .describe('Always time. Kept because older clients require it.'),
     dryRun: z.boolean(),
     state: z
       .enum(['planning', 'hashing', 'copying', 'done', 'explained', 'failed', 'cancelled', 'expired'])
-      .meta({
-        description:
-          'planning, hashing (zip only) and copying are in progress. The others are final. explained: a dry run finished. expired: the archive was removed.',
-      }),
+      .describe(
+        'planning, hashing (zip only) and copying are in progress. The others are final. explained: a dry run finished. expired: the archive was removed.',
+      ),
     createdAt: time,
-    endedAt: time.nullable(),
-    expiresAt: time.meta({
-      description: "When the archive is removed. In progress: when the export fails if it isn't done.",
-    }),
+    endedAt: timeOrNull,
+    expiresAt: time.describe(
+      "When the archive is removed. In progress: when the export fails if it isn't done.",
+    ),
     progress: z.object({
-      share: z
-        .number()
-        .min(0)
-        .max(1)
-        .nullable()
-        .meta({ description: 'Share of the bytes. null: not planned yet.' }),
+      share: z.number().min(0).max(1).nullable().describe('Share of the bytes. null: not planned yet.'),
       uploadedBytes: bytes,
       copiedBytes: bytes,
       hashedBytes: bytes,
-      requests: z.int().min(0),
-      unitsDone: z.int().min(0).meta({ description: 'Finished units of work in this state.' }),
-      units: z.int().min(0),
+      requests: count,
+      unitsDone: count.describe('Finished units of work in this state.'),
+      units: count,
     }),
     plan: z
       .object({
         way,
-        objectCount: z.int().min(0),
+        objectCount: count,
         objectBytes: bytes,
-        missing: z.int().min(0).meta({ description: "Requested objects that aren't in the store." }),
-        conflicts: z
-          .int()
-          .min(0)
-          .meta({ description: 'Objects left out: another object has their oid and a different size.' }),
+        missing: count.describe("Requested objects that aren't in the store."),
+        conflicts: count.describe('Objects left out: another object has their oid and a different size.'),
         ...planFigures,
       })
       .nullable()
-      .meta({ description: 'null: not planned yet.' }),
-    explained: z
-      .unknown()
-      .optional()
-      .meta({ description: 'Always null. Kept because older clients require it.' }),
+      .describe('null: not planned yet.'),
+    explained: z.unknown().optional().describe('Always null. Kept because older clients require it.'),
     failure: z
       .object({
         reason: z.enum(['object-too-large', 'too-many-objects', 'objects-vanish', 'store', 'timeout']),
@@ -150,22 +142,20 @@ export const exportSchema = z
         z.object({
           name: z.string(),
           sizeBytes: bytes,
-          url: z.string().nullable().meta({
-            description: 'Its download URL: accepts ranges, needs no credentials. null in lists.',
-          }),
-          urlExpiresAt: time.nullable().meta({ description: 'Poll again for a new one.' }),
+          url: stringOrNull.describe(
+            'Its download URL: accepts ranges, needs no credentials. null in lists.',
+          ),
+          urlExpiresAt: timeOrNull.describe('Poll again for a new one.'),
         }),
       )
-      .meta({ description: "Empty until it's done." }),
-    countsAgainstQuota: z.literal(false).meta({
-      description: "Archives aren't part of the usage, and don't need space below the limit.",
-    }),
+      .describe("Empty until it's done."),
+    countsAgainstQuota: z
+      .literal(false)
+      .describe("Archives aren't part of the usage, and don't need space below the limit."),
   })
   .meta({ id: 'Export' });
 
-export const exportPageSchema = z
-  .object({ exports: z.array(exportSchema), nextCursor })
-  .meta({ id: 'ExportPage' });
+export const exportPageSchema = page('ExportPage', { exports: z.array(exportSchema) });
 
 export type ExportBody = z.output<typeof exportSchema>;
 
@@ -252,14 +242,10 @@ export const exportContract = {
     needsExports: true,
     query: exportQuery,
     answers: {
-      200: {
-        description: 'One page.',
-        schema: exportPageSchema,
-        example: {
-          exports: [{ ...doneExport, archives: [{ ...archive, url: null, urlExpiresAt: null }] }],
-          nextCursor: null,
-        },
-      },
+      200: answer('One page.', exportPageSchema, {
+        exports: [{ ...doneExport, archives: [{ ...archive, url: null, urlExpiresAt: null }] }],
+        nextCursor: null,
+      }),
     },
   },
   'POST /v1/tenants/{tenant}/exports': {
@@ -277,13 +263,7 @@ export const exportContract = {
       example: { repo: 'game', format: 'tar' },
       bytesMax: startExportBodyBytesMax,
     },
-    answers: {
-      202: {
-        description: 'The export has started. Poll it.',
-        schema: exportSchema,
-        example: newExport,
-      },
-    },
+    answers: { 202: answer('The export has started. Poll it.', exportSchema, newExport) },
     problems: ['repo-required', 'repo-not-found', 'export-not-found', 'exports-full', 'exports-too-many'],
   },
   'GET /v1/tenants/{tenant}/exports/{exportId}': {
@@ -292,7 +272,7 @@ export const exportContract = {
     description: 'Each response has new URLs.',
     access: 'reader',
     needsExports: true,
-    answers: { 200: { description: 'The export.', schema: exportSchema, example: doneExport } },
+    answers: { 200: answer('The export.', exportSchema, doneExport) },
     problems: ['export-not-found'],
   },
   'DELETE /v1/tenants/{tenant}/exports/{exportId}': {
@@ -304,11 +284,11 @@ export const exportContract = {
     needsExports: true,
     action: 'export.delete',
     answers: {
-      200: {
-        description: "The export's new state.",
-        schema: exportSchema,
-        example: { ...newExport, state: 'cancelled', endedAt: '2026-11-21T05:00:05Z' },
-      },
+      200: answer("The export's new state.", exportSchema, {
+        ...newExport,
+        state: 'cancelled',
+        endedAt: '2026-11-21T05:00:05Z',
+      }),
     },
     problems: ['export-not-found'],
   },

@@ -9,7 +9,20 @@ import { isPlainText } from '../../rules/text.ts';
 
 export const time = z.iso.datetime().meta({ examples: ['2026-11-21T05:00:00Z'] });
 
-export const bytes = z.int().min(0);
+export const timeOrNull = time.nullable();
+
+export const count = z.int().min(0);
+export const bytes = count;
+export const bytesOrNull = bytes.nullable();
+
+export const stringOrNull = z.string().nullable();
+export const names = z.array(z.string());
+export const namesOrNull = names.nullable();
+
+/** A field that is there if it holds. */
+export const onlyTrue = z.literal(true).optional();
+
+export const scope = z.enum(['read', 'write', 'manage']);
 
 const repoRule = 'must be the name of a repo';
 
@@ -24,17 +37,15 @@ const limitRule = 'must be a whole number of bytes from 0 to 2^53 − 1';
 
 /** A limit in bytes. null: unlimited. */
 export const limit = (description: string) =>
-  z.int(limitRule).min(0, limitRule).nullable().meta({ description });
+  z.int(limitRule).min(0, limitRule).nullable().describe(description);
 
-export const deleting = z
-  .literal(true)
-  .optional()
-  .meta({ description: "Only while it's being deleted: pushes get 404." });
+export const deleting = onlyTrue.describe("Only while it's being deleted: pushes get 404.");
 
-export const nextCursor = z
-  .string()
-  .nullable()
-  .meta({ description: '`cursor` of the next page. null: this is the last page.' });
+const nextCursor = stringOrNull.describe('`cursor` of the next page. null: this is the last page.');
+
+/** One page of a list. */
+export const page = <T extends z.core.$ZodLooseShape>(id: string, listed: T) =>
+  z.object({ ...listed, nextCursor }).meta({ id });
 
 const textCharactersMax = 100;
 const textRule = `must have 1 to ${textCharactersMax} characters`;
@@ -49,7 +60,7 @@ export const text = (description: string) =>
     .refine(isPlainText, "can't have invisible or control characters")
     .meta({ minLength: 1, maxLength: textCharactersMax })
     .nullable()
-    .meta({ description });
+    .describe(description);
 
 export const iso = (timeMs: number) => new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 
@@ -115,7 +126,7 @@ export const pageOf = <T>(pattern: RegExp, decode: (cursor: string) => T) =>
 export const pageQuery = pageOf(cursorPattern, decodeCursor);
 
 export const ofRepo = {
-  repo: repoName.optional().meta({ description: 'Only those of this repo. A trailing `.git` is ignored.' }),
+  repo: repoName.optional().describe('Only those of this repo. A trailing `.git` is ignored.'),
 };
 
 export const flag = (rule = 'must be true or false') =>
@@ -126,6 +137,6 @@ export const flag = (rule = 'must be true or false') =>
     .optional();
 
 export const day = (description: string) =>
-  z.iso.date('must be a day such as 2026-11-21').optional().meta({ description });
+  z.iso.date('must be a day such as 2026-11-21').optional().describe(description);
 
 export const noQuery = z.strictObject({});

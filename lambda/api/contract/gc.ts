@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { prefixBytes, prefixesMax } from '../../gc/rules/prefix-set.ts';
 import { oidPattern } from '../../rules/names.ts';
-import type { Contract } from './contract.ts';
-import { bytes, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { bytes, count, time, timeOrNull } from './fields.ts';
 import { oid } from './objects.ts';
 
 /** In milliseconds. */
@@ -20,20 +20,20 @@ const reachableSet = {
     .int()
     .min(0)
     .max(prefixesMax, `must be at most ${prefixesMax}`)
-    .meta({
-      description: `Objects that a commit references. The file has ${prefixBytes} bytes for each: the first ones of its oid.`,
-    }),
+    .describe(
+      `Objects that a commit references. The file has ${prefixBytes} bytes for each: the first ones of its oid.`,
+    ),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/, 'must be 64 lower-case hex digits')
-    .meta({ description: 'Of the file.' }),
+    .describe('Of the file.'),
 };
 
 const reachableSetBody = z.strictObject(reachableSet).meta({ id: 'ReachableSet' });
 
 const gcRunBody = z
   .strictObject({
-    reachableSet: z.strictObject(reachableSet).meta({ description: 'As it was uploaded.' }),
+    reachableSet: z.strictObject(reachableSet).describe('As it was uploaded.'),
     dryRun: z.boolean().optional().meta({ default: true, description: 'Only show what would be deleted.' }),
     force: z
       .boolean()
@@ -48,66 +48,63 @@ const gcRunBody = z
   })
   .meta({ id: 'GcRun' });
 
-const sum = z.object({ objectCount: z.int().min(0), bytes });
+const sum = z.object({ objectCount: count, bytes });
 
 const gcSchema = z
   .object({
     tenant: z.string(),
     repo: z.string(),
-    state: z.enum(['watching', 'selecting', 'deleting', 'done', 'cancelled', 'expired']).meta({
-      description: 'watching: waiting for a run. selecting, deleting: in progress. The others are final.',
-    }),
+    state: z
+      .enum(['watching', 'selecting', 'deleting', 'done', 'cancelled', 'expired'])
+      .describe('watching: waiting for a run. selecting, deleting: in progress. The others are final.'),
     openedAt: time,
-    snapshotFrom: time.meta({ description: 'From then on, you can list refs and scan a clone.' }),
-    mayRun: z.boolean().meta({ description: 'That time has passed, and no run is in progress.' }),
-    watchEndsAt: time.meta({ description: 'It expires then.' }),
-    endedAt: time.nullable(),
+    snapshotFrom: time.describe('From then on, you can list refs and scan a clone.'),
+    mayRun: z.boolean().describe('That time has passed, and no run is in progress.'),
+    watchEndsAt: time.describe('It expires then.'),
+    endedAt: timeOrNull,
     run: z
       .object({
         requestedAt: time,
         dryRun: z.boolean(),
         force: z.boolean(),
         minAgeDays: z.number().min(0),
-        reachableSetObjects: z.int().min(0),
+        reachableSetObjects: count,
       })
       .nullable()
-      .meta({ description: 'The last one. null: there was none.' }),
+      .describe('The last one. null: there was none.'),
     found: z
       .object({
         stored: sum,
-        kept: sum.meta({ description: 'In the reachable set.' }),
-        young: sum.meta({ description: 'Not in it, but stored recently.' }),
-        inUse: sum.meta({
-          description: 'Neither, but part of a push since it was opened.',
-        }),
-        reserved: sum.extend({ until: time }).optional().meta({
-          description: 'None of these, but uploaded recently: a run can choose them from `until` on.',
-        }),
-        candidates: sum.meta({
-          description: "All others: they're deleted, unless a push contains them first.",
-        }),
-        isMoreThanHalf: z.boolean().meta({ description: 'More than half of the bytes: requires `force`.' }),
+        kept: sum.describe('In the reachable set.'),
+        young: sum.describe('Not in it, but stored recently.'),
+        inUse: sum.describe('Neither, but part of a push since it was opened.'),
+        reserved: sum
+          .extend({ until: time })
+          .optional()
+          .describe('None of these, but uploaded recently: a run can choose them from `until` on.'),
+        candidates: sum.describe("All others: they're deleted, unless a push contains them first."),
+        isMoreThanHalf: z.boolean().describe('More than half of the bytes: requires `force`.'),
         largest: z.array(z.object({ oid: z.string().regex(oidPattern), sizeBytes: bytes })),
         lists: z
           .array(z.object({ url: z.string() }))
-          .meta({ description: "All candidates, one line each: oid and bytes. Empty when it's finished." }),
+          .describe("All candidates, one line each: oid and bytes. Empty when it's finished."),
       })
       .nullable()
-      .meta({ description: 'The result of the last run. null: none yet.' }),
+      .describe('The result of the last run. null: none yet.'),
     failure: z
       .object({
         reason: z.enum(['no-reachable-set', 'too-much', 'too-many-names', 'no-candidates']),
         message: z.string(),
       })
       .nullable()
-      .meta({ description: 'Why the last run deleted nothing, or stopped. You can start another.' }),
-    deleted: sum.meta({ description: 'So far, at least.' }),
+      .describe('Why the last run deleted nothing, or stopped. You can start another.'),
+    deleted: sum.describe('So far, at least.'),
   })
   .meta({ id: 'Gc' });
 
 const signedReachableSetSchema = z
   .object({
-    url: z.string().meta({ description: 'PUT the file there, with these headers.' }),
+    url: z.string().describe('PUT the file there, with these headers.'),
     headers: z.record(z.string(), z.string()),
   })
   .meta({ id: 'SignedReachableSet' });
@@ -158,13 +155,7 @@ export const gcContract = {
     description:
       'Each response has new URLs for the lists of candidates: up to 100, with 10,000 objects each.',
     access: 'manager',
-    answers: {
-      200: {
-        description: 'Garbage collection.',
-        schema: gcSchema,
-        example: { ...opened, mayRun: true, run, found },
-      },
-    },
+    answers: { 200: answer('Garbage collection.', gcSchema, { ...opened, mayRun: true, run, found }) },
     problems: ['gc-not-found'],
   },
   'POST /v1/tenants/{tenant}/repos/{repo}/gc': {
@@ -176,7 +167,7 @@ export const gcContract = {
     onlyOpen: true,
     action: 'gc.open',
     body: { schema: openGcBody, example: {} },
-    answers: { 201: { description: 'It is open.', schema: gcSchema, example: opened } },
+    answers: { 201: answer('It is open.', gcSchema, opened) },
     problems: ['repo-not-found', 'gc-ending'],
   },
   'DELETE /v1/tenants/{tenant}/repos/{repo}/gc': {
@@ -187,11 +178,11 @@ export const gcContract = {
     access: 'manager',
     action: 'gc.cancel',
     answers: {
-      200: {
-        description: "Garbage collection's new state.",
-        schema: gcSchema,
-        example: { ...opened, state: 'cancelled', endedAt: '2026-11-21T05:10:00Z' },
-      },
+      200: answer("Garbage collection's new state.", gcSchema, {
+        ...opened,
+        state: 'cancelled',
+        endedAt: '2026-11-21T05:10:00Z',
+      }),
     },
     problems: ['gc-not-found', 'gc-running'],
   },
@@ -205,11 +196,10 @@ export const gcContract = {
     action: 'gc.reachable-set',
     body: { schema: reachableSetBody, example: { objects: 2900, sha256 } },
     answers: {
-      200: {
-        description: 'The URL.',
-        schema: signedReachableSetSchema,
-        example: { url: 'https://…', headers: { 'x-amz-checksum-sha256': '47DEQpj8HBSa…' } },
-      },
+      200: answer('The URL.', signedReachableSetSchema, {
+        url: 'https://…',
+        headers: { 'x-amz-checksum-sha256': '47DEQpj8HBSa…' },
+      }),
     },
     problems: ['gc-not-found', 'gc-too-early', 'gc-running'],
   },
@@ -225,11 +215,11 @@ export const gcContract = {
       example: { reachableSet: { objects: 2900, sha256 }, dryRun: true, minAgeDays: 7 },
     },
     answers: {
-      202: {
-        description: 'The run has started. Poll garbage collection.',
-        schema: gcSchema,
-        example: { ...opened, state: 'selecting', run },
-      },
+      202: answer('The run has started. Poll garbage collection.', gcSchema, {
+        ...opened,
+        state: 'selecting',
+        run,
+      }),
     },
     problems: ['gc-not-found', 'gc-too-early', 'gc-running'],
   },

@@ -1,18 +1,21 @@
 import * as z from 'zod';
 import { noForecastReasons } from '../../history/rules/history.ts';
-import type { Contract } from './contract.ts';
-import { bytes, day, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { bytes, bytesOrNull, count, day, stringOrNull, time } from './fields.ts';
 
 export const forecastSchema = z
   .object({
-    fullOn: z.iso.date().nullable().meta({
-      description:
+    fullOn: z.iso
+      .date()
+      .nullable()
+      .describe(
         'The day (UTC) the tenant reaches its limit at this growth; today if it has. null: see reason.',
-    }),
-    reason: z.enum(noForecastReasons).nullable().meta({ description: "Why fullOn is null. null: it isn't." }),
-    bytesPerDay: z.int().nullable().meta({
-      description: 'The median growth of the last 60 days. null: fewer than 7 days are known.',
-    }),
+      ),
+    reason: z.enum(noForecastReasons).nullable().describe("Why fullOn is null. null: it isn't."),
+    bytesPerDay: z
+      .int()
+      .nullable()
+      .describe('The median growth of the last 60 days. null: fewer than 7 days are known.'),
   })
   .meta({ id: 'Forecast' });
 
@@ -20,51 +23,50 @@ const lastRefusalSchema = z
   .object({
     at: time,
     repo: z.string(),
-    user: z.string().nullable().meta({ description: 'Owner of the token. null: unknown.' }),
-    files: z.int().min(0).meta({ description: 'Rejected files.' }),
-    atLeast: z.boolean().meta({
-      description: 'Whether the push has more files: git-lfs sends up to 100 in a request.',
-    }),
-    bytes: bytes.meta({ description: 'Their size.' }),
-    shortBytes: bytes.meta({ description: "Missing space: the number in Git's message." }),
-    limit: z.enum(['tenant', 'repo']).meta({ description: 'The limit that rejected them.' }),
+    user: stringOrNull.describe('Owner of the token. null: unknown.'),
+    files: count.describe('Rejected files.'),
+    atLeast: z.boolean().describe('Whether the push has more files: git-lfs sends up to 100 in a request.'),
+    bytes: bytes.describe('Their size.'),
+    shortBytes: bytes.describe("Missing space: the number in Git's message."),
+    limit: z.enum(['tenant', 'repo']).describe('The limit that rejected them.'),
   })
   .meta({ id: 'LastRefusal' });
 
-export const lastRefusalsSchema = z.array(lastRefusalSchema).meta({
-  description:
+export const lastRefusalsSchema = z
+  .array(lastRefusalSchema)
+  .describe(
     "Rejected pushes of the last 24 hours, up to 5, the newest first. A user's retries in one repo count as one.",
-});
+  );
 
 const historySchema = z
   .object({
     tenant: z.string(),
-    limitBytes: bytes.nullable().meta({ description: 'Now. null: unlimited.' }),
+    limitBytes: bytesOrNull.describe('Now. null: unlimited.'),
     from: z.iso.date(),
     to: z.iso.date(),
     days: z.array(
       z.object({
         day: z.iso.date(),
-        storedBytes: bytes.meta({ description: 'At the last scan of the day.' }),
-        objectCount: z.int().min(0),
-        maxStoredBytes: bytes.meta({ description: 'The highest usage that a scan found on the day.' }),
-        maxUsedBytes: bytes.meta({ description: 'The same, with pending uploads.' }),
-        limitBytes: bytes.nullable().optional().meta({
-          description: "The tenant's limit at the end of the day. null: unlimited. Omitted: unknown.",
-        }),
-        refusals: z.int().min(0).meta({
-          description:
-            'Batches with objects rejected by the limit: a lower bound if a client retries in a loop.',
-        }),
-        repoRefusals: z.int().min(0).meta({ description: "The same for a repo's own limit." }),
+        storedBytes: bytes.describe('At the last scan of the day.'),
+        objectCount: count,
+        maxStoredBytes: bytes.describe('The highest usage that a scan found on the day.'),
+        maxUsedBytes: bytes.describe('The same, with pending uploads.'),
+        limitBytes: bytesOrNull
+          .optional()
+          .describe("The tenant's limit at the end of the day. null: unlimited. Omitted: unknown."),
+        refusals: count.describe(
+          'Batches with objects rejected by the limit: a lower bound if a client retries in a loop.',
+        ),
+        repoRefusals: count.describe("The same for a repo's own limit."),
         downloads: z
-          .object({ bytes, objects: z.int().min(0) })
+          .object({ bytes, objects: count })
           .nullable()
-          .meta({ description: 'Offered downloads. null: unknown.' }),
-        carried: z.boolean().meta({
-          description:
+          .describe('Offered downloads. null: unknown.'),
+        carried: z
+          .boolean()
+          .describe(
             'Not scanned on this day, because nothing changed: these are the figures of the day before.',
-        }),
+          ),
       }),
     ),
     forecast: forecastSchema,
@@ -99,32 +101,28 @@ export const historyContract = {
       to: day('The last day, in UTC. Default: today.'),
     }),
     answers: {
-      200: {
-        description: 'The days and the forecast.',
-        schema: historySchema,
-        example: {
-          tenant: 'acme',
-          limitBytes: 100_000_000_000,
-          from: '2026-10-23',
-          to: '2026-11-21',
-          days: [
-            {
-              day: '2026-11-21',
-              storedBytes: 48_000_000_000,
-              objectCount: 9_120,
-              maxStoredBytes: 48_200_000_000,
-              maxUsedBytes: 49_100_000_000,
-              limitBytes: 100_000_000_000,
-              refusals: 0,
-              repoRefusals: 0,
-              downloads: { bytes: 14_700_000, objects: 6 },
-              carried: false,
-            },
-          ],
-          forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: 702_000_000 },
-          lastRefusals: [lastRefusal],
-        },
-      },
+      200: answer('The days and the forecast.', historySchema, {
+        tenant: 'acme',
+        limitBytes: 100_000_000_000,
+        from: '2026-10-23',
+        to: '2026-11-21',
+        days: [
+          {
+            day: '2026-11-21',
+            storedBytes: 48_000_000_000,
+            objectCount: 9_120,
+            maxStoredBytes: 48_200_000_000,
+            maxUsedBytes: 49_100_000_000,
+            limitBytes: 100_000_000_000,
+            refusals: 0,
+            repoRefusals: 0,
+            downloads: { bytes: 14_700_000, objects: 6 },
+            carried: false,
+          },
+        ],
+        forecast: { fullOn: '2027-02-03', reason: null, bytesPerDay: 702_000_000 },
+        lastRefusals: [lastRefusal],
+      }),
     },
   },
 } as const satisfies Contract;

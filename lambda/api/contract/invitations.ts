@@ -1,12 +1,11 @@
 import * as z from 'zod';
-import type { Contract } from './contract.ts';
-import { flag, text, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { flag, namesOrNull, scope, stringOrNull, text, time } from './fields.ts';
 import {
   isForItsScope,
   lifetimeSeconds,
   manageWithRepos,
   newTokenSchema,
-  tokenScope as scope,
   scopeRule,
   tokenRepos,
 } from './tokens.ts';
@@ -14,7 +13,7 @@ import {
 /** Anybody can send these. */
 const strangerBodyBytesMax = 4096;
 
-const repos = tokenRepos.nullable().optional().meta({ description: 'Its repos. null: all of the tenant.' });
+const repos = tokenRepos.nullable().optional().describe('Its repos. null: all of the tenant.');
 
 export const invitedSecondsDefault = 90 * 24 * 60 * 60;
 
@@ -35,24 +34,22 @@ const invitationSchema = z
   .object({
     invitationId: z.string(),
     scope,
-    repos: z.array(z.string()).nullable().meta({ description: 'null: all.' }),
-    user: z.string().nullable().meta({ description: 'null: the invited user chooses.' }),
-    inviter: z
-      .string()
-      .nullable()
-      .meta({ description: 'User or label of its creator. null: none, or the operator.' }),
-    expiresInSeconds: z.int().min(1).meta({ description: 'Lifetime of the token.' }),
+    repos: namesOrNull.describe('null: all.'),
+    user: stringOrNull.describe('null: the invited user chooses.'),
+    inviter: stringOrNull.describe('User or label of its creator. null: none, or the operator.'),
+    expiresInSeconds: z.int().min(1).describe('Lifetime of the token.'),
     createdAt: time,
-    expiresAt: time.meta({ description: 'When the link expires: 7 days after its creation.' }),
+    expiresAt: time.describe('When the link expires: 7 days after its creation.'),
   })
   .meta({ id: 'Invitation' });
 
 const newInvitationSchema = invitationSchema
   .extend({
-    link: z.string().meta({
-      description:
+    link: z
+      .string()
+      .describe(
         'The one-time link, returned once. Its secret is the part after `/#_join/`. It starts with the tenant and a dot.',
-    }),
+      ),
   })
   .meta({ id: 'NewInvitation' });
 
@@ -69,17 +66,10 @@ const startDeviceBody = z
 
 const startedDeviceSchema = z
   .object({
-    userCode: z
-      .string()
-      .meta({ description: 'Type it in the console at `#_device`. It expires after 10 minutes.' }),
-    token: z
-      .string()
-      .meta({ description: "The secret. It's a valid token once a tenant admin approves the code." }),
-    expiresAt: time.meta({ description: 'When the code expires.' }),
-    intervalSeconds: z
-      .int()
-      .min(1)
-      .meta({ description: 'Check `GET /v1/session` with the token this often.' }),
+    userCode: z.string().describe('Type it in the console at `#_device`. It expires after 10 minutes.'),
+    token: z.string().describe("The secret. It's a valid token once a tenant admin approves the code."),
+    expiresAt: time.describe('When the code expires.'),
+    intervalSeconds: z.int().min(1).describe('Check `GET /v1/session` with the token this often.'),
   })
   .meta({ id: 'StartedDevice' });
 
@@ -98,9 +88,9 @@ const approvedDeviceSchema = z
     machine: z.string(),
     tokenId: z.string(),
     scope,
-    repos: z.array(z.string()).nullable().meta({ description: 'null: all.' }),
-    user: z.string().nullable(),
-    expiresAt: time.meta({ description: 'When the token expires: after 90 days.' }),
+    repos: namesOrNull.describe('null: all.'),
+    user: stringOrNull,
+    expiresAt: time.describe('When the token expires: after 90 days.'),
   })
   .meta({ id: 'ApprovedDevice' });
 
@@ -124,11 +114,11 @@ export const invitationContract = {
     summary: 'The open invitations, the oldest first',
     access: 'manager',
     answers: {
-      200: {
-        description: 'All open ones, without their secrets. Up to 100.',
-        schema: z.object({ invitations: z.array(invitationSchema) }).meta({ id: 'Invitations' }),
-        example: { invitations: [invitation] },
-      },
+      200: answer(
+        'All open ones, without their secrets. Up to 100.',
+        z.object({ invitations: z.array(invitationSchema) }).meta({ id: 'Invitations' }),
+        { invitations: [invitation] },
+      ),
     },
   },
   'POST /v1/tenants/{tenant}/invitations': {
@@ -141,11 +131,10 @@ export const invitationContract = {
     action: 'invitation.create',
     body: { schema: createInvitationBody, example: { repos: ['game'], user: 'ada' } },
     answers: {
-      201: {
-        description: 'The invitation with its link, returned once.',
-        schema: newInvitationSchema,
-        example: { ...invitation, link: 'https://lfs.example.com/#_join/acme.lfsi_…' },
-      },
+      201: answer('The invitation with its link, returned once.', newInvitationSchema, {
+        ...invitation,
+        link: 'https://lfs.example.com/#_join/acme.lfsi_…',
+      }),
     },
     problems: ['invitations-full'],
   },
@@ -170,22 +159,18 @@ export const invitationContract = {
       example: { secret: 'acme.lfsi_…', user: 'ada' },
     },
     answers: {
-      201: {
-        description: 'The token with its secret, returned once.',
-        schema: newTokenSchema,
-        example: {
-          tokenId: '5f0c1e2d3b4a5968',
-          scope: 'write',
-          label: 'invitation 3d1c0e5f2a4b6978',
-          user: 'ada',
-          repos: ['game'],
-          createdAt: '2026-11-21T06:00:00Z',
-          expiresAt: '2027-02-19T06:00:00Z',
-          lastUsedAt: null,
-          tenant: 'acme',
-          token: 'lfsq_…',
-        },
-      },
+      201: answer('The token with its secret, returned once.', newTokenSchema, {
+        tokenId: '5f0c1e2d3b4a5968',
+        scope: 'write',
+        label: 'invitation 3d1c0e5f2a4b6978',
+        user: 'ada',
+        repos: ['game'],
+        createdAt: '2026-11-21T06:00:00Z',
+        expiresAt: '2027-02-19T06:00:00Z',
+        lastUsedAt: null,
+        tenant: 'acme',
+        token: 'lfsq_…',
+      }),
     },
     problems: ['invitation-not-found'],
   },
@@ -197,16 +182,12 @@ export const invitationContract = {
     access: 'anyone',
     body: { schema: startDeviceBody, bytesMax: strangerBodyBytesMax, example: { machine: 'ada on laptop' } },
     answers: {
-      201: {
-        description: 'The code and the future token.',
-        schema: startedDeviceSchema,
-        example: {
-          userCode: 'BCDF-GHJK',
-          token: 'lfsq_…',
-          expiresAt: '2026-11-21T05:10:00Z',
-          intervalSeconds: 5,
-        },
-      },
+      201: answer('The code and the future token.', startedDeviceSchema, {
+        userCode: 'BCDF-GHJK',
+        token: 'lfsq_…',
+        expiresAt: '2026-11-21T05:10:00Z',
+        intervalSeconds: 5,
+      }),
     },
     problems: ['devices-full'],
   },
@@ -218,21 +199,17 @@ export const invitationContract = {
     access: 'manager',
     onlyOpen: true,
     action: 'device.approve',
-    query: z.strictObject({ dryRun: flag().meta({ description: 'Only show what would be approved.' }) }),
+    query: z.strictObject({ dryRun: flag().describe('Only show what would be approved.') }),
     body: { schema: approveDeviceBody, example: { userCode: 'BCDF-GHJK' } },
     answers: {
-      200: {
-        description: 'The machine and its token.',
-        schema: approvedDeviceSchema,
-        example: {
-          machine: 'ada on laptop',
-          tokenId: '5f0c1e2d3b4a5968',
-          scope: 'write',
-          repos: null,
-          user: 'ada',
-          expiresAt: '2027-02-19T05:00:00Z',
-        },
-      },
+      200: answer('The machine and its token.', approvedDeviceSchema, {
+        machine: 'ada on laptop',
+        tokenId: '5f0c1e2d3b4a5968',
+        scope: 'write',
+        repos: null,
+        user: 'ada',
+        expiresAt: '2027-02-19T05:00:00Z',
+      }),
     },
     problems: ['device-not-found', 'device-tries'],
   },

@@ -10,10 +10,7 @@ import type { Contract } from './contract.ts';
 
 /** The wire format of the LFS File Locking API (git-lfs docs/api/locking.md). */
 
-const ref = z
-  .unknown()
-  .optional()
-  .meta({ description: 'Accepted and ignored: a lock applies to all branches.' });
+const ref = z.unknown().optional().describe('Accepted and ignored: a lock applies to all branches.');
 
 const pathRule = `must have 1 to ${lockPathCharactersMax} characters, and no control characters or invisible ones`;
 
@@ -34,7 +31,7 @@ const cursor = z
   .string()
   .regex(lockHashPattern, cursorRule)
   .optional()
-  .meta({ description: '`next_cursor` of the previous page. Default: the first page.' });
+  .describe('`next_cursor` of the previous page. Default: the first page.');
 
 const limitRule = 'must be a whole number, 0 or more';
 const aboutLimit = `Most locks on the page. 0, or more than ${lockPageMax}: ${lockPageMax}.`;
@@ -43,13 +40,13 @@ export const verifyLocksRequestSchema = z
   .object({
     ref,
     cursor,
-    limit: z.int(limitRule).min(0, limitRule).optional().meta({ description: aboutLimit }),
+    limit: z.int(limitRule).min(0, limitRule).optional().describe(aboutLimit),
   })
   .meta({ id: 'VerifyLocksRequest' });
 
 export const listLocksQuery = z.object({
-  path: z.string().optional().meta({ description: 'Only the lock of this file.' }),
-  id: z.string().optional().meta({ description: 'Only the lock with this id.' }),
+  path: z.string().optional().describe('Only the lock of this file.'),
+  id: z.string().optional().describe('Only the lock with this id.'),
   cursor,
   limit: z
     .string()
@@ -57,8 +54,8 @@ export const listLocksQuery = z.object({
     .transform(Number)
     .pipe(z.int(limitRule).min(0))
     .optional()
-    .meta({ description: aboutLimit }),
-  refspec: z.string().optional().meta({ description: 'Accepted and ignored.' }),
+    .describe(aboutLimit),
+  refspec: z.string().optional().describe('Accepted and ignored.'),
 });
 
 export const unlockRequestSchema = z
@@ -84,7 +81,7 @@ const lockConflictSchema = z
   .object({ lock: lockSchema, message: z.string(), request_id: z.string() })
   .meta({ id: 'LockConflict' });
 
-const nextCursor = z.string().optional().meta({ description: 'Only if another page follows.' });
+const nextCursor = z.string().optional().describe('Only if another page follows.');
 
 const lockListSchema = z
   .object({ locks: z.array(lockSchema), next_cursor: nextCursor })
@@ -92,9 +89,7 @@ const lockListSchema = z
 
 const verifiedLocksSchema = z
   .object({
-    ours: z
-      .array(lockSchema)
-      .meta({ description: 'Your locks: those of this token and of others with its user.' }),
+    ours: z.array(lockSchema).describe('Your locks: those of this token and of others with its user.'),
     theirs: z.array(lockSchema),
     next_cursor: nextCursor,
   })

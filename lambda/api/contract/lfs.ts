@@ -31,7 +31,7 @@ export const batchRequestSchema = z
         anyOf: [{ maxItems: 0 }, { contains: { const: 'basic' } }],
         description: 'Must be empty or contain "basic". Default: basic.',
       }),
-    ref: z.unknown().optional().meta({ description: 'Accepted and ignored.' }),
+    ref: z.unknown().optional().describe('Accepted and ignored.'),
     objects: listOf(z.object({ oid, size }), {
       min: 0,
       max: defaultSettings.batchObjectsMax,
@@ -44,8 +44,8 @@ export const batchRequestSchema = z
 const actionSchema = z
   .object({
     href: z.string(),
-    header: z.record(z.string(), z.string()).optional().meta({ description: 'Send these unchanged.' }),
-    expires_in: z.int().min(0).optional().meta({ description: 'Seconds.' }),
+    header: z.record(z.string(), z.string()).optional().describe('Send these unchanged.'),
+    expires_in: z.int().min(0).optional().describe('Seconds.'),
   })
   .meta({ id: 'BatchAction' });
 
@@ -54,9 +54,10 @@ const batchObjectSchema = z
     oid: z.string(),
     size: z.number(),
     authenticated: z.literal(true).optional(),
-    actions: z.record(z.string(), actionSchema).optional().meta({
-      description: 'upload and maybe verify, or download. Without actions, the object is already stored.',
-    }),
+    actions: z
+      .record(z.string(), actionSchema)
+      .optional()
+      .describe('upload and maybe verify, or download. Without actions, the object is already stored.'),
     error: z.object({ code: z.int(), message: z.string() }).optional(),
   })
   .meta({ id: 'BatchObject' });
@@ -64,7 +65,7 @@ const batchObjectSchema = z
 const batchResponseSchema = z
   .object({
     transfer: z.literal('basic'),
-    objects: z.array(batchObjectSchema).meta({ description: 'Each oid of the request once.' }),
+    objects: z.array(batchObjectSchema).describe('Each oid of the request once.'),
     hash_algo: z.literal('sha256'),
   })
   .meta({ id: 'BatchResponse' });

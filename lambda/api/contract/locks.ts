@@ -1,29 +1,25 @@
 import * as z from 'zod';
-import type { Contract } from './contract.ts';
-import { decodeCursor, nextCursor, pageOf, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { count, decodeCursor, page, pageOf, time } from './fields.ts';
 
 const fileLockSchema = z
   .object({
     id: z.string(),
     path: z.string(),
-    owner: z.string().meta({
-      description: 'Its owner: a user, or the id of a token without one.',
-    }),
-    ownerName: z.string().meta({ description: 'The name that git-lfs shows: user or label of the token.' }),
+    owner: z.string().describe('Its owner: a user, or the id of a token without one.'),
+    ownerName: z.string().describe('The name that git-lfs shows: user or label of the token.'),
     lockedAt: time,
   })
   .meta({ id: 'FileLock' });
 
-const fileLockPageSchema = z
-  .object({ locks: z.array(fileLockSchema), nextCursor })
-  .meta({ id: 'FileLockPage' });
+const fileLockPageSchema = page('FileLockPage', { locks: z.array(fileLockSchema) });
 
 const releasedLocksSchema = z
   .object({
     tenant: z.string(),
     repo: z.string(),
-    releasedCount: z.int().min(0),
-    hasMore: z.boolean().meta({ description: 'More are left. Repeat the request.' }),
+    releasedCount: count,
+    hasMore: z.boolean().describe('More are left. Repeat the request.'),
   })
   .meta({ id: 'ReleasedLocks' });
 
@@ -34,11 +30,14 @@ const cursorPattern = /^c(?:3[0-9]|6[1-6]){40}$/;
 
 /** Which locks: of all owners and paths, unless one is named. */
 const filters = {
-  owner: z.string().min(1, 'must be a user, or the id of a token').optional().meta({
-    description:
+  owner: z
+    .string()
+    .min(1, 'must be a user, or the id of a token')
+    .optional()
+    .describe(
       "Only those of this owner: a user, the id of a token without one, or a git host's user such as github:1234.",
-  }),
-  path: z.string().min(1, 'must be a path').optional().meta({ description: 'Only the one of this file.' }),
+    ),
+  path: z.string().min(1, 'must be a path').optional().describe('Only the one of this file.'),
 };
 
 const lock = {
@@ -57,13 +56,7 @@ export const lockContract = {
     description: 'The order is unspecified. A repo can have locks before its first push.',
     access: 'reader',
     query: pageOf(cursorPattern, decodeCursor).extend(filters),
-    answers: {
-      200: {
-        description: 'One page.',
-        schema: fileLockPageSchema,
-        example: { locks: [lock], nextCursor: null },
-      },
-    },
+    answers: { 200: answer('One page.', fileLockPageSchema, { locks: [lock], nextCursor: null }) },
     problems: ['repo-not-found'],
   },
   'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': {
@@ -75,11 +68,12 @@ export const lockContract = {
     // If you misspell a filter, you don't lose what it was to spare.
     query: z.strictObject(filters, 'use owner and path only. No lock was released'),
     answers: {
-      200: {
-        description: 'The number of released locks, and whether more are left.',
-        schema: releasedLocksSchema,
-        example: { tenant: 'acme', repo: 'game', releasedCount: 12, hasMore: false },
-      },
+      200: answer('The number of released locks, and whether more are left.', releasedLocksSchema, {
+        tenant: 'acme',
+        repo: 'game',
+        releasedCount: 12,
+        hasMore: false,
+      }),
     },
     problems: ['repo-not-found'],
   },

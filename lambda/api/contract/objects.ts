@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { oidPattern, repoPattern } from '../../rules/names.ts';
-import type { Contract } from './contract.ts';
-import { bytes, decodeCursor, nextCursor, ofRepo, pageOf, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { bytes, decodeCursor, ofRepo, page, pageOf, timeOrNull } from './fields.ts';
 
 /** Of a list of objects: a key below a tenant's path, which leaves room for a tenant of one letter and a slash. */
 const objectKeyBytesMax = 1022;
@@ -11,28 +11,21 @@ const objectCursorPattern = new RegExp(`^c(?:[0-9a-f]{2}){1,${objectKeyBytesMax}
 
 const objectQuery = pageOf(objectCursorPattern, decodeCursor).extend(ofRepo);
 
-const objectPageSchema = z
-  .object({
-    objects: z.array(
-      z.object({
-        repo: z.string().regex(repoPattern),
-        oid: z
-          .string()
-          .regex(oidPattern)
-          .meta({ description: 'SHA-256 of its bytes, 64 lower-case hex digits.' }),
-        sizeBytes: bytes,
-        storedAt: time
-          .nullable()
-          .meta({ description: "When it was last uploaded, by the store's clock. null: unknown." }),
-      }),
-    ),
-    others: z.array(z.object({ repo: z.string(), objectCount: z.int().min(1), sizeBytes: bytes })).meta({
-      description:
-        "Totals of keys that aren't LFS objects, by repo: they count too. The name is empty for keys outside of any repo.",
+const objectPageSchema = page('ObjectPage', {
+  objects: z.array(
+    z.object({
+      repo: z.string().regex(repoPattern),
+      oid: z.string().regex(oidPattern).describe('SHA-256 of its bytes, 64 lower-case hex digits.'),
+      sizeBytes: bytes,
+      storedAt: timeOrNull.describe("When it was last uploaded, by the store's clock. null: unknown."),
     }),
-    nextCursor,
-  })
-  .meta({ id: 'ObjectPage' });
+  ),
+  others: z
+    .array(z.object({ repo: z.string(), objectCount: z.int().min(1), sizeBytes: bytes }))
+    .describe(
+      "Totals of keys that aren't LFS objects, by repo: they count too. The name is empty for keys outside of any repo.",
+    ),
+});
 
 type ObjectPageBody = z.output<typeof objectPageSchema>;
 
@@ -50,15 +43,11 @@ export const objectContract = {
     access: 'reader',
     query: objectQuery,
     answers: {
-      200: {
-        description: 'One page.',
-        schema: objectPageSchema,
-        example: {
-          objects: [{ repo: 'game', oid, sizeBytes: 2_450_000, storedAt: '2026-11-20T08:00:00Z' }],
-          others: [],
-          nextCursor: null,
-        },
-      },
+      200: answer('One page.', objectPageSchema, {
+        objects: [{ repo: 'game', oid, sizeBytes: 2_450_000, storedAt: '2026-11-20T08:00:00Z' }],
+        others: [],
+        nextCursor: null,
+      }),
     },
     problems: ['repo-required', 'repo-not-found'],
   },

@@ -2,8 +2,21 @@ import * as z from 'zod';
 import { gitHostIdPattern, linkedNameCharactersMax } from '../../accounts/rules/git-hosts.ts';
 import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
 import { repoPattern } from '../../rules/names.ts';
-import type { Contract } from './contract.ts';
-import { bytes, deleting, flag, limit, nextCursor, pageQuery, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import {
+  bytes,
+  bytesOrNull,
+  count,
+  deleting,
+  flag,
+  limit,
+  onlyTrue,
+  page,
+  pageQuery,
+  stringOrNull,
+  time,
+  timeOrNull,
+} from './fields.ts';
 
 const limitBytes = limit("The repo's own limit in bytes. null: only the tenant's limit applies.");
 
@@ -11,9 +24,10 @@ export const publicReadLimit = limit(
   "Monthly download limit (UTC) of all anonymous users together, in bytes. A manage token can set up to the tenant's download limit and the server's maximum, 1 TiB by default. null: unlimited, only for the operator.",
 );
 
-const publicRead = z.strictObject({ monthlyLimitBytes: publicReadLimit }).nullable().meta({
-  description: 'Makes the repo public: downloads need no token. null: private.',
-});
+const publicRead = z
+  .strictObject({ monthlyLimitBytes: publicReadLimit })
+  .nullable()
+  .describe('Makes the repo public: downloads need no token. null: private.');
 
 export const gitHostId = z
   .string()
@@ -31,16 +45,12 @@ const gitHost = z
       .string()
       .regex(/^[1-9]\d{0,15}$/, 'must be the number of a repository, as text')
       .optional()
-      .meta({
-        description:
-          "Its number there, which can't be reused like a name. Without it, it's stored at first use.",
-      }),
+      .describe("Its number there, which can't be reused like a name. Without it, it's stored at first use."),
   })
   .nullable()
-  .meta({
-    description:
-      'Links the repo to a repository on a git host: its users can log in with their tokens for the host. null: not linked.',
-  });
+  .describe(
+    'Links the repo to a repository on a git host: its users can log in with their tokens for the host. null: not linked.',
+  );
 
 const repoRule = 'must be the name of a repo, without .git';
 
@@ -62,19 +72,17 @@ export const updateRepoBody = z
 
 const publicReadSchema = z
   .object({
-    monthlyLimitBytes: bytes
-      .nullable()
-      .meta({ description: 'Monthly download limit (UTC) in bytes. null: unlimited.' }),
-    since: time.meta({ description: 'Time of the last change.' }),
+    monthlyLimitBytes: bytesOrNull.describe('Monthly download limit (UTC) in bytes. null: unlimited.'),
+    since: time.describe('Time of the last change.'),
     month: z
       .object({
         month: z.string().meta({ examples: ['2026-11'] }),
-        bytes: z.int().meta({ description: 'Anonymous downloads of this month so far.' }),
+        bytes: z.int().describe('Anonymous downloads of this month so far.'),
         objects: z.int(),
-        resetsAt: time.meta({ description: 'When the next month starts.' }),
+        resetsAt: time.describe('When the next month starts.'),
       })
       .optional()
-      .meta({ description: 'Only in a response about one repo.' }),
+      .describe('Only in a response about one repo.'),
   })
   .meta({ id: 'PublicRead' });
 
@@ -82,44 +90,39 @@ const linkedSchema = z
   .object({
     host: z.string().meta({ description: 'The id of the git host.', examples: ['github'] }),
     repo: z.string().meta({ description: 'Full name of the repository there.', examples: ['acme/game'] }),
-    repoId: z.string().nullable().meta({ description: 'Its number there. null: not used yet.' }),
-    since: time.meta({ description: 'Time of the last change.' }),
-    ofTenant: z
-      .literal(true)
-      .optional()
-      .meta({ description: "Only if it's by the tenant's link. Only in a response about one repo." }),
+    repoId: stringOrNull.describe('Its number there. null: not used yet.'),
+    since: time.describe('Time of the last change.'),
+    ofTenant: onlyTrue.describe("Only if it's by the tenant's link. Only in a response about one repo."),
   })
   .meta({ id: 'GitHostOfRepo' });
 
 export const repoSchema = z
   .object({
     repo: z.string(),
-    limitBytes: bytes.nullable().meta({ description: "Its own limit. null: only the tenant's applies." }),
-    storedBytes: bytes.nullable().meta({ description: 'null: not scanned yet.' }),
-    objectCount: z.int().min(0).nullable(),
-    scannedAt: time.nullable(),
-    before: z.object({ day: z.iso.date(), storedBytes: bytes }).optional().meta({
-      description: 'Stored bytes at the end of a day (UTC) about 30 days ago, or of the first known day.',
-    }),
+    limitBytes: bytesOrNull.describe("Its own limit. null: only the tenant's applies."),
+    storedBytes: bytesOrNull.describe('null: not scanned yet.'),
+    objectCount: count.nullable(),
+    scannedAt: timeOrNull,
+    before: z
+      .object({ day: z.iso.date(), storedBytes: bytes })
+      .optional()
+      .describe('Stored bytes at the end of a day (UTC) about 30 days ago, or of the first known day.'),
     weeks: z
-      .array(bytes.nullable())
+      .array(bytesOrNull)
       .optional()
-      .meta({
-        description: `Stored bytes at the end of each week (Sunday, UTC), the oldest first; the last one is this week, at its last scan. null: unknown. ${historyWeeksMax} weeks in a response about one repo, ${listedWeeks} in a list with \`weeks=true\`.`,
-      }),
+      .describe(
+        `Stored bytes at the end of each week (Sunday, UTC), the oldest first; the last one is this week, at its last scan. null: unknown. ${historyWeeksMax} weeks in a response about one repo, ${listedWeeks} in a list with \`weeks=true\`.`,
+      ),
     deleting,
-    uploading: z
-      .literal(true)
+    uploading: onlyTrue.describe('Only if uploads are in progress and it was never scanned.'),
+    publicRead: publicReadSchema.optional().describe('Only if the repo is public.'),
+    gitHost: linkedSchema
       .optional()
-      .meta({ description: 'Only if uploads are in progress and it was never scanned.' }),
-    publicRead: publicReadSchema.optional().meta({ description: 'Only if the repo is public.' }),
-    gitHost: linkedSchema.optional().meta({
-      description: 'Only if the repo is linked to a git host. Not in a subscription.',
-    }),
+      .describe('Only if the repo is linked to a git host. Not in a subscription.'),
   })
   .meta({ id: 'Repo' });
 
-const repoPageSchema = z.object({ repos: z.array(repoSchema), nextCursor }).meta({ id: 'RepoPage' });
+const repoPageSchema = page('RepoPage', { repos: z.array(repoSchema) });
 
 export type RepoBody = z.output<typeof repoSchema>;
 
@@ -174,11 +177,9 @@ export const repoContract = {
     description: "A page can be short without being the last: empty repos are only shown if they're public.",
     access: 'reader',
     query: pageQuery.extend({
-      weeks: flag().meta({ description: `true: with the last ${listedWeeks} weeks of each repo.` }),
+      weeks: flag().describe(`true: with the last ${listedWeeks} weeks of each repo.`),
     }),
-    answers: {
-      200: { description: 'One page.', schema: repoPageSchema, example: { repos: [repo], nextCursor: null } },
-    },
+    answers: { 200: answer('One page.', repoPageSchema, { repos: [repo], nextCursor: null }) },
   },
   'POST /v1/tenants/{tenant}/repos': {
     id: 'createRepo',
@@ -203,7 +204,7 @@ export const repoContract = {
     id: 'getRepo',
     summary: 'A repo',
     access: 'reader',
-    answers: { 200: { description: 'The repo at its last scan.', schema: repoSchema, example: linkedRepo } },
+    answers: { 200: answer('The repo at its last scan.', repoSchema, linkedRepo) },
     problems: ['repo-not-found'],
   },
   'PATCH /v1/tenants/{tenant}/repos/{repo}': {
@@ -215,9 +216,7 @@ export const repoContract = {
     onlyOpen: true,
     action: 'repo.update',
     body: { schema: updateRepoBody, example: { publicRead: { monthlyLimitBytes: 107_374_182_400 } } },
-    answers: {
-      200: { description: 'The updated repo.', schema: repoSchema, example: publicRepo },
-    },
+    answers: { 200: answer('The updated repo.', repoSchema, publicRepo) },
     problems: ['repo-not-found', 'repo-closed', 'limits-full', 'public-repos-full', 'linked-repos-full'],
   },
 } as const satisfies Contract;

@@ -1,13 +1,15 @@
 import * as z from 'zod';
-import type { Contract } from './contract.ts';
+import { answer, type Contract } from './contract.ts';
 import {
   alphanumeric,
   bytes,
+  count,
   decodeCursor,
   encodeCursor,
-  nextCursor,
   ofRepo,
+  page,
   pageOf,
+  stringOrNull,
   time,
 } from './fields.ts';
 
@@ -39,61 +41,51 @@ const filterRule = 'use repo, id and madeBy only. No reservation was canceled';
 const cancelQuery = z.strictObject(
   {
     ...ofRepo,
-    id: z
-      .string()
-      .min(1, 'must be the id of a reservation')
-      .optional()
-      .meta({ description: 'Only this one.' }),
+    id: z.string().min(1, 'must be the id of a reservation').optional().describe('Only this one.'),
     madeBy: z
       .string()
       .min(1, 'must be the id of a token, a rule or a user')
       .optional()
-      .meta({ description: 'Only reservations of this token, rule or user.' }),
+      .describe('Only reservations of this token, rule or user.'),
   },
   filterRule,
 );
 
 const reservationSchema = z
   .object({
-    id: z.string().meta({ description: "Identifies the reservation. It isn't a secret." }),
+    id: z.string().describe("Identifies the reservation. It isn't a secret."),
     repo: z.string(),
-    state: z.enum(['pending', 'issued', 'unconfirmed']).meta({
-      description:
+    state: z
+      .enum(['pending', 'issued', 'unconfirmed'])
+      .describe(
         'pending: its batch is being processed. issued: upload URLs are out. unconfirmed: no upload can finish any more, as far as the server can tell, and some objects were never seen.',
-    }),
-    objectCount: z.int().min(0).meta({
-      description:
-        "All its objects, including uploaded ones. If it's unconfirmed, the objects that weren't seen.",
-    }),
-    bytes: bytes.meta({ description: 'Their size.' }),
-    arrived: z.boolean().meta({
-      description: 'The last scan saw all of them. They count as stored, and nothing is reserved.',
-    }),
-    madeBy: z.string().nullable().meta({
-      description:
-        "The id of the token, of the CI rule, or of a git host's user such as github:1234. null: it isn't yours and your token lacks the manage scope; an older version created it; or deleted objects can return.",
-    }),
+      ),
+    objectCount: count.describe(
+      "All its objects, including uploaded ones. If it's unconfirmed, the objects that weren't seen.",
+    ),
+    bytes: bytes.describe('Their size.'),
+    arrived: z
+      .boolean()
+      .describe('The last scan saw all of them. They count as stored, and nothing is reserved.'),
+    madeBy: stringOrNull.describe(
+      "The id of the token, of the CI rule, or of a git host's user such as github:1234. null: it isn't yours and your token lacks the manage scope; an older version created it; or deleted objects can return.",
+    ),
     createdAt: time,
-    expiresAt: time.meta({ description: 'When its last upload URL expires.' }),
-    reservedUntil: time.meta({
-      description:
-        "When it stops reserving space: uploads that started before `expiresAt` have finished. If it's unconfirmed, a day after that.",
-    }),
+    expiresAt: time.describe('When its last upload URL expires.'),
+    reservedUntil: time.describe(
+      "When it stops reserving space: uploads that started before `expiresAt` have finished. If it's unconfirmed, a day after that.",
+    ),
   })
   .meta({ id: 'Reservation' });
 
-const reservationPageSchema = z
-  .object({ reservations: z.array(reservationSchema), nextCursor })
-  .meta({ id: 'ReservationPage' });
+const reservationPageSchema = page('ReservationPage', { reservations: z.array(reservationSchema) });
 
 const cancelledSchema = z
   .object({
     tenant: z.string(),
-    cancelledCount: z.int().min(0).meta({ description: 'Canceled reservations.' }),
-    bytes: bytes.meta({
-      description: 'Their bytes. An object in several of them counts several times.',
-    }),
-    hasMore: z.boolean().meta({ description: 'More are left. Repeat the request.' }),
+    cancelledCount: count.describe('Canceled reservations.'),
+    bytes: bytes.describe('Their bytes. An object in several of them counts several times.'),
+    hasMore: z.boolean().describe('More are left. Repeat the request.'),
   })
   .meta({ id: 'CancelledReservations' });
 
@@ -122,11 +114,7 @@ export const reservationContract = {
     access: 'reader',
     query: reservationQuery,
     answers: {
-      200: {
-        description: 'One page.',
-        schema: reservationPageSchema,
-        example: { reservations: [reservation], nextCursor: null },
-      },
+      200: answer('One page.', reservationPageSchema, { reservations: [reservation], nextCursor: null }),
     },
     problems: ['repo-not-found'],
   },
@@ -140,11 +128,12 @@ export const reservationContract = {
     action: 'reservations.cancel',
     query: cancelQuery,
     answers: {
-      200: {
-        description: 'The number of canceled reservations, and whether more are left.',
-        schema: cancelledSchema,
-        example: { tenant: 'acme', cancelledCount: 2, bytes: 2_000_000, hasMore: false },
-      },
+      200: answer('The number of canceled reservations, and whether more are left.', cancelledSchema, {
+        tenant: 'acme',
+        cancelledCount: 2,
+        bytes: 2_000_000,
+        hasMore: false,
+      }),
     },
   },
 } as const satisfies Contract;

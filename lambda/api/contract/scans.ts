@@ -1,39 +1,40 @@
 import * as z from 'zod';
-import type { Contract } from './contract.ts';
-import { nextCursor, pageQuery, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { count, page, pageQuery, time } from './fields.ts';
 
 const steerScanBody = z
   .strictObject({
-    state: z.enum(['running', 'paused', 'cancelled']).meta({
-      description: 'paused: no shard is scanned until you resume. cancelled: stops the requested rescan.',
-    }),
+    state: z
+      .enum(['running', 'paused', 'cancelled'])
+      .describe('paused: no shard is scanned until you resume. cancelled: stops the requested rescan.'),
   })
   .meta({ id: 'SteerScan' });
 
 const scanSchema = z
   .object({
     repo: z.string(),
-    kind: z.enum(['initial', 'requested', 'rolling']).meta({
-      description:
+    kind: z
+      .enum(['initial', 'requested', 'rolling'])
+      .describe(
         'initial: first scan of a large repo, in shards. requested: rescan of all shards. rolling: regular scans, each shard once a round.',
-    }),
+      ),
     state: z.enum(['running', 'paused']),
     progress: z
       .object({
-        share: z.number().min(0).max(1).meta({ description: 'Share of the names that were scanned.' }),
-        objectCount: z.int().min(0).meta({ description: 'Objects counted so far.' }),
-        listRequests: z.int().min(0).meta({ description: 'LIST requests made so far.' }),
+        share: z.number().min(0).max(1).describe('Share of the names that were scanned.'),
+        objectCount: count.describe('Objects counted so far.'),
+        listRequests: count.describe('LIST requests made so far.'),
         objectsPerSecond: z.number().min(0).nullable(),
-        secondsLeft: z.int().min(0).nullable().meta({ description: 'null: unknown, or paused.' }),
+        secondsLeft: count.nullable().describe('null: unknown, or paused.'),
         beganAt: time,
         updatedAt: time,
       })
       .nullable()
-      .meta({ description: 'null: no scan of all shards is in progress.' }),
+      .describe('null: no scan of all shards is in progress.'),
   })
   .meta({ id: 'Scan' });
 
-const scanPageSchema = z.object({ scans: z.array(scanSchema), nextCursor }).meta({ id: 'ScanPage' });
+const scanPageSchema = page('ScanPage', { scans: z.array(scanSchema) });
 
 export type ScanBody = z.infer<typeof scanSchema>;
 
@@ -61,13 +62,7 @@ export const scanContract = {
       'Repos that are scanned in shards, by name. A page can be short or empty without being the last.',
     access: 'reader',
     query: pageQuery,
-    answers: {
-      200: {
-        description: 'One page.',
-        schema: scanPageSchema,
-        example: { scans: [scan], nextCursor: null },
-      },
-    },
+    answers: { 200: answer('One page.', scanPageSchema, { scans: [scan], nextCursor: null }) },
   },
   'PATCH /v1/tenants/{tenant}/repos/{repo}/scan': {
     id: 'changeScan',
@@ -77,9 +72,7 @@ export const scanContract = {
     access: 'manager',
     action: 'scan.change',
     body: { schema: steerScanBody, example: { state: 'paused' } },
-    answers: {
-      200: { description: 'The scan.', schema: scanSchema, example: { ...scan, state: 'paused' } },
-    },
+    answers: { 200: answer('The scan.', scanSchema, { ...scan, state: 'paused' }) },
     problems: ['repo-not-found', 'scan-not-finished'],
   },
 } as const satisfies Contract;

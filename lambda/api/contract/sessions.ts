@@ -1,34 +1,30 @@
 import * as z from 'zod';
-import type { Contract } from './contract.ts';
-import { time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { names, namesOrNull, scope, stringOrNull, time, timeOrNull } from './fields.ts';
 
 const sessionSchema = z
   .object({
-    kind: z
-      .enum(['operator', 'tenant'])
-      .meta({ description: "The token's owner: the operator or a tenant." }),
-    tenant: z.string().nullable().meta({ description: 'null: the operator.' }),
-    tokenId: z.string().nullable(),
-    scope: z.enum(['read', 'write', 'manage']).nullable().meta({ description: 'null: the operator.' }),
-    label: z.string().nullable(),
-    user: z.string().nullable(),
-    repos: z.array(z.string()).nullable().meta({ description: 'Its repos. null: all.' }),
-    hostUser: z.string().optional().meta({
-      description:
+    kind: z.enum(['operator', 'tenant']).describe("The token's owner: the operator or a tenant."),
+    tenant: stringOrNull.describe('null: the operator.'),
+    tokenId: stringOrNull,
+    scope: scope.nullable().describe('null: the operator.'),
+    label: stringOrNull,
+    user: stringOrNull,
+    repos: namesOrNull.describe('Its repos. null: all.'),
+    hostUser: z
+      .string()
+      .optional()
+      .describe(
         'Only for users who signed in with a Git host: their host and number, such as `github:1234`.',
-    }),
-    changesUntil: time.optional().meta({
-      description: 'The same: until then, they can make changes. Later, they must sign in again.',
-    }),
-    writeRepos: z.array(z.string()).optional().meta({
-      description: 'Repos that it can push to in addition to its scope.',
-    }),
-    expiresAt: time.nullable().meta({
-      description: 'When the session or token expires. null: never.',
-    }),
-    limitContactUrl: z.string().nullable().meta({
-      description: 'Where users ask for a higher limit (setting `limitContactUrl`). null: not set.',
-    }),
+      ),
+    changesUntil: time
+      .optional()
+      .describe('The same: until then, they can make changes. Later, they must sign in again.'),
+    writeRepos: names.optional().describe('Repos that it can push to in addition to its scope.'),
+    expiresAt: timeOrNull.describe('When the session or token expires. null: never.'),
+    limitContactUrl: stringOrNull.describe(
+      'Where users ask for a higher limit (setting `limitContactUrl`). null: not set.',
+    ),
   })
   .meta({ id: 'Session' });
 
@@ -68,9 +64,7 @@ export const sessionContract = {
     summary: 'The caller',
     description: 'The session or token.',
     access: 'anybody',
-    answers: {
-      200: { description: 'The caller.', schema: sessionSchema, example: session },
-    },
+    answers: { 200: answer('The caller.', sessionSchema, session) },
   },
   'DELETE /v1/session': {
     id: 'signOut',

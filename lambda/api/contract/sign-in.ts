@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { gitHostKinds } from '../../accounts/rules/git-hosts.ts';
 import { nextPattern } from '../../accounts/rules/sign-in.ts';
-import type { Contract } from './contract.ts';
+import { answer, type Contract } from './contract.ts';
+import { names, stringOrNull } from './fields.ts';
 
 /** Anybody can send these. */
 const signInBytesMax = 8192;
@@ -9,41 +10,41 @@ const signInBytesMax = 8192;
 const view = z
   .string()
   .regex(nextPattern, 'must be a view of the console, such as #acme')
-  .meta({ description: "The console's view to show afterwards, such as `#acme/repos`. It's never a URL." });
+  .describe("The console's view to show afterwards, such as `#acme/repos`. It's never a URL.");
 
 const startBody = z
   .strictObject({
-    host: z.string().max(20).meta({ description: 'The id of a Git host of this server.' }),
+    host: z.string().max(20).describe('The id of a Git host of this server.'),
     next: view,
-    addsOrganization: z.boolean().optional().meta({
-      description:
+    addsOrganization: z
+      .boolean()
+      .optional()
+      .describe(
         'true: stay signed in, and only show which organizations you are in. Your session must manage the tenant of `next`. You can then allow these organizations.',
-    }),
+      ),
   })
   .meta({ id: 'StartSignIn' });
 
 const startedSchema = z
-  .object({ url: z.string().meta({ description: 'The page of the Git host to open.' }) })
+  .object({ url: z.string().describe('The page of the Git host to open.') })
   .meta({ id: 'StartedSignIn' });
 
 const finishBody = z
   .strictObject({
     code: z.string().min(1).max(2000),
     state: z.string().min(1).max(200),
-    iss: z.string().max(500).optional().meta({ description: 'If the Git host sent it.' }),
+    iss: z.string().max(500).optional().describe('If the Git host sent it.'),
   })
   .meta({ id: 'FinishSignIn' });
 
 const finishedSchema = z
   .object({
-    tenant: z.string().nullable().meta({
-      description:
-        'The tenant of your session. `GET /v1/session` has its rights. null: choose one of the tenants.',
-    }),
-    tenants: z.array(z.string()).meta({
-      description:
-        'All tenants that let you in. A session is for one: to get another one, start again with its view as `next`.',
-    }),
+    tenant: stringOrNull.describe(
+      'The tenant of your session. `GET /v1/session` has its rights. null: choose one of the tenants.',
+    ),
+    tenants: names.describe(
+      'All tenants that let you in. A session is for one: to get another one, start again with its view as `next`.',
+    ),
     next: view,
   })
   .meta({ id: 'FinishedSignIn' });
@@ -56,7 +57,7 @@ const hostsSchema = z
       z.object({
         id: z.string(),
         kind: z.enum(gitHostKinds),
-        url: z.string().meta({ description: 'Of its pages.' }),
+        url: z.string().describe('Of its pages.'),
       }),
     ),
   })
@@ -71,11 +72,9 @@ export const signInContract = {
     summary: 'Git hosts to sign in with',
     access: 'anyone',
     answers: {
-      200: {
-        description: 'The hosts. None: sign in with a token.',
-        schema: hostsSchema,
-        example: { hosts: [{ id: 'github', kind: 'github', url: 'https://github.com' }] },
-      },
+      200: answer('The hosts. None: sign in with a token.', hostsSchema, {
+        hosts: [{ id: 'github', kind: 'github', url: 'https://github.com' }],
+      }),
     },
     problems: ['internal-error'],
   },

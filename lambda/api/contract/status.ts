@@ -1,82 +1,72 @@
 import * as z from 'zod';
 import { failureReasons, gaugedQueues, statusParts } from '../../status/rules/status.ts';
-import type { Contract } from './contract.ts';
-import { time } from './fields.ts';
-
-const count = z.int().min(0);
+import { answer, type Contract } from './contract.ts';
+import { count, stringOrNull, time, timeOrNull } from './fields.ts';
 
 const partSchema = z.object({
   part: z.enum(statusParts),
-  state: z.enum(['fine', 'act', 'unknown']).meta({
-    description: "act: needs attention. unknown: couldn't be checked.",
-  }),
-  says: z.string().meta({ description: 'The result, in a sentence.' }),
-  todo: z.string().nullable().meta({ description: 'The next step. null: none.' }),
+  state: z.enum(['fine', 'act', 'unknown']).describe("act: needs attention. unknown: couldn't be checked."),
+  says: z.string().describe('The result, in a sentence.'),
+  todo: stringOrNull.describe('The next step. null: none.'),
 });
 
 const failureSchema = z.object({
   kind: z.enum(['reconcile', 'export']),
   tenant: z.string(),
   exportId: z.string().optional(),
-  failedAt: time.meta({ description: 'Its last failure.' }),
-  since: time.meta({ description: 'Its first failure.' }),
+  failedAt: time.describe('Its last failure.'),
+  since: time.describe('Its first failure.'),
   tries: count.min(1),
   why: z.enum(failureReasons),
-  over: z.boolean().meta({
-    description:
+  over: z
+    .boolean()
+    .describe(
       'A later reconcile succeeded, or the tenant is deleted. Exports: it failed more than a day ago.',
-  }),
+    ),
 });
 
 const statusSchema = z
   .object({
-    checkedAt: time.meta({ description: 'When the parts were checked.' }),
-    state: z.enum(['fine', 'act']).meta({ description: 'fine: all parts are.' }),
+    checkedAt: time.describe('When the parts were checked.'),
+    state: z.enum(['fine', 'act']).describe('fine: all parts are.'),
     parts: z.array(partSchema),
     store: z.object({
       kind: z.enum(['s3', 'external', 'embedded']),
       bucket: z.string(),
-      endpoint: z.string().nullable().meta({ description: 'null: S3 in its own region.' }),
-      latencyMs: count.nullable().meta({ description: 'Duration of one LIST. null: it failed.' }),
+      endpoint: stringOrNull.describe('null: S3 in its own region.'),
+      latencyMs: count.nullable().describe('Duration of one LIST. null: it failed.'),
     }),
     schedule: z
       .object({
-        ranAt: time.nullable().meta({ description: 'When its last run started. null: never.' }),
-        handedUntil: time.nullable().meta({
-          description: 'Tenants due until then were enqueued.',
-        }),
+        ranAt: timeOrNull.describe('When its last run started. null: never.'),
+        handedUntil: timeOrNull.describe('Tenants due until then were enqueued.'),
       })
       .nullable()
-      .meta({ description: 'null: unknown.' }),
+      .describe('null: unknown.'),
     overdue: z
       .object({
-        tenants: z.array(z.object({ tenant: z.string(), dueAt: time })).meta({
-          description: 'Overdue by more than an hour, the longest first, up to 100.',
-        }),
-        more: z.boolean().meta({ description: 'There can be more.' }),
+        tenants: z
+          .array(z.object({ tenant: z.string(), dueAt: time }))
+          .describe('Overdue by more than an hour, the longest first, up to 100.'),
+        more: z.boolean().describe('There can be more.'),
       })
       .nullable()
-      .meta({ description: 'null: unknown.' }),
+      .describe('null: unknown.'),
     queues: z
       .array(
         z.object({
           queue: z.enum(gaugedQueues),
           waiting: count,
-          running: count.meta({ description: 'Includes failed ones that SQS retries later.' }),
-          oldestAt: time.nullable().meta({
-            description: 'Since when the oldest waits. null: none waits, or unknown, as with SQS.',
-          }),
-          deadLetters: count.nullable().meta({ description: 'null: none.' }),
-          deadLettersAt: z.string().nullable().meta({
-            description: 'URL of their queue. Under `npm start`: their tenants.',
-          }),
+          running: count.describe('Includes failed ones that SQS retries later.'),
+          oldestAt: timeOrNull.describe(
+            'Since when the oldest waits. null: none waits, or unknown, as with SQS.',
+          ),
+          deadLetters: count.nullable().describe('null: none.'),
+          deadLettersAt: stringOrNull.describe('URL of their queue. Under `npm start`: their tenants.'),
         }),
       )
-      .meta({ description: 'Parts that responded.' }),
-    failures: z
-      .array(failureSchema)
-      .nullable()
-      .meta({ description: 'The last 20, the newest first. null: unknown.' }),
+      .describe('Parts that responded.'),
+    failures: z.array(failureSchema).nullable().describe('The last 20, the newest first. null: unknown.'),
   })
   .meta({ id: 'Status' });
 
@@ -139,6 +129,6 @@ export const statusContract = {
     description:
       "Checked on each request. A part that doesn't respond within 8 s is unknown; the status is 200 anyway. It costs one LIST, two requests per queue, and about 10 read units.",
     access: 'admin',
-    answers: { 200: { description: 'All of it.', schema: statusSchema, example } },
+    answers: { 200: answer('All of it.', statusSchema, example) },
   },
 } as const satisfies Contract;

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Contract } from './contract.ts';
-import { bytes, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { bytesOrNull, time } from './fields.ts';
 import { gitHostId, publicReadLimit } from './repos.ts';
 
 const linkBody = z
@@ -14,10 +14,13 @@ const linkBody = z
         description: 'The organization, user or group there. Groups can be nested: group/subgroup.',
         examples: ['acme'],
       }),
-    publicRead: z.strictObject({ monthlyLimitBytes: publicReadLimit }).nullable().optional().meta({
-      description:
+    publicRead: z
+      .strictObject({ monthlyLimitBytes: publicReadLimit })
+      .nullable()
+      .optional()
+      .describe(
         'Repos that anyone can read there are public here, up to this limit each. null or omitted: they stay private here.',
-    }),
+      ),
   })
   .meta({ id: 'LinkTenant' });
 
@@ -26,8 +29,8 @@ const linkSchema = z
     tenant: z.string(),
     host: z.string(),
     organization: z.string(),
-    publicRead: z.object({ monthlyLimitBytes: bytes.nullable() }).nullable(),
-    since: time.meta({ description: 'When the tenant was linked.' }),
+    publicRead: z.object({ monthlyLimitBytes: bytesOrNull }).nullable(),
+    since: time.describe('When the tenant was linked.'),
   })
   .meta({ id: 'TenantLink' });
 
@@ -47,7 +50,7 @@ export const tenantLinkContract = {
     id: 'getTenantLink',
     summary: "A tenant's organization on a git host",
     access: 'manager',
-    answers: { 200: { description: 'The link.', schema: linkSchema, example: link } },
+    answers: { 200: answer('The link.', linkSchema, link) },
     problems: ['tenant-not-linked'],
   },
   'PUT /v1/tenants/{tenant}/git-host': {
@@ -59,7 +62,7 @@ export const tenantLinkContract = {
     onlyOpen: true,
     action: 'tenant.link',
     body: { schema: linkBody, example: { host: 'github', organization: 'acme' } },
-    answers: { 200: { description: 'The link.', schema: linkSchema, example: link } },
+    answers: { 200: answer('The link.', linkSchema, link) },
   },
   'DELETE /v1/tenants/{tenant}/git-host': {
     id: 'unlinkTenant',

@@ -1,7 +1,21 @@
 import * as z from 'zod';
 import { tenantNameRule, tenantPattern } from '../../rules/names.ts';
-import type { Contract } from './contract.ts';
-import { bytes, deleting, flag, limit, nextCursor, pageQuery, text, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import {
+  bytes,
+  bytesOrNull,
+  count,
+  deleting,
+  flag,
+  limit,
+  onlyTrue,
+  page,
+  pageQuery,
+  stringOrNull,
+  text,
+  time,
+  timeOrNull,
+} from './fields.ts';
 import { forecastSchema, lastRefusal, lastRefusalsSchema } from './history.ts';
 import { repo, repoSchema } from './repos.ts';
 
@@ -11,9 +25,9 @@ const limitBytes = limit('Storage limit in bytes. null: unlimited.');
 
 const downloadLimitBytes = limit('Monthly download limit (UTC) in bytes. null: unlimited.');
 
-const reposMustExist = z.boolean().meta({
-  description: 'true: you must create a repo before a push. false: the first push creates it.',
-});
+const reposMustExist = z
+  .boolean()
+  .describe('true: you must create a repo before a push. false: the first push creates it.');
 
 const plan = text("Your name for the tenant's plan. lfs-quota only stores it.");
 
@@ -47,55 +61,49 @@ const subscriptionQuery = z.strictObject({
 
 const usageSchema = z
   .object({
-    storedBytes: bytes.meta({ description: 'Stored at the last scan.' }),
-    objectCount: z.int().min(0),
-    reservedBytes: bytes.meta({ description: 'Reserved for uploads in progress: an upper bound.' }),
-    reservedUntil: time.nullable().meta({
-      description:
-        'When the last upload reserved at `scannedAt` can no longer finish. Newer ones end later. null: none was reserved.',
-    }),
-    committedBytes: bytes.meta({ description: 'The counter: stored, or can still be uploaded.' }),
-    scannedAt: time.meta({ description: 'Time of the scan.' }),
-    source: z
-      .enum(['cache', 'scan'])
-      .meta({ description: 'scan: scanned for this response. cache: scanned before.' }),
+    storedBytes: bytes.describe('Stored at the last scan.'),
+    objectCount: count,
+    reservedBytes: bytes.describe('Reserved for uploads in progress: an upper bound.'),
+    reservedUntil: timeOrNull.describe(
+      'When the last upload reserved at `scannedAt` can no longer finish. Newer ones end later. null: none was reserved.',
+    ),
+    committedBytes: bytes.describe('The counter: stored, or can still be uploaded.'),
+    scannedAt: time.describe('Time of the scan.'),
+    source: z.enum(['cache', 'scan']).describe('scan: scanned for this response. cache: scanned before.'),
   })
   .meta({ id: 'Usage' });
 
 /** What the operator decides about a tenant. */
 const account = {
   tenant: z.string(),
-  plan: z.string().nullable(),
-  limitBytes: bytes.nullable().meta({ description: 'null: unlimited.' }),
-  downloadLimitBytes: bytes
-    .nullable()
-    .meta({ description: 'Of what is offered for download in a month. null: unlimited.' }),
-  reposMustExist: z.boolean().meta({ description: 'Whether you must create a repo before a push.' }),
+  plan: stringOrNull,
+  limitBytes: bytesOrNull.describe('null: unlimited.'),
+  downloadLimitBytes: bytesOrNull.describe('Of what is offered for download in a month. null: unlimited.'),
+  reposMustExist: z.boolean().describe('Whether you must create a repo before a push.'),
 };
 
 const tenantSchema = z
   .object({
     ...account,
     createdAt: time,
-    usage: usageSchema.nullable().meta({ description: "null: never scanned, which isn't zero." }),
+    usage: usageSchema.nullable().describe("null: never scanned, which isn't zero."),
     deleting,
   })
   .meta({ id: 'Tenant' });
 
-const tenantPageSchema = z.object({ tenants: z.array(tenantSchema), nextCursor }).meta({ id: 'TenantPage' });
+const tenantPageSchema = page('TenantPage', { tenants: z.array(tenantSchema) });
 
 const subscriptionSchema = z
   .object({
     ...account,
-    usage: usageSchema.nullable().meta({ description: "null: never scanned, which isn't zero." }),
+    usage: usageSchema.nullable().describe("null: never scanned, which isn't zero."),
     forecast: forecastSchema,
     lastRefusals: lastRefusalsSchema,
-    repos: z.array(repoSchema).meta({ description: 'By name. At most the 1,000 largest.' }),
-    reposTruncated: z
-      .literal(true)
-      .optional()
-      .meta({ description: 'Only if `repos` is incomplete. `GET /v1/tenants/{tenant}/repos` lists all.' }),
-    refreshing: z.boolean().meta({ description: 'A scan is in progress. Poll again.' }),
+    repos: z.array(repoSchema).describe('By name. At most the 1,000 largest.'),
+    reposTruncated: onlyTrue.describe(
+      'Only if `repos` is incomplete. `GET /v1/tenants/{tenant}/repos` lists all.',
+    ),
+    refreshing: z.boolean().describe('A scan is in progress. Poll again.'),
     deleting,
   })
   .meta({ id: 'Subscription' });
@@ -161,22 +169,18 @@ export const tenantContract = {
         },
       },
       304: { description: 'Unchanged since the response with the `ETag` in `If-None-Match`.' },
-      202: {
-        description: 'The last known usage, or null. A scan is in progress: poll again.',
-        schema: subscriptionSchema,
-        example: {
-          tenant: 'acme',
-          plan: null,
-          limitBytes: null,
-          downloadLimitBytes: null,
-          reposMustExist: false,
-          usage: null,
-          forecast: { fullOn: null, reason: 'unlimited', bytesPerDay: null },
-          lastRefusals: [],
-          repos: [],
-          refreshing: true,
-        },
-      },
+      202: answer('The last known usage, or null. A scan is in progress: poll again.', subscriptionSchema, {
+        tenant: 'acme',
+        plan: null,
+        limitBytes: null,
+        downloadLimitBytes: null,
+        reposMustExist: false,
+        usage: null,
+        forecast: { fullOn: null, reason: 'unlimited', bytesPerDay: null },
+        lastRefusals: [],
+        repos: [],
+        refreshing: true,
+      }),
     },
   },
   'GET /v1/tenants': {
@@ -185,13 +189,7 @@ export const tenantContract = {
     description: 'A page can be short without being the last.',
     access: 'admin',
     query: pageQuery,
-    answers: {
-      200: {
-        description: 'One page.',
-        schema: tenantPageSchema,
-        example: { tenants: [tenant], nextCursor: null },
-      },
-    },
+    answers: { 200: answer('One page.', tenantPageSchema, { tenants: [tenant], nextCursor: null }) },
   },
   'POST /v1/tenants': {
     id: 'createTenant',
@@ -219,7 +217,7 @@ export const tenantContract = {
     id: 'getTenant',
     summary: 'A tenant',
     access: 'admin',
-    answers: { 200: { description: 'The tenant.', schema: tenantSchema, example: tenant } },
+    answers: { 200: answer('The tenant.', tenantSchema, tenant) },
   },
   'PATCH /v1/tenants/{tenant}': {
     id: 'updateTenant',
@@ -229,6 +227,6 @@ export const tenantContract = {
     onlyOpen: true,
     action: 'tenant.update',
     body: { schema: updateTenantBody, example: { limitBytes: null } },
-    answers: { 200: { description: 'The updated tenant.', schema: tenantSchema, example: tenant } },
+    answers: { 200: answer('The updated tenant.', tenantSchema, tenant) },
   },
 } as const satisfies Contract;

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import { repoPattern } from '../../rules/names.ts';
 import { listOf } from '../json.ts';
-import type { Contract } from './contract.ts';
-import { nextCursor, pageQuery, text, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { namesOrNull, page, pageQuery, scope, stringOrNull, text, time, timeOrNull } from './fields.ts';
 
 const lifetimeSecondsMin = 300;
 export const lifetimeSecondsMax = 365 * 24 * 60 * 60;
@@ -27,8 +27,6 @@ export const tokenRepos = listOf(z.string().regex(repoPattern, 'must be the name
   .refine((repos) => new Set(repos).size === repos.length, reposRule)
   .meta({ uniqueItems: true });
 
-export const tokenScope = z.enum(['read', 'write', 'manage']);
-
 /** Who manages a tenant manages all of it: for `refine`, what it says then, and what the schema says of it. */
 export const isForItsScope = (body: {
   readonly scope?: string | undefined;
@@ -47,42 +45,39 @@ export const manageWithRepos = {
 
 export const createTokenBody = z
   .strictObject({
-    scope: tokenScope.meta({
-      description:
-        "read: clone and pull. write: also push. manage: also tokens, deletes and reconciles, but not the tenant's limit.",
-    }),
+    scope: scope.describe(
+      "read: clone and pull. write: also push. manage: also tokens, deletes and reconciles, but not the tenant's limit.",
+    ),
     label: text('Its purpose.').optional(),
     user: text('Its user, such as a name or e-mail address: the owner of locks.').optional(),
-    repos: tokenRepos.nullable().optional().meta({ description: 'Its repos. null: all of the tenant.' }),
+    repos: tokenRepos.nullable().optional().describe('Its repos. null: all of the tenant.'),
     expiresInSeconds: lifetimeSeconds
       .nullable()
       .optional()
-      .meta({ description: "Its lifetime. null: until it's revoked." }),
+      .describe("Its lifetime. null: until it's revoked."),
   })
   .refine(isForItsScope, scopeRule)
   .meta({ id: 'CreateToken', ...manageWithRepos });
 
 const tokenSchema = z
   .object({
-    tokenId: z.string().meta({ description: "Identifies the token in lists. It isn't a secret." }),
-    scope: z.enum(['read', 'write', 'manage']),
-    label: z.string().nullable(),
-    user: z.string().nullable().meta({ description: 'Its user. null: none was set.' }),
-    repos: z.array(z.string()).nullable().meta({ description: 'Its repos. null: all.' }),
+    tokenId: z.string().describe("Identifies the token in lists. It isn't a secret."),
+    scope,
+    label: stringOrNull,
+    user: stringOrNull.describe('Its user. null: none was set.'),
+    repos: namesOrNull.describe('Its repos. null: all.'),
     createdAt: time,
-    expiresAt: time.nullable().meta({
-      description: "When it expires; it's listed for one more day. null: never.",
-    }),
-    lastUsedAt: time.nullable().meta({ description: 'When it was last used, to the hour. null: not yet.' }),
+    expiresAt: timeOrNull.describe("When it expires; it's listed for one more day. null: never."),
+    lastUsedAt: timeOrNull.describe('When it was last used, to the hour. null: not yet.'),
   })
   .meta({ id: 'Token' });
 
-const tokenPageSchema = z.object({ tokens: z.array(tokenSchema), nextCursor }).meta({ id: 'TokenPage' });
+const tokenPageSchema = page('TokenPage', { tokens: z.array(tokenSchema) });
 
 export const newTokenSchema = tokenSchema
   .extend({
     tenant: z.string(),
-    token: z.string().meta({ description: "The secret, returned once. It isn't stored." }),
+    token: z.string().describe("The secret, returned once. It isn't stored."),
   })
   .meta({ id: 'NewToken' });
 
@@ -108,11 +103,7 @@ export const tokenContract = {
     access: 'manager',
     query: pageQuery,
     answers: {
-      200: {
-        description: 'One page, without the secrets.',
-        schema: tokenPageSchema,
-        example: { tokens: [token], nextCursor: null },
-      },
+      200: answer('One page, without the secrets.', tokenPageSchema, { tokens: [token], nextCursor: null }),
     },
   },
   'POST /v1/tenants/{tenant}/tokens': {
@@ -145,7 +136,7 @@ export const tokenContract = {
     id: 'getToken',
     summary: 'A token, without its secret',
     access: 'manager',
-    answers: { 200: { description: 'The token.', schema: tokenSchema, example: token } },
+    answers: { 200: answer('The token.', tokenSchema, token) },
     problems: ['token-not-found'],
   },
   'DELETE /v1/tenants/{tenant}/tokens/{tokenId}': {

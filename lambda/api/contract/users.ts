@@ -1,16 +1,12 @@
 import * as z from 'zod';
-import type { Contract } from './contract.ts';
-import { text, time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { names, namesOrNull, scope, stringOrNull, text, time, timeOrNull } from './fields.ts';
 
-const scope = z.enum(['read', 'write', 'manage']);
-
-const host = z.string().max(20).meta({ description: 'The id of a Git host.' });
+const host = z.string().max(20).describe('The id of a Git host.');
 const organizationId = z
   .string()
   .regex(/^[1-9]\d{0,17}$/, "must be the organization's number")
-  .meta({
-    description: "The organization's number at its host. Names can be registered again, numbers can't.",
-  });
+  .describe("The organization's number at its host. Names can be registered again, numbers can't.");
 
 const allowBody = z
   .strictObject({
@@ -48,27 +44,27 @@ const organizationSchema = z
 
 const userSchema = z
   .object({
-    userId: z.string().meta({ description: 'Identifies them in this list.' }),
-    hostUser: z.string().meta({ description: 'Their host and number, as in the audit log: `github:1234`.' }),
-    user: z.string().nullable().meta({ description: 'Their login.' }),
+    userId: z.string().describe('Identifies them in this list.'),
+    hostUser: z.string().describe('Their host and number, as in the audit log: `github:1234`.'),
+    user: stringOrNull.describe('Their login.'),
     scope,
-    repos: z.array(z.string()).nullable().meta({ description: 'null: all.' }),
-    writeRepos: z.array(z.string()).meta({ description: 'Repos that they can push to in addition.' }),
+    repos: namesOrNull.describe('null: all.'),
+    writeRepos: names.describe('Repos that they can push to in addition.'),
     role: z.enum(['owner', 'member', 'collaborator']),
-    organizationId: z.string().meta({ description: 'The organization that lets them in.' }),
+    organizationId: z.string().describe('The organization that lets them in.'),
     signedInAt: time,
     expiresAt: time,
-    lastUsedAt: time.nullable(),
+    lastUsedAt: timeOrNull,
   })
   .meta({ id: 'SignedInUser' });
 
 const usersSchema = z
   .object({
     organizations: z.array(organizationSchema),
-    users: z.array(userSchema).meta({ description: 'Who is signed in by a Git host.' }),
+    users: z.array(userSchema).describe('Who is signed in by a Git host.'),
     yours: z
       .array(z.object({ host: z.string(), organizationId: z.string(), name: z.string() }))
-      .meta({ description: 'Organizations that you are in and can allow. The operator can allow any.' }),
+      .describe('Organizations that you are in and can allow. The operator can allow any.'),
   })
   .meta({ id: 'Users' });
 
@@ -92,29 +88,25 @@ export const userContract = {
     summary: 'Users who sign in with a Git host',
     access: 'manager',
     answers: {
-      200: {
-        description: 'The allowed organizations, and the users who are signed in.',
-        schema: usersSchema,
-        example: {
-          organizations: [organization],
-          users: [
-            {
-              userId: '5f0c1e2d3b4a5968',
-              hostUser: 'github:1234',
-              user: 'ada',
-              scope: 'read',
-              repos: null,
-              writeRepos: ['game'],
-              role: 'member',
-              organizationId: '9919',
-              signedInAt: '2026-11-21T05:00:00Z',
-              expiresAt: '2026-11-21T13:00:00Z',
-              lastUsedAt: null,
-            },
-          ],
-          yours: [{ host: 'github', organizationId: '9919', name: 'acme-games' }],
-        },
-      },
+      200: answer('The allowed organizations, and the users who are signed in.', usersSchema, {
+        organizations: [organization],
+        users: [
+          {
+            userId: '5f0c1e2d3b4a5968',
+            hostUser: 'github:1234',
+            user: 'ada',
+            scope: 'read',
+            repos: null,
+            writeRepos: ['game'],
+            role: 'member',
+            organizationId: '9919',
+            signedInAt: '2026-11-21T05:00:00Z',
+            expiresAt: '2026-11-21T13:00:00Z',
+            lastUsedAt: null,
+          },
+        ],
+        yours: [{ host: 'github', organizationId: '9919', name: 'acme-games' }],
+      }),
     },
   },
   'DELETE /v1/tenants/{tenant}/users/{userId}': {
@@ -135,9 +127,7 @@ export const userContract = {
     onlyOpen: true,
     action: 'organization.allow',
     body: { schema: allowBody, example: { host: 'github', organizationId: '9919', members: 'read' } },
-    answers: {
-      200: { description: 'What is allowed now.', schema: organizationSchema, example: organization },
-    },
+    answers: { 200: answer('What is allowed now.', organizationSchema, organization) },
     problems: ['organization-not-yours', 'organizations-full'],
   },
   'DELETE /v1/tenants/{tenant}/organizations': {

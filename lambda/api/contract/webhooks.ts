@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { webhookFailures } from '../../alerts/rules/webhook-delivery.ts';
-import type { Contract } from './contract.ts';
-import { time } from './fields.ts';
+import { answer, type Contract } from './contract.ts';
+import { stringOrNull, time, timeOrNull } from './fields.ts';
 
 const setWebhookBody = z
   .strictObject({
@@ -26,13 +26,13 @@ const lastSchema = z
     eventId: z.string().meta({ examples: ['acme:7'] }),
     type: z.string().meta({ examples: ['storage.threshold'] }),
     at: time,
-    attempt: z.int().min(1).meta({ description: '1 to 8.' }),
-    outcome: z.enum(['delivered', 'failed', 'given-up']).meta({
-      description: "failed: it's retried at nextAt. given-up: no more retries.",
-    }),
-    status: z.int().nullable().meta({ description: "The receiver's status. null: no response." }),
+    attempt: z.int().min(1).describe('1 to 8.'),
+    outcome: z
+      .enum(['delivered', 'failed', 'given-up'])
+      .describe("failed: it's retried at nextAt. given-up: no more retries."),
+    status: z.int().nullable().describe("The receiver's status. null: no response."),
     failure: z.enum(webhookFailures).nullable(),
-    nextAt: time.nullable(),
+    nextAt: timeOrNull,
   })
   .meta({ id: 'WebhookAttempt' });
 
@@ -41,16 +41,13 @@ const webhookSchema = z
     url: z.string(),
     createdAt: time,
     secretChangedAt: time,
-    last: lastSchema.nullable().meta({ description: 'The last attempt. null: none to this URL yet.' }),
+    last: lastSchema.nullable().describe('The last attempt. null: none to this URL yet.'),
   })
   .meta({ id: 'Webhook' });
 
 const setWebhookSchema = webhookSchema
   .extend({
-    secret: z
-      .string()
-      .nullable()
-      .meta({ description: 'The new secret, `whsec_…`, returned once. null: unchanged.' }),
+    secret: stringOrNull.describe('The new secret, `whsec_…`, returned once. null: unchanged.'),
   })
   .meta({ id: 'WebhookWithSecret' });
 
@@ -86,23 +83,15 @@ export const webhookContract = {
     action: 'webhook.set',
     body: { schema: setWebhookBody, example: { url: 'https://hooks.acme.example/lfs-quota' } },
     answers: {
-      200: {
-        description: 'It was changed.',
-        schema: setWebhookSchema,
-        example: { ...webhook, secret: null },
-      },
-      201: {
-        description: 'It is new.',
-        schema: setWebhookSchema,
-        example: { ...webhook, last: null, secret: 'whsec_…' },
-      },
+      200: answer('It was changed.', setWebhookSchema, { ...webhook, secret: null }),
+      201: answer('It is new.', setWebhookSchema, { ...webhook, last: null, secret: 'whsec_…' }),
     },
   },
   'GET /v1/tenants/{tenant}/webhook': {
     id: 'getWebhook',
     summary: 'The webhook, and its last delivery',
     access: 'manager',
-    answers: { 200: { description: 'Without its secret.', schema: webhookSchema, example: webhook } },
+    answers: { 200: answer('Without its secret.', webhookSchema, webhook) },
     problems: ['webhook-not-found'],
   },
   'DELETE /v1/tenants/{tenant}/webhook': {
@@ -121,11 +110,10 @@ export const webhookContract = {
     onlyOpen: true,
     action: 'webhook.test',
     answers: {
-      202: {
-        description: 'It will be sent.',
-        schema: webhookTestSchema,
-        example: { tenant: 'acme', eventId: 'acme:test-0aB1cD2eF3gH' },
-      },
+      202: answer('It will be sent.', webhookTestSchema, {
+        tenant: 'acme',
+        eventId: 'acme:test-0aB1cD2eF3gH',
+      }),
     },
     problems: ['webhook-not-found', 'test-too-soon'],
   },

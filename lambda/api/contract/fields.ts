@@ -12,7 +12,7 @@ export const time = z.iso.datetime().meta({ examples: ['2026-11-21T05:00:00Z'] }
 export const timeOrNull = time.nullable();
 
 export const count = z.int().min(0);
-export const bytes = count;
+export const bytes = z.int().min(0);
 export const bytesOrNull = bytes.nullable();
 
 export const stringOrNull = z.string().nullable();

@@ -119,56 +119,34 @@ function Areas(props: {
   y: (bytes: number) => number;
 }) {
   const { points, x, y } = props;
-  const band = (lower: (point: Point) => number, upper: (point: Point) => number) => {
-    const up = points.map((point, index) => [x(index), y(upper(point))] as const);
-    const down = points.map((point, index) => [x(index), y(lower(point))] as const);
-    return `${lineOf([...up, ...down.reverse()])}Z`;
-  };
-  const layers = points[0]?.layers;
-  if (layers) {
-    const below = (point: Point, count: number) =>
-      (point.layers ?? []).slice(0, count).reduce((sum, bytes) => sum + bytes, 0);
+  const places = (of: (point: Point) => number) =>
+    points.map((point, index) => [x(index), y(of(point))] as const);
+  const band = (lower: (point: Point) => number, upper: (point: Point) => number) =>
+    `${lineOf([...places(upper), ...places(lower).reverse()])}Z`;
+  const below = (count: number) => (point: Point) =>
+    (point.layers ?? []).slice(0, count).reduce((sum, bytes) => sum + bytes, 0);
+  if (points[0]?.layers)
     return (
       <>
-        {layers.map((_, index) => (
-          <path
-            key={layerNames[index]}
-            class={`layer ${layerNames[index]}`}
-            d={band(
-              (point) => below(point, index),
-              (point) => below(point, index + 1),
-            )}
-          />
+        {points[0].layers.map((_, index) => (
+          <path key={index} class="layer" style={shadeOf(index)} d={band(below(index), below(index + 1))} />
         ))}
       </>
     );
-  }
+  const stored = ({ storedBytes }: Point) => storedBytes;
   const allowed = ({ storedBytes, limitBytes }: Point) => Math.min(storedBytes, limitBytes ?? storedBytes);
-  const isOver = points.some((point) => allowed(point) < point.storedBytes);
   return (
     <>
-      <path
-        class="reserve"
-        d={band(
-          ({ storedBytes }) => storedBytes,
-          ({ usedBytes }) => usedBytes,
-        )}
-      />
-      <path
-        class="area"
-        d={band(
-          () => 0,
-          ({ storedBytes }) => storedBytes,
-        )}
-      />
-      {isOver && <path class="over" d={band(allowed, ({ storedBytes }) => storedBytes)} />}
-      <path class="line" d={lineOf(points.map(({ storedBytes }, index) => [x(index), y(storedBytes)]))} />
+      <path class="pale" d={band(stored, ({ usedBytes }) => usedBytes)} />
+      <path class="area" d={band(() => 0, stored)} />
+      <path class="over" d={band(allowed, stored)} />
+      <path class="line" d={lineOf(places(stored))} />
     </>
   );
 }
 
 /** Of the layers, from the ground up: one colour in six steps. */
-export const layerNames = ['l0', 'l1', 'l2', 'l3', 'l4', 'l5'] as const;
+export const shadeOf = (index: number) => `--of: ${[100, 84, 68, 52, 38, 24][index]}%`;
 
 /** The crosshair: mouse, touch, arrow keys and screen reader by one control. */
 function Reader(props: {

@@ -202,7 +202,7 @@ function Links(props: Chrome & { body?: SubscriptionBody | undefined }) {
       : linked.filter((view) => mayOpen(view, { tenant: session.tenant, mayManage }));
   const current = address.view === 'repo' ? 'repos' : address.view;
   return (
-    <div class="side">
+    <div>
       <nav aria-label="Views">
         {views.map((view) => (
           <a

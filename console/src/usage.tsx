@@ -74,22 +74,22 @@ function Legend({ body, usage, nowMs }: { body: SubscriptionBody; usage: Usage; 
   return (
     <dl class="legend">
       <Entry
-        kind={stateOf(body) === 'near' ? 'nearly' : 'stored'}
+        kind={stateOf(body) === 'near' ? 'near-fill' : 'fill'}
         name="Stored"
         value={bytesText(storedBytes)}
         note={formatObjects(objectCount) + where}
       />
       <Entry
-        kind="reserved"
+        kind="striped"
         name="Reserved"
         value={bytesText(reservedBytes)}
         note={reservedBytes === 0 ? 'no uploads in progress' : `for uploads in progress${until}`}
       />
       {free !== null && free >= 0 && (
-        <Entry kind="free" name="Free" value={bytesText(free)} note={forecastNote(forecast)} />
+        <Entry kind="track" name="Free" value={bytesText(free)} note={forecastNote(forecast)} />
       )}
       {free !== null && free < 0 && (
-        <Entry kind="beyond" name="Over" value={bytesText(-free)} note="to delete before pushes work again" />
+        <Entry kind="over" name="Over" value={bytesText(-free)} note="to delete before pushes work again" />
       )}
     </dl>
   );
@@ -100,8 +100,8 @@ function Entry(props: { kind: string; name: string; value: string; note: string 
   return (
     <div>
       <dt>
-        <svg class={`swatch ${kind}`} aria-hidden="true">
-          <rect width="100%" height="100%" />
+        <svg class="swatch" aria-hidden="true">
+          <rect class={kind} width="100%" height="100%" />
         </svg>
         {name}
       </dt>

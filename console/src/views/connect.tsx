@@ -74,12 +74,12 @@ export function FirstPush({ tenant, mayManage }: { tenant: string; mayManage: bo
           </li>
         </ol>
         <p class="waiting soft">
-          <span aria-hidden="true" /> Waiting for the first push. This page updates automatically.
+          <i class="light" aria-hidden="true" /> Waiting for the first push. This page updates automatically.
         </p>
       </Card>
       {mayManage && (
         <Card title="Next steps">
-          <ul class="rows">
+          <ul>
             <Step href={access} name="Invite your team" note="A link for one user." action="Invite" />
             <Step
               href={access}
@@ -103,9 +103,9 @@ export function FirstPush({ tenant, mayManage }: { tenant: string; mayManage: bo
 function Step(props: { href: string; name: string; note: string; action: string }) {
   const { href, name, note, action } = props;
   return (
-    <li>
+    <li class="line">
       <div>
-        <p class="name">{name}</p>
+        <p class="strong">{name}</p>
         <p class="note">{note}</p>
       </div>
       <a class="button" href={href} aria-label={`${action}: ${name}`}>

@@ -5,7 +5,7 @@ import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import { formatAddress, repoAddress } from '../address.ts';
 import { ask } from '../api.ts';
-import { Chart, layerNames } from '../chart.tsx';
+import { Chart, shadeOf } from '../chart.tsx';
 import { daysAhead, type Point } from '../chart-figures.ts';
 import { sortRepos } from '../figures.ts';
 import { Card, Choice, CsvButton } from '../parts.tsx';
@@ -80,7 +80,7 @@ export function StorageOverTime(props: { tenant: string; history: HistoryBody; r
       <p class="key note">
         {!isByRepo && ahead > 0 && <Sign kind="forecast">Forecast</Sign>}
         {!isByRepo && days.some(({ usedBytes, storedBytes }) => usedBytes > storedBytes) && (
-          <Sign kind="reserve">Reserved, highest of the day</Sign>
+          <Sign kind="pale">Reserved, highest of the day</Sign>
         )}
         {refused.length > 0 && (
           <Sign kind="ring">
@@ -210,7 +210,7 @@ function keysOf(point: Point | undefined, largest: readonly RepoBody[], count: n
   return names
     .map((each, index) => {
       const bytes = point?.layers?.[index] ?? each.storedBytes ?? 0;
-      return { ...each, layer: layerNames[index], bytes, share: percentText(bytes, point?.storedBytes ?? 0) };
+      return { ...each, layer: shadeOf(index), bytes, share: percentText(bytes, point?.storedBytes ?? 0) };
     })
     .filter(({ repo }) => repo !== undefined || rest > 0)
     .reverse();
@@ -222,7 +222,7 @@ function Key({ tenant, keys }: { tenant: string; keys: ReturnType<typeof keysOf>
       {keys.map(({ repo, name, layer, bytes, share }) => (
         <li key={name}>
           <svg class="swatch" aria-hidden="true">
-            <rect class={`layer ${layer}`} width="100%" height="100%" />
+            <rect class="layer" style={layer} width="100%" height="100%" />
           </svg>
           {repo ? <a href={formatAddress(repoAddress(tenant, repo))}>{name}</a> : <span>{name}</span>}
           <strong>{bytesText(bytes)}</strong>

@@ -6,7 +6,7 @@ import { isRepoName, isTenantName } from '../../lambda/rules/names.ts';
  */
 
 const serviceViews = { '': 'tenants', _status: 'status' } as const;
-const tenantViews = ['overview', 'repos', 'objects', 'activity', 'access', 'settings'] as const;
+export const tenantViews = ['overview', 'repos', 'objects', 'activity', 'access', 'settings'] as const;
 export const repoTabs = ['overview', 'objects', 'locks', 'settings'] as const;
 
 type ServiceView = (typeof serviceViews)[keyof typeof serviceViews];
@@ -102,17 +102,6 @@ export function nearestAddress(address: Address, reader: Reader): Address {
   return address;
 }
 
-const titles: Readonly<Record<Exclude<ViewName, 'repo'>, string>> = {
-  tenants: 'Tenants',
-  status: 'Status',
-  overview: 'Overview',
-  repos: 'Repos',
-  objects: 'Objects',
-  activity: 'Activity',
-  access: 'Access',
-  settings: 'Settings',
-};
-
 /** The heading of a view, and the start of the document's title. */
 export const titleOf = ({ view, repo }: Pick<Address, 'view' | 'repo'>) =>
-  view === 'repo' ? (repo ?? '') : titles[view];
+  view === 'repo' ? (repo ?? '') : view.charAt(0).toUpperCase() + view.slice(1);

@@ -1,4 +1,5 @@
 import type { DownloadPageBody } from '../../lambda/api/contract/downloads.ts';
+import { sortBy } from './figures.ts';
 
 /** What was offered for download. */
 
@@ -21,10 +22,8 @@ export function sumsByDay(downloads: readonly Download[], days: readonly string[
 
 /** The largest first, without those of which nothing was offered. */
 export function largestBy(downloads: readonly Download[], of: 'repo' | 'tokenId'): Sum[] {
-  return [...sumsOf(downloads, (download) => download[of])]
-    .filter(([, bytes]) => bytes !== 0)
-    .map(([key, bytes]) => ({ key, bytes }))
-    .sort((a, b) => b.bytes - a.bytes || (a.key < b.key ? -1 : 1));
+  const sums = [...sumsOf(downloads, (download) => download[of])].filter(([, bytes]) => bytes !== 0);
+  return sortBy(sums, ([key, bytes]) => [-bytes, key]).map(([key, bytes]) => ({ key, bytes }));
 }
 
 function sumsOf(downloads: readonly Download[], keyOf: (download: Download) => string): Map<string, number> {

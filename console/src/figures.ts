@@ -32,6 +32,17 @@ export function barOf({ stored, reserved, limit }: Parts) {
   return { stored: storedWidth, reserved: reservedWidth, over, limit: 1 - over };
 }
 
+/** By the first key in which two differ, the least first. */
+export const sortBy = <Item>(items: readonly Item[], keysOf: (item: Item) => readonly (string | number)[]) =>
+  items
+    .map((item) => ({ item, keys: keysOf(item) }))
+    .sort((a, b) => {
+      const at = a.keys.findIndex((key, index) => key !== b.keys[index]);
+      const [left = 0, right = 0] = [a.keys[at], b.keys[at]];
+      return left === right ? 0 : left < right ? -1 : 1;
+    })
+    .map(({ item }) => item);
+
 /** How full, of 1; below 0 what has no such figure. */
 function fillOf({ usage, limitBytes }: TenantBody): number {
   if (usage === null) return -2;
@@ -42,10 +53,7 @@ function fillOf({ usage, limitBytes }: TenantBody): number {
 
 /** The fullest first; then those without a limit, and those that were never counted. */
 export const sortTenants = (tenants: readonly TenantBody[]) =>
-  [...tenants].sort((a, b) => {
-    const [left, right] = [fillOf(a), fillOf(b)];
-    return left === right ? (a.tenant < b.tenant ? -1 : 1) : right - left;
-  });
+  sortBy(tenants, (each) => [-fillOf(each), each.tenant]);
 
 const comparedDays = 30;
 const dayMs = 86_400_000;
@@ -130,15 +138,10 @@ export const objectKeyOf = ({ repo, oid }: Pick<ObjectBody, 'repo' | 'oid'>) => 
 
 /** What a delete would free most by, or what has lain longest. What the store has no time of comes last. */
 export function sortObjects(objects: readonly ObjectBody[], by: ObjectOrder): ObjectBody[] {
-  const older = (a: ObjectBody, b: ObjectBody) => {
-    const [left, right] = [a.storedAt ?? '~', b.storedAt ?? '~'];
-    return left === right ? 0 : left < right ? -1 : 1;
-  };
-  const larger = (a: ObjectBody, b: ObjectBody) => b.sizeBytes - a.sizeBytes;
-  const [first, second] = by === 'largest' ? [larger, older] : [older, larger];
-  return [...objects].sort(
-    (a, b) => first(a, b) || second(a, b) || (objectKeyOf(a) < objectKeyOf(b) ? -1 : 1),
-  );
+  return sortBy(objects, (each) => {
+    const [size, age] = [-each.sizeBytes, each.storedAt ?? '~'];
+    return [...(by === 'largest' ? [size, age] : [age, size]), objectKeyOf(each)];
+  });
 }
 
 export type Column = 'repo' | 'storedBytes' | 'objectCount' | 'growth' | 'scannedAt';
@@ -149,26 +152,18 @@ export interface Order {
 
 /** By one column; then by name, so that the order does not jump. */
 export function sortRepos(repos: readonly RepoBody[], { column, isDown }: Order): RepoBody[] {
-  const sign = isDown ? -1 : 1;
-  const value = (repo: RepoBody) =>
-    column === 'growth'
-      ? (growthOf(repo) ?? Number.NEGATIVE_INFINITY)
-      : (repo[column] ?? (column === 'scannedAt' ? '' : -1));
-  return [...repos].sort((a, b) => {
-    const [left, right] = [value(a), value(b)];
-    if (left !== right) return left < right ? -sign : sign;
-    return a.repo < b.repo ? -1 : 1;
-  });
+  const value = (repo: RepoBody) => {
+    if (column === 'growth') return growthOf(repo) ?? Number.NEGATIVE_INFINITY;
+    if (column === 'scannedAt') return Date.parse(repo.scannedAt ?? '1970');
+    return column === 'repo' ? 0 : (repo[column] ?? -1);
+  };
+  const sorted = sortBy(repos, (each) => [(isDown ? -1 : 1) * value(each), each.repo]);
+  return column === 'repo' && isDown ? sorted.reverse() : sorted;
 }
 
 /** Those that hold room first, of them the largest; then those of which all has arrived. */
-export const sortReservations = (reservations: readonly ReservationBody[]): ReservationBody[] =>
-  [...reservations].sort(
-    (a, b) =>
-      Number(a.arrived) - Number(b.arrived) ||
-      b.bytes - a.bytes ||
-      (a.reservedUntil < b.reservedUntil ? -1 : 1),
-  );
+export const sortReservations = (reservations: readonly ReservationBody[]) =>
+  sortBy(reservations, ({ arrived, bytes, reservedUntil }) => [Number(arrived), -bytes, reservedUntil]);
 
 /** What is going on with it, in a few words. */
 export function reservationText({ state, arrived }: Pick<ReservationBody, 'state' | 'arrived'>): string {

@@ -9,6 +9,7 @@ import {
   mayOpen,
   parseAddress,
   tenantAddress,
+  tenantViews,
   titleOf,
   type ViewName,
 } from './address.ts';
@@ -190,8 +191,6 @@ const icons: Partial<Record<ViewName, string>> = {
   settings: 'M2 5h6M12 5h2M2 11h2M8 11h6M8 3v4M6 9v4',
 };
 
-const linked: readonly ViewName[] = ['overview', 'repos', 'objects', 'activity', 'access', 'settings'];
-
 /** The views that this reader can open. */
 function Links(props: Chrome & { body?: SubscriptionBody | undefined }) {
   const { session, address, mayManage, body } = props;
@@ -199,7 +198,7 @@ function Links(props: Chrome & { body?: SubscriptionBody | undefined }) {
   const views: readonly ViewName[] =
     tenant === null
       ? ['tenants', 'status']
-      : linked.filter((view) => mayOpen(view, { tenant: session.tenant, mayManage }));
+      : tenantViews.filter((view) => mayOpen(view, { tenant: session.tenant, mayManage }));
   const current = address.view === 'repo' ? 'repos' : address.view;
   return (
     <div>

@@ -5,29 +5,16 @@ import type { ViewProps } from './view-props.ts';
 /** One that needs no more than it gets here. */
 type View = FunctionComponent<ViewProps>;
 
-const others = async () => (await import('./views/all-but-overview.ts')).views;
-
-/** Each view is fetched when it is needed: the overview, which is first, on its own. */
-const loads: Readonly<Record<ViewName, () => Promise<View>>> = {
-  overview: async () => (await import('./views/overview.tsx')).Overview,
-  // A view of the service needs less.
-  tenants: async () => (await others()).tenants as View,
-  status: async () => (await others()).status as View,
-  repos: async () => (await others()).repos,
-  repo: async () => (await others()).repo,
-  objects: async () => (await others()).objects,
-  activity: async () => (await others()).activity,
-  access: async () => (await others()).access,
-  settings: async () => (await others()).settings,
-};
 const known = new Map<ViewName, View>();
 
 /** A view that is here already. */
 export const viewNow = (view: ViewName) => known.get(view);
 
-/** Fetches a view. The browser keeps it, so it is fetched once. Fails if it can't be fetched. */
+/** Fetches a view: the overview, which is first, on its own. The browser keeps it. Fails if it can't be fetched. */
 export async function loadView(view: ViewName): Promise<void> {
-  known.set(view, await loads[view]());
+  if (view === 'overview') known.set(view, (await import('./views/overview.tsx')).Overview);
+  // A view of the service needs less.
+  else known.set(view, (await import('./views/all-but-overview.ts')).views[view] as View);
 }
 
 /** Fetches the view of each link that is pointed at or gets the focus. */

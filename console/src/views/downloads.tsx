@@ -14,7 +14,7 @@ import {
 import { Bar, Card, Choice, CsvButton, Cut } from '../parts.tsx';
 import { bytesText, dayText, monthText, percentText, scanText, tokenName } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
-import { TableHead } from './table-head.tsx';
+import { FoldedTable } from './folded-table.tsx';
 
 const shownDays = 30;
 const pagesMax = 30;
@@ -195,56 +195,30 @@ function Sums(props: {
   };
   const sums = by === 'day' ? [...byDay].reverse() : largestBy(downloads, by === 'repo' ? 'repo' : 'tokenId');
   const total = byDay.reduce((sum, { bytes }) => sum + bytes, 0);
+  const isCut = by !== 'day' && sums.length > rowsMax;
   return (
-    <details>
-      <summary>Show as table</summary>
-      <Choice
-        name="downloads"
-        label="Downloads by"
-        values={groupings}
-        value={by}
-        textOf={(each) => `By ${each}`}
-        onChoose={setBy}
-      />
-      <SumTable sums={by === 'day' ? sums : sums.slice(0, rowsMax)} total={total} by={by} nameOf={nameOf} />
-      {by !== 'day' && sums.length > rowsMax && (
-        <p class="note under">And {scanText(sums.length - rowsMax)} more.</p>
-      )}
-    </details>
+    <FoldedTable
+      label={`Downloads by ${by}`}
+      columns={by === 'day' ? ['Day', 'Issued', 'Share'] : [`Most by ${by}`, `${shownDays} days`, 'Share']}
+      rows={() =>
+        sums
+          .slice(0, isCut ? rowsMax : undefined)
+          .map(({ key, bytes }) => [nameOf(key), bytesText(bytes), percentText(bytes, total)])
+      }
+      above={
+        <Choice
+          name="downloads"
+          label="Downloads by"
+          values={groupings}
+          value={by}
+          textOf={(each) => `By ${each}`}
+          onChoose={setBy}
+        />
+      }
+      below={isCut && <p class="note under">And {scanText(sums.length - rowsMax)} more.</p>}
+    />
   );
 }
 
 /** A token that is not known any more, or is not shown to whoever has signed in. */
 const nobody = (tokenId: string) => ({ tokenId, label: null, user: null });
-
-function SumTable(props: {
-  sums: readonly Sum[];
-  total: number;
-  by: Grouping;
-  nameOf: (key: string) => string;
-}) {
-  const { sums, total, by, nameOf } = props;
-  return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
-    <section class="scroll" tabIndex={0} aria-label={`Downloads by ${by}`}>
-      <table>
-        <TableHead
-          columns={[
-            [by === 'day' ? 'Day' : `Most by ${by}`],
-            [by === 'day' ? 'Issued' : `${shownDays} days`, 'right'],
-            ['Share', 'right'],
-          ]}
-        />
-        <tbody>
-          {sums.map(({ key, bytes }) => (
-            <tr key={key}>
-              <th scope="row">{nameOf(key)}</th>
-              <td class="right strong">{bytesText(bytes)}</td>
-              <td class="right soft">{percentText(bytes, total)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </section>
-  );
-}

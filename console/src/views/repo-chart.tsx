@@ -4,8 +4,8 @@ import { Chart } from '../chart.tsx';
 import type { Point } from '../chart-figures.ts';
 import { Card, CsvButton } from '../parts.tsx';
 import { bytesText, dayText } from '../text.ts';
+import { FoldedTable } from './folded-table.tsx';
 import { weekPoints } from './repo-weeks.ts';
-import { TableHead } from './table-head.tsx';
 
 const textOf = ({ day, storedBytes }: Point) => `${dayText(day)}: ${bytesText(storedBytes)}`;
 
@@ -37,23 +37,11 @@ export function RepoChart(props: { tenant: string; repo: RepoBody; nowMs: number
           : `${grown < 0 ? 'Shrank' : 'Grew'} by ${bytesText(Math.abs(grown))} since ${dayText(first.day)}.`}
       </p>
       <Chart points={points} at={at} onRead={setAt} textOf={textOf} />
-      <details>
-        <summary>Show as table</summary>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard. */}
-        <section class="scroll" tabIndex={0} aria-label="Weeks">
-          <table>
-            <TableHead columns={[['Week until'], ['Stored', 'right']]} />
-            <tbody>
-              {[...points].reverse().map(({ day, storedBytes }) => (
-                <tr key={day}>
-                  <th scope="row">{dayText(day)}</th>
-                  <td class="right">{bytesText(storedBytes)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      </details>
+      <FoldedTable
+        label="Weeks"
+        columns={['Week until', 'Stored']}
+        rows={() => points.map((each) => [dayText(each.day), bytesText(each.storedBytes)]).reverse()}
+      />
     </Card>
   );
 }

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { formatCount, formatObjects } from '../../../cli/render.ts';
+import { formatCount } from '../../../cli/render.ts';
 import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import { formatAddress, repoAddress } from '../address.ts';
@@ -10,6 +10,7 @@ import { daysAhead, type Point } from '../chart-figures.ts';
 import { sortRepos } from '../figures.ts';
 import { Card, Choice, CsvButton } from '../parts.tsx';
 import { bytesText, dayText, percentText } from '../text.ts';
+import { FoldedTable } from './folded-table.tsx';
 
 type Day = HistoryBody['days'][number];
 
@@ -264,71 +265,39 @@ function readingOf({ day, storedBytes, usedBytes, limitBytes, refusals }: Point)
 
 function DayTable({ days }: { days: readonly Day[] }) {
   return (
-    <Table
-      names={['Day', 'Stored', 'Objects', 'Highest', 'Limit', 'Rejected']}
-      rows={[...days]
-        .reverse()
-        .map(({ day, storedBytes, objectCount, maxUsedBytes, limitBytes, refusals, repoRefusals }) => [
-          dayText(day),
-          bytesText(storedBytes),
-          formatObjects(objectCount).replace(/ \S+$/, ''),
-          bytesText(Math.max(storedBytes, maxUsedBytes)),
-          typeof limitBytes === 'number' ? bytesText(limitBytes) : '–',
-          formatCount(refusals + repoRefusals),
-        ])}
+    <FoldedTable
+      label="Days"
+      columns={['Day', 'Stored', 'Objects', 'Highest', 'Limit', 'Rejected']}
+      rows={() =>
+        days
+          .map(({ day, storedBytes, objectCount, maxUsedBytes, limitBytes, refusals, repoRefusals }) => [
+            dayText(day),
+            bytesText(storedBytes),
+            formatCount(objectCount),
+            bytesText(Math.max(storedBytes, maxUsedBytes)),
+            typeof limitBytes === 'number' ? bytesText(limitBytes) : '–',
+            formatCount(refusals + repoRefusals),
+          ])
+          .reverse()
+      }
     />
   );
 }
 
 function WeekTable({ points, names }: { points: readonly Point[]; names: readonly string[] }) {
   return (
-    <Table
-      names={['Week until', 'Stored', ...names]}
-      rows={[...points]
-        .reverse()
-        .map(({ day, storedBytes, layers = [] }) => [
-          dayText(day),
-          bytesText(storedBytes),
-          ...layers.slice(0, names.length).map(bytesText),
-        ])}
+    <FoldedTable
+      label="Weeks"
+      columns={['Week until', 'Stored', ...names]}
+      rows={() =>
+        points
+          .map(({ day, storedBytes, layers = [] }) => [
+            dayText(day),
+            bytesText(storedBytes),
+            ...layers.slice(0, names.length).map(bytesText),
+          ])
+          .reverse()
+      }
     />
-  );
-}
-
-/** The same as the chart. Its first column is what each row is of. */
-function Table({ names, rows }: { names: readonly string[]; rows: readonly (readonly string[])[] }) {
-  const [isOpen, setIsOpen] = useState(false);
-  return (
-    <details onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-      <summary>Show as table</summary>
-      {isOpen && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
-        <section class="scroll" tabIndex={0} aria-label="Days">
-          <table>
-            <thead>
-              <tr>
-                {names.map((name, index) => (
-                  <th key={name} scope="col" class={index > 0 ? 'right' : ''}>
-                    {name}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map(([first = '', ...others]) => (
-                <tr key={first}>
-                  <th scope="row">{first}</th>
-                  {others.map((text, index) => (
-                    <td key={names[index + 1]} class="right">
-                      {text}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </section>
-      )}
-    </details>
   );
 }

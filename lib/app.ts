@@ -6,10 +6,11 @@ import { Api } from './api.ts';
 import {
   Background,
   EmailFeedback,
-  ExportWork,
+  exportWorkIn,
   ReconcileQueue,
-  SendWork,
   StoreEvents,
+  sendersAtOnce,
+  sendWorkIn,
 } from './background.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { DataInUse } from './data-in-use.ts';
@@ -43,12 +44,10 @@ class LfsQuotaStack extends Stack {
     });
     this.adminToken = new AdminToken(this, 'AdminToken', { keepData });
     const reconciles = new ReconcileQueue(this, 'ReconcileQueue', { reconcile: settings.reconcile });
-    const webhookWork = new SendWork(this, 'WebhookWork', { sender: 'sendWebhook', output: 'WebhookDlqUrl' });
-    const emailWork = settings.email
-      ? new SendWork(this, 'EmailWork', { sender: 'sendEmail', output: 'EmailDlqUrl' })
-      : undefined;
+    const webhookWork = sendWorkIn(this, 'Webhook');
+    const emailWork = settings.email ? sendWorkIn(this, 'Email') : undefined;
     const feedback = emailWork && new EmailFeedback(this, 'EmailFeedback', { queue: emailWork.queue });
-    const exportWork = exports.workers > 0 ? new ExportWork(this, 'ExportWork') : undefined;
+    const exportWork = exports.workers > 0 ? exportWorkIn(this) : undefined;
     const storeEvents =
       settings.storeEvents && this.storage.bucket
         ? new StoreEvents(this, 'StoreEvents', { bucket: this.storage.bucket })
@@ -87,11 +86,11 @@ class LfsQuotaStack extends Stack {
     const { functions } = this;
     this.api = new Api(this, 'Api', { settings, functions });
     new Background(this, 'Background', { settings, functions, queue: reconciles.queue });
-    webhookWork.deliverTo(functions);
-    emailWork?.deliverTo(functions);
+    webhookWork.deliverTo(functions.get('sendWebhook').function, { maxConcurrency: sendersAtOnce });
+    emailWork?.deliverTo(functions.get('sendEmail').function, { maxConcurrency: sendersAtOnce });
     // Its e-mails lead to the API. No route leads to this function, so the API can come first.
     if (emailWork) functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
-    exportWork?.deliverTo(functions, { workers: exports.workers });
+    exportWork?.deliverTo(functions.get('exportArchive').function, { maxConcurrency: exports.workers });
     storeEvents?.deliverTo(functions.get('storeEvents').function);
 
     const { api } = this;

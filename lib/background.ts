@@ -18,8 +18,10 @@ import {
   type IQueue,
   Queue,
   QueueEncryption,
+  type QueueProps,
 } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import type { FunctionName } from '../lambda/routes.ts';
 import { functionSpecs } from './functions/function-specs.ts';
 import type { Functions } from './functions/functions.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
@@ -31,6 +33,46 @@ const queueDefaults = {
   retentionPeriod: Duration.days(14),
 };
 
+interface WorkQueueProps extends QueueProps {
+  readonly visibilityTimeout: Duration;
+  /** Names the output with the URL of its dead letters. */
+  readonly output: string;
+  /** By default twenty times six minutes: outlasts two hours without store or table. */
+  readonly attemptsMax?: number;
+}
+
+/** A queue with its dead letters, and what brings its messages to a function. */
+export class WorkQueue extends Construct {
+  readonly queue: Queue;
+  readonly deadLetterQueue: Queue;
+
+  constructor(scope: Construct, id: string, props: WorkQueueProps) {
+    super(scope, id);
+    const { output, attemptsMax: maxReceiveCount = 20, ...own } = props;
+    const fifo = own.fifo && { fifo: true };
+    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', { ...queueDefaults, ...fifo });
+    const deadLetterQueue = { queue: this.deadLetterQueue, maxReceiveCount };
+    this.queue = new Queue(this, 'Queue', { ...queueDefaults, ...own, deadLetterQueue });
+    new CfnOutput(this, output, { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(output);
+  }
+
+  /** By default one message at a time: each gets a whole run, and one that is slow or fails affects no other. */
+  deliverTo(
+    consumer: IFunction,
+    options: { maxConcurrency: number; batchSize?: number; maxBatchingWindow?: Duration },
+  ): void {
+    new EventSourceMapping(this, 'Source', {
+      target: consumer,
+      eventSourceArn: this.queue.queueArn,
+      batchSize: 1,
+      reportBatchItemFailures: true,
+      ...options,
+    });
+  }
+}
+
+const timeoutOf = (name: FunctionName) => functionSpecs[name].timeoutSeconds ?? 0;
+
 /**
  * Requests for reconciles. The queue is FIFO with the tenant as message group, so two reconciles of one tenant never
  * run at the same time.
@@ -38,17 +80,13 @@ const queueDefaults = {
  * The delay belongs to the queue because FIFO queues accept none per message. The sender's deduplication id carries
  * a time bucket. Deduplication by content would lose, for five minutes, every trigger that comes after a reconcile.
  */
-export class ReconcileQueue extends Construct {
-  readonly queue: Queue;
-  readonly deadLetterQueue: Queue;
-
+export class ReconcileQueue extends WorkQueue {
   constructor(scope: Construct, id: string, props: { reconcile: DeploymentSettings['reconcile'] }) {
-    super(scope, id);
     const { timeoutMinutes, delaySeconds, attemptsMax } = props.reconcile;
-    const common = { ...queueDefaults, fifo: true };
-    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', common);
-    this.queue = new Queue(this, 'Queue', {
-      ...common,
+    super(scope, id, {
+      output: 'DlqUrl',
+      attemptsMax,
+      fifo: true,
       contentBasedDeduplication: false,
       // The limit of 300 requests a second then holds for each tenant, not for all of them together.
       deduplicationScope: DeduplicationScope.MESSAGE_GROUP,
@@ -59,10 +97,8 @@ export class ReconcileQueue extends Construct {
       // Lambda's recommendation, six times the consumer's timeout: its pollers may hold a message for longer than one
       // run. While a message is hidden, its tenant isn't reconciled. So a longer timeout costs waiting after a crash.
       visibilityTimeout: Duration.minutes(6 * timeoutMinutes),
-      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: attemptsMax },
     });
     new CfnOutput(this, 'QueueUrl', { value: this.queue.queueUrl }).overrideLogicalId('QueueUrl');
-    new CfnOutput(this, 'DlqUrl', { value: this.deadLetterQueue.queueUrl }).overrideLogicalId('DlqUrl');
   }
 }
 
@@ -124,25 +160,13 @@ const sureNameLength = 20;
  * They are set up by the bucket's own property. The CDK's `addEventNotification` would add a function that may
  * change the notifications of every bucket.
  */
-export class StoreEvents extends Construct {
-  readonly queue: Queue;
-  readonly deadLetterQueue: Queue;
-
+export class StoreEvents extends WorkQueue {
   constructor(scope: Construct, id: string, { bucket }: { bucket: Bucket }) {
-    super(scope, id);
-    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
-    this.queue = new Queue(this, 'Queue', {
-      ...queueDefaults,
+    super(scope, id, {
+      output: 'StoreEventsDlqUrl',
       // Lambda's recommendation: six times the consumer's timeout, plus the time that it gathers.
-      visibilityTimeout: Duration.seconds(
-        6 * (functionSpecs.storeEvents.timeoutSeconds ?? 0) + gatherSeconds,
-      ),
-      // Twenty times six minutes: outlasts two hours without the table.
-      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
+      visibilityTimeout: Duration.seconds(6 * timeoutOf('storeEvents') + gatherSeconds),
     });
-    new CfnOutput(this, 'StoreEventsDlqUrl', {
-      value: this.deadLetterQueue.queueUrl,
-    }).overrideLogicalId('StoreEventsDlqUrl');
     this.queue.addToResourcePolicy(this.#letBucketsSend());
     const resource = bucket.node.defaultChild;
     if (!(resource instanceof CfnBucket)) throw new Error('A bucket is no longer one resource.');
@@ -156,13 +180,10 @@ export class StoreEvents extends Construct {
     resource.node.addDependency(this.queue);
   }
 
-  deliverTo(consumer: IFunction): void {
-    new EventSourceMapping(this, 'Source', {
-      target: consumer,
-      eventSourceArn: this.queue.queueArn,
+  override deliverTo(consumer: IFunction): void {
+    super.deliverTo(consumer, {
       batchSize: eventsPerRunMax,
       maxBatchingWindow: Duration.seconds(gatherSeconds),
-      reportBatchItemFailures: true,
       maxConcurrency: runsAtOnce,
     });
   }
@@ -189,74 +210,27 @@ export class StoreEvents extends Construct {
 /** A step that was killed comes back so long after the longest run. */
 const spareSeconds = 60;
 
-/** The queue of the steps of exports, in any order, and what brings them to the function exportArchive. */
-export class ExportWork extends Construct {
-  readonly queue: Queue;
-  readonly deadLetterQueue: Queue;
-
-  constructor(scope: Construct, id: string) {
-    super(scope, id);
-    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
-    this.queue = new Queue(this, 'Queue', {
-      ...queueDefaults,
-      // Not the six times that Lambda recommends: somebody waits for the step, and one that comes twice does no harm.
-      visibilityTimeout: Duration.seconds((functionSpecs.exportArchive.timeoutSeconds ?? 0) + spareSeconds),
-      // Twenty times six minutes: outlasts two hours without store or table.
-      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
-    });
-    new CfnOutput(this, 'ExportDlqUrl', { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(
-      'ExportDlqUrl',
-    );
-  }
-
-  /** @param options.workers steps at a time. */
-  deliverTo(functions: Functions, { workers }: { workers: number }): void {
-    new EventSourceMapping(this, 'Source', {
-      target: functions.get('exportArchive').function,
-      eventSourceArn: this.queue.queueArn,
-      // A step takes as much memory, and as much of the time, as a run has.
-      batchSize: 1,
-      reportBatchItemFailures: true,
-      maxConcurrency: workers,
-    });
-  }
+/** The queue of the steps of exports, in any order. */
+export function exportWorkIn(scope: Construct): WorkQueue {
+  return new WorkQueue(scope, 'ExportWork', {
+    output: 'ExportDlqUrl',
+    // Not the six times that Lambda recommends: somebody waits for the step, and one that comes twice does no harm.
+    visibilityTimeout: Duration.seconds(timeoutOf('exportArchive') + spareSeconds),
+  });
 }
 
 /** Receivers that are waited for at a time, each for some seconds at most. Lambda runs a queue by two or more. */
-const sendersAtOnce = 2;
+export const sendersAtOnce = 2;
 
-/** The queue of what is to be sent, in any order, and what brings it to the function that sends it. */
-export class SendWork extends Construct {
-  readonly queue: Queue;
-  readonly deadLetterQueue: Queue;
-  readonly #sender: 'sendWebhook' | 'sendEmail';
-
-  /** @param props.output names the output with the URL of its dead letters. */
-  constructor(scope: Construct, id: string, props: { sender: 'sendWebhook' | 'sendEmail'; output: string }) {
-    super(scope, id);
-    this.#sender = props.sender;
-    // What cannot be read, and what nobody could try. What a receiver does not take is given up before.
-    this.deadLetterQueue = new Queue(this, 'DeadLetterQueue', queueDefaults);
-    this.queue = new Queue(this, 'Queue', {
-      ...queueDefaults,
-      visibilityTimeout: Duration.seconds(6 * (functionSpecs[props.sender].timeoutSeconds ?? 0)),
-      deadLetterQueue: { queue: this.deadLetterQueue, maxReceiveCount: 20 },
-    });
-    new CfnOutput(this, props.output, { value: this.deadLetterQueue.queueUrl }).overrideLogicalId(
-      props.output,
-    );
-  }
-
-  deliverTo(functions: Functions): void {
-    new EventSourceMapping(this, 'Source', {
-      target: functions.get(this.#sender).function,
-      eventSourceArn: this.queue.queueArn,
-      // One that is slow keeps no other.
-      batchSize: 1,
-      reportBatchItemFailures: true,
-      maxConcurrency: sendersAtOnce,
-    });
-  }
+/**
+ * The queue of what is to be sent, in any order. Its dead letters are what cannot be read, and what nobody could try: what
+ * a receiver does not take is given up before.
+ */
+export function sendWorkIn(scope: Construct, kind: 'Webhook' | 'Email'): WorkQueue {
+  return new WorkQueue(scope, `${kind}Work`, {
+    output: `${kind}DlqUrl`,
+    visibilityTimeout: Duration.seconds(6 * timeoutOf(`send${kind}`)),
+  });
 }
 
 /**

@@ -10,11 +10,10 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import { PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Topic } from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
-import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { defaultRouteFunction, type FunctionName, routes } from '../../lambda/routes.ts';
 import type { Api } from '../api.ts';
-import type { ExportWork, ReconcileQueue, SendWork, StoreEvents } from '../background.ts';
+import type { WorkQueue } from '../background.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { customMetric } from './custom-metrics.ts';
@@ -23,14 +22,14 @@ interface AlarmsProps {
   readonly settings: DeploymentSettings;
   readonly api: Api;
   readonly functions: Functions;
-  readonly reconciles: ReconcileQueue;
-  readonly webhookWork: SendWork;
+  readonly reconciles: WorkQueue;
+  readonly webhookWork: WorkQueue;
   /** Undefined if the stage sends no e-mail. */
-  readonly emailWork: SendWork | undefined;
+  readonly emailWork: WorkQueue | undefined;
   /** Undefined if the stage makes no exports. */
-  readonly exportWork: ExportWork | undefined;
+  readonly exportWork: WorkQueue | undefined;
   /** Undefined if the stage receives no events of its store. */
-  readonly storeEvents: StoreEvents | undefined;
+  readonly storeEvents: WorkQueue | undefined;
 }
 
 /** For a value that only one reconcile reports: the alarm then lasts an hour, long enough to be noticed. */
@@ -109,18 +108,11 @@ export class Alarms extends Construct {
         storeEvents,
       ],
     ] as const;
-    return queues.flatMap(([id, description, work]) =>
-      work ? [this.#deadLetters(id, description, work)] : [],
-    );
-  }
-
-  #deadLetters(id: string, description: string, { deadLetterQueue }: { deadLetterQueue: IQueue }): Alarm {
-    return this.#alarm(id, description, {
-      metric: deadLetterQueue.metricApproximateNumberOfMessagesVisible({
-        ...fiveMinutes,
-        statistic: 'Maximum',
-      }),
-      threshold: 1,
+    return queues.flatMap(([id, description, work]) => {
+      if (!work) return [];
+      const options = { ...fiveMinutes, statistic: 'Maximum' };
+      const metric = work.deadLetterQueue.metricApproximateNumberOfMessagesVisible(options);
+      return [this.#alarm(id, description, { metric, threshold: 1 })];
     });
   }
 

@@ -10,7 +10,7 @@ import {
 import { Construct } from 'constructs';
 import type { MetricName } from '../../lambda/rules/metrics.ts';
 import type { Api } from '../api.ts';
-import type { ExportWork, ReconcileQueue, StoreEvents } from '../background.ts';
+import type { WorkQueue } from '../background.ts';
 import type { Data } from '../data.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';
 import type { Alarms } from './alarms.ts';
@@ -68,11 +68,11 @@ interface DashboardProps {
   readonly api: Api;
   readonly data: Data;
   readonly functions: Functions;
-  readonly reconciles: ReconcileQueue;
+  readonly reconciles: WorkQueue;
   /** Undefined if the stage makes no exports. */
-  readonly exportWork: ExportWork | undefined;
+  readonly exportWork: WorkQueue | undefined;
   /** Undefined if the stage receives no events of its store. */
-  readonly storeEvents: StoreEvents | undefined;
+  readonly storeEvents: WorkQueue | undefined;
   readonly alarms: Alarms;
 }
 
@@ -100,8 +100,8 @@ export class Dashboard extends Construct {
         ...usageWidgets(this, period),
         functionWidgets(props.functions),
         backgroundWidgets(props),
-        ...(props.exportWork ? [exportWidgets(props.exportWork)] : []),
-        ...(props.storeEvents ? [storeEventsWidgets(props.storeEvents)] : []),
+        ...(props.exportWork ? [workWidgets(props.exportWork, exportGraphs)] : []),
+        ...(props.storeEvents ? [workWidgets(props.storeEvents, eventGraphs)] : []),
       ],
     });
     const { region, partition } = Stack.of(this);
@@ -152,14 +152,7 @@ function functionWidgets(functions: Functions): IWidget[] {
 
 function backgroundWidgets({ reconciles, data }: DashboardProps): IWidget[] {
   return [
-    graph('Reconciles: queued and dead letters', [
-      reconciles.queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'queued' }),
-      reconciles.deadLetterQueue.metricApproximateNumberOfMessagesVisible({
-        ...maximum,
-        label: 'dead letters',
-      }),
-    ]),
-    graph('Oldest queued reconcile (s)', [reconciles.queue.metricApproximateAgeOfOldestMessage(maximum)]),
+    ...waitingWidgets(reconciles, { title: 'Reconciles', one: 'reconcile' }),
     graph('Table: read and write units', [
       data.table.metricConsumedReadCapacityUnits(sum),
       data.table.metricConsumedWriteCapacityUnits(sum),
@@ -167,24 +160,29 @@ function backgroundWidgets({ reconciles, data }: DashboardProps): IWidget[] {
   ];
 }
 
-function exportWidgets({ queue, deadLetterQueue }: ExportWork): IWidget[] {
+/** Of a queue: what was done, what waits, and for how long. */
+function workWidgets(
+  { queue, deadLetterQueue }: WorkQueue,
+  { title, done, label, one }: { title: string; done: string; label: string; one: string },
+): IWidget[] {
   return [
-    graph('Exports: steps', [queue.metricNumberOfMessagesDeleted({ ...sum, label: 'steps' })]),
-    graph('Exports: queued and dead letters', [
-      queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'queued' }),
-      deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'dead letters' }),
-    ]),
-    graph('Oldest queued step of an export (s)', [queue.metricApproximateAgeOfOldestMessage(maximum)]),
+    graph(`${title}: ${done}`, [queue.metricNumberOfMessagesDeleted({ ...sum, label })]),
+    ...waitingWidgets({ queue, deadLetterQueue }, { title, one }),
   ];
 }
 
-function storeEventsWidgets({ queue, deadLetterQueue }: StoreEvents): IWidget[] {
+function waitingWidgets(
+  { queue, deadLetterQueue }: Pick<WorkQueue, 'queue' | 'deadLetterQueue'>,
+  { title, one }: { title: string; one: string },
+): IWidget[] {
   return [
-    graph('Store events: processed', [queue.metricNumberOfMessagesDeleted({ ...sum, label: 'events' })]),
-    graph('Store events: queued and dead letters', [
+    graph(`${title}: queued and dead letters`, [
       queue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'queued' }),
       deadLetterQueue.metricApproximateNumberOfMessagesVisible({ ...maximum, label: 'dead letters' }),
     ]),
-    graph('Oldest queued store event (s)', [queue.metricApproximateAgeOfOldestMessage(maximum)]),
+    graph(`Oldest queued ${one} (s)`, [queue.metricApproximateAgeOfOldestMessage(maximum)]),
   ];
 }
+
+const exportGraphs = { title: 'Exports', done: 'steps', label: 'steps', one: 'step of an export' };
+const eventGraphs = { title: 'Store events', done: 'processed', label: 'events', one: 'store event' };

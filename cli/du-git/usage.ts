@@ -1,13 +1,4 @@
-import {
-  blobsOf,
-  gitLines,
-  gitText,
-  incompleteClone,
-  isPointerSize,
-  oidsIn,
-  startGit,
-  writeLines,
-} from '../git/git.ts';
+import { gitText, scanPointers } from '../git/git.ts';
 
 /** Where an object is in the history of a clone. */
 interface PathOfObject {
@@ -29,57 +20,17 @@ export async function pathsOfObjects(
   { onProgress }: { onProgress?: (objectCount: number) => void } = {},
 ): Promise<Map<string, PathOfObject>> {
   const current = await filesOfHead(clone);
-  const list = startGit(clone, ['rev-list', '--objects', '--all']);
-  const check = startGit(clone, [
-    ...['cat-file', '--buffer'],
-    '--batch-check=%(objectname) %(objecttype) %(objectsize) %(rest)',
-  ]);
-  const read = startGit(clone, [
-    ...['cat-file', '--buffer'],
-    '--batch=%(objectname) %(objecttype) %(objectsize) %(rest)',
-  ]);
-  let objectCount = 0;
-  async function* small() {
-    for await (const line of gitLines(check)) {
-      const [object = '', type, size] = line.split(' ', 3);
-      if (type === 'missing') throw incompleteClone(clone, object);
-      objectCount += 1;
-      if (objectCount % progressEvery === 0) onProgress?.(objectCount);
-      if (type === 'blob' && isPointerSize(Number(size))) yield `${object} ${afterFields(line, 3)}`;
-    }
-  }
   const paths = new Map<string, PathOfObject>();
-  const collect = async () => {
-    for await (const { line, content } of blobsOf(read, clone)) {
-      const [object = ''] = line.split(' ', 1);
+  await scanPointers(clone, {
+    list: ['--all'],
+    onPointer: (oid, { object, path }) => {
       const atHead = current.get(object);
-      for (const oid of oidsIn(content)) {
-        if (atHead !== undefined) paths.set(oid, { path: atHead, isCurrent: true });
-        else if (!paths.has(oid)) paths.set(oid, { path: afterFields(line, 3), isCurrent: false });
-      }
-    }
-  };
-  list.stdin.end();
-  try {
-    await Promise.all([writeLines(check, gitLines(list)), writeLines(read, small()), collect()]);
-  } finally {
-    // After a failure the others would wait for ever.
-    for (const git of [list, check, read]) git.stop();
-  }
+      if (atHead !== undefined) paths.set(oid, { path: atHead, isCurrent: true });
+      else if (!paths.has(oid)) paths.set(oid, { path, isCurrent: false });
+    },
+    onProgress,
+  });
   return paths;
-}
-
-const progressEvery = 10_000;
-
-/** What follows a number of fields, each with a space behind it. A path may have spaces itself. */
-function afterFields(line: string, count: number): string {
-  let at = 0;
-  for (let field = 0; field < count; field += 1) {
-    const space = line.indexOf(' ', at);
-    if (space < 0) return '';
-    at = space + 1;
-  }
-  return line.slice(at);
 }
 
 /** Object of git → path of a file of HEAD. Empty if there is no commit yet. */

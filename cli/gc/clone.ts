@@ -1,16 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { CliError } from '../errors.ts';
-import {
-  blobsOf,
-  gitLines,
-  gitText,
-  incompleteClone,
-  isPointerSize,
-  oidsIn,
-  startGit,
-  writeLines,
-} from '../git/git.ts';
+import { gitLines, gitText, scanPointers, startGit, writeLines } from '../git/git.ts';
 
 /** Refs that an error names. */
 const namedMax = 3;
@@ -102,41 +93,12 @@ export async function scanClone(
   clone: string,
   { commits, onProgress }: { commits: readonly string[]; onProgress?: (objectCount: number) => void },
 ): Promise<ScannedClone> {
-  const list = startGit(clone, [
-    ...['rev-list', '--objects', '--no-object-names'],
-    ...['--all', '--reflog', '--indexed-objects', '--stdin'],
-  ]);
-  const check = startGit(clone, [
-    ...['cat-file', '--buffer'],
-    '--batch-check=%(objectname) %(objecttype) %(objectsize)',
-  ]);
-  const read = startGit(clone, ['cat-file', '--buffer', '--batch']);
-  let objectCount = 0;
-  async function* small() {
-    for await (const line of gitLines(check)) {
-      const [object = '', type, size] = line.split(' ');
-      if (type === 'missing') throw incompleteClone(clone, object);
-      objectCount += 1;
-      if (objectCount % progressEvery === 0) onProgress?.(objectCount);
-      if (type === 'blob' && isPointerSize(Number(size))) yield object;
-    }
-  }
   const oids = new Set<string>();
-  const collect = async () => {
-    for await (const { content } of blobsOf(read, clone)) for (const oid of oidsIn(content)) oids.add(oid);
-  };
-  try {
-    await Promise.all([
-      writeLines(list, new Set(commits)),
-      writeLines(check, gitLines(list)),
-      writeLines(read, small()),
-      collect(),
-    ]);
-  } finally {
-    // After a failure the others would wait for ever.
-    for (const git of [list, check, read]) git.stop();
-  }
+  const objectCount = await scanPointers(clone, {
+    list: ['--all', '--reflog', '--indexed-objects'],
+    commits: new Set(commits),
+    onPointer: (oid) => oids.add(oid),
+    onProgress,
+  });
   return { oids, objectCount };
 }
-
-const progressEvery = 10_000;

@@ -118,13 +118,8 @@ function write(stdin: Writable, lines: readonly string[]): Promise<void> {
 const pointerBytesMax = 1024;
 const newline = 0x0a;
 
-/** Whether a file of this many bytes may be a pointer. */
-export function isPointerSize(bytes: number): boolean {
-  return bytes < pointerBytesMax;
-}
-
 /** The oids of all lines `oid sha256:…` of a file. */
-export function oidsIn(content: Buffer): string[] {
+function oidsIn(content: Buffer): string[] {
   const lines = content.toString('latin1').matchAll(/^oid sha256:([0-9a-f]{64})\r?$/gm);
   return [...lines].map(([, oid = '']) => oid);
 }
@@ -142,7 +137,7 @@ interface Blob {
  *
  * @throws {CliError} if the clone lacks an object.
  */
-export async function* blobsOf(git: GitProcess, clone: string): AsyncGenerator<Blob> {
+async function* blobsOf(git: GitProcess, clone: string): AsyncGenerator<Blob> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const piece of git.stdout as AsyncIterable<Buffer>) {
     rest = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
@@ -167,8 +162,66 @@ export async function* blobsOf(git: GitProcess, clone: string): AsyncGenerator<B
     });
 }
 
+/** Objects of git between two calls of `onProgress`. */
+const progressEvery = 10_000;
+
+interface PointerScan {
+  /** What `git rev-list --objects` is to list besides its standard input. */
+  readonly list: readonly string[];
+  /** Its standard input. */
+  readonly commits?: Iterable<string>;
+  /** Called with each oid, the git object that names it, and a path of that. */
+  readonly onPointer: (oid: string, blob: { readonly object: string; readonly path: string }) => void;
+  /** Called now and then, with the number of objects of git so far. */
+  readonly onProgress?: ((objectCount: number) => void) | undefined;
+}
+
+/**
+ * Finds the files of a clone that may be pointers of git-lfs: of less than 1,024 bytes, with a line `oid sha256:`.
+ *
+ * @returns how many objects of git were looked at. @throws {CliError} if something is missing in the clone.
+ */
+export async function scanPointers(clone: string, scan: PointerScan): Promise<number> {
+  const { list: args, commits = [], onPointer, onProgress } = scan;
+  const format = '%(objectname) %(objecttype) %(objectsize) %(rest)';
+  const list = startGit(clone, ['rev-list', '--objects', ...args, '--stdin']);
+  const check = startGit(clone, ['cat-file', '--buffer', `--batch-check=${format}`]);
+  const read = startGit(clone, ['cat-file', '--buffer', `--batch=${format}`]);
+  let objectCount = 0;
+  async function* small() {
+    for await (const line of gitLines(check)) {
+      const [object = '', type, size] = line.split(' ', 3);
+      if (type === 'missing') throw incompleteClone(clone, object);
+      objectCount += 1;
+      if (objectCount % progressEvery === 0) onProgress?.(objectCount);
+      if (type === 'blob' && Number(size) < pointerBytesMax) yield `${object} ${pathIn(line)}`;
+    }
+  }
+  const collect = async () => {
+    for await (const { line, content } of blobsOf(read, clone)) {
+      const [object = ''] = line.split(' ', 1);
+      for (const oid of oidsIn(content)) onPointer(oid, { object, path: pathIn(line) });
+    }
+  };
+  try {
+    await Promise.all([
+      writeLines(list, commits),
+      writeLines(check, gitLines(list)),
+      writeLines(read, small()),
+      collect(),
+    ]);
+  } finally {
+    // After a failure the others would wait for ever.
+    for (const git of [list, check, read]) git.stop();
+  }
+  return objectCount;
+}
+
+/** What follows name, type and size on a line of `cat-file`. A path may have spaces itself. */
+const pathIn = (line: string) => /^(?:\S* ){3}(.*)$/s.exec(line)?.[1] ?? '';
+
 /** A clone that has not all of its objects. */
-export function incompleteClone(clone: string, object: string): CliError {
+function incompleteClone(clone: string, object: string): CliError {
   return new CliError(`The clone ${clone} lacks the object ${object}.`, {
     hint: 'Create another one: git clone --mirror URL',
   });

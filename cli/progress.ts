@@ -1,4 +1,5 @@
 import { type CliContext, canRedraw } from './context.ts';
+import { CliError } from './errors.ts';
 import { shortened, terminalWidth } from './terminal.ts';
 
 const clear = '\r\u001b[K';
@@ -132,5 +133,71 @@ export class Rate {
     const [oldest, newest] = [this.#samples[0], this.#samples.at(-1)];
     if (!oldest || !newest || newest.ms <= oldest.ms) return undefined;
     return ((newest.done - oldest.done) * 1000) / (newest.ms - oldest.ms);
+  }
+}
+
+/** Ctrl-C, while a command waits or downloads. */
+export interface Interrupt {
+  readonly signal: AbortSignal;
+  /** Sleeps, or returns at once when the person interrupts. */
+  readonly sleep: (durationMs: number) => Promise<void>;
+  readonly release: () => void;
+}
+
+/** Listens for the first Ctrl-C. The second one ends the process. */
+export function listenForInterrupt(context: Pick<CliContext, 'onInterrupt' | 'sleep'>): Interrupt {
+  const stop = new AbortController();
+  const stopped = new Promise<void>((resolve) => {
+    stop.signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const release = context.onInterrupt?.(() => stop.abort());
+  return {
+    signal: stop.signal,
+    sleep: (durationMs) => Promise.race([context.sleep(durationMs), stopped]),
+    release: () => release?.(),
+  };
+}
+
+const pollMs = 2_000;
+/** Polls in a row that fail: what is waited for may take hours, and a connection breaks now and then. */
+const failedPollsMax = 5;
+
+/**
+ * Waits until something on the server has ended, and shows how far it is.
+ *
+ * @param wait.textOf what is shown of it, where it is redrawn in place or not. undefined: it has ended.
+ * @param wait.stopped why nobody waits any more: the person stopped it, or this poll failed, the last of several.
+ * @param wait.isQuiet show nothing.
+ */
+export async function waitUntilEnded<T>(
+  context: CliContext,
+  wait: {
+    poll: () => Promise<T>;
+    textOf: (polled: T, inPlace: boolean) => string | undefined;
+    stopped: (failed?: CliError) => CliError;
+    isQuiet: boolean;
+  },
+): Promise<T> {
+  const line = new WaitLine(context, wait);
+  const interrupt = listenForInterrupt(context);
+  try {
+    for (let failures = 0; ; ) {
+      try {
+        const polled = await wait.poll();
+        failures = 0;
+        const text = wait.textOf(polled, line.inPlace);
+        if (text === undefined) return polled;
+        line.show(text);
+      } catch (error) {
+        if (!(error instanceof CliError)) throw error;
+        failures += 1;
+        if (failures >= failedPollsMax) throw wait.stopped(error);
+      }
+      await interrupt.sleep(pollMs);
+      if (interrupt.signal.aborted) throw wait.stopped();
+    }
+  } finally {
+    line.clear();
+    interrupt.release();
   }
 }

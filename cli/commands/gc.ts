@@ -3,14 +3,13 @@ import { InvalidArgumentError, Option } from 'commander';
 import { prefixBytes, prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
-import type { ApiAnswer, ApiClient, BodyOf, ParamsOf } from '../api-client.ts';
+import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
 import { actionCommand, flag, given, group, ofRepo, option, routeCommand } from '../command.ts';
 import { asCalled, type CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { listenForInterrupt } from '../export/transfer.ts';
 import { checkClone, scanClone } from '../gc/clone.ts';
 import { managerToken } from '../options.ts';
-import { WaitLine } from '../progress.ts';
+import { WaitLine, waitUntilEnded } from '../progress.ts';
 import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
 import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../terminal.ts';
@@ -242,48 +241,30 @@ function parseDays(text: string): number {
   return Number(days);
 }
 
-const pollMs = 2_000;
-/** Polls in a row that fail: a run may take hours, and a connection breaks now and then. */
-const failedPollsMax = 5;
-
 /**
  * Waits until a run has ended, and shows how far it is.
  *
  * @param wait.isQuiet show nothing.
  * @throws {CliError} on Ctrl-C, or when the API does not answer.
  */
-async function waitForRun(
+function waitForRun(
   { client, context }: { client: ApiClient; context: CliContext },
-  wait: { params: Readonly<Record<ParamsOf<'getGc'>, string>>; isQuiet: boolean },
+  { params, isQuiet }: { params: RepoOfTenant; isQuiet: boolean },
 ): Promise<ApiAnswer<GcBody>> {
-  const line = new WaitLine(context, wait);
-  const interrupt = listenForInterrupt(context);
-  try {
-    for (let failures = 0; ; ) {
-      try {
-        const answer = await client.ask('getGc', { params: wait.params });
-        failures = 0;
-        const { state } = answer.body;
-        if (state !== 'selecting' && state !== 'deleting') {
-          return answer;
-        }
-        line.show(line.inPlace ? progressText(answer.body) : state);
-      } catch (error) {
-        failures += 1;
-        if (!(error instanceof CliError) || failures >= failedPollsMax) throw error;
-      }
-      await interrupt.sleep(pollMs);
-      if (interrupt.signal.aborted) {
-        throw new CliError('Stopped waiting. Garbage collection continues on the server.', {
-          failure: 'interrupted',
-          hint: 'See its progress: lfs-quota gc status. Cancel it: lfs-quota gc cancel',
-        });
-      }
-    }
-  } finally {
-    line.clear();
-    interrupt.release();
-  }
+  return waitUntilEnded(context, {
+    isQuiet,
+    poll: () => client.ask('getGc', { params }),
+    textOf: ({ body }, inPlace) => {
+      if (body.state !== 'selecting' && body.state !== 'deleting') return undefined;
+      return inPlace ? progressText(body) : body.state;
+    },
+    stopped: (failed) =>
+      failed ??
+      new CliError('Stopped waiting. Garbage collection continues on the server.', {
+        failure: 'interrupted',
+        hint: 'See its progress: lfs-quota gc status. Cancel it: lfs-quota gc cancel',
+      }),
+  });
 }
 
 type Sum = GcBody['deleted'];

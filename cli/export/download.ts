@@ -6,20 +6,9 @@ import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiAnswer, ApiClient } from '../api-client.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
-import { Rate, WaitLine } from '../progress.ts';
+import { listenForInterrupt, Rate, WaitLine, waitUntilEnded } from '../progress.ts';
 import { formatDuration, shellWords } from '../render.ts';
-import {
-  downloadFailure,
-  downloadFile,
-  giveName,
-  listenForInterrupt,
-  type Offer,
-  TransferProgress,
-} from './transfer.ts';
-
-const pollMs = 2000;
-/** Polls in a row that fail: an export may take hours, and a connection breaks now and then. */
-const failedPollsMax = 5;
+import { downloadFailure, downloadFile, giveName, type Offer, TransferProgress } from './transfer.ts';
 
 /**
  * Waits until an export has ended, and shows how far it is.
@@ -27,43 +16,21 @@ const failedPollsMax = 5;
  * @param wait.isQuiet show nothing.
  * @returns the export at its end. @throws {CliError} on Ctrl-C, or when the API does not answer.
  */
-export async function waitForExport(
+export function waitForExport(
   { client, context }: { client: ApiClient; context: CliContext },
-  wait: { job: ExportBody; isQuiet: boolean },
+  { job, isQuiet }: { job: ExportBody; isQuiet: boolean },
 ): Promise<ApiAnswer<ExportBody>> {
-  const line = new WaitLine(context, wait);
   const rate = new Rate();
-  const interrupt = listenForInterrupt(context);
-  try {
-    for (let failures = 0; ; ) {
-      const answer = await poll(client, wait.job);
-      if (answer instanceof CliError) {
-        failures += 1;
-        if (failures >= failedPollsMax) throw goesOn(wait.job, answer);
-        await interrupt.sleep(pollMs);
-        if (interrupt.signal.aborted) throw goesOn(wait.job);
-        continue;
-      }
-      failures = 0;
-      if (!isOpen(answer.body)) return answer;
-      rate.note({ ms: context.nowMs(), done: doneBytes(answer.body) });
-      line.show(line.inPlace ? progressText(answer.body, rate) : plainText(answer.body));
-      await interrupt.sleep(pollMs);
-      if (interrupt.signal.aborted) throw goesOn(answer.body);
-    }
-  } finally {
-    line.clear();
-    interrupt.release();
-  }
-}
-
-async function poll(client: ApiClient, job: ExportBody): Promise<ApiAnswer<ExportBody> | CliError> {
-  try {
-    return await client.ask('getExport', { params: job });
-  } catch (error) {
-    if (error instanceof CliError) return error;
-    throw error;
-  }
+  return waitUntilEnded(context, {
+    isQuiet,
+    poll: () => client.ask('getExport', { params: job }),
+    textOf: ({ body }, inPlace) => {
+      if (!isOpen(body)) return undefined;
+      rate.note({ ms: context.nowMs(), done: doneBytes(body) });
+      return inPlace ? progressText(body, rate) : plainText(body);
+    },
+    stopped: (failed) => goesOn(job, failed),
+  });
 }
 
 /** @param cause why nobody waits any more, if it was not the person. */

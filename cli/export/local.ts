@@ -16,19 +16,10 @@ import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
 import { lockFile } from '../file-lock.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
-import { WaitLine } from '../progress.ts';
+import { type Interrupt, listenForInterrupt, WaitLine } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
 import { checkMayDownload, downloadObjects } from './lfs-download.ts';
-import {
-  downloadFailure,
-  giveName,
-  type Interrupt,
-  listenForInterrupt,
-  noLink,
-  sha256Of,
-  TransferProgress,
-  writeAt,
-} from './transfer.ts';
+import { downloadFailure, giveName, noLink, sha256Of, TransferProgress, writeAt } from './transfer.ts';
 
 /**
  * An archive on this machine's disk, made from the objects themselves. Each is a file of its own until all are there: its

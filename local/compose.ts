@@ -53,7 +53,6 @@ import { type AdoptedRepo, AdoptedRepos } from '../lambda/store/rules/adopted-re
 import type { UrlSigner } from '../lambda/store/rules/store.ts';
 import { S3UrlSigner } from '../lambda/store/signing.ts';
 import { exportWorkers, type PumpConsumer } from './background/pump.ts';
-import type { QueueConsumer } from './background/reconcile-pump.ts';
 import type { ScheduledFunction } from './background/schedule.ts';
 import type { Database } from './data/database.ts';
 import type { HttpFunctions } from './front.ts';
@@ -215,7 +214,7 @@ function builtConsoleFiles(): ConsoleFiles {
 /** The functions that are deployed, over the embedded stack's dependencies. */
 interface Functions {
   readonly http: HttpFunctions;
-  readonly reconcile: QueueConsumer;
+  readonly reconcile: PumpConsumer;
   readonly refresh: ScheduledFunction;
   readonly exportArchive: PumpConsumer;
   readonly sendWebhook: PumpConsumer;

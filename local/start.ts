@@ -290,19 +290,14 @@ async function startBackground(
 ): Promise<HttpFunctions> {
   const { deps, database, queue, exportPump, webhookPump, emailPump, url, cleanup } = input;
   const created = createFunctions(deps, { webhooks: webhookPump, emails: emailPump, publicUrl: url });
-  cleanup.add(() => queue.close(graceMs));
+  for (const pump of [queue, exportPump, webhookPump, emailPump]) cleanup.add(() => pump.close(graceMs));
   await queue.deliverTo(created.reconcile);
-  cleanup.add(() => exportPump.close(graceMs));
   await exportPump.deliverTo(created.exportArchive, deps.exportJobs);
-  cleanup.add(() => webhookPump.close(graceMs));
   await webhookPump.deliverTo(created.sendWebhook);
-  cleanup.add(() => emailPump.close(graceMs));
   await emailPump.deliverTo(created.sendEmail);
   const timed = { clock: systemClock, timers: systemTimers, log: deps.log };
-  const schedule = startSchedule(created.refresh, timed);
-  cleanup.add(() => schedule.close(graceMs));
-  const sweep = startExpirySweep(database.removeExpired, timed);
-  cleanup.add(() => sweep.close(graceMs));
+  for (const each of [startSchedule(created.refresh, timed), startExpirySweep(database.removeExpired, timed)])
+    cleanup.add(() => each.close(graceMs));
   return created.http;
 }
 

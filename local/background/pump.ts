@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda';
+import type { Context, SQSBatchResponse, SQSEvent, SQSRecordAttributes } from 'aws-lambda';
 import type { ExportJobs } from '../../lambda/exports/job-store.ts';
 import type { ExportMessage, ExportQueue } from '../../lambda/exports/messages.ts';
 import { type ReconcileRequest, urgencyOf } from '../../lambda/ledger/rules/reconcile-policy.ts';
@@ -115,8 +115,33 @@ export function afterFullDisk(message: QueueMessage, nowMs: number, timing: Queu
 
 /** The event that SQS sends for one message of a FIFO queue. The message group is the tenant. */
 export function toSqsEvent(message: QueueMessage): SQSEvent {
-  const { tenant, reason, full, correlationId } = message;
-  const body = JSON.stringify({ tenant, reason, full, correlationId });
+  const { tenant, reason, full, correlationId, messageId, firstAtMs, lastAtMs } = message;
+  return messageEvent({
+    ...message,
+    queue: 'reconcile.fifo',
+    body: { tenant, reason, full, correlationId },
+    attributes: {
+      SentTimestamp: String(firstAtMs),
+      ApproximateFirstReceiveTimestamp: String(lastAtMs),
+      SequenceNumber: String(firstAtMs),
+      MessageGroupId: tenant,
+      MessageDeduplicationId: messageId,
+    },
+  });
+}
+
+/** The event that SQS sends for one message. */
+export function messageEvent(message: {
+  queue: 'reconcile.fifo' | 'export' | 'webhook' | 'email';
+  messageId: string;
+  body: unknown;
+  /** Deliveries before this one. */
+  failures: number;
+  /** What a FIFO queue says besides. */
+  attributes?: Partial<SQSRecordAttributes>;
+}): SQSEvent {
+  const now = String(Date.now());
+  const body = JSON.stringify(message.body);
   return {
     Records: [
       {
@@ -125,46 +150,13 @@ export function toSqsEvent(message: QueueMessage): SQSEvent {
         body,
         attributes: {
           ApproximateReceiveCount: String(message.failures + 1),
-          SentTimestamp: String(message.firstAtMs),
-          ApproximateFirstReceiveTimestamp: String(message.lastAtMs),
-          SenderId: 'embedded',
-          SequenceNumber: String(message.firstAtMs),
-          MessageGroupId: tenant,
-          MessageDeduplicationId: message.messageId,
-        },
-        messageAttributes: {},
-        md5OfBody: createHash('md5').update(body).digest('hex'),
-        eventSource: 'aws:sqs',
-        eventSourceARN: 'arn:aws:sqs:local:000000000000:reconcile.fifo',
-        awsRegion: 'local',
-      },
-    ],
-  };
-}
-
-/** The event that SQS sends for one message of a queue without order. */
-export function messageEvent(message: {
-  queue: 'export' | 'webhook' | 'email';
-  messageId: string;
-  body: unknown;
-  /** Deliveries before this one. */
-  failures: number;
-}): SQSEvent {
-  const now = String(Date.now());
-  return {
-    Records: [
-      {
-        messageId: message.messageId,
-        receiptHandle: receiptHandleOf(message),
-        body: JSON.stringify(message.body),
-        attributes: {
-          ApproximateReceiveCount: String(message.failures + 1),
           SentTimestamp: now,
           ApproximateFirstReceiveTimestamp: now,
           SenderId: 'embedded',
+          ...message.attributes,
         },
         messageAttributes: {},
-        md5OfBody: '',
+        md5OfBody: createHash('md5').update(body).digest('hex'),
         eventSource: 'aws:sqs',
         eventSourceARN: `arn:aws:sqs:local:000000000000:${message.queue}`,
         awsRegion: 'local',
@@ -178,15 +170,7 @@ export function receiptHandleOf({ messageId, failures }: { messageId: string; fa
   return `${messageId}#${failures + 1}`;
 }
 
-/**
- * Whether a consumer's answer reports its one message as failed (ReportBatchItemFailures). The identifiers need no
- * check: with one record, SQS would take an unknown identifier as a failure of the whole batch.
- */
-export function reportsFailure(result: unknown): boolean {
-  if (typeof result !== 'object' || result === null || !('batchItemFailures' in result)) return false;
-  return Array.isArray(result.batchItemFailures) && result.batchItemFailures.length > 0;
-}
-
+/** It reports its one message as failed, or not (ReportBatchItemFailures). */
 export type PumpConsumer = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>;
 
 /** A message, and how often it was delivered before. */

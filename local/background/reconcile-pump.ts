@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { Context, SQSEvent } from 'aws-lambda';
 import type { ReconcileQueue, ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { type Clock, causeOf, type Invocations, type Log } from '../../lambda/rules/clock-and-log.ts';
 import type { QueueGauge } from '../../lambda/status/rules/status.ts';
@@ -11,15 +10,13 @@ import {
   dueAtMs,
   mergeMessages,
   newMessage,
+  type PumpConsumer,
   type QueueMessage,
   type QueueTiming,
-  reportsFailure,
   toSqsEvent,
 } from './pump.ts';
 import type { KeptReconciles } from './queue-items.ts';
 import { settledWithin, type Timers } from './schedule.ts';
-
-export type QueueConsumer = (event: SQSEvent, context: Context) => Promise<unknown>;
 
 interface ReconcilePumpOptions {
   readonly kept: KeptReconciles;
@@ -69,7 +66,7 @@ export class ReconcilePump implements ReconcileQueue {
   /** Lanes that are due and wait for a free place among the running ones. */
   readonly #due = new Set<Lane>();
   readonly #running = new Set<Promise<void>>();
-  #consumer: QueueConsumer | undefined;
+  #consumer: PumpConsumer | undefined;
   #closed = false;
   /** Closed and not waiting any more: another process may hold the data folder now. */
   #abandoned = false;
@@ -114,7 +111,7 @@ export class ReconcilePump implements ReconcileQueue {
   }
 
   /** Loads the messages of an earlier process, and starts to deliver. */
-  async deliverTo(consumer: QueueConsumer): Promise<void> {
+  async deliverTo(consumer: PumpConsumer): Promise<void> {
     const { waiting, dead } = await this.#options.kept.load(this.#options.clock.nowMs());
     for (const tenant of dead) this.#dead.add(tenant);
     for (const message of waiting) {
@@ -217,7 +214,8 @@ export class ReconcilePump implements ReconcileQueue {
     const context = lambdaContext({ functionName: 'reconcile', timeLimitMs });
     try {
       const delivery = this.#consumer?.(toSqsEvent(message), context);
-      return !reportsFailure(await Promise.race([delivery, limit]));
+      const answer = await Promise.race([delivery, limit]);
+      return answer?.batchItemFailures.length === 0;
     } catch (error) {
       this.#options.log.error('reconcile failed', {
         tenant: message.tenant,

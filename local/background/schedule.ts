@@ -42,44 +42,47 @@ interface ScheduleOptions {
   readonly intervalMs?: number;
 }
 
-interface Schedule {
-  /** Starts no more runs. Waits for a running one, at most `graceMs`. */
+/** Something that is done again and again. */
+interface Repeated {
+  /** Begins nothing more. Waits for what runs, at most `graceMs`. */
   close(graceMs: number): Promise<void>;
+}
+
+/** @param run never rejects, and resolves to the time until it is called again. */
+function repeat(timers: Timers, firstDelayMs: number, run: () => Promise<number>): Repeated {
+  let isClosed = false;
+  let cancel = () => {};
+  let running: Promise<void> = Promise.resolve();
+  const arm = (delayMs: number) => {
+    if (isClosed) return;
+    cancel = timers.after(delayMs, () => {
+      running = run().then(arm);
+    });
+  };
+  arm(firstDelayMs);
+  return {
+    async close(graceMs) {
+      isClosed = true;
+      cancel();
+      await settledWithin(timers, { work: running, graceMs });
+    },
+  };
 }
 
 const timeLimitMs = 15 * 60_000;
 
 /** Calls the refresh function every `intervalMs`, one run at a time. A failed run is logged, and the next one follows. */
-export function startSchedule(refresh: ScheduledFunction, options: ScheduleOptions): Schedule {
+export function startSchedule(refresh: ScheduledFunction, options: ScheduleOptions): Repeated {
   const { clock, timers, log, firstDelayMs = 5_000, intervalMs = 60_000 } = options;
-  let closed = false;
-  let cancel = () => {};
-  let running: Promise<void> = Promise.resolve();
-
-  const run = async () => {
+  return repeat(timers, firstDelayMs, async () => {
     const begunAtMs = clock.nowMs();
     try {
       await refresh(scheduledEvent(begunAtMs), lambdaContext({ functionName: 'refresh', timeLimitMs }));
     } catch (error) {
       log.error('refresh failed', { error });
     }
-    arm(Math.max(0, begunAtMs + intervalMs - clock.nowMs()));
-  };
-  const arm = (delayMs: number) => {
-    if (closed) return;
-    cancel = timers.after(delayMs, () => {
-      running = run();
-    });
-  };
-
-  arm(firstDelayMs);
-  return {
-    async close(graceMs) {
-      closed = true;
-      cancel();
-      await settledWithin(timers, { work: running, graceMs });
-    },
-  };
+    return Math.max(0, begunAtMs + intervalMs - clock.nowMs());
+  });
 }
 
 function scheduledEvent(nowMs: number): ScheduledEvent {
@@ -108,44 +111,22 @@ const restMs = 60 * 60_000;
 /** @returns how many items had expired: fewer than `countMax` if there are no more. */
 export type RemoveExpired = (input: { beforeMs: number; countMax: number }) => Promise<number>;
 
-interface ExpirySweep {
-  /** Removes no more. Waits for what is being removed, at most `graceMs`. */
-  close(graceMs: number): Promise<void>;
-}
-
 /** Removes again and again what has expired, a part at a time. A failure ends a round. */
 export function startExpirySweep(
   remove: RemoveExpired,
   { clock, timers, log }: { clock: Clock; timers: Timers; log: Log },
-): ExpirySweep {
-  let isClosed = false;
-  let cancel = () => {};
-  let running: Promise<void> = Promise.resolve();
-
-  const run = async (removedBefore: number) => {
+): Repeated {
+  let inRound = 0;
+  return repeat(timers, restMs, async () => {
     try {
       const removed = await remove({ beforeMs: clock.nowMs() - keptAfterMs, countMax: itemsAtOnce });
-      const sum = removedBefore + removed;
-      if (removed === itemsAtOnce) return arm(pauseMs, sum);
-      if (sum > 0) log.info('expired items removed', { items: sum });
+      inRound += removed;
+      if (removed === itemsAtOnce) return pauseMs;
+      if (inRound > 0) log.info('expired items removed', { items: inRound });
     } catch (error) {
       log.warn('expired items not removed', { error });
     }
-    arm(restMs, 0);
-  };
-  const arm = (delayMs: number, removed: number) => {
-    if (isClosed) return;
-    cancel = timers.after(delayMs, () => {
-      running = run(removed);
-    });
-  };
-
-  arm(restMs, 0);
-  return {
-    async close(graceMs) {
-      isClosed = true;
-      cancel();
-      await settledWithin(timers, { work: running, graceMs });
-    },
-  };
+    inRound = 0;
+    return restMs;
+  });
 }

@@ -340,6 +340,7 @@ describe('the cause of a reconcile', () => {
     await queue.deliverTo(async ({ Records: [record] }) => {
       causes.push(JSON.parse(record?.body ?? '').correlationId);
       if (causes.length === 1) throw new Error('the table did not answer');
+      return { batchItemFailures: [] };
     });
     await time.advance(120_000);
     return { causes, entries };

@@ -1,9 +1,8 @@
 import { auditActions } from '../../lambda/accounts/rules/audit.ts';
 import type { BodyOf } from '../api-client.ts';
+import { least, tableOf, wraps } from '../columns.ts';
 import { choice, listCommand, option, tenantOperand } from '../command.ts';
 import { managerToken, parseDay, requireDaysInOrder } from '../options.ts';
-import { renderTable } from '../table.ts';
-import type { View } from '../terminal.ts';
 
 type AuditEntryBody = BodyOf<'listAudit'>['entries'][number];
 
@@ -26,28 +25,15 @@ export const auditCommand = listCommand({
   items: 'entries',
   query: ({ options: { from, to, action } }) => ({ ...requireDaysInOrder({ from, to }), action }),
   none: 'No entries in this time.\n',
-  print: renderAudit,
+  print: tableOf<AuditEntryBody>([
+    ['time', ({ time }) => time.replace(/\.\d+Z$/, 'Z')],
+    ['who', ({ by }) => whoOf(by), least(12)],
+    ['action', ({ action }) => action],
+    ['target', ({ target }) => valuesOf(target) || '-', least(16)],
+    ['outcome', ({ outcome, reason }) => (reason === null ? outcome : `${outcome}: ${reason}`), wraps],
+    ['change', (entry) => changeOf(entry) || '-', wraps],
+  ]),
 });
-
-function renderAudit(entries: readonly AuditEntryBody[], view: View): string {
-  const rows = entries.map((entry) => [
-    entry.time.replace(/\.\d+Z$/, 'Z'),
-    whoOf(entry.by),
-    entry.action,
-    valuesOf(entry.target) || '-',
-    entry.reason === null ? entry.outcome : `${entry.outcome}: ${entry.reason}`,
-    changeOf(entry) || '-',
-  ]);
-  const columns = [
-    'time',
-    { name: 'who', least: 12 },
-    'action',
-    { name: 'target', least: 16 },
-    { name: 'outcome', wraps: true },
-    { name: 'change', wraps: true },
-  ];
-  return renderTable(columns, rows, view);
-}
 
 function whoOf({ kind, tokenId, name }: AuditEntryBody['by']): string {
   if (kind === 'operator') return 'operator';

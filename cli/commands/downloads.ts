@@ -1,11 +1,11 @@
 import { Option } from 'commander';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { BodyOf } from '../api-client.ts';
+import { least, right, tableOf } from '../columns.ts';
 import { actionCommand, given, option, tenantOperand } from '../command.ts';
 import { printList, withPageOptions } from '../list-pages.ts';
 import { parseDay, parseRepo, requireDaysInOrder } from '../options.ts';
 import { formatCount, formatLimit } from '../render.ts';
-import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../terminal.ts';
 
 type DownloadPageBody = BodyOf<'listDownloads'>;
@@ -52,12 +52,7 @@ function renderDownloads(
     by,
   );
   if (rows.length === 0) return `${heading}No downloads on these days.\n`;
-  const columns = [
-    { name: by, least: 12 },
-    { name: 'offered', right: true },
-    { name: 'objects', right: true },
-  ];
-  return heading + renderTable(columns, rows, view);
+  return heading + sumsTable(by)(rows, view);
 }
 
 function monthLine({ month, bytes, limitBytes, resetsAt }: DownloadPageBody['month']): string {
@@ -66,8 +61,10 @@ function monthLine({ month, bytes, limitBytes, resetsAt }: DownloadPageBody['mon
   return `${month}: ${formatBytes(Math.max(0, bytes))} offered, ${limit}\n\n`;
 }
 
+type Sum = readonly [key: string, sum: { readonly bytes: number; readonly objects: number }];
+
 /** A line for each day, repo or token: days in their order, the others by bytes. */
-function summed(rows: readonly Row[], by: Group): string[][] {
+function summed(rows: readonly Row[], by: Group): Sum[] {
   const sums = new Map<string, { bytes: number; objects: number }>();
   for (const row of rows) {
     const key = row[groups[by]];
@@ -77,9 +74,12 @@ function summed(rows: readonly Row[], by: Group): string[][] {
   // Somebody asked for what is not stored.
   const lines = [...sums].filter(([, { bytes, objects }]) => bytes !== 0 || objects !== 0);
   if (by !== 'day') lines.sort(([, a], [, b]) => b.bytes - a.bytes);
-  return lines.map(([key, { bytes, objects }]) => [
-    key,
-    formatBytes(Math.max(0, bytes)),
-    formatCount(objects),
-  ]);
+  return lines;
 }
+
+const sumsTable = (by: Group) =>
+  tableOf<Sum>([
+    [by, ([key]) => key, least(12)],
+    ['offered', ([, { bytes }]) => formatBytes(Math.max(0, bytes)), right],
+    ['objects', ([, { objects }]) => formatCount(objects), right],
+  ]);

@@ -1,11 +1,17 @@
 import type { BodyOf } from '../api-client.ts';
+import { tableOf } from '../columns.ts';
 import { group, operand, routeCommand, tenantOperand } from '../command.ts';
 import { managerToken } from '../options.ts';
 import { formatAge } from '../render.ts';
-import { renderTable } from '../table.ts';
 import { printable } from '../terminal.ts';
 
 const addressOperand = operand('<address>', 'e-mail address');
+
+const emailTable = tableOf<BodyOf<'listEmails'>['emails'][number]>([
+  ['address', ({ address }) => address],
+  ['added', ({ addedAt }, { nowMs }) => formatAge(addedAt, nowMs)],
+  ['alerts', stateOf],
+]);
 
 /** `email add|list|remove`. */
 export const emailCommands = group('email', 'E-mail alerts to addresses', [
@@ -30,15 +36,7 @@ export const emailCommands = group('email', 'E-mail alerts to addresses', [
     print: ({ emails }, { view, context, operands }) =>
       emails.length === 0
         ? `No addresses. Add one: ${context.program} email add ${operands.tenant} ada@example.com\n`
-        : renderTable(
-            ['address', 'added', 'alerts'],
-            emails.map((email) => [
-              printable(email.address),
-              formatAge(email.addedAt, view.nowMs),
-              stateOf(email),
-            ]),
-            view,
-          ),
+        : emailTable(emails, view),
   }),
   routeCommand({
     name: 'remove',

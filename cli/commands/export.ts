@@ -6,6 +6,7 @@ import { wrongRequested } from '../../lambda/exports/rules/objects.ts';
 import { isOid } from '../../lambda/rules/names.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiAnswer, ApiClient, BodyOf } from '../api-client.ts';
+import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
   choice,
@@ -33,7 +34,6 @@ import {
   shellWords,
 } from '../render.ts';
 import { openClient } from '../server.ts';
-import { renderTable } from '../table.ts';
 import { printable, type View, viewOf } from '../terminal.ts';
 
 type ExportBody = BodyOf<'getExport'>;
@@ -82,7 +82,20 @@ export const exportCommands = group('export', 'Download a tenant or repo as an a
     operands: { tenant: tenantOperand },
     items: 'exports',
     none: 'No exports yet. Start one: lfs-quota export start TENANT\n',
-    print: renderExports,
+    print: tableOf<ExportBody>([
+      ['export', ({ exportId }) => exportId],
+      ['repo', ({ repo }) => repo ?? '(all)', least(10)],
+      ['format', ({ dryRun, format, named }) => (dryRun ? 'dry run' : `${format}${named ? ', named' : ''}`)],
+      ['by', askerOf, least(8)],
+      ['state', ({ state }) => state],
+      ['done', formatShare, right],
+      ['size', ({ plan }) => (plan === null ? '-' : formatBytes(plan.archiveBytes)), right],
+      ['started', ({ createdAt }, { nowMs }) => formatAge(createdAt, nowMs)],
+      [
+        'kept for',
+        ({ state, expiresAt }, { nowMs }) => (state === 'done' ? formatLeft(expiresAt, nowMs) : '-'),
+      ],
+    ]),
   }),
   actionCommand({
     name: 'show',
@@ -299,36 +312,10 @@ function checkPlace(file: string, { isForced }: { isForced: boolean }): void {
     });
 }
 
-/** A table of exports, the newest first. */
-function renderExports(exports: readonly ExportBody[], view: View): string {
-  const { nowMs } = view;
-  const rows = exports.map((job) => [
-    job.exportId,
-    job.repo ?? '(all)',
-    job.dryRun ? 'dry run' : `${job.format}${job.named ? ', named' : ''}`,
-    printable(askerOf(job)),
-    job.state,
-    formatShare(job),
-    job.plan === null ? '-' : formatBytes(job.plan.archiveBytes),
-    formatAge(job.createdAt, nowMs),
-    job.state === 'done' ? formatLeft(job.expiresAt, nowMs) : '-',
-  ]);
-  const columns = [
-    'export',
-    { name: 'repo', least: 10 },
-    'format',
-    { name: 'by', least: 8 },
-    'state',
-    { name: 'done', right: true },
-    { name: 'size', right: true },
-    'started',
-    'kept for',
-  ];
-  return renderTable(columns, rows, view);
-}
-
 /** A token's user or label, or what else the asker is. Older exports don't say. */
-const askerOf = ({ by }: ExportBody) => by?.name ?? by?.kind ?? '-';
+function askerOf({ by }: ExportBody): string {
+  return by?.name ?? by?.kind ?? '-';
+}
 
 /** All that is known of an export. */
 function renderExport(job: ExportBody, view: View): string {
@@ -374,23 +361,20 @@ function planLines(plan: NonNullable<ExportBody['plan']>): string[] {
   return lines;
 }
 
+const archivesTable = tableOf<ExportBody['archives'][number]>([
+  ['archive', ({ name }) => name, least(12)],
+  ['size', ({ sizeBytes }) => formatBytes(sizeBytes), right],
+]);
+
 /** The archives of an export that is done, and what to do with them. */
 function renderArchives(job: ExportBody, view: View): string {
   const { tenant, exportId, archives, expiresAt } = job;
-  const rows = archives.map(({ name, sizeBytes }) => [name, formatBytes(sizeBytes)]);
   const urls = archives.flatMap(({ name, url }) =>
     url === null ? [] : [`  curl -f -C - -o ${shellWords([name])} ${shellWords([url])}\n`],
   );
   const target = archives.length === 1 ? (archives[0]?.name ?? '') : '.';
   return [
-    renderTable(
-      [
-        { name: 'archive', least: 12 },
-        { name: 'size', right: true },
-      ],
-      rows,
-      view,
-    ),
+    archivesTable(archives, view),
     `Kept until ${expiresAt}, for ${formatLeft(expiresAt, view.nowMs)}. It doesn't count as usage.\n`,
     `\nDownload or resume it:\n  lfs-quota export show ${tenant} ${exportId} --output ${shellWords([target])}\n`,
     ...(urls.length === 0 ? [] : [`Or, until ${archives[0]?.urlExpiresAt}, without a token:\n`, ...urls]),

@@ -3,13 +3,12 @@ import { historyDaysMax } from '../../lambda/history/rules/history.ts';
 import { dayAfter, dayOf } from '../../lambda/rules/dates.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { BodyOf } from '../api-client.ts';
+import { least, right, tableOf } from '../columns.ts';
 import { flag, option, routeCommand, tenantOperand } from '../command.ts';
 import { canDrawBlocks } from '../context.ts';
 import { UsageError } from '../errors.ts';
 import { parseDay, requireDaysInOrder } from '../options.ts';
 import { forecastText, formatAge, formatCount, formatLimit } from '../render.ts';
-import { renderTable } from '../table.ts';
-import type { View } from '../terminal.ts';
 
 type HistoryBody = BodyOf<'getHistory'>;
 
@@ -29,8 +28,9 @@ export const historyCommand = routeCommand({
   query: ({ options, context }) => daysOf(options, context.nowMs()),
   print: (body, { options, context, view }) => {
     if (body.days.length === 0) return 'No data for these days.\n';
-    const refused = renderRefusals(body, view);
-    if (options.table) return `${renderDays(body, view)}${refused}`;
+    const { lastRefusals } = body;
+    const refused = lastRefusals.length === 0 ? '' : `\n${refusalsTable(lastRefusals, view)}`;
+    if (options.table) return `${daysTable(body.days, view)}${refused}`;
     const chart = historyChart(body, { drawBlocks: canDrawBlocks(context.env), width: view.width });
     return `${chart}\n${renderFigures(body)}${refused}`;
   },
@@ -76,41 +76,24 @@ function renderFigures({ days, limitBytes, forecast }: HistoryBody): string {
 }
 
 /** Refused pushes of the last day, to find out whose push it was. */
-function renderRefusals({ lastRefusals }: HistoryBody, view: View): string {
-  if (lastRefusals.length === 0) return '';
-  const rows = lastRefusals.map(({ at, repo, user, files, atLeast, bytes, shortBytes, limit }) => [
-    formatAge(at, view.nowMs),
-    repo,
-    user ?? '-',
-    `${formatCount(files)}${atLeast ? '+' : ''}`,
-    formatBytes(bytes),
-    formatBytes(shortBytes),
-    limit,
-  ]);
-  const columns = [
-    'rejected',
-    { name: 'repo', least: 16 },
-    { name: 'user', least: 10 },
-    { name: 'files', right: true },
-    { name: 'size', right: true },
-    { name: 'short by', right: true },
-    'limit',
-  ];
-  return `\n${renderTable(columns, rows, view)}`;
-}
+const refusalsTable = tableOf<HistoryBody['lastRefusals'][number]>([
+  ['rejected', ({ at }, { nowMs }) => formatAge(at, nowMs)],
+  ['repo', ({ repo }) => repo, least(16)],
+  ['user', ({ user }) => user ?? '-', least(10)],
+  ['files', ({ files, atLeast }) => `${formatCount(files)}${atLeast ? '+' : ''}`, right],
+  ['size', ({ bytes }) => formatBytes(bytes), right],
+  ['short by', ({ shortBytes }) => formatBytes(shortBytes), right],
+  ['limit', ({ limit }) => limit],
+]);
 
-function renderDays({ days }: HistoryBody, view: View): string {
-  const rows = days.map(({ day, storedBytes, objectCount, maxStoredBytes, refusals, downloads }) => [
-    day,
-    formatBytes(storedBytes),
-    formatBytes(maxStoredBytes),
-    formatCount(objectCount),
-    formatCount(refusals),
-    downloads === null ? '-' : formatBytes(downloads.bytes),
-  ]);
-  const numbers = ['stored', 'highest', 'objects', 'rejected', 'offered'];
-  return renderTable(['day', ...numbers.map((name) => ({ name, right: true }))], rows, view);
-}
+const daysTable = tableOf<Day>([
+  ['day', ({ day }) => day],
+  ['stored', ({ storedBytes }) => formatBytes(storedBytes), right],
+  ['highest', ({ maxStoredBytes }) => formatBytes(maxStoredBytes), right],
+  ['objects', ({ objectCount }) => formatCount(objectCount), right],
+  ['rejected', ({ refusals }) => formatCount(refusals), right],
+  ['offered', ({ downloads }) => (downloads === null ? '-' : formatBytes(downloads.bytes)), right],
+]);
 
 type Day = HistoryBody['days'][number];
 

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
 import { isTenantName, repoNamed } from '../../lambda/rules/names.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
+import { least, tableOf, wraps } from '../columns.ts';
 import { actionCommand, choice, flag, option, type Register, tenantOperand } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { eachRepo, managerToken, parseLifetime } from '../options.ts';
 import { formatUntil } from '../render.ts';
 import { clientFor, readBaseUrl } from '../server.ts';
-import { renderTable } from '../table.ts';
-import { printable, viewOf } from '../terminal.ts';
+import { viewOf } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
 import { logIn } from './auth.ts';
 
@@ -64,24 +64,17 @@ function linkText(made: BodyOf<'createInvitation'>, context: CliContext): string
 
 function listText({ invitations }: BodyOf<'listInvitations'>, context: CliContext): string {
   if (invitations.length === 0) return 'No open invitations.\n';
-  const rows = invitations.map(({ invitationId, scope, user, repos, inviter, expiresAt }) => [
-    invitationId,
-    scope,
-    printable(user ?? '-'),
-    repos?.join(', ') ?? 'all',
-    printable(inviter ?? '-'),
-    formatUntil(expiresAt, context.nowMs()),
-  ]);
-  const columns = [
-    'id',
-    'scope',
-    { name: 'user', least: 10 },
-    { name: 'repos', wraps: true },
-    'inviter',
-    'expires',
-  ];
-  return renderTable(columns, rows, viewOf(context));
+  return invitationsTable(invitations, viewOf(context));
 }
+
+const invitationsTable = tableOf<BodyOf<'listInvitations'>['invitations'][number]>([
+  ['id', ({ invitationId }) => invitationId],
+  ['scope', ({ scope }) => scope],
+  ['user', ({ user }) => user ?? '-', least(10)],
+  ['repos', ({ repos }) => repos?.join(', ') ?? 'all', wraps],
+  ['inviter', ({ inviter }) => inviter ?? '-'],
+  ['expires', ({ expiresAt }, { nowMs }) => formatUntil(expiresAt, nowMs)],
+]);
 
 /** `join`: accepts an invitation, and logs in. */
 export const registerJoin: Register = (program, context) => {

@@ -1,14 +1,25 @@
 import type { ApiClient, Asking, BodyOf } from '../api-client.ts';
+import { least, tableOf } from '../columns.ts';
 import { actionCommand, flag, group, listCommand, ofRepo, option } from '../command.ts';
 import { notConfirmed, saysYes } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
 import { formatAge, formatCount } from '../render.ts';
-import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../terminal.ts';
 
 type FileLockBody = BodyOf<'listFileLocks'>['locks'][number];
+
+const locksTable = tableOf<FileLockBody>([
+  ['path', ({ path }) => path, least(20)],
+  ['owner', ({ owner, ownerName }) => (owner === ownerName ? owner : `${owner} (${ownerName})`), least(16)],
+  ['locked', ({ lockedAt }, { nowMs }) => formatAge(lockedAt, nowMs)],
+]);
+
+function renderLocks(locks: readonly FileLockBody[], view: View): string {
+  const sorted = locks.toSorted((a, b) => (a.path < b.path ? -1 : 1));
+  return `${locksTable(sorted, view)}Total: ${formatLocks(locks.length)}.\n`;
+}
 
 const owner = option('--owner <owner>', 'only those of this user or token');
 
@@ -93,18 +104,6 @@ async function releaseAll(client: ApiClient, which: Which): Promise<BodyOf<'rele
       }
     },
   );
-}
-
-function renderLocks(locks: readonly FileLockBody[], view: View): string {
-  const rows = locks
-    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
-    .map(({ path, owner, ownerName, lockedAt }) => [
-      path,
-      owner === ownerName ? owner : `${owner} (${ownerName})`,
-      formatAge(lockedAt, view.nowMs),
-    ]);
-  const columns = [{ name: 'path', least: 20 }, { name: 'owner', least: 16 }, 'locked'];
-  return `${renderTable(columns, rows, view)}Total: ${formatLocks(locks.length)}.\n`;
 }
 
 const formatLocks = (count: number) => `${formatCount(count)} ${count === 1 ? 'lock' : 'locks'}`;

@@ -2,6 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import { isOid } from '../../lambda/rules/names.ts';
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
+import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
   flag,
@@ -140,7 +141,7 @@ async function printExtremes(
   }
   const objects = first.sorted();
   if (isJson) return context.out(`${JSON.stringify({ objects, others, nextCursor: null })}\n`);
-  if (objects.length > 0) context.out(renderExtremes(objects, viewOf(context)));
+  if (objects.length > 0) context.out(extremesTable(objects, viewOf(context)));
   context.out(totalText(sum));
 }
 
@@ -167,19 +168,12 @@ function extremesOf({ largest, oldest }: Extremes): FirstItems<ObjectBody> | und
   return oldest === undefined ? undefined : new FirstItems(oldest, compare);
 }
 
-function renderExtremes(objects: readonly ObjectBody[], view: View): string {
-  const rows = objects.map(({ repo, oid, sizeBytes, storedAt }) => [
-    oid,
-    formatBytes(sizeBytes),
-    storedAt === null ? '-' : formatAge(storedAt, view.nowMs),
-    repo,
-  ]);
-  return renderTable(
-    ['oid', { name: 'size', right: true }, 'stored', { name: 'repo', least: 16 }],
-    rows,
-    view,
-  );
-}
+const extremesTable = tableOf<ObjectBody>([
+  ['oid', ({ oid }) => oid],
+  ['size', ({ sizeBytes }) => formatBytes(sizeBytes), right],
+  ['stored', ({ storedAt }, { nowMs }) => (storedAt === null ? '-' : formatAge(storedAt, nowMs))],
+  ['repo', ({ repo }) => repo, least(16)],
+]);
 
 /** There may be millions, so no table is made of them all: a page at a time, in columns of one width. */
 function objectLines(objects: readonly ObjectBody[], view: View): string {
@@ -315,17 +309,18 @@ export const deletionCommands = group('deletion', 'List scheduled deletions', [
   }),
 ]);
 
+const deletionsTable = tableOf<BodyOf<'listDeletions'>['deletions'][number]>([
+  ['oid', ({ oid }) => oid],
+  ['size', ({ sizeBytes }) => formatBytes(sizeBytes), right],
+  ['deleted', ({ state, dueAt }, { nowMs }) => (state === 'deleting' ? state : formatUntil(dueAt, nowMs))],
+  ['repo', ({ repo }) => repo, least(16)],
+]);
+
 function renderDeletions(deletions: BodyOf<'listDeletions'>['deletions'], view: View): string {
-  const rows = deletions.map(({ oid, sizeBytes, state, dueAt, repo }) => [
-    oid,
-    formatBytes(sizeBytes),
-    state === 'deleting' ? 'deleting' : formatUntil(dueAt, view.nowMs),
-    repo,
-  ]);
   let bytes = 0;
   for (const { sizeBytes } of deletions) bytes += sizeBytes;
   return (
-    renderTable(['oid', { name: 'size', right: true }, 'deleted', { name: 'repo', least: 16 }], rows, view) +
+    deletionsTable(deletions, view) +
     `Total: ${formatObjects(deletions.length)}, ${formatBytes(bytes)}. To keep one, push it again before then.\n`
   );
 }

@@ -1,10 +1,10 @@
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
+import { right, tableOf } from '../columns.ts';
 import { actionCommand, flag, tenantOperand } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
 import { formatAge, formatCount, formatObjects } from '../render.ts';
-import { renderTable } from '../table.ts';
 import { type View, viewOf } from '../terminal.ts';
 
 type RepoBody = BodyOf<'getRepo'>;
@@ -96,6 +96,23 @@ function differs({ counted, stored }: RepoDrift): boolean {
   );
 }
 
+const driftTable = tableOf<RepoDrift>([
+  ['repo', ({ repo }) => (repo === '' ? '(no repo)' : repo), { least: 16, stays: true }],
+  ['last scan', ({ counted }) => (counted ? formatBytes(counted.storedBytes) : '-'), right],
+  ['stored', ({ stored }) => formatBytes(stored.storedBytes), right],
+  [
+    'drift',
+    ({ stored, counted }) => signed(stored.storedBytes - (counted?.storedBytes ?? 0), formatBytes),
+    { right: true, stays: true },
+  ],
+  [
+    'objects',
+    ({ stored, counted }) => signed(stored.objectCount - (counted?.objectCount ?? 0), formatCount),
+    right,
+  ],
+  ['scanned', ({ counted }, { nowMs }) => (counted ? formatAge(counted.scannedAt, nowMs) : 'never')],
+]);
+
 /** The repos whose count is not what the store lists, and a line for all. */
 function renderDrift(drift: readonly RepoDrift[], view: View): string {
   const wrong = drift.filter(differs);
@@ -103,27 +120,8 @@ function renderDrift(drift: readonly RepoDrift[], view: View): string {
   const objects = drift.reduce((sum, { stored }) => sum + stored.objectCount, 0);
   const all = `The store has ${formatObjects(objects)}, ${formatBytes(total)}.`;
   if (wrong.length === 0) return `${all} It matches the last scan.\n`;
-  const rows = wrong.map((row) => {
-    const { repo, counted, stored } = row;
-    return [
-      repo === '' ? '(no repo)' : repo,
-      counted ? formatBytes(counted.storedBytes) : '-',
-      formatBytes(stored.storedBytes),
-      signed(stored.storedBytes - (counted?.storedBytes ?? 0), formatBytes),
-      signed(stored.objectCount - (counted?.objectCount ?? 0), formatCount),
-      counted ? formatAge(counted.scannedAt, view.nowMs) : 'never',
-    ];
-  });
-  const columns = [
-    { name: 'repo', least: 16, stays: true },
-    { name: 'last scan', right: true },
-    { name: 'stored', right: true },
-    { name: 'drift', right: true, stays: true },
-    { name: 'objects', right: true },
-    'scanned',
-  ];
   return (
-    renderTable(columns, rows, view) +
+    driftTable(wrong, view) +
     `${all} Nothing changed. Pushes and deletes since a repo's last scan explain some differences.\n`
   );
 }

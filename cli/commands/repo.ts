@@ -1,5 +1,6 @@
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
+import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
   flag,
@@ -25,7 +26,6 @@ import type { CliContext } from '../context.ts';
 import { managerToken, parseLimit, parseLimitOption } from '../options.ts';
 import { WaitLine } from '../progress.ts';
 import { formatAge, formatCount, formatLimit, formatObjects, formatUntil } from '../render.ts';
-import { type Column, renderTable } from '../table.ts';
 import type { View } from '../terminal.ts';
 
 type RepoBody = BodyOf<'getRepo'>;
@@ -232,31 +232,27 @@ export function renderRepos(repos: readonly RepoBody[], view: View): string {
   const hasLimits = repos.some(({ limitBytes }) => limitBytes !== null);
   const isAnyPublic = repos.some(({ publicRead }) => publicRead !== undefined);
   const isAnyLinked = repos.some(({ gitHost }) => gitHost !== undefined);
-  const rows = [...repos]
-    .sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0))
-    .map((body) => [
-      shownName(body),
-      body.storedBytes === null ? '-' : formatBytes(body.storedBytes),
-      ...(hasLimits ? [body.limitBytes === null ? '-' : formatBytes(body.limitBytes)] : []),
-      body.objectCount === null ? '-' : formatCount(body.objectCount),
-      body.scannedAt === null
-        ? body.uploading
-          ? 'uploading'
-          : 'never'
-        : formatAge(body.scannedAt, view.nowMs),
-      ...(isAnyPublic ? [publicCell(body)] : []),
-      ...(isAnyLinked ? [body.gitHost ? `${body.gitHost.host} ${body.gitHost.repo}` : '-'] : []),
-    ]);
-  const columns: Column[] = [
-    { name: 'repo', least: 16 },
-    { name: 'stored', right: true },
-    ...(hasLimits ? [{ name: 'limit', right: true }] : []),
-    { name: 'objects', right: true },
-    { name: 'scanned' },
-    ...(isAnyPublic ? [{ name: 'public' }] : []),
-    ...(isAnyLinked ? [{ name: 'git host', least: 16 }] : []),
-  ];
-  return renderTable(columns, rows, view);
+  const table = tableOf<RepoBody>([
+    ['repo', shownName, least(16)],
+    ['stored', ({ storedBytes }) => bytesOrNone(storedBytes), right],
+    ...(hasLimits ? [['limit', ({ limitBytes }: RepoBody) => bytesOrNone(limitBytes), right] as const] : []),
+    ['objects', ({ objectCount }) => (objectCount === null ? '-' : formatCount(objectCount)), right],
+    ['scanned', scannedCell],
+    ...(isAnyPublic ? [['public', publicCell] as const] : []),
+    ...(isAnyLinked ? [['git host', hostCell, least(16)] as const] : []),
+  ]);
+  return table(
+    [...repos].sort((a, b) => (b.storedBytes ?? 0) - (a.storedBytes ?? 0)),
+    view,
+  );
+}
+
+const bytesOrNone = (bytes: number | null) => (bytes === null ? '-' : formatBytes(bytes));
+const hostCell = ({ gitHost }: RepoBody) => (gitHost ? `${gitHost.host} ${gitHost.repo}` : '-');
+
+function scannedCell({ scannedAt, uploading }: RepoBody, { nowMs }: View): string {
+  if (scannedAt !== null) return formatAge(scannedAt, nowMs);
+  return uploading ? 'uploading' : 'never';
 }
 
 function publicCell({ publicRead }: RepoBody): string {

@@ -1,11 +1,11 @@
 import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, Asking, BodyOf } from '../api-client.ts';
+import { least, right, tableOf } from '../columns.ts';
 import { actionCommand, flag, group, listCommand, option, tenantOperand } from '../command.ts';
 import { requireYes } from '../confirm.ts';
 import { UsageError } from '../errors.ts';
 import { parseRepo } from '../options.ts';
 import { formatAge, formatCount, formatObjects, formatUntil } from '../render.ts';
-import { renderTable } from '../table.ts';
 import type { View } from '../terminal.ts';
 
 type ReservationBody = BodyOf<'listReservations'>['reservations'][number];
@@ -88,32 +88,28 @@ function cancelledText(
 const formatReservations = (count: number) =>
   `${formatCount(count)} ${count === 1 ? 'reservation' : 'reservations'}`;
 
-function renderReservations(reservations: readonly ReservationBody[], view: View): string {
-  const { nowMs } = view;
-  const rows = reservations.map((body) => [
-    body.repo,
-    body.arrived ? 'arrived' : body.state,
-    formatCount(body.objectCount),
-    formatBytes(body.bytes),
-    formatAge(body.createdAt, nowMs),
-    isAhead(body.expiresAt, nowMs) ? formatUntil(body.expiresAt, nowMs) : '-',
-    body.arrived ? '-' : formatUntil(body.reservedUntil, nowMs),
-    body.madeBy ?? '-',
-  ]);
-  const columns = [
-    { name: 'repo', least: 16 },
-    'state',
-    { name: 'objects', right: true },
-    { name: 'size', right: true },
-    'created',
+const reservationsTable = tableOf<ReservationBody>([
+  ['repo', ({ repo: name }) => name, least(16)],
+  ['state', ({ arrived, state }) => (arrived ? 'arrived' : state)],
+  ['objects', ({ objectCount }) => formatCount(objectCount), right],
+  ['size', ({ bytes }) => formatBytes(bytes), right],
+  ['created', ({ createdAt }, { nowMs }) => formatAge(createdAt, nowMs)],
+  [
     'URLs expire',
+    ({ expiresAt }, { nowMs }) => (isAhead(expiresAt, nowMs) ? formatUntil(expiresAt, nowMs) : '-'),
+  ],
+  [
     'space is free',
-    { name: 'made by', least: 8 },
-  ];
+    ({ arrived, reservedUntil }, { nowMs }) => (arrived ? '-' : formatUntil(reservedUntil, nowMs)),
+  ],
+  ['made by', ({ madeBy }) => madeBy ?? '-', least(8)],
+]);
+
+function renderReservations(reservations: readonly ReservationBody[], view: View): string {
   const arrived = reservations.filter((body) => body.arrived);
   const count = formatReservations(reservations.length);
   return (
-    renderTable(columns, rows, view) +
+    reservationsTable(reservations, view) +
     `Total: ${count}, ${formatSum(reservations)}.` +
     `${arrived.length === 0 ? '' : ` Arrived already: ${formatSum(arrived)}.`}\n`
   );

@@ -1,12 +1,35 @@
 import { InvalidArgumentError } from 'commander';
 import type { BodyOf } from '../api-client.ts';
+import { least, tableOf, wraps } from '../columns.ts';
 import { choice, group, operand, option, required, routeCommand, tenantOperand } from '../command.ts';
 import { eachRepo, managerToken, parseLifetime } from '../options.ts';
-import { renderTable } from '../table.ts';
 import { printable, type View } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
 
 type Match = Record<string, string[]>;
+
+type Rule = BodyOf<'createExchangeRule'>;
+
+const rulesTable = tableOf<Rule>([
+  ['id', ({ ruleId }) => ruleId],
+  ['scope', ({ scope }) => scope],
+  ['repos', ({ repos }) => repos?.join(', ') ?? 'all', wraps],
+  ['valid', ({ ttlSeconds }) => `${Math.round(ttlSeconds / 60)} min`],
+  ['issuer', ({ issuer }) => new URL(issuer).host, least(12)],
+  ['jobs with', ({ match }) => matchText(match), wraps],
+]);
+
+function renderRules(rules: readonly Rule[], view: View): string {
+  const warnings = rules.flatMap(({ ruleId, warning }) =>
+    warning === null ? [] : [`Replace ${ruleId}: it ${printable(warning)}.\n`],
+  );
+  return [rulesTable(rules, view), ...warnings].join('');
+}
+
+const matchText = (match: Match) =>
+  Object.entries(match)
+    .map(([claim, values]) => `${claim}=${values.join('|')}`)
+    .join(' ');
 
 /** `rule create|list|delete`. */
 export const ruleCommands = group('rule', 'Let CI jobs log in without a stored secret', [
@@ -65,31 +88,6 @@ export const ruleCommands = group('rule', 'Let CI jobs log in without a stored s
     print: (_, { operands }) => `Deleted ${operands.ruleId}.\n`,
   }),
 ]);
-
-function renderRules(rules: readonly BodyOf<'createExchangeRule'>[], view: View): string {
-  const rows = rules.map(({ ruleId, issuer, match, scope, repos, ttlSeconds }) => [
-    ruleId,
-    scope,
-    repos?.join(', ') ?? 'all',
-    `${Math.round(ttlSeconds / 60)} min`,
-    new URL(issuer).host,
-    Object.entries(match)
-      .map(([claim, values]) => `${claim}=${values.join('|')}`)
-      .join(' '),
-  ]);
-  const columns = [
-    'id',
-    'scope',
-    { name: 'repos', wraps: true },
-    'valid',
-    { name: 'issuer', least: 12 },
-    { name: 'jobs with', wraps: true },
-  ];
-  const warnings = rules.flatMap(({ ruleId, warning }) =>
-    warning === null ? [] : [`Replace ${ruleId}: it ${printable(warning)}.\n`],
-  );
-  return [renderTable(columns, rows, view), ...warnings].join('');
-}
 
 function eachMatch(text: string, before: Match | undefined): Match {
   const [, claim = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? [];

@@ -1,7 +1,7 @@
 import type { BodyOf } from '../api-client.ts';
+import { least, right, tableOf } from '../columns.ts';
 import { group, listCommand, ofRepo, routeCommand, tenantOperand } from '../command.ts';
 import { formatAge, formatCount, formatUntil } from '../render.ts';
-import { renderTable } from '../table.ts';
 import type { View } from '../terminal.ts';
 
 type ScanBody = BodyOf<'changeScan'>;
@@ -20,6 +20,33 @@ const changes = [
     description: 'Stop the requested rescan; finished parts stay',
   },
 ] as const;
+
+/** Of what is scanned at the moment. */
+const ofProgress =
+  (cellOf: (progress: NonNullable<ScanBody['progress']>, view: View) => string) =>
+  ({ progress }: ScanBody, view: View) =>
+    progress ? cellOf(progress, view) : '-';
+
+const renderScans = tableOf<ScanBody>([
+  ['repo', ({ repo }) => repo, least(16)],
+  ['scan', ({ kind }) => kind],
+  ['state', ({ state }) => state],
+  ['done', ofProgress(({ share }) => `${(share * 100).toFixed(1)} %`), right],
+  ['objects', ofProgress(({ objectCount }) => formatCount(objectCount)), right],
+  [
+    'a second',
+    ofProgress(({ objectsPerSecond: rate }) => (rate === null ? '-' : formatCount(Math.round(rate)))),
+    right,
+  ],
+  ['LISTs', ofProgress(({ listRequests }) => formatCount(listRequests)), right],
+  ['started', ofProgress(({ beganAt }, { nowMs }) => formatAge(beganAt, nowMs))],
+  [
+    'left',
+    ofProgress(({ secondsLeft }, { nowMs }) =>
+      secondsLeft === null ? '-' : formatUntil(new Date(nowMs + secondsLeft * 1000).toISOString(), nowMs),
+    ),
+  ],
+]);
 
 /** `scan list|pause|resume|cancel`. */
 export const scanCommands = group('scan', 'Show, pause or resume scans of large repos', [
@@ -43,36 +70,3 @@ export const scanCommands = group('scan', 'Show, pause or resume scans of large 
     }),
   ),
 ]);
-
-function renderScans(scans: readonly ScanBody[], view: View): string {
-  const { nowMs } = view;
-  const rows = scans.map(({ repo, kind, state, progress }) => [
-    repo,
-    kind,
-    state,
-    ...(progress
-      ? [
-          `${(progress.share * 100).toFixed(1)} %`,
-          formatCount(progress.objectCount),
-          progress.objectsPerSecond === null ? '-' : formatCount(Math.round(progress.objectsPerSecond)),
-          formatCount(progress.listRequests),
-          formatAge(progress.beganAt, nowMs),
-          progress.secondsLeft === null
-            ? '-'
-            : formatUntil(new Date(nowMs + progress.secondsLeft * 1000).toISOString(), nowMs),
-        ]
-      : ['-', '-', '-', '-', '-', '-']),
-  ]);
-  const columns = [
-    { name: 'repo', least: 16 },
-    'scan',
-    'state',
-    { name: 'done', right: true },
-    { name: 'objects', right: true },
-    { name: 'a second', right: true },
-    { name: 'LISTs', right: true },
-    'started',
-    'left',
-  ];
-  return renderTable(columns, rows, view);
-}

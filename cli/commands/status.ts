@@ -1,8 +1,8 @@
 import type { BodyOf } from '../api-client.ts';
+import { least, right, tableOf, wraps } from '../columns.ts';
 import { routeCommand } from '../command.ts';
 import { CliError } from '../errors.ts';
 import { formatAge, formatCount } from '../render.ts';
-import { renderTable } from '../table.ts';
 import type { View } from '../terminal.ts';
 
 type StatusBody = BodyOf<'readStatus'>;
@@ -23,32 +23,26 @@ export const statusCommand = routeCommand({
   },
 });
 
+const partsTable = tableOf<StatusBody['parts'][number]>([
+  ['part', ({ part }) => part],
+  ['state', ({ state }) => (state === 'fine' ? 'fine' : `${state}!`)],
+  ['says', ({ says }) => says, wraps],
+]);
+
 function renderStatus({ parts, failures }: StatusBody, view: View): string {
-  const rows = parts.map(({ part, state, says }) => [part, state === 'fine' ? 'fine' : `${state}!`, says]);
   const todos = parts.flatMap(({ part, todo }) => (todo === null ? [] : [`${part}: ${todo}\n`]));
   return (
-    renderTable(['part', 'state', { name: 'says', wraps: true }], rows, view) +
-    (failures && failures.length > 0 ? `\n${renderFailures(failures, view)}` : '') +
+    partsTable(parts, view) +
+    (failures && failures.length > 0 ? `\n${failuresTable(failures, view)}` : '') +
     (todos.length > 0 ? `\nTo do\n${todos.join('')}` : '')
   );
 }
 
-function renderFailures(failures: NonNullable<StatusBody['failures']>, view: View): string {
-  const rows = failures.map(({ kind, tenant, failedAt, tries, why, over }) => [
-    tenant,
-    kind,
-    formatAge(failedAt, view.nowMs),
-    formatCount(tries),
-    why,
-    over ? 'over' : 'open',
-  ]);
-  const columns = [
-    { name: 'tenant', least: 16 },
-    'what failed',
-    'last',
-    { name: 'tries', right: true },
-    'why',
-    'state',
-  ];
-  return renderTable(columns, rows, view);
-}
+const failuresTable = tableOf<NonNullable<StatusBody['failures']>[number]>([
+  ['tenant', ({ tenant }) => tenant, least(16)],
+  ['what failed', ({ kind }) => kind],
+  ['last', ({ failedAt }, { nowMs }) => formatAge(failedAt, nowMs)],
+  ['tries', ({ tries }) => formatCount(tries), right],
+  ['why', ({ why }) => why],
+  ['state', ({ over }) => (over ? 'over' : 'open')],
+]);

@@ -1,5 +1,6 @@
 import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
 import type { ApiClient, BodyOf } from '../api-client.ts';
+import { least, right, tableOf } from '../columns.ts';
 import {
   actionCommand,
   choiceOperand,
@@ -14,7 +15,6 @@ import {
 import { confirmLimit, deleteOptions, formatFreed, limitOptions, runDelete } from '../confirm.ts';
 import { managerToken, parseLimit, parseLimitOption } from '../options.ts';
 import { formatAge, formatCount, formatLimit } from '../render.ts';
-import { renderTable } from '../table.ts';
 import { type Colour, printable, type View } from '../terminal.ts';
 
 type TenantBody = BodyOf<'getTenant'>;
@@ -218,27 +218,15 @@ function renderTenant(body: TenantBody, nowMs: number): string {
   return `${lines.join('\n')}\n`;
 }
 
-function renderTenants(tenants: readonly TenantBody[], view: View): string {
-  const rows = tenants.map((body) => [
-    nameOf(body),
-    body.plan ?? '-',
-    formatLimit(body.limitBytes),
-    shareTaken(body),
-    body.usage === null ? '-' : formatBytes(body.usage.storedBytes),
-    body.usage === null ? '-' : formatCount(body.usage.objectCount),
-    body.usage === null ? 'never' : formatAge(body.usage.scannedAt, view.nowMs),
-  ]);
-  const columns = [
-    { name: 'tenant', least: 16, stays: true },
-    { name: 'plan', least: 8 },
-    { name: 'limit', right: true },
-    { name: 'used', right: true, stays: true, colourOf: colourOfShare },
-    { name: 'stored', right: true },
-    { name: 'objects', right: true },
-    'scanned',
-  ];
-  return renderTable(columns, rows, view);
-}
+const renderTenants = tableOf<TenantBody>([
+  ['tenant', nameOf, { least: 16, stays: true }],
+  ['plan', ({ plan }) => plan ?? '-', least(8)],
+  ['limit', ({ limitBytes }) => formatLimit(limitBytes), right],
+  ['used', shareTaken, { right: true, stays: true, colourOf: colourOfShare }],
+  ['stored', ({ usage }) => (usage === null ? '-' : formatBytes(usage.storedBytes)), right],
+  ['objects', ({ usage }) => (usage === null ? '-' : formatCount(usage.objectCount)), right],
+  ['scanned', ({ usage }, { nowMs }) => (usage === null ? 'never' : formatAge(usage.scannedAt, nowMs))],
+]);
 
 /** From this share of the limit on, in percent, a tenant is worth a look. */
 const nearlyFullPercent = 90;

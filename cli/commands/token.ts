@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { tokenIdOf } from '../../lambda/accounts/rules/tokens.ts';
 import type { BodyOf } from '../api-client.ts';
+import { least, tableOf, wraps } from '../columns.ts';
 import {
   choice,
   group,
@@ -14,7 +15,6 @@ import {
 import { UsageError } from '../errors.ts';
 import { eachRepo, managerToken, parseLifetime } from '../options.ts';
 import { formatAge, formatUntil } from '../render.ts';
-import { renderTable } from '../table.ts';
 import { printable, type View } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
 
@@ -75,7 +75,15 @@ export const tokenCommands = group('token', 'Create, list or revoke access token
     items: 'tokens',
     none: ({ operands, context }) =>
       `No tokens. Create one: ${context.program} token create ${operands.tenant} --scope write\n`,
-    print: renderTokens,
+    print: tableOf<TokenBody>([
+      ['id', ({ tokenId }) => tokenId],
+      ['scope', ({ scope }) => scope],
+      ['user', ({ user }) => user ?? '-', least(10)],
+      ['repos', ({ repos }) => repos?.join(', ') ?? 'all', wraps],
+      ['used', ({ lastUsedAt }, { nowMs }) => (lastUsedAt === null ? 'never' : formatAge(lastUsedAt, nowMs))],
+      ['expires', (token, { nowMs }) => expiryOf(token, nowMs)],
+      ['label', ({ label }) => label ?? '-', { least: 12, wraps: true }],
+    ]),
   }),
   routeCommand({
     name: 'show',
@@ -106,29 +114,6 @@ function renderNew(body: BodyOf<'createToken'>, { view }: { view: View }): strin
     ...(expiresAt === null ? [] : [`ends   ${formatUntil(expiresAt, view.nowMs)}, at ${expiresAt}`]),
     '',
   ].join('\n');
-}
-
-function renderTokens(tokens: readonly TokenBody[], view: View): string {
-  const { nowMs } = view;
-  const rows = tokens.map((token) => [
-    token.tokenId,
-    token.scope,
-    token.user ?? '-',
-    token.repos?.join(', ') ?? 'all',
-    token.lastUsedAt === null ? 'never' : formatAge(token.lastUsedAt, nowMs),
-    expiryOf(token, nowMs),
-    token.label ?? '-',
-  ]);
-  const columns = [
-    'id',
-    'scope',
-    { name: 'user', least: 10 },
-    { name: 'repos', wraps: true },
-    'used',
-    'expires',
-    { name: 'label', least: 12, wraps: true },
-  ];
-  return renderTable(columns, rows, view);
 }
 
 function renderToken(token: TokenBody, { nowMs }: View): string {

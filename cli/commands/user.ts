@@ -1,8 +1,9 @@
 import { InvalidArgumentError } from 'commander';
+import type { BodyOf } from '../api-client.ts';
+import { tableOf, wraps } from '../columns.ts';
 import { choice, flag, group, operand, option, routeCommand, tenantOperand } from '../command.ts';
 import { managerToken } from '../options.ts';
 import { formatUntil } from '../render.ts';
-import { renderTable } from '../table.ts';
 
 const organizationOperands = {
   tenant: tenantOperand,
@@ -12,6 +13,24 @@ const organizationOperands = {
 
 const rights = ['read', 'write', 'manage', 'none'] as const;
 const scopeOf = (right: (typeof rights)[number] | undefined) => (right === 'none' ? null : right);
+
+const organizationsTable = tableOf<BodyOf<'listUsers'>['organizations'][number]>([
+  ['host', ({ host }) => host],
+  ['number', ({ organizationId }) => organizationId],
+  ['name', ({ name }) => name],
+  ['owners', ({ owners }) => owners ?? 'none'],
+  ['members', ({ members }) => members ?? 'none'],
+  ['collaborators', ({ collaborators }) => (collaborators ? 'linked repos' : 'none')],
+]);
+const usersTable = tableOf<BodyOf<'listUsers'>['users'][number]>([
+  ['id', ({ userId }) => userId],
+  ['user', ({ user }) => user ?? ''],
+  ['host user', ({ hostUser }) => hostUser],
+  ['scope', ({ scope }) => scope],
+  ['repos', ({ repos }) => repos?.join(', ') ?? 'all', wraps],
+  ['role', ({ role }) => role],
+  ['until', ({ expiresAt }, { nowMs }) => formatUntil(expiresAt, nowMs)],
+]);
 
 /** `user list|allow|remove|end`. */
 export const userCommands = group('user', 'Let users of your Git host sign in to the console', [
@@ -23,28 +42,8 @@ export const userCommands = group('user', 'Let users of your Git host sign in to
     wanted: managerToken,
     print: ({ organizations, users }, { view }) => {
       if (organizations.length === 0) return 'No organization is allowed yet: lfs-quota user allow --help\n';
-      const allowed = organizations.map((each) => [
-        each.host,
-        each.organizationId,
-        each.name,
-        each.owners ?? 'none',
-        each.members ?? 'none',
-        each.collaborators ? 'linked repos' : 'none',
-      ]);
-      const signedIn = users.map((each) => [
-        each.userId,
-        each.user ?? '',
-        each.hostUser,
-        each.scope,
-        each.repos?.join(', ') ?? 'all',
-        each.role,
-        formatUntil(each.expiresAt, view.nowMs),
-      ]);
-      const columns = ['id', 'user', 'host user', 'scope', { name: 'repos', wraps: true }, 'role', 'until'];
-      return [
-        renderTable(['host', 'number', 'name', 'owners', 'members', 'collaborators'], allowed, view),
-        ...(users.length > 0 ? ['\n', renderTable(columns, signedIn, view)] : []),
-      ].join('');
+      const signedIn = users.length > 0 ? `\n${usersTable(users, view)}` : '';
+      return organizationsTable(organizations, view) + signedIn;
     },
   }),
   routeCommand({

@@ -1,7 +1,7 @@
 import { formatBytes, formatPercent } from '../../lambda/rules/sizes.ts';
+import { right, tableOf } from '../columns.ts';
 import type { LfsAddress } from '../git/git.ts';
 import { formatCount, formatObjects } from '../render.ts';
-import { renderTable } from '../table.ts';
 import { cellsOf, printable, type View } from '../terminal.ts';
 import type { PathSum, UsageByPath } from './usage.ts';
 
@@ -42,7 +42,7 @@ export function formatPaths(
   return [
     `${tenant}/${repo}: ${formatBytes(stored.bytes)} in ${formatObjects(stored.objectCount)}\n\n`,
     map === '' ? '' : `${map}\n`,
-    shown.length === 0 ? '' : pathTable(shown, stored.bytes, view),
+    shown.length === 0 ? '' : pathTable(stored.bytes)(shown, view),
     left > 0 ? `… and ${formatCount(left)} smaller paths: --top ${rows.length}\n` : '',
     notesOf({ inNoCommit, others, notStoredCount }, `${tenant} ${repo}`),
   ].join('');
@@ -58,25 +58,15 @@ function mapItems(paths: readonly PathNode[], bytesInNoCommit: number) {
   return [...items, rest];
 }
 
-function pathTable(paths: readonly PathNode[], storedBytes: number, view: View): string {
-  const rows = paths.map(({ path, bytes, currentBytes, objectCount }) => [
-    formatBytes(bytes),
-    formatPercent(bytes, storedBytes),
-    formatBytes(currentBytes),
-    formatBytes(bytes - currentBytes),
-    formatCount(objectCount),
-    path,
+const pathTable = (storedBytes: number) =>
+  tableOf<PathNode>([
+    ['stored', ({ bytes }) => formatBytes(bytes), { right: true, stays: true }],
+    ['share', ({ bytes }) => formatPercent(bytes, storedBytes), right],
+    ['now', ({ currentBytes }) => formatBytes(currentBytes), right],
+    ['older', ({ bytes, currentBytes }) => formatBytes(bytes - currentBytes), right],
+    ['objects', ({ objectCount }) => formatCount(objectCount), right],
+    ['path', ({ path }) => path, { least: 20, stays: true }],
   ]);
-  const columns = [
-    { name: 'stored', right: true, stays: true },
-    { name: 'share', right: true },
-    { name: 'now', right: true },
-    { name: 'older', right: true },
-    { name: 'objects', right: true },
-    { name: 'path', least: 20, stays: true },
-  ];
-  return renderTable(columns, rows, view);
-}
 
 function notesOf(
   { inNoCommit, others, notStoredCount }: Pick<UsageByPath, 'inNoCommit' | 'others' | 'notStoredCount'>,

@@ -23,19 +23,8 @@ interface Asked {
   readonly requestKey?: string;
 }
 
-let tellSignedOut: () => void = () => {};
-
-/** @param listener called when a request is answered as if nobody had signed in. */
-export function onSignedOut(listener: () => void): void {
-  tellSignedOut = listener;
-}
-
-let tellSignInAgain: () => void = () => {};
-
-/** @param listener called when a git host must be asked again before a change. */
-export function onSignInAgain(listener: () => void): void {
-  tellSignInAgain = listener;
-}
+/** What is done when a request is answered as if nobody had signed in; when a git host must be asked again before a change. */
+export const listeners = { signedOut: () => {}, signInAgain: () => {} };
 
 export async function ask<T>(path: string, asked: Asked = {}): Promise<Outcome<T>> {
   const { method = 'GET', body, etag, token, requestKey } = asked;
@@ -65,13 +54,13 @@ async function outcomeOf<T>(response: Response, isSession: boolean): Promise<Out
   const text = await response.text();
   if (status === 304) return { kind: 'same' };
   if (status === 401) {
-    if (isSession) tellSignedOut();
+    if (isSession) listeners.signedOut();
     return { kind: 'signed-out' };
   }
   // Too many requests, or something behind the API does not answer: it will again.
   if (status === 429 || status >= 500) return { kind: 'unreachable' };
   const body = text === '' ? undefined : JSON.parse(text);
-  if (body?.code === 'sign-in-again') tellSignInAgain();
+  if (body?.code === 'sign-in-again') listeners.signInAgain();
   if (status >= 400) return { kind: 'refused', status, detail: body?.detail ?? 'Rejected.' };
   return { kind: 'ok', status, body, etag: headers.get('etag') };
 }

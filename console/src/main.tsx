@@ -2,7 +2,7 @@ import { render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionBody } from '../../lambda/api/contract/sessions.ts';
 import { parseAddress } from './address.ts';
-import { ask, onSignedOut, onSignInAgain } from './api.ts';
+import { ask, listeners } from './api.ts';
 import { Door, useDoor } from './door.tsx';
 import { finishSignIn, type Return, signInAgain, takeArrival } from './git-sign-in.tsx';
 import { Console } from './shell.tsx';
@@ -21,8 +21,8 @@ function App() {
   const [session, setSession] = useState<Whose>();
   const [back, setBack] = useState<Return>();
   useEffect(() => {
-    onSignedOut(() => setSession(null));
-    onSignInAgain(() => void signInAgain());
+    listeners.signedOut = () => setSession(null);
+    listeners.signInAgain = () => void signInAgain();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const find = async () => {
       const outcome = await ask<SessionBody>('/v1/session');

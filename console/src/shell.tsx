@@ -125,11 +125,7 @@ function Loading({ address, hasFailed }: { address: Address; hasFailed: boolean 
           <p class="figure">
             <span class="number">–</span>
           </p>
-          <div class="bar">
-            <svg aria-hidden="true">
-              <rect class="track" width="100%" height="100%" />
-            </svg>
-          </div>
+          <Bar parts={{ stored: 0, reserved: 0, limit: 0 }} label="loading" />
           <div class="legend" />
         </div>
       )}

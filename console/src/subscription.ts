@@ -17,69 +17,52 @@ const daysMax = 400;
 
 interface TenantView {
   /** undefined: not known yet. */
-  readonly body: SubscriptionBody | undefined;
-  readonly history: HistoryBody | undefined;
+  readonly body?: SubscriptionBody | undefined;
+  readonly history?: HistoryBody | undefined;
   /** When somebody asked for the count that is under way. */
-  readonly scanningSinceMs: number | undefined;
+  readonly scanningSinceMs?: number | undefined;
   /** When it is asked again, if the last time there was no answer. */
-  readonly againAtMs: number | undefined;
+  readonly againAtMs?: number | undefined;
   /** Why there is nothing to be shown. */
-  readonly refusal: string | undefined;
+  readonly refusal?: string | undefined;
 }
 
 /** What is known, and asking at once. */
 export type Live = TenantView & { readonly askNow: () => void; readonly scanAgain: () => void };
 
-const unknown: TenantView = {
-  body: undefined,
-  history: undefined,
-  scanningSinceMs: undefined,
-  againAtMs: undefined,
-  refusal: undefined,
-};
-
-/** All that is shown of a tenant's usage, kept up to date while the page is seen. */
+/** All that is shown of a tenant's usage, kept up to date while the page is seen. Of one tenant as long as it is used. */
 export function useTenant(tenant: string): Live {
-  const [held, setHeld] = useState<{ tenant: string; view: TenantView }>({ tenant, view: unknown });
-  const view = held.tenant === tenant ? held.view : unknown;
+  const [view, setView] = useState<TenantView>({});
   const latest = useRef(view);
-  latest.current = view;
   const etag = useRef<string | null>(null);
   const failures = useRef(0);
   const change = (part: Partial<TenantView>) => {
     latest.current = { ...latest.current, ...part };
-    setHeld({ tenant, view: latest.current });
+    setView(latest.current);
   };
   const path = `/v1/tenants/${tenant}`;
 
   const poll = async (): Promise<number | null> => {
     if (latest.current.body === undefined) etag.current = null;
     const outcome = await ask<SubscriptionBody>(`${path}/subscription`, { etag: etag.current });
-    switch (outcome.kind) {
-      case 'ok': {
-        failures.current = 0;
-        etag.current = outcome.etag;
-        const { body } = outcome;
-        const history = await historyFor(path, latest.current, body);
-        change({ body, history, againAtMs: undefined, refusal: undefined });
-        break;
-      }
-      case 'same':
-        failures.current = 0;
-        change({ againAtMs: undefined });
-        break;
-      case 'unreachable': {
-        const waitMs = Math.min(lostMsMax, waitingMs * 2 ** failures.current);
-        failures.current += 1;
-        change({ againAtMs: Date.now() + waitMs });
-        return waitMs;
-      }
-      case 'refused':
-        change({ refusal: outcome.detail, body: undefined });
-        return lostMsMax;
-      case 'signed-out':
-        return null;
+    if (outcome.kind === 'signed-out') return null;
+    if (outcome.kind === 'refused') {
+      change({ refusal: outcome.detail, body: undefined });
+      return lostMsMax;
     }
+    if (outcome.kind === 'unreachable') {
+      const waitMs = Math.min(lostMsMax, waitingMs * 2 ** failures.current);
+      failures.current += 1;
+      change({ againAtMs: Date.now() + waitMs });
+      return waitMs;
+    }
+    failures.current = 0;
+    if (outcome.kind === 'ok') {
+      const { body } = outcome;
+      etag.current = outcome.etag;
+      change({ body, history: await historyFor(path, latest.current, body), refusal: undefined });
+    }
+    change({ againAtMs: undefined });
     return waitOf(latest.current, change);
   };
   const askNow = usePoll(poll, tenant);

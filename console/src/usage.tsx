@@ -1,6 +1,6 @@
 import { formatCount, formatObjects } from '../../cli/render.ts';
 import type { SubscriptionBody } from '../../lambda/api/contract/tenants.ts';
-import { type ScanProgress, stateOf } from './figures.ts';
+import { type Parts, type ScanProgress, stateOf } from './figures.ts';
 import { Bar } from './parts.tsx';
 import { bytesText, forecastNote, percentText, timeText } from './text.ts';
 
@@ -16,29 +16,16 @@ export function UsageFigures(props: {
   const { usage, limitBytes } = body;
   if (usage === null) return <NotScanned limitBytes={limitBytes} progress={progress} />;
   const usedBytes = usage.storedBytes + usage.reservedBytes;
-  const shownBytes = limitBytes === null ? usage.storedBytes : usedBytes;
-  const [figure = '', unit = ''] = bytesText(shownBytes).split('\u00a0');
   return (
-    <div class="usage">
-      <p class="figure">
-        <span class="number">{figure}</span> <span class="unit">{unit}</span>{' '}
-        <span class="of">
-          {limitBytes === null ? 'stored, without a limit' : `of ${bytesText(limitBytes)}`}
-        </span>
-        {limitBytes !== null && <strong>{percentText(usedBytes, limitBytes)}</strong>}
-      </p>
-      {limitBytes !== null && (
-        <Bar
-          parts={{ stored: usage.storedBytes, reserved: usage.reservedBytes, limit: limitBytes }}
-          isNear={stateOf(body) === 'near'}
-          label={
-            `${bytesText(usage.storedBytes)} stored and ${bytesText(usage.reservedBytes)} reserved ` +
-            `of ${bytesText(limitBytes)}, ${percentText(usedBytes, limitBytes)}`
-          }
-        />
-      )}
-      <Legend body={body} usage={usage} nowMs={nowMs} />
-    </div>
+    <Figure
+      bytes={limitBytes === null ? usage.storedBytes : usedBytes}
+      of={limitBytes === null ? 'stored, without a limit' : `of ${bytesText(limitBytes)}`}
+      {...(limitBytes !== null && {
+        parts: { stored: usage.storedBytes, reserved: usage.reservedBytes, limit: limitBytes },
+      })}
+      isNear={stateOf(body) === 'near'}
+      entries={entriesOf(body, usage, nowMs)}
+    />
   );
 }
 
@@ -51,11 +38,7 @@ function NotScanned(props: { limitBytes: number | null; progress: ScanProgress |
         <span class="of">{limitBytes === null ? 'no limit' : `limit ${bytesText(limitBytes)}`}</span>
       </p>
       {limitBytes !== null && (
-        <div class="bar">
-          <svg aria-hidden="true">
-            <rect class="track" width="100%" height="100%" />
-          </svg>
-        </div>
+        <Bar parts={{ stored: 0, reserved: 0, limit: limitBytes }} label="not scanned yet" />
       )}
       <p class="soft">First scan in progress.</p>
       <p class="soft so-far">{progress && `${formatObjects(progress.objectCount)} scanned so far`}</p>
@@ -63,50 +46,79 @@ function NotScanned(props: { limitBytes: number | null; progress: ScanProgress |
   );
 }
 
-function Legend({ body, usage, nowMs }: { body: SubscriptionBody; usage: Usage; nowMs: number }) {
+function entriesOf(body: SubscriptionBody, usage: Usage, nowMs: number): Entry[] {
   const { limitBytes, forecast, repos, reposTruncated } = body;
   const where = reposTruncated
     ? ''
     : ` in ${formatCount(repos.length)} ${repos.length === 1 ? 'repo' : 'repos'}`;
   const { storedBytes, reservedBytes, reservedUntil, objectCount } = usage;
   const until = reservedUntil === null ? '' : `, until ${timeText(reservedUntil, nowMs)}`;
-  const free = limitBytes === null ? null : limitBytes - storedBytes - reservedBytes;
-  return (
-    <dl class="legend">
-      <Entry
-        kind={stateOf(body) === 'near' ? 'near-fill' : 'fill'}
-        name="Stored"
-        value={bytesText(storedBytes)}
-        note={formatObjects(objectCount) + where}
-      />
-      <Entry
-        kind="striped"
-        name="Reserved"
-        value={bytesText(reservedBytes)}
-        note={reservedBytes === 0 ? 'no uploads in progress' : `for uploads in progress${until}`}
-      />
-      {free !== null && free >= 0 && (
-        <Entry kind="track" name="Free" value={bytesText(free)} note={forecastNote(forecast)} />
-      )}
-      {free !== null && free < 0 && (
-        <Entry kind="over" name="Over" value={bytesText(-free)} note="to delete before pushes work again" />
-      )}
-    </dl>
-  );
+  const free = limitBytes === null ? undefined : limitBytes - storedBytes - reservedBytes;
+  const entries = [
+    {
+      kind: stateOf(body) === 'near' ? 'near-fill' : 'fill',
+      name: 'Stored',
+      value: bytesText(storedBytes),
+      note: formatObjects(objectCount) + where,
+    },
+    {
+      kind: 'striped',
+      name: 'Reserved',
+      value: bytesText(reservedBytes),
+      note: reservedBytes === 0 ? 'no uploads in progress' : `for uploads in progress${until}`,
+    },
+  ];
+  if (free === undefined) return entries;
+  const last =
+    free < 0
+      ? { kind: 'over', name: 'Over', value: bytesText(-free), note: 'to delete before pushes work again' }
+      : { kind: 'track', name: 'Free', value: bytesText(free), note: forecastNote(forecast) };
+  return [...entries, last];
 }
 
-function Entry(props: { kind: string; name: string; value: string; note: string }) {
-  const { kind, name, value, note } = props;
+interface Entry {
+  readonly name: string;
+  readonly value: string;
+  /** Of its part of the bar. */
+  readonly kind?: string;
+  readonly note?: string;
+}
+
+/** One large figure, of which whole, and what else is known of it. */
+export function Figure(props: {
+  bytes: number;
+  of: string;
+  /** None: of no whole. */
+  parts?: Parts;
+  isNear?: boolean;
+  entries: readonly Entry[];
+}) {
+  const { bytes, of, parts, isNear = false, entries } = props;
+  const [figure = '', unit = ''] = bytesText(bytes).split('\u00a0');
+  const share = parts && percentText(bytes, parts.limit);
   return (
-    <div>
-      <dt>
-        <svg class="swatch" aria-hidden="true">
-          <rect class={kind} width="100%" height="100%" />
-        </svg>
-        {name}
-      </dt>
-      <dd class="value">{value}</dd>
-      <dd class="note">{note}</dd>
+    <div class="usage">
+      <p class="figure">
+        <span class="number">{figure}</span> <span class="unit">{unit}</span> <span class="of">{of}</span>
+        {share && <strong>{share}</strong>}
+      </p>
+      {parts && <Bar parts={parts} isNear={isNear} label={`${bytesText(bytes)} ${of}, ${share}`} />}
+      <dl class="legend">
+        {entries.map(({ name, value, kind, note }) => (
+          <div key={name}>
+            <dt>
+              {kind && (
+                <svg class="swatch" aria-hidden="true">
+                  <rect class={kind} width="100%" height="100%" />
+                </svg>
+              )}
+              {name}
+            </dt>
+            <dd class="value">{value}</dd>
+            {note && <dd class="note">{note}</dd>}
+          </div>
+        ))}
+      </dl>
     </div>
   );
 }

@@ -223,7 +223,7 @@ function Age(props: {
           ? ` ${progress.what}: ${(progress.share * 100).toFixed(1)}\u00a0%, ${formatObjects(progress.objectCount)} so far`
           : '…'}
       </span>
-      <progress aria-label="Scan" {...(progress && { value: progress.share, max: 1 })} />
+      <Share of={1} bytes={progress?.share ?? 0} />
     </p>
   );
 }

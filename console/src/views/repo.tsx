@@ -7,10 +7,11 @@ import { formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.
 import { lastDays } from '../download-figures.ts';
 import { growthText } from '../figures.ts';
 import { go } from '../navigation.ts';
-import { Bar, Code, Problem, Title } from '../parts.tsx';
+import { Code, Problem, Title } from '../parts.tsx';
 import { useRead } from '../requests.ts';
-import { bytesText, percentText, scanText } from '../text.ts';
+import { bytesText, scanText } from '../text.ts';
 
+import { Figure } from '../usage.tsx';
 import type { ViewProps } from '../view-props.ts';
 import { Dialog } from './dialog.tsx';
 import { Locks } from './locks.tsx';
@@ -129,40 +130,25 @@ function Figures(props: { tenant: string; repo: RepoBody; body: SubscriptionBody
   const downloads = page?.downloads.reduce((sum, { bytes }) => sum + bytes, 0);
   if (storedBytes === null)
     return <p class="soft">{repo.uploading ? 'Uploads are in progress.' : 'Not scanned yet.'}</p>;
-  const [figure = '', unit = ''] = bytesText(storedBytes).split('\u00a0');
   const whole = limitBytes ?? body.usage?.storedBytes ?? null;
   const of = whole === null ? '' : `of ${bytesText(whole)}${limitBytes === null ? ` in ${tenant}` : ''}`;
   const growth = growthText(repo, nowMs);
   const entries = [
-    ['Objects', scanText(objectCount)],
-    [`Last 30 days${growth.since && ` (${growth.since})`}`, growth.text],
-    [
-      'Downloads, 30 days',
-      downloads === undefined ? '–' : `${bytesText(downloads)}${page?.nextCursor ? '+' : ''}`,
-    ],
-    ['Updated', scannedAt === null ? '–' : formatAge(scannedAt, nowMs)],
-  ] as const;
+    { name: 'Objects', value: scanText(objectCount) },
+    { name: `Last 30 days${growth.since && ` (${growth.since})`}`, value: growth.text },
+    {
+      name: 'Downloads, 30 days',
+      value: downloads === undefined ? '–' : `${bytesText(downloads)}${page?.nextCursor ? '+' : ''}`,
+    },
+    { name: 'Updated', value: scannedAt === null ? '–' : formatAge(scannedAt, nowMs) },
+  ];
   return (
-    <div class="usage">
-      <p class="figure">
-        <span class="number">{figure}</span> <span class="unit">{unit}</span> <span class="of">{of}</span>
-        {whole !== null && <strong>{percentText(storedBytes, whole)}</strong>}
-      </p>
-      {whole !== null && (
-        <Bar
-          parts={{ stored: storedBytes, reserved: 0, limit: whole }}
-          label={`${bytesText(storedBytes)} ${of}, ${percentText(storedBytes, whole)}`}
-        />
-      )}
-      <dl class="legend">
-        {entries.map(([key, value]) => (
-          <div key={key}>
-            <dt>{key}</dt>
-            <dd class="value">{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </div>
+    <Figure
+      bytes={storedBytes}
+      of={of}
+      {...(whole !== null && { parts: { stored: storedBytes, reserved: 0, limit: whole } })}
+      entries={entries}
+    />
   );
 }
 

@@ -169,6 +169,16 @@ export function CsvButton<Row extends object>(props: {
   );
 }
 
+/** What a colour or a line of a drawing means. */
+export function Sign({ kind, children }: { kind: string; children: ComponentChildren }) {
+  return (
+    <span>
+      <i class={`sign ${kind}`} aria-hidden="true" />
+      {children}
+    </span>
+  );
+}
+
 /** A part of a whole: as wide as its percent says. */
 export function Share({ of, bytes }: { of: number; bytes: number }) {
   return (
@@ -179,7 +189,8 @@ export function Share({ of, bytes }: { of: number; bytes: number }) {
   );
 }
 
-const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
+/** A length in a drawing, of 1. */
+export const percent = (share: number) => `${(share * 100).toFixed(3)}%`;
 
 /** One bar: stored, reserved, and what is beyond the limit. */
 export function Bar(props: { parts: Parts; label: string; isSmall?: boolean; isNear?: boolean }) {

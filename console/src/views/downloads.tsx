@@ -11,7 +11,7 @@ import {
   type Sum,
   sumsByDay,
 } from '../download-figures.ts';
-import { Bar, Card, Choice, CsvButton, Cut } from '../parts.tsx';
+import { Bar, Card, Choice, CsvButton, Cut, percent, Sign } from '../parts.tsx';
 import { bytesText, dayText, monthText, percentText, scanText, tokenName } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { FoldedTable } from './folded-table.tsx';
@@ -75,22 +75,11 @@ export function Downloads({ tenant, session, mayManage, nowMs }: ViewProps) {
       <p class="key note">
         {isPublic && (
           <>
-            <span>
-              <i class="sign fill" aria-hidden="true" />
-              With a token
-            </span>
-            <span>
-              <i class="sign pale" aria-hidden="true" />
-              Public
-            </span>
+            <Sign kind="fill">With a token</Sign>
+            <Sign kind="pale">Public</Sign>
           </>
         )}
-        {shareBytes !== undefined && (
-          <span>
-            <i class="sign even" aria-hidden="true" />
-            Even share
-          </span>
-        )}
+        {shareBytes !== undefined && <Sign kind="even">Even share</Sign>}
       </p>
       <Sums tenant={tenant} downloads={downloads} byDay={byDay} session={session} mayManage={mayManage} />
       <Cut isCut={known.isCut} count={downloads.length} />
@@ -130,14 +119,15 @@ function Month({ month, expected }: { month: DownloadMonth; expected: number }) 
 function Bars(props: { sums: readonly Sum[]; publicSums: readonly Sum[]; shareBytes: number | undefined }) {
   const { sums, publicSums, shareBytes = 0 } = props;
   const most = Math.max(shareBytes, 1, ...sums.map(({ bytes }) => bytes));
-  const width = 100 / sums.length;
+  const width = 1 / sums.length;
+  const even = percent(1 - shareBytes / most);
   const rect = (kind: string, index: number, bytes: number) => (
     <rect
       class={kind}
-      x={`${(index * width).toFixed(2)}%`}
-      y={`${(100 - (bytes / most) * 100).toFixed(2)}%`}
-      width={`${(width * 0.82).toFixed(2)}%`}
-      height={`${((bytes / most) * 100).toFixed(2)}%`}
+      x={percent(index * width)}
+      y={percent(1 - bytes / most)}
+      width={percent(width * 0.82)}
+      height={percent(bytes / most)}
     />
   );
   return (
@@ -149,14 +139,7 @@ function Bars(props: { sums: readonly Sum[]; publicSums: readonly Sum[]; shareBy
             {rect('pale', index, publicSums[index]?.bytes ?? 0)}
           </g>
         ))}
-        {shareBytes > 0 && (
-          <line
-            class="even"
-            x2="100%"
-            y1={`${(100 - (shareBytes / most) * 100).toFixed(2)}%`}
-            y2={`${(100 - (shareBytes / most) * 100).toFixed(2)}%`}
-          />
-        )}
+        {shareBytes > 0 && <line class="even" x2="100%" y1={even} y2={even} />}
       </svg>
       <p class="note ends">
         <span>{dayText(sums[0]?.key ?? '').slice(0, -5)}</span>

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { formatCount } from '../../../cli/render.ts';
 import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
@@ -8,7 +7,7 @@ import { ask } from '../api.ts';
 import { Chart, shadeOf } from '../chart.tsx';
 import { daysAhead, type Point } from '../chart-figures.ts';
 import { sortRepos } from '../figures.ts';
-import { Card, Choice, CsvButton } from '../parts.tsx';
+import { Card, Choice, CsvButton, Sign } from '../parts.tsx';
 import { bytesText, dayText, percentText } from '../text.ts';
 import { FoldedTable } from './folded-table.tsx';
 
@@ -231,15 +230,6 @@ function Key({ tenant, keys }: { tenant: string; keys: ReturnType<typeof keysOf>
         </li>
       ))}
     </ul>
-  );
-}
-
-function Sign({ kind, children }: { kind: string; children: ComponentChildren }) {
-  return (
-    <span>
-      <i class={`sign ${kind}`} aria-hidden="true" />
-      {children}
-    </span>
   );
 }
 

@@ -18,30 +18,17 @@ import {
 import { encodeRequested, type RequestedObject } from './rules/objects.ts';
 
 /**
- * Asks for the next step of an export. If the queue does not take that, it is logged: the schedule looks for exports that
- * nothing moves, so the step is only later.
+ * Asks for the next step of an export, or that the folder of one without a record is removed. If the queue does not take
+ * that, it is logged: the schedule looks for exports that nothing moves, and the store's lifecycle for what is left, so it
+ * is only later.
  */
-async function advanceOrLog(
+async function sendOrLog(
   { exportQueue, log }: Pick<Deps, 'exportQueue' | 'log'>,
   { tenant, exportId }: ExportPath,
+  kind: 'advance' | 'forget' = 'advance',
 ): Promise<void> {
   try {
-    await exportQueue.send([{ tenant, exportId, step: { kind: 'advance' } }]);
-  } catch (error) {
-    log.error('export not advanced', { tenant, exportId, error });
-  }
-}
-
-/**
- * Asks that the folder of an export without a record is removed. If the queue does not take that, it is logged: the
- * store's lifecycle removes it later.
- */
-async function forgetOrLog(
-  { exportQueue, log }: Pick<Deps, 'exportQueue' | 'log'>,
-  { tenant, exportId }: ExportPath,
-): Promise<void> {
-  try {
-    await exportQueue.send([{ tenant, exportId, step: { kind: 'forget' } }]);
+    await exportQueue.send([{ tenant, exportId, step: { kind } }]);
   } catch (error) {
     log.error('export not advanced', { tenant, exportId, error });
   }
@@ -128,7 +115,7 @@ export async function cancelExport(deps: CancelDeps, path: ExportPath): Promise<
   if (!job || job.isTidy) return job;
   // A request that is repeated does this again: it may have been lost.
   await deps.exportJobs.leavePlace(path);
-  await advanceOrLog(deps, path);
+  await sendOrLog(deps, path);
   return job;
 }
 
@@ -212,7 +199,8 @@ async function beginOnce(deps: StartDeps, wish: ExportWish): Promise<StartExport
   const exportId = newExportId({ nowMs: deps.clock.nowMs(), random: deps.ids.random(16) });
   const outcome = await begin(deps, { wish, exportId });
   // The last place went after its list was put. With a key this is not done: its export gets the same id again.
-  if (outcome.kind === 'full' && wish.objects) await forgetOrLog(deps, { tenant: wish.tenant, exportId });
+  if (outcome.kind === 'full' && wish.objects)
+    await sendOrLog(deps, { tenant: wish.tenant, exportId }, 'forget');
   return outcome;
 }
 
@@ -246,7 +234,7 @@ async function prepareOnce(
         : await begin(deps, { wish, exportId });
       if (outcome.kind !== 'started') return outcome;
       // An earlier attempt may have died before it asked for the first step.
-      if (job) await advanceOrLog(deps, job);
+      if (job) await sendOrLog(deps, job);
       await claim.finish();
       return outcome;
     },
@@ -286,7 +274,7 @@ async function begin(
     await cancelExport(deps, path);
     return { kind: closed };
   }
-  await advanceOrLog(deps, path);
+  await sendOrLog(deps, path);
   return { kind: 'started', job };
 }
 
@@ -343,7 +331,7 @@ export async function wakeExports(
   for await (const page of deps.exportJobs.listDue({ nowMs: deps.clock.nowMs() })) {
     for (const path of page) {
       if (woken >= wokenMax) return woken;
-      await advanceOrLog(deps, path);
+      await sendOrLog(deps, path);
       woken += 1;
     }
   }

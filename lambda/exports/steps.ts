@@ -14,7 +14,7 @@ import {
 } from './lease.ts';
 import type { ExportMessage, ExportStep } from './messages.ts';
 import { crc32After } from './rules/archive-formats.ts';
-import { type MultipartUpload, SourceGoneError, UploadGoneError } from './rules/archive-store.ts';
+import { SourceGoneError, UploadGoneError } from './rules/archive-store.ts';
 import {
   addProgress,
   type ExportJob,
@@ -156,7 +156,9 @@ export async function hashObjects(
     };
     await forEachLimited(copied.entries(), objectsAtOnce, async ([index, object]) => {
       if (isOver() || !scratch) return;
-      const told = await crc32OfCopy(archives, scratch, { number: index + 1, object });
+      const { sizeBytes } = object;
+      const copy = { number: index + 1, source: object, sizeBytes };
+      const { crc32: told } = await archives.copyPart(scratch, copy);
       if (told !== undefined) return note(object, told, 1);
       const { crc32, requests } = await crc32OfBytes(archives, object);
       await note(object, crc32, 1 + requests);
@@ -170,16 +172,6 @@ export async function hashObjects(
     if (scratch) await archives.abort(scratch);
   }
   return found.size === objects.length ? found : undefined;
-}
-
-async function crc32OfCopy(
-  archives: Deps['archives'],
-  upload: MultipartUpload,
-  { number, object }: { number: number; object: HashedObject },
-): Promise<number | undefined> {
-  const { sizeBytes } = object;
-  const { crc32 } = await archives.copyPart(upload, { number, source: object, sizeBytes });
-  return crc32;
 }
 
 /** Reads an object, piece by piece. @returns also how many requests that took. */

@@ -98,6 +98,14 @@ export function parseLimitOption(text: string): { readonly bytes: number | null 
   return { bytes: parseLimit(text) };
 }
 
+/** A text of this form, such as an id. It is checked because `..` in a path would lead to another endpoint. */
+export const matching =
+  (pattern: RegExp, problem: string) =>
+  (text: string): string => {
+    if (!pattern.test(text)) throw new InvalidArgumentError(problem);
+    return text;
+  };
+
 /** A day in UTC, such as `2026-11-21`. */
 export function parseDay(text: string): string {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || !isDay(text))

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { exportIdPattern } from '../../lambda/exports/rules/job.ts';
 import { wrongRequested } from '../../lambda/exports/rules/objects.ts';
 import { isOid } from '../../lambda/rules/names.ts';
@@ -23,7 +23,7 @@ import { asCalled, type CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { checkOutput, downloadArchive, filesFor, waitForExport } from '../export/download.ts';
 import { exportLocally, type LocalExport } from '../export/local.ts';
-import { parseRepo, parseTenant, withServiceOptions } from '../options.ts';
+import { matching, parseRepo, parseTenant, withServiceOptions } from '../options.ts';
 import {
   formatAge,
   formatCount,
@@ -40,7 +40,11 @@ type ExportBody = BodyOf<'getExport'>;
 
 const ofExport = {
   tenant: tenantOperand,
-  exportId: operand('<export>', 'id of the export', parseExportId),
+  exportId: operand(
+    '<export>',
+    'id of the export',
+    matching(exportIdPattern, 'List them: lfs-quota export list TENANT'),
+  ),
 };
 
 const startCommand = actionCommand({
@@ -177,12 +181,6 @@ function throwIfFailed({ tenant, state, failure }: ExportBody): void {
 
 function asShown(job: ExportBody, context: CliContext): string {
   return asCalled(renderExport(job, viewOf(context)), context);
-}
-
-/** An export's id. It is checked here because `..` in a path would lead to another endpoint. */
-function parseExportId(text: string): string {
-  if (!exportIdPattern.test(text)) throw new InvalidArgumentError('List them: lfs-quota export list TENANT');
-  return text;
 }
 
 interface LocalOptions {

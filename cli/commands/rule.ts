@@ -2,7 +2,7 @@ import { InvalidArgumentError } from 'commander';
 import type { BodyOf } from '../api-client.ts';
 import { least, tableOf, wraps } from '../columns.ts';
 import { choice, group, operand, option, required, routeCommand, tenantOperand } from '../command.ts';
-import { eachRepo, managerToken, parseLifetime } from '../options.ts';
+import { eachRepo, managerToken, matching, parseLifetime } from '../options.ts';
 import { printable, type View } from '../terminal.ts';
 import { warnIfAbsent } from '../warn-if-absent.ts';
 
@@ -30,6 +30,8 @@ const matchText = (match: Match) =>
   Object.entries(match)
     .map(([claim, values]) => `${claim}=${values.join('|')}`)
     .join(' ');
+
+const ruleId = matching(/^[0-9a-f]{16}$/, 'List them: lfs-quota rule list TENANT');
 
 /** `rule create|list|delete`. */
 export const ruleCommands = group('rule', 'Let CI jobs log in without a stored secret', [
@@ -82,7 +84,7 @@ export const ruleCommands = group('rule', 'Let CI jobs log in without a stored s
     route: 'deleteExchangeRule',
     operands: {
       tenant: tenantOperand,
-      ruleId: operand('<rule-id>', 'id of the rule, as `rule list` shows it', parseRuleId),
+      ruleId: operand('<rule-id>', 'id of the rule, as `rule list` shows it', ruleId),
     },
     wanted: managerToken,
     print: (_, { operands }) => `Deleted ${operands.ruleId}.\n`,
@@ -93,9 +95,4 @@ function eachMatch(text: string, before: Match | undefined): Match {
   const [, claim = '', value = ''] = /^([^=]+)=(.+)$/s.exec(text) ?? [];
   if (value === '') throw new InvalidArgumentError('Use CLAIM=VALUE, such as repository_id=123456789.');
   return { ...before, [claim]: [...(before?.[claim] ?? []), value] };
-}
-
-function parseRuleId(text: string): string {
-  if (!/^[0-9a-f]{16}$/.test(text)) throw new InvalidArgumentError('List them: lfs-quota rule list TENANT');
-  return text;
 }

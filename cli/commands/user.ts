@@ -1,14 +1,17 @@
-import { InvalidArgumentError } from 'commander';
 import type { BodyOf } from '../api-client.ts';
 import { tableOf, wraps } from '../columns.ts';
 import { choice, flag, group, operand, option, routeCommand, tenantOperand } from '../command.ts';
-import { managerToken } from '../options.ts';
+import { managerToken, matching } from '../options.ts';
 import { formatUntil } from '../render.ts';
 
 const organizationOperands = {
   tenant: tenantOperand,
   host: operand('<host>', 'id of a Git host of the server, such as github'),
-  organizationId: operand('<organization-number>', 'number of the organization there', parseNumber),
+  organizationId: operand(
+    '<organization-number>',
+    'number of the organization there',
+    matching(/^[1-9]\d{0,17}$/, 'Use its number. GitHub: https://api.github.com/orgs/NAME shows it as id.'),
+  ),
 };
 
 const rights = ['read', 'write', 'manage', 'none'] as const;
@@ -84,22 +87,13 @@ export const userCommands = group('user', 'Let users of your Git host sign in to
     route: 'endUser',
     operands: {
       tenant: tenantOperand,
-      userId: operand('<user-id>', 'id of the user, as `user list` shows it', parseUserId),
+      userId: operand(
+        '<user-id>',
+        'id of the user, as `user list` shows it',
+        matching(/^[0-9a-f]{16}$/, 'List them: lfs-quota user list TENANT'),
+      ),
     },
     wanted: managerToken,
     print: (_, { operands }) => `Ended the sessions of ${operands.userId}.\n`,
   }),
 ]);
-
-function parseNumber(text: string): string {
-  if (!/^[1-9]\d{0,17}$/.test(text))
-    throw new InvalidArgumentError(
-      'Use its number. GitHub: https://api.github.com/orgs/NAME shows it as id.',
-    );
-  return text;
-}
-
-function parseUserId(text: string): string {
-  if (!/^[0-9a-f]{16}$/.test(text)) throw new InvalidArgumentError('List them: lfs-quota user list TENANT');
-  return text;
-}

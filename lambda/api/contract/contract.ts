@@ -47,6 +47,10 @@ export const answer = <S extends z.ZodType>(description: string, schema: S, exam
   ...(example !== undefined && { example }),
 });
 
+/** What who manages a tenant can change, as long as it's not being deleted. */
+export const managed = <A extends AuditAction>(action: A) =>
+  ({ access: 'manager', onlyOpen: true, action }) as const;
+
 /** Most bodies have a few fields. The largest that says nothing else is a rule with 200 values. */
 export const bodyBytesMaxDefault = 65_536;
 

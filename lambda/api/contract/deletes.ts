@@ -6,8 +6,7 @@ import {
   bytes,
   bytesOrNull,
   count,
-  decodeCursor,
-  encodeCursor,
+  cursorOf,
   flag,
   ofRepo,
   page,
@@ -15,11 +14,6 @@ import {
   time,
 } from './fields.ts';
 import { oid } from './objects.ts';
-
-interface DeletionPlace {
-  readonly repo: string;
-  readonly deletionId: string;
-}
 
 /** Bytes of a name in the cursor of a list of deletions, at most. A folder of the store can have a longer name than a repo. */
 const folderBytesMax = 1024;
@@ -29,16 +23,7 @@ const deletionCursorPattern = new RegExp(
   `^c(?:7e)?(?:${alphanumeric}|2d){1,64}23(?:[0-9a-f]{2}){0,${folderBytesMax}}$`,
 );
 
-export function encodeDeletionCursor({ repo, deletionId }: DeletionPlace): string {
-  return encodeCursor(`${deletionId}#${repo}`);
-}
-
-/** @param cursor of the form {@link deletionCursorPattern}. */
-function decodeDeletionCursor(cursor: string): DeletionPlace {
-  const text = decodeCursor(cursor);
-  const end = text.indexOf('#');
-  return { deletionId: text.slice(0, end), repo: text.slice(end + 1) };
-}
+export const deletionCursor = cursorOf('deletionId', 'repo');
 
 const deleteRule = 'use dryRun=true or dryRun=false. Nothing was deleted';
 
@@ -48,7 +33,7 @@ const deleteQuery = z.strictObject(
   deleteRule,
 );
 
-const deletionQuery = pageOf(deletionCursorPattern, decodeDeletionCursor).extend(ofRepo);
+const deletionQuery = pageOf(deletionCursorPattern, deletionCursor.decode).extend(ofRepo);
 
 const deletePlanSchema = z
   .object({

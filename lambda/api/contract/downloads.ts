@@ -1,18 +1,10 @@
 import * as z from 'zod';
 import { answer, type Contract } from './contract.ts';
-import {
-  bytesOrNull,
-  cursorPattern,
-  day,
-  decodeCursor,
-  encodeCursor,
-  ofRepo,
-  page,
-  pageOf,
-  time,
-} from './fields.ts';
+import { bytesOrNull, cursorOf, cursorPattern, day, ofRepo, page, pageOf, time } from './fields.ts';
 
-const downloadQuery = pageOf(cursorPattern, decodeDownloadCursor)
+export const downloadCursor = cursorOf('day', 'repo', 'tokenId');
+
+const downloadQuery = pageOf(cursorPattern, downloadCursor.decode)
   .extend(ofRepo)
   .extend({
     from: day('The first day, in UTC. Default: the first of this month.'),
@@ -75,18 +67,3 @@ export const downloadContract = {
     problems: ['repo-not-found'],
   },
 } as const satisfies Contract;
-
-interface DownloadPlace {
-  readonly day: string;
-  readonly repo: string;
-  readonly tokenId: string;
-}
-
-export function encodeDownloadCursor({ day, repo, tokenId }: DownloadPlace): string {
-  return encodeCursor(`${day}#${repo}#${tokenId}`);
-}
-
-function decodeDownloadCursor(cursor: string): DownloadPlace {
-  const [day = '', repo = '', ...rest] = decodeCursor(cursor).split('#');
-  return { day, repo, tokenId: rest.join('#') };
-}

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { emailEnds, emailsMax } from '../../alerts/rules/email.ts';
-import { answer, type Contract } from './contract.ts';
+import { answer, type Contract, managed } from './contract.ts';
 import { time, timeOrNull } from './fields.ts';
 
 const addressRule = 'must be an e-mail address';
@@ -46,9 +46,7 @@ export const emailContract = {
     id: 'addEmail',
     summary: 'E-mail alerts to an address',
     description: `The address gets an e-mail with a link, and alerts once its reader confirms it there within 48 hours. A tenant has ${emailsMax} addresses at most. Alerts: 80% and 90% of the limit, the first refused push of a day, tokens that expire within 14 days, and a summary on Monday.`,
-    access: 'manager',
-    onlyOpen: true,
-    action: 'email.add',
+    ...managed('email.add'),
     body: {
       schema: z.strictObject({ address }).meta({ id: 'AddEmail' }),
       example: { address: email.address },
@@ -75,15 +73,7 @@ export const emailContract = {
     access: 'anyone',
     body: { schema: z.strictObject(keyed).meta({ id: 'EmailKey' }), example: { key: 'acme.…' } },
     answers: { 204: { description: 'It gets alerts from now on.' } },
-    problems: [
-      'invalid-json',
-      'link-not-found',
-      'body-too-large',
-      'unsupported-media-type',
-      'invalid-body',
-      'internal-error',
-      'storage-unavailable',
-    ],
+    problems: ['link-not-found'],
   },
   'POST /v1/emails/unsubscribe': {
     id: 'unsubscribeEmail',

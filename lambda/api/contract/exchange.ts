@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { listOf, recordOf } from '../json.ts';
-import { answer, type Contract } from './contract.ts';
+import { answer, type Contract, managed } from './contract.ts';
 import { names, namesOrNull, stringOrNull, time } from './fields.ts';
 import { tokenRepos } from './tokens.ts';
 
@@ -126,9 +126,7 @@ export const exchangeContract = {
     summary: 'Create a rule for CI jobs',
     description:
       'Jobs need a rule to get a token. A rule must contain the number of the repository or its owner, because names can be registered again. Up to 4 KiB.',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'rule.create',
+    ...managed('rule.create'),
     body: {
       schema: createRuleBody,
       bytesMax: ruleBytesMax,

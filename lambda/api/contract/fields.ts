@@ -92,6 +92,20 @@ export function decodeCursor(cursor: string): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Uint8Array.from(bytes));
 }
 
+/** A cursor of several fields, with `#` between them. The last one may have others in it. */
+export function cursorOf<K extends string>(...fields: readonly K[]) {
+  return {
+    encode: (place: Readonly<Record<K, string>>) =>
+      encodeCursor(fields.map((field) => place[field]).join('#')),
+    decode: (cursor: string) => {
+      const parts = decodeCursor(cursor).split('#');
+      const values = [...parts.splice(0, fields.length - 1), parts.join('#')];
+      const place = fields.map((field, index) => [field, values[index] ?? '']);
+      return Object.fromEntries(place) as Record<K, string>;
+    },
+  };
+}
+
 /** Letters and digits in hex. */
 export const alphanumeric = '3[0-9]|[46][1-9a-f]|[57][0-9a]';
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { prefixBytes, prefixesMax } from '../../gc/rules/prefix-set.ts';
 import { oidPattern } from '../../rules/names.ts';
-import { answer, type Contract } from './contract.ts';
+import { answer, type Contract, managed } from './contract.ts';
 import { bytes, count, time, timeOrNull } from './fields.ts';
 import { oid } from './objects.ts';
 
@@ -163,9 +163,7 @@ export const gcContract = {
     summary: 'Open garbage collection: from now on, pushes protect their objects',
     description:
       'If one is open, it stays. Wait until `snapshotFrom`. Then list the refs, scan a full clone, send the reachable set, and start a run. `lfs-quota gc` does all of it.',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'gc.open',
+    ...managed('gc.open'),
     body: { schema: openGcBody, example: {} },
     answers: { 201: answer('It is open.', gcSchema, opened) },
     problems: ['repo-not-found', 'gc-ending'],
@@ -191,9 +189,7 @@ export const gcContract = {
     summary: 'A URL to send a reachable set to',
     description:
       'A reachable set is a file with the first 8 bytes of each oid that a commit references. The URL signs its length and SHA-256.',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'gc.reachable-set',
+    ...managed('gc.reachable-set'),
     body: { schema: reachableSetBody, example: { objects: 2900, sha256 } },
     answers: {
       200: answer('The URL.', signedReachableSetSchema, {
@@ -207,9 +203,7 @@ export const gcContract = {
     id: 'runGc',
     summary: 'Find unreferenced objects, and optionally delete them',
     description: 'A dry run by default. After it, you can run again.',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'gc.run',
+    ...managed('gc.run'),
     body: {
       schema: gcRunBody,
       example: { reachableSet: { objects: 2900, sha256 }, dryRun: true, minAgeDays: 7 },

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { answer, type Contract } from './contract.ts';
+import { answer, type Contract, managed } from './contract.ts';
 import { flag, namesOrNull, scope, stringOrNull, text, time } from './fields.ts';
 import {
   isForItsScope,
@@ -126,9 +126,7 @@ export const invitationContract = {
     summary: 'Invite someone by a one-time link',
     description:
       "The link works once, for 7 days. Accepting it creates the token. If you revoke its inviter's token or user, the link stops working.",
-    access: 'manager',
-    onlyOpen: true,
-    action: 'invitation.create',
+    ...managed('invitation.create'),
     body: { schema: createInvitationBody, example: { repos: ['game'], user: 'ada' } },
     answers: {
       201: answer('The invitation with its link, returned once.', newInvitationSchema, {
@@ -196,9 +194,7 @@ export const invitationContract = {
     summary: 'Log in a command line by its code',
     description:
       'Makes its future token valid, for 90 days. First show what `dryRun` returns, and ask whether the user is at that machine. After 5 wrong codes within 10 minutes, wait.',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'device.approve',
+    ...managed('device.approve'),
     query: z.strictObject({ dryRun: flag().describe('Only show what would be approved.') }),
     body: { schema: approveDeviceBody, example: { userCode: 'BCDF-GHJK' } },
     answers: {

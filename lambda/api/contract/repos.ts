@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { gitHostIdPattern, linkedNameCharactersMax } from '../../accounts/rules/git-hosts.ts';
 import { historyWeeksMax, listedWeeks } from '../../history/rules/history.ts';
 import { repoPattern } from '../../rules/names.ts';
-import { answer, type Contract } from './contract.ts';
+import { answer, type Contract, managed } from './contract.ts';
 import {
   bytes,
   bytesOrNull,
@@ -186,9 +186,7 @@ export const repoContract = {
     summary: 'Create a repo',
     description:
       'Only needed in a tenant with `reposMustExist`, or to set a limit before the first push. Otherwise the first push creates it.',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'repo.create',
+    ...managed('repo.create'),
     body: { schema: createRepoBody, example: { repo: 'game', limitBytes: 1_073_741_824 } },
     answers: {
       201: {
@@ -212,9 +210,7 @@ export const repoContract = {
     summary: "Change a repo's limit, publish it, or link it to a git host",
     description:
       "Several fields change together, or none. An upload must fit the repo's limit and the tenant's; stored objects stay, and downloads continue. Up to 50 repos per tenant can have a limit. A public repo needs no token for downloads, up to its monthly limit. In a linked repo, users of the git host have the same rights as there; linking it again logs them out. Deleting the repo ends both.",
-    access: 'manager',
-    onlyOpen: true,
-    action: 'repo.update',
+    ...managed('repo.update'),
     body: { schema: updateRepoBody, example: { publicRead: { monthlyLimitBytes: 107_374_182_400 } } },
     answers: { 200: answer('The updated repo.', repoSchema, publicRepo) },
     problems: ['repo-not-found', 'repo-closed', 'limits-full', 'public-repos-full', 'linked-repos-full'],

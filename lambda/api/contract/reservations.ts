@@ -1,39 +1,15 @@
 import * as z from 'zod';
 import { answer, type Contract } from './contract.ts';
-import {
-  alphanumeric,
-  bytes,
-  count,
-  decodeCursor,
-  encodeCursor,
-  ofRepo,
-  page,
-  pageOf,
-  stringOrNull,
-  time,
-} from './fields.ts';
-
-interface ReservationPlace {
-  readonly repo: string;
-  readonly reservationId: string;
-}
+import { alphanumeric, bytes, count, cursorOf, ofRepo, page, pageOf, stringOrNull, time } from './fields.ts';
 
 /** What the cursor of a list of reservations looks like: in hex an id, `#` and the name of a repo. */
 const reservationCursorPattern = new RegExp(
   `^c(?:3[0-9]|6[1-6]){32}23(?:${alphanumeric})(?:(?:${alphanumeric}|2[de]|5f){0,98}(?:${alphanumeric}|2d|5f))?$`,
 );
 
-export function encodeReservationCursor({ repo, reservationId }: ReservationPlace): string {
-  return encodeCursor(`${reservationId}#${repo}`);
-}
+export const reservationCursor = cursorOf('reservationId', 'repo');
 
-/** @param cursor of the form {@link reservationCursorPattern}. */
-function decodeReservationCursor(cursor: string): ReservationPlace {
-  const [reservationId = '', repo = ''] = decodeCursor(cursor).split('#');
-  return { repo, reservationId };
-}
-
-const reservationQuery = pageOf(reservationCursorPattern, decodeReservationCursor).extend(ofRepo);
+const reservationQuery = pageOf(reservationCursorPattern, reservationCursor.decode).extend(ofRepo);
 
 const filterRule = 'use repo, id and madeBy only. No reservation was canceled';
 

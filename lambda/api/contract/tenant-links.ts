@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { answer, type Contract } from './contract.ts';
+import { answer, type Contract, managed } from './contract.ts';
 import { bytesOrNull, time } from './fields.ts';
 import { gitHostId, publicReadLimit } from './repos.ts';
 
@@ -58,9 +58,7 @@ export const tenantLinkContract = {
     summary: 'Link all repos of a tenant to an organization on a git host',
     description:
       "Repo `game` is then `acme/game` there, without a step per repo. Its users can log in with their tokens for the host, and have the same rights as there. The number of a repository is stored at first use: one that is renamed or replaced is rejected. A repo with its own link isn't affected. Users who can create a repository there can use the repo of that name here, unless it was used before.",
-    access: 'manager',
-    onlyOpen: true,
-    action: 'tenant.link',
+    ...managed('tenant.link'),
     body: { schema: linkBody, example: { host: 'github', organization: 'acme' } },
     answers: { 200: answer('The link.', linkSchema, link) },
   },

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { repoPattern } from '../../rules/names.ts';
 import { listOf } from '../json.ts';
-import { answer, type Contract } from './contract.ts';
+import { answer, type Contract, managed } from './contract.ts';
 import { namesOrNull, page, pageQuery, scope, stringOrNull, text, time, timeOrNull } from './fields.ts';
 
 const lifetimeSecondsMin = 300;
@@ -109,9 +109,7 @@ export const tokenContract = {
   'POST /v1/tenants/{tenant}/tokens': {
     id: 'createToken',
     summary: 'Create a token',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'token.create',
+    ...managed('token.create'),
     takesRequestKey: true,
     body: {
       schema: createTokenBody,

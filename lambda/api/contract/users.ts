@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { answer, type Contract } from './contract.ts';
+import { answer, type Contract, managed } from './contract.ts';
 import { names, namesOrNull, scope, stringOrNull, text, time, timeOrNull } from './fields.ts';
 
 const host = z.string().max(20).describe('The id of a Git host.');
@@ -123,9 +123,7 @@ export const userContract = {
     summary: 'Allow an organization, or change what it can do',
     description:
       'You must be in it: sign in with its host within the last hour. The operator can allow any. A change signs its users out.',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'organization.allow',
+    ...managed('organization.allow'),
     body: { schema: allowBody, example: { host: 'github', organizationId: '9919', members: 'read' } },
     answers: { 200: answer('What is allowed now.', organizationSchema, organization) },
     problems: ['organization-not-yours', 'organizations-full'],

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { webhookFailures } from '../../alerts/rules/webhook-delivery.ts';
-import { answer, type Contract } from './contract.ts';
+import { answer, type Contract, managed } from './contract.ts';
 import { stringOrNull, time, timeOrNull } from './fields.ts';
 
 const setWebhookBody = z
@@ -78,9 +78,7 @@ export const webhookContract = {
     summary: 'Set the webhook',
     description:
       'One per tenant. Requests are signed like [Standard Webhooks](https://www.standardwebhooks.com). The secret of a new webhook, or with `newSecret` a new secret, is returned once.',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'webhook.set',
+    ...managed('webhook.set'),
     body: { schema: setWebhookBody, example: { url: 'https://hooks.acme.example/lfs-quota' } },
     answers: {
       200: answer('It was changed.', setWebhookSchema, { ...webhook, secret: null }),
@@ -106,9 +104,7 @@ export const webhookContract = {
     id: 'testWebhook',
     summary: 'Send a test event, once',
     description: '`GET …/webhook` shows the result after some seconds.',
-    access: 'manager',
-    onlyOpen: true,
-    action: 'webhook.test',
+    ...managed('webhook.test'),
     answers: {
       202: answer('It will be sent.', webhookTestSchema, {
         tenant: 'acme',

@@ -12,7 +12,7 @@ import {
   type DeletePlanBody,
   type DeletionBody,
   deleteContract,
-  encodeDeletionCursor,
+  deletionCursor,
 } from '../contract/deletes.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { json, pathOid, pathRepo } from '../http.ts';
@@ -36,7 +36,7 @@ export const deleteOperations = operations(deleteContract, {
     });
     return json(200, {
       deletions: deletions.map(deletionBody),
-      nextCursor: next && encodeDeletionCursor(next),
+      nextCursor: next && deletionCursor.encode(next),
     });
   },
 

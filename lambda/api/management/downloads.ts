@@ -1,6 +1,6 @@
 import { listDownloadDays, monthlyOffer } from '../../downloads/downloads.ts';
 import { dayOf, monthOf, nextMonthMs } from '../../rules/dates.ts';
-import { type DownloadPageBody, downloadContract, encodeDownloadCursor } from '../contract/downloads.ts';
+import { type DownloadPageBody, downloadContract, downloadCursor } from '../contract/downloads.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
 import { json } from '../http.ts';
 import { listedRepos } from './access.ts';
@@ -29,7 +29,7 @@ export const downloadOperations = operations(downloadContract, {
         resetsAt: iso(nextMonthMs(nowMs)),
       },
       downloads: [...page.days],
-      nextCursor: page.next && encodeDownloadCursor(page.next),
+      nextCursor: page.next && downloadCursor.encode(page.next),
     };
     return json(200, body);
   },

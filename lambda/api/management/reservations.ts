@@ -1,11 +1,7 @@
 import { cancelReservations, listReservations, type ShownReservation } from '../../ledger/reservations.ts';
 import { makerOf } from '../../ledger/rules/reservation.ts';
 import { iso, pageSizeDefault } from '../contract/fields.ts';
-import {
-  encodeReservationCursor,
-  type ReservationBody,
-  reservationContract,
-} from '../contract/reservations.ts';
+import { type ReservationBody, reservationContract, reservationCursor } from '../contract/reservations.ts';
 import { json } from '../http.ts';
 import { isManager, listedRepos, type Reader } from './access.ts';
 import { operations } from './operations.ts';
@@ -26,7 +22,7 @@ export const reservationOperations = operations(reservationContract, {
     });
     return json(200, {
       reservations: reservations.map((reservation) => reservationBody(reservation, { isAdmin, token })),
-      nextCursor: next && encodeReservationCursor(next),
+      nextCursor: next && reservationCursor.encode(next),
     });
   },
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { absent, exists } from '../table/expressions.ts';
-import { firstItems, methodsOn, putItem, type Table } from '../table/requests.ts';
-import { expiring, keyNames } from '../table/table.ts';
+import { firstItems, inPartition, methodsOn, putItem, type Table } from '../table/requests.ts';
+import { expiring } from '../table/table.ts';
 import { type AuditEntry, auditActions, auditIdOf, auditKeptMs } from './rules/audit.ts';
 
 const fields = z.record(z.string(), z.json());
@@ -75,10 +75,7 @@ async function list(
   const last = before !== undefined && before < until ? before : until;
   if (from > last) return { entries: [], next: null };
   const items = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :last',
-    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: { ':pk': partitionOf(tenant), ':from': from, ':last': last },
-    ConsistentRead: true,
+    ...inPartition(partitionOf(tenant), { from, to: last }),
     ScanIndexForward: false,
     // The one that the page begins after, and one more, to know whether another page follows.
     Limit: pageSize + 2,

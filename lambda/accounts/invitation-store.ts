@@ -5,12 +5,13 @@ import {
   deleteItem,
   firstItems,
   getItem,
+  inPartition,
   methodsOn,
   putItem,
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { expiring, keyNames } from '../table/table.ts';
+import { expiring } from '../table/table.ts';
 import {
   acceptedAgainMs,
   type DeviceRecord,
@@ -66,10 +67,7 @@ async function findInvitation(table: Table, key: InvitationKey): Promise<Invitat
 /** All of a tenant, the oldest first, some that are over among them. */
 async function list(table: Table, tenant: string): Promise<readonly InvitationRecord[]> {
   const items = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk',
-    ExpressionAttributeNames: { '#pk': keyNames.pk },
-    ExpressionAttributeValues: { ':pk': partitionOf(tenant) },
-    ConsistentRead: true,
+    ...inPartition(partitionOf(tenant)),
     Limit: 2 * invitationsMax,
   });
   const records = items.map((item) => invitationItem.parse(item));

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { RepoPath } from '../ledger/rules/tenant.ts';
 import { absent } from '../table/expressions.ts';
-import { firstItems, getItem, putItem, type Table, untilWritten } from '../table/requests.ts';
-import { expiring, keyNames } from '../table/table.ts';
+import { firstItems, getItem, inPartition, putItem, type Table, untilWritten } from '../table/requests.ts';
+import { expiring } from '../table/table.ts';
 import {
   type LinkedRepo,
   linkedReposMax,
@@ -66,12 +66,11 @@ export class DynamoDbRepoMarks<M extends RepoMark> {
   /** Those of a tenant, by name. @throws {LedgerUnavailableError} */
   async list(tenant: string): Promise<readonly M[]> {
     const { partition, field, listedMax } = this.#kind;
+    const query = inPartition(partition(tenant), { prefix: 'REPO#' });
     const items = await firstItems(this.#table, {
-      KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :repos)',
+      ...query,
       FilterExpression: 'attribute_exists(#mark)',
-      ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk, '#mark': field },
-      ExpressionAttributeValues: { ':pk': partition(tenant), ':repos': 'REPO#' },
-      ConsistentRead: true,
+      ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#mark': field },
       Limit: listedMax,
     });
     return items.flatMap((item) => this.#parse(item).mark ?? []);

@@ -6,13 +6,14 @@ import {
   deleteItem,
   firstItems,
   getItem,
+  inPartition,
   methodsOn,
   pagesOf,
   putItem,
   type Table,
   updateItem,
 } from '../table/requests.ts';
-import { byKindIndex, expiring, keyNames } from '../table/table.ts';
+import { byKindIndex, expiring } from '../table/table.ts';
 import { hostOf } from './rules/host-user.ts';
 import { type ExchangeRule, exchangeRulesMax } from './rules/identities.ts';
 import { invitationLifetimeMs } from './rules/invitations.ts';
@@ -53,10 +54,7 @@ export type ExchangeRules = ReturnType<typeof createDynamoDbExchangeRules>;
 /** All of a tenant, the oldest first. Strongly consistent, so that a deleted rule lets nobody in. */
 async function listRules(table: Table, tenant: string): Promise<readonly ExchangeRule[]> {
   const items = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk',
-    ExpressionAttributeNames: { '#pk': keyNames.pk },
-    ExpressionAttributeValues: { ':pk': partitionOf(tenant) },
-    ConsistentRead: true,
+    ...inPartition(partitionOf(tenant)),
     Limit: 2 * exchangeRulesMax,
   });
   const rules = items.map((item) => ruleItem.parse(item));
@@ -200,10 +198,7 @@ async function putSession(table: Table, record: SessionRecord): Promise<void> {
   await putItem(table, { item: { ...sessionKey(record), ...record, ...expires }, condition: absent });
   // Nobody is kept out: the oldest end.
   const all = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :prefix)',
-    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: { ':pk': sessionKey(record).pk, ':prefix': 'SESSION#' },
-    ConsistentRead: true,
+    ...inPartition(sessionKey(record).pk, { prefix: 'SESSION#' }),
     Limit: 2 * sessionsMax,
   });
   const newestFirst = all

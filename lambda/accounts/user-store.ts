@@ -5,12 +5,13 @@ import {
   deleteItem,
   firstItems,
   getItem,
+  inPartition,
   methodsOn,
   putItem,
   type Table,
   untilWritten,
 } from '../table/requests.ts';
-import { expiring, keyNames } from '../table/table.ts';
+import { expiring } from '../table/table.ts';
 import type { HostOrganization } from './rules/host-user.ts';
 import {
   type AllowedOrganization,
@@ -82,10 +83,7 @@ export type Users = ReturnType<typeof createDynamoDbUsers>;
 /** What a tenant allows, in no special order. @throws {LedgerUnavailableError} */
 async function list(table: Table, tenant: string): Promise<readonly AllowedOrganization[]> {
   const items = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk AND begins_with(#sk, :prefix)',
-    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: { ':pk': partitionOf(tenant), ':prefix': 'ORGANIZATION#' },
-    ConsistentRead: true,
+    ...inPartition(partitionOf(tenant), { prefix: 'ORGANIZATION#' }),
     Limit: 2 * allowedOrganizationsMax,
   });
   return items.map(allowedOrganizationIn);

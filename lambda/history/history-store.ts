@@ -9,6 +9,7 @@ import {
   deleteItem,
   firstItems,
   getItem,
+  inPartition,
   methodsOn,
   type Table,
   updateItem,
@@ -185,13 +186,8 @@ async function days(
 ): Promise<readonly HistoryDay[]> {
   if (from > to) return [];
   const items = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :first AND :last',
-    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: {
-      ':pk': partitionOf(tenant),
-      ':first': dayPrefix + from,
-      ':last': dayPrefix + to,
-    },
+    ...inPartition(partitionOf(tenant), { from: dayPrefix + from, to: dayPrefix + to }),
+    ConsistentRead: false,
     // The table removes old days some time later, if it does.
     Limit: 2 * historyDaysMax,
   });
@@ -258,10 +254,7 @@ async function forgetSome(
   { tenant, itemsMax }: { tenant: string; itemsMax: number },
 ): Promise<{ readonly hasMore: boolean }> {
   const items = await firstItems(table, {
-    KeyConditionExpression: '#pk = :pk',
-    ExpressionAttributeNames: { '#pk': keyNames.pk },
-    ExpressionAttributeValues: { ':pk': partitionOf(tenant) },
-    ConsistentRead: true,
+    ...inPartition(partitionOf(tenant)),
     Limit: itemsMax + 1,
   });
   const removed = items.slice(0, itemsMax);

@@ -5,6 +5,7 @@ import {
   deleteItem,
   firstItems,
   getItem,
+  inPartition,
   methodsOn,
   putItem,
   type Table,
@@ -184,33 +185,17 @@ async function firstLocks(table: Table, query: Query, countMax: number): Promise
 /** The locks of a repo by their hashes, after one of them. */
 function locksAfter({ tenant, repo, after }: RepoPath & { after?: string }) {
   // `$` is the character after `#`. A lock that is at `after` is before the first one that is found.
-  return between(tenant, [after === undefined ? `${repo}#` : `${repo}#${after}\u0000`, `${repo}$`]);
+  const from = after === undefined ? `${repo}#` : `${repo}#${after}\u0000`;
+  return inPartition(partition(tenant), { from, to: `${repo}$` });
 }
 
 /** The locks that are counted together with this one. `g` is after every hex digit. */
 function sliceOf({ tenant, repo }: RepoPath, hash: string) {
-  const begin = `${repo}#${lockSliceOf(hash)}`;
-  return between(tenant, [begin, `${begin}g`]);
+  const from = `${repo}#${lockSliceOf(hash)}`;
+  return inPartition(partition(tenant), { from, to: `${from}g` });
 }
 
-function locksOfTenant(tenant: string) {
-  return {
-    KeyConditionExpression: '#pk = :pk',
-    ExpressionAttributeNames: { '#pk': keyNames.pk },
-    ExpressionAttributeValues: { ':pk': partition(tenant) },
-    ConsistentRead: true,
-  } as const;
-}
-
-function between(tenant: string, [from, to]: readonly [from: string, to: string]) {
-  const query = locksOfTenant(tenant);
-  return {
-    ...query,
-    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
-    ExpressionAttributeNames: { ...query.ExpressionAttributeNames, '#sk': keyNames.sk },
-    ExpressionAttributeValues: { ...query.ExpressionAttributeValues, ':from': from, ':to': to },
-  };
-}
+const locksOfTenant = (tenant: string) => inPartition(partition(tenant));
 
 /** What a query finds of these owners. undefined: of all. */
 function ofOwners(query: Query, ownerIds: readonly string[] | undefined): Query {

@@ -255,6 +255,24 @@ export async function* pagesOf(
 }
 
 /**
+ * The query for the items of a partition: all, those whose sort keys begin with `prefix`, or those from one key to another.
+ * Strongly consistent.
+ */
+export function inPartition(
+  pk: string,
+  { prefix, from, to }: { prefix?: string; from?: string; to?: string } = {},
+) {
+  const ofPrefix = prefix === undefined ? '' : ' AND begins_with(#sk, :prefix)';
+  const range = from === undefined ? ofPrefix : ' AND #sk BETWEEN :from AND :to';
+  return {
+    KeyConditionExpression: `#pk = :pk${range}`,
+    ExpressionAttributeNames: { '#pk': keyNames.pk, ...(range !== '' && { '#sk': keyNames.sk }) },
+    ExpressionAttributeValues: definedOf({ ':pk': pk, ':prefix': prefix, ':from': from, ':to': to }),
+    ConsistentRead: true,
+  } as const;
+}
+
+/**
  * All items of a tenant whose sort keys begin with `prefix`, strongly consistent, a page at a time.
  *
  * @param input.until only those whose keys are no greater than this, which begins with `prefix`.
@@ -263,17 +281,8 @@ export function itemsBelow(
   table: Table,
   { tenant, prefix, until }: { tenant: string; prefix: string; until?: string },
 ): AsyncIterable<readonly Record<string, unknown>[]> {
-  const range = until === undefined ? 'begins_with(#sk, :prefix)' : '#sk BETWEEN :prefix AND :until';
-  return pagesOf(table, {
-    KeyConditionExpression: `#pk = :pk AND ${range}`,
-    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: {
-      ':pk': tenantKey(tenant).pk,
-      ':prefix': prefix,
-      ...(until !== undefined && { ':until': until }),
-    },
-    ConsistentRead: true,
-  });
+  const keys = until === undefined ? { prefix } : { from: prefix, to: until };
+  return pagesOf(table, inPartition(tenantKey(tenant).pk, keys));
 }
 
 /**
@@ -290,18 +299,12 @@ export function keysAfter(input: {
   before?: string | undefined;
 }) {
   const { tenant, prefix, after, before } = input;
-  return {
-    KeyConditionExpression: '#pk = :pk AND #sk BETWEEN :from AND :to',
-    ExpressionAttributeNames: { '#pk': keyNames.pk, '#sk': keyNames.sk },
-    ExpressionAttributeValues: {
-      ':pk': tenantKey(tenant).pk,
-      // Both ends of BETWEEN are included, so it begins right after the key of `after`.
-      ':from': after === undefined ? prefix : `${after}\u0000`,
-      // `$` is the character after `#`: whatever follows the prefix, it comes before this, and no item is at it.
-      ':to': before ?? `${prefix.slice(0, -1)}$`,
-    },
-    ConsistentRead: true,
-  } as const;
+  return inPartition(tenantKey(tenant).pk, {
+    // Both ends of BETWEEN are included, so it begins right after the key of `after`.
+    from: after === undefined ? prefix : `${after}\u0000`,
+    // `$` is the character after `#`: whatever follows the prefix, it comes before this, and no item is at it.
+    to: before ?? `${prefix.slice(0, -1)}$`,
+  });
 }
 
 /**

@@ -3,8 +3,7 @@ import { sha256Hex } from '../rules/hash.ts';
 import { plainText } from '../rules/text.ts';
 import { audited } from './audit.ts';
 import { bestRule } from './rules/identities.ts';
-import type { TokenRecord } from './rules/tokens.ts';
-import { type CreateTokenOnceOutcome, claimToken, isExpired } from './tokens.ts';
+import { claimToken, type GivenToken, givenToken, givenVerdict } from './tokens.ts';
 
 /**
  * A refusal takes at least this long: the time to read a tenant's rules would tell that there is one. Anybody with an
@@ -13,11 +12,6 @@ import { type CreateTokenOnceOutcome, claimToken, isExpired } from './tokens.ts'
 const refusedAfterMs = 50;
 
 const userCharactersMax = 100;
-
-export type ExchangeOutcome =
-  | { readonly kind: 'created'; readonly token: string; readonly record: TokenRecord }
-  /** The reason is for the log alone: who asks learns nothing of the tenant. */
-  | { readonly kind: 'rejected'; readonly reason: string };
 
 /**
  * Gives whoever presents an identity token a short-lived token of a tenant, if one of its rules lets them in. Nothing
@@ -35,7 +29,7 @@ export async function exchangeToken(
     'identities' | 'exchangeRules' | 'ledger' | 'tokens' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
   >,
   input: { tenant: string; idToken: string; audience: string; requestId: string },
-): Promise<ExchangeOutcome> {
+): Promise<GivenToken> {
   const { tenant, idToken, audience, requestId } = input;
   const identity = await deps.identities.verify({ idToken, audience });
   if (identity.kind === 'rejected') return identity;
@@ -62,7 +56,7 @@ export async function exchangeToken(
   };
   const claim = await claimToken(deps, { grant, credential: idToken, requestKey: sha256Hex(idToken) });
   // What is sent once more changes nothing, and whoever has an identity could fill the audit with it.
-  if (claim.kind !== 'claimed') return ifValid(deps, claim);
+  if (claim.kind !== 'claimed') return givenToken(deps, claim);
   return audited(deps, {
     action: {
       tenant,
@@ -76,23 +70,11 @@ export async function exchangeToken(
       const created = await claim.create();
       const { tokenId, expiresAtMs } = created.record;
       trail.became({ tokenId, scope, repos, user: grant.user, expiresAtMs });
-      return ifValid(deps, created);
+      return givenToken(deps, created);
     },
-    verdictOf: (outcome) =>
-      outcome.kind === 'created' ? { outcome: 'succeeded' } : { outcome: 'denied', reason: 'unauthorized' },
+    verdictOf: givenVerdict,
   });
 }
-
-function ifValid({ clock }: Pick<Deps, 'clock'>, outcome: CreateTokenOnceOutcome): ExchangeOutcome {
-  if (outcome.kind !== 'created') return { kind: 'rejected', reason: reasons[outcome.kind] };
-  if (!isExpired(outcome.record, clock.nowMs())) return outcome;
-  return { kind: 'rejected', reason: 'the token that it got has expired' };
-}
-
-const reasons: Readonly<Record<Exclude<CreateTokenOnceOutcome['kind'], 'created'>, string>> = {
-  revoked: 'the token that it got was revoked',
-  'key-reused': 'it got a token by another rule',
-};
 
 /** As the issuer names it, such as `repo:acme/game:ref:refs/heads/main`. */
 const nameOf = (subject: unknown) =>

@@ -16,7 +16,7 @@ import {
   userCodeFrom,
 } from './rules/invitations.ts';
 import { sameDigest, type TokenRecord, tokenIdOf } from './rules/tokens.ts';
-import { type CreateTokenOnceOutcome, claimToken, isExpired, secretLength } from './tokens.ts';
+import { claimToken, type GivenToken, givenToken, givenVerdict, secretLength } from './tokens.ts';
 
 type Invited = Pick<InvitationRecord, 'tenant' | 'scope' | 'repos' | 'user' | 'lifetimeMs'>;
 
@@ -49,11 +49,6 @@ export async function invite(
   return outcome === 'created' ? { kind: 'created', secret, record } : { kind: 'full' };
 }
 
-export type AcceptOutcome =
-  | { readonly kind: 'created'; readonly token: string; readonly record: TokenRecord }
-  /** The reason is for the log alone. */
-  | { readonly kind: 'rejected'; readonly reason: string };
-
 type AcceptDeps = Pick<
   Deps,
   'invitations' | 'ledger' | 'tokens' | 'requestKeys' | 'audit' | 'ids' | 'clock' | 'log'
@@ -72,7 +67,7 @@ type AcceptDeps = Pick<
 export async function acceptInvitation(
   deps: AcceptDeps,
   input: { secret: string; user: string | null; requestKey: string | undefined; requestId: string },
-): Promise<AcceptOutcome> {
+): Promise<GivenToken> {
   const { secret, requestId } = input;
   const key = parseInvitation(secret);
   const found = key && (await deps.invitations.find(key));
@@ -95,7 +90,7 @@ export async function acceptInvitation(
   if (found.accepted) {
     const claimed = await claim(found.accepted);
     // What is sent once more changes nothing, and whoever has the key could fill the audit with it.
-    if (claimed.kind !== 'claimed') return ifValid(deps, claimed);
+    if (claimed.kind !== 'claimed') return givenToken(deps, claimed);
   }
   return audited(deps, {
     action: {
@@ -116,10 +111,9 @@ export async function acceptInvitation(
         const { tokenId, scope, repos, user, expiresAtMs } = outcome.record;
         trail.became({ tokenId, scope, repos, user, expiresAtMs });
       }
-      return ifValid(deps, outcome);
+      return givenToken(deps, outcome);
     },
-    verdictOf: (outcome) =>
-      outcome.kind === 'created' ? { outcome: 'succeeded' } : { outcome: 'denied', reason: 'unauthorized' },
+    verdictOf: givenVerdict,
   });
 }
 
@@ -163,11 +157,6 @@ function claimOf(
     lifetimeMs: invitedLifetimeMs(found, { inviter, atMs: of.atMs }),
   };
   return claimToken(deps, { grant, credential: secret, requestKey });
-}
-
-function ifValid({ clock }: Pick<Deps, 'clock'>, outcome: CreateTokenOnceOutcome): AcceptOutcome {
-  if (outcome.kind !== 'created') return rejected(`the token: ${outcome.kind}`);
-  return isExpired(outcome.record, clock.nowMs()) ? rejected('the token has expired') : outcome;
 }
 
 const rejected = (reason: string) => ({ kind: 'rejected', reason }) as const;

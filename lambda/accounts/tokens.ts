@@ -164,6 +164,25 @@ export async function claimToken(
   return { kind: 'claimed', create };
 }
 
+/** A token that somebody gets who had none. */
+export type GivenToken =
+  | { readonly kind: 'created'; readonly token: string; readonly record: TokenRecord }
+  /** The reason is for the log alone: who asks learns nothing of the tenant. */
+  | { readonly kind: 'rejected'; readonly reason: string };
+
+/** What a claim gives: nothing if its token has ended, or the key made another one. */
+export function givenToken({ clock }: Pick<Deps, 'clock'>, outcome: CreateTokenOnceOutcome): GivenToken {
+  if (outcome.kind !== 'created') return { kind: 'rejected', reason: `the token: ${outcome.kind}` };
+  if (!isExpired(outcome.record, clock.nowMs())) return outcome;
+  return { kind: 'rejected', reason: 'the token has expired' };
+}
+
+/** How the audit has what somebody was given. */
+export const givenVerdict = ({ kind }: GivenToken) =>
+  kind === 'created'
+    ? ({ outcome: 'succeeded' } as const)
+    : ({ outcome: 'denied', reason: 'unauthorized' } as const);
+
 async function putToken(
   deps: Pick<Deps, 'tokens'>,
   input: { grant: TokenGrant; token: string; createdAtMs: number },

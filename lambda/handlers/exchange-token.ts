@@ -1,5 +1,6 @@
-import { type ExchangeOutcome, exchangeToken } from '../accounts/exchange-token.ts';
+import { exchangeToken } from '../accounts/exchange-token.ts';
 import { IssuerUnavailableError } from '../accounts/rules/identities.ts';
+import type { GivenToken } from '../accounts/tokens.ts';
 import { exchangeContract } from '../api/contract/exchange.ts';
 import { baseUrl, json, pathTenant } from '../api/http.ts';
 import { exchangedTokenBody } from '../api/management/exchange.ts';
@@ -37,7 +38,7 @@ export function create(deps: ExchangeDeps): HttpHandler {
     const base = baseUrl(event, deps.publicUrl);
     // A name that no tenant can have is not said again: it may be anything.
     const audience = `${base}/${tenant ?? 'TENANT'}`;
-    let outcome: ExchangeOutcome = { kind: 'rejected', reason: "the tenant doesn't exist" };
+    let outcome: GivenToken = { kind: 'rejected', reason: "the tenant doesn't exist" };
     try {
       const { idToken } = decoded.body;
       const { requestId } = event.requestContext;

@@ -310,29 +310,22 @@ async function readTokens(
 }
 
 const requestKeyItem = z.object({
+  /** Identifies the key together with its purpose. */
   id: z.string(),
+  /** SHA-256 of the request's body. The same key with another body is an error of the client. */
   bodySha256: z.string(),
+  /** Random. Everything the request creates is derived from it, so that a repetition creates the same. */
   seed: z.string(),
   beganAtMs: z.number(),
+  /** From then on the key may be used for another request. */
   expiresAtMs: z.number(),
+  /** Whether the request has created what it is for. */
   isDone: z.boolean(),
 });
 
-const requestKeyKey = (id: string) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' });
+export type RequestKeyRecord = Readonly<z.output<typeof requestKeyItem>>;
 
-export interface RequestKeyRecord {
-  /** Identifies the key together with its purpose. */
-  readonly id: string;
-  /** SHA-256 of the request's body. The same key with another body is an error of the client. */
-  readonly bodySha256: string;
-  /** Random. Everything the request creates is derived from it, so that a repetition creates the same. */
-  readonly seed: string;
-  readonly beganAtMs: number;
-  /** From then on the key may be used for another request. */
-  readonly expiresAtMs: number;
-  /** Whether the request has created what it is for. */
-  readonly isDone: boolean;
-}
+const requestKeyKey = (id: string) => ({ pk: `REQUEST#${id}`, sk: 'REQUEST' });
 
 /**
  * Keys with which a client marks a request that it may repeat (HTTP: `Idempotency-Key`). On the ledger's table, one item

@@ -147,7 +147,7 @@ describe('an identity', () => {
     expect(await authenticateToken(stores, use)).toEqual({ kind: 'unauthenticated' });
     expect(await exchange()).toMatchObject({
       kind: 'rejected',
-      reason: expect.stringMatching(/another rule/),
+      reason: expect.stringMatching(/key-reused/),
     });
   });
 

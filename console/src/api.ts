@@ -5,13 +5,18 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 /** Longer than the gateway waits for a function. */
 const requestTimeoutMs = 35_000;
 
-type Outcome<T> =
-  | { readonly kind: 'ok'; readonly status: number; readonly body: T; readonly etag: string | null }
+type NoAnswer =
   /** Nothing has changed since the answer of that `etag`. */
   | { readonly kind: 'same' }
   | { readonly kind: 'signed-out' }
   | { readonly kind: 'refused'; readonly status: number; readonly detail: string }
   | { readonly kind: 'unreachable' };
+
+export type Answer<T> = { readonly kind: 'ok'; readonly body: T } | NoAnswer;
+
+type Outcome<T> =
+  | { readonly kind: 'ok'; readonly status: number; readonly body: T; readonly etag: string | null }
+  | NoAnswer;
 
 interface Asked {
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -71,24 +76,24 @@ export interface Listed<Item> {
   readonly isCut: boolean;
 }
 
-/** The items of a list, page after page. undefined: not all of its pages could be read. */
-export async function askPages<Item, Key extends string>(
+/** The items of a list, page after page; or why not all of its pages could be read. */
+export async function askPages<Item>(
   path: string,
-  key: Key,
+  key: string,
   options: { pagesMax: number; onPage?: (items: readonly Item[]) => void },
-): Promise<Listed<Item> | undefined> {
+): Promise<Answer<Listed<Item>>> {
   const items: Item[] = [];
   let cursor: string | null = null;
   for (let page = 0; page < options.pagesMax; page += 1) {
     const query: string = `${path.includes('?') ? '&' : '?'}limit=1000${cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
-    const outcome: Outcome<Record<Key, Item[]> & { nextCursor: string | null }> = await ask(path + query);
-    if (outcome.kind !== 'ok') return undefined;
-    items.push(...outcome.body[key]);
+    const outcome: Outcome<Record<string, unknown>> = await ask(path + query);
+    if (outcome.kind !== 'ok') return outcome;
+    items.push(...(outcome.body[key] as Item[]));
     options.onPage?.(items);
-    cursor = outcome.body.nextCursor;
+    cursor = outcome.body['nextCursor'] as string | null;
     if (cursor === null) break;
   }
-  return { items, isCut: cursor !== null };
+  return { kind: 'ok', body: { items, isCut: cursor !== null } };
 }
 
 /**

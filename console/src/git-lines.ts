@@ -8,12 +8,13 @@ export const cloneLines = (origin: string) =>
     'git clone YOUR-REPOSITORY-URL',
   ].join('\n');
 
+/** What is new or changed of a kind of files becomes objects. */
+export const trackLines = [
+  'git lfs track "*.psd"',
+  'git add .',
+  'git commit -m "Large files to git-lfs"',
+  'git push origin HEAD',
+].join('\n');
+
 /** In a clone without an `.lfsconfig`: says where large files go, and which ones are large, and pushes. */
-export const firstPushLines = (lfsUrl: string) =>
-  [
-    `git config -f .lfsconfig lfs.url ${lfsUrl}`,
-    'git lfs track "*.psd"',
-    'git add .',
-    'git commit -m "Large files to git-lfs"',
-    'git push origin HEAD',
-  ].join('\n');
+export const firstPushLines = (lfsUrl: string) => `git config -f .lfsconfig lfs.url ${lfsUrl}\n${trackLines}`;

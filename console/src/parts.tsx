@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, Ref } from 'preact';
 import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { formatCount } from '../../cli/render.ts';
 import { type Address, titleOf } from './address.ts';
@@ -44,7 +44,7 @@ export function Title(props: {
       <h1 tabIndex={-1} ref={heading}>
         {title}
       </h1>
-      {note}
+      {typeof note === 'string' ? <p class="note">{note}</p> : note}
       {action !== undefined && <div class="end">{action}</div>}
     </div>
   );
@@ -73,6 +73,31 @@ export function Card(props: {
   );
 }
 
+export function Button(props: {
+  text: string;
+  /** Its class: `primary`, `quiet`, `bad`, `danger` or `text`. */
+  kind?: string;
+  /** For screen readers, if its text doesn't say all. */
+  label?: string;
+  isDisabled?: boolean;
+  own?: Ref<HTMLButtonElement>;
+  onPress: () => unknown;
+}) {
+  const { text, kind, label, isDisabled, own = null, onPress } = props;
+  return (
+    <button
+      type="button"
+      class={kind}
+      aria-label={label}
+      disabled={isDisabled}
+      ref={own}
+      onClick={() => void onPress()}
+    >
+      {text}
+    </button>
+  );
+}
+
 /** Text to be pasted elsewhere. */
 export function Code({ text, name }: { text: string; name: string }) {
   const [said, setSaid] = useState('');
@@ -88,9 +113,7 @@ export function Code({ text, name }: { text: string; name: string }) {
   return (
     <div class="code">
       <pre>{text}</pre>
-      <button type="button" class="quiet" onClick={() => void copy()} aria-label={`Copy: ${name}`}>
-        {said || 'Copy'}
-      </button>
+      <Button text={said || 'Copy'} kind="quiet" label={`Copy: ${name}`} onPress={copy} />
       <span class="hidden" role="status">
         {said}
       </span>
@@ -115,14 +138,14 @@ export function Problem({ text }: { text: string | undefined }) {
 
 /** One of a few, as buttons side by side. */
 export function Choice<Value extends string | number>(props: {
-  name: string;
   label: string;
   values: readonly Value[];
   value: Value;
   onChoose: (value: Value) => void;
   textOf?: (value: Value) => string;
 }) {
-  const { name, label, values, value, onChoose, textOf = String } = props;
+  const { label, values, value, onChoose, textOf = String } = props;
+  const name = useId();
   return (
     <fieldset class="choice">
       <legend class="hidden">{label}</legend>
@@ -157,15 +180,7 @@ export function CsvButton<Row extends object>(props: {
     setTimeout(() => URL.revokeObjectURL(url), keptMs);
   };
   return (
-    <button
-      type="button"
-      class="quiet"
-      aria-label={`${name} as CSV`}
-      disabled={rows.length === 0}
-      onClick={save}
-    >
-      CSV
-    </button>
+    <Button text="CSV" kind="quiet" label={`${name} as CSV`} isDisabled={rows.length === 0} onPress={save} />
   );
 }
 

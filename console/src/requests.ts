@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ask, usePoll } from './api.ts';
+import { type Answer, ask, askPages, type Listed, usePoll } from './api.ts';
 import { notDone } from './text.ts';
 
 /** What a view reads besides the tenant's figures, and what it changes. */
@@ -37,38 +37,64 @@ interface Held<T> {
  *
  * @param path undefined: nothing is read.
  * @param options.againMs after how long it is read again. null: not by itself.
+ * @param options.get asks otherwise, as for a long list: nothing is held back for it, and once known it stays until `read`.
  * @returns `refusal` says why there's no body.
  */
 export function useRead<T>(
   path: string | undefined,
-  options: { key?: string; againMs?: (body: T) => number | null } = {},
+  options: {
+    key?: string;
+    againMs?: (body: T) => number | null;
+    get?: (path: string) => Promise<Answer<T>>;
+  } = {},
 ): { body: T | undefined; refusal: string | undefined; read: () => void } {
   const [held, setHeld] = useState<Held<T>>();
   const latest = useRef(path);
   latest.current = path;
-  const read = usePoll(async () => {
-    if (path === undefined) return null;
-    const outcome = await ask<T>(path);
+  const pollKey = `${path} ${options.key}`;
+  const kept = useRef('');
+  const poll = usePoll(async () => {
+    if (path === undefined || kept.current === pollKey) return null;
+    const outcome = await (options.get ?? ask<T>)(path);
     if (latest.current !== path) return null;
     if (outcome.kind === 'ok') {
+      if (options.get) kept.current = pollKey;
       setHeld({ path, body: outcome.body });
       return options.againMs?.(outcome.body) ?? null;
     }
     if (outcome.kind === 'refused') setHeld({ path, refusal: outcome.detail });
     return outcome.kind === 'unreachable' ? lostMs : null;
-  }, `${path} ${options.key}`);
+  }, pollKey);
+  const read = () => {
+    kept.current = '';
+    poll();
+  };
   const known = held?.path === path ? held : undefined;
-  const isFirst = path !== undefined && known === undefined;
+  const isFirst = path !== undefined && known === undefined && !options.get;
   useLayoutEffect(() => (isFirst ? holdBack() : undefined), [isFirst]);
   return { body: known?.body, refusal: known?.refusal, read };
 }
 
-/** Changes something. @returns what was answered; or `problem`, which says why it wasn't changed. */
+/** The items of a list, page after page. `name` is that of their field. */
+export const useList = <Item>(
+  path: string | undefined,
+  name: string,
+  options: { pagesMax: number; key?: string },
+) => useRead<Listed<Item>>(path, { ...options, get: (wanted) => askPages<Item>(wanted, name, options) });
+
+/**
+ * Changes something.
+ *
+ * @param then is called with the answer, once it's changed.
+ * @returns why it wasn't changed. undefined: it was.
+ */
 export async function change<T>(
   path: string,
   asked: Parameters<typeof ask>[1],
-): Promise<{ body?: T; problem?: string }> {
+  then?: (body: T) => void,
+): Promise<string | undefined> {
   const outcome = await ask<T>(path, asked);
-  if (outcome.kind === 'ok') return { body: outcome.body };
-  return { problem: outcome.kind === 'refused' ? outcome.detail : notDone };
+  if (outcome.kind !== 'ok') return outcome.kind === 'refused' ? outcome.detail : notDone;
+  then?.(outcome.body);
+  return undefined;
 }

@@ -7,15 +7,15 @@ import { Tokens } from './tokens.tsx';
 import { Users } from './users.tsx';
 
 /** Who gets in: users of git hosts, by invitation, tokens, and CI jobs. */
-export function Access({ tenant, session, address, body, nowMs }: ViewProps) {
-  const repos = body.repos.map(({ repo }) => repo).filter((repo) => repoPattern.test(repo));
+export function Access(props: ViewProps) {
+  const repos = props.body.repos.map(({ repo }) => repo).filter((repo) => repoPattern.test(repo));
   return (
     <main>
-      <Title address={address} />
-      <Users tenant={tenant} nowMs={nowMs} />
-      <Invitations tenant={tenant} repos={repos} nowMs={nowMs} />
-      <Tokens tenant={tenant} session={session} repos={repos} nowMs={nowMs} />
-      <CiRules tenant={tenant} repos={repos} />
+      <Title address={props.address} />
+      <Users {...props} />
+      <Invitations {...props} repos={repos} />
+      <Tokens {...props} repos={repos} />
+      <CiRules {...props} repos={repos} />
     </main>
   );
 }

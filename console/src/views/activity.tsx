@@ -12,7 +12,7 @@ import { useRead } from '../requests.ts';
 import { dayText, notDone, percentText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 import { auditSentence, refusalSentence, type Sentence } from './audit-text.ts';
-import { Pager } from './pager.tsx';
+import { usePages } from './pager.tsx';
 import { openStates } from './view-texts.ts';
 
 const rowsMax = 20;
@@ -57,38 +57,32 @@ export function Activity({ tenant, address, body, mayManage, nowMs }: ViewProps)
   const path = `/v1/tenants/${tenant}`;
   const { entries, canMore, more, problem, isCut } = useAudit(mayManage ? path : undefined);
   const [group, setGroup] = useState<Group>('All');
-  const [page, setPage] = useState(0);
   const all = [
     ...entries.map((entry) => ({ action: entry.action, ...auditSentence(entry) })),
     ...body.lastRefusals.map((refusal) => ({ action: 'push', ...refusalSentence(refusal) })),
   ].sort((a, b) => (a.at < b.at ? 1 : -1));
   const rows = all.filter((row) => groups[group](row.action, row));
-  const before = page * rowsMax;
-  const shown = rows.slice(before, before + rowsMax);
-  const isShort = rows.length <= before + rowsMax;
+  const { shown, pager, isLast, toFirst } = usePages(rows, rowsMax, canMore);
   useEffect(() => {
-    if (isShort) void more();
-  }, [isShort, entries, group]);
+    if (isLast) void more();
+  }, [isLast, entries, group]);
   return (
     <main>
       <Title
         address={address}
-        note={
-          <p class="note">{mayManage ? 'Changes of 400 days, and rejected pushes' : 'Rejected pushes'}</p>
-        }
+        note={mayManage ? 'Changes of 400 days, and rejected pushes' : 'Rejected pushes'}
       />
       <InProgress tenant={tenant} isManager={mayManage} nowMs={nowMs} />
       <section class="card" aria-label="Activity">
         <div class="head">
           {mayManage && (
             <Choice
-              name="activity"
               label="Which activity"
               values={Object.keys(groups) as Group[]}
               value={group}
               onChoose={(next) => {
                 setGroup(next);
-                setPage(0);
+                toFirst();
               }}
             />
           )}
@@ -106,12 +100,7 @@ export function Activity({ tenant, address, body, mayManage, nowMs }: ViewProps)
         ))}
         {rows.length === 0 && !canMore && <p class="soft">Nothing yet.</p>}
         <Problem text={problem} />
-        <Pager
-          before={before}
-          shown={shown.length}
-          hasMore={!isShort || canMore}
-          onPage={(step) => setPage(page + step)}
-        />
+        {pager}
         <Cut isCut={isCut} count={entries.length} />
       </section>
     </main>

@@ -1,7 +1,6 @@
 import { Access } from './access.tsx';
 import { Activity } from './activity.tsx';
-import { Device, Join } from './doors.tsx';
-import { EmailLink } from './email-link.tsx';
+import { Device, EmailLink, Join } from './doors.tsx';
 import { Objects } from './objects.tsx';
 import { Repo } from './repo.tsx';
 import { Repos } from './repos.tsx';

@@ -1,16 +1,8 @@
 import { useState } from 'preact/hooks';
 import { repoPattern } from '../../../lambda/rules/names.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
+import { trackLines } from '../git-lines.ts';
 import { Card, Choice, Code } from '../parts.tsx';
-
-/** What is new or changed of a kind of files becomes objects. */
-const firstPush = [
-  'git lfs install',
-  'git lfs track "*.psd"',
-  'git add .',
-  'git commit -m "Large files to git-lfs"',
-  'git push origin HEAD',
-].join('\n');
 
 const ways = ['git', 'cli'] as const;
 
@@ -32,7 +24,6 @@ export function FirstPush({ tenant, mayManage }: { tenant: string; mayManage: bo
         note="about a minute"
         action={
           <Choice
-            name="way"
             label="Program"
             values={ways}
             value={way}
@@ -64,7 +55,7 @@ export function FirstPush({ tenant, mayManage }: { tenant: string; mayManage: bo
           </li>
           <li>
             <p>Pick the files, commit and push</p>
-            <Code name="a first push" text={firstPush} />
+            <Code name="a first push" text={`git lfs install\n${trackLines}`} />
             {way === 'git' && (
               <p class="note">
                 Git asks for a username and a password. Enter any name, and paste{' '}

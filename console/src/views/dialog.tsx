@@ -1,19 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Problem } from '../parts.tsx';
+import { Button, Code } from '../parts.tsx';
+import { type Fillable, Form } from './form.tsx';
 
 /**
- * A question in front of the page. Escape closes it, and the keyboard is back at what opened it. It starts at the element
- * of the class `first`, or at the first control.
+ * A question in front of the page. Escape closes it, and the keyboard is back at what opened it. It starts at the first
+ * text to type, or at the element of the class `first`, or at the first control.
  */
-export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
+function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
   const { title, onClose, children } = props;
   const own = useRef<HTMLDialogElement>(null);
   const headingId = useId();
   useLayoutEffect(() => {
     const dialog = own.current;
     dialog?.showModal();
-    dialog?.querySelector<HTMLElement>('.first')?.focus();
+    dialog?.querySelector<HTMLElement>('input, .first')?.focus();
     return () => dialog?.close();
   }, []);
   return (
@@ -24,80 +25,75 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
   );
 }
 
-interface AskedProps {
-  title: string;
-  /** The button that does it. */
-  action: string;
-  /** @returns why it could not be done: the dialog stays. */
-  run: () => Promise<string | undefined>;
-  onClose: () => void;
-  children: ComponentChildren;
+interface Told {
+  readonly title: string;
+  readonly text?: ComponentChildren;
 }
 
-function useRun(run: AskedProps['run']) {
-  const [problem, setProblem] = useState<string>();
-  const [isBusy, setIsBusy] = useState(false);
-  const go = async () => {
-    setIsBusy(true);
-    setProblem(await run());
-    setIsBusy(false);
+/** It closes when it was done; until then it says why it was not. */
+export type Question<Name extends string = string> = Told &
+  Fillable<Name> & {
+    /** Without fields it asks for what can't be undone: the keyboard starts at this button, which does no harm. */
+    readonly keep?: string;
   };
-  return { problem, isBusy, go: () => void go() };
-}
 
-/** Asks before something is done that can't be undone. The keyboard starts at what does no harm. */
-export function Confirm(props: AskedProps & { keep?: string; isReady?: boolean }) {
-  const { title, action, keep = 'Keep', isReady = true, run, onClose, children } = props;
-  const { problem, isBusy, go } = useRun(run);
+export function Ask<Name extends string>(
+  props: Question<Name> & { onClose: () => void; children?: ComponentChildren },
+) {
+  const { title, text, keep = props.fields ? undefined : 'Keep', onClose, ...form } = props;
+  const run: typeof form.run = async (values) => {
+    const problem = await form.run(values);
+    if (problem === undefined) onClose();
+    return problem;
+  };
   return (
     <Dialog title={title} onClose={onClose}>
-      {children}
-      <Problem text={problem} />
-      <div class="answers">
-        <button type="button" class="danger" disabled={!isReady || isBusy} onClick={go}>
-          {action}
-        </button>
-        <button type="button" class="first" onClick={onClose}>
-          {keep}
-        </button>
-      </div>
+      {text}
+      <Form {...form} run={run} isDanger={keep !== undefined} cancel={keep ?? 'Cancel'} onCancel={onClose} />
     </Dialog>
   );
 }
 
-/** Fields, and a button that sends them. */
-export function FormDialog(props: AskedProps) {
-  const { title, action, run, onClose, children } = props;
-  const { problem, isBusy, go } = useRun(run);
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        class="fields"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isBusy) go();
-        }}
-      >
-        {children}
-        <Problem text={problem} />
-        <div class="answers">
-          <button type="submit" class="primary" disabled={isBusy}>
-            {action}
-          </button>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-        </div>
-      </form>
-    </Dialog>
-  );
+/** The dialogs of a card, one at a time. */
+export function useDialog() {
+  const [now, setNow] = useState<Told | Question>();
+  // What an act has opened stays.
+  const close = () => setNow((latest) => (latest === now ? undefined : latest));
+  return {
+    dialog:
+      now === undefined ? null : 'run' in now ? (
+        <Ask key={now.title} {...now} onClose={close} />
+      ) : (
+        <Dialog key={now.title} title={now.title} onClose={close}>
+          {now.text}
+          <div class="answers">
+            <Button text="Done" kind="primary" onPress={close} />
+          </div>
+        </Dialog>
+      ),
+    /** Asks for something, and does it. */
+    ask: <Name extends string>(question: Question<Name>) => setNow(question),
+    /** Says something. */
+    tell: (told: Told) => setNow(told),
+    /** Shows a secret, once: it's nowhere after *Done*. */
+    tellSecret: (title: string, name: string, secret: string) =>
+      setNow({
+        title,
+        text: (
+          <>
+            <p>Copy it now. You won't see it again.</p>
+            <Code text={secret} name={name} />
+          </>
+        ),
+      }),
+  };
 }
 
-/** What was done. The keyboard is there then: what was pressed is gone. */
+/** What was done. The keyboard is there then, once the dialog has closed: what was pressed is gone. */
 export function Done({ text }: { text: string }) {
   const own = useRef<HTMLParagraphElement>(null);
   useLayoutEffect(() => {
-    if (text !== '') own.current?.focus();
+    if (text !== '') requestAnimationFrame(() => own.current?.focus());
   }, [text]);
   return (
     <p class="note" role="status" tabIndex={-1} ref={own}>

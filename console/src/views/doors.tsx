@@ -4,12 +4,12 @@ import type { SessionBody } from '../../../lambda/api/contract/sessions.ts';
 import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
 import { ask } from '../api.ts';
 import { cloneLines, firstPushLines } from '../git-lines.ts';
-import { Code, Mark, Problem } from '../parts.tsx';
+import { Button, Code, Mark, Problem } from '../parts.tsx';
 import { change } from '../requests.ts';
 import { dayText, scopeText } from '../text.ts';
 import type { DoorProps } from '../view-props.ts';
-import { TextField } from './fields.tsx';
-import { type Grant, GrantScope, grantBody, usualGrant } from './grant.tsx';
+import { type Field, Form } from './form.tsx';
+import { grantBody, scopeField, usualGrant } from './grant.ts';
 
 function Alone({ title, children }: { title: string; children: ComponentChildren }) {
   useEffect(() => {
@@ -34,36 +34,27 @@ type Joined = TokenBody & { readonly tenant: string; readonly token: string };
 /** Accepts an invitation on a click, and shows its token once with the lines to clone. */
 export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
   const tenant = secret.split('.')[0] ?? '';
-  const [user, setUser] = useState('');
   const [joined, setJoined] = useState<Joined>();
-  const [problem, setProblem] = useState<string>();
   // Sent again, it gets the same token.
   const [requestKey] = useState(newKey);
-  const accept = async (event: Event) => {
-    event.preventDefault();
-    const body = { secret, ...(user.trim() && { user: user.trim() }) };
-    const done = await change<Joined>('/v1/invitations/accept', { method: 'POST', body, requestKey });
-    setProblem(done.problem);
-    if (!done.body) return;
-    history.replaceState(null, '', location.pathname);
-    setJoined(done.body);
+  const accept = (typed: string) => {
+    const user = typed.trim();
+    const body = { secret, ...(user && { user }) };
+    return change<Joined>('/v1/invitations/accept', { method: 'POST', body, requestKey }, (made) => {
+      history.replaceState(null, '', location.pathname);
+      setJoined(made);
+    });
   };
   if (joined) return <Welcome joined={joined} onSignedIn={onSignedIn} />;
   return (
     <Alone title={`Join ${tenant}`}>
       <p>You're invited to store large files here. Joining creates your access token.</p>
-      <form onSubmit={(event) => void accept(event)}>
-        <TextField
-          label="Your name"
-          value={user}
-          onType={setUser}
-          note="Your teammates see it on file locks."
-        />
-        <button type="submit" class="primary">
-          Join
-        </button>
-        <Problem text={problem} />
-      </form>
+      <Form
+        action="Join"
+        start={{ user: '' }}
+        fields={() => [{ name: 'user', label: 'Your name', note: 'Your teammates see it on file locks.' }]}
+        run={({ user }) => accept(user)}
+      />
       <p class="note">The link works once.</p>
     </Alone>
   );
@@ -106,9 +97,7 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
         {expiresAt !== null && `, until ${dayText(expiresAt.slice(0, 10))}`}.
       </p>
       <p class="under">
-        <button type="button" onClick={() => void open()}>
-          Open the console
-        </button>
+        <Button text="Open the console" onPress={open} />
       </p>
       <Problem text={problem} />
     </Alone>
@@ -117,40 +106,46 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
 
 interface Approved {
   readonly machine: string;
-  readonly scope: Grant['scope'];
-  readonly user: string | null;
+  readonly scope: TokenBody['scope'];
   readonly expiresAt: string;
 }
 
 /** Logs in a command line by the code that it shows: first it's looked at, then approved. */
 export function Device({ session }: DoorProps & { session: SessionBody }) {
-  const [tenant, setTenant] = useState(session.tenant ?? '');
-  const [userCode, setUserCode] = useState('');
-  const [grant, setGrant] = useState(usualGrant);
+  const [typed, setTyped] = useState({ tenant: session.tenant ?? '', userCode: '', scope: usualGrant.scope });
   const [found, setFound] = useState<Approved>();
   const [isDone, setIsDone] = useState(false);
-  const [problem, setProblem] = useState<string>();
-  const mayApprove = session.kind === 'operator' || session.scope === 'manage';
-  const send = async (dryRun: boolean) => {
-    const { scope, repos } = grantBody(grant);
-    const path = `/v1/tenants/${encodeURIComponent(tenant.trim())}/device${dryRun ? '?dryRun=true' : ''}`;
-    const body = { userCode: userCode.trim(), scope, repos };
-    const done = await change<Approved>(path, { method: 'POST', body });
-    setProblem(done.problem);
-    setFound(done.body);
-    setIsDone(done.body !== undefined && !dryRun);
+  const send = ({ tenant, userCode, scope }: typeof typed, query: string, then: (body: Approved) => void) => {
+    const path = `/v1/tenants/${encodeURIComponent(tenant.trim())}/device${query}`;
+    const { expiresInSeconds: _, ...grant } = grantBody({ ...usualGrant, scope });
+    return change<Approved>(path, { method: 'POST', body: { userCode: userCode.trim(), ...grant } }, then);
   };
-  const submit = (event: Event) => {
-    event.preventDefault();
-    void send(found === undefined);
-  };
-  if (!mayApprove)
+  const fields: readonly Field<keyof typeof typed>[] = [
+    ...(session.tenant === null ? [{ name: 'tenant', label: 'Tenant' } as const] : []),
+    { name: 'userCode', label: 'Code', placeholder: 'BCDF-GHJK' },
+    scopeField,
+  ];
+  if (session.kind !== 'operator' && session.scope !== 'manage')
     return (
       <Alone title="Command line">
         <p>Only a tenant admin can approve it. Send your code to one, or run lfs-quota login with a token.</p>
       </Alone>
     );
-  if (isDone && found)
+  if (!found)
+    return (
+      <Alone title="Command line">
+        <Form
+          action="Continue"
+          start={typed}
+          fields={() => fields}
+          run={(values) => {
+            setTyped(values);
+            return send(values, '?dryRun=true', setFound);
+          }}
+        />
+      </Alone>
+    );
+  if (isDone)
     return (
       <Alone title="Logged in">
         <p role="status">{found.machine} is logged in. You can close this page.</p>
@@ -158,29 +153,49 @@ export function Device({ session }: DoorProps & { session: SessionBody }) {
     );
   return (
     <Alone title="Command line">
-      <form onSubmit={submit}>
-        {found ? (
-          <p>
-            <strong>{found.machine}</strong> gets a token to {scopeText[found.scope]}, until{' '}
-            {dayText(found.expiresAt.slice(0, 10))}. Approve it only if you started it there.
-          </p>
-        ) : (
-          <>
-            {session.tenant === null && <TextField label="Tenant" value={tenant} onType={setTenant} />}
-            <TextField label="Code" placeholder="BCDF-GHJK" value={userCode} onType={setUserCode} />
-            <GrantScope grant={grant} onGrant={setGrant} />
-          </>
-        )}
-        <button type="submit" class="primary">
-          {found ? 'Approve' : 'Continue'}
-        </button>
-        {found && (
-          <button type="button" onClick={() => setFound(undefined)}>
-            Cancel
-          </button>
-        )}
-        <Problem text={problem} />
-      </form>
+      <p>
+        <strong>{found.machine}</strong> gets a token to {scopeText[found.scope]}, until{' '}
+        {dayText(found.expiresAt.slice(0, 10))}. Approve it only if you started it there.
+      </p>
+      <Form
+        key="approve"
+        action="Approve"
+        run={() => send(typed, '', () => setIsDone(true))}
+        cancel="Cancel"
+        onCancel={() => setFound(undefined)}
+      />
+    </Alone>
+  );
+}
+
+const emailTexts = {
+  confirm: {
+    title: 'Confirm e-mail alerts',
+    action: 'Confirm',
+    done: 'Confirmed. This address gets alerts from now on.',
+  },
+  end: {
+    title: 'End e-mail alerts',
+    action: 'End e-mails',
+    done: 'This address gets no more alerts.',
+  },
+} as const;
+
+/** Where an e-mail's links lead, without a sign-in. Mail scanners open links too, so nothing happens before a click. */
+export function EmailLink() {
+  const [, use, key = ''] = location.hash.split('/');
+  const isConfirm = use === 'confirm';
+  const { title, action, done } = emailTexts[isConfirm ? 'confirm' : 'end'];
+  const [isDone, setIsDone] = useState(false);
+  const path = isConfirm ? '/v1/emails/confirm' : `/v1/emails/unsubscribe?key=${encodeURIComponent(key)}`;
+  const asked = { method: 'POST', ...(isConfirm && { body: { key } }) } as const;
+  return (
+    <Alone title={title}>
+      {isDone ? (
+        <p role="status">{done}</p>
+      ) : (
+        <Form action={action} run={() => change(path, asked, () => setIsDone(true))} />
+      )}
     </Alone>
   );
 }

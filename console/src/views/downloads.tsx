@@ -1,7 +1,7 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { DownloadPageBody } from '../../../lambda/api/contract/downloads.ts';
 import type { TokenBody } from '../../../lambda/api/contract/tokens.ts';
-import { ask, askPages, type Listed } from '../api.ts';
+import { ask } from '../api.ts';
 import {
   type Download,
   type DownloadMonth,
@@ -12,39 +12,27 @@ import {
   sumsByDay,
 } from '../download-figures.ts';
 import { Bar, Card, Choice, CsvButton, Cut, percent, Sign } from '../parts.tsx';
+import { useList, useRead } from '../requests.ts';
 import { bytesText, dayText, monthText, percentText, scanText, tokenName } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
-import { FoldedTable } from './folded-table.tsx';
+import { AsTable } from './table.tsx';
 
 const shownDays = 30;
 const pagesMax = 30;
 const tokenPagesMax = 10;
 const rowsMax = 5;
 
-/** What was offered in the last days, as it was when the page was opened. undefined: not known. */
-function useDownloads(tenant: string) {
-  const [known, setKnown] = useState<Listed<Download> & { month: DownloadMonth }>();
-  useEffect(() => {
-    const path = `/v1/tenants/${tenant}/downloads`;
-    const [from] = lastDays(shownDays, Date.now());
-    const read = async () => {
-      const [listed, first] = await Promise.all([
-        askPages<Download, 'downloads'>(`${path}?from=${from}`, 'downloads', { pagesMax }),
-        ask<DownloadPageBody>(`${path}?limit=1`),
-      ]);
-      if (listed && first.kind === 'ok') setKnown({ ...listed, month: first.body.month });
-    };
-    void read();
-  }, [tenant]);
-  return known;
-}
-
 /** The month against its limit; and what was offered in the last days. */
-export function Downloads({ tenant, session, mayManage, nowMs }: ViewProps) {
-  const known = useDownloads(tenant);
-  if (!known || (known.items.length === 0 && known.month.limitBytes === null)) return null;
-  const { items: downloads, month } = known;
+export function Downloads(props: ViewProps) {
+  const { tenant, nowMs } = props;
+  const path = `/v1/tenants/${tenant}/downloads`;
   const days = lastDays(shownDays, nowMs);
+  const { body: known } = useList<Download>(`${path}?from=${days[0]}`, 'downloads', { pagesMax });
+  // Nothing waits for it.
+  const { body: page } = useRead<DownloadPageBody>(`${path}?limit=1`, { get: ask });
+  if (!known || !page || (known.items.length === 0 && page.month.limitBytes === null)) return null;
+  const { items: downloads } = known;
+  const { month } = page;
   const byDay = sumsByDay(downloads, days);
   const publicByDay = sumsByDay(
     downloads.filter(({ tokenId }) => tokenId === 'public'),
@@ -73,15 +61,11 @@ export function Downloads({ tenant, session, mayManage, nowMs }: ViewProps) {
       )}
       <Bars sums={byDay} publicSums={publicByDay} shareBytes={shareBytes} />
       <p class="key note">
-        {isPublic && (
-          <>
-            <Sign kind="fill">With a token</Sign>
-            <Sign kind="pale">Public</Sign>
-          </>
-        )}
+        {isPublic && <Sign kind="fill">With a token</Sign>}
+        {isPublic && <Sign kind="pale">Public</Sign>}
         {shareBytes !== undefined && <Sign kind="even">Even share</Sign>}
       </p>
-      <Sums tenant={tenant} downloads={downloads} byDay={byDay} session={session} mayManage={mayManage} />
+      <Sums {...props} downloads={downloads} byDay={byDay} />
       <Cut isCut={known.isCut} count={downloads.length} />
     </Card>
   );
@@ -153,53 +137,55 @@ const groupings = ['repo', 'token', 'day'] as const;
 type Grouping = (typeof groupings)[number];
 
 /** The same as a table: by repo, by token or by day. */
-function Sums(props: {
-  tenant: string;
-  downloads: readonly Download[];
-  byDay: readonly Sum[];
-  session: ViewProps['session'];
-  mayManage: boolean;
-}) {
+function Sums(props: ViewProps & { downloads: readonly Download[]; byDay: readonly Sum[] }) {
   const { tenant, downloads, byDay, session, mayManage } = props;
   const [by, setBy] = useState<Grouping>('repo');
-  const [tokens, setTokens] = useState<readonly TokenBody[]>();
   const isNamed = by === 'token' && mayManage;
-  useEffect(() => {
-    if (!isNamed || tokens) return;
-    void askPages<TokenBody, 'tokens'>(`/v1/tenants/${tenant}/tokens`, 'tokens', {
+  const { body: tokens } = useList<TokenBody>(
+    isNamed ? `/v1/tenants/${tenant}/tokens` : undefined,
+    'tokens',
+    {
       pagesMax: tokenPagesMax,
-    }).then((found) => setTokens(found?.items));
-  }, [isNamed]);
+    },
+  );
   const nameOf = (key: string) => {
     if (by === 'day') return dayText(key);
     if (by === 'repo') return key;
     if (key === 'public') return 'anonymous (public repos)';
-    return tokenName([...(tokens ?? []), session].find(({ tokenId }) => tokenId === key) ?? nobody(key));
+    return tokenName(
+      [...(tokens?.items ?? []), session].find(({ tokenId }) => tokenId === key) ?? nobody(key),
+    );
   };
-  const sums = by === 'day' ? [...byDay].reverse() : largestBy(downloads, by === 'repo' ? 'repo' : 'tokenId');
+  const isByDay = by === 'day';
+  const sums = isByDay ? [...byDay].reverse() : largestBy(downloads, by === 'repo' ? 'repo' : 'tokenId');
   const total = byDay.reduce((sum, { bytes }) => sum + bytes, 0);
-  const isCut = by !== 'day' && sums.length > rowsMax;
   return (
-    <FoldedTable
+    <AsTable
       label={`Downloads by ${by}`}
-      columns={by === 'day' ? ['Day', 'Issued', 'Share'] : [`Most by ${by}`, `${shownDays} days`, 'Share']}
-      rows={() =>
-        sums
-          .slice(0, isCut ? rowsMax : undefined)
-          .map(({ key, bytes }) => [nameOf(key), bytesText(bytes), percentText(bytes, total)])
+      columns={[
+        { name: isByDay ? 'Day' : `Most by ${by}`, of: ({ key }) => nameOf(key) },
+        {
+          name: isByDay ? 'Issued' : `${shownDays} days`,
+          kind: 'right strong',
+          of: ({ bytes }) => bytesText(bytes),
+        },
+        { name: 'Share', kind: 'right soft', of: ({ bytes }) => percentText(bytes, total) },
+      ]}
+      rows={isByDay ? sums : sums.slice(0, rowsMax)}
+      keyOf={({ key }) => key}
+      below={
+        !isByDay &&
+        sums.length > rowsMax && <p class="note under">And {scanText(sums.length - rowsMax)} more.</p>
       }
-      above={
-        <Choice
-          name="downloads"
-          label="Downloads by"
-          values={groupings}
-          value={by}
-          textOf={(each) => `By ${each}`}
-          onChoose={setBy}
-        />
-      }
-      below={isCut && <p class="note under">And {scanText(sums.length - rowsMax)} more.</p>}
-    />
+    >
+      <Choice
+        label="Downloads by"
+        values={groupings}
+        value={by}
+        textOf={(each) => `By ${each}`}
+        onChoose={setBy}
+      />
+    </AsTable>
   );
 }
 

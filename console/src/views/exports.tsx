@@ -1,158 +1,102 @@
 import { useState } from 'preact/hooks';
 import type { ExportBody } from '../../../lambda/api/contract/exports.ts';
-import { Card, Problem } from '../parts.tsx';
+import { Button, Card, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { bytesText, timeText } from '../text.ts';
-import { Confirm, Dialog, FormDialog } from './dialog.tsx';
-import { SelectField } from './fields.tsx';
+import type { ViewProps } from '../view-props.ts';
+import { useDialog } from './dialog.tsx';
+import { Line } from './table.tsx';
 import { exportText, openStates } from './view-texts.ts';
 
 const busyMs = 5_000;
 const shownMax = 20;
 
 /** Archives of all objects, or of a repo. Nothing, if this server makes none. */
-export function Exports(props: {
-  tenant: string;
-  repos: readonly string[];
-  isForSome: boolean;
-  nowMs: number;
-}) {
-  const { tenant, repos, isForSome, nowMs } = props;
+export function Exports({ tenant, session, body: { repos: all }, nowMs }: ViewProps) {
+  const repos = all.map(({ repo }) => repo);
+  const isForSome = session.repos !== null;
   const path = `/v1/tenants/${tenant}/exports`;
   const { body, read } = useRead<{ exports: ExportBody[] }>(`${path}?limit=${shownMax}`, {
     againMs: ({ exports }) => (exports.some(({ state }) => openStates.includes(state)) ? busyMs : null),
   });
-  const [isStarting, setIsStarting] = useState(false);
-  const [shown, setShown] = useState<ExportBody>();
-  const [removed, setRemoved] = useState<ExportBody>();
+  const { dialog, ask, tell } = useDialog();
   const [problem, setProblem] = useState<string>();
   if (!body) return null;
-  const show = async ({ exportId }: ExportBody) => {
-    const found = await change<ExportBody>(`${path}/${exportId}`, { method: 'GET' });
-    setShown(found.body);
-    setProblem(found.problem);
-  };
+  const start = () =>
+    ask({
+      title: 'Start an export',
+      action: 'Start',
+      start: { repo: isForSome ? (repos[0] ?? '') : '', format: 'tar' },
+      fields: () => [
+        {
+          name: 'repo',
+          label: 'Repo',
+          options: [
+            ...(isForSome ? [] : [['', 'All repos'] as const]),
+            ...repos.map((each) => [each, each] as const),
+          ],
+        },
+        { name: 'format', label: 'Format', options: ['tar', 'zip'].map((each) => [each, each]) },
+      ],
+      run: ({ repo, format }) =>
+        change(path, { method: 'POST', body: { format, ...(repo !== '' && { repo }) } }, read),
+    });
+  const show = async ({ exportId }: ExportBody) =>
+    setProblem(
+      await change<ExportBody>(`${path}/${exportId}`, {}, (found) =>
+        tell({ title: 'Download', text: <Archives body={found} /> }),
+      ),
+    );
+  const remove = ({ exportId }: ExportBody) =>
+    ask({
+      title: 'Remove this export?',
+      action: 'Remove',
+      text: <p>Its archive is deleted. Your objects stay.</p>,
+      run: () => change(`${path}/${exportId}`, { method: 'DELETE' }, read),
+    });
   return (
     <Card
       title="Exports"
       note="archives of your objects"
-      action={
-        <button type="button" onClick={() => setIsStarting(true)}>
-          Start an export
-        </button>
-      }
+      action={<Button text="Start an export" onPress={start} />}
     >
       <Problem text={problem} />
-      {body.exports.map((each) => (
-        <div class="line" key={each.exportId}>
-          <div>
-            <p class="strong">
-              {each.repo ?? 'All repos'}, {timeText(each.createdAt, nowMs)}
-            </p>
-            <p class="note">
-              {exportText(each)}
-              {each.state === 'done' && `, kept until ${timeText(each.expiresAt, nowMs)}`}
-            </p>
-          </div>
-          {each.state === 'done' && (
-            <button type="button" class="quiet" onClick={() => void show(each)}>
-              Download
-            </button>
-          )}
-          {(each.state === 'done' || openStates.includes(each.state)) && (
-            <button type="button" class="quiet" onClick={() => setRemoved(each)}>
-              {each.state === 'done' ? 'Remove' : 'Cancel'}
-            </button>
-          )}
-        </div>
-      ))}
+      {body.exports.map((each) => {
+        const isDone = each.state === 'done';
+        const kept = isDone ? `, kept until ${timeText(each.expiresAt, nowMs)}` : '';
+        return (
+          <Line
+            key={each.exportId}
+            name={`${each.repo ?? 'All repos'}, ${timeText(each.createdAt, nowMs)}`}
+            note={exportText(each) + kept}
+          >
+            {isDone && <Button text="Download" kind="quiet" onPress={() => show(each)} />}
+            {(isDone || openStates.includes(each.state)) && (
+              <Button text={isDone ? 'Remove' : 'Cancel'} kind="quiet" onPress={() => remove(each)} />
+            )}
+          </Line>
+        );
+      })}
       {body.exports.length === 0 && <p class="soft">None yet. An archive doesn't count as usage.</p>}
-      {isStarting && (
-        <StartExport
-          path={path}
-          repos={repos}
-          isForSome={isForSome}
-          onClose={() => setIsStarting(false)}
-          onStarted={() => {
-            setIsStarting(false);
-            read();
-          }}
-        />
-      )}
-      {shown && (
-        <Dialog title="Download" onClose={() => setShown(undefined)}>
-          <ul>
-            {shown.archives.map(({ name, sizeBytes, url }) => (
-              <li key={name}>
-                <a href={url ?? ''} download={name}>
-                  {name}
-                </a>
-                , {bytesText(sizeBytes)}
-              </li>
-            ))}
-          </ul>
-          <p class="note">These links work for about half an hour.</p>
-          <div class="answers">
-            <button type="button" onClick={() => setShown(undefined)}>
-              Done
-            </button>
-          </div>
-        </Dialog>
-      )}
-      {removed && (
-        <Confirm
-          title="Remove this export?"
-          action="Remove"
-          onClose={() => setRemoved(undefined)}
-          run={async () => {
-            const done = await change(`${path}/${removed.exportId}`, { method: 'DELETE' });
-            if (done.problem !== undefined) return done.problem;
-            setRemoved(undefined);
-            read();
-            return undefined;
-          }}
-        >
-          <p>Its archive is deleted. Your objects stay.</p>
-        </Confirm>
-      )}
+      {dialog}
     </Card>
   );
 }
 
-function StartExport(props: {
-  path: string;
-  repos: readonly string[];
-  isForSome: boolean;
-  onClose: () => void;
-  onStarted: () => void;
-}) {
-  const { path, repos, isForSome, onClose, onStarted } = props;
-  const [repo, setRepo] = useState(isForSome ? (repos[0] ?? '') : '');
-  const [format, setFormat] = useState<'tar' | 'zip'>('tar');
-  const start = async () => {
-    const body = { format, ...(repo !== '' && { repo }) };
-    const { problem } = await change(path, { method: 'POST', body });
-    if (problem === undefined) onStarted();
-    return problem;
-  };
-  const each = repos.map((name) => [name, name] as const);
+function Archives({ body: { archives } }: { body: ExportBody }) {
   return (
-    <FormDialog title="Start an export" action="Start" run={start} onClose={onClose}>
-      <SelectField
-        label="Repo"
-        value={repo}
-        options={isForSome ? each : [['', 'All repos'], ...each]}
-        onChoose={setRepo}
-      />
-      <SelectField
-        label="Format"
-        value={format}
-        options={[
-          ['tar', 'tar'],
-          ['zip', 'zip'],
-        ]}
-        onChoose={setFormat}
-      />
-    </FormDialog>
+    <>
+      <ul>
+        {archives.map(({ name, sizeBytes, url }) => (
+          <li key={name}>
+            <a href={url ?? ''} download={name}>
+              {name}
+            </a>
+            , {bytesText(sizeBytes)}
+          </li>
+        ))}
+      </ul>
+      <p class="note">These links work for about half an hour.</p>
+    </>
   );
 }

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { formatAge, formatObjects } from '../../../cli/render.ts';
 import type { GcBody } from '../../../lambda/api/contract/gc.ts';
-import { Card, Code, Problem } from '../parts.tsx';
+import { Button, Card, Code, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import { bytesText, timeText } from '../text.ts';
 import { gcStep } from './view-texts.ts';
@@ -18,13 +18,11 @@ export function Gc(props: { tenant: string; repo: string; nowMs: number }) {
   const { body, read } = useRead<GcBody>(path, { againMs: () => busyMs });
   const [problem, setProblem] = useState<string>();
   const send = async (method: 'POST' | 'DELETE') => {
-    const done = await change(path, { method, ...(method === 'POST' && { body: {} }) });
-    setProblem(done.problem);
+    setProblem(await change(path, { method, ...(method === 'POST' && { body: {} }) }));
     read();
   };
   const step = body ? gcStep(body) : 0;
   const run = `lfs-quota gc run ${tenant} ${repo} --clone ${repo}.git`;
-  const state = (own: number) => (own < step ? 'done' : own === step ? 'now' : '');
   return (
     <Card title="Garbage collection">
       <p>Deletes objects that no branch or tag references. It takes about a day.</p>
@@ -35,22 +33,22 @@ export function Gc(props: { tenant: string; repo: string; nowMs: number }) {
       )}
       {body && step > 0 && (
         <ol class="gc">
-          <li class={state(1)}>
-            <p class="strong">1. Watch pushes</p>
-            <p class="note">Since {formatAge(body.openedAt, nowMs)}. Pushes protect their objects.</p>
-          </li>
-          <li class={state(2)}>
-            <p class="strong">2. Scan a clone</p>
-            <p class="note">
-              From {timeText(body.snapshotFrom, nowMs)}. It only shows what would be deleted.
-            </p>
-          </li>
-          <li class={state(3)}>
-            <p class="strong">3. Delete</p>
-            <p class="note">
-              {body.found ? `${sumText(body.found.candidates)}; the rest stays.` : 'You see the list first.'}
-            </p>
-          </li>
+          {[
+            ['1. Watch pushes', `Since ${formatAge(body.openedAt, nowMs)}. Pushes protect their objects.`],
+            [
+              '2. Scan a clone',
+              `From ${timeText(body.snapshotFrom, nowMs)}. It only shows what would be deleted.`,
+            ],
+            [
+              '3. Delete',
+              body.found ? `${sumText(body.found.candidates)}; the rest stays.` : 'You see the list first.',
+            ],
+          ].map(([name, note], index) => (
+            <li key={name} class={index + 1 < step ? 'done' : index + 1 === step ? 'now' : ''}>
+              <p class="strong">{name}</p>
+              <p class="note">{note}</p>
+            </li>
+          ))}
         </ol>
       )}
       {step === 2 && (
@@ -59,15 +57,10 @@ export function Gc(props: { tenant: string; repo: string; nowMs: number }) {
       {step === 3 && <Code name="the delete" text={`${run} --delete`} />}
       <Problem text={problem ?? body?.failure?.message} />
       <p class="under">
-        {step === 0 && (
-          <button type="button" onClick={() => void send('POST')}>
-            Start
-          </button>
-        )}
-        {step > 0 && (
-          <button type="button" class="quiet" onClick={() => void send('DELETE')}>
-            Cancel
-          </button>
+        {step === 0 ? (
+          <Button text="Start" onPress={() => send('POST')} />
+        ) : (
+          <Button text="Cancel" kind="quiet" onPress={() => send('DELETE')} />
         )}
       </p>
     </Card>

@@ -1,7 +1,7 @@
 import { useEffect, useId, useState } from 'preact/hooks';
-import { Problem } from '../parts.tsx';
 import { bytesText } from '../text.ts';
-import { Confirm } from './dialog.tsx';
+import { useDialog } from './dialog.tsx';
+import { Form } from './form.tsx';
 import { consequence, isUnchanged, limitOf, sizeUnits, type TypedLimit, typedLimit } from './limit.ts';
 
 const limitText = (bytes: number | null) => (bytes === null ? 'no limit' : bytesText(bytes));
@@ -76,62 +76,54 @@ export function LimitForm(props: {
   const { label, of, limitBytes, start = 0, usedBytes, used, below, mayBeNone = true, save } = props;
   const [now, setNow] = useState(limitBytes);
   const [changed, setChanged] = useState<TypedLimit>();
-  const [problem, setProblem] = useState<string>();
-  const [isAsking, setIsAsking] = useState(false);
+  const { dialog, ask } = useDialog();
   useEffect(() => setNow(limitBytes), [limitBytes]);
   const noteId = useId();
   const typed = changed ?? typedLimit(now === undefined ? start : now);
   const wanted = limitOf(typed);
   const isReady = wanted !== undefined && (now === undefined || !isUnchanged(typed, now));
-  const send = async () => {
-    if (wanted === undefined) return undefined;
-    const said = await save(wanted);
-    if (said !== undefined) return said;
-    setIsAsking(false);
-    setNow(wanted);
-    setChanged(undefined);
-    return undefined;
-  };
   const isBelow = typeof wanted === 'number' && wanted < usedBytes;
-  const submit = (event: Event) => {
-    event.preventDefault();
-    if (!isReady) return;
-    if (isBelow) setIsAsking(true);
-    else void send().then(setProblem);
+  const send = async () => {
+    const problem = wanted === undefined ? undefined : await save(wanted);
+    if (problem === undefined) {
+      setNow(wanted);
+      setChanged((latest) => (latest === changed ? undefined : latest));
+    }
+    return problem;
   };
-  return (
-    <form class="fields" onSubmit={submit}>
-      <LimitField
-        label={label}
-        typed={typed}
-        mayBeNone={mayBeNone}
-        describedBy={noteId}
-        onType={(next) => {
-          setChanged(next);
-          setProblem(undefined);
-        }}
-      />
-      <p class={isBelow && isReady ? 'note bad' : 'note'} id={noteId}>
-        {consequence({ limitBytes: isReady ? wanted : undefined, usedBytes, used, below })}
-      </p>
-      <button type="submit" class="primary" disabled={!isReady}>
-        Save
-      </button>
-      <Problem text={problem} />
-      {isAsking && typeof wanted === 'number' && (
-        <Confirm
-          title="Below current use"
-          action={`Set ${bytesText(wanted)}`}
-          keep={`Keep ${limitText(now ?? null)}`}
-          run={send}
-          onClose={() => setIsAsking(false)}
-        >
+  const sendOrAsk = async () => {
+    if (!isBelow) return send();
+    ask({
+      title: 'Below current use',
+      action: `Set ${bytesText(wanted)}`,
+      keep: `Keep ${limitText(now ?? null)}`,
+      text: (
+        <>
           <p>
             {of} has {bytesText(usedBytes)} {used}. The new limit is {bytesText(wanted)}.
           </p>
           <p>{below}</p>
-        </Confirm>
-      )}
-    </form>
+        </>
+      ),
+      run: send,
+    });
+    return undefined;
+  };
+  return (
+    <>
+      <Form action="Save" isReady={() => isReady} run={sendOrAsk}>
+        <LimitField
+          label={label}
+          typed={typed}
+          mayBeNone={mayBeNone}
+          describedBy={noteId}
+          onType={setChanged}
+        />
+        <p class={isBelow && isReady ? 'note bad' : 'note'} id={noteId}>
+          {consequence({ limitBytes: isReady ? wanted : undefined, usedBytes, used, below })}
+        </p>
+      </Form>
+      {dialog}
+    </>
   );
 }

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { formatCount } from '../../../cli/render.ts';
 import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
 import { noticeOf, type Refusal, type StoredThen } from '../notices.ts';
@@ -32,19 +31,17 @@ export function LimitNotice({ body, session, nowMs }: Pick<ViewProps, 'body' | '
           limit of {bytesText(notice.limitBytes)}. Downloads still work.
         </p>
       )}
-      <Actions>
+      <p class="actions">
         {session.kind === 'operator' ? (
           <a href={formatAddress(tenantAddress(tenant, 'settings'))}>Raise the limit</a>
         ) : (
           limitContactUrl !== null && <a href={limitContactUrl}>Ask for more space</a>
         )}
         <a href={formatAddress(tenantAddress(tenant, 'objects'))}>Find what to delete</a>
-      </Actions>
+      </p>
     </div>
   );
 }
-
-const Actions = ({ children }: { children: ComponentChildren }) => <p class="actions">{children}</p>;
 
 /** With the number that is in Git's message. */
 function Rejected({ tenant, refusal, nowMs }: { tenant: string; refusal: Refusal; nowMs: number }) {

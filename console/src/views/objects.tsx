@@ -3,24 +3,22 @@ import { formatAge, formatCount, formatObjects, formatUntil } from '../../../cli
 import type { DeletePlanBody, DeletionBody } from '../../../lambda/api/contract/deletes.ts';
 import type { ObjectBody } from '../../../lambda/api/contract/objects.ts';
 import { repoPattern } from '../../../lambda/rules/names.ts';
-import type { Address } from '../address.ts';
 import { objectKeyOf, sortObjects } from '../figures.ts';
 import { go } from '../navigation.ts';
-import { Card, Choice, Code, CsvButton, Cut, Problem, Title } from '../parts.tsx';
+import { Button, Card, Choice, Code, CsvButton, Cut, Problem, Title } from '../parts.tsx';
 import { change } from '../requests.ts';
 import { bytesText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
-import { Confirm, Done } from './dialog.tsx';
+import { Ask, Done } from './dialog.tsx';
 import { useMarked, useObjects, type Where } from './objects-list.ts';
 import { usePages } from './pager.tsx';
-import { TableHead } from './table-head.tsx';
+import { type Column, Table } from './table.tsx';
 
 const rowsMax = 12;
 /** Each is deleted by a request of its own. */
 const chosenMax = 100;
 
 const orders = ['largest', 'oldest', 'deleting'] as const;
-type ObjectOrder = (typeof orders)[number];
 const orderText = { largest: 'Largest', oldest: 'Oldest', deleting: 'Deleting' } as const;
 
 const lastOf = (plans: readonly { dueAt: string }[]) =>
@@ -35,17 +33,11 @@ const bytesOf = (rows: readonly { sizeBytes: number }[]) =>
 type Row = Pick<ObjectBody, 'repo' | 'oid' | 'sizeBytes'> & Partial<ObjectBody & DeletionBody>;
 
 /** What a delete would free most by, what has been stored longest, and what is deleted soon: to choose from. */
-export function ObjectTable(
-  props: Where & {
-    by: ObjectOrder;
-    onBy: (by: ObjectOrder) => void;
-    mayDelete: boolean;
-    nowMs: number;
-  },
-) {
-  const { tenant, repos, objectCount, by, onBy, mayDelete, nowMs } = props;
-  const { found, seen, isUnasked, look } = useObjects(props);
-  const { marked, add } = useMarked(props);
+export function ObjectTable(props: ViewProps & Where) {
+  const { tenant, repos, objectCount, address, mayManage, nowMs } = props;
+  const by = orders.find((each) => each === address.query['by']) ?? 'largest';
+  const { found, seen, isWanted, look } = useObjects(props);
+  const { marked, readMarked } = useMarked(props);
   const [chosen, setChosen] = useState<ReadonlyMap<string, Row>>(new Map());
   const rows: readonly Row[] = useMemo(
     () =>
@@ -64,18 +56,22 @@ export function ObjectTable(
     else next.delete(objectKeyOf(row));
     setChosen(next);
   };
+  const stateOf = (row: Row): RowState => {
+    const dueAt = dueAts.get(objectKeyOf(row));
+    const isChosen = chosen.has(objectKeyOf(row));
+    return { dueAt, isChosen, isFixed: dueAt !== undefined || (chosen.size >= chosenMax && !isChosen) };
+  };
   return (
     <>
       <div class="head">
         <Choice
-          name="objects"
           label="Which objects"
           values={orders}
           textOf={(each) => orderText[each]}
           value={by}
           onChoose={(next) => {
             toFirst();
-            onBy(next);
+            go({ ...address, query: { ...address.query, by: next } });
           }}
         />
         <div class="end">
@@ -87,38 +83,35 @@ export function ObjectTable(
           />
         </div>
       </div>
-      {!listed && <NotListed objectCount={objectCount} seen={seen} isUnasked={isUnasked} onLook={look} />}
+      {!listed && (
+        <div class="room">
+          {isWanted ? (
+            <p class="soft" role="status">
+              Listing{seen ? `: ${formatObjects(seen)} so far` : '…'}
+            </p>
+          ) : (
+            <>
+              <p class="soft">
+                To find the largest and the oldest, all {formatObjects(objectCount)} must be listed.
+              </p>
+              <Button text="List them" onPress={look} />
+            </>
+          )}
+        </div>
+      )}
       {rows.length > 0 && (
-        <table>
-          <TableHead
-            columns={[
-              ['Object'],
-              ...(hasRepo ? ([['Repo', 'middle']] as const) : []),
-              ['Stored', 'wide'],
-              [mayDelete ? 'Frees' : 'Size', 'right'],
-            ]}
-          />
-          <tbody>
-            {shown.map((row) => (
-              <ObjectRow
-                key={objectKeyOf(row)}
-                row={row}
-                hasRepo={hasRepo}
-                dueAt={dueAts.get(objectKeyOf(row))}
-                isChosen={chosen.has(objectKeyOf(row))}
-                isFull={chosen.size >= chosenMax}
-                onChoose={mayDelete ? (isChosen) => choose(row, isChosen) : undefined}
-                nowMs={nowMs}
-              />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          columns={columnsOf(hasRepo, nowMs, stateOf, mayManage ? choose : undefined)}
+          rows={shown}
+          keyOf={objectKeyOf}
+          rowKind={(row) => (stateOf(row).isChosen ? 'is-chosen' : '')}
+        />
       )}
       {listed?.hasFailed && <p class="soft">Couldn't list all objects. Reload the page.</p>}
       {listed && rows.length === 0 && !listed.hasFailed && <p class="soft">None.</p>}
       {pager}
       {listed && <Cut isCut={listed.isCut} count={rows.length} />}
-      <Chosen tenant={tenant} chosen={chosen} onChosen={setChosen} onMarked={add} nowMs={nowMs} />
+      <Chosen tenant={tenant} chosen={chosen} onChosen={setChosen} onMarked={readMarked} nowMs={nowMs} />
     </>
   );
 }
@@ -128,24 +121,19 @@ function Chosen(props: {
   tenant: string;
   chosen: ReadonlyMap<string, Row>;
   onChosen: (chosen: ReadonlyMap<string, Row>) => void;
-  onMarked: (deletions: readonly DeletionBody[]) => void;
+  onMarked: () => void;
   nowMs: number;
 }) {
   const { tenant, chosen, onChosen, onMarked, nowMs } = props;
   const [isAsking, setIsAsking] = useState(false);
   const [said, setSaid] = useState('');
   const rows = [...chosen.values()];
-  const mark = (deletions: readonly DeletionBody[]) => {
-    onMarked(deletions);
-    const left = new Map(chosen);
-    for (const deletion of deletions) left.delete(objectKeyOf(deletion));
-    onChosen(left);
-    if (left.size > 0) return;
-    setIsAsking(false);
-    const when = formatUntil(lastOf(deletions), nowMs);
-    setSaid(
-      `Deletes ${formatObjects(deletions.length)} ${when}, which frees ${bytesText(bytesOf(deletions))}.`,
-    );
+  const mark = (plans: readonly DeletePlanBody[]) => {
+    onMarked();
+    onChosen(new Map([...chosen].slice(plans.length)));
+    if (plans.length < chosen.size) return;
+    const when = formatUntil(lastOf(plans), nowMs);
+    setSaid(`Deletes ${formatObjects(plans.length)} ${when}, which frees ${bytesText(bytesOf(rows))}.`);
   };
   return (
     <>
@@ -155,12 +143,8 @@ function Chosen(props: {
           <p role="status">
             <strong>{formatObjects(chosen.size)}</strong>, frees {bytesText(bytesOf(rows))}
           </p>
-          <button type="button" class="quiet" onClick={() => onChosen(new Map())}>
-            Clear
-          </button>
-          <button type="button" class="bad" onClick={() => setIsAsking(true)}>
-            Delete…
-          </button>
+          <Button text="Clear" kind="quiet" onPress={() => onChosen(new Map())} />
+          <Button text="Delete…" kind="bad" onPress={() => setIsAsking(true)} />
         </div>
       )}
       {isAsking && (
@@ -176,45 +160,51 @@ function Chosen(props: {
   );
 }
 
-function ObjectRow(props: {
-  row: Row;
-  hasRepo: boolean;
+interface RowState {
   /** When it's deleted. undefined: it stays. */
-  dueAt: string | undefined;
-  isChosen: boolean;
-  /** No more can be chosen. */
-  isFull: boolean;
-  /** undefined: nothing can be. */
-  onChoose: ((isChosen: boolean) => void) | undefined;
-  nowMs: number;
-}) {
-  const { row, hasRepo, dueAt, isChosen, isFull, onChoose, nowMs } = props;
-  const { repo, oid, sizeBytes, storedAt } = row;
-  const age = storedAt ? formatAge(storedAt, nowMs) : '–';
-  return (
-    <tr class={isChosen ? 'is-chosen' : ''}>
-      <th scope="row">
-        {onChoose && (
+  readonly dueAt: string | undefined;
+  readonly isChosen: boolean;
+  /** It can't be chosen: it's deleted, or no more can be chosen. */
+  readonly isFixed: boolean;
+}
+
+/** @param choose undefined: nothing can be chosen. */
+function columnsOf(
+  hasRepo: boolean,
+  nowMs: number,
+  stateOf: (row: Row) => RowState,
+  choose: ((row: Row, isChosen: boolean) => void) | undefined,
+): Column<Row>[] {
+  const ageOf = ({ storedAt }: Row) => (storedAt ? formatAge(storedAt, nowMs) : '–');
+  const nameOf = (row: Row) => {
+    const { dueAt, isChosen, isFixed } = stateOf(row);
+    const short = row.oid.slice(0, 12);
+    return (
+      <>
+        {choose && (
           <input
             type="checkbox"
-            aria-label={`Choose ${oid.slice(0, 12)}`}
+            aria-label={`Choose ${short}`}
             checked={isChosen}
-            disabled={dueAt !== undefined || (isFull && !isChosen)}
-            onChange={({ currentTarget }) => onChoose(currentTarget.checked)}
+            disabled={isFixed}
+            onChange={({ currentTarget }) => choose(row, currentTarget.checked)}
           />
         )}{' '}
-        <code title={oid}>{oid.slice(0, 12)}…</code>
+        <code title={row.oid}>{short}…</code>
         {dueAt !== undefined && <span class="pill">deleted {formatUntil(dueAt, nowMs)}</span>}
         <p class="note narrow">
-          {hasRepo && `${repo} · `}
-          {age}
+          {hasRepo && `${row.repo} · `}
+          {ageOf(row)}
         </p>
-      </th>
-      {hasRepo && <td class="middle">{repo}</td>}
-      <td class="wide soft">{age}</td>
-      <td class="right strong">{bytesText(sizeBytes)}</td>
-    </tr>
-  );
+      </>
+    );
+  };
+  return [
+    { name: 'Object', of: nameOf },
+    ...(hasRepo ? [{ name: 'Repo', kind: 'middle', of: ({ repo }: Row) => repo }] : []),
+    { name: 'Stored', kind: 'wide soft', of: ageOf },
+    { name: choose ? 'Frees' : 'Size', kind: 'right strong', of: ({ sizeBytes }) => bytesText(sizeBytes) },
+  ];
 }
 
 /** Says what a delete would free and when, and asks. */
@@ -223,8 +213,8 @@ function DeleteObjects(props: {
   rows: readonly Row[];
   nowMs: number;
   onClose: () => void;
-  /** Those whose delete has started: the others can be tried again. */
-  onMarked: (deletions: readonly DeletionBody[]) => void;
+  /** With the first ones, whose delete has started: the others can be tried again. */
+  onMarked: (plans: readonly DeletePlanBody[]) => void;
 }) {
   const { tenant, rows, nowMs, onClose, onMarked } = props;
   const [plans, setPlans] = useState<readonly DeletePlanBody[]>([]);
@@ -234,9 +224,8 @@ function DeleteObjects(props: {
     const done: DeletePlanBody[] = [];
     for (const { repo, oid } of rows) {
       const path = `/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}/objects/${oid}${query}`;
-      const { body, problem } = await change<DeletePlanBody>(path, { method: 'DELETE' });
-      if (!body) return { done, problem };
-      done.push(body);
+      const problem = await change<DeletePlanBody>(path, { method: 'DELETE' }, (plan) => done.push(plan));
+      if (problem !== undefined) return { done, problem };
     }
     return { done, problem: undefined };
   };
@@ -248,90 +237,51 @@ function DeleteObjects(props: {
   }, []);
   const start = async () => {
     const { done, problem } = await request('');
-    onMarked(
-      rows.slice(0, done.length).map(({ repo, oid, sizeBytes }, index) => ({
-        repo,
-        oid,
-        sizeBytes,
-        state: 'scheduled',
-        dueAt: done[index]?.dueAt ?? '',
-      })),
-    );
+    onMarked(done);
     return problem;
   };
   const last = lastOf(plans);
   return (
-    <Confirm
+    <Ask
       title="Delete from storage?"
       action={`Delete ${formatCount(rows.length)}`}
-      isReady={plans.length === rows.length}
+      text={
+        <>
+          <p>
+            Frees {bytesText(bytesOf(rows))} {last && formatUntil(last, nowMs)}
+            {plans.some(({ waitsFor }) => waitsFor) && ', when uploads expire'}: {formatObjects(rows.length)}.
+          </p>
+          <p>
+            Clones and checkouts that need one of them fail then. To keep an object, push it again before.
+          </p>
+          <Problem text={refusal} />
+        </>
+      }
+      isReady={() => plans.length >= rows.length}
       run={start}
       onClose={onClose}
-    >
-      <p>
-        Frees {bytesText(bytesOf(rows))} {last && formatUntil(last, nowMs)}
-        {plans.some(({ waitsFor }) => waitsFor) && ', when uploads expire'}: {formatObjects(rows.length)}.
-      </p>
-      <p>Clones and checkouts that need one of them fail then. To keep an object, push it again before.</p>
-      <Problem text={refusal} />
-    </Confirm>
+    />
   );
 }
-
-function NotListed(props: {
-  objectCount: number;
-  seen: number | undefined;
-  isUnasked: boolean;
-  onLook: () => void;
-}) {
-  const { objectCount, seen, isUnasked, onLook } = props;
-  return (
-    <div class="room">
-      {seen === undefined && !isUnasked ? (
-        <>
-          <p class="soft">
-            To find the largest and the oldest, all {formatObjects(objectCount)} must be listed.
-          </p>
-          <button type="button" onClick={onLook}>
-            List them
-          </button>
-        </>
-      ) : (
-        <p class="soft" role="status">
-          Listing{seen ? `: ${formatObjects(seen)} so far` : '…'}
-        </p>
-      )}
-    </div>
-  );
-}
-
-/** The order that an address has. */
-export const orderOf = ({ query }: Address): ObjectOrder =>
-  orders.find((each) => each === query['by']) ?? 'largest';
 
 /** Objects of the tenant, or of the repo that the address names. */
-export function Objects({ tenant, session, address, body, mayManage, nowMs }: ViewProps) {
+export function Objects(props: ViewProps) {
+  const { session, address, body } = props;
   const repos = body.repos.filter(({ repo }) => repoPattern.test(repo));
   const repo = repos.find((each) => each.repo === address.query['repo']);
-  const by = orderOf(address);
-  const filter = (query: Address['query']) => go({ ...address, query: { ...address.query, ...query } });
   return (
     <main>
       <Title
         address={address}
-        note={
-          body.usage && (
-            <p class="note">
-              {formatObjects(body.usage.objectCount)}, {bytesText(body.usage.storedBytes)}
-            </p>
-          )
-        }
+        note={body.usage && `${formatObjects(body.usage.objectCount)}, ${bytesText(body.usage.storedBytes)}`}
       />
       <section class="card" aria-label="Objects">
         <select
           aria-label="Repo"
           value={repo?.repo ?? ''}
-          onChange={({ currentTarget }) => filter({ repo: currentTarget.value })}
+          onChange={({ currentTarget }) =>
+            go({ ...address, query: { ...address.query, repo: currentTarget.value } })
+          }
         >
           <option value="">All repos</option>
           {repos.map((each) => (
@@ -340,14 +290,10 @@ export function Objects({ tenant, session, address, body, mayManage, nowMs }: Vi
         </select>
         <ObjectTable
           key={repo?.repo}
-          tenant={tenant}
+          {...props}
           repos={repo ? [repo.repo] : session.repos}
           objectCount={(repo ? repo.objectCount : body.usage?.objectCount) ?? 0}
           scannedAt={body.usage?.scannedAt ?? ''}
-          by={by}
-          onBy={(next) => filter({ by: next })}
-          mayDelete={mayManage}
-          nowMs={nowMs}
         />
       </section>
       <Card title="Which files?">

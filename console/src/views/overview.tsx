@@ -1,21 +1,22 @@
-import { useEffect, useState } from 'preact/hooks';
 import { formatAge, formatObjects } from '../../../cli/render.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import type { ReservationBody } from '../../../lambda/api/contract/reservations.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
-import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
-import { askPages, type Listed } from '../api.ts';
-import { growthText, reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
-import { Card, CsvButton, Cut, Share, Title } from '../parts.tsx';
+import { formatAddress, tenantAddress } from '../address.ts';
+import type { Listed } from '../api.ts';
+import { reservationText, type ScanProgress, sortRepos, sortReservations } from '../figures.ts';
+import { Button, Card, CsvButton, Cut, Share, Title } from '../parts.tsx';
+import { useList } from '../requests.ts';
 import { useScanProgress } from '../subscription.ts';
-import { bytesText, nameOf, percentText, scanText, timeText } from '../text.ts';
+import { bytesText, scanText, timeText } from '../text.ts';
 import { UsageFigures } from '../usage.tsx';
 import type { ViewProps } from '../view-props.ts';
 import { FirstPush } from './connect.tsx';
 import { Downloads } from './downloads.tsx';
 import { LimitNotice } from './limit-notice.tsx';
+import { repoColumns } from './repo-columns.tsx';
 import { StorageOverTime } from './storage-card.tsx';
-import { TableHead } from './table-head.tsx';
+import { Table } from './table.tsx';
 
 /** How much, of how much, how old is that, when is it full, what is to be done, which repo is it. */
 export function Overview(props: ViewProps) {
@@ -32,9 +33,11 @@ export function Overview(props: ViewProps) {
         note={<Age body={body} isScanning={isScanning} progress={progress} nowMs={nowMs} />}
         {...(mayManage && {
           action: (
-            <button type="button" onClick={live.scanAgain} disabled={live.scanningSinceMs !== undefined}>
-              Scan now
-            </button>
+            <Button
+              text="Scan now"
+              isDisabled={live.scanningSinceMs !== undefined}
+              onPress={live.scanAgain}
+            />
           ),
         })}
       />
@@ -62,7 +65,8 @@ const largestMax = 5;
 
 /** The largest repos, of what the tenant stores in all. */
 function Largest(props: { tenant: string; repos: readonly RepoBody[]; totalBytes: number; nowMs: number }) {
-  const { tenant, repos, totalBytes, nowMs } = props;
+  const { tenant, repos } = props;
+  const { repo, stored, bar, share, growth } = repoColumns(props);
   const largest = sortRepos(repos, { column: 'storedBytes', isDown: true }).slice(0, largestMax);
   return (
     <Card
@@ -73,46 +77,13 @@ function Largest(props: { tenant: string; repos: readonly RepoBody[]; totalBytes
         </a>
       }
     >
-      <table class="repos">
-        <TableHead
-          columns={[
-            ['Repo'],
-            ['Stored', 'right'],
-            ['Share', 'share-head wide'],
-            ['Percent', 'right', true],
-            ['30 days', 'right'],
-          ]}
-        />
-        <tbody>
-          {largest.map((repo) => (
-            <Row key={repo.repo} tenant={tenant} body={repo} totalBytes={totalBytes} nowMs={nowMs} />
-          ))}
-        </tbody>
-      </table>
+      <Table
+        kind="repos"
+        columns={[repo, stored, bar, share, growth]}
+        rows={largest}
+        keyOf={(body) => body.repo}
+      />
     </Card>
-  );
-}
-
-function Row(props: { tenant: string; body: RepoBody; totalBytes: number; nowMs: number }) {
-  const { tenant, body, totalBytes, nowMs } = props;
-  const { repo, storedBytes } = body;
-  const growth = growthText(body, nowMs);
-  return (
-    <tr>
-      <th scope="row">
-        {repo === '' ? nameOf(repo) : <a href={formatAddress(repoAddress(tenant, repo))}>{repo}</a>}
-        {body.deleting && <span class="pill">being deleted</span>}
-      </th>
-      <td class="right strong">{storedBytes === null ? '–' : bytesText(storedBytes)}</td>
-      <td class="wide">
-        <Share of={totalBytes} bytes={storedBytes ?? 0} />
-      </td>
-      <td class="right soft">{storedBytes === null ? '–' : percentText(storedBytes, totalBytes)}</td>
-      <td class="right">
-        {growth.text}
-        {growth.since && <p class="note">{growth.since}</p>}
-      </td>
-    </tr>
   );
 }
 
@@ -120,19 +91,10 @@ const pagesMax = 3;
 
 /** Uploads in progress, if the figures tell of some. They change the figures, so these are asked for with them. */
 function useUploads({ tenant, usage }: SubscriptionBody): Listed<ReservationBody> | undefined {
-  const [listed, setListed] = useState<Listed<ReservationBody>>();
   const isAny = usage !== null && usage.reservedBytes > 0;
-  useEffect(() => {
-    if (!isAny) return setListed(undefined);
-    let isOver = false;
-    void askPages<ReservationBody, 'reservations'>(`/v1/tenants/${tenant}/reservations`, 'reservations', {
-      pagesMax,
-    }).then((found) => found && !isOver && setListed(found));
-    return () => {
-      isOver = true;
-    };
-  }, [tenant, isAny, usage?.reservedBytes, usage?.scannedAt]);
-  return listed;
+  const path = isAny ? `/v1/tenants/${tenant}/reservations` : undefined;
+  const key = `${usage?.reservedBytes} ${usage?.scannedAt}`;
+  return useList<ReservationBody>(path, 'reservations', { pagesMax, key }).body;
 }
 
 const rowsMax = 8;
@@ -173,28 +135,17 @@ function Uploads(props: {
           />
         </div>
       </div>
-      <table>
-        <TableHead
-          columns={[
-            ['Repo'],
-            ['Upload', 'middle'],
-            ['Objects', 'right wide'],
-            ['Size', 'right'],
-            ['Until', 'right'],
-          ]}
-        />
-        <tbody>
-          {sorted.slice(0, rowsMax).map((reservation) => (
-            <tr key={reservation.id}>
-              <th scope="row">{reservation.repo}</th>
-              <td class="middle soft">{reservationText(reservation)}</td>
-              <td class="right wide">{scanText(reservation.objectCount)}</td>
-              <td class="right strong">{bytesText(reservation.bytes)}</td>
-              <td class="right soft">{timeText(reservation.reservedUntil, nowMs)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        columns={[
+          { name: 'Repo', of: ({ repo }) => repo },
+          { name: 'Upload', kind: 'middle soft', of: reservationText },
+          { name: 'Objects', kind: 'right wide', of: ({ objectCount }) => scanText(objectCount) },
+          { name: 'Size', kind: 'right strong', of: ({ bytes }) => bytesText(bytes) },
+          { name: 'Until', kind: 'right soft', of: ({ reservedUntil }) => timeText(reservedUntil, nowMs) },
+        ]}
+        rows={sorted.slice(0, rowsMax)}
+        keyOf={({ id }) => id}
+      />
       <p class="note under">{more > 0 && `And ${scanText(more)} more.`}</p>
       <Cut isCut={listed.isCut} count={sorted.length} />
     </details>

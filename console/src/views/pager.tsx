@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks';
 import { formatCount } from '../../../cli/render.ts';
+import { Button } from '../parts.tsx';
 
 /** Leads from one page of a table to the next. Nothing, if there is only one. */
 export function Pager(props: {
@@ -20,30 +21,31 @@ export function Pager(props: {
       <span class="note" role="status">
         {total === undefined ? range : `${range} of ${formatCount(total)}`}
       </span>
-      <button type="button" disabled={before === 0} onClick={() => onPage(-1)}>
-        Previous
-      </button>
-      <button type="button" disabled={!hasMore} onClick={() => onPage(1)}>
-        Next
-      </button>
+      <Button text="Previous" isDisabled={before === 0} onPress={() => onPage(-1)} />
+      <Button text="Next" isDisabled={!hasMore} onPress={() => onPage(1)} />
     </div>
   );
 }
 
-/** Rows of one page, and what leads to the others. */
-export function usePages<Row>(rows: readonly Row[], size: number) {
+/**
+ * Rows of one page, and what leads to the others.
+ *
+ * @param canMore there are others, which aren't read yet.
+ */
+export function usePages<Row>(rows: readonly Row[], size: number, canMore?: boolean) {
   const [page, setPage] = useState(0);
   // There may be fewer than before.
   const before = Math.max(0, Math.min(page, Math.ceil(rows.length / size) - 1)) * size;
   const shown = rows.slice(before, before + size);
+  const isLast = rows.length <= before + size;
   const pager = (
     <Pager
       before={before}
       shown={shown.length}
-      total={rows.length}
-      hasMore={before + size < rows.length}
+      {...(canMore === undefined && { total: rows.length })}
+      hasMore={!isLast || canMore === true}
       onPage={(step) => setPage(before / size + step)}
     />
   );
-  return { shown, pager, toFirst: () => setPage(0) };
+  return { shown, pager, isLast, toFirst: () => setPage(0) };
 }

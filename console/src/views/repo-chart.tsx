@@ -4,14 +4,14 @@ import { Chart } from '../chart.tsx';
 import type { Point } from '../chart-figures.ts';
 import { Card, CsvButton } from '../parts.tsx';
 import { bytesText, dayText } from '../text.ts';
-import { FoldedTable } from './folded-table.tsx';
+import type { ViewProps } from '../view-props.ts';
 import { weekPoints } from './repo-weeks.ts';
+import { AsTable } from './table.tsx';
 
 const textOf = ({ day, storedBytes }: Point) => `${dayText(day)}: ${bytesText(storedBytes)}`;
 
 /** What a repo stored at the end of each week. */
-export function RepoChart(props: { tenant: string; repo: RepoBody; nowMs: number }) {
-  const { tenant, repo, nowMs } = props;
+export function RepoChart({ tenant, repo, nowMs }: ViewProps & { repo: RepoBody }) {
   const points = weekPoints(repo.weeks ?? [], { limitBytes: repo.limitBytes, nowMs });
   const [at, setAt] = useState<number>();
   const read = at === undefined ? undefined : points[at];
@@ -37,10 +37,14 @@ export function RepoChart(props: { tenant: string; repo: RepoBody; nowMs: number
           : `${grown < 0 ? 'Shrank' : 'Grew'} by ${bytesText(Math.abs(grown))} since ${dayText(first.day)}.`}
       </p>
       <Chart points={points} at={at} onRead={setAt} textOf={textOf} />
-      <FoldedTable
+      <AsTable
         label="Weeks"
-        columns={['Week until', 'Stored']}
-        rows={() => points.map((each) => [dayText(each.day), bytesText(each.storedBytes)]).reverse()}
+        columns={[
+          { name: 'Week until', of: ({ day }) => dayText(day) },
+          { name: 'Stored', kind: 'right', of: ({ storedBytes }) => bytesText(storedBytes) },
+        ]}
+        rows={[...points].reverse()}
+        keyOf={({ day }) => day}
       />
     </Card>
   );

@@ -1,14 +1,13 @@
 import { useState } from 'preact/hooks';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
-import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { tenantAddress } from '../address.ts';
 import { go } from '../navigation.ts';
-import { Card, Choice } from '../parts.tsx';
+import { Button, Card, Choice } from '../parts.tsx';
 import { change } from '../requests.ts';
 import { bytesText } from '../text.ts';
+import type { ViewProps } from '../view-props.ts';
 import { DeleteByName } from './delete-by-name.tsx';
-import { Confirm, FormDialog } from './dialog.tsx';
-import { TextField } from './fields.tsx';
+import { useDialog } from './dialog.tsx';
 import { Gc } from './gc.tsx';
 import { LimitForm } from './limit-form.tsx';
 
@@ -18,22 +17,10 @@ const ceilingBytes = 100 * 1024 ** 3;
 type Send = (body: object) => Promise<string | undefined>;
 
 /** What is decided of a repo. */
-export function RepoSettings(props: {
-  tenant: string;
-  /** Of the tenant. */
-  body: SubscriptionBody;
-  repo: RepoBody;
-  isOperator: boolean;
-  nowMs: number;
-  onChanged: () => void;
-}) {
-  const { tenant, body, repo, isOperator, nowMs, onChanged } = props;
+export function RepoSettings(props: ViewProps & { repo: RepoBody; onChanged: () => void }) {
+  const { tenant, session, body, repo, nowMs, onChanged } = props;
   const path = `/v1/tenants/${tenant}/repos/${repo.repo}`;
-  const send: Send = async (changed) => {
-    const { problem } = await change(path, { method: 'PATCH', body: changed });
-    if (problem === undefined) onChanged();
-    return problem;
-  };
+  const send: Send = (changed) => change(path, { method: 'PATCH', body: changed }, onChanged);
   return (
     <>
       <Card title="Storage limit">
@@ -52,7 +39,7 @@ export function RepoSettings(props: {
           </p>
         )}
       </Card>
-      <PublicAccess repo={repo} isOperator={isOperator} send={send} />
+      <PublicAccess repo={repo} isOperator={session.kind === 'operator'} send={send} />
       <GitHost repo={repo} send={send} />
       <Gc tenant={tenant} repo={repo.repo} nowMs={nowMs} />
       <DeleteByName
@@ -73,24 +60,26 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
   const { publicRead } = repo;
   const now = publicRead ? 'Public' : 'Private';
   const [chosen, setChosen] = useState<(typeof access)[number]>();
-  const [isAsking, setIsAsking] = useState(false);
-  const choose = (value: (typeof access)[number]) => {
-    if (value === 'Private' && publicRead) setIsAsking(true);
-    else setChosen(value);
+  const { dialog, ask } = useDialog();
+  const save = async (publicRead: object | null) => {
+    const problem = await send({ publicRead });
+    if (problem === undefined) setChosen(undefined);
+    return problem;
   };
-  const save = async (monthlyLimitBytes: number | null | undefined) => {
-    const problem = await send({
-      publicRead: monthlyLimitBytes === undefined ? null : { monthlyLimitBytes },
+  const choose = (value: (typeof access)[number]) => {
+    if (value === 'Public' || !publicRead) return setChosen(value);
+    ask({
+      title: 'Make it private?',
+      action: 'Make private',
+      keep: 'Keep public',
+      text: <p>Downloads without a token fail within 30 minutes.</p>,
+      run: () => save(null),
     });
-    if (problem !== undefined) return problem;
-    setChosen(undefined);
-    setIsAsking(false);
-    return undefined;
   };
   const value = chosen ?? now;
   return (
     <Card title="Public access">
-      <Choice name="access" label="Access" values={access} value={value} onChoose={choose} />
+      <Choice label="Access" values={access} value={value} onChoose={choose} />
       <p class="note">
         {value === 'Public'
           ? 'Anyone can download without a token, up to a monthly limit. Pushes still need a token.'
@@ -106,35 +95,35 @@ function PublicAccess({ repo, isOperator, send }: { repo: RepoBody; isOperator: 
           used="downloaded this month"
           below="Anonymous downloads fail until the month ends. Tokens still work."
           mayBeNone={isOperator}
-          save={save}
+          save={(monthlyLimitBytes) => save({ monthlyLimitBytes })}
         />
       )}
-      {isAsking && (
-        <Confirm
-          title="Make it private?"
-          action="Make private"
-          keep="Keep public"
-          run={() => save(undefined)}
-          onClose={() => setIsAsking(false)}
-        >
-          <p>Downloads without a token fail within 30 minutes.</p>
-        </Confirm>
-      )}
+      {dialog}
     </Card>
   );
 }
 
 function GitHost({ repo, send }: { repo: RepoBody; send: Send }) {
   const { gitHost } = repo;
-  const [isOpen, setIsOpen] = useState(false);
-  const [host, setHost] = useState('github');
-  const [name, setName] = useState('');
-  const close = () => setIsOpen(false);
-  const set = async (value: object | null) => {
-    const problem = await send({ gitHost: value });
-    if (problem === undefined) close();
-    return problem;
-  };
+  const { dialog, ask } = useDialog();
+  const link = () =>
+    ask({
+      title: 'Link a repository',
+      action: 'Link',
+      start: { host: 'github', name: '' },
+      fields: () => [
+        { name: 'host', label: 'Git host', note: "Its id in the server's settings." },
+        { name: 'name', label: 'Repository', placeholder: 'owner/name' },
+      ],
+      run: ({ host, name }) => send({ gitHost: { host: host.trim(), repo: name.trim() } }),
+    });
+  const unlink = () =>
+    ask({
+      title: 'Unlink this repo?',
+      action: 'Unlink',
+      text: <p>Its users on {gitHost?.host} lose access immediately. Tokens still work.</p>,
+      run: () => send({ gitHost: null }),
+    });
   return (
     <Card title="Git host">
       <p>
@@ -143,26 +132,9 @@ function GitHost({ repo, send }: { repo: RepoBody; send: Send }) {
           : 'Link a repository on GitHub, GitLab or Gitea: its users need no token from here.'}
       </p>
       <p class="under">
-        <button type="button" onClick={() => setIsOpen(true)}>
-          {gitHost ? 'Unlink…' : 'Link…'}
-        </button>
+        <Button text={gitHost ? 'Unlink…' : 'Link…'} onPress={gitHost ? unlink : link} />
       </p>
-      {isOpen && gitHost && (
-        <Confirm title="Unlink this repo?" action="Unlink" run={() => set(null)} onClose={close}>
-          <p>Its users on {gitHost.host} lose access immediately. Tokens still work.</p>
-        </Confirm>
-      )}
-      {isOpen && !gitHost && (
-        <FormDialog
-          title="Link a repository"
-          action="Link"
-          run={() => set({ host: host.trim(), repo: name.trim() })}
-          onClose={close}
-        >
-          <TextField label="Git host" value={host} onType={setHost} note="Its id in the server's settings." />
-          <TextField label="Repository" placeholder="owner/name" value={name} onType={setName} isFirst />
-        </FormDialog>
-      )}
+      {dialog}
     </Card>
   );
 }

@@ -1,21 +1,17 @@
-import { useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
 import type { DownloadPageBody } from '../../../lambda/api/contract/downloads.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
-import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { formatAddress, repoAddress, repoTabs, tenantAddress } from '../address.ts';
 import { lastDays } from '../download-figures.ts';
 import { growthText } from '../figures.ts';
-import { go } from '../navigation.ts';
-import { Code, Problem, Title } from '../parts.tsx';
+import { Button, Code, Problem, Title } from '../parts.tsx';
 import { useRead } from '../requests.ts';
 import { bytesText, scanText } from '../text.ts';
-
 import { Figure } from '../usage.tsx';
 import type { ViewProps } from '../view-props.ts';
-import { Dialog } from './dialog.tsx';
+import { useDialog } from './dialog.tsx';
 import { Locks } from './locks.tsx';
-import { ObjectTable, orderOf } from './objects.tsx';
+import { ObjectTable } from './objects.tsx';
 import { RepoChart } from './repo-chart.tsx';
 import { RepoSettings } from './repo-settings.tsx';
 
@@ -25,19 +21,15 @@ const downloadDays = 30;
 const tabText = { overview: 'Overview', objects: 'Objects', locks: 'Locks', settings: 'Settings' } as const;
 
 /** A repo: overview, objects, locks and settings, each with its own address. */
-export function Repo({ tenant, session, address, body, mayManage, nowMs }: ViewProps) {
+export function Repo(props: ViewProps) {
+  const { tenant, address, body, mayManage } = props;
   const name = address.repo ?? '';
   const { tab } = address;
   const path = `/v1/tenants/${tenant}/repos/${name}`;
-  const {
-    body: repo,
-    refusal,
-    read,
-  } = useRead<RepoBody>(path, {
-    key: body.usage?.scannedAt ?? '',
-    againMs: () => freshMs,
-  });
-  const [isCloning, setIsCloning] = useState(false);
+  const asked = { key: body.usage?.scannedAt ?? '', againMs: () => freshMs };
+  const { body: repo, refusal, read } = useRead<RepoBody>(path, asked);
+  const { dialog, tell } = useDialog();
+  const clone = () => tell({ title: 'Clone', text: <Clone tenant={tenant} name={name} /> });
   const tabs = repoTabs.filter((each) => each !== 'settings' || mayManage);
   return (
     <main>
@@ -47,11 +39,7 @@ export function Repo({ tenant, session, address, body, mayManage, nowMs }: ViewP
       <Title
         address={address}
         note={repo && <Marks repo={repo} />}
-        action={
-          <button type="button" onClick={() => setIsCloning(true)}>
-            Clone
-          </button>
-        }
+        action={<Button text="Clone" onPress={clone} />}
       />
       <nav class="tabs" aria-label="Repo">
         {tabs.map((each) => (
@@ -69,38 +57,25 @@ export function Repo({ tenant, session, address, body, mayManage, nowMs }: ViewP
         <>
           {tab === 'overview' && (
             <>
-              <Figures tenant={tenant} repo={repo} body={body} nowMs={nowMs} />
-              <RepoChart tenant={tenant} repo={repo} nowMs={nowMs} />
+              <Figures {...props} repo={repo} />
+              <RepoChart {...props} repo={repo} />
             </>
           )}
           {tab === 'objects' && (
             <section class="card" aria-label="Objects">
               <ObjectTable
-                tenant={tenant}
+                {...props}
                 repos={[name]}
                 objectCount={repo.objectCount ?? 0}
                 scannedAt={repo.scannedAt ?? ''}
-                by={orderOf(address)}
-                onBy={(by) => go({ ...address, query: { by } })}
-                mayDelete={mayManage}
-                nowMs={nowMs}
               />
             </section>
           )}
-          {tab === 'locks' && <Locks path={path} mayRelease={mayManage} nowMs={nowMs} />}
-          {tab === 'settings' && mayManage && (
-            <RepoSettings
-              tenant={tenant}
-              body={body}
-              repo={repo}
-              isOperator={session.kind === 'operator'}
-              nowMs={nowMs}
-              onChanged={read}
-            />
-          )}
+          {tab === 'locks' && <Locks {...props} path={path} />}
+          {tab === 'settings' && mayManage && <RepoSettings {...props} repo={repo} onChanged={read} />}
         </>
       )}
-      {isCloning && <Clone tenant={tenant} name={name} onClose={() => setIsCloning(false)} />}
+      {dialog}
     </main>
   );
 }
@@ -120,8 +95,7 @@ function Marks({ repo: { publicRead, deleting, gitHost } }: { repo: RepoBody }) 
 }
 
 /** What it stores of its limit, and what happened in the last days. */
-function Figures(props: { tenant: string; repo: RepoBody; body: SubscriptionBody; nowMs: number }) {
-  const { tenant, repo, body, nowMs } = props;
+function Figures({ tenant, repo, body, nowMs }: ViewProps & { repo: RepoBody }) {
   const { storedBytes, objectCount, limitBytes, scannedAt } = repo;
   const [from] = lastDays(downloadDays, nowMs);
   const { body: page } = useRead<DownloadPageBody>(
@@ -153,10 +127,9 @@ function Figures(props: { tenant: string; repo: RepoBody; body: SubscriptionBody
 }
 
 /** The lines for teammates who join later, and for who sets the repo up. */
-function Clone(props: { tenant: string; name: string; onClose: () => void }) {
-  const { tenant, name, onClose } = props;
+function Clone({ tenant, name }: { tenant: string; name: string }) {
   return (
-    <Dialog title="Clone" onClose={onClose}>
+    <>
       <p>If .lfsconfig is in the repository, teammates need two lines:</p>
       <Code name="the clone" text={'git lfs install\ngit clone YOUR-REPOSITORY-URL'} />
       <p>When Git asks for a password, paste your token. If .lfsconfig is missing, commit it once:</p>
@@ -164,11 +137,6 @@ function Clone(props: { tenant: string; name: string; onClose: () => void }) {
         name="the configuration"
         text={`git config -f .lfsconfig lfs.url ${location.origin}/${tenant}/${name}/info/lfs\ngit add .lfsconfig`}
       />
-      <div class="answers">
-        <button type="button" class="first" onClick={onClose}>
-          Done
-        </button>
-      </div>
-    </Dialog>
+    </>
   );
 }

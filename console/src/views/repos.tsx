@@ -1,19 +1,20 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { repoPattern } from '../../../lambda/rules/names.ts';
-import { formatAddress, repoAddress } from '../address.ts';
-import { askPages, type Listed } from '../api.ts';
-import { type Column, growthText, type Order, repoSumText, sortRepos } from '../figures.ts';
+import { repoAddress } from '../address.ts';
+import type { Listed } from '../api.ts';
+import { type Order, repoSumText, sortRepos } from '../figures.ts';
 import { go } from '../navigation.ts';
-import { Choice, CsvButton, Cut, Share, Title } from '../parts.tsx';
-import { change } from '../requests.ts';
-import { bytesText, nameOf, percentText, scanText } from '../text.ts';
+import { Button, Choice, CsvButton, Cut, Title } from '../parts.tsx';
+import { change, useList } from '../requests.ts';
+import { nameOf, scanText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
-import { FormDialog } from './dialog.tsx';
-import { TextField } from './fields.tsx';
+import { type Question, useDialog } from './dialog.tsx';
 import { usePages } from './pager.tsx';
+import { repoColumns } from './repo-columns.tsx';
 import { addedByWeek } from './repo-weeks.ts';
+import { Table } from './table.tsx';
 
 const nameRule = 'Use letters, digits, dots, hyphens and underscores, without .git at the end.';
 
@@ -46,12 +47,10 @@ const kinds: Readonly<Record<string, (repo: RepoBody) => boolean>> = {
 
 /** All repos, read page after page: the figures have the largest 1,000, and not which are linked. */
 function useRepos({ tenant, repos, reposTruncated, usage }: SubscriptionBody): Listed<RepoBody> {
-  const [listed, setListed] = useState<Listed<RepoBody>>();
-  useEffect(() => {
-    void askPages<RepoBody, 'repos'>(`/v1/tenants/${tenant}/repos?weeks=true`, 'repos', { pagesMax }).then(
-      (found) => found && setListed(found),
-    );
-  }, [tenant, usage?.scannedAt, repos.length]);
+  const { body: listed } = useList<RepoBody>(`/v1/tenants/${tenant}/repos?weeks=true`, 'repos', {
+    pagesMax,
+    key: `${usage?.scannedAt} ${repos.length}`,
+  });
   return listed ?? { items: repos, isCut: reposTruncated === true };
 }
 
@@ -62,7 +61,7 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
   const [order, setOrder] = useState<Order>({ column: 'storedBytes', isDown: true });
   const [wanted, setWanted] = useState('');
   const [kind, setKind] = useState('All');
-  const [isMaking, setIsMaking] = useState(false);
+  const { dialog, ask } = useDialog();
   const sorted = useMemo(() => sortRepos(repos, order), [repos, order]);
   const text = wanted.trim().toLowerCase();
   const found = sorted.filter(
@@ -75,23 +74,20 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
       set(value);
       toFirst();
     };
-  const heading = { order, onOrder: start(setOrder) };
+  const sort = (column: Order['column']) => {
+    const isOwn = order.column === column;
+    const isDown = isOwn ? !order.isDown : column !== 'repo';
+    return {
+      sort: { isDown: isOwn ? order.isDown : undefined, onSort: () => start(setOrder)({ column, isDown }) },
+    };
+  };
+  const columns = repoColumns({ tenant, totalBytes, nowMs });
   return (
     <main>
       <Title
         address={address}
-        note={
-          <p class="note">
-            {repoSumText(repos, { totalBytes, isForSome: session.repos !== null, isTruncated: isCut })}
-          </p>
-        }
-        action={
-          mayManage && (
-            <button type="button" onClick={() => setIsMaking(true)}>
-              New repo
-            </button>
-          )
-        }
+        note={repoSumText(repos, { totalBytes, isForSome: session.repos !== null, isTruncated: isCut })}
+        action={mayManage && <Button text="New repo" onPress={() => ask(newRepo(tenant))} />}
       />
       <section class="card" aria-label="Repos">
         <div class="head">
@@ -102,109 +98,36 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
             value={wanted}
             onInput={({ currentTarget }) => start(setWanted)(currentTarget.value)}
           />
-          <Choice
-            name="repo-kind"
-            label="Which repos"
-            values={Object.keys(kinds)}
-            value={kind}
-            onChoose={start(setKind)}
-          />
+          <Choice label="Which repos" values={Object.keys(kinds)} value={kind} onChoose={start(setKind)} />
           <div class="end">
             <CsvButton name="repos" tenant={tenant} rows={sorted.map(flat)} fields={csvFields} />
           </div>
         </div>
-        <table class="repos">
-          <thead>
-            <tr>
-              <Heading column="repo" name="Repo" {...heading} />
-              <Heading column="storedBytes" name="Stored" isRight {...heading} />
-              <td class="wide" />
-              <th scope="col" class="right">
-                Share
-              </th>
-              <th scope="col" class="wide">
-                Added weekly
-              </th>
-              <Heading column="growth" name="30 days" isRight isSecondary {...heading} />
-              <Heading column="objectCount" name="Objects" isRight isSecondary {...heading} />
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((repo) => (
-              <Row key={repo.repo} tenant={tenant} body={repo} totalBytes={totalBytes} nowMs={nowMs} />
-            ))}
-          </tbody>
-        </table>
+        <Table
+          kind="repos"
+          columns={[
+            { ...columns.repo, ...sort('repo') },
+            { ...columns.stored, ...sort('storedBytes') },
+            columns.bar,
+            columns.share,
+            { name: 'Added weekly', kind: 'wide', of: ({ weeks }) => weeks && <Weeks weeks={weeks} /> },
+            { ...columns.growth, ...sort('growth') },
+            {
+              name: 'Objects',
+              kind: 'right wide',
+              of: ({ objectCount }) => scanText(objectCount),
+              ...sort('objectCount'),
+            },
+          ]}
+          rows={shown}
+          keyOf={({ repo }) => repo}
+        />
         {found.length === 0 && <p class="soft">No repo matches. Change the search or the filter.</p>}
         {pager}
         <Cut isCut={isCut} count={repos.length} />
       </section>
-      {isMaking && <NewRepo tenant={tenant} onClose={() => setIsMaking(false)} />}
+      {dialog}
     </main>
-  );
-}
-
-function Heading(props: {
-  column: Column;
-  name: string;
-  order: Order;
-  onOrder: (order: Order) => void;
-  isRight?: boolean;
-  isSecondary?: boolean;
-}) {
-  const { column, name, order, onOrder, isRight = false, isSecondary = false } = props;
-  const isOwn = order.column === column;
-  const isDown = isOwn ? !order.isDown : column !== 'repo';
-  return (
-    <th
-      scope="col"
-      class={`${isRight ? 'right ' : ''}${isSecondary ? 'wide' : ''}`}
-      aria-sort={isOwn ? (order.isDown ? 'descending' : 'ascending') : 'none'}
-    >
-      <button type="button" onClick={() => onOrder({ column, isDown })}>
-        {name}
-        <span aria-hidden="true">{isOwn ? (order.isDown ? ' ↓' : ' ↑') : ''}</span>
-      </button>
-    </th>
-  );
-}
-
-function Row(props: { tenant: string; body: RepoBody; totalBytes: number | null; nowMs: number }) {
-  const { tenant, body, totalBytes, nowMs } = props;
-  const { repo, storedBytes, objectCount, limitBytes, deleting, publicRead, gitHost, weeks } = body;
-  const growth = growthText(body, nowMs);
-  const whole = limitBytes ?? totalBytes;
-  return (
-    <tr>
-      <th scope="row">
-        {repoPattern.test(repo) ? (
-          <a href={formatAddress(repoAddress(tenant, repo))}>{repo}</a>
-        ) : (
-          nameOf(repo)
-        )}
-        {deleting && <span class="pill">being deleted</span>}
-        {publicRead && <span class="pill">public</span>}
-        {limitBytes !== null && <span class="pill">limit {bytesText(limitBytes)}</span>}
-        {gitHost && <span class="pill">{gitHost.host}</span>}
-        <p class="note narrow">
-          {growth.text} {growth.since || 'in 30 days'}
-        </p>
-      </th>
-      <td class="right strong">{storedBytes === null ? '–' : bytesText(storedBytes)}</td>
-      <td class="wide">
-        {storedBytes !== null && whole !== null && <Share of={whole} bytes={storedBytes} />}
-      </td>
-      <td class="right soft">
-        {storedBytes === null || whole === null ? '–' : percentText(storedBytes, whole)}
-        {limitBytes !== null && <p class="note">of its limit</p>}
-      </td>
-      <td class="wide">{weeks && <Weeks weeks={weeks} />}</td>
-      <td class="right wide soft">
-        {growth.text}
-        {growth.since && <p class="note">{growth.since}</p>}
-      </td>
-      <td class="right wide">{scanText(objectCount)}</td>
-    </tr>
   );
 }
 
@@ -232,18 +155,15 @@ function Weeks({ weeks }: { weeks: readonly (number | null)[] }) {
   );
 }
 
-/** Creates an empty repo, and leads to it. */
-function NewRepo({ tenant, onClose }: { tenant: string; onClose: () => void }) {
-  const [repo, setRepo] = useState('');
-  const create = async () => {
+/** An empty one, and the way to it. */
+const newRepo = (tenant: string): Question<'repo'> => ({
+  title: 'New repo',
+  action: 'Create',
+  start: { repo: '' },
+  fields: () => [{ name: 'repo', label: 'Name' }],
+  run: async ({ repo }) => {
     if (!repoPattern.test(repo)) return nameRule;
-    const { problem } = await change(`/v1/tenants/${tenant}/repos`, { method: 'POST', body: { repo } });
-    if (problem === undefined) go(repoAddress(tenant, repo));
-    return problem;
-  };
-  return (
-    <FormDialog title="New repo" action="Create" run={create} onClose={onClose}>
-      <TextField label="Name" value={repo} onType={setRepo} isFirst />
-    </FormDialog>
-  );
-}
+    const to = () => go(repoAddress(tenant, repo));
+    return change(`/v1/tenants/${tenant}/repos`, { method: 'POST', body: { repo } }, to);
+  },
+});

@@ -1,27 +1,23 @@
-import { useState } from 'preact/hooks';
 import type { DownloadPageBody } from '../../../lambda/api/contract/downloads.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 import { parseAddress } from '../address.ts';
 import { go } from '../navigation.ts';
-import { Card, Problem, Title } from '../parts.tsx';
+import { Card, Title } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
 import type { ViewProps } from '../view-props.ts';
 import { DeleteByName } from './delete-by-name.tsx';
 import { Exports } from './exports.tsx';
-import { SelectField, TextField } from './fields.tsx';
+import { Form, type Values } from './form.tsx';
 import { LimitForm } from './limit-form.tsx';
 import { Webhook } from './webhook.tsx';
 
 /** What is decided of a tenant: most by the operator, alerts by its admins, exports by any token. */
-export function Settings({ tenant, session, address, body, live, nowMs }: ViewProps) {
+export function Settings(props: ViewProps) {
+  const { tenant, session, address, body, live, nowMs } = props;
   const isOperator = session.kind === 'operator';
   const path = `/v1/tenants/${tenant}`;
   const { body: downloads } = useRead<DownloadPageBody>(isOperator ? `${path}/downloads?limit=1` : undefined);
-  const send = async (changed: object) => {
-    const { problem } = await change(path, { method: 'PATCH', body: changed });
-    if (problem === undefined) live.askNow();
-    return problem;
-  };
+  const send = (changed: object) => change(path, { method: 'PATCH', body: changed }, live.askNow);
   return (
     <main>
       <Title address={address} />
@@ -54,13 +50,8 @@ export function Settings({ tenant, session, address, body, live, nowMs }: ViewPr
           <Plan body={body} send={send} />
         </>
       )}
-      <Webhook tenant={tenant} nowMs={nowMs} />
-      <Exports
-        tenant={tenant}
-        repos={body.repos.map(({ repo }) => repo)}
-        isForSome={session.repos !== null}
-        nowMs={nowMs}
-      />
+      <Webhook {...props} />
+      <Exports {...props} />
       {isOperator && (
         <DeleteByName
           title="Delete this tenant"
@@ -83,26 +74,30 @@ const creations = [
 /** The plan's name, and how repos are created. */
 function Plan(props: { body: SubscriptionBody; send: (body: object) => Promise<string | undefined> }) {
   const { body, send } = props;
-  const [plan, setPlan] = useState(body.plan ?? '');
-  const [creates, setCreates] = useState<'push' | 'admin'>(body.reposMustExist ? 'admin' : 'push');
-  const [problem, setProblem] = useState<string>();
-  const wanted = { plan: plan.trim() || null, reposMustExist: creates === 'admin' };
-  const isChanged = wanted.plan !== body.plan || wanted.reposMustExist !== body.reposMustExist;
-  const save = async (event: Event) => {
-    event.preventDefault();
-    setProblem(await send(wanted));
-  };
+  const wanted = ({ plan, creates }: Values<'plan' | 'creates'>) => ({
+    plan: plan.trim() || null,
+    reposMustExist: creates === 'admin',
+  });
   return (
     <Card title="Plan and repos">
-      <form class="fields" onSubmit={(event) => void save(event)}>
-        <TextField label="Plan" value={plan} onType={setPlan} note="Your name for it, for billing." />
-        <SelectField label="Repos created by" value={creates} options={creations} onChoose={setCreates} />
-        <p class="note">If an admin must create a repo first, a typo in a URL fails.</p>
-        <button type="submit" class="primary" disabled={!isChanged}>
-          Save
-        </button>
-        <Problem text={problem} />
-      </form>
+      <Form
+        action="Save"
+        start={{ plan: body.plan ?? '', creates: body.reposMustExist ? 'admin' : 'push' }}
+        fields={() => [
+          { name: 'plan', label: 'Plan', note: 'Your name for it, for billing.' },
+          {
+            name: 'creates',
+            label: 'Repos created by',
+            options: creations,
+            note: 'If an admin must create a repo first, a typo in a URL fails.',
+          },
+        ]}
+        isReady={(values) => {
+          const { plan, reposMustExist } = wanted(values);
+          return plan !== body.plan || reposMustExist !== body.reposMustExist;
+        }}
+        run={(values) => send(wanted(values))}
+      />
     </Card>
   );
 }

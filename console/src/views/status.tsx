@@ -1,7 +1,7 @@
 import { formatAge } from '../../../cli/render.ts';
 import type { StatusBody } from '../../../lambda/api/contract/status.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
-import { Card, Title } from '../parts.tsx';
+import { Button, Card, Title } from '../parts.tsx';
 import { statusLine, useStatus } from '../service-status.ts';
 import type { ServiceViewProps } from '../view-props.ts';
 
@@ -13,12 +13,8 @@ export function Status({ address, nowMs }: ServiceViewProps) {
     <main>
       <Title
         address={address}
-        {...(body && { note: <p class="note">Checked {formatAge(body.checkedAt, nowMs)}</p> })}
-        action={
-          <button type="button" onClick={askNow}>
-            Check now
-          </button>
-        }
+        note={body && `Checked ${formatAge(body.checkedAt, nowMs)}`}
+        action={<Button text="Check now" onPress={askNow} />}
       />
       {body !== undefined && (
         <Card title={text} {...(!body && { note })}>

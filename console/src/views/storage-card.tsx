@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { formatCount } from '../../../cli/render.ts';
 import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
 import type { RepoBody } from '../../../lambda/api/contract/repos.ts';
@@ -8,13 +8,15 @@ import { Chart, shadeOf } from '../chart.tsx';
 import { daysAhead, type Point } from '../chart-figures.ts';
 import { sortRepos } from '../figures.ts';
 import { Card, Choice, CsvButton, Sign } from '../parts.tsx';
-import { bytesText, dayText, percentText } from '../text.ts';
-import { FoldedTable } from './folded-table.tsx';
+import { useRead } from '../requests.ts';
+import { bytesText, dayText, percentText, scanText } from '../text.ts';
+import { AsTable, type Column } from './table.tsx';
 
 type Day = HistoryBody['days'][number];
 
 const ranges = [30, 90, 400] as const;
 const kinds = ['total', 'repo'] as const;
+type Chosen = { readonly range: (typeof ranges)[number]; readonly kind: (typeof kinds)[number] };
 
 const pointOf = (day: Day, limitBytes: number | null): Point => ({
   day: day.day,
@@ -28,10 +30,12 @@ const pointOf = (day: Day, limitBytes: number | null): Point => ({
 export function StorageOverTime(props: { tenant: string; history: HistoryBody; repos: readonly RepoBody[] }) {
   const { tenant, history, repos } = props;
   const known = history.days.length;
-  const [range, setRange] = useState<number>(known > 90 ? 400 : known > 30 ? 90 : 30);
-  const [kind, setKind] = useState<(typeof kinds)[number]>('total');
+  const [chosen, setChosen] = useState<Chosen>({
+    range: known > 90 ? 400 : known > 30 ? 90 : 30,
+    kind: 'total',
+  });
   const [at, setAt] = useState<number>();
-  const isByRepo = kind === 'repo';
+  const isByRepo = chosen.kind === 'repo';
   const largest = largestOf(repos);
   const weeks = useWeeks(tenant, largest, isByRepo);
   if (known < 2)
@@ -40,7 +44,7 @@ export function StorageOverTime(props: { tenant: string; history: HistoryBody; r
         <p class="soft">Each daily scan adds a point here. There aren't enough yet.</p>
       </Card>
     );
-  const days = history.days.slice(-range).map((day) => pointOf(day, history.limitBytes));
+  const days = history.days.slice(-chosen.range).map((day) => pointOf(day, history.limitBytes));
   const layered = isByRepo && weeks ? weekly(days, weeks) : [];
   const points = layered.length > 1 ? layered : days;
   const read = at === undefined ? undefined : points[at];
@@ -55,12 +59,10 @@ export function StorageOverTime(props: { tenant: string; history: HistoryBody; r
         <Controls
           tenant={tenant}
           days={history.days}
-          range={range}
-          kind={kind}
+          {...chosen}
           hasRepos={repos.length > 1}
-          onChoose={(chosen) => {
-            setRange(chosen.range ?? range);
-            setKind(chosen.kind ?? kind);
+          onChoose={(next) => {
+            setChosen(next);
             setAt(undefined);
           }}
         />
@@ -90,17 +92,22 @@ export function StorageOverTime(props: { tenant: string; history: HistoryBody; r
         )}
       </p>
       {isByRepo ? (
-        <WeekTable points={points} names={keys.map(({ name }) => name).reverse()} />
+        <AsTable
+          label="Weeks"
+          columns={weekColumns(keys.map(({ name }) => name).reverse())}
+          rows={[...points].reverse()}
+          keyOf={({ day }) => day}
+        />
       ) : (
-        <DayTable days={history.days.slice(-range)} />
+        <AsTable
+          label="Days"
+          columns={dayColumns}
+          rows={history.days.slice(-chosen.range).reverse()}
+          keyOf={({ day }) => day}
+        />
       )}
     </Card>
   );
-}
-
-interface Chosen {
-  readonly range: number;
-  readonly kind: (typeof kinds)[number];
 }
 
 function Controls(
@@ -108,7 +115,7 @@ function Controls(
     tenant: string;
     days: readonly Day[];
     hasRepos: boolean;
-    onChoose: (chosen: Partial<Chosen>) => void;
+    onChoose: (chosen: Chosen) => void;
   },
 ) {
   const { tenant, days, range, kind, hasRepos, onChoose } = props;
@@ -116,21 +123,19 @@ function Controls(
     <>
       {hasRepos && (
         <Choice
-          name="kind"
           label="Total or repos"
           values={kinds}
           value={kind}
           textOf={(each) => (each === 'total' ? 'Total' : 'By repo')}
-          onChoose={(each) => onChoose({ kind: each })}
+          onChoose={(each) => onChoose({ range, kind: each })}
         />
       )}
       <Choice
-        name="range"
         label="How many days"
         values={ranges}
         value={range}
         textOf={(each) => `${each} days`}
-        onChoose={(each) => onChoose({ range: each })}
+        onChoose={(each) => onChoose({ range: each, kind })}
       />
       <CsvButton
         name="history"
@@ -164,18 +169,15 @@ type Weeks = readonly (number | null)[];
 
 /** What each of the largest repos stored week by week, once it is wanted. undefined: not known. */
 function useWeeks(tenant: string, largest: readonly RepoBody[], isWanted: boolean) {
-  const [known, setKnown] = useState<{ names: string; weeks: readonly Weeks[] }>();
-  const names = largest.map(({ repo }) => repo).join('/');
-  useEffect(() => {
-    if (!isWanted || known?.names === names) return;
-    const asked = largest.map(({ repo }) =>
-      ask<RepoBody>(`/v1/tenants/${tenant}/repos/${encodeURIComponent(repo)}`),
+  const names = largest.map(({ repo }) => encodeURIComponent(repo));
+  const get = async () => {
+    const answers = await Promise.all(
+      names.map((name) => ask<RepoBody>(`/v1/tenants/${tenant}/repos/${name}`)),
     );
-    void Promise.all(asked).then((outcomes) =>
-      setKnown({ names, weeks: outcomes.map((each) => (each.kind === 'ok' && each.body.weeks) || []) }),
-    );
-  }, [isWanted, names]);
-  return known?.names === names ? known.weeks : undefined;
+    const body: Weeks[] = answers.map((each) => (each.kind === 'ok' && each.body.weeks) || []);
+    return { kind: 'ok', body } as const;
+  };
+  return useRead(isWanted ? `${tenant} ${names.join(' ')}` : undefined, { get }).body;
 }
 
 /** The days that end a week, and the last one, with what each of the largest repos had; the rest on top. */
@@ -253,41 +255,32 @@ function readingOf({ day, storedBytes, usedBytes, limitBytes, refusals }: Point)
   ].join(', ');
 }
 
-function DayTable({ days }: { days: readonly Day[] }) {
-  return (
-    <FoldedTable
-      label="Days"
-      columns={['Day', 'Stored', 'Objects', 'Highest', 'Limit', 'Rejected']}
-      rows={() =>
-        days
-          .map(({ day, storedBytes, objectCount, maxUsedBytes, limitBytes, refusals, repoRefusals }) => [
-            dayText(day),
-            bytesText(storedBytes),
-            formatCount(objectCount),
-            bytesText(Math.max(storedBytes, maxUsedBytes)),
-            typeof limitBytes === 'number' ? bytesText(limitBytes) : '–',
-            formatCount(refusals + repoRefusals),
-          ])
-          .reverse()
-      }
-    />
-  );
-}
+const right = { kind: 'right' };
 
-function WeekTable({ points, names }: { points: readonly Point[]; names: readonly string[] }) {
-  return (
-    <FoldedTable
-      label="Weeks"
-      columns={['Week until', 'Stored', ...names]}
-      rows={() =>
-        points
-          .map(({ day, storedBytes, layers = [] }) => [
-            dayText(day),
-            bytesText(storedBytes),
-            ...layers.slice(0, names.length).map(bytesText),
-          ])
-          .reverse()
-      }
-    />
-  );
-}
+const dayColumns: Column<Day>[] = [
+  { name: 'Day', of: ({ day }) => dayText(day) },
+  { ...right, name: 'Stored', of: ({ storedBytes }) => bytesText(storedBytes) },
+  { ...right, name: 'Objects', of: ({ objectCount }) => scanText(objectCount) },
+  {
+    ...right,
+    name: 'Highest',
+    of: ({ storedBytes, maxUsedBytes }) => bytesText(Math.max(storedBytes, maxUsedBytes)),
+  },
+  {
+    ...right,
+    name: 'Limit',
+    of: ({ limitBytes }) => (typeof limitBytes === 'number' ? bytesText(limitBytes) : '–'),
+  },
+  { ...right, name: 'Rejected', of: ({ refusals, repoRefusals }) => scanText(refusals + repoRefusals) },
+];
+
+/** @param names of the layers. */
+const weekColumns = (names: readonly string[]): Column<Point>[] => [
+  { name: 'Week until', of: ({ day }) => dayText(day) },
+  { ...right, name: 'Stored', of: ({ storedBytes }) => bytesText(storedBytes) },
+  ...names.map((name, index) => ({
+    ...right,
+    name,
+    of: ({ layers }: Point) => bytesText(layers?.[index] ?? 0),
+  })),
+];

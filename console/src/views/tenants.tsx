@@ -1,4 +1,4 @@
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
 import type { HistoryBody } from '../../../lambda/api/contract/history.ts';
 import type { StatusBody } from '../../../lambda/api/contract/status.ts';
@@ -7,14 +7,16 @@ import { formatAddress, parseAddress, tenantAddress } from '../address.ts';
 import { ask, askPages, type Listed, usePoll } from '../api.ts';
 import { isInGroup, sortTenants, stateOf, type TenantGroup, tenantGroups } from '../figures.ts';
 import { go } from '../navigation.ts';
-import { Bar, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
+import { Bar, Button, Choice, CsvButton, Cut, Problem, Title } from '../parts.tsx';
+import { change } from '../requests.ts';
 import { statusLine, useStatus } from '../service-status.ts';
-import { bytesText, dayText, notDone, percentText, scanText } from '../text.ts';
+import { bytesText, dayText, percentText, scanText } from '../text.ts';
 import type { ServiceViewProps } from '../view-props.ts';
+import { Ask } from './dialog.tsx';
 import { limitOf, type TypedLimit } from './limit.ts';
 import { LimitField } from './limit-form.tsx';
 import { usePages } from './pager.tsx';
-import { TableHead } from './table-head.tsx';
+import { type Column, Table } from './table.tsx';
 
 const pagesMax = 10;
 const againMs = 60_000;
@@ -40,9 +42,9 @@ function useTenants() {
   const [listed, setListed] = useState<Listed<TenantBody>>();
   const [hasFailed, setHasFailed] = useState(false);
   usePoll(async () => {
-    const found = await askPages<TenantBody, 'tenants'>('/v1/tenants', 'tenants', { pagesMax });
-    setHasFailed(!found);
-    if (found) setListed({ ...found, items: sortTenants(found.items) });
+    const outcome = await askPages<TenantBody>('/v1/tenants', 'tenants', { pagesMax });
+    setHasFailed(outcome.kind !== 'ok');
+    if (outcome.kind === 'ok') setListed({ ...outcome.body, items: sortTenants(outcome.body.items) });
     return againMs;
   }, '');
   return { listed, hasFailed };
@@ -86,19 +88,10 @@ export function Tenants({ address, nowMs }: ServiceViewProps) {
               : !hasFailed && 'Loading…'}
           </p>
         }
-        action={
-          <button
-            type="button"
-            class="primary"
-            aria-expanded={isMaking}
-            onClick={() => setIsMaking(!isMaking)}
-          >
-            New tenant
-          </button>
-        }
+        action={<Button text="New tenant" kind="primary" onPress={() => setIsMaking(true)} />}
       />
       {isShown && <StatusLine body={status} nowMs={nowMs} />}
-      {isMaking && <NewTenant />}
+      {isMaking && <NewTenant onClose={() => setIsMaking(false)} />}
       <Problem text={hasFailed ? problemText(tenants) : undefined} />
       {isShown && listed && <List listed={listed} address={address} nowMs={nowMs} />}
     </main>
@@ -134,6 +127,7 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
   const wanted = find.trim().toLowerCase();
   const matching = tenants.filter((body) => isInGroup(body, group, nowMs) && body.tenant.includes(wanted));
   const { shown, pager } = usePages(matching, rowsMax);
+  const outlook = useOutlook(shown);
   return (
     <section class="card" aria-label="Tenants">
       <div class="head">
@@ -168,7 +162,14 @@ function List(props: { listed: Listed<TenantBody>; address: ServiceViewProps['ad
           />
         </div>
       </div>
-      {shown.length > 0 && <TenantTable tenants={shown} nowMs={nowMs} />}
+      {shown.length > 0 && (
+        <Table
+          kind="tenants"
+          columns={columnsOf(outlook, nowMs)}
+          rows={shown}
+          keyOf={({ tenant }) => tenant}
+        />
+      )}
       {shown.length === 0 && <p class="soft">{tenants.length === 0 ? 'None yet.' : 'Not found.'}</p>}
       {pager}
       <Cut isCut={listed.isCut} count={tenants.length} />
@@ -189,7 +190,6 @@ function Groups(props: {
   if (groups.length === 1) return null;
   return (
     <Choice
-      name="group"
       label="Which tenants"
       values={groups}
       value={group}
@@ -199,114 +199,101 @@ function Groups(props: {
   );
 }
 
-function TenantTable({ tenants, nowMs }: { tenants: readonly TenantBody[]; nowMs: number }) {
-  const outlook = useOutlook(tenants);
-  return (
-    <table class="tenants">
-      <TableHead
-        columns={[
-          ['Tenant'],
-          ['Plan', 'wide'],
-          ['Used', 'share-head'],
-          ['Percent', 'right wide', true],
-          ['Stored', 'right'],
-          ['Limit', 'right middle'],
-          ['Full on', 'right wide'],
-          ['Updated', 'right wide'],
-        ]}
-      />
-      <tbody>
-        {tenants.map((body) => (
-          <TenantRow key={body.tenant} body={body} outlook={outlook.get(body.tenant)} nowMs={nowMs} />
-        ))}
-      </tbody>
-    </table>
-  );
-}
+const shareOf = ({ usage, limitBytes }: TenantBody) =>
+  usage && limitBytes !== null ? percentText(usage.storedBytes + usage.reservedBytes, limitBytes) : '';
 
-function TenantRow(props: { body: TenantBody; outlook: HistoryBody | undefined; nowMs: number }) {
-  const { body, outlook, nowMs } = props;
-  const { tenant, plan, usage, limitBytes, deleting } = body;
-  const usedBytes = usage === null ? 0 : usage.storedBytes + usage.reservedBytes;
-  const share = usage && limitBytes !== null ? percentText(usedBytes, limitBytes) : '';
-  const state = stateOf(body);
-  const today = outlook?.days.at(-1);
+const columnsOf = (outlook: ReadonlyMap<string, HistoryBody>, nowMs: number): Column<TenantBody>[] => [
+  {
+    name: 'Tenant',
+    of: (body) => <TenantName body={body} today={outlook.get(body.tenant)?.days.at(-1)} nowMs={nowMs} />,
+  },
+  { name: 'Plan', kind: 'wide soft', of: ({ plan }) => plan ?? '–' },
+  { name: 'Used', kind: 'share-head soft', of: (body) => <Used body={body} /> },
+  { name: 'Percent', kind: 'right wide', isHidden: true, of: shareOf },
+  { name: 'Stored', kind: 'right strong', of: ({ usage }) => (usage ? bytesText(usage.storedBytes) : '–') },
+  {
+    name: 'Limit',
+    kind: 'right middle soft',
+    of: ({ limitBytes }) => (limitBytes === null ? '–' : bytesText(limitBytes)),
+  },
+  {
+    name: 'Full on',
+    kind: 'right wide soft',
+    of: (body) => {
+      const fullOn = outlook.get(body.tenant)?.forecast.fullOn;
+      return stateOf(body) === 'over' ? 'full' : fullOn ? dayText(fullOn) : '–';
+    },
+  },
+  {
+    name: 'Updated',
+    kind: 'right wide soft',
+    of: ({ usage }) => (usage ? formatAge(usage.scannedAt, nowMs) : '–'),
+  },
+];
+
+function TenantName(props: {
+  body: TenantBody;
+  today: HistoryBody['days'][number] | undefined;
+  nowMs: number;
+}) {
+  const { body, today, nowMs } = props;
+  const { tenant, usage, deleting } = body;
+  const share = shareOf(body);
   const rejected = today ? today.refusals + today.repoRefusals : 0;
-  const fullOn = outlook?.forecast.fullOn ?? null;
+  const href = formatAddress(tenantAddress(tenant));
   return (
-    <tr>
-      <th scope="row">
-        <a href={formatAddress(tenantAddress(tenant))}>{tenant}</a>
-        {deleting && <span class="pill">being deleted</span>}
-        {rejected > 0 && (
-          <a class={`pill ${state === 'over' ? 'bad' : 'near'}`} href={formatAddress(tenantAddress(tenant))}>
-            {rejected} rejected today
-          </a>
-        )}
-        {usage && (
-          <p class="note narrow">
-            {share && `${share}, `}updated {formatAge(usage.scannedAt, nowMs)}
-          </p>
-        )}
-      </th>
-      <td class="wide soft">{plan ?? '–'}</td>
-      <td class="soft">
-        {usage && limitBytes !== null ? (
-          <Bar
-            isSmall
-            isNear={state === 'near'}
-            parts={{ stored: usage.storedBytes, reserved: usage.reservedBytes, limit: limitBytes }}
-            label={share}
-          />
-        ) : usage ? (
-          'no limit'
-        ) : (
-          'not scanned yet'
-        )}
-      </td>
-      <td class="right wide">{share}</td>
-      <td class="right strong">{usage ? bytesText(usage.storedBytes) : '–'}</td>
-      <td class="right soft middle">{limitBytes === null ? '–' : bytesText(limitBytes)}</td>
-      <td class="right wide soft">{state === 'over' ? 'full' : fullOn === null ? '–' : dayText(fullOn)}</td>
-      <td class="right wide soft">{usage ? formatAge(usage.scannedAt, nowMs) : '–'}</td>
-    </tr>
+    <>
+      <a href={href}>{tenant}</a>
+      {deleting && <span class="pill">being deleted</span>}
+      {rejected > 0 && (
+        <a class={`pill ${stateOf(body) === 'over' ? 'bad' : 'near'}`} href={href}>
+          {rejected} rejected today
+        </a>
+      )}
+      {usage && (
+        <p class="note narrow">
+          {share && `${share}, `}updated {formatAge(usage.scannedAt, nowMs)}
+        </p>
+      )}
+    </>
   );
 }
 
-function NewTenant() {
-  const [tenant, setTenant] = useState('');
+function Used({ body }: { body: TenantBody }) {
+  const { usage, limitBytes } = body;
+  if (!usage) return 'not scanned yet';
+  if (limitBytes === null) return 'no limit';
+  return (
+    <Bar
+      isSmall
+      isNear={stateOf(body) === 'near'}
+      parts={{ stored: usage.storedBytes, reserved: usage.reservedBytes, limit: limitBytes }}
+      label={shareOf(body)}
+    />
+  );
+}
+
+function NewTenant({ onClose }: { onClose: () => void }) {
   const [typed, setTyped] = useState<TypedLimit>({ number: '', unit: 'GiB', isNone: false });
-  const [problem, setProblem] = useState<string>();
-  const first = useRef<HTMLInputElement>(null);
-  useLayoutEffect(() => first.current?.focus(), []);
-  const make = async (event: Event) => {
-    event.preventDefault();
+  const make = async (tenant: string) => {
     const limitBytes = limitOf(typed);
-    if (limitBytes === undefined) return setProblem('Type a limit, such as 50 GiB, or choose No limit.');
-    const body = { tenant: tenant.trim(), limitBytes };
-    const outcome = await ask<TenantBody>('/v1/tenants', { method: 'POST', body });
-    if (outcome.kind === 'ok') return go(tenantAddress(outcome.body.tenant));
-    setProblem(outcome.kind === 'refused' ? outcome.detail : notDone);
+    if (limitBytes === undefined) return 'Type a limit, such as 50 GiB, or choose No limit.';
+    return change<TenantBody>('/v1/tenants', { method: 'POST', body: { tenant, limitBytes } }, (made) =>
+      go(tenantAddress(made.tenant)),
+    );
   };
   return (
-    <form class="card fields" onSubmit={(event) => void make(event)}>
-      <label for="tenant-name">Name</label>
-      <input
-        id="tenant-name"
-        ref={first}
-        type="text"
-        required
-        spellcheck={false}
-        autocomplete="off"
-        value={tenant}
-        onInput={({ currentTarget }) => setTenant(currentTarget.value)}
-      />
+    <Ask
+      title="New tenant"
+      action="Create tenant"
+      start={{ tenant: '' }}
+      fields={() => [{ name: 'tenant', label: 'Name' }]}
+      isReady={({ tenant }) => tenant.trim() !== ''}
+      run={({ tenant }) => make(tenant.trim())}
+      onClose={onClose}
+    >
       <LimitField label="Storage limit" typed={typed} onType={setTyped} />
-      <button type="submit" class="primary">
-        Create tenant
-      </button>
-      <Problem text={problem} />
-    </form>
+    </Ask>
   );
 }
 

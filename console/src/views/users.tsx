@@ -1,12 +1,10 @@
 import { useState } from 'preact/hooks';
 import { formatAge } from '../../../cli/render.ts';
 import type { OrganizationBody, SignedInUserBody } from '../../../lambda/api/contract/users.ts';
-import { ask } from '../api.ts';
-import { Card, Problem } from '../parts.tsx';
+import { Button, Card, Problem } from '../parts.tsx';
 import { change, useRead } from '../requests.ts';
-import { Confirm, FormDialog } from './dialog.tsx';
-import { SelectField } from './fields.tsx';
-import { TableHead } from './table-head.tsx';
+import { useDialog } from './dialog.tsx';
+import { actColumn, type Column, Line, Table } from './table.tsx';
 
 interface Users {
   readonly organizations: readonly OrganizationBody[];
@@ -20,188 +18,122 @@ const rights = [
   ['write', 'read and write'],
   ['manage', 'manage'],
 ] as const;
-type Right = (typeof rights)[number][0];
+
+const nameOf = ({ user, hostUser }: SignedInUserBody) => user ?? hostUser;
 
 /** Organizations of git hosts that are let in, and their users who are signed in. Nothing without such a host. */
 export function Users({ tenant, nowMs }: { tenant: string; nowMs: number }) {
   const path = `/v1/tenants/${tenant}`;
-  const hosts = useRead<{ hosts: { id: string }[] }>('/v1/sign-in');
-  const hasHosts = (hosts.body?.hosts.length ?? 0) > 0;
-  const { body, refusal, read } = useRead<Users>(hasHosts ? `${path}/users` : undefined);
-  const [isAllowing, setIsAllowing] = useState(false);
-  const [removed, setRemoved] = useState<OrganizationBody>();
+  const hosts = useRead<{ hosts: { id: string }[] }>('/v1/sign-in').body?.hosts ?? [];
+  const { body, refusal, read } = useRead<Users>(hosts.length > 0 ? `${path}/users` : undefined);
+  const { dialog, ask } = useDialog();
   const [problem, setProblem] = useState<string>();
-  if (!hasHosts) return null;
+  if (hosts.length === 0) return null;
   const end = async ({ userId }: SignedInUserBody) => {
-    const done = await change(`${path}/users/${userId}`, { method: 'DELETE' });
-    setProblem(done.problem);
+    setProblem(await change(`${path}/users/${userId}`, { method: 'DELETE' }));
     read();
   };
-  const remove = async ({ host, organizationId }: OrganizationBody) => {
+  const remove = ({ name, host, organizationId }: OrganizationBody) => {
     const query = new URLSearchParams({ host, organizationId });
-    const done = await change(`${path}/organizations?${query}`, { method: 'DELETE' });
-    if (done.problem === undefined) setRemoved(undefined);
-    read();
-    return done.problem;
+    ask({
+      title: `Remove ${name}?`,
+      action: 'Remove',
+      text: <p>Its users are signed out immediately. Tokens still work.</p>,
+      run: () => change(`${path}/organizations?${query}`, { method: 'DELETE' }, read),
+    });
   };
+  const allow = (yours: Users['yours']) =>
+    ask({
+      title: 'Allow an organization',
+      action: 'Allow',
+      start: { index: '0', owners: 'manage', members: 'read' },
+      fields: () => [
+        {
+          name: 'index',
+          label: 'Organization',
+          options: yours.map(({ host, name }, index) => [String(index), `${host}: ${name}`]),
+        },
+        { name: 'owners', label: 'Owners', options: rights },
+        {
+          name: 'members',
+          label: 'Members',
+          options: rights,
+          note: 'With read, members can also push to the linked repos they can push to there.',
+        },
+      ],
+      run: ({ index, owners, members }) => {
+        const { host, organizationId } = yours[Number(index)] ?? {};
+        const asked = { host, organizationId, owners: owners || null, members: members || null };
+        return change(`${path}/organizations`, { method: 'PUT', body: asked }, read);
+      },
+    });
   return (
     <Card
       title="Users"
       note="signed in with a Git host"
       action={
         body && body.yours.length > 0 ? (
-          <button type="button" onClick={() => setIsAllowing(true)}>
-            Allow organization
-          </button>
+          <Button text="Allow organization" onPress={() => allow(body.yours)} />
         ) : (
-          hosts.body?.hosts.map(({ id }) => <FindOrganization key={id} tenant={tenant} host={id} />)
+          hosts.map(({ id }) => (
+            <Button key={id} text={`Find in ${id}`} onPress={() => findOrganization(tenant, id)} />
+          ))
         )
       }
     >
       <Problem text={problem ?? refusal} />
       {body?.organizations.map((each) => (
-        <Organization
-          key={`${each.host} ${each.organizationId}`}
-          organization={each}
-          onRemove={() => setRemoved(each)}
-        />
+        <Organization key={`${each.host} ${each.organizationId}`} {...each} onRemove={() => remove(each)} />
       ))}
       {body?.organizations.length === 0 && <p class="soft">No organization can sign in yet.</p>}
       {body && body.users.length > 0 && (
-        <SignedIn body={body} nowMs={nowMs} onEnd={(user) => void end(user)} />
-      )}
-      {removed && (
-        <Confirm
-          title={`Remove ${removed.name}?`}
-          action="Remove"
-          run={() => remove(removed)}
-          onClose={() => setRemoved(undefined)}
-        >
-          <p>Its users are signed out immediately. Tokens still work.</p>
-        </Confirm>
-      )}
-      {isAllowing && body && (
-        <Allow
-          path={path}
-          yours={body.yours}
-          onClose={() => setIsAllowing(false)}
-          onAllowed={() => {
-            setIsAllowing(false);
-            read();
-          }}
+        <Table
+          columns={[...columnsOf(body.organizations, nowMs), actColumn('Sign out', nameOf, end)]}
+          rows={body.users}
+          keyOf={({ userId }) => userId}
         />
       )}
+      {dialog}
     </Card>
   );
 }
 
 /** Asks the host which organizations are whoever has signed in's: that's what can be allowed. */
-function FindOrganization({ tenant, host }: { tenant: string; host: string }) {
-  const find = async () => {
-    const body = { host, next: `#${tenant}/access`, addsOrganization: true };
-    const outcome = await ask<{ url: string }>('/v1/sign-in', { method: 'POST', body });
-    if (outcome.kind === 'ok') location.assign(outcome.body.url);
-  };
+const findOrganization = (tenant: string, host: string) =>
+  change<{ url: string }>(
+    '/v1/sign-in',
+    { method: 'POST', body: { host, next: `#${tenant}/access`, addsOrganization: true } },
+    ({ url }) => location.assign(url),
+  );
+
+function Organization(props: OrganizationBody & { onRemove: () => void }) {
+  const { host, name, owners, members, collaborators, onRemove } = props;
+  const outside = collaborators ? ' Outside collaborators: their linked repos.' : '';
   return (
-    <button type="button" onClick={() => void find()}>
-      Find in {host}
-    </button>
+    <Line
+      name={`${host}: ${name}`}
+      note={`Owners: ${owners ?? 'none'}. Members: ${members ?? 'none'}.${outside}`}
+    >
+      <Button text="Remove" kind="quiet" label={`Remove ${name}`} onPress={onRemove} />
+    </Line>
   );
 }
 
-function Organization({ organization, onRemove }: { organization: OrganizationBody; onRemove: () => void }) {
-  const { host, name, owners, members, collaborators } = organization;
-  return (
-    <div class="line">
-      <div>
-        <p class="strong">
-          {host}: {name}
-        </p>
-        <p class="note">
-          Owners: {owners ?? 'none'}. Members: {members ?? 'none'}.
-          {collaborators && ' Outside collaborators: their linked repos.'}
-        </p>
-      </div>
-      <button type="button" class="quiet" aria-label={`Remove ${name}`} onClick={onRemove}>
-        Remove
-      </button>
-    </div>
-  );
-}
-
-function SignedIn(props: { body: Users; nowMs: number; onEnd: (user: SignedInUserBody) => void }) {
-  const { body, nowMs, onEnd } = props;
-  const nameOf = (id: string) =>
-    body.organizations.find(({ organizationId }) => organizationId === id)?.name ?? id;
-  return (
-    <table>
-      <TableHead
-        columns={[
-          ['Name'],
-          ['Scope'],
-          ['Because', 'wide'],
-          ['Last seen', 'right middle'],
-          ['Sign out', 'act'],
-        ]}
-      />
-      <tbody>
-        {body.users.map((user) => (
-          <tr key={user.userId}>
-            <th scope="row">{user.user ?? user.hostUser}</th>
-            <td>
-              <span class="pill">{user.scope}</span>
-            </td>
-            <td class="wide soft">
-              {user.role} of {nameOf(user.organizationId)}
-              {user.writeRepos.length > 0 && `, can push to ${user.writeRepos.join(', ')}`}
-            </td>
-            <td class="right middle soft">{formatAge(user.lastUsedAt ?? user.signedInAt, nowMs)}</td>
-            <td class="right act">
-              <button
-                type="button"
-                class="quiet"
-                aria-label={`Sign out ${user.user ?? user.hostUser}`}
-                onClick={() => onEnd(user)}
-              >
-                Sign out
-              </button>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
-}
-
-function Allow(props: { path: string; yours: Users['yours']; onClose: () => void; onAllowed: () => void }) {
-  const { path, yours, onClose, onAllowed } = props;
-  const keyOf = ({ host, organizationId }: Users['yours'][number]) => `${host} ${organizationId}`;
-  const [key, setKey] = useState(yours[0] ? keyOf(yours[0]) : '');
-  const [owners, setOwners] = useState<Right>('manage');
-  const [members, setMembers] = useState<Right>('read');
-  const allow = async () => {
-    const found = yours.find((each) => keyOf(each) === key);
-    const body = {
-      host: found?.host,
-      organizationId: found?.organizationId,
-      owners: owners || null,
-      members: members || null,
-    };
-    const { problem } = await change(`${path}/organizations`, { method: 'PUT', body });
-    if (problem === undefined) onAllowed();
-    return problem;
-  };
-  return (
-    <FormDialog title="Allow an organization" action="Allow" run={allow} onClose={onClose}>
-      <SelectField
-        label="Organization"
-        value={key}
-        options={yours.map((each) => [keyOf(each), `${each.host}: ${each.name}`] as const)}
-        onChoose={setKey}
-      />
-      <SelectField label="Owners" value={owners} options={rights} onChoose={setOwners} />
-      <SelectField label="Members" value={members} options={rights} onChoose={setMembers} />
-      <p class="note">With read, members can also push to the linked repos they can push to there.</p>
-    </FormDialog>
-  );
-}
+const columnsOf = (organizations: readonly OrganizationBody[], nowMs: number): Column<SignedInUserBody>[] => [
+  { name: 'Name', of: nameOf },
+  { name: 'Scope', of: ({ scope }) => <span class="pill">{scope}</span> },
+  {
+    name: 'Because',
+    kind: 'wide soft',
+    of: ({ role, organizationId: id, writeRepos }) => {
+      const organization = organizations.find(({ organizationId }) => organizationId === id)?.name ?? id;
+      const pushes = writeRepos.length > 0 ? `, can push to ${writeRepos.join(', ')}` : '';
+      return `${role} of ${organization}${pushes}`;
+    },
+  },
+  {
+    name: 'Last seen',
+    kind: 'right middle soft',
+    of: ({ lastUsedAt, signedInAt }) => formatAge(lastUsedAt ?? signedInAt, nowMs),
+  },
+];

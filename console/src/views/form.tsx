@@ -1,0 +1,130 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { Button, Problem } from '../parts.tsx';
+
+export type Values<Name extends string = string> = Readonly<Record<Name, string>>;
+
+/** A labeled line of text, or a choice. */
+export interface Field<Name extends string = string> {
+  readonly name: Name;
+  readonly label: string;
+  readonly note?: string;
+  readonly placeholder?: string;
+  /** To choose from, with their text. */
+  readonly options?: readonly (readonly [string, string])[];
+  /** Several can be chosen: the value has spaces between them. */
+  readonly isMany?: boolean;
+  readonly below?: ComponentChildren;
+}
+
+/** Fields with their values, and the button that sends them. */
+export interface Fillable<Name extends string = string> {
+  readonly action: string;
+  readonly start?: Values<Name>;
+  /** As the values are, others can be needed. */
+  fields?(values: Values<Name>): readonly Field<Name>[];
+  isReady?(values: Values<Name>): boolean;
+  /** @returns why it could not be done. */
+  run(values: Values<Name>): Promise<string | undefined>;
+}
+
+/**
+ * @param props.cancel closes it, by a button of this text.
+ * @param props.isDanger what it does can't be undone: no *Enter* does it, and the keyboard starts at `cancel`.
+ */
+export function Form<Name extends string>(
+  props: Fillable<Name> & {
+    cancel?: string;
+    onCancel?: () => void;
+    isDanger?: boolean;
+    children?: ComponentChildren;
+  },
+) {
+  const { action, start, isReady, run, cancel, onCancel, isDanger = false, children } = props;
+  const [values, setValues] = useState((start ?? {}) as Values<Name>);
+  const [problem, setProblem] = useState<string>();
+  const [isBusy, setIsBusy] = useState(false);
+  const isOff = isReady?.(values) === false;
+  const go = async () => {
+    if (isBusy || isOff) return;
+    setIsBusy(true);
+    setProblem(await run(values));
+    setIsBusy(false);
+  };
+  return (
+    <form
+      class="fields"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isDanger) void go();
+      }}
+    >
+      {props.fields?.(values).map((field) => (
+        <FieldOf
+          key={field.name}
+          field={field}
+          value={values[field.name]}
+          onValue={(value) => setValues({ ...values, [field.name]: value })}
+        />
+      ))}
+      {children}
+      <Problem text={problem} />
+      <div class="answers" aria-busy={isBusy}>
+        {isDanger ? (
+          <Button text={action} kind="danger" isDisabled={isOff} onPress={go} />
+        ) : (
+          <button type="submit" class="primary" disabled={isOff}>
+            {action}
+          </button>
+        )}
+        {cancel !== undefined && onCancel && (
+          <Button text={cancel} kind={isDanger ? 'first' : ''} onPress={onCancel} />
+        )}
+      </div>
+    </form>
+  );
+}
+
+function FieldOf(props: { field: Field; value: string; onValue: (value: string) => void }) {
+  const { field, value, onValue } = props;
+  const { label, note, placeholder, options, isMany = false, below } = field;
+  const id = useId();
+  const chosen = isMany ? value.split(' ') : [value];
+  const own = { id, 'aria-describedby': note === undefined ? undefined : `${id}-note` };
+  return (
+    <>
+      <label for={id}>{label}</label>
+      {options ? (
+        <select
+          {...own}
+          {...(isMany && { multiple: true, size: 4 })}
+          onChange={({ currentTarget }) =>
+            onValue([...currentTarget.selectedOptions].map((each) => each.value).join(' '))
+          }
+        >
+          {options.map(([each, text]) => (
+            <option key={each} value={each} selected={chosen.includes(each)}>
+              {text}
+            </option>
+          ))}
+        </select>
+      ) : (
+        <input
+          {...own}
+          type="text"
+          spellcheck={false}
+          autocomplete="off"
+          value={value}
+          placeholder={placeholder}
+          onInput={({ currentTarget }) => onValue(currentTarget.value)}
+        />
+      )}
+      {note !== undefined && (
+        <p class="note" id={`${id}-note`}>
+          {note}
+        </p>
+      )}
+      {below}
+    </>
+  );
+}

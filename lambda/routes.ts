@@ -18,7 +18,7 @@ export const routes = [
   { method: 'GET', path: '/v1/session', function: 'management' },
   { method: 'POST', path: '/v1/session', function: 'management' },
   { method: 'DELETE', path: '/v1/session', function: 'management' },
-  { method: 'GET', path: '/sign-in', function: 'console' },
+  { method: 'GET', path: '/sign-in/{host}', function: 'console' },
   { method: 'GET', path: '/v1/sign-in', function: 'management' },
   { method: 'POST', path: '/v1/sign-in', function: 'signIn' },
   { method: 'POST', path: '/v1/sign-in/finish', function: 'signIn' },

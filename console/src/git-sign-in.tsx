@@ -7,6 +7,7 @@ import { Problem } from './parts.tsx';
 /** Signing in with a git host: the page starts it, and finishes it by its own request when the host sends back. */
 
 interface Arrival {
+  readonly host: string;
   readonly code: string;
   readonly state: string;
   readonly iss?: string;
@@ -14,11 +15,12 @@ interface Arrival {
 
 /** What a host has sent back. It's taken out of the address at once. */
 export function takeArrival(): Arrival | undefined {
-  if (location.pathname !== '/sign-in') return undefined;
+  const host = /^\/sign-in\/([a-z0-9-]+)$/.exec(location.pathname)?.[1];
+  if (host === undefined) return undefined;
   const query = new URLSearchParams(location.search);
   history.replaceState(null, '', '/');
   const [code, state, iss] = ['code', 'state', 'iss'].map((name) => query.get(name) ?? '');
-  return { code: code ?? '', state: state ?? '', ...(iss && { iss }) };
+  return { host, code: code ?? '', state: state ?? '', ...(iss && { iss }) };
 }
 
 /** What came of it: a session for the view that was wanted, a choice of tenants, or a refusal. */

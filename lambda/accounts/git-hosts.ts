@@ -26,6 +26,7 @@ export const accountShape = z.object({ id: numberId, login });
 /** What GitHub and Gitea tell of a repository. */
 const repositoryShape = z.object({
   id: numberId,
+  owner: z.object({ id: numberId }),
   private: z.boolean(),
   archived: z.boolean().default(false),
   /** Of the person who asks. Absent: they are nobody to it. */
@@ -149,6 +150,7 @@ type HostFindings =
       readonly login: string;
       readonly access: HostAccess;
       readonly linkedId: string;
+      readonly organizationId: string;
       readonly isPublic: boolean;
     }
   | Refusal;
@@ -233,7 +235,16 @@ async function askGitHubLike(
   const found = parsed(repositoryShape, repository);
   const access = accessOf(found);
   if (access !== 'read' && access !== 'write') return { kind: 'refused', reason: access };
-  return { kind: 'found', userId: id, login, access, linkedId: found.id, isPublic: !found.private };
+  const { id: linkedId, owner, private: isPrivate } = found;
+  return {
+    kind: 'found',
+    userId: id,
+    login,
+    access,
+    linkedId,
+    organizationId: owner.id,
+    isPublic: !isPrivate,
+  };
 }
 
 /** To pull from a repository that everybody can read makes nobody one of its people. */
@@ -255,6 +266,7 @@ const member = z.object({ access_level: z.int().min(0) });
 export const userShape = z.object({ id: numberId, username: login });
 const projectShape = z.object({
   id: numberId,
+  namespace: z.object({ id: numberId }),
   archived: z.boolean().default(false),
   visibility: z.string().optional(),
   permissions: z
@@ -292,8 +304,17 @@ async function askGitLab(
   }
   if (level < levels.reporter) return { kind: 'refused', reason: 'not-a-member' };
   const access = level >= levels.developer && !found.archived ? 'write' : 'read';
-  const isPublic = found.visibility === 'public';
-  return { kind: 'found', userId: id, login: username, access, linkedId: found.id, isPublic };
+  const { id: linkedId, namespace, visibility } = found;
+  const isPublic = visibility === 'public';
+  return {
+    kind: 'found',
+    userId: id,
+    login: username,
+    access,
+    linkedId,
+    organizationId: namespace.id,
+    isPublic,
+  };
 }
 
 /** One who is awaited, or whose time is over, is none. */
@@ -345,13 +366,9 @@ export function createHostClient(
         const asking = { url: host.url, token, signal: AbortSignal.timeout(timeoutMs) };
         const findings = await askKind(host, { asking, name, nowMs });
         if (findings.kind !== 'found') return findings;
-        const { userId, login, access, linkedId, isPublic } = findings;
-        return {
-          kind: 'granted',
-          grant: { hostUser: { id: `${host.id}:${userId}`, login }, access },
-          linkedId,
-          isPublic,
-        };
+        const { userId, login, access, ...repository } = findings;
+        const grant = { hostUser: { id: `${host.id}:${userId}`, login }, access };
+        return { ...repository, kind: 'granted', grant };
       } finally {
         slots.give();
       }

@@ -70,6 +70,8 @@ export type SignInOutcome =
 
 interface Returned {
   readonly cookie: string;
+  /** Which host's redirect URI the browser came back to. */
+  readonly hostId: string;
   readonly code: string;
   readonly state: string;
   readonly issuer: string | undefined;
@@ -91,7 +93,8 @@ export async function finishSignIn(
     return { kind: 'rejected', reason: 'this browser has started no sign-in' };
   const host = signInHostsOf(deps.gitHosts).find(({ id }) => id === login.host);
   if (!host) return { kind: 'rejected', reason: 'unknown git host' };
-  const { cookie, code, state, issuer, redirectUri } = returned;
+  const { cookie, hostId, code, state, issuer, redirectUri } = returned;
+  if (hostId !== host.id) return { kind: 'rejected', reason: 'it came back from another host' };
   if (!sameDigest(sha256Hex(stateOf(cookie, host.id)), sha256Hex(state)))
     return { kind: 'rejected', reason: 'wrong state' };
   if (issuer !== undefined && !isIssuer(host, issuer))

@@ -20,6 +20,7 @@ export function createDynamoDbTenantLinks(table: Table) {
     fields: z.object({
       host: z.string(),
       organization: z.string(),
+      organizationId: z.string().nullable().default(null),
       publicRead: z.object({ monthlyLimitBytes: z.number().nullable() }).nullable(),
       sinceMs: z.number(),
       pinnedCount: z.number(),
@@ -51,12 +52,17 @@ export function createDynamoDbTenantLinks(table: Table) {
     /** @returns what there was. @throws {LedgerUnavailableError} */
     end: ({ tenant, atMs }: { tenant: string; atMs: number }): Promise<TenantLink | undefined> =>
       links.end({ ...placeOf(tenant), atMs }),
-    /** Counts one more repository. @returns false: there are too many, or the link is another. */
-    async countPin({ tenant, sinceMs }: { tenant: string; sinceMs: number }): Promise<boolean> {
+    /**
+     * Counts one more repository, and notes whose it is if it's the first.
+     *
+     * @returns false: there are too many, the link is another, or the repository is another organization's.
+     */
+    async countPin({ tenant, sinceMs, organizationId }: PinCount): Promise<boolean> {
       let isCounted = false;
       await links.change(placeOf(tenant), (link) => {
-        isCounted = link?.sinceMs === sinceMs && link.pinnedCount < pinnedReposMax;
-        return link && isCounted ? { ...link, pinnedCount: link.pinnedCount + 1 } : undefined;
+        const isOurs = (link?.organizationId ?? organizationId) === organizationId;
+        isCounted = link?.sinceMs === sinceMs && isOurs && link.pinnedCount < pinnedReposMax;
+        return link && isCounted ? { ...link, organizationId, pinnedCount: link.pinnedCount + 1 } : undefined;
       });
       return isCounted;
     },
@@ -72,6 +78,13 @@ export function createDynamoDbTenantLinks(table: Table) {
       return { hasMore: found.length >= pinsAtOnce };
     },
   };
+}
+
+interface PinCount {
+  readonly tenant: string;
+  /** Of the link. */
+  readonly sinceMs: number;
+  readonly organizationId: string;
 }
 
 export type TenantLinks = ReturnType<typeof createDynamoDbTenantLinks>;

@@ -50,7 +50,7 @@ export async function linkTenant(
   const after = await tenantLinks.change(tenant, (found) => {
     if (found?.host === to.host && found.organization === to.organization) return { ...found, ...to };
     const sinceMs = Math.max(nowMs, (found?.sinceMs ?? 0) + 1);
-    return { ...to, sinceMs, pinnedCount: found?.pinnedCount ?? 0 };
+    return { ...to, organizationId: null, sinceMs, pinnedCount: found?.pinnedCount ?? 0 };
   });
   return { before, after };
 }
@@ -65,7 +65,8 @@ const publicSaidMs = 24 * 60 * 60_000;
 /**
  * Notes the number of a repository at its first use, and whether anybody may read it there.
  *
- * @returns the number that was noted first. undefined: the link has changed, or too many repositories were used.
+ * @returns the number that was noted first. undefined: the link has changed, too many repositories were used, or it's one
+ * of another organization that has the name now.
  * @throws {LedgerUnavailableError}
  */
 export async function pinRepository(
@@ -73,14 +74,15 @@ export async function pinRepository(
   used: RepoPath & {
     link: TenantLink;
     record: RepoRecord | undefined;
-    answer: Pick<Extract<HostAnswer, { kind: 'granted' }>, 'linkedId' | 'isPublic'>;
+    answer: Pick<Extract<HostAnswer, { kind: 'granted' }>, 'linkedId' | 'organizationId' | 'isPublic'>;
   },
 ): Promise<Pick<LinkedRepo, 'linkedId' | 'sinceMs'> | undefined> {
   const { tenant, repo, link, answer } = used;
-  const { linkedId, isPublic } = answer;
+  const { linkedId, organizationId, isPublic } = answer;
   const isKnown = (pin: PinnedRepo | undefined) => pin !== undefined && isPinInForce(pin, used);
   const found = await tenantLinks.findPin({ tenant, repo });
-  if (!found && !(await tenantLinks.countPin({ tenant, sinceMs: link.sinceMs }))) return undefined;
+  const { sinceMs } = link;
+  if (!isKnown(found) && !(await tenantLinks.countPin({ tenant, sinceMs, organizationId }))) return undefined;
   const nowMs = clock.nowMs();
   const isSaid = isKnown(found) && found?.isPublic === isPublic;
   const pin = isSaid

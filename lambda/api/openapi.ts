@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { gitHostIdPattern } from '../accounts/rules/git-hosts.ts';
 import { exportIdPattern } from '../exports/rules/job.ts';
 import { lockIdPattern } from '../locks/rules/locks.ts';
 import { type RouteKey, routes } from '../routes.ts';
@@ -188,6 +189,7 @@ const pathParameterSchemas: Readonly<Record<string, Json>> = {
   lockId: { type: 'string', pattern: lockIdPattern.source },
   tokenId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   file: { type: 'string', pattern: '^[a-z-]+-([0-9a-f]{16}|[0-9A-Z]{8})\\.[a-z0-9]+$' },
+  host: { type: 'string', pattern: gitHostIdPattern.source },
   ruleId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   invitationId: { type: 'string', pattern: '^[0-9a-f]{16}$' },
   userId: { type: 'string', pattern: '^[0-9a-f]{16}$' },

@@ -158,7 +158,7 @@ const callers = {
   'GET /v1/tenants/{tenant}/repos/{repo}/locks': 'reader',
   'DELETE /v1/tenants/{tenant}/repos/{repo}/locks': 'manager',
   'GET /v1/tenants/{tenant}/subscription': 'reader',
-  'GET /sign-in': 'all',
+  'GET /sign-in/{host}': 'all',
   'GET /v1/sign-in': 'all',
   // Who has no cookie of a sign-in is refused, whoever else they are: test/blackbox/sign-in.ts.
   'POST /v1/sign-in': 'all',

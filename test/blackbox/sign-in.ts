@@ -71,7 +71,12 @@ export function signInTests(api: () => Api): void {
     const finish = (back: URL, cookie: string | undefined, change: object = {}) =>
       post(
         '/v1/sign-in/finish',
-        { code: back.searchParams.get('code'), state: back.searchParams.get('state'), ...change },
+        {
+          host: 'forge',
+          code: back.searchParams.get('code'),
+          state: back.searchParams.get('state'),
+          ...change,
+        },
         cookie === undefined ? {} : { cookie },
       );
     const comeIn = async (person: { id: number; login: string }, next = `#${own.tenant}`) => {
@@ -114,7 +119,7 @@ export function signInTests(api: () => Api): void {
       const query = new URL(url).searchParams;
       expect(query.get('code_challenge_method')).toBe('S256');
       expect(query.get('state')).toMatch(/^\w{43}$/);
-      expect(query.get('redirect_uri')).toMatch(/\/sign-in$/);
+      expect(query.get('redirect_uri')).toMatch(/\/sign-in\/forge$/);
       expect(set).toMatch(/; Max-Age=600; Path=\/; HttpOnly; SameSite=Strict/);
       expect(set).not.toContain(query.get('state') ?? '');
       expect(name).toMatch(/^(__Host-lfsq-login|lfsq-login-\d+)$/);
@@ -254,7 +259,9 @@ export function signInTests(api: () => Api): void {
           { 'sec-fetch-site': 'same-site' },
         ];
         for (const headers of foreign) {
-          expectRefused(await post('/v1/sign-in/finish', { code, state }, { cookie, ...headers }));
+          expectRefused(
+            await post('/v1/sign-in/finish', { host: 'forge', code, state }, { cookie, ...headers }),
+          );
           expectRefused(await post('/v1/sign-in', { host: 'forge', next: '#' }, headers));
         }
       });
@@ -263,6 +270,11 @@ export function signInTests(api: () => Api): void {
         const { url, cookie } = await start(`#${own.tenant}`);
         const back = host.approve(url, ada);
         expectRefused(await finish(back, cookie, { iss: 'https://evil.example' }));
+        const mixedUp = await start(`#${own.tenant}`);
+        const { length } = host.given;
+        // The browser came back to the redirect URI of another host, which doesn't get the code.
+        expectRefused(await finish(host.approve(mixedUp.url, ada), mixedUp.cookie, { host: 'honest' }));
+        expect(host.given).toHaveLength(length);
         const again = await start(`#${own.tenant}`);
         const { origin: iss } = new URL(again.url);
         expectStatus(await finish(host.approve(again.url, ada), again.cookie, { iss }), 200);

@@ -115,14 +115,14 @@ describeInBrowser('signing in with a git host', (launch) => {
 
     it('to who is sent here by somebody else, with a code of theirs and a state', async () => {
       const code = `code-${'0'.repeat(32)}`;
-      await page.goto(`${fixture.stack.url}/sign-in?code=${code}&state=${'x'.repeat(43)}`);
+      await page.goto(`${fixture.stack.url}/sign-in/forge?code=${code}&state=${'x'.repeat(43)}`);
       await expectRefused();
     });
 
     it('when a state is used again', async () => {
       const back: string[] = [];
       page.on('request', (request) => {
-        if (request.url().includes('/sign-in?code=')) back.push(request.url());
+        if (request.url().includes('/sign-in/forge?code=')) back.push(request.url());
       });
       await comeIn('ada');
       await page.getByRole('heading', { level: 1 }).waitFor();

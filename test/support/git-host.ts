@@ -12,6 +12,8 @@ type Level = 'none' | 'read' | 'write';
 
 interface StandInRepository {
   id: number;
+  /** The number of whose it is. */
+  readonly ownerId: number;
   isPrivate: boolean;
   /** Login → what they may do. */
   readonly people: Map<string, Level>;
@@ -68,9 +70,12 @@ export class StandInHost {
     this.#tokens.delete(token);
   }
 
-  repository(name: string, input: { id: number; isPrivate?: boolean; people: Record<string, Level> }): void {
-    const { id, isPrivate = true, people } = input;
-    this.#repositories.set(name, { id, isPrivate, people: new Map(Object.entries(people)) });
+  repository(
+    name: string,
+    input: { id: number; ownerId?: number; isPrivate?: boolean; people: Record<string, Level> },
+  ): void {
+    const { people, isPrivate = true, ownerId = 5000, ...rest } = input;
+    this.#repositories.set(name, { ...rest, ownerId, isPrivate, people: new Map(Object.entries(people)) });
   }
 
   /** Creates or changes one. */
@@ -220,19 +225,20 @@ export class StandInHost {
     return repository && { repository, isMember: member !== undefined };
   }
 
-  #bodyOf({ id, isPrivate }: StandInRepository, level: Level): object {
+  #bodyOf({ id, ownerId, isPrivate }: StandInRepository, level: Level): object {
     if (this.kind === 'gitlab') {
       const access =
         level === 'none' ? null : { access_level: level === 'write' ? 30 : 20, notification_level: 3 };
       return {
         id,
+        namespace: { id: ownerId },
         visibility: isPrivate ? 'private' : 'public',
         archived: false,
         permissions: { project_access: access, group_access: null },
       };
     }
     const permissions = { admin: false, push: level === 'write', pull: true };
-    return { id, private: isPrivate, archived: false, permissions };
+    return { id, owner: { id: ownerId }, private: isPrivate, archived: false, permissions };
   }
 }
 

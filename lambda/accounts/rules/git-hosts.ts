@@ -114,6 +114,11 @@ export interface TenantLink {
   readonly host: string;
   /** The organization, user or group there. */
   readonly organization: string;
+  /**
+   * The organization's number there, which nobody can take over as they can a name: of the repository that was used first.
+   * null: not known yet.
+   */
+  readonly organizationId: string | null;
   /** The ceiling of each repo whose repository anybody may read there. null: none of them is public here. */
   readonly publicRead: Pick<PublicRead, 'monthlyLimitBytes'> | null;
   /** When it was decided, but for the ceiling. */

@@ -139,6 +139,8 @@ export type HostAnswer =
       readonly grant: HostGrant;
       /** The repository's number there. */
       readonly linkedId: string;
+      /** The number of the organization, user or group that it's of. */
+      readonly organizationId: string;
       /** Whether anybody may read it there. */
       readonly isPublic: boolean;
     }

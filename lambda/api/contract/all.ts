@@ -39,7 +39,7 @@ const serviceContract = {
       304: { description: 'Unchanged since the `ETag` in `If-None-Match`.' },
     },
   },
-  'GET /sign-in': {
+  'GET /sign-in/{host}': {
     id: 'signInPage',
     summary: 'The console, after a Git host',
     description: "Git hosts return users to it. It's the same page.",

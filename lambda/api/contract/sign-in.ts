@@ -31,6 +31,7 @@ const startedSchema = z
 
 const finishBody = z
   .strictObject({
+    host: z.string().max(20).describe("The id of the Git host: the end of the redirect URL's path."),
     code: z.string().min(1).max(2000),
     state: z.string().min(1).max(200),
     iss: z.string().max(500).optional().describe('If the Git host sent it.'),
@@ -101,7 +102,11 @@ export const signInContract = {
     description:
       'Sets the cookie of the session for 8 hours. It has the rights that the tenant allows your organization. All refusals are the same 403.',
     access: 'anyone',
-    body: { schema: finishBody, example: { code: 'c0de…', state: 'st4te…' }, bytesMax: signInBytesMax },
+    body: {
+      schema: finishBody,
+      example: { host: 'github', code: 'c0de…', state: 'st4te…' },
+      bytesMax: signInBytesMax,
+    },
     answers: {
       200: {
         description: 'The session.',

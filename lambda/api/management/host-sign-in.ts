@@ -15,9 +15,12 @@ import { jsonBody } from './operations.ts';
 export type HostSignInDeps = SignInDeps &
   Pick<Deps, 'settings'> & { readonly publicUrl?: string | undefined };
 
-/** Where hosts send the browser back to. They know it. */
-const redirectUriOf = (event: APIGatewayProxyEventV2, publicUrl?: string) =>
-  `${baseUrl(event, publicUrl)}/sign-in`;
+/**
+ * Where a host sends the browser back to. It knows it. Each has its own: what another host has sent doesn't reach it.
+ * @see https://www.rfc-editor.org/rfc/rfc9700#section-4.4.2.2
+ */
+const redirectUriOf = (event: APIGatewayProxyEventV2, host: string, publicUrl?: string) =>
+  `${baseUrl(event, publicUrl)}/sign-in/${host}`;
 
 /** POST /v1/sign-in: the console sends somebody to a git host. Anybody may ask. */
 export async function startHostSignIn(
@@ -28,7 +31,7 @@ export async function startHostSignIn(
   if (!decoded.ok) return decoded.response;
   if (!isFromConsole(event)) return rejected(deps, event, "the request isn't from the console");
   const { host, next, addsOrganization = false } = decoded.body;
-  const redirectUri = redirectUriOf(event, deps.publicUrl);
+  const redirectUri = redirectUriOf(event, host, deps.publicUrl);
   const started = await startSignIn(deps, { host, next, addsOrganization, redirectUri });
   if (!started) {
     const known = signInHostsOf(deps.gitHosts).map(({ id }) => id);
@@ -51,12 +54,20 @@ export async function finishHostSignIn(
   const cookie = isFromConsole(event) ? cookieOf(event, '-login') : undefined;
   if (cookie === undefined || !loginPattern.test(cookie))
     return rejected(deps, event, 'the cookie of a sign-in is missing');
-  const { code, state, iss: issuer } = decoded.body;
+  const { host, code, state, iss: issuer } = decoded.body;
   const presented = presentedBy(event);
   const held = presented?.kind === 'session' ? await findSession(deps, presented.secret) : undefined;
   try {
-    const redirectUri = redirectUriOf(event, deps.publicUrl);
-    const outcome = await finishSignIn(deps, { cookie, code, state, issuer, redirectUri, held });
+    const redirectUri = redirectUriOf(event, host, deps.publicUrl);
+    const outcome = await finishSignIn(deps, {
+      cookie,
+      hostId: host,
+      code,
+      state,
+      issuer,
+      redirectUri,
+      held,
+    });
     return outcome.kind === 'rejected'
       ? rejected(deps, event, outcome.reason)
       : answerOf(deps, event, outcome);

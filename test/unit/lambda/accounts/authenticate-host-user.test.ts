@@ -24,7 +24,7 @@ describe('authenticate person', () => {
   const minute = 60_000;
   const grant = { hostUser: { id: 'github:1234', login: 'ada' }, access: 'write' } as const;
   const mapping = { repo: 'game', host: 'github', name: 'acme/Game', linkedId: null };
-  const yes: HostAnswer = { kind: 'granted', grant, linkedId: '77', isPublic: false };
+  const yes: HostAnswer = { kind: 'granted', grant, linkedId: '77', organizationId: '5', isPublic: false };
 
   describe('a person', () => {
     let deps: Deps;

@@ -27,7 +27,15 @@ describe('what a git host says of a person', () => {
   }
 
   const repository = (permissions: object | undefined, more: object = {}) => ({
-    body: { id: 77, full_name: 'acme/game', private: true, archived: false, permissions, ...more },
+    body: {
+      id: 77,
+      full_name: 'acme/game',
+      owner: { id: 5, login: 'acme' },
+      private: true,
+      archived: false,
+      permissions,
+      ...more,
+    },
   });
 
   describe.each([
@@ -42,6 +50,7 @@ describe('what a git host says of a person', () => {
       kind: 'granted',
       grant: { hostUser: { id: 'forge:1234', login: 'ada' }, access },
       linkedId: '77',
+      organizationId: '5',
       isPublic,
     });
 
@@ -132,7 +141,13 @@ describe('what a git host says of a person', () => {
     const path = '/api/v4/projects/acme%2Fsub%2Fgame';
     const members = `${path}/members/all/1234`;
     const project = (project_access: unknown, group_access: unknown, more: object = {}) => ({
-      body: { id: 77, visibility: 'private', permissions: { project_access, group_access }, ...more },
+      body: {
+        id: 77,
+        namespace: { id: 5 },
+        visibility: 'private',
+        permissions: { project_access, group_access },
+        ...more,
+      },
     });
     const level = (access_level: unknown, state = 'active') => ({
       access_level,
@@ -149,6 +164,7 @@ describe('what a git host says of a person', () => {
       kind: 'granted',
       grant: { hostUser: { id: 'forge:1234', login: 'ada' }, access },
       linkedId: '77',
+      organizationId: '5',
       isPublic,
     });
 

@@ -25,7 +25,7 @@ import { sha256Hex } from '../../../../lambda/rules/hash.ts';
 import { type StandInHost, standInApp, startStandInHost } from '../../../support/git-host.ts';
 import { ManualClock, memoryDeps } from '../../../support/memory/deps.ts';
 
-const redirectUri = 'https://lfs.example.com/sign-in';
+const redirectUri = 'https://lfs.example.com/sign-in/forge';
 const ada = { id: 1, login: 'ada' };
 const grace = { id: 2, login: 'grace' };
 
@@ -103,6 +103,7 @@ describe.each<GitHostKind>(['github', 'gitlab', 'gitea'])('signing in with %s', 
   const finishAt = (back: URL, cookie: string) =>
     finishSignIn(deps, {
       cookie,
+      hostId: 'forge',
       code: back.searchParams.get('code') ?? '',
       state: back.searchParams.get('state') ?? '',
       issuer: undefined,

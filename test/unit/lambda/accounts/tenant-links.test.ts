@@ -15,6 +15,8 @@ const grant = { hostUser: { id: 'github:1234', login: 'ada' }, access: 'write' }
 /** A repository of the organization. */
 interface Repository {
   id: string;
+  /** Whose it is. */
+  organizationId?: string;
   isPublic?: boolean;
 }
 
@@ -52,8 +54,8 @@ describe('a tenant that is linked to an organization', () => {
         asked.push(name);
         const repository = found(name);
         if (!repository) return { kind: 'refused', reason: 'no-access' };
-        const { id: linkedId, isPublic = false } = repository;
-        return { kind: 'granted', grant, linkedId, isPublic };
+        const { id: linkedId, organizationId = '5', isPublic = false } = repository;
+        return { kind: 'granted', grant, linkedId, organizationId, isPublic };
       },
       look: async ({ name }) => {
         looked.push(name);
@@ -121,6 +123,26 @@ describe('a tenant that is linked to an organization', () => {
     expect(await pin()).toMatchObject({ linkedId: '99' });
     await deps.ledger.closeTenant({ tenant: 'acme', closedAtMs: clock.nowMs() });
     expect(await login()).toEqual({ kind: 'refused' });
+  });
+
+  it('lets nobody in by repositories of another organization that has the name now', async () => {
+    await link();
+    expect(await login()).toMatchObject({ kind: 'granted' });
+    // The organization is renamed, and a stranger takes its old name.
+    there = new Map([
+      ['Acme-Org/game', { id: '901', organizationId: '6' }],
+      ['Acme-Org/art', { id: '902', organizationId: '6', isPublic: true }],
+    ]);
+    expect(await login()).toEqual({ kind: 'refused' });
+    expect(await login('art')).toEqual({ kind: 'refused' });
+    expect(await pin('art')).toBeUndefined();
+    // A change of the ceiling keeps what was noted; a new link notes it anew.
+    await link({ publicRead: { monthlyLimitBytes: null } });
+    expect(await login('art')).toEqual({ kind: 'refused' });
+    await deps.tenantLinks.end({ tenant: 'acme', atMs: clock.nowMs() });
+    clock.advance(minute);
+    await link();
+    expect(await login('art')).toMatchObject({ kind: 'granted' });
   });
 
   it('leaves a repo alone that is linked itself', async () => {

@@ -23,7 +23,13 @@ describe('who asks for a repo', () => {
   beforeEach(async () => {
     clock = new ManualClock();
     asked = [];
-    answer = () => ({ kind: 'granted', grant: { hostUser, access: 'read' }, linkedId: '7', isPublic: false });
+    answer = () => ({
+      kind: 'granted',
+      grant: { hostUser, access: 'read' },
+      linkedId: '7',
+      organizationId: '5',
+      isPublic: false,
+    });
     const memory = memoryDeps({
       clock,
       gitHosts: hosts,
@@ -76,7 +82,13 @@ describe('who asks for a repo', () => {
 
   it('is a person with their token for the host, for what they may do there', async () => {
     for (const access of ['read', 'write'] as const) {
-      answer = () => ({ kind: 'granted', grant: { hostUser, access }, linkedId: '7', isPublic: false });
+      answer = () => ({
+        kind: 'granted',
+        grant: { hostUser, access },
+        linkedId: '7',
+        organizationId: '5',
+        isPublic: false,
+      });
       const found = await ask(`${theirs}-${access}`, { scheme: access === 'read' ? 'Basic' : 'Bearer' });
       expect(found.access).toEqual({
         ok: true,

@@ -262,11 +262,13 @@ export function inPartition(
   pk: string,
   { prefix, from, to }: { prefix?: string; from?: string; to?: string } = {},
 ) {
-  const ofPrefix = prefix === undefined ? '' : ' AND begins_with(#sk, :prefix)';
-  const range = from === undefined ? ofPrefix : ' AND #sk BETWEEN :from AND :to';
+  const conditions = ['#pk = :pk'];
+  if (prefix !== undefined) conditions.push('begins_with(#sk, :prefix)');
+  if (from !== undefined) conditions.push('#sk BETWEEN :from AND :to');
+  const condition = conditions.join(' AND ');
   return {
-    KeyConditionExpression: `#pk = :pk${range}`,
-    ExpressionAttributeNames: { '#pk': keyNames.pk, ...(range !== '' && { '#sk': keyNames.sk }) },
+    KeyConditionExpression: condition,
+    ExpressionAttributeNames: aliasesIn(condition),
     ExpressionAttributeValues: definedOf({ ':pk': pk, ':prefix': prefix, ':from': from, ':to': to }),
     ConsistentRead: true,
   } as const;

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { nullable } from '../ledger/items.ts';
 import { absent, adding, all, setting } from '../table/expressions.ts';
 import {
+  allItems,
   deleteItem,
-  firstItems,
   getItem,
   inPartition,
   methodsOn,
@@ -66,10 +66,7 @@ async function findInvitation(table: Table, key: InvitationKey): Promise<Invitat
 
 /** All of a tenant, the oldest first, some that are over among them. */
 async function list(table: Table, tenant: string): Promise<readonly InvitationRecord[]> {
-  const items = await firstItems(table, {
-    ...inPartition(partitionOf(tenant)),
-    Limit: 2 * invitationsMax,
-  });
+  const items = await allItems(table, inPartition(partitionOf(tenant)));
   const records = items.map((item) => invitationItem.parse(item));
   return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.invitationId < b.invitationId ? -1 : 1));
 }

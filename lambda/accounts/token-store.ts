@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { kindKey, nullable } from '../ledger/items.ts';
 import { absent, all, exists, setting } from '../table/expressions.ts';
 import {
+  allItems,
   batchGet,
   deleteItem,
   firstItems,
@@ -15,7 +16,7 @@ import {
 } from '../table/requests.ts';
 import { byKindIndex, expiring } from '../table/table.ts';
 import { hostOf } from './rules/host-user.ts';
-import { type ExchangeRule, exchangeRulesMax } from './rules/identities.ts';
+import type { ExchangeRule } from './rules/identities.ts';
 import { invitationLifetimeMs } from './rules/invitations.ts';
 import { type SessionRecord, shownAfterExpiryMs, type TokenRecord } from './rules/tokens.ts';
 import { allowedOrganizationIn, allowedOrganizationKey } from './user-store.ts';
@@ -53,10 +54,7 @@ export type ExchangeRules = ReturnType<typeof createDynamoDbExchangeRules>;
 
 /** All of a tenant, the oldest first. Strongly consistent, so that a deleted rule lets nobody in. */
 async function listRules(table: Table, tenant: string): Promise<readonly ExchangeRule[]> {
-  const items = await firstItems(table, {
-    ...inPartition(partitionOf(tenant)),
-    Limit: 2 * exchangeRulesMax,
-  });
+  const items = await allItems(table, inPartition(partitionOf(tenant)));
   const rules = items.map((item) => ruleItem.parse(item));
   return rules.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
 }
@@ -197,10 +195,7 @@ async function putSession(table: Table, record: SessionRecord): Promise<void> {
   const expires = expiring(record.expiresAtMs);
   await putItem(table, { item: { ...sessionKey(record), ...record, ...expires }, condition: absent });
   // Nobody is kept out: the oldest end.
-  const all = await firstItems(table, {
-    ...inPartition(sessionKey(record).pk, { prefix: 'SESSION#' }),
-    Limit: 2 * sessionsMax,
-  });
+  const all = await allItems(table, inPartition(sessionKey(record).pk, { prefix: 'SESSION#' }));
   const newestFirst = all
     .map((item) => sessionItem.parse(item))
     .sort((a, b) => b.createdAtMs - a.createdAtMs);

@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import { absent, exists } from '../table/expressions.ts';
 import {
+  allItems,
   batchGet,
   deleteItem,
-  firstItems,
   getItem,
   inPartition,
   methodsOn,
@@ -13,12 +13,7 @@ import {
 } from '../table/requests.ts';
 import { expiring } from '../table/table.ts';
 import type { HostOrganization } from './rules/host-user.ts';
-import {
-  type AllowedOrganization,
-  allowedOrganizationsMax,
-  type LoginRecord,
-  tenantsPerOrganizationMax,
-} from './rules/sign-in.ts';
+import { type AllowedOrganization, type LoginRecord, tenantsPerOrganizationMax } from './rules/sign-in.ts';
 
 const scope = z.enum(['read', 'write', 'manage']).nullable();
 
@@ -82,10 +77,7 @@ export type Users = ReturnType<typeof createDynamoDbUsers>;
 
 /** What a tenant allows, in no special order. @throws {LedgerUnavailableError} */
 async function list(table: Table, tenant: string): Promise<readonly AllowedOrganization[]> {
-  const items = await firstItems(table, {
-    ...inPartition(partitionOf(tenant), { prefix: 'ORGANIZATION#' }),
-    Limit: 2 * allowedOrganizationsMax,
-  });
+  const items = await allItems(table, inPartition(partitionOf(tenant), { prefix: 'ORGANIZATION#' }));
   return items.map(allowedOrganizationIn);
 }
 
@@ -111,7 +103,11 @@ async function allow(
   return 'allowed';
 }
 
-/** @returns what there was. @throws {LedgerUnavailableError} */
+/**
+ * If it's allowed at the same time, it may let nobody in until it's allowed once more.
+ *
+ * @returns what there was. @throws {LedgerUnavailableError}
+ */
 async function disallow(
   table: Table,
   organization: { tenant: string } & OrganizationKey,

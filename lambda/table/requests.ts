@@ -323,6 +323,17 @@ export async function onePage(
   return { items: (output.Items ?? []).map(fromStored), hasMore: output.LastEvaluatedKey !== undefined };
 }
 
+/**
+ * All that a query finds: of what gives rights, none may be hidden. Requests at the same time can pass its bound.
+ *
+ * @throws {LedgerUnavailableError}
+ */
+export async function allItems(table: Table, query: Query): Promise<readonly Record<string, unknown>[]> {
+  const found: Record<string, unknown>[] = [];
+  for await (const items of pagesOf(table, query)) found.push(...items);
+  return found;
+}
+
 /** The first items of a query, at most its `Limit`, whatever pages they come in. */
 export async function firstItems(
   table: Table,

@@ -171,7 +171,8 @@ export function signInTests(api: () => Api): void {
       expectStatus(await asSession(session, 'GET', `${at()}/subscription`), 200);
       expect((await asSession(admin, 'DELETE', `${at()}/users/${userId}`)).status).toBe(204);
       expectProblem(await asSession(session, 'GET', `${at()}/subscription`), 401);
-      expectProblem(await api().manage('DELETE', `${at()}/users/${userId}`), 404);
+      for (const none of [userId, 'a'.repeat(3000), '0'])
+        expectProblem(await api().manage('DELETE', `${at()}/users/${none}`), 404);
     });
 
     it('lets a member only read, and nobody use the session as a token or with git', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   type AllowedOrganization,
+  allowedOrganizationsMax,
   type LoginRecord,
   tenantsByOperatorMax,
   tenantsPerOrganizationMax,
@@ -50,6 +51,15 @@ export function usersContract(open: () => Promise<Users>): void {
       expect(await users.disallow(organization)).toBeUndefined();
       expect(await users.list(tenant)).toEqual([]);
       expect(await users.findAllowed([organization])).toEqual([]);
+    });
+
+    it('are all shown, also those that came at the same time and passed the bound', async () => {
+      const tenant = tenantName();
+      const passing = Array.from({ length: 2 * allowedOrganizationsMax + 5 }, () =>
+        allowed(tenant, newNumber()),
+      );
+      await Promise.all(passing.map((each) => users.allow(each)));
+      expect(await users.list(tenant)).toHaveLength(passing.length);
     });
 
     it('are of so many tenants for an organization, also if all come at the same time', async () => {

@@ -4,7 +4,7 @@ import { iso } from '../contract/fields.ts';
 import { type InvitationBody, invitationContract, invitedSecondsDefault } from '../contract/invitations.ts';
 import { baseUrl, json, noContent, type Response } from '../http.ts';
 import { problem } from '../problems.ts';
-import { operations } from './operations.ts';
+import { operations, pathId } from './operations.ts';
 
 export const invitationOperations = operations(invitationContract, {
   'GET /v1/tenants/{tenant}/invitations': async (deps, { tenant: { tenant } }) => {
@@ -31,10 +31,9 @@ export const invitationOperations = operations(invitationContract, {
   },
 
   'DELETE /v1/tenants/{tenant}/invitations/{invitationId}': async (deps, { tenant: { tenant }, event }) => {
-    const invitationId = event.pathParameters?.['invitationId'] ?? '';
-    const isId = /^[0-9a-f]{16}$/.test(invitationId);
-    const outcome = isId ? await deps.invitations.delete({ tenant, invitationId }) : 'absent';
-    if (outcome === 'deleted') return noContent();
+    const invitationId = pathId(event, 'invitationId');
+    if (invitationId && (await deps.invitations.delete({ tenant, invitationId })) === 'deleted')
+      return noContent();
     return problem('invitation-not-found', `${tenant} has no open invitation with that id.`);
   },
 

@@ -254,12 +254,18 @@ export function requestKeyReused(): Response {
 /** Ids have their form, or somebody wrote something else into the path: it is left out. */
 const isId = (text: string) => /^[0-9a-f]{16}([0-9a-f]{8}|[0-9a-f]{48})?$/.test(text);
 
+/** An id of the path. undefined: it hasn't the form of one, so nothing has it. */
+export function pathId({ pathParameters }: APIGatewayProxyEventV2, name: string): string | undefined {
+  const id = pathParameters?.[name];
+  return id !== undefined && isId(id) ? id : undefined;
+}
+
 /** What the path names besides the tenant. */
 function targetOf(event: APIGatewayProxyEventV2): Record<string, string> {
   const { tenant: _tenant, repo: _repo, ...ids } = event.pathParameters ?? {};
   const repo = pathRepo(event);
-  const known = Object.entries(ids).flatMap(([name, id]) =>
-    id !== undefined && isId(id) ? [[name, id]] : [],
+  const known = Object.keys(ids).flatMap((name) =>
+    pathId(event, name) === undefined ? [] : [[name, ids[name]]],
   );
   return { ...(repo !== undefined && { repo }), ...Object.fromEntries(known) };
 }

@@ -6,7 +6,7 @@ import { type TokenBody, tokenContract } from '../contract/tokens.ts';
 import { json, noContent, type Response } from '../http.ts';
 import { problem } from '../problems.ts';
 import { presentedBy } from './access.ts';
-import { type ManagementDeps, operations, requestKeyReused } from './operations.ts';
+import { type ManagementDeps, operations, pathId, requestKeyReused } from './operations.ts';
 
 export const tokenOperations = operations(tokenContract, {
   /** By the time of their creation, a page at a time. */
@@ -71,8 +71,8 @@ async function findToken(
   deps: Pick<ManagementDeps, 'tokens'>,
   input: { tenant: string; event: APIGatewayProxyEventV2 },
 ): Promise<TokenRecord | undefined> {
-  const tokenId = input.event.pathParameters?.['tokenId'] ?? '';
-  const record = /^[0-9a-f]{16}$/.test(tokenId) ? await deps.tokens.find(tokenId) : undefined;
+  const tokenId = pathId(input.event, 'tokenId');
+  const record = tokenId === undefined ? undefined : await deps.tokens.find(tokenId);
   return record?.tenant === input.tenant && !record.hostUser ? record : undefined;
 }
 

@@ -13,7 +13,7 @@ import { iso } from '../contract/fields.ts';
 import { type OrganizationBody, type SignedInUserBody, userContract } from '../contract/users.ts';
 import { json, noContent } from '../http.ts';
 import { problem } from '../problems.ts';
-import { operations } from './operations.ts';
+import { operations, pathId } from './operations.ts';
 
 export const userOperations = operations(userContract, {
   'GET /v1/tenants/{tenant}/users': async (deps, { tenant: { tenant }, session }) => {
@@ -33,8 +33,8 @@ export const userOperations = operations(userContract, {
   },
 
   'DELETE /v1/tenants/{tenant}/users/{userId}': async (deps, { tenant: { tenant }, event, trail }) => {
-    const userId = event.pathParameters?.['userId'] ?? '';
-    const user = await deps.tokens.find(userId);
+    const userId = pathId(event, 'userId') ?? '';
+    const user = userId === '' ? undefined : await deps.tokens.find(userId);
     const isTheirs = user?.tenant === tenant && user.hostUser !== undefined;
     if (isTheirs) trail.was({ hostUser: user.hostUser?.id, user: user.user });
     // First: their invitations can't be found by them afterwards.

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createDynamoDbAuditLog } from '../../../../lambda/accounts/audit-store.ts';
 import { createDynamoDbLinkedRepos } from '../../../../lambda/accounts/repo-mark-store.ts';
-import { exchangeRulesMax } from '../../../../lambda/accounts/rules/identities.ts';
 import {
   createDynamoDbExchangeRules,
   createDynamoDbTokenStore,
@@ -42,7 +41,7 @@ describe('a list beside the ledger', () => {
       6,
     ],
     ['mapped repos', () => createDynamoDbLinkedRepos(table).list(tenant), []],
-    ['exchange rules', () => createDynamoDbExchangeRules(table).list(tenant), [], 2 * exchangeRulesMax],
+    ['exchange rules', () => createDynamoDbExchangeRules(table).list(tenant), []],
     [
       'exports',
       () => createDynamoDbExportJobs(table).list({ tenant, pageSize: 5 }),

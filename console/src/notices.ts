@@ -12,34 +12,29 @@ export type Notice =
   | { readonly kind: 'near'; readonly freeBytes: number; readonly fullOn: string | null };
 
 /**
- * What is stored in a repo of which a push was rejected, when the rejection was first seen: it has more once it was pushed
- * to again.
- */
-export type StoredThen = Map<string, number>;
-
-/**
- * @param seen keeps what a repo had. A rejected push is shown until the repo has grown, or until the next day (UTC).
+ * A rejected push is shown while there's no space for it, at most until the next day (UTC).
+ *
  * @returns undefined: nothing is to be done.
  */
-export function noticeOf(body: SubscriptionBody, nowMs: number, seen: StoredThen): Notice | undefined {
+export function noticeOf(body: SubscriptionBody, nowMs: number): Notice | undefined {
   const { usage, limitBytes, forecast } = body;
   const free =
     usage === null || limitBytes === null ? undefined : limitBytes - usage.storedBytes - usage.reservedBytes;
   if (free !== undefined && free < 0) return { kind: 'over', overBytes: -free, limitBytes: limitBytes ?? 0 };
   const today = new Date(nowMs).toISOString().slice(0, 10);
   const refusal = body.lastRefusals.find(
-    (each) => each.at.slice(0, 10) === today && !hasGrown(each, body, seen),
+    (each) => each.at.slice(0, 10) === today && isStillShort(each, body, free),
   );
   if (refusal) return { kind: 'rejected', refusal };
   if (free === undefined || stateOf(body) === 'fine') return undefined;
   return { kind: 'near', freeBytes: free, fullOn: forecast.fullOn };
 }
 
-function hasGrown({ at, repo }: Refusal, body: SubscriptionBody, seen: StoredThen): boolean {
-  const storedBytes = body.repos.find((each) => each.repo === repo)?.storedBytes ?? 0;
-  const key = `${body.tenant}/${repo} ${at}`;
-  const then = seen.get(key);
-  // What was deleted to get space is no push.
-  if (then === undefined || storedBytes < then) seen.set(key, storedBytes);
-  return then !== undefined && storedBytes > then;
+function isStillShort(refusal: Refusal, { repos }: SubscriptionBody, freeOfTenant = Infinity): boolean {
+  const { limit, bytes, shortBytes } = refusal;
+  const repo = repos.find((each) => each.repo === refusal.repo);
+  const freeOfRepo = (repo?.limitBytes ?? Infinity) - (repo?.storedBytes ?? 0);
+  const free = limit === 'repo' ? freeOfRepo : freeOfTenant;
+  // With less than was free then, something was pushed since.
+  return free < bytes && free >= bytes - shortBytes;
 }

@@ -58,9 +58,9 @@ export function forecastNote({ fullOn, reason }: ForecastBody): string {
 
 export const scopeText = { read: 'read', write: 'read and write', manage: 'manage' } as const;
 
-/** What people call a token. */
+/** What people call a token. Who accepted an invitation says more than its id, which is the token's label. */
 export const tokenName = ({ label, user, tokenId }: Pick<SessionBody, 'label' | 'user' | 'tokenId'>) =>
-  label ?? user ?? `token ${tokenId?.slice(0, 4)}…`;
+  (label?.startsWith('invitation ') && user) || (label ?? user ?? `token ${tokenId?.slice(0, 4)}…`);
 
 /** Who has signed in, in a few words. */
 export function whoText(session: SessionBody): string {

@@ -112,6 +112,7 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
       await save.click();
       await expect.poll(() => sent).toEqual([field(10 * mib)]);
       await expect.poll(() => save.isDisabled()).toBe(true);
+      expect(await form.getByRole('status').filter({ hasText: 'Saved' }).count()).toBe(1);
       // Below what is used nothing is sent before the red button.
       await number.fill('1');
       expect(plain(await form.innerText())).toMatch(/more than this/);
@@ -394,7 +395,7 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
     });
     expect(await session.json()).toMatchObject({ user: 'jonas', scope: 'write', repos: ['fonts'] });
     await at.page.getByRole('button', { name: 'Open the console' }).click();
-    await at.page.getByRole('heading', { name: 'Overview' }).waitFor();
+    await at.page.getByText('jonas · read and write').waitFor();
     // It was used.
     await at.page.goto('about:blank');
     await at.page.goto(`${at.fixture.stack.url}/${link.slice(link.indexOf('#'))}`);
@@ -414,6 +415,8 @@ describeInBrowser('what admins and the operator do in the console', (launch) => 
       (await fetch(`${at.fixture.stack.url}/v1/session`, { headers: { authorization: `Bearer ${token}` } }))
         .ok;
     await at.open(at.fixture.usual.manageToken, '#_device');
+    await at.page.getByRole('button', { name: 'Continue' }).click();
+    await at.page.locator('input:focus:invalid').waitFor();
     await at.page.getByLabel('Code').fill(userCode.toLowerCase());
     await at.page.getByRole('button', { name: 'Continue' }).click();
     await at.page.getByText('ada on laptop').waitFor();

@@ -130,8 +130,23 @@ describeInBrowser('the views of the console', (launch) => {
 
       await push(at.fixture.api, place, [objectOf(200_000)]);
       await notice.waitFor({ state: 'detached', timeout: 30_000 });
+      await at.page.reload();
+      await at.page.getByText('from the bucket').waitFor();
+      expect(await notice.count()).toBe(0);
       expect(at.messages).toEqual([]);
     });
+  });
+
+  it('of a repo without objects has no meter, and a list without repos says so', async () => {
+    const { tenant } = await at.fixture.api.newTenant({ limitBytes: null });
+    const { token } = await at.fixture.api.newToken(tenant, { scope: 'manage' });
+    await at.open(token, `#${tenant}/repos`);
+    await at.page.getByText('No repos yet.').waitFor();
+    const created = await at.fixture.api.manage('POST', `/v1/tenants/${tenant}/repos`, { repo: 'game' });
+    expect(created.status, created.text).toBe(201);
+    await at.open(token, `#${tenant}/repos/game`);
+    await at.page.getByText('Downloads, 30 days').waitFor();
+    expect(await at.page.locator('main meter').count()).toBe(0);
   });
 
   describe('a bar', () => {

@@ -52,10 +52,18 @@ export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
       <Form
         action="Join"
         start={{ user: '' }}
-        fields={() => [{ name: 'user', label: 'Your name', note: 'Your teammates see it on file locks.' }]}
+        fields={() => [
+          {
+            name: 'user',
+            label: 'Your name',
+            note: 'Shown on file locks, unless your admin chose a name for you.',
+          },
+        ]}
         run={({ user }) => accept(user)}
       />
-      <p class="note">The link works once.</p>
+      <p class="note">
+        The link works once. In a terminal, use it with <code>lfs-quota join LINK</code>.
+      </p>
     </Alone>
   );
 }
@@ -121,8 +129,8 @@ export function Device({ session }: DoorProps & { session: SessionBody }) {
     return change<Approved>(path, { method: 'POST', body: { userCode: userCode.trim(), ...grant } }, then);
   };
   const fields: readonly Field<keyof typeof typed>[] = [
-    ...(session.tenant === null ? [{ name: 'tenant', label: 'Tenant' } as const] : []),
-    { name: 'userCode', label: 'Code', placeholder: 'BCDF-GHJK' },
+    ...(session.tenant === null ? [{ name: 'tenant', label: 'Tenant', isRequired: true } as const] : []),
+    { name: 'userCode', label: 'Code', placeholder: 'BCDF-GHJK', isRequired: true },
     scopeField,
   ];
   if (session.kind !== 'operator' && session.scope !== 'manage')

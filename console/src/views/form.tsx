@@ -10,6 +10,7 @@ export interface Field<Name extends string = string> {
   readonly label: string;
   readonly note?: string;
   readonly placeholder?: string;
+  readonly isRequired?: boolean;
   /** To choose from, with their text. */
   readonly options?: readonly (readonly [string, string])[];
   /** Several can be chosen: the value has spaces between them. */
@@ -44,11 +45,14 @@ export function Form<Name extends string>(
   const [values, setValues] = useState((start ?? {}) as Values<Name>);
   const [problem, setProblem] = useState<string>();
   const [isBusy, setIsBusy] = useState(false);
+  const [isSaved, setIsSaved] = useState(false);
   const isOff = isReady?.(values) === false;
   const go = async () => {
     if (isBusy || isOff) return;
     setIsBusy(true);
-    setProblem(await run(values));
+    const why = await run(values);
+    setProblem(why);
+    setIsSaved(why === undefined);
     setIsBusy(false);
   };
   return (
@@ -80,6 +84,9 @@ export function Form<Name extends string>(
         {cancel !== undefined && onCancel && (
           <Button text={cancel} kind={isDanger ? 'first' : ''} onPress={onCancel} />
         )}
+        <span class="note" role="status">
+          {isSaved && isOff && 'Saved'}
+        </span>
       </div>
     </form>
   );
@@ -87,7 +94,7 @@ export function Form<Name extends string>(
 
 function FieldOf(props: { field: Field; value: string; onValue: (value: string) => void }) {
   const { field, value, onValue } = props;
-  const { label, note, placeholder, options, isMany = false, below } = field;
+  const { label, note, placeholder, isRequired, options, isMany = false, below } = field;
   const id = useId();
   const chosen = isMany ? value.split(' ') : [value];
   const own = { id, 'aria-describedby': note === undefined ? undefined : `${id}-note` };
@@ -116,6 +123,7 @@ function FieldOf(props: { field: Field; value: string; onValue: (value: string) 
           autocomplete="off"
           value={value}
           placeholder={placeholder}
+          required={isRequired}
           onInput={({ currentTarget }) => onValue(currentTarget.value)}
         />
       )}

@@ -1,14 +1,12 @@
 import { formatCount } from '../../../cli/render.ts';
 import { formatAddress, repoAddress, tenantAddress } from '../address.ts';
-import { noticeOf, type Refusal, type StoredThen } from '../notices.ts';
+import { noticeOf, type Refusal } from '../notices.ts';
 import { bytesText, dayText, timeText } from '../text.ts';
 import type { ViewProps } from '../view-props.ts';
 
-const seen: StoredThen = new Map();
-
 /** What is to be done about the limit, if anything. */
-export function LimitNotice({ body, session, nowMs }: Pick<ViewProps, 'body' | 'session' | 'nowMs'>) {
-  const notice = noticeOf(body, nowMs, seen);
+export function LimitNotice({ body, session, mayManage, nowMs }: ViewProps) {
+  const notice = noticeOf(body, nowMs);
   if (!notice) return null;
   const isFull = notice.kind === 'near' && notice.freeBytes === 0;
   const { tenant } = body;
@@ -37,7 +35,11 @@ export function LimitNotice({ body, session, nowMs }: Pick<ViewProps, 'body' | '
         ) : (
           limitContactUrl !== null && <a href={limitContactUrl}>Ask for more space</a>
         )}
-        <a href={formatAddress(tenantAddress(tenant, 'objects'))}>Find what to delete</a>
+        {mayManage ? (
+          <a href={formatAddress(tenantAddress(tenant, 'objects'))}>Find what to delete</a>
+        ) : (
+          limitContactUrl === null && 'Ask your admin for more space.'
+        )}
       </p>
     </div>
   );

@@ -110,10 +110,13 @@ function Uploads(props: {
   if (!listed) return <p class="soft uploads">Uploads in progress…</p>;
   const sorted = sortReservations(listed.items);
   const more = sorted.length - rowsMax;
+  const arrived = sorted.filter((each) => each.arrived).length;
+  const open = sorted.length - arrived;
   return (
     <details class="uploads">
       <summary>
-        {scanText(sorted.length)} {sorted.length === 1 ? 'upload' : 'uploads'} in progress
+        {scanText(open)} {open === 1 ? 'upload' : 'uploads'} in progress
+        {arrived > 0 && `, ${scanText(arrived)} arrived`}
       </summary>
       <div class="head">
         <p class="note">Reserved until they finish or expire.</p>
@@ -174,6 +177,7 @@ function Age(props: {
           ? ` ${progress.what}: ${(progress.share * 100).toFixed(1)}\u00a0%, ${formatObjects(progress.objectCount)} so far`
           : '…'}
       </span>
+      <progress class="hidden" aria-label="Scan" value={progress?.share} />
       <Share of={1} bytes={progress?.share ?? 0} />
     </p>
   );

@@ -104,7 +104,7 @@ function Figures({ tenant, repo, body, nowMs }: ViewProps & { repo: RepoBody }) 
   const downloads = page?.downloads.reduce((sum, { bytes }) => sum + bytes, 0);
   if (storedBytes === null)
     return <p class="soft">{repo.uploading ? 'Uploads are in progress.' : 'Not scanned yet.'}</p>;
-  const whole = limitBytes ?? body.usage?.storedBytes ?? null;
+  const whole = limitBytes ?? (body.usage?.storedBytes || null);
   const of = whole === null ? '' : `of ${bytesText(whole)}${limitBytes === null ? ` in ${tenant}` : ''}`;
   const growth = growthText(repo, nowMs);
   const entries = [

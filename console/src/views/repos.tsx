@@ -122,7 +122,11 @@ export function Repos({ tenant, session, address, body, mayManage, nowMs }: View
           rows={shown}
           keyOf={({ repo }) => repo}
         />
-        {found.length === 0 && <p class="soft">No repo matches. Change the search or the filter.</p>}
+        {found.length === 0 && (
+          <p class="soft">
+            {repos.length === 0 ? 'No repos yet.' : 'No repo matches. Change the search or the filter.'}
+          </p>
+        )}
         {pager}
         <Cut isCut={isCut} count={repos.length} />
       </section>

@@ -106,6 +106,7 @@ const columnsOf = (ownId: string | null, nowMs: number): Column<TokenBody>[] => 
           <code>{token.tokenId.slice(0, 8)}</code> · created {formatAge(token.createdAt, nowMs)}
         </p>
         <p class="note narrow">
+          {token.user && `${token.user}: `}
           {scopeText[token.scope]}, {usesOf(token)}
         </p>
       </>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { noticeOf, type StoredThen } from '../../../console/src/notices.ts';
+import { noticeOf } from '../../../console/src/notices.ts';
 import { tokenIn } from '../../../console/src/text.ts';
 import type { SubscriptionBody } from '../../../lambda/api/contract/tenants.ts';
 
@@ -10,7 +10,7 @@ const refusal = {
   user: 'mira',
   files: 46,
   atLeast: false,
-  bytes: 900,
+  bytes: 100,
   shortBytes: 50,
   limit: 'tenant',
 } as const;
@@ -22,12 +22,12 @@ function body(change: { stored?: number; limit?: number | null; repo?: number; r
     limitBytes: limit,
     usage: { storedBytes: stored, reservedBytes: 0, objectCount: 1 },
     forecast: { fullOn: '2026-12-04', reason: null, bytesPerDay: 9 },
-    repos: [{ repo: 'game', storedBytes: repo }],
+    repos: [{ repo: 'game', storedBytes: repo, limitBytes: 450 }],
     lastRefusals: refusals,
   } as unknown as SubscriptionBody;
 }
 
-const kindOf = (of: SubscriptionBody, seen: StoredThen = new Map()) => noticeOf(of, nowMs, seen)?.kind;
+const kindOf = (of: SubscriptionBody) => noticeOf(of, nowMs)?.kind;
 
 describe('the one notice', () => {
   it.each([
@@ -53,20 +53,25 @@ describe('the one notice', () => {
     expect(kindOf(body({ stored: 950, refusals: [yesterday] }))).toBe('near');
   });
 
-  it('of a rejected push ends when the repo has more, also if something was deleted first', () => {
-    const seen: StoredThen = new Map();
-    expect(kindOf(body({ repo: 400, refusals: [refusal] }), seen)).toBe('rejected');
-    expect(kindOf(body({ repo: 300, refusals: [refusal] }), seen)).toBe('rejected');
-    expect(kindOf(body({ repo: 350, refusals: [refusal] }), seen)).toBeUndefined();
-    expect(kindOf(body({ repo: 350, refusals: [refusal] }), seen)).toBeUndefined();
-    // The next one is another.
-    const next = { ...refusal, at: '2026-11-21T14:20:00Z' };
-    expect(kindOf(body({ repo: 350, refusals: [next, refusal] }), seen)).toBe('rejected');
+  it.each([
+    ['there is no space for it', { stored: 901 }, 'rejected'],
+    ['space was freed', { stored: 900 }, 'near'],
+    ['the limit was raised', { stored: 950, limit: 1050 }, 'near'],
+    ['there is no limit any more', { stored: 950, limit: null }, undefined],
+    ['something was pushed since', { stored: 951 }, 'near'],
+  ])('of a rejected push, when %s', (_what, now, expected) => {
+    expect(kindOf(body({ ...now, refusals: [refusal] }))).toBe(expected);
+  });
+
+  it('of a push that a repo’s limit rejected ends with space in the repo', () => {
+    const refusals = [{ ...refusal, limit: 'repo' }];
+    expect(kindOf(body({ repo: 351, refusals }))).toBe('rejected');
+    expect(kindOf(body({ repo: 350, refusals }))).toBeUndefined();
   });
 
   it('is the newest rejected push that is not answered, with the number of Git’s message', () => {
-    const other = { ...refusal, at: '2026-11-21T14:20:00Z', repo: 'art', shortBytes: 7 };
-    const notice = noticeOf(body({ refusals: [other, refusal] }), nowMs, new Map());
+    const other = { ...refusal, at: '2026-11-21T14:20:00Z', repo: 'art', bytes: 57, shortBytes: 7 };
+    const notice = noticeOf(body({ stored: 950, refusals: [other, refusal] }), nowMs);
     expect(notice).toEqual({ kind: 'rejected', refusal: other });
   });
 });

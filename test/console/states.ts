@@ -414,7 +414,7 @@ export const states: readonly State[] = [
     name: 'reserved',
     token: byManager,
     prepare: withReservations,
-    act: (page) => page.getByText('11 uploads in progress').click(),
+    act: (page) => page.getByText('10 uploads in progress').click(),
     shows: 'Reserved until they finish',
   },
   {

@@ -110,13 +110,11 @@ function Uploads(props: {
   if (!listed) return <p class="soft uploads">Uploads in progress…</p>;
   const sorted = sortReservations(listed.items);
   const more = sorted.length - rowsMax;
-  const arrived = sorted.filter((each) => each.arrived).length;
-  const open = sorted.length - arrived;
+  const open = sorted.filter(({ arrived }) => !arrived).length;
   return (
     <details class="uploads">
       <summary>
         {scanText(open)} {open === 1 ? 'upload' : 'uploads'} in progress
-        {arrived > 0 && `, ${scanText(arrived)} arrived`}
       </summary>
       <div class="head">
         <p class="note">Reserved until they finish or expire.</p>

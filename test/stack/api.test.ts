@@ -100,7 +100,7 @@ describe('the API', () => {
       'POST /v1/tenants/{tenant}/exchange': other,
       'POST /v1/invitations/accept': other,
       'POST /v1/device': other,
-      'GET /sign-in': other,
+      'GET /sign-in/{host}': other,
       'GET /v1/sign-in': other,
       'POST /v1/sign-in': other,
       'POST /v1/sign-in/finish': other,

@@ -348,7 +348,7 @@ const moreRows: Readonly<Record<string, readonly (readonly string[])[]>> = {
 /** Operations that no command of `apiLeaves` asks for, and what does instead. */
 const servedOtherwise: Readonly<Record<string, string>> = {
   'GET /': 'The page for people: a browser opens it.',
-  'GET /sign-in': 'The same page, after a git host.',
+  'GET /sign-in/{host}': 'The same page, after a git host.',
   'GET /assets/{file}': 'A part of that page.',
   'GET /v1/sign-in': 'The console: it shows a button for each host.',
   'POST /v1/sign-in': 'The console. The command line logs in by a code.',

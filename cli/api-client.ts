@@ -132,7 +132,7 @@ export class ApiClient {
   /** The same, or undefined for what does not exist. @throws {CliError} */
   async find<Id extends RouteId>(id: Id, asking: Asking<Id>): Promise<BodyOf<Id> | undefined> {
     const exchanged = await this.#exchange(requestOf(id, asking));
-    if (exchanged.status === 404 && isProblem(exchanged.text)) return undefined;
+    if (exchanged.status === 404 && isProblem(parseJson(exchanged.text))) return undefined;
     return this.#read(id, asking, exchanged).body;
   }
 
@@ -203,6 +203,4 @@ export class ApiClient {
 }
 
 /** Only lfs-quota says so as a problem; a 404 of something else at that address is an error. */
-function isProblem(text: string): boolean {
-  return z.object({ code: z.string() }).safeParse(parseJson(text)).success;
-}
+export const isProblem = (body: unknown) => z.object({ code: z.string() }).safeParse(body).success;

@@ -5,7 +5,7 @@ import { UsageError } from './errors.ts';
 import type { LfsAddress } from './git/git.ts';
 import { type ListOptions, printList, withListOptions } from './list-pages.ts';
 import { parseRepo, parseTenant, withServiceOptions } from './options.ts';
-import { cloneAddress, openClient, requireServerOf } from './server.ts';
+import { cloneAddress, loginTenant, openClient, requireServerOf } from './server.ts';
 import { type View, viewOf } from './terminal.ts';
 
 /** Commands as rows: their words, what they are given, and what of it goes to which route. */
@@ -273,8 +273,11 @@ async function givenOf<O extends Operands, P extends Options>(
   const missing = names.length - given.length;
   if (missing < 0) throw tooMany(command, given);
   const clone = missing > 0 && missing <= leaves.length ? await cloneAddress(context) : undefined;
-  if (missing > 0 && !clone) throw tooFew(names[given.length] ?? '', command);
-  const texts = clone ? [clone.tenant, clone.repo].slice(0, missing) : [];
+  const tenant = clone?.tenant ?? (missing === 1 ? loginTenant(options, context) : undefined);
+  // The tenant itself may be what was given, without a repo.
+  const isMissing = tenant === undefined || (!clone && given[0] === tenant);
+  if (missing > 0 && isMissing) throw tooFew(names[given.length] ?? '', command);
+  const texts = [tenant ?? '', clone?.repo ?? ''].slice(0, missing);
   const values = [...texts, ...given].map((text, index) =>
     parsed(command, operands[names[index] ?? ''], text),
   );

@@ -167,7 +167,8 @@ function hintOf(code: string | undefined): string | undefined {
 }
 
 function hintFor({ status, baseUrl }: Refusal, reason: string | undefined): string {
-  const isProblem = reason !== undefined;
+  if (reason === undefined && (status < 500 || status === 501) && status !== 429)
+    return `Check that --url or LFS_QUOTA_URL is an lfs-quota server. It's ${baseUrl}.`;
   if (status === 401 || status === 403) {
     const login = `lfs-quota login ${baseUrl}`;
     if (reason?.includes('the admin token')) return `Log in with such a token: ${login}\n${adminTokenPlace}`;
@@ -177,9 +178,6 @@ function hintFor({ status, baseUrl }: Refusal, reason: string | undefined): stri
   }
   if (status === 429) return later;
   if (status >= 500) return `Server error: see its log. ${mayHaveHappened}`;
-  if (!isProblem) {
-    return `Check that --url or LFS_QUOTA_URL is an lfs-quota server. It's ${baseUrl}.`;
-  }
   if (status === 404) return whatExists;
   return status === 400 || status === 422 ? correct : otherVersion;
 }

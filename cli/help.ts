@@ -226,8 +226,9 @@ export function mainHelp(program: string): string {
 Help and examples of a command:
   ${program} tenant create --help
 
-In a connected clone you can leave out TENANT, or TENANT and REPO. Its login is
-used, unless you pass a URL or a token. To delete, always pass both names.
+In a connected clone you can leave out TENANT, or TENANT and REPO. With one login
+you can leave out TENANT. Logins are used unless you pass a URL or a token. To
+delete, always pass both names.
 
 Environment:
   LFS_QUOTA_URL    server URL (default: your login, or http://127.0.0.1:8787)

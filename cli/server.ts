@@ -56,6 +56,13 @@ export async function openClient(
   return clientFor(context, { baseUrl, token: checkedToken(token) });
 }
 
+/** The tenant of the only login, if a call outside a clone uses that. */
+export function loginTenant({ url, token }: ApiOptions, { env }: CliContext): string | undefined {
+  const [login, ...others] = Object.values(readCredentials({ env }).logins);
+  const isGiven = url ?? token ?? (env['LFS_QUOTA_URL'] || env['LFS_QUOTA_TOKEN']);
+  return isGiven || others.length > 0 ? undefined : (login?.tenant ?? undefined);
+}
+
 /** @param place.token '': none. */
 export function clientFor(context: CliContext, place: { baseUrl: string; token: string }): ApiClient {
   return new ApiClient({ ...place, busy: new BusyLine(context) });

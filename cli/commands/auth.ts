@@ -1,7 +1,7 @@
 import { hostname, userInfo } from 'node:os';
 import { Argument } from 'commander';
 import { isTenantName } from '../../lambda/rules/names.ts';
-import type { ApiClient, BodyOf } from '../api-client.ts';
+import { type ApiClient, type BodyOf, isProblem } from '../api-client.ts';
 import { actionCommand, type Register } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import {
@@ -12,7 +12,7 @@ import {
   withLogin,
   withoutServer,
 } from '../credentials.ts';
-import { CliError, UsageError } from '../errors.ts';
+import { CliError, refusalError, UsageError } from '../errors.ts';
 import { formatUntil } from '../render.ts';
 import { checkedToken, clientFor, defaultUrl, readBaseUrl } from '../server.ts';
 import { printable } from '../terminal.ts';
@@ -31,11 +31,25 @@ export const registerLogin: Register = (program, context) => {
     .option('--with-token', 'paste a token, or read it from standard input')
     .action(async (url: string, options: { readonly withToken?: boolean }) => {
       const baseUrl = readBaseUrl(url, defaultUrl);
+      await requireServer(clientFor(context, { baseUrl, token: '' }));
       const isAsked = options.withToken || context.ask === undefined;
       const token = isAsked ? await readToken(baseUrl, context) : await tokenByCode(baseUrl, context);
       context.out(await logIn(context, { baseUrl, token }));
     });
 };
+
+const sessionRequest = { method: 'GET', path: '/v1/session', mediaType: 'application/json' } as const;
+
+/** Before a token is asked for, or sent. @throws {CliError} if another server answers, or nothing is at this path. */
+async function requireServer(client: ApiClient): Promise<void> {
+  const { baseUrl } = client;
+  const { status, body } = await client.exchange(sessionRequest);
+  if (status === 404 || !isProblem(body))
+    throw new CliError(`${baseUrl} isn't an lfs-quota server: it returned ${status}.`, {
+      hint: "Check the URL. Use the server's, or a repo's lfs.url.",
+      cause: refusalError({ status, body, request: sessionRequest, baseUrl }),
+    });
+}
 
 /** Stores a token that the server accepts. @returns what was logged in to, for a person. @throws {CliError} */
 export async function logIn(
@@ -78,8 +92,7 @@ async function tokenByCode(baseUrl: string, context: CliContext): Promise<string
 
 /** A server that is busy for a moment doesn't end the login. */
 async function isApproved(client: ApiClient): Promise<boolean> {
-  const request = { method: 'GET', path: '/v1/session', mediaType: 'application/json' } as const;
-  const answer = await client.exchange(request).catch(() => undefined);
+  const answer = await client.exchange(sessionRequest).catch(() => undefined);
   return answer?.status === 200;
 }
 

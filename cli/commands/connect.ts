@@ -94,6 +94,8 @@ async function connect(place: Place, options: ConnectOptions, context: CliContex
   const file = path.join(folder, '.lfsconfig');
   await gitText(clone, ['config', '--file', file, 'lfs.url', lfsUrl]);
   if (options.locks) await gitText(clone, ['config', '--file', file, 'lfs.locksverify', 'true']);
+  const noLfs = "git-lfs isn't installed. Install it, then run git lfs install: https://git-lfs.com\n";
+  await gitText(clone, ['lfs', 'version']).catch(() => context.err(noLfs));
   const { tokenId } = chosen.shown;
   if (options.json) return context.out(`${JSON.stringify({ ...place, lfsUrl, tokenId })}\n`);
   context.out(

@@ -27,7 +27,7 @@ export function formatPaths(
   usage: UsageByPath,
   { depth, top, view, drawBlocks }: ReportOptions,
 ): string {
-  const { stored, inNoCommit, others, notStoredCount } = usage;
+  const { stored, inNoCommit } = usage;
   const root = pathTree(usage.files);
   const telling = tellingPaths(root, { countMax: Math.min(top, drawnMax) });
   const rows = depth === undefined ? telling : pathsAt(root, depth);
@@ -44,7 +44,7 @@ export function formatPaths(
     map === '' ? '' : `${map}\n`,
     shown.length === 0 ? '' : pathTable(stored.bytes)(shown, view),
     left > 0 ? `… and ${formatCount(left)} smaller paths: --top ${rows.length}\n` : '',
-    notesOf({ inNoCommit, others, notStoredCount }, `${tenant} ${repo}`),
+    notesOf(usage, `${tenant} ${repo}`),
   ].join('');
 }
 
@@ -68,12 +68,12 @@ const pathTable = (storedBytes: number) =>
     ['path', ({ path }) => path, { least: 20, stays: true }],
   ]);
 
-function notesOf(
-  { inNoCommit, others, notStoredCount }: Pick<UsageByPath, 'inNoCommit' | 'others' | 'notStoredCount'>,
-  place: string,
-): string {
+function notesOf({ files, inNoCommit, others, notStoredCount }: UsageByPath, place: string): string {
+  const hasPaths = files.length + notStoredCount > 0;
   const lines = [
-    inNoCommit.objectCount > 0 &&
+    !hasPaths && 'This clone has no commits with LFS files. Fetch them, or pass another clone with --clone.',
+    hasPaths &&
+      inNoCommit.objectCount > 0 &&
       `Not referenced in this clone: ${sumText(inNoCommit)}. To delete unreferenced objects: lfs-quota gc open ${place}`,
     others.objectCount > 0 && `Keys that aren't LFS objects: ${sumText(others)}.`,
     notStoredCount > 0 &&

@@ -39,6 +39,12 @@ export function startGit(clone: string, args: readonly string[]): GitProcess {
     child.once('close', (code) => {
       const why = said.trim().split('\n').at(-1) ?? '';
       if (code === 0) resolve();
+      else if (/^fatal: (not a git repository|cannot change to)/m.test(said))
+        reject(
+          new CliError(`${path.resolve(clone)} isn't a clone.`, {
+            hint: 'Run it in a clone of the repo, or pass one with --clone.',
+          }),
+        );
       else
         reject(
           new CliError(`\`git ${args.join(' ')}\` in ${clone} failed: ${why || `exit code ${code}`}`, {

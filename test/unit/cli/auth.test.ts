@@ -22,6 +22,14 @@ const problem = (status: number, code: string): Answer => ({
   body: { type: `urn:lfs-quota:problem:${code}`, code, title: 'Refused', status, detail: 'It is so.' },
 });
 
+/** Without a token it refuses to show a session, as each server does. */
+const startLfsQuota = (answer: (asked: Asked) => Answer) =>
+  startServer((asked) =>
+    asked.authorization === undefined && asked.path.endsWith('/v1/session')
+      ? problem(401, 'unauthorized')
+      : answer(asked),
+  );
+
 let home: string;
 let server: TestServer;
 let answerTo: (asked: Asked) => Answer;
@@ -33,7 +41,7 @@ const logIn = (of = server.url, secret = token) => cli(['login', of], { env: env
 beforeEach(async () => {
   home = mkdtempSync(join(tmpdir(), 'lfs-quota auth-'));
   answerTo = () => ({ status: 200, body: session });
-  server = await startServer((asked) => answerTo(asked));
+  server = await startLfsQuota((asked) => answerTo(asked));
 });
 afterEach(async () => {
   await server.close();
@@ -51,7 +59,10 @@ describe('login', () => {
     expect(statSync(file()).mode & 0o777).toBe(0o600);
     expect(statSync(join(home, 'lfs-quota')).mode & 0o777).toBe(0o700);
     expect(readdirSync(join(home, 'lfs-quota'))).toEqual(['credentials.json']);
-    expect(server.asked).toMatchObject([{ path: '/v1/session', authorization: `Bearer ${token}` }]);
+    expect(server.asked).toMatchObject([
+      { path: '/v1/session', authorization: undefined },
+      { path: '/v1/session', authorization: `Bearer ${token}` },
+    ]);
   });
 
   it('takes the lfs.url of a repo as well, and asks at a terminal without showing what is typed', async () => {
@@ -80,8 +91,29 @@ describe('login', () => {
     expect(existsSync(file())).toBe(false);
   });
 
+  it.each<[number, object | string]>([
+    [501, '<html>'],
+    [403, ''],
+    [401, { message: 'Log in.' }],
+    [200, '<html>'],
+    [200, session],
+    [404, problem(404, 'not-found').body as object],
+  ])('asks for no token, and sends none, where %i %j is answered: it is no server', async (status, body) => {
+    const other = await startServer(() => ({ status, body }));
+    const { code, err } = await cli(['login', `${other.url}/acme`, '--with-token'], {
+      env: env(),
+      askSecret: () => Promise.reject(new Error('Asked.')),
+    });
+    expect(code).not.toBe(0);
+    expect(err).toBe(
+      `error: ${other.url}/acme isn't an lfs-quota server: it returned ${status}.\nCheck the URL. Use the server's, or a repo's lfs.url.\n`,
+    );
+    expect(other.asked).toMatchObject([{ path: '/acme/v1/session', authorization: undefined }]);
+    await other.close();
+  });
+
   it('keeps one login for each server, and says who one is by the clone, or if there is one', async () => {
-    const other = await startServer(() => ({ status: 200, body: { ...session, tenant: 'lab' } }));
+    const other = await startLfsQuota(() => ({ status: 200, body: { ...session, tenant: 'lab' } }));
     await logIn();
     expect((await cli(['whoami'], { env: env() })).out).toContain(`server  ${server.url}\n`);
     await logIn(other.url, 'lfsq_other');
@@ -141,7 +173,7 @@ describe('login', () => {
     );
     expect(out).toContain('Logged in.');
     expect(out + err).not.toContain(token);
-    expect(server.asked[0]).toMatchObject({
+    expect(server.asked[1]).toMatchObject({
       authorization: undefined,
       body: { machine: expect.any(String) },
     });
@@ -168,6 +200,43 @@ describe('login', () => {
     });
     expect(result).toMatchObject({ code: 1, err: expect.stringContaining('The code expired.') });
     expect(existsSync(file())).toBe(false);
+  });
+});
+
+describe('the only login', () => {
+  const pathOf = async (line: string, more: object = {}) => {
+    answerTo = () => problem(404, 'not-found');
+    const before = server.asked.length;
+    const { err } = await cli(line.split(' '), { env: { ...env(), ...more }, folder: home });
+    return server.asked[before]?.path ?? err;
+  };
+  const missing = expect.stringContaining('error: Missing argument: ');
+
+  it.each([
+    ['usage', '/v1/tenants/acme/subscription'],
+    ['usage lab', '/v1/tenants/lab/subscription'],
+    ['repo show game', '/v1/tenants/acme/repos/game'],
+    ['repo show acme', missing],
+    ['repo limit acme 5GiB', missing],
+    ['repo show', missing],
+    ['usage --token x', missing],
+    ['usage --url http://127.0.0.1:1', missing],
+  ])('is whose tenant %s is about outside a clone', async (line, expected) => {
+    await logIn();
+    expect(await pathOf(line)).toEqual(expected);
+  });
+
+  it('names none if it is the operator’s, if there are more, or with a token of the environment', async () => {
+    expect(await pathOf('usage')).toEqual(missing);
+    answerTo = () => ({ status: 200, body: { ...session, kind: 'operator', tenant: null, tokenId: null } });
+    await logIn();
+    expect(await pathOf('usage')).toEqual(missing);
+    answerTo = () => ({ status: 200, body: session });
+    await logIn();
+    expect(await pathOf('usage', { LFS_QUOTA_TOKEN: 'x' })).toEqual(missing);
+    answerTo = () => ({ status: 200, body: session });
+    await logIn(`${server.url}/lfs`);
+    expect(await pathOf('usage')).toEqual(missing);
   });
 });
 
@@ -337,11 +406,12 @@ describe('a clone', () => {
   });
 
   it('is not asked for a value that is no value', async () => {
+    const before = server.asked.length;
     for (const line of ['repo limit many', 'token show lfsq_x', 'repo show ..', 'usage acme game']) {
       const { code, err } = await cli(line.split(' '), { env: env(), folder: home });
       expect([line, code]).toEqual([line, 2]);
       expect(err).toMatch(/^error: /);
     }
-    expect(server.asked).toHaveLength(1);
+    expect(server.asked).toHaveLength(before);
   });
 });

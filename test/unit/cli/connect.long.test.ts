@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { hostname, tmpdir, userInfo } from 'node:os';
 import { join, relative } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -76,7 +76,8 @@ describe('connect', () => {
     made = { status: 201, body: newToken };
     used = { status: 200, body: { objects: [] } };
     known = {};
-    server = await startServer(({ method, path }: Asked) => {
+    server = await startServer(({ method, path, authorization }: Asked) => {
+      if (authorization === undefined) return { status: 401, body: { code: 'unauthorized' } };
       if (path.endsWith('/tokens')) return made;
       if (path === '/v1/session') return { status: 200, body: session };
       if (method === 'DELETE') return { status: 204 };
@@ -109,6 +110,17 @@ describe('connect', () => {
     });
     expect(statSync(file()).mode & 0o777).toBe(0o600);
     expect(statSync(join(home, 'logins')).mode & 0o077).toBe(0);
+  });
+
+  it('warns without git-lfs', async () => {
+    const warning = "git-lfs isn't installed. Install it, then run git lfs install: https://git-lfs.com\n";
+    const bin = join(home, 'bin');
+    mkdirSync(bin);
+    symlinkSync(execFileSync('which', ['git'], { encoding: 'utf8' }).trim(), join(bin, 'git'));
+    vi.stubEnv('PATH', bin);
+    expect(await connect()).toMatchObject({ code: 0, err: warning });
+    writeFileSync(join(bin, 'git-lfs'), '#!/bin/sh\n', { mode: 0o755 });
+    expect(await connect()).toMatchObject({ code: 0, err: '' });
   });
 
   it('leaves the tokens of other repos of the service as they are', async () => {

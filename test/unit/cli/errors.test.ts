@@ -34,12 +34,15 @@ describe('a request that the server refuses', () => {
     expect(result.err).not.toContain('secret-token');
   });
 
-  it.each([400, 404, 418])('%i without a problem body: names the request and the address', async (status) => {
-    const result = await ask({ status, body: '<html>' }, 'usage', 'acme');
-    expect(result.err).toContain(`GET /v1/tenants/acme/subscription returned ${status}.`);
-    expect(result.err).toContain('LFS_QUOTA_URL');
-    expect(result.code).toBe(1);
-  });
+  it.each([400, 404, 418, 501])(
+    '%i without a problem body: names the request and the address',
+    async (status) => {
+      const result = await ask({ status, body: '<html>' }, 'usage', 'acme');
+      expect(result.err).toContain(`GET /v1/tenants/acme/subscription returned ${status}.`);
+      expect(result.err).toContain('LFS_QUOTA_URL');
+      expect(result.code).toBe(1);
+    },
+  );
 
   it('lets no text of the server control the terminal', async () => {
     const result = await ask(problem(422, 'no \u001b[2Jplan'), 'usage', 'acme');

@@ -49,8 +49,8 @@ Log in once. A tenant admin approves the code that you see. If you have a token,
 lfs-quota login https://lfs.example.com
 \`\`\`
 
-In a connected clone you can leave out TENANT, or TENANT and REPO. In scripts, set LFS_QUOTA_URL and LFS_QUOTA_TOKEN: they go before your
-login. It's in \`~/.config/lfs-quota/credentials.json\`, readable only by you.
+In a connected clone you can leave out TENANT, or TENANT and REPO. With one login you can leave out TENANT. In scripts, set
+LFS_QUOTA_URL and LFS_QUOTA_TOKEN: they go before your login. It's in \`~/.config/lfs-quota/credentials.json\`, readable only by you.
 
 \`lfs-quota COMMAND --help\` shows examples. These options work with nearly every command:
 

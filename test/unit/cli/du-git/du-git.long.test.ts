@@ -146,10 +146,11 @@ describe('du --git', () => {
     git('clone', '-q', '--mirror', '.', 'mirror.git');
     expect(await json('--clone', join(home, 'mirror.git'))).toMatchObject({ stored: { bytes: 10_000 } });
     git('init', '-q', 'empty');
-    const { inNoCommit } = await json(
-      ...['--clone', join(home, 'empty'), '--tenant', 'acme', '--repo', 'game', '--url', server.url],
-    );
-    expect(inNoCommit).toEqual({ bytes: 10_000, objectCount: 4 });
+    const args = ['--clone', join(home, 'empty'), '--tenant', 'acme', '--repo', 'game', '--url', server.url];
+    expect((await json(...args)).inNoCommit).toEqual({ bytes: 10_000, objectCount: 4 });
+    const { out } = await du(...args);
+    expect(out).toContain('This clone has no commits with LFS files. Fetch them, or pass another clone');
+    expect(out).not.toContain('gc open');
   });
 
   it.each([
@@ -168,7 +169,12 @@ describe('du --git', () => {
     git('config', 'lfs.url', 'https://example.com/other.git/info/lfs');
     expect((await du()).err).toContain("isn't a repo of this server.");
     const elsewhere = mkdtempSync(join(tmpdir(), 'no clone '));
-    expect((await du('--clone', elsewhere)).code).toBe(1);
+    for (const folder of [elsewhere, join(elsewhere, 'nowhere')]) {
+      const err = `error: ${folder} isn't a clone.\nRun it in a clone of the repo, or pass one with --clone.\n`;
+      expect(await du('--clone', folder)).toMatchObject({ code: 1, err });
+      const place = ['--tenant', 'acme', '--repo', 'game'];
+      expect(await du('--clone', folder, ...place)).toMatchObject({ code: 1, err });
+    }
     rmSync(elsewhere, { recursive: true });
   });
 });

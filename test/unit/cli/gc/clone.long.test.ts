@@ -148,7 +148,7 @@ describe('a clone', () => {
   });
 
   it('must be one', async () => {
-    await expect(checkClone(join(home, 'nowhere'), ['origin'])).rejects.toThrow('failed');
+    await expect(checkClone(join(home, 'nowhere'), ['origin'])).rejects.toThrow("isn't a clone");
     await expect(checkClone(work, ['nobody'])).rejects.toThrow('failed');
     await expect(checkClone(work, ['--upload-pack=touch x'])).rejects.toThrow('failed');
   });

@@ -175,6 +175,8 @@ describeInBrowser('what the console promises', (launch) => {
               push(at.fixture.api, { ...tenant, repo }, [objectOf(1 + ((first + index) % 97))]),
             ),
         );
+      // A refresh may be answered by a scan that had begun before the last push.
+      await subscriptionOf(tenant.tenant, '?refresh=true');
       const { usage, repos } = await subscriptionOf(tenant.tenant, '?refresh=true');
       expect(repos.length).toBe(500);
       await at.open(tenant.readToken, `#${tenant.tenant}/repos`);

@@ -82,7 +82,7 @@ describeInBrowser('signing in with a git host', (launch) => {
     );
     const given = forge.host.given.length;
     await page.getByRole('button', { name: 'New token' }).click();
-    const back = page.waitForURL(/\/sign-in\?code=/);
+    const back = page.waitForURL(/\/sign-in\/forge\?code=/);
     await page
       .getByRole('dialog')
       .getByRole('button', { name: /create/i })

@@ -155,7 +155,7 @@ const withRejected = async (page: Page) => {
         user: 'mira',
         files: 46,
         atLeast: false,
-        bytes: 900_000,
+        bytes: 800_000,
         shortBytes: 377_000,
         limit: 'tenant',
       },
@@ -396,7 +396,7 @@ export const states: readonly State[] = [
     shows: 'so far',
   },
   { name: 'near', token: byManager, prepare: withLimit(1.06), shows: 'At this pace' },
-  { name: 'over', token: byReader, prepare: withLimit(0.92), shows: 'Uploads are rejected' },
+  { name: 'over', token: byManager, prepare: withLimit(0.92), shows: 'Uploads are rejected' },
   { name: 'unlimited', token: byReader, prepare: withLimit(null), shows: 'without a limit' },
   {
     name: 'unreachable',

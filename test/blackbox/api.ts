@@ -200,7 +200,7 @@ export class Api {
 }
 
 /** The console, which is for browsers. */
-const isPage = (path: string) => /^\/(assets\/[^/]*|sign-in)?(\?.*)?$/.test(path);
+const isPage = (path: string) => /^\/(assets\/[^/]*|sign-in\/[^/]*)?(\?.*)?$/.test(path);
 
 export function newName(): string {
   return `bb-${randomBytes(8).toString('hex')}`;

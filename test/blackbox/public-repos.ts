@@ -24,6 +24,7 @@ import {
   postBatch,
   push,
 } from './lfs.ts';
+import { repoShape as anyRepoShape } from './subscription.ts';
 
 const publicReadShape = z.strictObject({
   monthlyLimitBytes: z.number().nullable(),
@@ -32,14 +33,7 @@ const publicReadShape = z.strictObject({
     .strictObject({ month: z.string(), bytes: z.number(), objects: z.number(), resetsAt: z.string() })
     .optional(),
 });
-const repoShape = z.strictObject({
-  repo: z.string(),
-  limitBytes: z.number().nullable(),
-  storedBytes: z.number().nullable(),
-  objectCount: z.number().nullable(),
-  scannedAt: z.string().nullable(),
-  publicRead: publicReadShape.optional(),
-});
+const repoShape = anyRepoShape.extend({ publicRead: publicReadShape.optional() });
 
 /** Repos of which anybody may download. */
 export function publicRepoTests(api: () => Api): void {

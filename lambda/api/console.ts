@@ -1,4 +1,5 @@
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { gitHostIdPattern } from '../accounts/rules/git-hosts.ts';
 import type { PackedBodies, PackedConsole, PackedFile } from '../rules/packed-console.ts';
 import { header, type Response } from './http.ts';
 import { problem } from './problems.ts';
@@ -30,6 +31,8 @@ const assetHeaders = { 'cache-control': 'public, max-age=31536000, immutable' };
 
 /** The page of the console, or one of its assets. */
 export function answerConsole(event: APIGatewayProxyEventV2, packed: PackedConsole): Response {
+  const { host } = event.pathParameters ?? {};
+  if (host !== undefined && !gitHostIdPattern.test(host)) return problem('not-found', 'Page not found.');
   if (event.routeKey !== 'GET /assets/{file}') return fileAnswer(event, packed.page, pageHeaders);
   const name = event.pathParameters?.['file'] ?? '';
   const file = Object.hasOwn(packed.assets, name) ? packed.assets[name] : undefined;

@@ -48,6 +48,7 @@ const serviceContract = {
       200: { description: 'The page.', types: ['text/html'] },
       304: { description: 'Unchanged since the `ETag` in `If-None-Match`.' },
     },
+    problems: ['not-found'],
   },
   'GET /assets/{file}': {
     id: 'consoleAsset',

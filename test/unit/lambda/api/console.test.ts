@@ -67,6 +67,20 @@ describe('the page of the console', () => {
   });
 });
 
+describe('the page after a git host', () => {
+  it.each([
+    ['forge', 200],
+    ['my-forge-1', 200],
+    ['Forge', 404],
+    ['\u0084', 404],
+    ['', 404],
+  ])('of %j is answered %i', async (host, statusCode) => {
+    const routeKey = 'GET /sign-in/{host}';
+    const event = httpEvent({ path: `/sign-in/${host}`, headers: {}, routeKey, pathParameters: { host } });
+    expect(await answer(event, noContext)).toMatchObject({ statusCode });
+  });
+});
+
 describe('an asset of the console', () => {
   it('is kept for ever', async () => {
     expect((await get(`/assets/${script}`)).headers).toMatchObject({

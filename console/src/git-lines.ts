@@ -16,5 +16,10 @@ export const trackLines = [
   'git push origin HEAD',
 ].join('\n');
 
-/** In a clone without an `.lfsconfig`: says where large files go, and which ones are large, and pushes. */
-export const firstPushLines = (lfsUrl: string) => `git config -f .lfsconfig lfs.url ${lfsUrl}\n${trackLines}`;
+/**
+ * In a clone without an `.lfsconfig`: says where large files go, and which ones are large, and pushes.
+ *
+ * @param repo Default: the name of the clone's folder, which the shell fills in.
+ */
+export const firstPushLines = (origin: string, tenant: string, repo = '$(basename "$PWD")') =>
+  `git config -f .lfsconfig lfs.url "${origin}/${tenant}/${repo}/info/lfs"\n${trackLines}`;

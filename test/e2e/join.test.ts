@@ -61,7 +61,7 @@ describeWithGitLfs('somebody who is invited', () => {
     expect(await bob.paste(bob.home, clone.split('\n'), env)).toMatchObject({ code: 0 });
     const folder = join(bob.home, 'game');
     await writeFile(join(folder, 'hero.psd'), bytesOf('hero', 200_000));
-    const push = firstPushLines(`${stack.url}/acme/game/info/lfs`).split('\n');
+    const push = firstPushLines(stack.url, 'acme').split('\n');
     const pushed = await bob.paste(folder, push, env);
     expect(pushed.code, pushed.err).toBe(0);
     expect((await listStore(stack, 'acme/game')).size).toBe(1);

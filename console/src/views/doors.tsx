@@ -71,7 +71,6 @@ export function Join({ secret, onSignedIn }: DoorProps & { secret: string }) {
 function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session: SessionBody) => void }) {
   const { tenant, token, repos, scope, expiresAt } = joined;
   const [problem, setProblem] = useState<string>();
-  const repo = repos?.[0] ?? 'REPO';
   const open = async () => {
     const outcome = await ask<SessionBody>('/v1/session', { method: 'POST', token });
     if (outcome.kind !== 'ok') return setProblem("Couldn't sign in. Retry.");
@@ -93,11 +92,11 @@ function Welcome({ joined, onSignedIn }: { joined: Joined; onSignedIn: (session:
           <p>When Git asks for {location.host}, enter any name, and paste your token as password.</p>
         </li>
         <li>
-          <p>If the repository has no .lfsconfig yet, run this in it once:</p>
-          <Code
-            name="the configuration"
-            text={firstPushLines(`${location.origin}/${tenant}/${repo}/info/lfs`)}
-          />
+          <p>
+            If the repository has no .lfsconfig yet, run this in it once
+            {!repos && ' (the repo gets its folder’s name)'}:
+          </p>
+          <Code name="the configuration" text={firstPushLines(location.origin, tenant, repos?.[0])} />
         </li>
       </ol>
       <p class="note under">

@@ -202,13 +202,17 @@ describeInBrowser('what the console promises', (launch) => {
     });
 
     it('says that some are not scanned yet', async () => {
-      await answerWith(({ repos, ...body }) => ({
-        ...body,
-        repos: repos.map((each) =>
-          each.repo === 'fonts' ? { ...each, storedBytes: null, objectCount: null, scannedAt: null } : each,
-        ),
-      }));
+      const unscanned = { storedBytes: null, objectCount: null, scannedAt: null };
+      const without = <Repo extends { repo: string }>(repo: Repo) =>
+        repo.repo === 'fonts' ? { ...repo, ...unscanned } : repo;
+      await answerWith(({ repos, ...body }) => ({ ...body, repos: repos.map(without) }));
+      await at.page.route('**/v1/tenants/northlight/repos?*', async (route) => {
+        const { repos, ...page } = (await (await route.fetch()).json()) as { repos: { repo: string }[] };
+        await route.fulfill({ json: { ...page, repos: repos.map(without) } });
+      });
+      const listed = at.page.waitForResponse('**/v1/tenants/northlight/repos?*');
       await at.open(at.fixture.usual.readToken, '#northlight/repos');
+      await (await listed).finished();
       await at.page.getByText(/all 10, together .* of 1.89.MiB in all: 1 not scanned yet/).waitFor();
     });
   });

@@ -125,7 +125,7 @@ describeInBrowser('signing in with a git host', (launch) => {
         if (request.url().includes('/sign-in/forge?code=')) back.push(request.url());
       });
       await comeIn('ada');
-      await page.getByRole('heading', { level: 1 }).waitFor();
+      await page.getByText('from the bucket').waitFor();
       await context.clearCookies();
       await page.goto(back[0] ?? '');
       await expectRefused();

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { engines } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const { engines, version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 
 if (isNodeTooOld()) {
   fail(`Node ${process.versions.node} is too old: lfs-quota needs ${engines.node}. Install a newer Node.`);
@@ -29,6 +29,7 @@ async function startSource() {
   try {
     const { register } = await import('tsx/esm/api');
     register();
+    globalThis.builtFrom = { version, commit: null };
     await import('../cli/main.ts');
   } catch (error) {
     if (error.code !== 'ERR_MODULE_NOT_FOUND') throw error;

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const { engines } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
+const { engines, version } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'));
 const [[major, minor], [majorMin, minorMin]] = [process.versions.node, engines.node].map((version) =>
   version.match(/\d+/g).map(Number),
 );
@@ -22,6 +22,7 @@ async function start() {
     fail(`The packages of this checkout are not complete. Run \`npm ci\` in ${root}`);
     return;
   }
+  globalThis.builtFrom = { version, commit: null };
   await import('../local/main.ts');
 }
 

@@ -73,9 +73,11 @@ type Fields = Record<PropertyKey, unknown>;
 /** What a field is read as that servers of an older version leave out. */
 const whereAbsent: Readonly<Record<string, unknown>> = {
   atLeast: false,
+  commit: null,
   limitContactUrl: null,
   maxUsedBytes: 0,
   repoRefusals: 0,
+  version: 'unknown',
 };
 
 /** An answer with this status, if it is one of the route; more fields are let through, newer ones may be absent. */

@@ -1,9 +1,9 @@
-import { readFileSync, writeSync } from 'node:fs';
+import { writeSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { z } from 'zod';
+import { release, releaseText } from '../lambda/rules/release.ts';
 import { runCli } from './program.ts';
 import { shellWords } from './render.ts';
 
@@ -68,7 +68,7 @@ let interruptListeners = 0;
 try {
   process.exitCode = await runCli(process.argv.slice(2), {
     program: calledAs(process.argv[1] ?? ''),
-    version: packageVersion(),
+    version: releaseText(release),
     env: process.env,
     out: (text) => void process.stdout.write(text),
     err: (text) => void process.stderr.write(text),
@@ -129,10 +129,4 @@ function calledLater(script: string): string {
   return path.basename(script) === 'lfs-quota'
     ? 'lfs-quota'
     : shellWords([process.execPath, path.resolve(script)]);
-}
-
-function packageVersion(): string {
-  // The bundle lies as deep below the package's folder as this file.
-  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
-  return z.object({ version: z.string() }).parse(JSON.parse(text)).version;
 }

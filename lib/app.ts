@@ -1,7 +1,17 @@
-import { App, type AppProps, CfnElement, Stack, type StackProps, Tags, Validations } from 'aws-cdk-lib';
+import {
+  App,
+  type AppProps,
+  CfnElement,
+  CfnOutput,
+  Stack,
+  type StackProps,
+  Tags,
+  Validations,
+} from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
 import type { Construct, IConstruct } from 'constructs';
 import { signInHostsOf } from '../lambda/accounts/rules/git-hosts.ts';
+import { releaseText } from '../lambda/rules/release.ts';
 import { Api } from './api.ts';
 import {
   Background,
@@ -18,6 +28,7 @@ import { functionSpecs } from './functions/function-specs.ts';
 import { exportScopes, Functions, gcScopes, objectsBelow } from './functions/functions.ts';
 import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
+import { ownRelease } from './release.ts';
 import type { DeploymentSettings } from './settings/deployment-settings.ts';
 import { deploymentSettings, exportStoreOf } from './settings/stages.ts';
 
@@ -97,6 +108,7 @@ class LfsQuotaStack extends Stack {
     const queues = { reconciles, webhookWork, emailWork, exportWork, storeEvents };
     const alarms = new Alarms(this, 'Alarms', { settings, functions, ...queues, api });
     new Dashboard(this, 'Dashboard', { functions, data, ...queues, alarms, api });
+    new CfnOutput(this, 'Version', { value: releaseText(ownRelease()) });
   }
 }
 
@@ -164,7 +176,7 @@ export function buildApp(props?: AppProps): App {
 export function addStack(app: App, stage: string, settings: DeploymentSettings): LfsQuotaStack {
   const tag = { name: 'lfs-quota-stage', value: stage };
   const stack = new LfsQuotaStack(app, `lfs-quota-${stage}`, {
-    description: `Git LFS quota backend, stage ${stage}`,
+    description: `Git LFS quota backend ${releaseText(ownRelease())}, stage ${stage}`,
     // CloudFormation hands it on to what the CDK does not tag.
     tags: { [tag.name]: tag.value },
     env: {

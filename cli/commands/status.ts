@@ -1,3 +1,4 @@
+import { releaseText } from '../../lambda/rules/release.ts';
 import type { BodyOf } from '../api-client.ts';
 import { least, right, tableOf, wraps } from '../columns.ts';
 import { routeCommand } from '../command.ts';
@@ -29,12 +30,14 @@ const partsTable = tableOf<StatusBody['parts'][number]>([
   ['says', ({ says }) => says, wraps],
 ]);
 
-function renderStatus({ parts, failures }: StatusBody, view: View): string {
+function renderStatus(body: StatusBody, view: View): string {
+  const { parts, failures } = body;
   const todos = parts.flatMap(({ part, todo }) => (todo === null ? [] : [`${part}: ${todo}\n`]));
   return (
     partsTable(parts, view) +
     (failures && failures.length > 0 ? `\n${failuresTable(failures, view)}` : '') +
-    (todos.length > 0 ? `\nTo do\n${todos.join('')}` : '')
+    (todos.length > 0 ? `\nTo do\n${todos.join('')}` : '') +
+    `\nlfs-quota ${releaseText(body)}\n`
   );
 }
 

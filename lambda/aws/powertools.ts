@@ -2,11 +2,12 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics as Powertools } from '@aws-lambda-powertools/metrics';
 import type { Invocations, Log } from '../rules/clock-and-log.ts';
 import { type Metrics, metricUnits, serviceName } from '../rules/metrics.ts';
+import { release } from '../rules/release.ts';
 import { redact } from './invocation-log.ts';
 
 /** Structured logs for CloudWatch. Events are never logged, because they contain credentials. */
 export function createPowertoolsLog(): Log {
-  const logger = new Logger({ serviceName });
+  const logger = new Logger({ serviceName, persistentKeys: { ...release } });
   return {
     info: (message, fields = {}) => logger.info(message, redact(fields)),
     warn: (message, fields = {}) => logger.warn(message, redact(fields)),

@@ -1,9 +1,10 @@
 import { json, overTls } from '../api/http.ts';
 import type { HttpHandler } from '../aws/function.ts';
+import { release } from '../rules/release.ts';
 
-/** GET /health: that this API answers. It touches nothing, so it costs nothing to ask often. */
+/** GET /health: that this API answers, and which release. It touches nothing, so it costs nothing to ask often. */
 export function create(): HttpHandler {
-  return async (event) => overTls(event, json(200, { status: 'ok' }));
+  return async (event) => overTls(event, json(200, { status: 'ok', ...release }));
 }
 
 export const handler = create();

@@ -23,6 +23,7 @@ import type { GaugedQueue } from '../../lambda/status/rules/status.ts';
 import { type AdoptedRepo, adoptedReposToJson } from '../../lambda/store/rules/adopted-repos.ts';
 import type { ObjectStorage } from '../data.ts';
 import { metricsNamespace } from '../monitoring/custom-metrics.ts';
+import { ownRelease } from '../release.ts';
 import type { DeploymentSettings } from '../settings/deployment-settings.ts';
 import { settingsOf } from '../settings/protocol-settings.ts';
 import { type FunctionSpec, functionSpecs, type ObjectAction, type QueueUse } from './function-specs.ts';
@@ -202,7 +203,7 @@ export class Functions extends Construct {
         ...environmentFor(spec, resources),
       },
       statements: statementsFor(spec, resources),
-      define: stageJson(settings),
+      define: { ...stageJson(settings), builtFrom: JSON.stringify(ownRelease()) },
       logRetentionDays: settings.logRetentionDays,
       ...(spec.servesConsole && { servesConsole: true }),
       // A long reconcile continues with a new message in the queue that it came from. Lambda would stop that as a

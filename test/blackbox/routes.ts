@@ -12,10 +12,12 @@ import { signIn } from './tokens.ts';
 /** Routes that are always there, and those that are not. */
 export function otherRouteTests(api: () => Api): void {
   describe('a route', () => {
-    it('to the health of the API is open to all', async () => {
+    it('to the health of the API is open to all, and shows the release', async () => {
       for (const headers of [{}, bearer('nobody')]) {
         const answer = await api().as(headers, 'GET', '/health');
-        expect([answer.status, jsonOf(answer)]).toEqual([200, { status: 'ok' }]);
+        const { status, version, ...rest } = jsonOf(answer) as Record<string, unknown>;
+        expect([answer.status, status, Object.keys(rest)]).toEqual([200, 'ok', ['commit']]);
+        expect(version).toMatch(/^(dev|\d+\.\d+\.\d+.*)$/);
       }
     });
 

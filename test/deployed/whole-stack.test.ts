@@ -42,7 +42,7 @@ const notOfTheEmulator: ReadonlyMap<string, string> = new Map([
   ['without the name of a repo is not found', 'a path with an empty segment matches no route there'],
   ['without the name of a tenant is not found', 'a path with an empty segment matches no route there'],
   ['that climbs, has a part too many, or one too few, is no route', 'it decodes %2f before it routes'],
-  ['to the health of the API is open to all', 'it answers /health itself'],
+  ['to the health of the API is open to all, and shows the release', 'it answers /health itself'],
   ['that is none is a 404 with a problem in words', 'a closing slash makes no difference there'],
 ]);
 

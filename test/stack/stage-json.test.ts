@@ -58,7 +58,10 @@ describe('the settings that become code', () => {
     const names = Object.keys(jsonOf({}));
     const built = await build({
       entryPoints: Object.values(handlerFiles).map((file) => `lambda/handlers/${file}`),
-      define: Object.fromEntries(names.map((name) => [name, JSON.stringify(`it has ${name}`)])),
+      define: {
+        ...Object.fromEntries(names.map((name) => [name, JSON.stringify(`it has ${name}`)])),
+        builtFrom: JSON.stringify({ version: 'it has a version', commit: null }),
+      },
       bundle: true,
       write: false,
       outdir: 'out',
@@ -77,6 +80,8 @@ describe('the settings that become code', () => {
     const bare = ['console', 'health', 'notFound'];
     const composed = fileOf.map(([name]) => name).filter((name) => !bare.includes(name));
     expect(functionsWith('stageJson.protocol')).toEqual(composed);
+    // Each log line has it.
+    expect(new Set(functionsWith('a version'))).toEqual(new Set([...composed, 'health']));
     // What sends keys to the store, or hears of keys.
     const withoutKeys = ['lfsLocks', 'exchangeToken', 'signIn', 'refresh', 'sendWebhook', 'sendEmail'];
     expect(functionsWith('stageJson.adoptedRepos')).toEqual(

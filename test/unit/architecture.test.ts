@@ -196,6 +196,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'aws-cdk-lib',
       'cdk-nag',
       'constructs',
+      'node:child_process',
       'node:fs',
       'node:url',
       'zod',

@@ -1,5 +1,6 @@
 import { formatAge } from '../../../cli/render.ts';
 import type { StatusBody } from '../../../lambda/api/contract/status.ts';
+import { releaseText } from '../../../lambda/rules/release.ts';
 import { formatAddress, tenantAddress } from '../address.ts';
 import { Button, Card, Title } from '../parts.tsx';
 import { statusLine, useStatus } from '../service-status.ts';
@@ -13,7 +14,7 @@ export function Status({ address, nowMs }: ServiceViewProps) {
     <main>
       <Title
         address={address}
-        note={body && `Checked ${formatAge(body.checkedAt, nowMs)}`}
+        note={body && `Checked ${formatAge(body.checkedAt, nowMs)}, lfs-quota ${releaseText(body)}`}
         action={<Button text="Check now" onPress={askNow} />}
       />
       {body !== undefined && (

@@ -27,6 +27,8 @@ const failureSchema = z.object({
 
 const statusSchema = z
   .object({
+    version: z.string().describe('The release that answers.'),
+    commit: stringOrNull.describe('The commit that it was built from. null: unknown.'),
     checkedAt: time.describe('When the parts were checked.'),
     state: z.enum(['fine', 'act']).describe('fine: all parts are.'),
     parts: z.array(partSchema),
@@ -73,6 +75,8 @@ const statusSchema = z
 export type StatusBody = z.output<typeof statusSchema>;
 
 const example: StatusBody = {
+  version: '0.1.0',
+  commit: 'd6605e7b1d1c',
   checkedAt: '2026-11-21T05:00:00Z',
   state: 'fine',
   parts: [

@@ -1,3 +1,4 @@
+import { release } from '../../rules/release.ts';
 import { readStatus, type ServiceStatus } from '../../status/status.ts';
 import { iso } from '../contract/fields.ts';
 import { type StatusBody, statusContract } from '../contract/status.ts';
@@ -13,6 +14,7 @@ function statusBody(status: ServiceStatus): StatusBody {
   const { parts, store, schedule, overdue } = status;
   const isoOrNull = (ms: number | null) => (ms === null ? null : iso(ms));
   return {
+    ...release,
     checkedAt: iso(status.checkedAtMs),
     state: parts.every(({ state }) => state === 'fine') ? 'fine' : 'act',
     parts: [...parts],

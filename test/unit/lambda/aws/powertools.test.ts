@@ -43,6 +43,7 @@ describe('the log on AWS', () => {
         level: 'INFO',
         message: 'uploads',
         service: 'lfs-quota',
+        version: 'dev',
         tenant: 'acme',
         admitted: 2,
         requestId: 'r1',

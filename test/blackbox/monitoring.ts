@@ -7,6 +7,8 @@ import { forecastShape, lastRefusalsShape, subscriptionOf } from './subscription
 const time = z.iso.datetime();
 const count = z.int().min(0);
 const statusShape = z.strictObject({
+  version: z.string().min(1),
+  commit: z.string().nullable(),
   checkedAt: time,
   state: z.enum(['fine', 'act']),
   parts: z.array(

@@ -5,6 +5,7 @@ import { decodePath, matchRoute, type RouteMatch } from '../lambda/api/route-mat
 import { defaultRouteFunction, type HttpFunction, routes } from '../lambda/routes.ts';
 import type { Clock, Log } from '../lambda/rules/clock-and-log.ts';
 import { lambdaContext } from './lambda-context.ts';
+import { clientAddress, originOf, type Reach } from './reach.ts';
 import { closeServer, limitConnections, listenOnLoopback } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
 
@@ -20,8 +21,9 @@ interface FrontRequest {
   readonly sourceIp: string;
   readonly requestId: string;
   readonly receivedAtMs: number;
-  /** Port of the front. It is used when the Host header does not name this machine. */
+  /** Port of the front. */
   readonly port: number;
+  readonly reach: Reach;
 }
 
 /**
@@ -31,7 +33,7 @@ interface FrontRequest {
 function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayProxyEventV2 {
   const { path, query } = splitTarget(request.target);
   const headers = joinHeaders(request.rawHeaders);
-  const host = loopbackHost(headers['host']) ?? `127.0.0.1:${request.port}`;
+  const origin = originOf(request.reach, { host: headers['host'], port: request.port });
   const { cookie, ...otherHeaders } = headers;
   const isBase64Encoded = request.body.length > 0 && !isTextType(headers['content-type']);
   const routeKey = match.kind === 'matched' ? `${match.route.method} ${match.route.path}` : '$default';
@@ -42,11 +44,11 @@ function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayProxyEvent
     rawPath,
     rawQueryString: query,
     ...(cookie === undefined ? {} : { cookies: cookie.split(/; */) }),
-    headers: { ...otherHeaders, ...forwardingHeaders(request, host, headers) },
+    headers: { ...otherHeaders, ...forwardingHeaders(request, origin, headers) },
     ...(query === '' ? {} : { queryStringParameters: joinQuery(query) }),
     requestContext: requestContext({
       request,
-      host,
+      host: origin.host,
       rawPath,
       routeKey,
       userAgent: headers['user-agent'] ?? '',
@@ -99,13 +101,17 @@ function requestContext(input: {
   };
 }
 
-function forwardingHeaders(request: FrontRequest, host: string, headers: Readonly<Record<string, string>>) {
+function forwardingHeaders(
+  request: FrontRequest,
+  { host, port, protocol }: ReturnType<typeof originOf>,
+  headers: Readonly<Record<string, string>>,
+) {
   const forwarded = headers['x-forwarded-for'];
   return {
     host,
     'x-forwarded-for': forwarded === undefined ? request.sourceIp : `${forwarded}, ${request.sourceIp}`,
-    'x-forwarded-port': String(request.port),
-    'x-forwarded-proto': 'http',
+    'x-forwarded-port': port,
+    'x-forwarded-proto': protocol,
   };
 }
 
@@ -134,14 +140,6 @@ function joinQuery(query: string): Record<string, string> {
 function isTextType(contentType: string | undefined): boolean {
   const mediaType = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
   return mediaType.startsWith('text/') || /^application\/(json|xml|javascript)$/.test(mediaType);
-}
-
-/**
- * The Host header if it names this machine, else undefined. Any other name comes from somebody's DNS, and links that
- * are built from it would lead there.
- */
-function loopbackHost(host: string | undefined): string | undefined {
-  return /^(127(?:\.\d{1,3}){3}|localhost|\[::1\])(:\d{1,5})?$/i.test(host ?? '') ? host : undefined;
 }
 
 /** `21/Nov/2026:05:00:00 +0000` */
@@ -265,6 +263,8 @@ export type HttpFunctions = Readonly<
 export interface HttpFrontOptions {
   /** 0: any free port. */
   readonly port: number;
+  /** Default: only this machine reaches it. */
+  readonly reach?: Reach;
   /** Requests wait for the functions, so that the port can be opened before anything else starts. */
   readonly functions: Promise<HttpFunctions>;
   readonly clock: Clock;
@@ -334,6 +334,7 @@ async function answer(
   port: number,
   incoming: IncomingMessage,
 ): Promise<Answer | undefined> {
+  const { reach = {} } = options;
   const requestId = randomUUID();
   const target = incoming.url ?? '/';
   const method = incoming.method ?? 'GET';
@@ -353,10 +354,14 @@ async function answer(
       target,
       requestId,
       port,
+      reach,
       body: received.body,
       rawHeaders: incoming.rawHeaders,
       httpVersion: incoming.httpVersion,
-      sourceIp: incoming.socket.remoteAddress ?? '127.0.0.1',
+      sourceIp: clientAddress(reach, {
+        remote: incoming.socket.remoteAddress ?? '127.0.0.1',
+        forwarded: incoming.headersDistinct['x-forwarded-for']?.join(','),
+      }),
       receivedAtMs: options.clock.nowMs(),
     };
     const event = toEvent(request, match);

@@ -1,0 +1,77 @@
+import { describe, expect, it } from 'vitest';
+import { clientAddress, originOf, readPublicUrl, readTrustedProxies } from '../../../local/reach.ts';
+import { StartupError } from '../../../local/system/durable-file.ts';
+
+describe('where links lead', () => {
+  it.each([
+    ['localhost:9000', 'localhost:9000'],
+    ['[::1]:8787', '[::1]:8787'],
+    ['evil.example', '127.0.0.1:8787'],
+    ['127.0.0.1.evil.example', '127.0.0.1:8787'],
+    [undefined, '127.0.0.1:8787'],
+  ])('on this machine, with the Host %s, is %s', (host, expected) => {
+    expect(originOf({}, { host, port: 8787 })).toEqual({ host: expected, port: '8787', protocol: 'http' });
+  });
+
+  it('is the public URL, whatever Host says', () => {
+    const publicUrl = readPublicUrl('https://lfs.example.com');
+    for (const host of ['evil.example', 'localhost', undefined])
+      expect(originOf({ publicUrl }, { host, port: 8787 })).toEqual({
+        host: 'lfs.example.com',
+        port: '443',
+        protocol: 'https',
+      });
+    const other = readPublicUrl('https://lfs.example.com:8443/');
+    expect(originOf({ publicUrl: other }, { host: 'x', port: 1 })).toMatchObject({
+      host: 'lfs.example.com:8443',
+      port: '8443',
+    });
+  });
+
+  it.each([
+    '',
+    'lfs.example.com',
+    'ftp://lfs.example.com',
+    'https://lfs.example.com/path',
+    'https://user@lfs.example.com',
+    'https://lfs.example.com?query',
+    'http://lfs.example.com',
+  ])('can’t be %j', (text) => {
+    expect(() => readPublicUrl(text)).toThrow(StartupError);
+  });
+
+  it('may be plain HTTP on this machine', () => {
+    expect(readPublicUrl('http://127.0.0.1:8787').origin).toBe('http://127.0.0.1:8787');
+  });
+});
+
+describe('who sent a request', () => {
+  const trusts = readTrustedProxies('127.0.0.1, 10.0.0.0/8,2001:db8::/32');
+
+  it.each([
+    ['127.0.0.1', undefined, '127.0.0.1'],
+    ['127.0.0.1', '203.0.113.7', '203.0.113.7'],
+    ['::ffff:127.0.0.1', '203.0.113.7', '203.0.113.7'],
+    ['127.0.0.1', '203.0.113.7, 10.1.2.3', '203.0.113.7'],
+    ['2001:db8::1', '2001:4860::8', '2001:4860::8'],
+    // What the client wrote itself stands left of what the proxy added.
+    ['127.0.0.1', '198.51.100.1, 203.0.113.7', '203.0.113.7'],
+    ['203.0.113.9', '198.51.100.1', '203.0.113.9'],
+    ['127.0.0.1', 'unknown', '127.0.0.1'],
+    ['127.0.0.1', '203.0.113.7, ', '127.0.0.1'],
+    ['127.0.0.1', '10.0.0.1, 10.0.0.2', '10.0.0.1'],
+  ])('from %s, forwarded for %s, is %s', (remote, forwarded, expected) => {
+    expect(clientAddress({ trusts }, { remote, forwarded })).toBe(expected);
+  });
+
+  it('is the connection’s address if no proxy is trusted', () => {
+    expect(clientAddress({}, { remote: '127.0.0.1', forwarded: '203.0.113.7' })).toBe('127.0.0.1');
+  });
+
+  it.each(['', 'proxy.example', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0.0/x', '10.0.0.1,'])(
+    'trusts no proxy named %j',
+    (text) => {
+      expect(() => readTrustedProxies(text)).toThrow(StartupError);
+    },
+  );
+});

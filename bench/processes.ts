@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
-import { closeServer, listenOnLoopback } from '../local/system/loopback-server.ts';
+import { closeServer, listen } from '../local/system/loopback-server.ts';
 import { signalGroup } from '../test/support/process.ts';
 import type { Call, ChildApi, Reply } from './serve.ts';
 
@@ -115,7 +115,7 @@ export async function startProcess(input: {
 }): Promise<StartedProcess> {
   const { command, args, env, folder, cwd = folder } = input;
   const probe = createServer();
-  const port = await listenOnLoopback(probe, { port: 0, usedBy: 'the benchmark' });
+  const port = await listen(probe, { port: 0, usedBy: 'the benchmark' });
   await closeServer(probe, 0);
   const logFile = path.join(folder, 'server.log');
   const log = openSync(logFile, 'a');

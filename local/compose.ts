@@ -47,7 +47,7 @@ import { KnownObjects, ListingPace } from '../lambda/scan/rules/known-objects.ts
 import type { QueueGauge } from '../lambda/status/rules/status.ts';
 import { createStoreProbe } from '../lambda/status/status.ts';
 import { adoptedArchives, adoptedListing, adoptedSigner, adoptedStore } from '../lambda/store/adopted.ts';
-import { BucketClient } from '../lambda/store/bucket-client.ts';
+import { BucketClient, type S3Settings } from '../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../lambda/store/object-store.ts';
 import { type AdoptedRepo, AdoptedRepos } from '../lambda/store/rules/adopted-repos.ts';
 import type { UrlSigner } from '../lambda/store/rules/store.ts';
@@ -95,12 +95,33 @@ export function pausingSigner(signer: UrlSigner, turns: Pick<Turns, 'pauseAfter'
   };
 }
 
+/** The store that holds the objects. */
+export interface StackStore
+  extends Required<Pick<S3Settings, 'bucket' | 'region' | 'endpoint' | 'forcePathStyle' | 'credentials'>> {
+  readonly kind: 'embedded' | 'external';
+  /** Asks it in this process. Default: by requests. */
+  readonly head?: RunningStore['head'];
+}
+
+/** The store of this stack's data folder. */
+export function embeddedStore(
+  { url, head }: Pick<RunningStore, 'url' | 'head'>,
+  { bucket, credentials }: { bucket: string; credentials: StoreCredentials },
+): StackStore {
+  return {
+    kind: 'embedded',
+    endpoint: url,
+    head,
+    bucket,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials: async () => credentials,
+  };
+}
+
 interface ComposeInput {
   readonly database: Pick<Database, 'client' | 'tableName'>;
-  readonly store: Pick<RunningStore, 'url' | 'head'> & {
-    readonly bucket: string;
-    readonly credentials: StoreCredentials;
-  };
+  readonly store: StackStore;
   readonly queue: ReconcileQueue;
   readonly exportQueue: ExportQueue;
   readonly webhookQueue: WebhookQueue;
@@ -121,24 +142,20 @@ interface ComposeInput {
   readonly turns: Pick<Turns, 'pauseAfter'>;
 }
 
-/** The region that requests to the embedded store are signed for. */
-const storeRegion = 'us-east-1';
-
-/** The store answers late while this process is busy, so clients wait 30 s instead of 10 s. */
-const timeoutFactor = 3;
+/** The embedded store answers late while this process is busy, so clients wait 30 s instead of 10 s. */
+const busyFactor = 3;
 
 /** The dependencies of the deployed functions: the AWS adapters, but for HEAD, connected to the embedded engines. */
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns, issuers } =
     input;
-  const { bucket, credentials, url: endpoint, head } = input.store;
+  const { kind, head, ...place } = input.store;
+  const timeoutFactor = kind === 'embedded' ? busyFactor : 1;
   const { allowsLoopbackWebhooks: allowsLoopback } = input;
-  const region = storeRegion;
-  const place = { bucket, region, endpoint, forcePathStyle: true, credentials: async () => credentials };
   const client = new BucketClient({ ...place, timeoutFactor });
   const adoptedRepos = new AdoptedRepos(input.adoptedRepos);
   const listing = adoptedListing(new ScanListing({ client }), adoptedRepos);
-  const deletes = new S3ObjectStore({ client, clock });
+  const requests = new S3ObjectStore({ client, clock });
   const archiveClient = new ArchiveClient({ ...place, timeoutFactor });
   const adminSha256 = sha256Hex(adminToken);
   const deps: Deps = {
@@ -163,8 +180,8 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     // A batch asks for up to 1,000 objects. As requests to this same process, they would keep everybody else waiting.
     store: adoptedStore(
       {
-        head: async (key) => head(key),
-        delete: (keys, options) => deletes.delete(keys, options),
+        head: async (key) => (head ? head(key) : requests.head(key)),
+        delete: (keys, options) => requests.delete(keys, options),
       },
       adoptedRepos,
     ),
@@ -175,13 +192,13 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     knownObjects: new KnownObjects(),
     archives: adoptedArchives(new S3ArchiveStore({ client: archiveClient }), adoptedRepos),
     exportQueue,
-    exportSettings: exportSettingsFor('local', { workers: exportWorkers }),
+    exportSettings: exportSettingsFor(kind === 'embedded' ? 'local' : 'stream', { workers: exportWorkers }),
     signer: pausingSigner(adoptedSigner(new S3UrlSigner(place), adoptedRepos), turns),
     queue,
     queueGauges: input.queueGauges,
     storeProbe: createStoreProbe(
       { listing: new ScanListing({ client, retry: { attemptsMax: 2 } }), clock },
-      { kind: 'embedded', endpoint, bucket },
+      { kind, endpoint: place.endpoint, bucket: place.bucket },
     ),
     clock,
     ids,

@@ -6,7 +6,7 @@ import { defaultRouteFunction, type HttpFunction, routes } from '../lambda/route
 import type { Clock, Log } from '../lambda/rules/clock-and-log.ts';
 import { lambdaContext } from './lambda-context.ts';
 import { clientAddress, originOf, type Reach } from './reach.ts';
-import { closeServer, limitConnections, listenOnLoopback } from './system/loopback-server.ts';
+import { closeServer, limitConnections, listen } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
 
 /** One HTTP request as it was received. */
@@ -263,6 +263,8 @@ export type HttpFunctions = Readonly<
 export interface HttpFrontOptions {
   /** 0: any free port. */
   readonly port: number;
+  /** The address to listen on. Default: this machine's loopback. */
+  readonly host?: string;
   /** Default: only this machine reaches it. */
   readonly reach?: Reach;
   /** Requests wait for the functions, so that the port can be opened before anything else starts. */
@@ -315,7 +317,7 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
     },
   );
   limitConnections(server, connectionsMax);
-  const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the API' });
+  const port = await listen(server, { host: options.host, port: options.port, usedBy: 'the API' });
   return {
     port,
     async close(graceMs) {

@@ -18,11 +18,13 @@ import { openKeptMessages, openKeptReconciles } from './background/queue-items.t
 import { ReconcilePump } from './background/reconcile-pump.ts';
 import { startExpirySweep, startSchedule, systemTimers } from './background/schedule.ts';
 import { SendPump } from './background/send-pump.ts';
-import { composeEmbedded, createFunctions } from './compose.ts';
+import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from './compose.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
 import { type HttpFront, type HttpFrontOptions, type HttpFunctions, openHttpFront } from './front.ts';
-import { startStore } from './store/start-store.ts';
+import type { Reach } from './reach.ts';
+import type { StoreCredentials } from './store/signed-request.ts';
+import { type RunningStore, startStore } from './store/start-store.ts';
 import {
   diskFullAdvice,
   errorCode,
@@ -112,6 +114,11 @@ interface EmbeddedStackOptions {
   readonly mailer?: Mailer;
   /** On the first start: the tenant `demo` with a token (default true). */
   readonly createDemo?: boolean;
+  /** On which address it listens, and what others call it. Default: only this machine reaches it. */
+  readonly host?: string;
+  readonly reach?: Reach;
+  /** Where the objects lie. Default: in the data folder. */
+  readonly store?: StackStore;
   /** Called with lines for people about the progress of the start. */
   readonly onProgress?: (line: string) => void;
 }
@@ -177,20 +184,24 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const turns = new Turns();
   const functions = pending<HttpFunctions>();
   cleanup.add(() => functions.reject(new Error('The stack did not start.')));
-  const { front, store } = await openAdjacent(
-    { port: options.port, functions: functions.promise, clock: systemClock, log, turns },
-    (port) =>
-      startStore({ port, dataDir: folder.storePath, bucket, credentials, onError, uploadTime: settings }),
-  );
-  cleanup.add(() => store.close());
+  const { port, host = '127.0.0.1', reach = {} } = options;
+  const frontOptions = { port, host, reach, functions: functions.promise, clock: systemClock, log, turns };
+  const openOwn = async (storePort: number) => {
+    const uploadTime = settings;
+    const dataDir = folder.storePath;
+    return startStore({ port: storePort, dataDir, bucket, credentials, onError, uploadTime });
+  };
+  const { front, store } = options.store
+    ? { front: await openHttpFront(frontOptions), store: options.store }
+    : await openBeside(frontOptions, openOwn, { cleanup, credentials });
   cleanup.add(() => front.close(0));
-  const url = `http://127.0.0.1:${front.port}`;
-  onProgress(`object store ${store.url}`);
+  const url = reach.publicUrl?.origin ?? `http://127.0.0.1:${front.port}`;
+  onProgress(`object store ${store.endpoint}`);
 
   const pumps = createPumps({ options, database, log, invocations });
   const composed = composeEmbedded({
     database,
-    store: { url: store.url, head: store.head, bucket, credentials },
+    store,
     ...queuesOf(pumps),
     mailer: options.mailer ?? loggingMailer(log),
     ...outsidersOf(options),
@@ -214,7 +225,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   let closed: Promise<void> | undefined;
   return {
     url,
-    storeUrl: store.url,
+    storeUrl: store.endpoint,
     dataPath: folder.path,
     demo,
     adminToken: admin.token,
@@ -225,6 +236,17 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
       return closed;
     },
   };
+}
+
+/** With the store of the data folder at the next port. */
+async function openBeside(
+  options: HttpFrontOptions,
+  openStore: (port: number) => Promise<RunningStore>,
+  { cleanup, credentials }: { cleanup: Cleanup; credentials: StoreCredentials },
+): Promise<{ front: HttpFront; store: StackStore }> {
+  const { front, store } = await openAdjacent(options, openStore);
+  cleanup.add(() => store.close());
+  return { front, store: embeddedStore(store, { bucket, credentials }) };
 }
 
 /** Whom this stack trusts, and may call. */

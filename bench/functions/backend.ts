@@ -5,7 +5,7 @@ import { json } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { marshall, unmarshall } from '@aws-sdk/util-dynamodb';
 import { AwsServiceError } from '../../lambda/rules/errors.ts';
-import { listenOnLoopback } from '../../local/system/loopback-server.ts';
+import { listen } from '../../local/system/loopback-server.ts';
 import { ListServer } from '../list-server/server.ts';
 import { serve } from '../serve.ts';
 import { seededTable } from './seed.ts';
@@ -92,7 +92,7 @@ const api = {
     const server = createServer({ ...tls, keepAliveTimeout: 60_000 }, (request, response) => {
       void answer(request, response);
     });
-    return listenOnLoopback(server, { port: 0, usedBy: 'the backend' });
+    return listen(server, { port: 0, usedBy: 'the backend' });
   },
   /** The state before any call. @param objects of the repo. */
   reset: async (objects: number): Promise<void> => {

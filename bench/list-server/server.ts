@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeServer, listenOnLoopback } from '../../local/system/loopback-server.ts';
+import { closeServer, listen } from '../../local/system/loopback-server.ts';
 import { Random } from '../../test/support/random.ts';
 
 /** Keys that one part of the key space holds on average. A part is made anew for each page that touches it. */
@@ -99,7 +99,7 @@ export class ListServer {
     this.#server = createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
       void this.answer(request, response);
     });
-    return listenOnLoopback(this.#server, { port: 0, usedBy: 'the list server' });
+    return listen(this.#server, { port: 0, usedBy: 'the list server' });
   }
 
   async close(): Promise<void> {

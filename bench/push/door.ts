@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeServer, listenOnLoopback } from '../../local/system/loopback-server.ts';
+import { closeServer, listen } from '../../local/system/loopback-server.ts';
 
 /**
  * Round trips that the doors add, in ms: the client is 60 ms away from the API and 30 ms from the store. Servers are near
@@ -101,7 +101,7 @@ export async function openDoor(options: {
       createTlsServer({ ...settings, ...tls, ALPNProtocols: [] }, listener)
     : createServer(settings, listener);
   return {
-    port: await listenOnLoopback(server, { port: 0, usedBy: 'the benchmark' }),
+    port: await listen(server, { port: 0, usedBy: 'the benchmark' }),
     take() {
       const taken = seen;
       seen = { ...noTally };

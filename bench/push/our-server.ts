@@ -8,7 +8,7 @@ import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { BucketClient } from '../../lambda/store/bucket-client.ts';
 import { S3ObjectStore } from '../../lambda/store/object-store.ts';
-import { composeEmbedded, createFunctions } from '../../local/compose.ts';
+import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { openHttpFront } from '../../local/front.ts';
 import { Turns } from '../../local/turns.ts';
@@ -35,7 +35,7 @@ async function compose({ storeUrl, folder }: Place) {
   const turns = new Turns();
   const { deps } = composeEmbedded({
     database: await openDatabase(join(folder, 'table')),
-    store: { url: storeUrl, bucket, credentials, head: () => undefined },
+    store: embeddedStore({ url: storeUrl, head: () => undefined }, { bucket, credentials }),
     // No reconcile starts in the middle of what is measured.
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: nothing,

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { S3UrlSigner } from '../../lambda/store/signing.ts';
-import { listenOnLoopback } from '../../local/system/loopback-server.ts';
+import { listen } from '../../local/system/loopback-server.ts';
 import { serve } from '../serve.ts';
 import { bucketAt } from '../store.ts';
 
@@ -41,4 +41,4 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 const server = createServer({ keepAliveTimeout: 75_000 }, (request, response) => {
   void answer(request, response);
 });
-serve({}, await listenOnLoopback(server, { port: 0, usedBy: 'the benchmark' }));
+serve({}, await listen(server, { port: 0, usedBy: 'the benchmark' }));

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { isDiskFull, syncFolder } from '../system/durable-file.ts';
-import { closeServer, limitConnections, listenOnLoopback } from '../system/loopback-server.ts';
+import { closeServer, limitConnections, listen } from '../system/loopback-server.ts';
 import { MultipartFiles, ObjectFiles } from './files.ts';
 import { multipartOperations } from './multipart.ts';
 import { type Operation, type OperationInput, objectOperations } from './objects.ts';
@@ -85,7 +85,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
     response.writeContinue();
     void serve(message, response);
   });
-  const port = await listenOnLoopback(server, { port: options.port, usedBy: 'the object store' });
+  const port = await listen(server, { port: options.port, usedBy: 'the object store' });
   const abortAbandoned = () => multipart.abortAbandoned(now()).catch((error) => onError?.(error));
   await abortAbandoned();
   const abandoned = setInterval(abortAbandoned, abandonedEveryMs).unref();

@@ -2,18 +2,25 @@ import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node
 import type { Server, Socket } from 'node:net';
 import { errorCode, StartupError } from './durable-file.ts';
 
+interface ListenAddress {
+  readonly host?: string | undefined;
+  readonly port: number;
+  readonly usedBy: string;
+}
+
 /**
- * Listens on loopback.
+ * Listens.
  *
+ * @param address.host Default: this machine's loopback.
  * @param address.port 0: any free port.
  * @param address.usedBy what needs the port, for the error.
  * @returns the port.
  * @throws {StartupError} when the port is in use or not allowed.
  */
-export function listenOnLoopback(server: Server, address: { port: number; usedBy: string }): Promise<number> {
+export function listen(server: Server, address: ListenAddress): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', (error) => reject(listenError(error, address)));
-    server.listen({ host: '127.0.0.1', port: address.port }, () => {
+    server.listen({ host: address.host ?? '127.0.0.1', port: address.port }, () => {
       const bound = server.address();
       if (typeof bound === 'object' && bound !== null) resolve(bound.port);
       else reject(new Error('A listening server has no port.'));

@@ -17,7 +17,7 @@ import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { listPages } from '../../lambda/store/rules/store.ts';
 import { stored as asStored, fromStored } from '../../lambda/table/stored-names.ts';
 import { messageEvent, newMessage, toSqsEvent } from '../../local/background/pump.ts';
-import { composeEmbedded, createFunctions } from '../../local/compose.ts';
+import { composeEmbedded, createFunctions, embeddedStore } from '../../local/compose.ts';
 import { storeCredentialsOf } from '../../local/data/data-folder.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
@@ -116,7 +116,7 @@ async function deployOver(commit: string) {
   let drawn = 0;
   const composed = composeEmbedded({
     database,
-    store: { url: store.url, head: store.head, bucket, credentials },
+    store: embeddedStore(store, { bucket, credentials }),
     queue: {
       request: async (request) => void queued.recounts.push(request),
       requestAll: async (requests) => void queued.recounts.push(...requests),

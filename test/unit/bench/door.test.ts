@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Door, isFailure, kindOf, openDoor, type RequestKind } from '../../../bench/push/door.ts';
-import { closeServer, listenOnLoopback } from '../../../local/system/loopback-server.ts';
+import { closeServer, listen } from '../../../local/system/loopback-server.ts';
 
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -18,7 +18,7 @@ async function setUp({ isFar = false } = {}) {
     outgoing.writeHead(status, { 'content-type': 'text/plain', 'x-host': incoming.headers.host });
     outgoing.end(incoming.method === 'HEAD' ? undefined : `${incoming.method} ${body}`);
   });
-  const targetPort = await listenOnLoopback(server, { port: 0, usedBy: 'the test' });
+  const targetPort = await listen(server, { port: 0, usedBy: 'the test' });
   closing.push(() => closeServer(server, 0));
   const waits: number[] = [];
   const wait = async (ms: number) => waits.push(ms);

@@ -6,8 +6,8 @@ import { createInvocations } from '../../../lambda/aws/invocation-log.ts';
 import { defaultSettings } from '../../../lambda/rules/settings.ts';
 import type { SignUploadInput } from '../../../lambda/store/rules/store.ts';
 import { createDynamoDb } from '../../../lambda/table/client.ts';
-import { composeEmbedded, pausingSigner } from '../../../local/compose.ts';
-import { listenOnLoopback } from '../../../local/system/loopback-server.ts';
+import { composeEmbedded, embeddedStore, pausingSigner } from '../../../local/compose.ts';
+import { listen } from '../../../local/system/loopback-server.ts';
 import { Turns } from '../../../local/turns.ts';
 import { recordingLog } from '../../support/recording-log.ts';
 
@@ -26,14 +26,17 @@ it('waits for its own store while this process is busy', { timeout: busyMs + 10_
     await delay(busyMs);
     response.writeHead(204).end();
   });
-  const port = await listenOnLoopback(server, { port: 0, usedBy: 'the test' });
+  const port = await listen(server, { port: 0, usedBy: 'the test' });
   const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
   const { deps, close } = composeEmbedded({
     database: {
       client: createDynamoDb({ region: 'local', credentials }),
       tableName: 'table',
     },
-    store: { url: `http://127.0.0.1:${port}`, head: () => undefined, bucket: 'objects', credentials },
+    store: embeddedStore(
+      { url: `http://127.0.0.1:${port}`, head: () => undefined },
+      { bucket: 'objects', credentials },
+    ),
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: { send: async () => {} },
     webhookQueue: { send: async () => {} },

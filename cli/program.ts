@@ -19,6 +19,7 @@ import { repoCommands } from './commands/repo.ts';
 import { reservationCommands } from './commands/reservation.ts';
 import { ruleCommands } from './commands/rule.ts';
 import { scanCommands } from './commands/scan.ts';
+import { registerServe } from './commands/serve.ts';
 import { statusCommand } from './commands/status.ts';
 import { tenantCommands } from './commands/tenant.ts';
 import { tokenCommands } from './commands/token.ts';
@@ -57,6 +58,7 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
   [
     'Operate:',
     [
+      registerServe,
       statusCommand,
       reconcileCommand,
       scanCommands,

@@ -200,6 +200,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota du s3://my-bucket --by-prefix --resume my-bucket.du', 'hours of it, in several runs'],
     ['lfs-quota du --git', 'the repo of this clone, by path'],
   ],
+  serve: [['lfs-quota serve --data /srv/lfs-quota --public-url https://lfs.example.com']],
   doctor: [
     ['lfs-quota doctor s3://lfs-objects'],
     ['lfs-quota doctor s3://lfs-objects --endpoint https://store.example.com --profile store.json'],

@@ -101,17 +101,19 @@ export interface StackStore
   readonly kind: 'embedded' | 'external';
   /** Asks it in this process. Default: by requests. */
   readonly head?: RunningStore['head'];
+  /** Serves what clients ask for by presigned URLs of the API's own origin. Default: they ask the endpoint. */
+  readonly serve?: RunningStore['serve'];
 }
 
 /** The store of this stack's data folder. */
 export function embeddedStore(
-  { url, head }: Pick<RunningStore, 'url' | 'head'>,
+  { url, ...own }: Pick<RunningStore, 'url' | 'head'> & Partial<Pick<RunningStore, 'serve'>>,
   { bucket, credentials }: { bucket: string; credentials: StoreCredentials },
 ): StackStore {
   return {
     kind: 'embedded',
     endpoint: url,
-    head,
+    ...own,
     bucket,
     region: 'us-east-1',
     forcePathStyle: true,
@@ -122,6 +124,8 @@ export function embeddedStore(
 interface ComposeInput {
   readonly database: Pick<Database, 'client' | 'tableName'>;
   readonly store: StackStore;
+  /** What clients call this server. */
+  readonly url: string;
   readonly queue: ReconcileQueue;
   readonly exportQueue: ExportQueue;
   readonly webhookQueue: WebhookQueue;
@@ -149,7 +153,7 @@ const busyFactor = 3;
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns, issuers } =
     input;
-  const { kind, head, ...place } = input.store;
+  const { kind, head, serve, ...place } = input.store;
   const timeoutFactor = kind === 'embedded' ? busyFactor : 1;
   const { allowsLoopbackWebhooks: allowsLoopback } = input;
   const client = new BucketClient({ ...place, timeoutFactor });
@@ -193,7 +197,10 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     archives: adoptedArchives(new S3ArchiveStore({ client: archiveClient }), adoptedRepos),
     exportQueue,
     exportSettings: exportSettingsFor(kind === 'embedded' ? 'local' : 'stream', { workers: exportWorkers }),
-    signer: pausingSigner(adoptedSigner(new S3UrlSigner(place), adoptedRepos), turns),
+    signer: pausingSigner(
+      adoptedSigner(new S3UrlSigner({ ...place, ...(serve && { endpoint: input.url }) }), adoptedRepos),
+      turns,
+    ),
     queue,
     queueGauges: input.queueGauges,
     storeProbe: createStoreProbe(

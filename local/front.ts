@@ -177,10 +177,14 @@ function receiveBody(request: IncomingMessage, bytesMax: number): Promise<Receiv
       request.off('data', onData);
       resolve({ kind: 'too-large', drained: drain(request) });
     };
+    const late = setTimeout(() => resolve({ kind: 'aborted' }), bodyMsMax);
     request.on('data', onData);
     request.on('end', () => resolve({ kind: 'whole', body: Buffer.concat(chunks) }));
     request.on('error', () => resolve({ kind: 'aborted' }));
-    request.on('close', () => resolve({ kind: 'aborted' }));
+    request.on('close', () => {
+      clearTimeout(late);
+      resolve({ kind: 'aborted' });
+    });
   });
 }
 
@@ -272,6 +276,11 @@ export interface HttpFrontOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly turns: Pick<Turns, 'during'>;
+  /** The store that is reached here, too: what is below `/{bucket}/`, by presigned URLs alone. Default: none. */
+  readonly objects?: {
+    readonly bucket: string;
+    readonly serve?: (message: IncomingMessage, response: ServerResponse) => void;
+  };
   /** Largest body of a request to a route. By default a little more than the functions take. */
   readonly bodyBytesMax?: number;
   /** API Gateway's limit by default: 30 s. */
@@ -298,6 +307,10 @@ const otherBodyBytesMax = 16 * 1024;
 
 const connectionsMax = 2_048;
 const headersMsMax = 10_000;
+/** From the headers of a request to the end of its body. An upload to the store has a deadline of its own. */
+const bodyMsMax = 60_000;
+/** A connection without any traffic for this long is cut. No function answers this late. */
+const idleMsMax = 60_000;
 
 /** How often it is looked for requests that are late. */
 const checkingIntervalMs = 1_000;
@@ -305,17 +318,22 @@ const checkingIntervalMs = 1_000;
 /** Serves the route table on loopback, like an HTTP API with Lambda integrations. */
 export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   let closing = false;
-  const server = createServer(
-    {
-      requestTimeout: 60_000,
-      headersTimeout: headersMsMax,
-      connectionsCheckingInterval: checkingIntervalMs,
-      keepAliveTimeout: keepAliveMs,
-    },
-    (incoming, outgoing) => {
-      void answer(options, port, incoming).then((response) => send(outgoing, response, closing));
-    },
-  );
+  const server = createServer({
+    requestTimeout: 0,
+    headersTimeout: headersMsMax,
+    connectionsCheckingInterval: checkingIntervalMs,
+    keepAliveTimeout: keepAliveMs,
+  });
+  server.timeout = idleMsMax;
+  const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    if (isOfStore(options, incoming)) return serveObject(options, port, { incoming, outgoing, closing });
+    void answer(options, port, incoming).then((response) => send(outgoing, response, closing));
+  };
+  server.on('request', serve);
+  server.on('checkContinue', (incoming, outgoing) => {
+    outgoing.writeContinue();
+    serve(incoming, outgoing);
+  });
   limitConnections(server, connectionsMax);
   const port = await listen(server, { host: options.host, port: options.port, usedBy: 'the API' });
   return {
@@ -325,6 +343,25 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
       await closeServer(server, graceMs);
     },
   };
+}
+
+function isOfStore({ objects }: HttpFrontOptions, { url = '' }: IncomingMessage): boolean {
+  return objects?.serve !== undefined && url.startsWith(`/${objects.bucket}/`);
+}
+
+/**
+ * Passes a request by a presigned URL on to the store, as the URL was signed: whatever a proxy made of `Host`. Git may add
+ * the credentials of this server, since the URL has its name.
+ */
+function serveObject(
+  { objects, reach = {} }: HttpFrontOptions,
+  port: number,
+  { incoming, outgoing, closing }: { incoming: IncomingMessage; outgoing: ServerResponse; closing: boolean },
+): void {
+  const { authorization: _ofGit, host, ...headers } = incoming.headers;
+  incoming.headers = { ...headers, host: originOf(reach, { host, port }).host };
+  if (closing) outgoing.setHeader('connection', 'close');
+  objects?.serve?.(incoming, outgoing);
 }
 
 /** A response that is sent at once; the connection ends after `drained`. */

@@ -17,7 +17,7 @@ export function readAdoptedRepos(path: string): readonly AdoptedRepo[] {
 export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--git-host ID,KIND,URL[,APP]]
                     [--adopt FILE] [--gc-watch MINUTES] [--loopback-webhooks]
 
-  --port PORT  port of the API on 127.0.0.1; the object store gets PORT + 1 (default 8787; 0: any two free ports)
+  --port PORT  port on 127.0.0.1 (default 8787; 0: any free port)
   --data DIR   data folder (default ./.lfs-quota)
   --issuer KIND,ISSUER,JWKS
                issuer of CI identity tokens: github or gitlab, the claim 'iss', and the URL of its keys; repeatable

@@ -1,7 +1,10 @@
+import type { StackStore } from './compose.ts';
 import { readPublicUrl, readTrustedProxies } from './reach.ts';
 import { type EmbeddedStack, startEmbeddedStack } from './start.ts';
 import { StartupError } from './system/durable-file.ts';
 import { createTerminalLog } from './terminal.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What `lfs-quota serve` is given, as text. */
 interface ServeSettings {
@@ -9,8 +12,8 @@ interface ServeSettings {
   readonly listen: string;
   readonly data: string;
   readonly publicUrl: string;
-  readonly store: string;
-  readonly bucket: string;
+  readonly store?: string;
+  readonly bucket?: string;
   readonly region: string;
   readonly trustProxy?: string;
 }
@@ -22,31 +25,39 @@ interface ServeSettings {
  */
 export async function startServer(
   settings: ServeSettings,
-  { env, write }: { env: Readonly<Record<string, string | undefined>>; write: (text: string) => void },
+  { env, write }: { env: Environment; write: (text: string) => void },
 ): Promise<EmbeddedStack> {
-  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
-  if (!accessKeyId || !secretAccessKey)
-    throw new StartupError(
-      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to the credentials of the store.',
-    );
-  const { bucket, region, trustProxy } = settings;
+  const { trustProxy } = settings;
   const publicUrl = readPublicUrl(settings.publicUrl);
+  const store = readStore(settings, env);
   return startEmbeddedStack({
     ...readAddress(settings.listen),
     dataDir: settings.data,
     adminToken: env['LFS_QUOTA_ADMIN_TOKEN'],
     reach: { publicUrl, ...(trustProxy && { trusts: readTrustedProxies(trustProxy) }) },
-    store: {
-      kind: 'external',
-      endpoint: readStoreUrl(settings.store),
-      bucket,
-      region,
-      forcePathStyle: true,
-      credentials: async () => ({ accessKeyId, secretAccessKey }),
-    },
+    ...(store && { store }),
     createDemo: false,
     log: createTerminalLog({ format: 'json', write, now: () => new Date() }),
   });
+}
+
+/** @returns undefined for the one in the data folder. */
+function readStore({ store, bucket, region }: ServeSettings, env: Environment): StackStore | undefined {
+  if (!store && !bucket) return undefined;
+  if (!store || !bucket) throw new StartupError('--store and --bucket go together: set both, or neither.');
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey } = env;
+  if (!accessKeyId || !secretAccessKey)
+    throw new StartupError(
+      'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to the credentials of the store.',
+    );
+  return {
+    kind: 'external',
+    endpoint: readStoreUrl(store),
+    bucket,
+    region,
+    forcePathStyle: true,
+    credentials: async () => ({ accessKeyId, secretAccessKey }),
+  };
 }
 
 /** @param text such as `127.0.0.1:8787` or `[::]:8787`. @throws {StartupError} */

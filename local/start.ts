@@ -21,19 +21,17 @@ import { SendPump } from './background/send-pump.ts';
 import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from './compose.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
-import { type HttpFront, type HttpFrontOptions, type HttpFunctions, openHttpFront } from './front.ts';
+import { type HttpFunctions, openHttpFront } from './front.ts';
 import type { Reach } from './reach.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
-import { type RunningStore, startStore } from './store/start-store.ts';
+import { startStore } from './store/start-store.ts';
 import {
   diskFullAdvice,
-  errorCode,
   isDiskFull,
   readIfThere,
   StartupError,
   writeDurably,
 } from './system/durable-file.ts';
-import { listenError } from './system/loopback-server.ts';
 import { Turns } from './turns.ts';
 
 /** Closing steps, run in the opposite order of their adding. */
@@ -58,42 +56,8 @@ export class Cleanup {
   }
 }
 
-/** The store's server. */
-interface Closable {
-  close(): Promise<void>;
-}
-
-/** Attempts to find two free neighbours when any port will do. */
-const triesMax = 50;
-
-/**
- * Opens the API at a port and the store at the next one. Presigned URLs hold the store's port, so it must not change
- * from one start to the next. Port 0 stands for any two free neighbours.
- *
- * @throws {StartupError} when one of the two ports is in use.
- */
-async function openAdjacent<S extends Closable>(
-  options: HttpFrontOptions,
-  openStore: (port: number) => Promise<S>,
-): Promise<{ front: HttpFront; store: S }> {
-  for (let tries = 1; ; tries += 1) {
-    const front = await openHttpFront(options);
-    try {
-      return { front, store: await openStore(front.port + 1) };
-    } catch (error) {
-      await front.close(0);
-      const isTaken = errorCode(error) === 'EADDRINUSE' || errorCode(error) === 'ERR_SOCKET_BAD_PORT';
-      if (options.port === 0 && isTaken && tries < triesMax) continue;
-      throw listenError(error, {
-        port: options.port + 1,
-        usedBy: 'the object store, always one above --port',
-      });
-    }
-  }
-}
-
 interface EmbeddedStackOptions {
-  /** Port of the API; the store gets the next one. 0: any two free neighbours. */
+  /** 0: any free port. */
   readonly port: number;
   readonly dataDir: string;
   /** Without it, one is created once and kept in the data folder. */
@@ -125,6 +89,9 @@ interface EmbeddedStackOptions {
 
 export interface EmbeddedStack {
   readonly url: string;
+  /** Where it listens. */
+  readonly port: number;
+  /** Where the store takes requests that are signed in the headers: the embedded one, from this machine alone. */
   readonly storeUrl: string;
   readonly dataPath: string;
   readonly adminToken: string;
@@ -135,7 +102,8 @@ export interface EmbeddedStack {
   close(): Promise<void>;
 }
 
-const bucket = 'lfs-quota';
+/** The embedded store's. As no tenant may have this name, the front knows its paths. */
+const bucket = '_objects';
 
 /** The embedded queue itself keeps reconciles apart, and LIST requests to the embedded store cost no money. */
 const embeddedSettings: Settings = {
@@ -180,20 +148,13 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const credentials = await storeCredentialsOf(folder.path, systemIds);
 
   const settings = { ...embeddedSettings, ...options.settings };
-  const onError = (error: unknown) => log.error('object store failed', { error });
   const turns = new Turns();
   const functions = pending<HttpFunctions>();
   cleanup.add(() => functions.reject(new Error('The stack did not start.')));
   const { port, host = '127.0.0.1', reach = {} } = options;
-  const frontOptions = { port, host, reach, functions: functions.promise, clock: systemClock, log, turns };
-  const openOwn = async (storePort: number) => {
-    const uploadTime = settings;
-    const dataDir = folder.storePath;
-    return startStore({ port: storePort, dataDir, bucket, credentials, onError, uploadTime });
-  };
-  const { front, store } = options.store
-    ? { front: await openHttpFront(frontOptions), store: options.store }
-    : await openBeside(frontOptions, openOwn, { cleanup, credentials });
+  const store = options.store ?? (await openStore({ folder, credentials, settings, log, cleanup }));
+  const shared = { functions: functions.promise, clock: systemClock, log, turns };
+  const front = await openHttpFront({ ...shared, port, host, reach, objects: store });
   cleanup.add(() => front.close(0));
   const url = reach.publicUrl?.origin ?? `http://127.0.0.1:${front.port}`;
   onProgress(`object store ${store.endpoint}`);
@@ -202,6 +163,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const composed = composeEmbedded({
     database,
     store,
+    url,
     ...queuesOf(pumps),
     mailer: options.mailer ?? loggingMailer(log),
     ...outsidersOf(options),
@@ -225,6 +187,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   let closed: Promise<void> | undefined;
   return {
     url,
+    port: front.port,
     storeUrl: store.endpoint,
     dataPath: folder.path,
     demo,
@@ -238,15 +201,20 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   };
 }
 
-/** With the store of the data folder at the next port. */
-async function openBeside(
-  options: HttpFrontOptions,
-  openStore: (port: number) => Promise<RunningStore>,
-  { cleanup, credentials }: { cleanup: Cleanup; credentials: StoreCredentials },
-): Promise<{ front: HttpFront; store: StackStore }> {
-  const { front, store } = await openAdjacent(options, openStore);
+/** The store of the data folder. */
+async function openStore(input: {
+  folder: { readonly storePath: string };
+  credentials: StoreCredentials;
+  settings: Settings;
+  log: Log;
+  cleanup: Cleanup;
+}): Promise<StackStore> {
+  const { folder, credentials, settings, log, cleanup } = input;
+  const onError = (error: unknown) => log.error('object store failed', { error });
+  const place = { port: 0, dataDir: folder.storePath };
+  const store = await startStore({ ...place, bucket, credentials, onError, uploadTime: settings });
   cleanup.add(() => store.close());
-  return { front, store: embeddedStore(store, { bucket, credentials }) };
+  return embeddedStore(store, { bucket, credentials });
 }
 
 /** Whom this stack trusts, and may call. */

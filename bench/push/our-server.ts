@@ -36,6 +36,7 @@ async function compose({ storeUrl, folder }: Place) {
   const { deps } = composeEmbedded({
     database: await openDatabase(join(folder, 'table')),
     store: embeddedStore({ url: storeUrl, head: () => undefined }, { bucket, credentials }),
+    url: storeUrl,
     // No reconcile starts in the middle of what is measured.
     queue: { request: async () => {}, requestAll: async () => {} },
     exportQueue: nothing,

@@ -6,8 +6,8 @@ interface ServeOptions {
   readonly listen: string;
   readonly data: string;
   readonly publicUrl: string;
-  readonly store: string;
-  readonly bucket: string;
+  readonly store?: string;
+  readonly bucket?: string;
   readonly region: string;
   readonly trustProxy?: string;
 }
@@ -20,17 +20,19 @@ export function registerServe(program: Command, context: CliContext): void {
   program
     .command('serve')
     .summary('Run lfs-quota on your own machine')
-    .description('Run lfs-quota on your own machine, behind a TLS proxy, with an S3-compatible store')
+    .description('Run lfs-quota on your own machine, behind a TLS proxy')
     .addOption(
       fromEnv('--listen <address:port>', 'LFS_QUOTA_LISTEN', 'where it listens').default('127.0.0.1:8787'),
     )
-    .addOption(fromEnv('--data <dir>', 'LFS_QUOTA_DATA', 'folder of the table').makeOptionMandatory())
+    .addOption(fromEnv('--data <dir>', 'LFS_QUOTA_DATA', 'data folder').makeOptionMandatory())
     .addOption(
       fromEnv('--public-url <url>', 'LFS_QUOTA_PUBLIC_URL', 'what clients call it').makeOptionMandatory(),
     )
-    .addOption(fromEnv('--store <url>', 'LFS_QUOTA_STORE', 'endpoint of the store').makeOptionMandatory())
-    .addOption(fromEnv('--bucket <name>', 'LFS_QUOTA_BUCKET', 'its bucket').makeOptionMandatory())
-    .addOption(fromEnv('--region <name>', 'AWS_REGION', 'its region').default('us-east-1'))
+    .addOption(
+      fromEnv('--store <url>', 'LFS_QUOTA_STORE', 'S3-compatible store (default: in the data folder)'),
+    )
+    .addOption(fromEnv('--bucket <name>', 'LFS_QUOTA_BUCKET', 'bucket in that store'))
+    .addOption(fromEnv('--region <name>', 'AWS_REGION', 'region of the bucket').default('us-east-1'))
     .addOption(fromEnv('--trust-proxy <list>', 'LFS_QUOTA_TRUST_PROXY', 'addresses and networks of proxies'))
     .action(async (options: ServeOptions) => serve(options, context));
 }
@@ -47,7 +49,7 @@ async function serve(options: ServeOptions, context: CliContext): Promise<void> 
   });
   try {
     const server = await startServer(options, { env: context.env, write: context.err });
-    context.out(`ready ${server.url}\n`);
+    context.out(`listening on port ${server.port}\nready ${server.url}\n`);
     await stopped;
     await server.close();
   } catch (error) {

@@ -36,6 +36,8 @@ export interface RunningStore {
   /** `http://127.0.0.1:PORT` */
   readonly url: string;
   readonly port: number;
+  /** Serves a request that came elsewhere, as one that came here. */
+  serve(message: IncomingMessage, response: ServerResponse): void;
   /** What HEAD answers, without a request. The SHA-256 is hex, if the upload declared one. */
   head(key: string): { readonly sizeBytes: number; readonly sha256: string | undefined } | undefined;
   /** Waits two seconds for running requests, and releases the port. */
@@ -92,6 +94,7 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    serve: (message, response) => void serve(message, response),
     head: (key) => {
       const record = files.index.get(key);
       const sha256 = record?.checksums.sha256;

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -54,7 +55,7 @@ export class Stack {
     const { adminToken = 'admin-token-of-the-e2e-tests-0123456789', flags = [], checkout } = options;
     // Real folders have such names.
     const folder = await mkdtemp(join(tmpdir(), "lfs-quota e2e's stack-"));
-    const stack = new Stack({ folder, checkout, port: await freePortPair(), adminToken, flags });
+    const stack = new Stack({ folder, checkout, port: await freePort(), adminToken, flags });
     Stack.#all.add(stack);
     await stack.start();
     return stack;
@@ -126,6 +127,11 @@ export class Stack {
     return this.#log;
   }
 
+  /** Where the store takes requests that are signed in the headers. */
+  storeUrl(): string {
+    return [...this.#log.matchAll(/^object store (http\S+)$/gm)].at(-1)?.[1] ?? '';
+  }
+
   /** Runs the command line as the operator. */
   async cli(...args: string[]): Promise<Ended> {
     const env = {
@@ -151,26 +157,10 @@ export class Stack {
   }
 }
 
-/** A free loopback port whose successor is free too, for the store. */
-async function freePortPair(): Promise<number> {
-  for (;;) {
-    const first = await listen(0);
-    const second = await listen(first.port + 1).catch(() => undefined);
-    await first.close();
-    await second?.close();
-    if (second !== undefined) return first.port;
-  }
-}
-
-function listen(port: number): Promise<{ port: number; close: () => Promise<void> }> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address();
-      if (address === null || typeof address === 'string') return reject(new Error('no port'));
-      const close = () => new Promise<void>((done) => server.close(() => done()));
-      resolve({ port: address.port, close });
-    });
-  });
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  await once(server.close(), 'close');
+  return port;
 }

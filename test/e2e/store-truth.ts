@@ -23,7 +23,7 @@ async function storeClient(stack: Stack): Promise<S3Client> {
   const kept = await readFile(join(stack.dataDir, 'store-credentials.json'), 'utf8');
   return new S3Client({
     region: 'us-east-1',
-    endpoint: `http://127.0.0.1:${stack.port + 1}`,
+    endpoint: stack.storeUrl(),
     forcePathStyle: true,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     credentials: credentialsShape.parse(JSON.parse(kept)),
@@ -39,7 +39,7 @@ export async function importInto(
   const client = await storeClient(stack);
   try {
     for (const [oid, bytes] of objects) {
-      await client.send(new PutObjectCommand({ Bucket: 'lfs-quota', Key: `${path}/${oid}`, Body: bytes }));
+      await client.send(new PutObjectCommand({ Bucket: '_objects', Key: `${path}/${oid}`, Body: bytes }));
     }
   } finally {
     client.destroy();
@@ -52,7 +52,7 @@ export async function listStore(stack: Stack, path: string): Promise<Map<string,
   const found = new Map<string, Stored>();
   const prefix = `${path}/`;
   try {
-    for await (const page of paginateListObjectsV2({ client }, { Bucket: 'lfs-quota', Prefix: prefix })) {
+    for await (const page of paginateListObjectsV2({ client }, { Bucket: '_objects', Prefix: prefix })) {
       for (const { Key = '', Size = 0, LastModified } of page.Contents ?? []) {
         const modifiedAtMs = LastModified?.getTime() ?? 0;
         found.set(Key.slice(prefix.length), { sizeBytes: Size, modifiedAtMs });
@@ -67,7 +67,7 @@ export async function listStore(stack: Stack, path: string): Promise<Map<string,
 /** What exports have in the store, beside the CRC-32 for later ones: keys of objects, and of uploads that are not complete. */
 export async function listExports(stack: Stack): Promise<{ keys: string[]; uploads: string[] }> {
   const client = await storeClient(stack);
-  const place = { Bucket: 'lfs-quota', Prefix: '_exports/' };
+  const place = { Bucket: '_objects', Prefix: '_exports/' };
   try {
     const keys: string[] = [];
     for await (const page of paginateListObjectsV2({ client }, place))

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 
 const main = fileURLToPath(new URL('../../local/main.ts', import.meta.url));
+/** `lfs-quota`: with `serve`, it's the server of one machine. */
+export const commandLine = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
 
 /** The process that `npm start` runs. */
 interface ChildStack {
@@ -18,7 +20,9 @@ interface ChildStack {
 }
 
 /** A function that starts such processes. The ones still running are killed after each test. */
-export function useChildStacks(): (args: readonly string[], env?: Record<string, string>) => ChildStack {
+export function useChildStacks(
+  program = main,
+): (args: readonly string[], env?: Record<string, string>) => ChildStack {
   const spawned: ChildProcess[] = [];
   afterEach(async () => {
     for (const child of spawned.splice(0)) {
@@ -28,7 +32,7 @@ export function useChildStacks(): (args: readonly string[], env?: Record<string,
     }
   });
   return (args, env = {}) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', main, ...args], {
+    const child = spawn(process.execPath, ['--import', 'tsx', program, ...args], {
       env: { PATH: process.env['PATH'], ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

@@ -87,7 +87,7 @@ describe('npm start on a disk that fills up', () => {
     }
     const store = new StoreAccess({
       dataPath: data,
-      storeUrl: url.replace(/\d+$/, (port) => `${Number(port) + 1}`),
+      storeUrl: /^object store (\S+)$/m.exec(stack.output.out)?.[1] ?? '',
     });
     const inStore = (await store.keys('demo/')).length;
     store.close();

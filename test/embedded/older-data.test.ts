@@ -33,7 +33,7 @@ import { useTempFolders } from '../support/temp-folder.ts';
  */
 
 const tempFolder = useTempFolders();
-const bucket = 'lfs-quota';
+const bucket = '_objects';
 const minute = 60_000;
 const hour = 60 * minute;
 const day = 24 * hour;
@@ -117,6 +117,7 @@ async function deployOver(commit: string) {
   const composed = composeEmbedded({
     database,
     store: embeddedStore(store, { bucket, credentials }),
+    url: store.url,
     queue: {
       request: async (request) => void queued.recounts.push(request),
       requestAll: async (requests) => void queued.recounts.push(...requests),

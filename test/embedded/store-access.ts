@@ -4,7 +4,7 @@ import { PutObjectCommand, paginateListObjectsV2, S3Client } from '@aws-sdk/clie
 import * as z from 'zod';
 
 const credentialsShape = z.object({ accessKeyId: z.string(), secretAccessKey: z.string() });
-const Bucket = 'lfs-quota';
+const Bucket = '_objects';
 
 /** Direct access to the embedded store, which bypasses lfs-quota. */
 export class StoreAccess {

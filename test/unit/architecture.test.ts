@@ -217,7 +217,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['local/system', 'rules'],
     packages: ['@smithy/core', '@smithy/signature-v4', 'node:*'],
   },
-  // It scans and examines stores itself. `doctor` asks a store for parts and copies by the SDK itself.
+  // It scans and examines stores itself, and `serve` is the server. `doctor` asks a store for parts and copies by the SDK itself.
   cli: {
     imports: [
       'cli/doctor/profile.ts',
@@ -226,6 +226,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'lambda/exports',
       'lambda/scan',
       'lambda/store',
+      'local',
       'local/system',
       'rules',
     ],

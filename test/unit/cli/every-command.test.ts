@@ -58,6 +58,7 @@ const notOfTheApi: Readonly<Record<string, string>> = {
   connect: 'test/unit/cli/connect.long.test.ts, with a clone',
   du: 'test/unit/cli/du.test.ts, with a store',
   doctor: 'test/unit/cli/doctor.long.test.ts, with a store',
+  serve: 'test/embedded/serve.test.ts, with a store',
   completion: 'test/unit/cli/completion.test.ts',
   'export local': 'test/embedded/export-local.test.ts, with a store',
   'gc run': 'test/e2e/gc.test.ts, with a clone',
@@ -167,6 +168,7 @@ const noJson: Readonly<Record<string, string>> = {
   join: 'the same',
   logout: 'it prints that it is done',
   'auth git-credential': 'Git reads it',
+  serve: 'its log lines are JSON',
   completion: 'it prints a script',
 };
 

@@ -1,0 +1,148 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { startStore } from '../../local/store/start-store.ts';
+import { pull, push } from '../support/lfs-client.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
+import { commandLine, useChildStacks } from './child-stack.ts';
+
+const tempFolder = useTempFolders();
+const spawnServer = useChildStacks(commandLine);
+const adminToken = 'admin-token-of-the-serve-tests-0123456789';
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** A reverse proxy that says who asked, and calls the server by its own name. */
+async function openProxy() {
+  let target = 0;
+  const server: Server = createServer((incoming, outgoing) => {
+    const forwarded = [incoming.headers['x-forwarded-for'], incoming.socket.remoteAddress];
+    const headers = {
+      ...incoming.headers,
+      host: 'backend',
+      'x-forwarded-for': forwarded.filter(Boolean).join(', '),
+    };
+    const { method, url: path } = incoming;
+    const onward = request(
+      { host: '127.0.0.1', port: target, method, path, headers },
+      (answer: IncomingMessage) => {
+        outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(outgoing);
+      },
+    );
+    onward.on('error', () => outgoing.destroy());
+    incoming.pipe(onward);
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  closing.push(async () => {
+    server.closeAllConnections();
+    await once(server.close(), 'close');
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return {
+    url,
+    leadTo: (port: number) => {
+      target = port;
+    },
+  };
+}
+
+async function startServer(
+  proxy: Awaited<ReturnType<typeof openProxy>>,
+  data: string,
+  { flags = [], env = {} }: { flags?: readonly string[]; env?: Record<string, string> } = {},
+) {
+  const place = ['--listen', '127.0.0.1:0', '--data', data, '--public-url', proxy.url];
+  const server = spawnServer(['serve', ...place, '--trust-proxy', '127.0.0.1', ...flags], {
+    LFS_QUOTA_ADMIN_TOKEN: adminToken,
+    ...env,
+  });
+  expect(await server.ready()).toBe(proxy.url);
+  proxy.leadTo(Number(/^listening on port (\d+)$/m.exec(server.output.out)?.[1]));
+  return server;
+}
+
+async function manage(url: string, path: string, body: object): Promise<Record<string, unknown>> {
+  const answer = await fetch(`${url}/v1/tenants${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`);
+  return (await answer.json()) as Record<string, unknown>;
+}
+
+async function newPlace(url: string) {
+  await manage(url, '', { tenant: 'demo', limitBytes: 1_000_000 });
+  const { token } = await manage(url, '/demo/tokens', { scope: 'write' });
+  return { url, token: String(token) };
+}
+
+describe('a server behind a proxy', () => {
+  it('stores on its own disk, below its one public name, and ends by SIGTERM without losing anything', async () => {
+    const proxy = await openProxy();
+    const data = tempFolder();
+    const first = await startServer(proxy, data);
+    const place = await newPlace(proxy.url);
+    const content = 'a large file';
+    const oid = await push(place, content);
+    expect(await pull(place, { oid, size: content.length })).toBe(content);
+    expect(await (await fetch(proxy.url)).text()).toContain('<!doctype html>');
+
+    first.process.kill('SIGTERM');
+    expect(await first.ended()).toEqual({ exitCode: 0, signal: null });
+    expect(first.output.err).not.toContain('"level":"error"');
+    await startServer(proxy, data);
+    expect(await pull(place, { oid, size: content.length })).toBe(content);
+  });
+
+  it('serves objects by a presigned URL alone, whatever else a client sends to it', async () => {
+    const proxy = await openProxy();
+    await startServer(proxy, tempFolder());
+    const { token } = await newPlace(proxy.url);
+    const oid = 'a'.repeat(64);
+    const answer = await fetch(`${proxy.url}/demo/art.git/info/lfs/objects/batch`, {
+      method: 'POST',
+      headers: {
+        accept: 'application/vnd.git-lfs+json',
+        'content-type': 'application/vnd.git-lfs+json',
+        authorization: `Bearer ${token}`,
+      },
+      body: JSON.stringify({ operation: 'upload', transfers: ['basic'], objects: [{ oid, size: 3 }] }),
+    });
+    const { objects } = (await answer.json()) as {
+      objects: [{ actions: { upload: { href: string; header: Record<string, string> } } }];
+    };
+    const { href, header } = objects[0].actions.upload;
+    expect(new URL(href).origin).toBe(proxy.url);
+    const unsigned = new URL(href).pathname;
+    for (const [path, headers] of [
+      [unsigned, {}],
+      [unsigned, { authorization: `Bearer ${adminToken}` }],
+      ['/_objects/', {}],
+      ['/_objects/?list-type=2', {}],
+    ] as const)
+      expect((await fetch(`${proxy.url}${path}`, { headers })).status).toBe(403);
+    // Git adds the credentials that it has for this server. The bytes are others than the name says.
+    const headers = { ...header, authorization: `Bearer ${token}` };
+    expect((await fetch(href, { method: 'PUT', headers, body: 'abc' })).status).toBe(400);
+  });
+
+  it('stores elsewhere with the credentials of its environment', async () => {
+    const credentials = { accessKeyId: 'key', secretAccessKey: 'secret' };
+    const store = await startStore({ port: 0, dataDir: tempFolder(), bucket: 'elsewhere', credentials });
+    closing.push(() => store.close());
+    const proxy = await openProxy();
+    await startServer(proxy, tempFolder(), {
+      flags: ['--store', store.url, '--bucket', 'elsewhere'],
+      env: { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' },
+    });
+    const place = await newPlace(proxy.url);
+    const oid = await push(place, 'a large file');
+    expect(store.head(`demo/art/${oid}`)?.sizeBytes).toBe(12);
+    expect(await pull(place, { oid, size: 12 })).toBe('a large file');
+  });
+});

@@ -1,6 +1,6 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { packConsole } from '../console/build/pack.ts';
 import { createHostClient } from '../lambda/accounts/git-hosts.ts';
 import { createIdentityVerifier } from '../lambda/accounts/identity-verifier.ts';
 import type { GitHost } from '../lambda/accounts/rules/git-hosts.ts';
@@ -15,6 +15,7 @@ import {
   type WebhookSender,
 } from '../lambda/alerts/rules/webhook-delivery.ts';
 import { createWebhookSender } from '../lambda/alerts/webhook-sender.ts';
+import { createConsoleFiles } from '../lambda/aws/function-environment.ts';
 import type { Deps } from '../lambda/deps.ts';
 import { ArchiveClient } from '../lambda/exports/archive-client.ts';
 import type { ExportQueue } from '../lambda/exports/messages.ts';
@@ -224,12 +225,13 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
 /** Loopback is fast: what counts is when the page is there. */
 const quality = 4;
 
-/** The console, built from its source when somebody first opens it. */
-function builtConsoleFiles(): ConsoleFiles {
+/** The console: packed beside the bundle, or in a checkout built from its source when somebody first opens it. */
+function consoleFiles(): ConsoleFiles {
+  if (existsSync(new URL('console.json', import.meta.url))) return createConsoleFiles();
   let files: PackedConsole | undefined;
   return {
     async read() {
-      files ??= packConsole({ quality });
+      files ??= (await import('../console/build/pack.ts')).packConsole({ quality });
       return files;
     },
   };
@@ -262,7 +264,7 @@ export function createFunctions(
 ): Functions {
   return {
     http: {
-      console: createConsole({ files: builtConsoleFiles() }),
+      console: createConsole({ files: consoleFiles() }),
       health: createHealth(),
       lfsBatch: createLfsBatch(deps),
       lfsVerify: createLfsVerify(deps),

@@ -47,16 +47,21 @@ export function packConsole({ quality = 11 }: { quality?: number } = {}): Packed
 
 const styleSheet = () => bundled({ entryPoints: ['src/style.css'] }).outputFiles[0]?.text ?? '';
 
+const scriptOptions: BuildOptions = {
+  entryPoints: { console: 'src/main.tsx' },
+  splitting: true,
+  outdir: 'out',
+  entryNames: '[name]-[hash]',
+  chunkNames: '[name]-[hash]',
+  metafile: true,
+};
+
+/** The files that the console's scripts are made from. */
+export const consoleInputs = () => Object.keys(bundled(scriptOptions).metafile?.inputs ?? {});
+
 /** The script of the page, and a part for each view, which it fetches when it needs it. */
 function bundledScripts() {
-  const { outputFiles, metafile } = bundled({
-    entryPoints: { console: 'src/main.tsx' },
-    splitting: true,
-    outdir: 'out',
-    entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
-    metafile: true,
-  });
+  const { outputFiles, metafile } = bundled(scriptOptions);
   const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
   const scripts = Object.fromEntries(outputFiles.map(({ path, text }) => [nameOf(path), text]));
   const [entry, { imports }] = Object.entries(metafile?.outputs ?? {}).find(

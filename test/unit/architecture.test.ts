@@ -202,7 +202,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'zod',
     ],
   },
-  bin: { imports: ['cli', 'lib', 'local'], packages: ['node:*', 'tsx'] },
+  bin: { imports: ['cli', 'console/build', 'lib', 'local'], packages: ['esbuild', 'node:*', 'tsx', 'zod'] },
   // The embedded stack runs the handlers that are deployed, with what this process has in place of AWS.
   local: {
     imports: ['console/build', 'lambda/**', 'local/store', 'local/system', 'local/table', 'rules'],
@@ -230,7 +230,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'local/system',
       'rules',
     ],
-    packages: ['@aws-sdk/client-s3', 'commander', 'esbuild', 'node:*', 'zod'],
+    packages: ['@aws-sdk/client-s3', 'commander', 'node:*', 'zod'],
   },
   // What `doctor` writes about a store, and the settings of a stage read.
   'cli/doctor/profile.ts': { imports: [], packages: ['zod'] },
@@ -244,6 +244,7 @@ const architecture: Readonly<Record<string, Entry>> = {
   'test/unit': {
     imports: [
       'bench',
+      'bin',
       'cli/**',
       'console/**',
       'cost',

@@ -3,12 +3,18 @@ import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/pr
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { plainEnvironment, run } from '../../support/process.ts';
 import { credentials, StoreFixture } from '../../support/store-fixture.ts';
 
 /** For npm on a busy machine. */
 const timeoutMs = 60_000;
 const root = path.join(import.meta.dirname, '../../..');
+/** What it is made from. Without Git, so nothing shows a commit. */
+const packed = [
+  ...['bin', 'cli', 'console', 'lambda', 'lib', 'local'],
+  ...['LICENSE', 'README.md', 'package.json', 'package-lock.json', 'tsconfig.json'],
+];
 const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
 
 let folder: string;
@@ -31,27 +37,66 @@ async function npm(cwd: string, ...args: string[]) {
 
 describe('the packed package, installed without a registry', { timeout: timeoutMs }, () => {
   let installed: string;
+  let paths: string[];
+  let sbom: unknown;
   let elsewhere: string;
   let onlyNode: string;
 
   beforeAll(async () => {
-    const app = path.join(folder, 'app');
+    const copy = path.join(folder, 'copy');
     elsewhere = path.join(folder, 'else where');
     onlyNode = path.join(folder, 'only-node');
-    for (const made of [app, elsewhere, onlyNode]) await mkdir(made);
+    for (const made of [copy, elsewhere, onlyNode]) await mkdir(made);
     await symlink(process.execPath, path.join(onlyNode, 'node'));
-    const packed = await npm(root, 'pack', '--json', '--pack-destination', folder);
-    const [{ filename, files }] = JSON.parse(packed.out.slice(packed.out.indexOf('[')));
-    expect(files.map((file: { path: string }) => file.path)).toEqual([
+    // Lanes pack at the same time, and `dist` belongs to the checkout.
+    for (const part of packed) await cp(path.join(root, part), path.join(copy, part), { recursive: true });
+    await symlink(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
+    const ended = await npm(copy, 'pack', '--json', '--pack-destination', folder);
+    const [{ filename, files }] = JSON.parse(ended.out.slice(ended.out.indexOf('[')));
+    paths = files.map((file: { path: string }) => file.path);
+    sbom = JSON.parse(await readFile(path.join(copy, 'dist', 'sbom.json'), 'utf8'));
+    await npm(folder, 'install', '--global', '--prefix', prefix(), path.join(folder, filename));
+    installed = path.join(prefix(), 'bin', 'lfs-quota');
+  }, timeoutMs);
+  const prefix = () => path.join(folder, 'prefix');
+  const inPackage = (...parts: string[]) => path.join(prefix(), 'lib', 'node_modules', 'lfs-quota', ...parts);
+
+  it('has what it runs, and nothing else', async () => {
+    const parts = [...paths].sort().filter((file) => !/^dist\/[\w-]+-[A-Z0-9]{8}\.js$/.test(file));
+    expect(parts).toEqual([
       'LICENSE',
       'README.md',
       'bin/lfs-quota.js',
+      'dist/NOTICE',
+      'dist/console.json',
       'dist/lfs-quota.js',
+      'dist/prebuilds/darwin-x64+arm64/classic-level.node',
+      'dist/prebuilds/linux-arm/classic-level.armv6.node',
+      'dist/prebuilds/linux-arm/classic-level.armv7.node',
+      'dist/prebuilds/linux-arm64/classic-level.armv8.node',
+      'dist/prebuilds/linux-x64/classic-level.musl.node',
+      'dist/prebuilds/linux-x64/classic-level.node',
+      'dist/prebuilds/win32-x64/classic-level.node',
       'package.json',
     ]);
-    await npm(app, 'install', '--ignore-scripts', path.join(folder, filename));
-    installed = path.join(app, 'node_modules', '.bin', 'lfs-quota');
-  }, timeoutMs);
+    const { dependencies } = JSON.parse(await readFile(inPackage('package.json'), 'utf8'));
+    expect(dependencies).toBeUndefined();
+  });
+
+  it('names all packages that it has parts of, with their licences', async () => {
+    const { license, id } = { license: z.object({ id: z.string() }), id: z.string() };
+    const component = z.object({ 'bom-ref': id, licenses: z.tuple([z.object({ license })]) });
+    const { components } = z.object({ components: z.array(component) }).parse(sbom);
+    const names = components.map((each) => each['bom-ref'].replace(/@[^@]+$/, ''));
+    expect(names).toEqual(expect.arrayContaining(['@aws-sdk/client-s3', 'commander', 'preact', 'zod']));
+    expect(names).not.toContain('esbuild');
+    const notice = await readFile(inPackage('dist', 'NOTICE'), 'utf8');
+    for (const { 'bom-ref': ref, licenses } of components) {
+      const [{ license: found }] = licenses;
+      expect(notice).toContain(`${ref.replace(/@(?=[^@]+$)/, ' ')} (${found.id})`);
+    }
+    expect(notice).toContain('SIL OPEN FONT LICENSE');
+  });
 
   const lfsQuota = (...args: string[]) =>
     run(installed, args, { cwd: elsewhere, env: { PATH: onlyNode }, timeoutMs });
@@ -112,10 +157,10 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
 
   it('says what to do when it is damaged', async () => {
     const damaged = path.join(folder, 'damaged');
-    await cp(path.join(folder, 'app'), damaged, { recursive: true, verbatimSymlinks: true });
-    const bundle = path.join(damaged, 'node_modules', 'lfs-quota', 'dist', 'lfs-quota.js');
+    await cp(inPackage(), damaged, { recursive: true });
+    const bundle = path.join(damaged, 'dist', 'lfs-quota.js');
     const start = () =>
-      run(path.join(damaged, 'node_modules', '.bin', 'lfs-quota'), ['--help'], {
+      run(path.join(damaged, 'bin', 'lfs-quota.js'), ['--help'], {
         cwd: elsewhere,
         env: { PATH: onlyNode },
         timeoutMs,

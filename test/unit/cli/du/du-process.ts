@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { plainEnvironment, run } from '../../../support/process.ts';
@@ -29,10 +29,9 @@ export interface BuiltCli {
 export async function buildCli(): Promise<BuiltCli> {
   const folder = await mkdtemp(path.join(tmpdir(), 'lfs-quota-du-'));
   const script = path.join(folder, 'dist', 'lfs-quota.js');
-  await mkdir(path.dirname(script));
   await cp(path.join(root, 'package.json'), path.join(folder, 'package.json'));
   const env = plainEnvironment();
-  const args = ['--import', 'tsx', path.join(root, 'cli/bundle.ts'), script];
+  const args = ['--import', 'tsx', path.join(root, 'bin/pack.ts'), path.dirname(script)];
   const built = await run(process.execPath, args, { cwd: root, env, timeoutMs: 60_000 });
   if (built.code !== 0) throw new Error(`The command line could not be built:\n${built.err}`);
   const { accessKeyId, secretAccessKey } = credentials;

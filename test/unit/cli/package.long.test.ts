@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -88,14 +90,17 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     const component = z.object({ 'bom-ref': id, licenses: z.tuple([z.object({ license })]) });
     const { components } = z.object({ components: z.array(component) }).parse(sbom);
     const names = components.map((each) => each['bom-ref'].replace(/@[^@]+$/, ''));
-    expect(names).toEqual(expect.arrayContaining(['@aws-sdk/client-s3', 'commander', 'preact', 'zod']));
+    expect(names).toEqual(
+      expect.arrayContaining(['@aws-sdk/client-s3', 'classic-level', 'commander', 'preact', 'zod']),
+    );
     expect(names).not.toContain('esbuild');
     const notice = await readFile(inPackage('dist', 'NOTICE'), 'utf8');
     for (const { 'bom-ref': ref, licenses } of components) {
       const [{ license: found }] = licenses;
       expect(notice).toContain(`${ref.replace(/@(?=[^@]+$)/, ' ')} (${found.id})`);
     }
-    expect(notice).toContain('SIL OPEN FONT LICENSE');
+    for (const other of ['SIL OPEN FONT LICENSE', 'The LevelDB Authors', 'Google Inc.'])
+      expect(notice).toContain(other);
   });
 
   const lfsQuota = (...args: string[]) =>
@@ -142,6 +147,42 @@ describe('the packed package, installed without a registry', { timeout: timeoutM
     await store.stop();
     expect(ended).toMatchObject({ code: 0, err: '' });
     expect(ended.out).toMatch(/\n49 checks: 47 pass, 2 skipped\.\n$/);
+  });
+
+  it('serves the API and the console, with Node alone', async () => {
+    const data = path.join(folder, 'data');
+    const args = ['serve', '--listen', '127.0.0.1:0', '--data', data, '--public-url', 'http://127.0.0.1:1'];
+    const token = 'admin-token-of-the-package-test-0123456789';
+    const env = { PATH: onlyNode, LFS_QUOTA_ADMIN_TOKEN: token };
+    const server = spawn(installed, args, { cwd: elsewhere, env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const ended = once(server, 'close');
+    try {
+      let shown = '';
+      for (const stream of [server.stdout, server.stderr])
+        stream.on('data', (text) => {
+          shown += text;
+        });
+      await Promise.race([expect.poll(() => shown).toContain('ready '), ended]);
+      const url = `http://127.0.0.1:${/^listening on port (\d+)$/m.exec(shown)?.[1]}`;
+      expect(await (await fetch(`${url}/health`)).json()).toEqual({ status: 'ok', version, commit: null });
+      // The table is the package's native part.
+      const created = await fetch(`${url}/v1/tenants`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ tenant: 'acme' }),
+      });
+      expect(created.status, shown).toBe(201);
+      const page = await (await fetch(url)).text();
+      const [, script] = /<script type="module" src="([^"]+)"/.exec(page) ?? [];
+      const loaded = await fetch(url + script);
+      expect([loaded.status, loaded.headers.get('content-type')]).toEqual([
+        200,
+        'text/javascript; charset=utf-8',
+      ]);
+    } finally {
+      server.kill('SIGTERM');
+    }
+    expect(await ended).toEqual([0, null]);
   });
 
   it.runIf(existsSync('/dev/full'))('says that its output could not be written', async () => {

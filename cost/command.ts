@@ -66,6 +66,7 @@ const monthOptions = {
   objects: { type: 'string', help: 'objects stored per tenant, in four repos (default: 4,000)' },
   'object-mb': { type: 'string', help: 'size of an object in MiB (default: 1)' },
   'store-events': { type: 'boolean', help: 'the store sends an event for every upload' },
+  monitoring: { type: 'string', help: 'none, basic or full (default: full)' },
   store,
   help,
 } as const;
@@ -97,6 +98,12 @@ function storesOf({ store: name }: Texts): readonly StoreName[] {
   throw new UsageError(`--store must be s3 or r2, not "${name}".`);
 }
 
+/** @throws {UsageError} */
+function monitoringOf({ monitoring: name = 'full' }: Texts): Workload['monitoring'] {
+  if (name === 'none' || name === 'basic' || name === 'full') return name;
+  throw new UsageError(`--monitoring must be none, basic or full, not "${name}".`);
+}
+
 const cents = (dollars: number) => dollars.toFixed(2).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 const cells = (cost: Cost) => [...services.map((service) => cents(cost[service])), cents(totalOf(cost))];
 const header = [...services, 'total'];
@@ -110,6 +117,7 @@ function month(texts: Texts): string {
     objects: numberOf(texts, 'objects', defaultWorkload.objects),
     objectMb: numberOf(texts, 'object-mb', defaultWorkload.objectMb),
     storeEvents: texts['store-events'] === true,
+    monitoring: monitoringOf(texts),
   };
   const stores = storesOf(texts);
   if (workload.tenants === 0) {

@@ -2,6 +2,7 @@ import { uploadsToVerify } from '../lambda/ledger/rules/reservation.ts';
 import type { FunctionName } from '../lambda/routes.ts';
 import { defaultSettings } from '../lambda/rules/settings.ts';
 import { listsToAsk } from '../lambda/scan/rules/known-objects.ts';
+import type { DeploymentSettings } from '../lib/settings/deployment-settings.ts';
 import { parseDeploymentSettings } from '../lib/settings/stages.ts';
 
 /**
@@ -54,7 +55,7 @@ export const cloudPrices = {
   logGb: 0.5,
   /** An alarm on one metric at standard resolution. */
   alarmMonth: 0.1,
-  /** A custom metric. AWS's own are free. */
+  /** A custom metric that is sent in each hour. AWS's own are free. */
   metricMonth: 0.3,
   dashboardMonth: 3,
   secretMonth: 0.4,
@@ -213,6 +214,8 @@ function costOf(operation: Operation, store: StoreName): Cost {
 
 export const totalOf = (cost: Cost): number => services.reduce((sum, service) => sum + cost[service], 0);
 
+type Monitoring = DeploymentSettings['monitoring'];
+
 /** What tenants do in a month of 30 days. */
 export interface Workload {
   readonly tenants: number;
@@ -226,6 +229,7 @@ export interface Workload {
   readonly objectMb: number;
   /** Whether the store sends an event for every upload. */
   readonly storeEvents: boolean;
+  readonly monitoring: Monitoring;
 }
 
 export const defaultWorkload: Workload = {
@@ -235,6 +239,7 @@ export const defaultWorkload: Workload = {
   objects: 4000,
   objectMb: 1,
   storeEvents: false,
+  monitoring: 'full',
 };
 
 const objectsPerBatch = 20;
@@ -253,12 +258,14 @@ const emptyReceives = 5 * 3 * monthMinutes;
 
 /** What is billed whether it's used or not. `test/stack/cost.test.ts` counts it in the template. */
 export const standing = {
-  alarms: 38,
-  alarmsOfStoreEvents: 3,
+  alarms: { none: 0, basic: 10, full: 49 },
+  alarmsOfStoreEvents: { none: 0, basic: 0, full: 4 },
+  dashboards: { none: 0, basic: 0, full: 1 },
   /** Of reconciles, exports and webhooks. */
   polledQueues: 3,
   metrics: 17,
-  dashboards: 1,
+  /** That of the schedule. A metric is billed for the hours in which it's sent. */
+  metricsWhileIdle: 1,
   secrets: 1,
 };
 
@@ -324,7 +331,7 @@ export function monthOf(workload: Workload, store: StoreName): Line[] {
     line('schedule: message', pushes + counts, { queue: cloudPrices.fifoQueueRequest }),
     run('schedule: run', monthMinutes, operations.schedule),
     ...(storeEvents ? events : []),
-    line('alarms, metrics, idle queues, …', 1, standingCost(storeEvents)),
+    line('alarms, metrics, idle queues, …', 1, standingCost(workload, isIdle)),
     line('GB stored', tenants * workload.objects * gb, { bytes: prices.storedGbMonth }),
     line('GB fetched over the internet', fetches * objectsPerBatch * gb, { bytes: prices.gbToInternet }),
   ];
@@ -350,8 +357,9 @@ function verifiesOf(objectMb: number): number {
   return uploadsToVerify(new Map(uploads), { objects: objectsPerBatch }).size;
 }
 
-function standingCost(storeEvents: boolean): Partial<Cost> {
-  const alarms = standing.alarms + (storeEvents ? standing.alarmsOfStoreEvents : 0);
+/** Metrics of a deployment that's used count as sent in every hour. */
+function standingCost({ storeEvents, monitoring }: Workload, isIdle: boolean): Partial<Cost> {
+  const alarms = standing.alarms[monitoring] + (storeEvents ? standing.alarmsOfStoreEvents[monitoring] : 0);
   // Only that of reconciles is a FIFO queue.
   const others = standing.polledQueues - 1 + (storeEvents ? 1 : 0);
   const perReceive = cloudPrices.fifoQueueRequest + others * cloudPrices.queueRequest;
@@ -359,8 +367,8 @@ function standingCost(storeEvents: boolean): Partial<Cost> {
     queue: emptyReceives * perReceive,
     fixed:
       alarms * cloudPrices.alarmMonth +
-      standing.metrics * cloudPrices.metricMonth +
-      standing.dashboards * cloudPrices.dashboardMonth +
+      (isIdle ? standing.metricsWhileIdle : standing.metrics) * cloudPrices.metricMonth +
+      standing.dashboards[monitoring] * cloudPrices.dashboardMonth +
       standing.secrets * cloudPrices.secretMonth,
   };
 }

@@ -47,7 +47,7 @@ class LfsQuotaStack extends Stack {
     super(scope, id, props);
     const { keepData, objectStore, restoredTableName, exports } = settings;
     new DataInUse(this, 'DataInUse', settings);
-    const data = new Data(this, 'Data', { keepData, restoredTableName });
+    const data = new Data(this, 'Data', { keepData, restoredTableName, limits: settings.table });
     this.storage = new ObjectStorage(this, 'ObjectStorage', {
       keepData,
       objectStore,
@@ -106,9 +106,11 @@ class LfsQuotaStack extends Stack {
 
     const { api } = this;
     const queues = { reconciles, webhookWork, emailWork, exportWork, storeEvents };
-    const alarms = new Alarms(this, 'Alarms', { settings, functions, ...queues, api });
-    new Dashboard(this, 'Dashboard', { functions, data, ...queues, alarms, api });
     new CfnOutput(this, 'Version', { value: releaseText(ownRelease()) });
+    if (settings.monitoring === 'none') return;
+    const watched = { settings, functions, ...queues, api, table: data.table };
+    const alarms = new Alarms(this, 'Alarms', watched);
+    if (settings.monitoring === 'full') new Dashboard(this, 'Dashboard', { ...watched, alarms });
   }
 }
 

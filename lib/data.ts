@@ -1,5 +1,5 @@
 import { CfnOutput, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
-import { AttributeType, type ITableV2, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
+import { AttributeType, Billing, type ITableV2, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb';
 import { BlockPublicAccess, Bucket, BucketEncryption, ObjectOwnership } from 'aws-cdk-lib/aws-s3';
 import { CfnSecret } from 'aws-cdk-lib/aws-secretsmanager';
 import { Construct } from 'constructs';
@@ -32,6 +32,7 @@ interface DataProps {
   readonly keepData: boolean;
   /** A table restored from a backup, used instead of the stack's own. */
   readonly restoredTableName: string | undefined;
+  readonly limits: DeploymentSettings['table'];
 }
 
 /**
@@ -47,7 +48,7 @@ export class Data extends Construct {
     super(scope, id);
     this.table =
       props.restoredTableName === undefined
-        ? this.#ownTable(props.keepData)
+        ? this.#ownTable(props)
         : TableV2.fromTableAttributes(this, 'RestoredTable', {
             tableName: props.restoredTableName,
             globalIndexes: [byKindIndex.name, byDueIndex.name],
@@ -55,10 +56,16 @@ export class Data extends Construct {
     new CfnOutput(this, 'TableName', { value: this.table.tableName }).overrideLogicalId('TableName');
   }
 
-  #ownTable(keepData: boolean): TableV2 {
+  #ownTable({ keepData, limits }: DataProps): TableV2 {
+    const { maxReadUnits, maxWriteUnits } = limits;
+    const onDemand = {
+      ...(maxReadUnits && { maxReadRequestUnits: maxReadUnits }),
+      ...(maxWriteUnits && { maxWriteRequestUnits: maxWriteUnits }),
+    };
     return new TableV2(this, 'Table', {
       partitionKey: { name: keyNames.pk, type: AttributeType.STRING },
       sortKey: { name: keyNames.sk, type: AttributeType.STRING },
+      billing: Billing.onDemand(onDemand),
       // Only keys: writes to the counter, by far the most frequent, then change no index.
       globalSecondaryIndexes: [
         {
@@ -66,12 +73,14 @@ export class Data extends Construct {
           partitionKey: { name: byKindIndex.pk, type: AttributeType.STRING },
           sortKey: { name: byKindIndex.sk, type: AttributeType.STRING },
           projectionType: ProjectionType.KEYS_ONLY,
+          ...onDemand,
         },
         {
           indexName: byDueIndex.name,
           partitionKey: { name: byDueIndex.pk, type: AttributeType.STRING },
           sortKey: { name: byDueIndex.sk, type: AttributeType.NUMBER },
           projectionType: ProjectionType.KEYS_ONLY,
+          ...onDemand,
         },
       ],
       // Request keys and the like. Items of the ledger never have this attribute.

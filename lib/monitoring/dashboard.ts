@@ -11,8 +11,8 @@ import { Construct } from 'constructs';
 import type { MetricName } from '../../lambda/rules/metrics.ts';
 import type { Api } from '../api.ts';
 import type { WorkQueue } from '../background.ts';
-import type { Data } from '../data.ts';
 import type { Functions, HandlerFunction } from '../functions/functions.ts';
+import { throttlesOf, type Watched } from './alarm-specs.ts';
 import type { Alarms } from './alarms.ts';
 import { customMetric } from './custom-metrics.ts';
 
@@ -64,15 +64,7 @@ function usageWidgets(scope: Construct, period: Duration): IWidget[][] {
   ];
 }
 
-interface DashboardProps {
-  readonly api: Api;
-  readonly data: Data;
-  readonly functions: Functions;
-  readonly reconciles: WorkQueue;
-  /** Undefined if the stage makes no exports. */
-  readonly exportWork: WorkQueue | undefined;
-  /** Undefined if the stage receives no events of its store. */
-  readonly storeEvents: WorkQueue | undefined;
+interface DashboardProps extends Watched {
   readonly alarms: Alarms;
 }
 
@@ -150,13 +142,17 @@ function functionWidgets(functions: Functions): IWidget[] {
   ];
 }
 
-function backgroundWidgets({ reconciles, data }: DashboardProps): IWidget[] {
+function backgroundWidgets({ reconciles, table }: DashboardProps): IWidget[] {
   return [
     ...waitingWidgets(reconciles, { title: 'Reconciles', one: 'reconcile' }),
     graph('Table: read and write units', [
-      data.table.metricConsumedReadCapacityUnits(sum),
-      data.table.metricConsumedWriteCapacityUnits(sum),
+      table.metricConsumedReadCapacityUnits(sum),
+      table.metricConsumedWriteCapacityUnits(sum),
     ]),
+    graph(
+      'Table: throttles',
+      throttlesOf(table).map(({ metric }) => metric),
+    ),
   ];
 }
 

@@ -121,12 +121,32 @@ const reservedConcurrency = section(
 
 const throttle = section(
   {
-    requestsPerSecond: whole([0, 10_000], 500, 'Sustained rate of each LFS route. 0, with burst 0: closed.'),
+    requestsPerSecond: whole([0, 10_000], 100, 'Sustained rate of each LFS route. 0, with burst 0: closed.'),
     burst: whole([0, 5_000], 1_000, 'Burst of each LFS route.'),
     otherRequestsPerSecond: whole([0, 10_000], 50, 'Sustained rate of all other routes.'),
     otherBurst: whole([0, 5_000], 100, 'Burst of all other routes.'),
   },
   'Limits of API Gateway for all tenants together. Above: 429.',
+);
+
+/** As many as an account may have of a table, unless AWS raises it. */
+const unitsMax = 40_000;
+const table = section(
+  {
+    maxReadUnits: z
+      .int()
+      .min(1)
+      .max(unitsMax)
+      .optional()
+      .describe('Reads per second of the table, and of each index.'),
+    maxWriteUnits: z
+      .int()
+      .min(1)
+      .max(unitsMax)
+      .optional()
+      .describe('Writes per second of the table, and of each index. A push takes about 20.'),
+  },
+  'Limits of the table, to limit its cost. Above: 503. By default, those of the account. A restored table has its own.',
 );
 
 const reconcile = section(
@@ -249,7 +269,14 @@ const alarms = section(
       .email()
       .optional()
       .describe('Recipient of alarms. Without it, subscribe to the alarm topic yourself.'),
-    queueAgeMinutes: whole([1], 60, 'Age of the oldest waiting reconcile.'),
+    monthlyDollars: z
+      .int()
+      .min(1)
+      .optional()
+      .describe(
+        'A budget for all costs of the AWS account: notifies at 80%, 100% and a forecast of 100%. Default: none.',
+      ),
+    queueAgeMinutes: whole([1], 60, 'Age of the oldest message in a queue. For exports six times this.'),
     reconcileFailures: whole(
       [1, 12],
       4,
@@ -259,7 +286,23 @@ const alarms = section(
     reconcileAgeHours: whole([2], 36, 'Age of usage when a reconcile replaces it.'),
     apiErrors: whole([1], 5, '5xx responses in 5 minutes, except 509.'),
     requestsThrottled: whole([1], 10, 'Requests in 5 minutes that API Gateway rejected with 429.'),
-    functionErrors: whole([1], 3, 'Errors of one API function in 5 minutes. In the background, 1 is enough.'),
+    clientErrors: whole(
+      [1],
+      5_000,
+      '4xx responses in 5 minutes. Git expects one 401 for each push and pull.',
+    ),
+    requests: whole([1], 60_000, 'Requests in 5 minutes.'),
+    batchSeconds: whole([1], 10, 'Time for the slowest 1% of LFS batches, in 15 minutes.'),
+    tableThrottles: whole(
+      [1],
+      100,
+      'Reads or writes in 5 minutes that the table or one of its indexes rejected.',
+    ),
+    functionErrors: whole(
+      [1],
+      3,
+      'Errors of one API function in 5 minutes. In the background: one in 4 of the 12 ten-minute periods of 2 hours.',
+    ),
     functionThrottles: whole(
       [1],
       10,
@@ -333,6 +376,7 @@ export const everySetting = z.strictObject({
     .default([])
     .describe('Web origins that can call the API. git-lfs needs none.'),
   throttle,
+  table,
   memoryMb: memoryOfFunctions,
   reservedConcurrency,
   reconcile,
@@ -366,6 +410,12 @@ export const everySetting = z.strictObject({
     .describe("Count changes around the API within minutes, by S3 events. Only with the stack's own bucket."),
   logLevel: z.enum(['DEBUG', 'INFO', 'WARN', 'ERROR']).default('INFO').describe('Lowest log level.'),
   logRetentionDays: z.literal(logRetentionDays).default(30).describe('Days logs are stored.'),
+  monitoring: z
+    .enum(['none', 'basic', 'full'])
+    .default('full')
+    .describe(
+      'Alarms and a dashboard: docs/deploy.md#what-it-costs. basic: ten alarms, no dashboard. none: neither.',
+    ),
   alarms,
 });
 

@@ -62,6 +62,10 @@ function conflictsOf(settings: DeploymentSettings): Conflict[] {
       `must be ${Math.ceil(protocol.maxAgeHours / 24)} or more with protocol.maxAgeHours ${protocol.maxAgeHours}: an idle tenant isn't updated more often than a busy one`,
     );
 
+  for (const name of ['email', 'monthlyDollars'] as const)
+    if (settings.monitoring === 'none' && alarms[name] !== undefined)
+      conflict(`alarms.${name}`, 'needs monitoring basic or full: with none nothing is sent');
+
   const oldestHours = protocol.maxAgeHours + refreshEveryMinutes / 60;
   if (alarms.reconcileAgeHours <= oldestHours)
     conflict(
@@ -275,6 +279,7 @@ const stages: Readonly<Record<string, DeploymentSettingsInput>> = {
     logRetentionDays: 7,
     reconcile: { concurrency: 2 },
     exports: { workers: 2 },
+    monitoring: 'basic',
   },
   prod: { objectStore: { kind: 'bucket', keepDeletedDays: 7 } },
 };

@@ -56,6 +56,10 @@ describe('the app', () => {
     expect(fromQueues).toEqual([2, 2, 2]);
   });
 
+  it('costs little while nobody uses it, in stage dev', () => {
+    expect(['dev', 'prod'].map((stage) => deploymentSettings(stage).monitoring)).toEqual(['basic', 'full']);
+  });
+
   it('keeps for a week what is deleted, in stage prod', () => {
     expect(deploymentSettings('prod').objectStore).toEqual({ kind: 'bucket', keepDeletedDays: 7 });
     expect(deploymentSettings('dev').objectStore).toEqual({ kind: 'bucket', keepDeletedDays: 0 });

@@ -58,6 +58,30 @@ describe('the table', () => {
     expect([protection(template), protection(templateOf({ keepData: false }))]).toEqual([true, false]);
   });
 
+  it('takes as much as the account lets it, or as the settings say, and so does each index', () => {
+    const limitsOf = (of: Template) => {
+      const { Properties } = only(of, 'AWS::DynamoDB::GlobalTable');
+      expect(Properties.BillingMode).toBe('PAY_PER_REQUEST');
+      const { WriteOnDemandThroughputSettings: writes, Replicas, GlobalSecondaryIndexes } = Properties;
+      return [
+        writes?.MaxWriteRequestUnits,
+        Replicas[0].ReadOnDemandThroughputSettings?.MaxReadRequestUnits,
+        ...GlobalSecondaryIndexes.map(
+          (index: Record<string, { MaxWriteRequestUnits: number }>) =>
+            index['WriteOnDemandThroughputSettings']?.MaxWriteRequestUnits,
+        ),
+        ...(Replicas[0].GlobalSecondaryIndexes ?? []).map(
+          (index: Record<string, { MaxReadRequestUnits: number }>) =>
+            index['ReadOnDemandThroughputSettings']?.MaxReadRequestUnits,
+        ),
+      ].filter((limit) => limit !== undefined);
+    };
+    expect(limitsOf(template)).toEqual([]);
+    expect(limitsOf(templateOf({ table: { maxReadUnits: 300, maxWriteUnits: 200 } }))).toEqual([
+      200, 300, 200, 200, 300, 300,
+    ]);
+  });
+
   it('can be a table restored from a backup', () => {
     const restored = templateOf({ restoredTableName: 'lfs-quota-restored' });
     restored.resourceCountIs('AWS::DynamoDB::GlobalTable', 0);

@@ -5,6 +5,7 @@ const alarm: AlarmProperties = {
   AlarmDescription: '',
   AlarmActions: [],
   OKActions: [],
+  InsufficientDataActions: [],
   Tags: [],
   Namespace: 'test',
   MetricName: 'Errors',
@@ -42,21 +43,28 @@ describe('the evaluation of an alarm', () => {
     expect(firstRinging({ ...some, DatapointsToAlarm: 4 }, at(200, 214), day)).toBeUndefined();
   });
 
-  it('takes missing data as the alarm says, but only where too little data is left', () => {
+  it('that notifies without data rings where none is left, and not before there was any', () => {
     const hourly = at(...Array.from({ length: 240 }, (_, minute) => minute));
     const stopped: AlarmProperties = {
       ...alarm,
-      Statistic: 'SampleCount',
-      Threshold: 1,
-      ComparisonOperator: 'LessThanThreshold',
-      TreatMissingData: 'breaching',
+      InsufficientDataActions: ['topic'],
+      TreatMissingData: 'missing',
     };
     expect(firstRinging(stopped, hourly, { from: 120, until: 240 })).toBeUndefined();
     // Not at 245 if CloudWatch looks two or four periods further back: there it finds data.
     expect(firstRinging(stopped, hourly, { from: 120, until: 400 })).toBe(245);
     expect(ringsSurely(stopped, hourly, { from: 120, until: 264 })).toBe(false);
     expect(ringsSurely(stopped, hourly, { from: 120, until: 270 })).toBe(true);
-    expect(firstRinging({ ...stopped, TreatMissingData: 'notBreaching' }, hourly, day)).toBeUndefined();
+    expect(firstRinging(stopped, hourly, { from: -60, until: 240 })).toBeUndefined();
+    expect(firstRinging({ ...stopped, InsufficientDataActions: [] }, at(200), day)).toBeUndefined();
+  });
+
+  it('finds the value that one in a hundred exceeds', () => {
+    const slow: AlarmProperties = { ...alarm, Statistic: 'p99' };
+    const samples = (slowOnes: number) =>
+      Array.from({ length: 200 }, (_, index) => ({ minute: 200, value: index < slowOnes ? 3 : 1 }));
+    expect(firstRinging(slow, samples(2), day)).toBeUndefined();
+    expect(ringsSurely(slow, samples(3), day)).toBe(true);
   });
 
   it('finds the largest value', () => {

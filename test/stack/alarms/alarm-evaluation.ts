@@ -21,22 +21,51 @@ const dimensionShape = z.union([
     .transform((get) => get['Fn::GetAtt'][0]),
 ]);
 
-const alarmShape = z.strictObject({
-  AlarmDescription: z.string(),
-  AlarmActions: z.array(z.unknown()),
-  OKActions: z.array(z.unknown()),
-  Tags: z.array(z.unknown()),
+const metricShape = {
   Namespace: z.string(),
   MetricName: z.string(),
   Dimensions: z.array(z.strictObject({ Name: z.string(), Value: dimensionShape })).default([]),
-  Statistic: z.enum(['Sum', 'Maximum', 'SampleCount']),
+};
+/** The one expression that is known: gaps are zeros, which the alarms that use it don't ring for. */
+const filledShape = z.tuple([
+  z.strictObject({
+    Expression: z.literal('FILL(sent, 0)'),
+    Id: z.string(),
+    ReturnData: z.literal(true).optional(),
+  }),
+  z.strictObject({
+    Id: z.literal('sent'),
+    Label: z.string(),
+    MetricStat: z.strictObject({ Metric: z.strictObject(metricShape), Period: z.int(), Stat: z.string() }),
+    ReturnData: z.literal(false),
+  }),
+]);
+
+/** The metric of an alarm, in the same fields whether it's filled, and whatever its statistic is. */
+function plain(properties: Record<string, unknown>): Record<string, unknown> {
+  const { Metrics, ExtendedStatistic, ...others } = properties;
+  if (ExtendedStatistic !== undefined) return { ...others, Statistic: ExtendedStatistic };
+  if (Metrics === undefined) return others;
+  const { MetricStat } = filledShape.parse(Metrics)[1];
+  const { Metric, Period, Stat: Statistic } = MetricStat;
+  return { ...others, ...Metric, Period, Statistic };
+}
+
+const alarmShape = z.strictObject({
+  AlarmDescription: z.string().regex(/^\[(?:page|ticket)\] \w.+/),
+  AlarmActions: z.array(z.unknown()).min(1),
+  OKActions: z.array(z.unknown()).min(1),
+  InsufficientDataActions: z.array(z.unknown()).default([]),
+  Tags: z.array(z.unknown()),
+  ...metricShape,
+  Statistic: z.enum(['Sum', 'Maximum', 'SampleCount', 'p99']),
   /** Seconds. */
   Period: z.int().multipleOf(60),
   EvaluationPeriods: z.int().min(1),
   DatapointsToAlarm: z.int().min(1).optional(),
   Threshold: z.number(),
   ComparisonOperator: z.enum(['GreaterThanOrEqualToThreshold', 'LessThanThreshold']),
-  TreatMissingData: z.enum(['breaching', 'notBreaching']),
+  TreatMissingData: z.enum(['missing', 'notBreaching']),
 });
 
 export type AlarmProperties = z.output<typeof alarmShape>;
@@ -47,12 +76,12 @@ export function alarmsOf(template: Template): Map<string, AlarmProperties> {
   return new Map(
     found.map(([id, resource]) => [
       id.replace(/^Alarms(\w+?)[0-9A-F]{8}$/, '$1'),
-      alarmShape.parse(resource['Properties']),
+      alarmShape.parse(plain(resource['Properties'])),
     ]),
   );
 }
 
-/** What CloudWatch calls a metric: its name, and the function or queue that it is of. */
+/** What CloudWatch calls a metric: its name, and the function, queue, table, index or API that it is of. */
 export function metricOf({ MetricName, Namespace, Dimensions }: AlarmProperties): string {
   if (!Namespace.startsWith('AWS/')) return MetricName;
   const [first] = Dimensions;
@@ -74,8 +103,14 @@ function ringingMinutes(
 ): number[] {
   const datapointBefore = datapoints(alarm, samples);
   const minutes: number[] = [];
-  for (let minute = range.from; minute <= range.until; minute++)
-    if (isBreaching(alarm, datapointBefore, { end: minute, older: range.older })) minutes.push(minute);
+  const first = samples.reduce((least, { minute }) => Math.min(least, minute), Number.POSITIVE_INFINITY);
+  for (let minute = range.from; minute <= range.until; minute++) {
+    const at = { end: minute, older: range.older };
+    // An alarm is created without data. It notifies when it comes to that, and not while it stays there.
+    const isRinging =
+      alarm.InsufficientDataActions.length > 0 ? (first < minute ? isSilent : undefined) : isBreaching;
+    if (isRinging?.(alarm, datapointBefore, at)) minutes.push(minute);
+  }
   return minutes;
 }
 
@@ -109,21 +144,32 @@ export function firstRinging(
   return firsts.length > 0 ? Math.min(...firsts) : undefined;
 }
 
-/** @param at.end the window is of the minutes before this one. */
-function isBreaching(
-  alarm: AlarmProperties,
-  datapointBefore: (end: number) => number | undefined,
+type DatapointBefore = (end: number) => number | undefined;
+
+/**
+ * The newest datapoints that there are. With enough data in the older periods, CloudWatch evaluates that, and no missing
+ * datapoint.
+ *
+ * @param at.end the window is of the minutes before this one.
+ */
+function realDatapoints(
+  { EvaluationPeriods, Period }: AlarmProperties,
+  datapointBefore: DatapointBefore,
   at: { end: number; older: number },
-): boolean {
-  const { EvaluationPeriods: needed, DatapointsToAlarm = needed, TreatMissingData } = alarm;
-  const newestFirst = Array.from({ length: needed + at.older }, (_, index) =>
-    datapointBefore(at.end - (index * alarm.Period) / 60),
+): number[] {
+  const newestFirst = Array.from({ length: EvaluationPeriods + at.older }, (_, index) =>
+    datapointBefore(at.end - (index * Period) / 60),
   );
-  // With enough data in the older periods, CloudWatch evaluates that, and no missing datapoint.
-  const real = newestFirst.filter((value) => value !== undefined).slice(0, needed);
-  const missing = TreatMissingData === 'breaching' ? needed - real.length : 0;
-  return real.filter((value) => isBeyond(alarm, value)).length + missing >= DatapointsToAlarm;
+  return newestFirst.filter((value) => value !== undefined).slice(0, EvaluationPeriods);
 }
+
+function isBreaching(alarm: AlarmProperties, ...given: [DatapointBefore, { end: number; older: number }]) {
+  const { EvaluationPeriods, DatapointsToAlarm = EvaluationPeriods } = alarm;
+  const real = realDatapoints(alarm, ...given);
+  return real.filter((value) => isBeyond(alarm, value)).length >= DatapointsToAlarm;
+}
+
+const isSilent: typeof isBreaching = (...given) => realDatapoints(...given).length === 0;
 
 function isBeyond({ ComparisonOperator, Threshold }: AlarmProperties, value: number): boolean {
   return ComparisonOperator === 'LessThanThreshold' ? value < Threshold : value >= Threshold;
@@ -155,5 +201,7 @@ function statisticOf(statistic: AlarmProperties['Statistic'], values: readonly n
       return values.reduce((largest, value) => Math.max(largest, value));
     case 'SampleCount':
       return values.length;
+    case 'p99':
+      return values.toSorted((a, b) => a - b)[Math.ceil(0.99 * values.length) - 1] ?? Number.NaN;
   }
 }

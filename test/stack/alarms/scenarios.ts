@@ -21,6 +21,12 @@ const deadLettersOf = {
   StoreEventsQueue: 'StoreEventsDeadLetterQueue',
 } as const satisfies Record<Queue, string>;
 
+/** What DynamoDB refuses, of the table and of its indexes. */
+const throttled = ['DataTable', 'by-kind', 'by-due'].flatMap((place) => [
+  `ReadThrottleEvents of ${place}`,
+  `WriteThrottleEvents of ${place}`,
+]);
+
 /** The function's time limit, and the number of tries, that a stage has by default. */
 export const timeLimitMinutes = 5;
 export const attemptsMax = 20;
@@ -48,15 +54,23 @@ export class MetricStreams {
     minute: number,
     outcome: 'succeeds' | 'fails' | 'is throttled' = 'succeeds',
   ): void {
-    this.publish(`Throttles of ${name}`, minute, outcome === 'is throttled' ? 1 : 0);
+    for (const owner of [name, ''])
+      this.publish(`Throttles of ${owner}`, minute, outcome === 'is throttled' ? 1 : 0);
     if (outcome === 'is throttled') return;
     this.publish(`Invocations of ${name}`, minute, 1);
     this.publish(`Errors of ${name}`, minute, outcome === 'fails' ? 1 : 0);
   }
 
   /** The filter of the access log finds an answer that failed. Without one it reports nothing. */
-  answer(minute: number, status: number): void {
-    if (status >= 500 && status !== 509) this.publish('RequestsFailed', minute, 1);
+  answer(minute: number, status: number, times = 1): void {
+    this.publish('Count of ApiHttpApi', minute, times);
+    this.publish('4xx of ApiHttpApi', minute, status >= 400 && status < 500 ? times : 0);
+    if (status >= 500 && status !== 509) this.publish('RequestsFailed', minute, times);
+  }
+
+  /** DynamoDB reports it if there was any. */
+  throttleTable(minute: number, times: number): void {
+    for (const place of throttled) this.publish(place, minute, times);
   }
 
   /** The filter of the access log finds an answer of the gateway itself. Without one it reports nothing. */
@@ -150,7 +164,8 @@ export const dayEnds = start + 26 * 60;
 
 /**
  * A busy day on which nothing needs a person: single errors and throttled requests that clients retried, an outage of
- * the store for ten minutes, a run of the schedule that is left out, late and large reconciles within what is usual.
+ * the store for ten minutes and of the table for five, a run of the schedule that is left out, late and large reconciles
+ * within what is usual.
  */
 export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: number }): MetricStreams {
   const streams = new MetricStreams();
@@ -159,8 +174,18 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     for (const name of ofApi) streams.invoke(name, minute, minute % 6 === 0 ? 'fails' : 'succeeds');
     for (let request = 0; request < 9 && minute % 60 === 0; request++)
       streams.invoke('lfsVerify', minute, 'is throttled');
-    for (const name of background) if (minute % 60 === 0) streams.invoke(name, minute, 'is throttled');
-    for (let request = 0; request < 20; request++) streams.answer(minute, 200);
+    for (const name of background) {
+      if (minute % 60 === 0) streams.invoke(name, minute, 'is throttled');
+      // A run that crashes, and is retried.
+      if (minute % 360 === 90 && name !== 'refresh') streams.invoke(name, minute, 'fails');
+    }
+    if (minute % 360 === 90) streams.refresh(minute, 'throws');
+    streams.answer(minute, 200, 4_000);
+    streams.answer(minute, 401, 500);
+    // One in a hundred waits for a reconcile, and sometimes two.
+    for (let batch = 0; batch < 200; batch++)
+      streams.publish('Duration of lfsBatch', minute, batch < (minute % 30 < 5 ? 10 : 1) ? 15_000 : 300);
+    if (minute % 60 < 5) streams.throttleTable(minute, 40);
     if (minute % 4 === 0) for (let request = 0; request < 4; request++) streams.throttleRequest(minute);
     if (minute % 7 === 0) streams.answer(minute, 503);
     // A tenant's downloads are used up, and it goes on trying.
@@ -178,6 +203,8 @@ export function ordinaryDay({ refreshEveryMinutes }: { refreshEveryMinutes: numb
     streams.queueState('ExportWorkQueue', minute, { oldestSeconds: 300 });
   }
   outage(streams, { from: start + 400, minutes: 10 });
+  // The table fails for five minutes.
+  for (let minute = start + 630; minute < start + 635; minute++) streams.refresh(minute, 'throws');
   return streams;
 }
 
@@ -224,14 +251,29 @@ const fault = (what: string, withinMinutes: number, publish: Fault['publish']): 
   publish,
 });
 
-const once = [0];
+/** A message whose run crashes is hidden for half an hour, or, by the function, for some minutes. */
+const eachCrash = (name: FunctionName) =>
+  name === 'reconcile' ? [0, 35, 70, 105] : Array.from({ length: 10 }, (_, run) => run * 6);
 const burst = Array.from({ length: 10 }, () => 0);
 const eachMinute = burst.map((_, minute) => minute);
 
 /** Runs of a function that all end alike, in these minutes of the fault. */
-const runsOf = (name: FunctionName, minutes: readonly number[], outcome: 'fails' | 'is throttled') => [
-  fault(`a run of ${name} ${outcome} in each of the minutes ${minutes}`, 10, (streams) => {
+const runsOf = (
+  name: FunctionName,
+  minutes: readonly number[],
+  outcome: 'fails' | 'is throttled',
+  withinMinutes = 10,
+) => [
+  fault(`a run of ${name} ${outcome} in each of the minutes ${minutes}`, withinMinutes, (streams) => {
     for (const minute of minutes) streams.invoke(name, faultBegins + minute, outcome);
+  }),
+];
+
+/** A message waits ever longer in a queue. */
+const waiting = (queue: Queue, withinMinutes: number) => [
+  fault(`nothing takes the messages of ${queue}`, withinMinutes, (streams) => {
+    for (let waited = 0; waited < withinMinutes + 60; waited++)
+      streams.queueState(queue, faultBegins + waited, { oldestSeconds: 60 * waited });
   }),
 ];
 
@@ -263,12 +305,11 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
       streams.deadLetter('StoreEventsQueue', faultBegins + 127),
     ),
   ],
-  ReconcilesLate: [
-    fault('more reconciles are asked for than run', 70, (streams) => {
-      for (let waited = 0; waited < 300; waited++)
-        streams.queueState('ReconcileQueue', faultBegins + waited, { oldestSeconds: 60 * waited });
-    }),
-  ],
+  ReconcilesLate: waiting('ReconcileQueue', 70),
+  WebhookQueueLate: waiting('WebhookWorkQueue', 70),
+  EmailQueueLate: waiting('EmailWorkQueue', 70),
+  StoreEventsQueueLate: waiting('StoreEventsQueue', 70),
+  ExportQueueLate: waiting('ExportWorkQueue', 370),
   ReconcilesFailed: [
     fault("one tenant's reconciles fail at once", 60, (streams) => {
       streams.failingReconcile(faultBegins, { runMinutes: 0 });
@@ -298,6 +339,35 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
       for (let request = 0; request < 10; request++) streams.throttleRequest(faultBegins);
     }),
   ],
+  ClientErrors: [
+    fault('17 requests a second have a wrong token', 10, (streams) => {
+      for (let minute = 0; minute < 10; minute++) streams.answer(faultBegins + minute, 401, 1_020);
+    }),
+  ],
+  RequestFlood: [
+    fault('each LFS route gets 40 requests a second', 10, (streams) => {
+      for (let minute = 0; minute < 10; minute++) streams.answer(faultBegins + minute, 200, 6 * 40 * 60);
+    }),
+  ],
+  BatchSlow: [
+    fault('each tenth batch takes 11 s', 30, (streams) => {
+      for (let batch = 0; batch < 600; batch++)
+        streams.publish('Duration of lfsBatch', faultBegins + batch / 20, batch % 10 === 0 ? 11_000 : 300);
+    }),
+  ],
+  ...Object.fromEntries(
+    ['Table', 'ByKind', 'ByDue'].flatMap((place) =>
+      ['Read', 'Write'].map((kind) => [
+        `${place}${kind}Throttles`,
+        [
+          fault('DynamoDB refuses 30 a minute', 20, (streams) => {
+            for (let minute = 0; minute < 15; minute++) streams.throttleTable(faultBegins + minute, 30);
+          }),
+        ],
+      ]),
+    ),
+  ),
+  FunctionsThrottled: runsOf('lfsBatch', [...burst, ...burst], 'is throttled'),
   RefreshStopped: [
     fault('the schedule is disabled', 6 * 60, (streams) => {
       scheduleRuns(streams, { refreshEveryMinutes: 1, until: faultBegins });
@@ -319,14 +389,11 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
       streams.reconcile(faultBegins, { ageHours: 36 });
     }),
   ],
-  refreshErrors: [
-    fault('a run of the schedule throws, and so do its retries', 10, (streams) => {
-      streams.refresh(faultBegins, 'throws');
+  refreshErrors: (['throws', 'times out'] as const).map((outcome) =>
+    fault(`each run of the schedule ${outcome}`, 60, (streams) => {
+      scheduleRuns(streams, { refreshEveryMinutes: 1, from: faultBegins, until: faultBegins + 60, outcome });
     }),
-    fault('a run of the schedule times out, and so do its retries', 20, (streams) => {
-      streams.refresh(faultBegins, 'times out');
-    }),
-  ],
+  ),
   refreshThrottles: [
     fault('a run of the schedule is throttled for minutes', 10, (streams) => {
       streams.refresh(faultBegins, 'is throttled');
@@ -339,7 +406,10 @@ export const faults: Readonly<Record<string, readonly Fault[]>> = {
         // Clients of the API try again. What fails behind a queue, nobody sees.
         const isOfApi = ofApi.includes(name);
         return [
-          [`${name}Errors`, runsOf(name, isOfApi ? eachMinute : once, 'fails')],
+          [
+            `${name}Errors`,
+            isOfApi ? runsOf(name, eachMinute, 'fails') : runsOf(name, eachCrash(name), 'fails', 115),
+          ],
           [`${name}Throttles`, runsOf(name, isOfApi ? burst : eachMinute, 'is throttled')],
         ];
       }),

@@ -23,15 +23,6 @@ describe('docs/runbook.md', () => {
     expect([...new Set(named)].sort()).toEqual(Object.keys(metricUnits).sort());
   });
 
-  it('explains every alarm, and no other', () => {
-    const source = readText('lib/monitoring/alarms.ts');
-    const ids = [...source.matchAll(/(?:#alarm\(|\[)\s*['`](?:\$\{name\})?([A-Z]\w+)['`]/g)];
-    const named = [...section('Alarms').matchAll(/^\| \*\*(.+?)\*\* \|/gm)].flatMap(([, names = '']) =>
-      names.replaceAll('…', '').split(', '),
-    );
-    expect(named.sort()).toEqual(ids.map(([, id = '']) => id).sort());
-  });
-
   it('names only messages that a function logs', () => {
     const heads = [...section('Metrics').matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = '']) =>
       codeSpans(cell),

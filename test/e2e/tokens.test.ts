@@ -48,21 +48,30 @@ describeWithGitLfs('tokens, as docs/team-admins.md shows them', () => {
     return { user, path };
   }
 
-  it('a CI job pushes with nothing but its identity, and only where a rule lets it', async () => {
-    const workflow = docBlocks('docs/team-admins.md').find(({ language }) => language === 'yaml');
-    const { build } = parseYaml(workflow?.text ?? '').jobs;
-    // Its last line pulls.
-    const lines = build.steps.at(-1).run.trim().split('\n').slice(0, -1);
+  it('a CI job pushes and pulls with nothing but its identity, and only where a rule lets it', async () => {
+    const [gitHub = '', gitLab = ''] = docBlocks('docs/team-admins.md')
+      .filter(({ language }) => language === 'yaml')
+      .map(({ text }) => text);
+    const action = join(projectRoot, '.github/actions/setup-lfs-quota');
+    const { inputs, runs } = parseYaml(await readFile(join(action, 'action.yml'), 'utf8'));
+    const [, { with: given }, { run: pull }] = parseYaml(gitHub).jobs.build.steps;
+    expect(Object.keys(inputs)).toEqual(expect.arrayContaining(Object.keys(given)));
     const made = [
       ...['rule', 'create', 'acme', '--issuer', issuer.setting.issuer, '--match', 'repository_id=123456789'],
       ...['--match', 'ref=refs/heads/main', '--scope', 'write', '--repo', 'game'],
     ];
     await stack.cliJson(...made);
+    const [step] = runs.steps;
+    expect(runs.steps).toHaveLength(1);
+    const values: Record<string, string> = { ...given, url: stack.url };
     const job = [
-      `export LFS=${stack.url} ACTIONS_ID_TOKEN_REQUEST_TOKEN=the-job`,
+      `export GITHUB_ACTION_PATH=${action} GITHUB_OUTPUT=$HOME/outputs ACTIONS_ID_TOKEN_REQUEST_TOKEN=the-job`,
       `export ACTIONS_ID_TOKEN_REQUEST_URL='http://127.0.0.1:${(host.address() as AddressInfo).port}/token?api-version=1'`,
-      ...lines,
-      'git push origin main',
+      ...Object.entries<string>(step.env).map(
+        ([name, value]) =>
+          `export ${name}=${value.replace(/\$\{\{ inputs\.(\w+) \}\}/, (_, input) => values[input] ?? '')}`,
+      ),
+      step.run,
     ];
     claims = {
       repository_id: '123456789',
@@ -71,8 +80,14 @@ describeWithGitLfs('tokens, as docs/team-admins.md shows them', () => {
     };
     const lfsUrl = (repo: string) => `${stack.url}/acme/${repo}/info/lfs`;
     const game = await workTree('game', { lfsUrl: lfsUrl('game') });
-    const pushed = await game.user.paste(game.path, job);
-    expect(pushed.code, pushed.err).toBe(0);
+    const globally = async () => (await game.user.git(game.path, 'config', '--global', '--list')).out;
+    const before = await globally();
+    const set = await game.user.paste(game.path, job);
+    expect(set.code, set.out + set.err).toBe(0);
+    // The identity token and the access token, each before anything can show it.
+    expect(set.out).toMatch(/^::add-mask::ey\S+\n::add-mask::lfsq_\w+\n$/);
+    expect(await readFile(join(game.user.home, 'outputs'), 'utf8')).toMatch(/^expires-at=20\d\d-\S+Z\n$/);
+    await game.user.git(game.path, 'push', 'origin', 'main');
     expect((await listStore(stack, 'acme/game')).size).toBe(1);
     const { tokens } = (await stack.cliJson('token', 'list', 'acme')) as {
       tokens: { user: string; repos: string[] }[];
@@ -81,12 +96,45 @@ describeWithGitLfs('tokens, as docs/team-admins.md shows them', () => {
       { user: 'repo:acme/game:ref:refs/heads/main', repos: ['game'], scope: 'write' },
     ]);
 
+    // What actions/checkout leaves: pointers.
+    const skips = { GIT_LFS_SKIP_SMUDGE: '1' };
+    const clone = join(game.user.home, 'clone');
+    const remote = join(game.user.home, 'remotes', 'game.git');
+    expect((await game.user.tryGit(game.user.home, ['clone', remote, clone], skips)).code).toBe(0);
+    const denied = await game.user.paste(clone, [pull]);
+    expect(denied.code, 'another clone has no token').not.toBe(0);
+    const pulled = await game.user.paste(clone, [...job, pull]);
+    expect(pulled.code, pulled.err).toBe(0);
+    expect(await readFile(join(clone, 'a.bin'))).toEqual(Buffer.from(bytesOf('game', 3000)));
+    expect(await globally()).toBe(before);
+
     const film = await workTree('film', { lfsUrl: lfsUrl('film') });
-    expect((await film.user.paste(film.path, job)).code).not.toBe(0);
+    expect((await film.user.paste(film.path, [...job, 'git push origin main'])).code).not.toBe(0);
     claims = { ...claims, ref: 'refs/pull/7/merge' };
-    const pull = await workTree('pull', { lfsUrl: lfsUrl('game') });
-    expect((await pull.user.paste(pull.path, job)).code).not.toBe(0);
+    const pullRequest = await workTree('pull', { lfsUrl: lfsUrl('game') });
+    const refused = await pullRequest.user.paste(pullRequest.path, job);
+    expect(refused.code).toBe(1);
+    expect(refused.out).toMatch(/\n::error::This identity gets no token\..* lfs-quota rule list acme\n$/);
+    const outside = await pullRequest.user.paste(pullRequest.user.home, job);
+    expect([outside.code, outside.out]).toEqual([
+      1,
+      expect.stringContaining('::error::There is no clone here.'),
+    ]);
+    const noPermission = await pullRequest.user.paste(
+      pullRequest.path,
+      job.filter((line) => !line.includes('REQUEST_URL=')),
+    );
+    expect(noPermission.out).toContain('Give the job the permission "id-token: write".');
     expect((await listStore(stack, 'acme')).size).toBe(1);
+
+    claims = { ...claims, ref: 'refs/heads/main' };
+    const ID = issuer.issuer.token({ ...claims, aud: `${stack.url}/acme` });
+    const { script: lines } = parseYaml(gitLab).build;
+    const other = join(game.user.home, 'other');
+    expect((await game.user.tryGit(game.user.home, ['clone', remote, other], skips)).code).toBe(0);
+    const inGitLab = await game.user.paste(other, lines, { LFS: stack.url, ID });
+    expect(inGitLab.code, inGitLab.err).toBe(0);
+    expect(await readFile(join(other, 'a.bin'))).toEqual(Buffer.from(bytesOf('game', 3000)));
   });
 
   it('who comes by SSH pushes and pulls without a token of their own', async () => {

@@ -88,8 +88,8 @@ const rules: Readonly<Record<string, (block: DocBlock) => unknown>> = {
       expect(line).toMatch(/^(?:filter|\| (?:fields|sort|stats)) \S/);
   },
   yaml({ text }) {
-    const { jobs } = parseYaml(text);
-    expect(jobs.build.steps.at(-1).run).toContain('git lfs pull');
+    const { jobs, build } = parseYaml(text);
+    expect(jobs?.build.steps.at(-1).run ?? build.script.at(-1)).toContain('git lfs pull');
   },
   json({ text }) {
     const value = JSON.parse(text);

@@ -1,0 +1,151 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+
+const root = path.join(import.meta.dirname, '../..');
+const folder = path.join(root, '.github/workflows');
+const permissions = z.record(z.string(), z.enum(['read', 'write']));
+const step = z.looseObject({
+  name: z.string().optional(),
+  uses: z.string().optional(),
+  run: z.string().optional(),
+  with: z.record(z.string(), z.unknown()).optional(),
+});
+const workflow = z.looseObject({
+  on: z.record(z.string(), z.unknown()),
+  permissions,
+  jobs: z.record(
+    z.string(),
+    z.looseObject({
+      'timeout-minutes': z.number(),
+      permissions: permissions.optional(),
+      strategy: z.unknown().optional(),
+      steps: z.array(step),
+    }),
+  ),
+});
+
+const texts = readdirSync(folder).map(
+  (file) => [file, readFileSync(path.join(folder, file), 'utf8')] as const,
+);
+const workflows = new Map(texts.map(([file, text]) => [file, workflow.parse(parse(text))]));
+const stepsOf = ({ jobs }: z.output<typeof workflow>) => Object.values(jobs).flatMap(({ steps }) => steps);
+
+/** What more than reading the repository a job may do. */
+const rights: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  'release.yml github': { contents: 'write' },
+  'release.yml npm': { 'id-token': 'write' },
+  'deploy-sandbox.yml deploy': { contents: 'read', 'id-token': 'write' },
+};
+
+describe.each([...workflows])('the workflow %s', (file, { on, permissions: all, jobs }) => {
+  const text = new Map(texts).get(file) ?? '';
+
+  it('uses actions of others by their commit, with the version beside it', () => {
+    const used = [...text.matchAll(/uses: *(.*)$/gm)].map(([, value]) => value);
+    expect(used.length).toBeGreaterThan(0);
+    for (const each of used) expect(each).toMatch(/^[\w-]+\/[\w-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  });
+
+  it('may read the repository, and only the jobs that need more may more', () => {
+    expect(all).toEqual({ contents: 'read' });
+    for (const [name, job] of Object.entries(jobs))
+      expect(job.permissions ?? {}, name).toEqual(rights[`${file} ${name}`] ?? {});
+    // It would run the code of strangers with the rights of the repository.
+    expect(Object.keys(on)).not.toContain('pull_request_target');
+  });
+
+  it('leaves no token in a checkout, and puts no expression into a script', () => {
+    for (const { uses, run, with: given } of stepsOf({ on, permissions: all, jobs })) {
+      if (uses?.startsWith('actions/checkout@'))
+        expect(given).toMatchObject({ 'persist-credentials': false });
+      expect(run ?? '').not.toContain('${{');
+    }
+  });
+});
+
+describe('CI', () => {
+  it('has a job for each lane', () => {
+    const names = [...readFileSync(path.join(root, '.ci/run'), 'utf8').matchAll(/^(\w+)_lane\(\)/gm)];
+    const lanes = names.map(([, name]) => name).filter((name = '') => !['nightly', 'run'].includes(name));
+    const { strategy } = workflows.get('ci.yml')?.jobs['lane'] ?? {};
+    const { matrix } = z.object({ matrix: z.object({ lane: z.array(z.string()) }) }).parse(strategy);
+    expect([...matrix.lane].sort()).toEqual(lanes.sort());
+  });
+});
+
+describe('a release', () => {
+  const made = mkdtempSync(path.join(tmpdir(), 'lfs-quota-workflow-'));
+  afterAll(() => rmSync(made, { recursive: true }));
+  const release = workflows.get('release.yml');
+  const { version } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+
+  function runStep(name: string, cwd: string, env: Record<string, string>) {
+    const { run = '' } = (release ? stepsOf(release) : []).find((each) => each.name === name) ?? {};
+    expect(run).not.toBe('');
+    const { PATH = '' } = process.env;
+    return spawnSync('bash', ['-eo', 'pipefail', '-c', run], {
+      cwd,
+      env: { PATH, ...env },
+      encoding: 'utf8',
+    });
+  }
+
+  it('needs a tag with the version of the package, and its part of the changelog', () => {
+    const check = 'The tag is the version, and the changelog has it';
+    const checked = (tag: string, changelog: string) => {
+      const cwd = mkdtempSync(path.join(made, 'checkout-'));
+      writeFileSync(path.join(cwd, 'package.json'), '{"version":"1.2.0"}');
+      writeFileSync(path.join(cwd, 'CHANGELOG.md'), changelog);
+      const { status } = runStep(check, cwd, { GITHUB_REF_NAME: tag });
+      return [status, status === 0 && readFileSync(path.join(cwd, 'notes.md'), 'utf8')];
+    };
+    const changelog =
+      '# Changelog\n\n## Unreleased\n\n## 1.2.0 - 2026-12-01\n\nNew.\n\n### Fixed\n\n- A bug.\n\n## 1.1.0 - x\n\nOld.\n';
+    expect(checked('v1.2.0', changelog)).toEqual([0, '\nNew.\n\n### Fixed\n\n- A bug.\n\n']);
+    expect(checked('v1.2.1', changelog)).toEqual([1, false]);
+    expect(checked('v1.2.0', changelog.replace('1.2.0', '1.2.00'))).toEqual([1, false]);
+  });
+
+  it('is described in the changelog', () => {
+    const changelog = readFileSync(path.join(root, 'CHANGELOG.md'), 'utf8');
+    expect(changelog).toMatch(new RegExp(`^## ${version} - (\\d{4}-\\d\\d-\\d\\d|not yet released)$`, 'm'));
+  });
+
+  it('is published to npm as it was packed, but for what keeps a checkout private', () => {
+    const bin = path.join(made, 'bin');
+    for (const each of [bin, path.join(made, 'package'), path.join(made, 'release')]) mkdirSync(each);
+    const npm = execFileSync('bash', ['-c', 'command -v npm'], { encoding: 'utf8' }).trim();
+    const stub = `#!/bin/sh\nif [ "$1" = publish ]; then echo "$@" >published; else exec "${npm}" "$@"; fi\n`;
+    writeFileSync(path.join(bin, 'npm'), stub, { mode: 0o755 });
+    const {
+      private: isPrivate,
+      scripts,
+      ...kept
+    } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'));
+    expect([isPrivate, scripts.prepack]).toEqual([true, 'node --import tsx bin/pack.ts']);
+    writeFileSync(
+      path.join(made, 'package/package.json'),
+      JSON.stringify({ ...kept, private: true, scripts }),
+    );
+    execFileSync('tar', ['czf', 'release/lfs-quota.tgz', 'package'], { cwd: made });
+    const ended = runStep('Publish', made, {
+      PATH: `${bin}:${process.env['PATH']}`,
+      HOME: made,
+      GITHUB_SERVER_URL: 'https://github.com',
+      GITHUB_REPOSITORY: 'acme/lfs-quota',
+    });
+    expect(ended.status, ended.stderr).toBe(0);
+    expect(readFileSync(path.join(made, 'package/published'), 'utf8')).toBe(
+      'publish --provenance --access public --ignore-scripts\n',
+    );
+    expect(JSON.parse(readFileSync(path.join(made, 'package/package.json'), 'utf8'))).toEqual({
+      ...kept,
+      repository: { type: 'git', url: 'git+https://github.com/acme/lfs-quota.git' },
+    });
+  });
+});

@@ -201,6 +201,24 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota du --git', 'the repo of this clone, by path'],
   ],
   serve: [['lfs-quota serve --data /srv/lfs-quota --public-url https://lfs.example.com']],
+  backup: [
+    ['lfs-quota backup --data /var/lib/lfs-quota table.jsonl'],
+    ['lfs-quota backup --data /var/lib/lfs-quota - | gzip > table.jsonl.gz'],
+  ],
+  restore: [
+    [
+      'lfs-quota restore --data /srv/lfs-quota table.jsonl --uploads-from now',
+      'objects in the data folder, or a new key for the store',
+    ],
+    ['lfs-quota restore --data /srv/lfs-quota table.jsonl'],
+  ],
+  'table export': [['lfs-quota table export --table lfs-quota-prod-Table4711 table.jsonl']],
+  'table import': [
+    ['lfs-quota table import --table lfs-quota-prod-Table4711 table.jsonl'],
+    ['lfs-quota table import --table lfs-quota-prod-Table4711 table.jsonl --resume'],
+  ],
+  'table finish': [['lfs-quota table finish --table lfs-quota-restored']],
+  'table rebuild': [['lfs-quota table rebuild --limit 10GiB']],
   doctor: [
     ['lfs-quota doctor s3://lfs-objects'],
     ['lfs-quota doctor s3://lfs-objects --endpoint https://store.example.com --profile store.json'],

@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import type { Register } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
 import { registerAuth, registerLogin, registerLogout, whoamiCommand } from './commands/auth.ts';
+import { registerBackup, registerRestore } from './commands/backup.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { registerConnect } from './commands/connect.ts';
 import { registerDoctor } from './commands/doctor.ts';
@@ -21,6 +22,7 @@ import { ruleCommands } from './commands/rule.ts';
 import { scanCommands } from './commands/scan.ts';
 import { registerServe } from './commands/serve.ts';
 import { statusCommand } from './commands/status.ts';
+import { tableCommands } from './commands/table.ts';
 import { tenantCommands } from './commands/tenant.ts';
 import { tokenCommands } from './commands/token.ts';
 import { usageCommand } from './commands/usage.ts';
@@ -64,6 +66,9 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
       scanCommands,
       reservationCommands,
       deletionCommands,
+      registerBackup,
+      registerRestore,
+      tableCommands,
       registerDoctor,
       registerCompletion,
     ],

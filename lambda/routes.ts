@@ -25,6 +25,7 @@ export const routes = [
   { method: 'GET', path: '/v1/status', function: 'management' },
   { method: 'GET', path: '/v1/tenants', function: 'management' },
   { method: 'POST', path: '/v1/tenants', function: 'management' },
+  { method: 'GET', path: '/v1/lost-tenants', function: 'management' },
   { method: 'GET', path: '/v1/tenants/{tenant}', function: 'management' },
   { method: 'PATCH', path: '/v1/tenants/{tenant}', function: 'management' },
   { method: 'DELETE', path: '/v1/tenants/{tenant}', function: 'management' },

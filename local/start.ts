@@ -19,6 +19,7 @@ import { ReconcilePump } from './background/reconcile-pump.ts';
 import { startExpirySweep, startSchedule, systemTimers } from './background/schedule.ts';
 import { SendPump } from './background/send-pump.ts';
 import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from './compose.ts';
+import { serveBackups } from './data/backups.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
 import { type HttpFunctions, openHttpFront } from './front.ts';
@@ -144,6 +145,7 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const database = await openDatabase(folder.databasePath);
   cleanup.add(database.close);
   onProgress(`database ${database.origin}`);
+  cleanup.add(await serveBackups({ folder: folder.path, log, snapshot: database.snapshot }));
   const admin = await adminTokenOf({ folder: folder.path, given: options.adminToken }, systemIds);
   const credentials = await storeCredentialsOf(folder.path, systemIds);
 

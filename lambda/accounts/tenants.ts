@@ -2,8 +2,9 @@ import type { Deps } from '../deps.ts';
 import type { Input } from '../ledger/ledger.ts';
 import { dueAfterFullMs } from '../ledger/rules/reconcile-policy.ts';
 import type { TenantRecord } from '../ledger/rules/tenant.ts';
+import { mapLimited } from '../rules/async.ts';
 import { sha256Hex } from '../rules/hash.ts';
-import { tenantPrefix } from '../rules/names.ts';
+import { isTenantName, tenantPrefix } from '../rules/names.ts';
 import { hasKeys } from '../store/rules/store.ts';
 import { overSettings } from './repos.ts';
 import type { RequestKeyRecord } from './token-store.ts';
@@ -58,6 +59,7 @@ interface Account {
   readonly tenant: string;
   readonly plan: string | null;
   readonly limitBytes: number | null;
+  readonly uploadsFromMs?: number | undefined;
 }
 
 type CreateTenantOutcome =
@@ -116,23 +118,43 @@ async function putTenant(
   input: Account & { createdAtMs: number },
 ): Promise<'created' | 'exists'> {
   const { ledger, listing, queue, settings } = deps;
-  const { tenant, createdAtMs } = input;
+  const { tenant, createdAtMs, uploadsFromMs } = input;
   const isEmpty = !(await hasKeys(listing, tenantPrefix(tenant)));
   const outcome = await ledger.createTenant({
     ...input,
     scanned: isEmpty ? { storedBytes: 0, objectCount: 0, scannedAtMs: createdAtMs } : null,
-    dueAtMs: isEmpty
-      ? dueAfterFullMs(settings, {
-          tenant,
-          epoch: 0,
-          scannedAtMs: createdAtMs,
-          listedUntilMs: 0,
-          unchangedForMs: 0,
-        })
-      : createdAtMs,
+    dueAtMs:
+      isEmpty && uploadsFromMs === undefined
+        ? dueAfterFullMs(settings, {
+            tenant,
+            epoch: 0,
+            scannedAtMs: createdAtMs,
+            listedUntilMs: 0,
+            unchangedForMs: 0,
+          })
+        : createdAtMs,
   });
   if (outcome === 'created' && !isEmpty) await queue.request({ tenant, reason: 'import', full: true });
   return outcome;
+}
+
+const readsAtOnce = 16;
+
+/**
+ * The folders of the bucket that a tenant can have, and none has: what is left of tenants when the table is lost. A page
+ * of them, in the order of the store.
+ *
+ * @throws {StoreUnavailableError | LedgerUnavailableError}
+ */
+export async function lostTenants(
+  { ledger, listing, adoptedRepos }: Pick<Deps, 'ledger' | 'listing' | 'adoptedRepos'>,
+  continuationToken: string | undefined,
+): Promise<{ tenants: string[]; nextToken: string | undefined }> {
+  const page = await listing.listFolders({ prefix: '', ...(continuationToken && { continuationToken }) });
+  const folders = new Set(page.commonPrefixes.map((folder) => folder.slice(0, folder.indexOf('/'))));
+  const names = [...folders].filter((name) => isTenantName(name) && !adoptedRepos.isReserved(name));
+  const records = await mapLimited(names, readsAtOnce, (name) => ledger.readTenant(name));
+  return { tenants: names.filter((_, index) => !records[index]), nextToken: page.nextContinuationToken };
 }
 
 type SettingsChange = Omit<Input<'updateTenant'>, 'tenant' | 'settingsVersion'>;

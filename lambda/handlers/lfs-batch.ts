@@ -16,6 +16,7 @@ import {
   downloadLimitReached,
   readOnly,
   repoNotCreated,
+  restored,
   tooManyRepos,
   unfinishedUploads,
   usageCheck,
@@ -29,7 +30,7 @@ import type { Watch } from '../gc/rules/watch.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
 import { crowdedEntries, reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
-import type { AdmitUploadDeps } from '../ledger/upload-batch.ts';
+import type { AdmitUploadDeps, AdmitUploadOutcome } from '../ledger/upload-batch.ts';
 
 type BatchDeps = AdmitUploadDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &
@@ -112,21 +113,31 @@ async function upload(
     }
     case 'retry': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
-      const message =
-        outcome.unconfirmedUntilMs === undefined
-          ? usageCheck(seconds)
-          : unfinishedUploads({
-              tenant: tenant.tenant,
-              untilMs: outcome.unconfirmedUntilMs,
-              nowMs: deps.clock.nowMs(),
-              seconds,
-              filesMax: crowdedEntries,
-            });
+      const message = retryMessage({
+        ...outcome,
+        tenant: tenant.tenant,
+        nowMs: deps.clock.nowMs(),
+        seconds,
+      });
       return lfsRetryLater({ seconds, message, requestId });
     }
     case 'absent':
       return lfsNotFound(requestId);
   }
+}
+
+function retryMessage({
+  heldUntilMs,
+  unconfirmedUntilMs,
+  seconds,
+  ...input
+}: { tenant: string; nowMs: number; seconds: number } & Pick<
+  Extract<AdmitUploadOutcome, { kind: 'retry' }>,
+  'heldUntilMs' | 'unconfirmedUntilMs'
+>): string {
+  if (heldUntilMs !== undefined) return restored({ ...input, untilMs: heldUntilMs, seconds });
+  if (unconfirmedUntilMs === undefined) return usageCheck(seconds);
+  return unfinishedUploads({ ...input, untilMs: unconfirmedUntilMs, seconds, filesMax: crowdedEntries });
 }
 
 async function download(

@@ -16,7 +16,7 @@ import {
 import { requestOrLog } from './reservations.ts';
 import { type Deletion, unmarkedObjectsMax } from './rules/deletion.ts';
 import { sumEntries, uploadsToVerify } from './rules/reservation.ts';
-import { entriesMaxOf, type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
+import { entriesMaxOf, isOnHold, type TenantRecord, tenantEntriesMax } from './rules/tenant.ts';
 import type { AddOutcome } from './tenant-counter-store.ts';
 import {
   type AdmitUploadDeps,
@@ -207,6 +207,7 @@ export async function admitUpload(
 }
 
 async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<AdmitUploadOutcome> {
+  if (isOnHold(input.tenant)) return deferOnHold(deps, input.tenant);
   if (hasTooManyEntries(input.tenant, input.objects)) {
     await deps.queue.request({ tenant: input.tenant.tenant, reason: 'refusal', full: false });
     return retryLater(deps, entriesWaitMs(input.tenant, input.objects));
@@ -277,6 +278,17 @@ async function admit(deps: AdmitUploadDeps, input: AdmitUploadInput): Promise<Ad
     case 'absent':
       return decision;
   }
+}
+
+/** How long a count takes that ends a hold, for most tenants. */
+const holdWaitMs = 10_000;
+
+/** The schedule counts the tenant when the hold can end. Somebody waits, so this asks for it too. */
+async function deferOnHold(deps: AdmitUploadDeps, tenant: TenantRecord): Promise<AdmitUploadOutcome> {
+  const { uploadsFromMs: heldUntilMs = 0 } = tenant;
+  const waitMs = heldUntilMs - deps.clock.nowMs();
+  if (waitMs < 0) await deps.queue.request({ tenant: tenant.tenant, reason: 'refusal', full: true });
+  return { ...retryLater(deps, Math.max(holdWaitMs, waitMs)), heldUntilMs };
 }
 
 /** What is there is answered, and what is missing is to be admitted. */

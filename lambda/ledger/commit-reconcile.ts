@@ -6,6 +6,7 @@ import { dueAfterActivityMs, dueAfterFullMs, lookAgainAtMs } from './rules/recon
 import { expiredIntents, isUnchanged, type Recomputed } from './rules/reconciliation.ts';
 import type { RepoScan } from './rules/repo-reservations.ts';
 import {
+  isOnHold,
   type LargeRepo,
   overtakenEpochOf,
   pointsAfter,
@@ -217,6 +218,7 @@ export function commitTenant(
   const { outcomes, shardsListedUntilMs, shardLists } = input.largeRepos;
   const scannedAtMs = Math.min(snapshot.scannedAtMs, ...outcomes.map((large) => large.scannedAtMs));
   const listedAtMs = Math.min(snapshot.scannedAtMs, ...outcomes.map((large) => large.listedAtMs));
+  const fullScannedAtMs = input.isFull ? listedAtMs : null;
   const recordOf = new Map(snapshot.repos.map((record) => [record.repo, record]));
   const objectsOf = ({ repo, scan }: LargeRepoOutcome) => (scan ?? recordOf.get(repo))?.objectCount ?? 0;
   const largeRepoObjects = outcomes.reduce((sum, large) => sum + objectsOf(large), 0);
@@ -251,10 +253,10 @@ export function commitTenant(
     overtakenEpoch: overtakenEpochOf(before),
     repoCount: input.repoCount,
     ...(unconfirmed && { unconfirmed }),
-    fullScannedAtMs: input.isFull ? listedAtMs : null,
+    fullScannedAtMs,
     reservedUntilMs,
     expiredIntents: expiredIntents(deps.settings, before, scanBeganMs),
-    dueAtMs: nextDueMs(deps, input),
+    dueAtMs: nextDueMs(deps, { ...input, fullScannedAtMs }),
     lookAtMs: nextLookMs(deps, input),
   });
 }
@@ -307,11 +309,18 @@ function nextLookMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInp
 }
 
 /** When the schedule is to count the tenant in full next. */
-function nextDueMs({ settings }: Pick<Deps, 'settings'>, input: CommitTenantInput): number {
+function nextDueMs(
+  { settings }: Pick<Deps, 'settings'>,
+  input: CommitTenantInput & { fullScannedAtMs: number | null },
+): number {
   const { before, epoch, isFull, snapshot, recomputed, listedUntilMs } = input;
   const { scannedAtMs, repos, reservations } = snapshot;
   // A closed tenant stays due from its closing until it is empty, whoever counts it in between.
   if (before.closedAtMs !== null && recomputed.objectCount > 0) return before.dueAtMs;
+  const { uploadsFromMs = 0, fullScannedAtMs } = before;
+  // Only a full count that begins later ends the hold, and uploads wait for it.
+  if (isOnHold({ uploadsFromMs, fullScannedAtMs: input.fullScannedAtMs ?? fullScannedAtMs }))
+    return Math.max(uploadsFromMs + 1, scannedAtMs + shardsRestMs, listedUntilMs);
   const due = { tenant: before.tenant, epoch, scannedAtMs, listedUntilMs };
   if (isFull) {
     const isIdle = isUnchanged({ before, recomputed, repos, reservations });

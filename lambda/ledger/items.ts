@@ -59,6 +59,7 @@ const tenantItem = z.object({
   fullScannedAtMs: z.number().default(0),
   reservedUntilMs: nullable(z.number()),
   closedAtMs: nullable(z.number()),
+  uploadsFromMs: z.number().optional(),
   [byDueIndex.sk]: z.number(),
   fullDueAtMs: z.number().optional(),
   lookAtMs: nullable(z.number()),

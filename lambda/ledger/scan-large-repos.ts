@@ -17,6 +17,7 @@ import {
 } from './rules/shard.ts';
 import {
   isChangeUnknown,
+  isOnHold,
   type LargeRepo,
   listsOfMonth,
   type RepoRecord,
@@ -36,6 +37,8 @@ const scanAgainAfterMs = 10_000;
 
 interface ScanLargeRepoInput {
   readonly tenant: string;
+  /** The tenant as the reconcile found it. */
+  readonly before: TenantRecord;
   readonly record: RepoRecord;
   readonly epoch: number;
   readonly snapshot: LedgerSnapshot;
@@ -303,7 +306,11 @@ function largeAfter(
   const rescanFromMs = large.rescanFromMs > scanCancelledAtMs ? large.rescanFromMs : 0;
   // A round that is under way is overtaken. The shards that were counted longest ago are scanned first, so each has its
   // turn, however often somebody asks. An initial scan is all that is asked for.
-  const fromMs = input.isThorough && count.isComplete ? input.snapshot.scannedAtMs : rescanFromMs;
+  const { scannedAtMs } = input.snapshot;
+  const { uploadsFromMs = 0 } = input.before;
+  // What the shards know is older than the bucket, until all of them are counted once that can be right.
+  const isBehind = isOnHold(input.before) && scannedAtMs > uploadsFromMs && rescanFromMs <= uploadsFromMs;
+  const fromMs = isBehind || (input.isThorough && count.isComplete) ? scannedAtMs : rescanFromMs;
   return { sinceEpoch, rescanFromMs: fromMs, ...(large.isInitialScan && { isInitialScan: true }) };
 }
 
@@ -384,7 +391,6 @@ export async function scanLargeRepos(
   deps: Pick<Deps, 'ledger' | 'store' | 'scan' | 'clock' | 'log' | 'settings'>,
   input: Omit<ScanLargeRepoInput, 'tenant' | 'record' | 'listsMax' | 'awaitedOids'> & {
     largeRepos: readonly RepoRecord[];
-    before: TenantRecord;
     isAwaited: boolean;
     awaitedOidsOf: (repo: string) => ReadonlySet<string>;
   },

@@ -31,6 +31,7 @@ export interface NewTenant {
   readonly scanned: Scanned | null;
   /** When the schedule should look at it next. */
   readonly dueAtMs: number;
+  readonly uploadsFromMs?: number | undefined;
 }
 
 /** What became of a change of a tenant's settings. */
@@ -59,7 +60,7 @@ export async function readTenant(table: Table, tenant: string): Promise<TenantRe
 }
 
 async function createTenant(table: Table, input: NewTenant): Promise<'created' | 'exists'> {
-  const { tenant, createdAtMs, scanned, limitBytes, plan, dueAtMs } = input;
+  const { tenant, createdAtMs, scanned, limitBytes, plan, dueAtMs, uploadsFromMs } = input;
   const { ok } = await putItem(table, {
     item: {
       ...tenantKey(tenant),
@@ -79,6 +80,7 @@ async function createTenant(table: Table, input: NewTenant): Promise<'created' |
       deletedBytes: 0,
       intents: {},
       leaseUntilMs: 0,
+      uploadsFromMs,
       ...scanned,
     },
     condition: absent,

@@ -193,6 +193,8 @@ export type AdmitUploadOutcome =
       readonly retryAfterMs: number;
       /** Set if whoever asks has claimed too much that never arrived: when none of it is late any more. */
       readonly unconfirmedUntilMs?: number;
+      /** Set if the tenant was restored, and takes no uploads yet. */
+      readonly heldUntilMs?: number;
     }
   /** The tenant was closed or deleted meanwhile. */
   | { readonly kind: 'absent' };

@@ -20,7 +20,8 @@ import {
   unfinishedSuffix,
   writeDurably,
 } from '../system/durable-file.ts';
-import { adoptConverted, convert, removeOlder, tableFolder } from './older-folder.ts';
+import type { Item } from '../table/expression.ts';
+import { adoptConverted, convert, removeOlder, tableFolder, writeTable } from './older-folder.ts';
 
 /** Folders that this process holds. The pid in a lock file cannot show that: an earlier process may have had it. */
 const heldHere = new Set<string>();
@@ -177,6 +178,54 @@ export async function openDataFolder(dataDir: string): Promise<DataFolder> {
 }
 
 /**
+ * Creates a data folder with a table that was elsewhere before. Until all of it is written, the folder is as good as empty.
+ *
+ * @throws {StartupError} when the folder has anything in it, or isn't writable.
+ */
+export async function createDataFolder(
+  dataDir: string,
+  parts: AsyncIterable<readonly Item[]>,
+): Promise<string> {
+  const path = resolve(dataDir);
+  return withClearErrors(path, async () => {
+    await makeFolder(path);
+    const names = (await readdir(path)).filter((name) => !isLeftover(name));
+    if (names.length > 0)
+      throw new StartupError(
+        `The folder ${path} isn't empty: it has ${names[0]}. Restore into a new folder, or move this one away first.`,
+      );
+    await closeEntry(path);
+    const release = await lockFolder(path, 0);
+    try {
+      await writeTable(path, parts);
+      await writeFormat(join(path, formatFile));
+      await adoptConverted(path);
+    } finally {
+      await release();
+    }
+    return path;
+  });
+}
+
+/** What a process leaves that was killed before a folder had its format. */
+const isLeftover = (name: string) => name.startsWith('lock') || name.endsWith(unfinishedSuffix);
+
+/** The table of a data folder that no server has open. @throws {StartupError} */
+export async function openStoppedTable(
+  dataDir: string,
+): Promise<{ databasePath: string; release: () => Promise<void> }> {
+  const path = resolve(dataDir);
+  const text = await readIfThere(join(path, formatFile));
+  if (text === undefined)
+    throw new StartupError(`${path} isn't a data folder of lfs-quota: it has no ${formatFile}.`);
+  if (readFormat(text) !== folderFormat)
+    throw new StartupError(
+      `${path} has another format than this release's. Start the server once, or use its release.`,
+    );
+  return { databasePath: join(path, tableFolder), release: await lockFolder(path, 0) };
+}
+
+/**
  * Creates a folder and its parents, readable by this user alone. Node's own recursive `mkdir` never returns below
  * `/proc`, where creating a folder fails with ENOENT although its parent exists.
  */
@@ -224,7 +273,7 @@ async function closeEntry(path: string): Promise<void> {
 async function refuseForeignFolder(path: string): Promise<void> {
   const names = await readdir(path);
   if (names.includes(formatFile)) return;
-  const foreign = names.find((name) => !name.startsWith('lock') && !name.endsWith(unfinishedSuffix));
+  const foreign = names.find((name) => !isLeftover(name));
   if (foreign === undefined) return;
   throw new StartupError(
     `The folder ${path} contains other files (${foreign}) and isn't a data folder of lfs-quota. Choose an empty or new folder: npm start -- --data DIR`,
@@ -247,11 +296,12 @@ async function claimFormat(path: string): Promise<void> {
         `${folderFormat}). Start that newer release, or choose another folder: \`npm start -- --data DIR\`.`,
     );
   }
-  const claim = () => writeDurably(file, `${JSON.stringify({ format: folderFormat })}\n`);
-  if (format < folderFormat) await convert(path, claim);
+  if (format < folderFormat) await convert(path, () => writeFormat(file));
   else await adoptConverted(path);
   await removeOlder(path);
 }
+
+const writeFormat = (file: string) => writeDurably(file, `${JSON.stringify({ format: folderFormat })}\n`);
 
 function readFormat(text: string): number | undefined {
   const value = parseJson(text);

@@ -50,6 +50,8 @@ export interface Database {
   readonly origin: 'created' | 'found';
   /** Removes what expired before a moment, the first at most, as DynamoDB's TTL does. @returns how many there were. */
   removeExpired: LocalTable['removeExpired'];
+  /** All items as JSON, as they are at one moment. Writes go on meanwhile. */
+  snapshot: LevelStore['snapshot'];
   /** Whether writes fail now because the disk is full. */
   isDiskFull(): boolean;
   /** Waits for what is being written. */
@@ -97,6 +99,7 @@ export async function openDatabase(
     removeExpired: (input) => whenReady(false, () => table.removeExpired(input)),
     tableName: 'lfs-quota',
     origin: isFound ? 'found' : 'created',
+    snapshot: () => store.snapshot(),
     isDiskFull: () => isDiskFull(store.failure),
     close: () => store.close(),
   };

@@ -46,7 +46,7 @@ export async function convert(dataPath: string, claim: () => Promise<void>): Pro
   const older = (await exists(from)) ? await openLevel(from).catch(refuse) : undefined;
   try {
     await rm(join(dataPath, unfinished), { recursive: true, force: true });
-    if (older !== undefined) await writeConverted(older, dataPath).catch(refuse);
+    if (older !== undefined) await writeTable(dataPath, converted(older, dataPath)).catch(refuse);
     await claim();
     await adoptConverted(dataPath);
   } finally {
@@ -54,16 +54,21 @@ export async function convert(dataPath: string, claim: () => Promise<void>): Pro
   }
 }
 
-async function writeConverted(older: ClassicLevel, dataPath: string): Promise<void> {
+async function* converted(older: ClassicLevel, dataPath: string): AsyncIterable<readonly Item[]> {
+  yield* itemsOfDynalite(older);
+  yield await queuedItems(dataPath);
+}
+
+/** Step 1, with any items. They are of no table yet. */
+export async function writeTable(dataPath: string, parts: AsyncIterable<readonly Item[]>): Promise<void> {
   const to = join(dataPath, unfinished);
+  await rm(to, { recursive: true, force: true });
   const store = await LevelStore.open({ open: () => openLevel(to), probe: async () => {} });
   try {
-    const write = async (items: readonly Item[]) => {
+    for await (const items of parts) {
       for (const item of items) store.write({ key: keyOf(item), before: undefined, after: item });
       await store.kept(items.map(keyOf));
-    };
-    for await (const items of itemsOfDynalite(older)) await write(items);
-    await write(await queuedItems(dataPath));
+    }
   } finally {
     await store.close();
   }

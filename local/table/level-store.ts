@@ -56,6 +56,8 @@ const cacheBytesMaxDefault = 16 * 1024 ** 2;
 /** Bytes of what is read at once, about. A page of a query has no more. */
 const readBytesMax = 1024 ** 2;
 const highWaterMarkBytes = 256 * 1024;
+/** Items of a snapshot that are read at a time, at most. */
+const snapshotItems = 1000;
 
 /** What is written, and synced, together: all of it or nothing. */
 class Group {
@@ -194,6 +196,21 @@ export class LevelStore implements ItemStore {
     const ids = keys.map(idOf);
     const groups = [this.#writing, this.#next].filter((group) => ids.some((id) => group?.items.has(id)));
     return groups.length === 0 ? undefined : Promise.all(groups.map((group) => group?.done));
+  }
+
+  /** All items as JSON, some at a time, as they are at one moment. Writes go on meanwhile. @throws if it's closed. */
+  async *snapshot(): AsyncGenerator<readonly string[]> {
+    const all = { gte: 'i', lt: 'j', reverse: false, limit: -1, values: true, highWaterMarkBytes };
+    const iterator = this.#open().iterator(all);
+    try {
+      for (;;) {
+        const entries = await iterator.nextv(snapshotItems);
+        if (entries.length === 0) return;
+        yield entries.map(([, text]) => text);
+      }
+    } finally {
+      await iterator.close();
+    }
   }
 
   /** Writes what is left, and closes the database. */

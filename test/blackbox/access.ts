@@ -169,6 +169,7 @@ const callers = {
   'GET /v1/status': 'operator',
   'GET /v1/tenants': 'operator',
   'POST /v1/tenants': 'operator',
+  'GET /v1/lost-tenants': 'operator',
   'GET /v1/tenants/{tenant}': 'operator',
   'PATCH /v1/tenants/{tenant}': 'operator',
   'DELETE /v1/tenants/{tenant}': 'operator',

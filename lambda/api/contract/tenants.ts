@@ -36,6 +36,11 @@ const createTenantBody = z
     tenant: z.string().regex(tenantPattern, `must be ${tenantNameRule}`),
     limitBytes: limitBytes.optional(),
     plan: plan.optional(),
+    uploadsFrom: z.iso
+      .datetime()
+      .max(30)
+      .describe('After you lost the table: uploads start once a scan finishes that started later.')
+      .optional(),
   })
   .meta({ id: 'CreateTenant' });
 
@@ -58,6 +63,8 @@ const subscriptionQuery = z.strictObject({
     description: 'Scan now instead of reading the cache. Only for the operator and manage tokens.',
   }),
 });
+
+const lostTenantsQuery = pageQuery.pick({ cursor: true });
 
 const usageSchema = z
   .object({
@@ -87,6 +94,9 @@ const tenantSchema = z
     ...account,
     createdAt: time,
     usage: usageSchema.nullable().describe("null: never scanned, which isn't zero."),
+    uploadsFrom: time
+      .optional()
+      .describe('Only after a restore: uploads start once a scan finishes that started later.'),
     deleting,
   })
   .meta({ id: 'Tenant' });
@@ -212,6 +222,20 @@ export const tenantContract = {
       },
     },
     problems: ['tenant-exists', 'tenant-name-taken', 'tenant-name-reserved'],
+  },
+  'GET /v1/lost-tenants': {
+    id: 'listLostTenants',
+    summary: 'Folders of the bucket without a tenant',
+    description:
+      'After you lost the table: the names of tenants to create. A page can be empty without being the last.',
+    access: 'admin',
+    query: lostTenantsQuery,
+    answers: {
+      200: answer('One page.', page('LostTenantPage', { tenants: z.array(z.string()) }), {
+        tenants: ['acme'],
+        nextCursor: null,
+      }),
+    },
   },
   'GET /v1/tenants/{tenant}': {
     id: 'getTenant',

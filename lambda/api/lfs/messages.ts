@@ -80,6 +80,22 @@ export function unfinishedUploads(input: {
   ].join(' ');
 }
 
+/** 429 while a tenant's data is older than its files. @param input.untilMs its usage is counted then. */
+export function restored({
+  tenant,
+  untilMs,
+  nowMs,
+  seconds,
+}: {
+  tenant: string;
+  untilMs: number;
+  nowMs: number;
+  seconds: number;
+}): string {
+  const when = untilMs > nowMs ? `from ${formatTime(untilMs, nowMs)}` : 'after a scan';
+  return `The server was restored from a backup. ${tenant} takes uploads again ${when}. Downloads work. ${retryIn(seconds)}`;
+}
+
 /** 429 while usage is listed again, for an upload close to the limit. */
 export function usageCheck(seconds: number): string {
   return `Near the storage limit; checking usage. ${retryIn(seconds)}`;

@@ -1,9 +1,9 @@
 import type { PublicRead } from '../../accounts/rules/git-hosts.ts';
-import { createTenant, createTenantOnce, updateTenant } from '../../accounts/tenants.ts';
+import { createTenant, createTenantOnce, lostTenants, updateTenant } from '../../accounts/tenants.ts';
 import { noteLimit } from '../../alerts/alerts.ts';
 import type { Forecast } from '../../history/rules/history.ts';
 import type { Subscription } from '../../ledger/get-subscription.ts';
-import { isGone, type TenantRecord } from '../../ledger/rules/tenant.ts';
+import { isGone, isOnHold, type TenantRecord } from '../../ledger/rules/tenant.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type SubscriptionBody, type TenantBody, tenantContract } from '../contract/tenants.ts';
 import { json, receivedAtMs } from '../http.ts';
@@ -28,8 +28,9 @@ export const tenantOperations = operations(tenantContract, {
   },
 
   'POST /v1/tenants': async (deps, { body, requestKey, trail }) => {
-    const { tenant, limitBytes = null, plan = null } = body;
-    const account = { tenant, limitBytes, plan };
+    const { tenant, limitBytes = null, plan = null, uploadsFrom } = body;
+    const held = uploadsFrom !== undefined && { uploadsFromMs: Date.parse(uploadsFrom) };
+    const account = { tenant, limitBytes, plan, ...held };
     const outcome =
       requestKey === undefined
         ? await createTenant(deps, account)
@@ -53,6 +54,11 @@ export const tenantOperations = operations(tenantContract, {
       case 'key-reused':
         return requestKeyReused();
     }
+  },
+
+  'GET /v1/lost-tenants': async (deps, { query: { cursor } }) => {
+    const { tenants, nextToken } = await lostTenants(deps, cursor);
+    return json(200, { tenants, nextCursor: nextToken === undefined ? null : encodeCursor(nextToken) });
   },
 
   'GET /v1/tenants/{tenant}': async (_deps, { tenant }) => json(200, tenantBody(tenant)),
@@ -108,6 +114,7 @@ function tenantBody(tenant: TenantRecord): TenantBody {
     reposMustExist: tenant.reposMustExist,
     createdAt: iso(tenant.createdAtMs),
     usage: usageBody(tenant, 'cache'),
+    ...(isOnHold(tenant) && { uploadsFrom: iso(tenant.uploadsFromMs ?? 0) }),
     ...deletingMark(tenant.closedAtMs),
   };
 }

@@ -216,6 +216,19 @@ export interface TenantRecord {
   readonly lookAtMs: number | null;
   /** Set when the tenant is being deleted. It takes no more batches. */
   readonly closedAtMs: number | null;
+  /** Set on a tenant whose items were restored: see {@link isOnHold}. */
+  readonly uploadsFromMs?: number | undefined;
+}
+
+/**
+ * Whether the tenant takes no uploads, because its items are older than the bucket. Until `uploadsFromMs`, uploads may land
+ * of which nothing is reserved here. What a full count finds that began later is all that there can be.
+ */
+export function isOnHold({
+  uploadsFromMs = 0,
+  fullScannedAtMs,
+}: Pick<TenantRecord, 'uploadsFromMs' | 'fullScannedAtMs'>): boolean {
+  return uploadsFromMs > 0 && fullScannedAtMs <= uploadsFromMs;
 }
 
 /**

@@ -1,0 +1,112 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { errorCode, StartupError } from '../../local/system/durable-file.ts';
+import type { Register } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { WaitLine } from '../progress.ts';
+import { formatCount } from '../render.ts';
+
+/** The options and errors that commands of backups share. */
+
+const daysMax = 7;
+
+/** When uploads start again, at the earliest: `now`, or a time. @returns undefined for `now`. */
+export function parseUploadsFrom(text: string): { readonly atMs: number | undefined } {
+  if (text === 'now') return { atMs: undefined };
+  const atMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!(atMs < Date.now() + daysMax * 86_400_000))
+    throw new InvalidArgumentError(
+      `Use now, or a time in UTC such as 2026-11-27T12:00Z, up to ${daysMax} days ahead.`,
+    );
+  return { atMs };
+}
+
+export interface HoldOptions {
+  readonly uploadsFrom?: { readonly atMs: number | undefined };
+}
+
+export const uploadsFromOption = [
+  '--uploads-from <time>',
+  'now, or a UTC time (default: when old upload URLs have expired)',
+  parseUploadsFrom,
+] as const;
+
+/** Until when uploads wait, of a table that is used from a moment on. */
+export async function holdOf({ uploadsFrom }: HoldOptions, usedInMs = 0): Promise<(nowMs: number) => number> {
+  const { lastPutMs } = await import('../../local/backup/restored.ts');
+  return (nowMs) => (uploadsFrom === undefined ? lastPutMs(nowMs + usedInMs) : (uploadsFrom.atMs ?? nowMs));
+}
+
+export const uploadsText = (untilMs: number) =>
+  `Uploads start after a scan of each tenant, from ${new Date(untilMs).toISOString().slice(0, 16).replace('T', ' ')} UTC. Downloads work.\n`;
+
+/** Errors of files and tables, as this command line shows them. */
+export async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StartupError)
+      throw new CliError(error.message, { hint: 'See: lfs-quota help backup' });
+    const code = errorCode(error);
+    if (error instanceof Error && (code !== undefined || '$metadata' in error))
+      throw new CliError(`${error.name === 'Error' ? '' : `${error.name}: `}${error.message}`, {
+        hint: 'Fix the cause, and run the command again.',
+        cause: error,
+      });
+    throw error;
+  }
+}
+
+/** Writes a backup to a file or to standard output, with progress. */
+export async function saveBackup(
+  context: CliContext,
+  { file, text, of }: { file: string; text: AsyncIterable<string>; of: string },
+): Promise<void> {
+  const { writeBackup } = await import('../../local/backup/backup-file.ts');
+  const line = new WaitLine(context, { isQuiet: true });
+  const toOutput = (piece: string) =>
+    new Promise<void>(
+      (done, fail) => void process.stdout.write(piece, (error) => (error ? fail(error) : done())),
+    );
+  const items = await writeBackup(file, text, toOutput, (count) =>
+    line.show(`${formatCount(count)} items`),
+  ).finally(() => line.clear());
+  context.err(`Saved ${formatCount(items)} items of ${of}${file === '-' ? '' : ` in ${file}`}.\n`);
+}
+
+/** `backup --data DIR FILE`, and `restore --data DIR FILE`. */
+export const registerBackup: Register = (program: Command, context: CliContext) => {
+  program
+    .command('backup')
+    .summary("Save a server's table while it runs")
+    .description("Save a server's table while it runs. Objects aren't in it")
+    .argument('<file>', 'the file to write, or - for standard output')
+    .requiredOption('--data <dir>', "the server's data folder")
+    .action((file: string, { data }: { data: string }) =>
+      explained(async () => {
+        const { backupOf } = await import('../../local/data/backups.ts');
+        await saveBackup(context, { file, text: backupOf(data), of: data });
+      }),
+    );
+};
+
+export const registerRestore: Register = (program: Command, context: CliContext) => {
+  program
+    .command('restore')
+    .summary('Create a data folder from a backup')
+    .description('Create a data folder from a backup. Start a server with it to scan every tenant')
+    .argument('<file>', 'the backup, or - for standard input')
+    .requiredOption('--data <dir>', 'a new or empty folder')
+    .option(...uploadsFromOption)
+    .action((file: string, { data, ...options }: { data: string } & HoldOptions) =>
+      explained(async () => {
+        const { restoreBackup } = await import('../../local/data/backups.ts');
+        const { fileText } = await import('../../local/backup/backup-file.ts');
+        const nowMs = Date.now();
+        const uploadsFromMs = (await holdOf(options))(nowMs);
+        const text = file === '-' ? process.stdin.setEncoding('utf8') : fileText(file);
+        const folder = await restoreBackup(data, text, { nowMs, uploadsFromMs });
+        context.out(`Restored ${folder}.\n${uploadsText(uploadsFromMs)}`);
+      }),
+    );
+};

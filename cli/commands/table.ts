@@ -1,0 +1,203 @@
+import type { Command } from 'commander';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
+import type { ApiClient, BodyOf } from '../api-client.ts';
+import { actionCommand, flag, group, option, type Register, required } from '../command.ts';
+import { requireYes } from '../confirm.ts';
+import type { CliContext } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { parseLimitOption, storePlaceOf, withServiceOptions } from '../options.ts';
+import { WaitLine, waitUntilEnded } from '../progress.ts';
+import { formatCount, formatObjects } from '../render.ts';
+import { explained, type HoldOptions, holdOf, saveBackup, uploadsFromOption, uploadsText } from './backup.ts';
+
+interface TableOptions {
+  readonly table: string;
+  readonly region?: string;
+}
+
+/** About a table in DynamoDB, with the credentials of whoever calls it. */
+const onTable = (command: Command) =>
+  command
+    .requiredOption('--table <name>', 'table in DynamoDB: the output TableName')
+    .option('--region <name>', 'its region (env: AWS_REGION; default: us-east-1)');
+
+async function awsTable(options: TableOptions, context: CliContext) {
+  const dynamodb = await import('../../local/backup/dynamodb.ts');
+  const { region } = storePlaceOf(options, context);
+  return { ...dynamodb, table: dynamodb.openAwsTable({ ...options, region }) };
+}
+
+const exportCommand: Register = (parent, context) =>
+  onTable(parent.command('export'))
+    .description('Save a table of AWS in a backup, while nothing writes to it')
+    .argument('<file>', 'the file to write, or - for standard output')
+    .action((file: string, options: TableOptions) =>
+      explained(async () => {
+        const { table, itemsOfTable } = await awsTable(options, context);
+        const { backupText, ownHeader } = await import('../../local/backup/backup-file.ts');
+        const text = backupText(ownHeader('dynamodb'), jsonOf(itemsOfTable(table)));
+        await saveBackup(context, { file, text, of: options.table });
+      }),
+    );
+
+async function* jsonOf(parts: AsyncIterable<readonly object[]>): AsyncGenerator<string[]> {
+  for await (const items of parts) yield items.map((item) => JSON.stringify(item));
+}
+
+const importCommand: Register = (parent, context) =>
+  onTable(parent.command('import'))
+    .description('Write a backup into a table of AWS that has no tenants')
+    .argument('<file>', 'the backup')
+    .option(...uploadsFromOption)
+    .option('--resume', 'write again what an interrupted import wrote')
+    .action((file: string, options: TableOptions & HoldOptions & { resume?: boolean }) =>
+      explained(async () => {
+        const { table, importTable } = await awsTable(options, context);
+        const { fileText } = await import('../../local/backup/backup-file.ts');
+        const line = new WaitLine(context, { isQuiet: true });
+        const uploadsFromMs = await holdOf(options);
+        await importTable(table, {
+          text: () => fileText(file),
+          uploadsFromMs,
+          isResumed: options.resume === true,
+          onProgress: (items) => line.show(`${formatCount(items)} items`),
+        }).finally(() => line.clear());
+        context.out(
+          `Imported ${file} into ${options.table}.\n${uploadsText(uploadsFromMs(context.nowMs()))}`,
+        );
+      }),
+    );
+
+/** From `finish` until the deployment uses the table. */
+const switchMs = 3_600_000;
+
+const finishCommand: Register = (parent, context) =>
+  onTable(parent.command('finish'))
+    .description('Prepare a table that AWS restored. Deploy with it within an hour')
+    .option(...uploadsFromOption)
+    .action((options: TableOptions & HoldOptions) =>
+      explained(async () => {
+        const { table, finishTable } = await awsTable(options, context);
+        const uploadsFromMs = await holdOf(options, switchMs);
+        const tenants = await finishTable(table, uploadsFromMs);
+        context.out(`${options.table} is ready: ${formatCount(tenants)} tenants.\n`);
+        context.out(uploadsText(uploadsFromMs(context.nowMs())));
+      }),
+    );
+
+type TenantBody = BodyOf<'getTenant'>;
+
+const lost = [
+  'You get back the tenants and their usage. Each gets the same limit.',
+  'You lose repo limits, tokens, users, rules, invitations, webhooks, e-mails and locks.',
+  'You also lose public and linked repos, garbage collections, download counts, history and the audit log.',
+  '',
+].join('\n');
+
+const rebuildCommand = actionCommand({
+  name: 'rebuild',
+  base: withServiceOptions,
+  description: 'Recreate a lost table from the bucket: tenants and their usage',
+  options: {
+    limit: required(option('--limit <size>', 'limit of each tenant, or unlimited', parseLimitOption)),
+    uploadsFrom: option(...uploadsFromOption),
+    yes: flag('-y, --yes', 'skip the prompt; required without a terminal'),
+  },
+  wanted: 'the admin token',
+  run: async (client, { options, context }) => {
+    const names = await lostTenants(client);
+    const uploadsFromMs = (await holdOf(options as HoldOptions))(context.nowMs());
+    if (names.length === 0) return context.out('Every folder of the bucket has its tenant.\n');
+    const shown = `${names.slice(0, shownMax).join(', ')}${names.length > shownMax ? ', …' : ''}`;
+    context.err(`${formatCount(names.length)} folders without a tenant: ${shown}\n`);
+    context.err(`${lost}${uploadsText(uploadsFromMs)}`);
+    if (!options.yes)
+      await requireYes(context, {
+        question: `Create them at ${client.baseUrl}? [y/N] `,
+        withoutTerminal: "Can't prompt without a terminal. Pass --yes to continue.",
+        otherwise: 'Canceled. Nothing created.',
+      });
+    const created = await createAll(client, context, {
+      names,
+      limitBytes: options.limit.bytes,
+      uploadsFromMs,
+    });
+    const { objects, bytes } = await awaitScans(client, context, created);
+    context.out(
+      `${formatCount(created.length)} tenants: ${formatObjects(objects)}, ${formatBytes(bytes)}.\n` +
+        'Next, create tokens: lfs-quota token create TENANT --scope manage\n',
+    );
+  },
+});
+
+const shownMax = 5;
+
+async function lostTenants(client: ApiClient): Promise<string[]> {
+  const names: string[] = [];
+  for (let cursor: string | undefined; ; ) {
+    const { body } = await client.ask('listLostTenants', { query: { cursor } });
+    names.push(...body.tenants);
+    if (body.nextCursor === null) return names;
+    cursor = body.nextCursor;
+  }
+}
+
+/** @returns those that exist now. A refused one, such as a deleted tenant's name, is said and left out. */
+async function createAll(
+  client: ApiClient,
+  context: CliContext,
+  input: { names: readonly string[]; limitBytes: number | null; uploadsFromMs: number },
+): Promise<string[]> {
+  const { names, limitBytes } = input;
+  const uploadsFrom = new Date(input.uploadsFromMs).toISOString();
+  const created: string[] = [];
+  for (const tenant of names) {
+    try {
+      await client.ask('createTenant', { body: { tenant, limitBytes, uploadsFrom } });
+      created.push(tenant);
+    } catch (error) {
+      if (!(error instanceof CliError) || error.failure !== 'refused') throw error;
+      context.err(`${tenant}: left as it is. ${error.message}\n`);
+    }
+  }
+  return created;
+}
+
+async function awaitScans(
+  client: ApiClient,
+  context: CliContext,
+  names: readonly string[],
+): Promise<{ objects: number; bytes: number }> {
+  const scanned = new Map<string, NonNullable<TenantBody['usage']>>();
+  const poll = async () => {
+    for (const tenant of names.filter((name) => !scanned.has(name))) {
+      const { usage } = (await client.ask('getTenant', { params: { tenant } })).body;
+      if (usage) scanned.set(tenant, usage);
+    }
+  };
+  await waitUntilEnded(context, {
+    poll,
+    textOf: () =>
+      scanned.size < names.length ? `scanned ${scanned.size} of ${names.length} tenants` : undefined,
+    stopped: (cause) =>
+      new CliError(`Stopped waiting: ${scanned.size} of ${names.length} tenants are scanned.`, {
+        hint: 'The server continues. See: lfs-quota tenant list',
+        failure: 'interrupted',
+        cause,
+      }),
+    isQuiet: false,
+  });
+  const all = [...scanned.values()];
+  return {
+    objects: all.reduce((sum, { objectCount }) => sum + objectCount, 0),
+    bytes: all.reduce((sum, { storedBytes }) => sum + storedBytes, 0),
+  };
+}
+
+/** `table export|import|finish|rebuild`. */
+export const tableCommands = group('table', 'Move, restore or rebuild the table of a deployment', [
+  exportCommand,
+  importCommand,
+  finishCommand,
+  rebuildCommand,
+]);

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { release } from '../../lambda/rules/release.ts';
+import { parseJson } from '../../lambda/rules/text.ts';
+import { StartupError, syncFolder, unfinishedSuffix } from '../system/durable-file.ts';
+import type { Item } from '../table/expression.ts';
+
+/**
+ * A backup of the table: JSON lines, the same of every table.
+ *
+ *     {"backup":"lfs-quota table","format":1,"version":"0.1.0","source":"serve","at":"2026-11-27T10:00:00.000Z"}
+ *     {"pk":"TENANT#acme","sk":"TENANT",…}     an item as it is stored, of any kind, in any order
+ *     {"items":1,"sha256":"…"}                 of all lines before it, with their line feeds
+ */
+export interface BackupHeader {
+  readonly version: string;
+  readonly source: 'serve' | 'dynamodb';
+  readonly at: string;
+}
+
+export const ownHeader = (source: BackupHeader['source']): BackupHeader => ({
+  version: release.version,
+  source,
+  at: new Date().toISOString(),
+});
+
+const kind = 'lfs-quota table';
+/** Raise it with every change that an older release could not read. */
+const backupFormat = 1;
+/** DynamoDB's items have up to 400 KB, and JSON up to six characters for a byte. */
+const lineMax = 4 * 1024 ** 2;
+
+/** The text of a backup, some lines at a time. @param items each as JSON. */
+export async function* backupText(
+  header: BackupHeader,
+  items: AsyncIterable<readonly string[]>,
+): AsyncGenerator<string> {
+  const hash = createHash('sha256');
+  const hashed = (lines: readonly string[]) => {
+    const text = lines.map((line) => `${line}\n`).join('');
+    hash.update(text);
+    return text;
+  };
+  yield hashed([JSON.stringify({ backup: kind, format: backupFormat, ...header })]);
+  let count = 0;
+  for await (const some of items) {
+    count += some.length;
+    yield hashed(some);
+  }
+  yield `${JSON.stringify({ items: count, sha256: hash.digest('hex') })}\n`;
+}
+
+async function* linesOf(text: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let rest = '';
+  for await (const chunk of text) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > lineMax) throw damaged('it has a line that is too long');
+    yield lines;
+  }
+  if (rest !== '') yield [rest];
+}
+
+const damaged = (why: string) =>
+  new StartupError(`The backup is cut or damaged: ${why}. Use another backup. Nothing was restored.`);
+
+const fieldsOf = (line: string): Readonly<Record<string, unknown>> => {
+  const value = parseJson(line);
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+};
+
+/** @throws {StartupError} */
+function checkHeader(line: string): void {
+  const { backup, format, version } = fieldsOf(line);
+  if (backup !== kind || typeof format !== 'number')
+    throw new StartupError("The file isn't a backup of lfs-quota: its first line isn't a backup's.");
+  if (format > backupFormat)
+    throw new StartupError(
+      `The backup has format ${format}, and this release reads up to ${backupFormat}. Use lfs-quota ${version} or later.`,
+    );
+}
+
+/**
+ * Reads a backup in pieces of a few lines, and in little memory.
+ *
+ * @returns its text as it is, and its items as JSON.
+ * @throws {StartupError} if it isn't a backup, or, at its end, if something is missing or was changed.
+ */
+export async function* readBackup(
+  text: AsyncIterable<string>,
+): AsyncGenerator<{ text: string; items: readonly string[] }> {
+  const hash = createHash('sha256');
+  let count = -1;
+  let last: string | undefined;
+  for await (const lines of linesOf(text)) {
+    // The last line so far may be the last of all.
+    const all = last === undefined ? lines : [last, ...lines];
+    last = all.pop();
+    if (all.length === 0) continue;
+    if (count < 0) checkHeader(all[0] ?? '');
+    const items = count < 0 ? all.slice(1) : all;
+    count = Math.max(0, count) + items.length;
+    const piece = all.map((line) => `${line}\n`).join('');
+    hash.update(piece);
+    yield { text: piece, items };
+  }
+  if (count < 0) checkHeader(last ?? '');
+  const end = fieldsOf(last ?? '');
+  if (typeof end['items'] !== 'number') throw damaged('its last line is missing');
+  if (end['items'] !== count) throw damaged(`it has ${count} of ${end['items']} items`);
+  if (end['sha256'] !== hash.digest('hex')) throw damaged('its checksum differs');
+  yield { text: `${last}\n`, items: [] };
+}
+
+/** The items of a backup, some at a time. @throws {StartupError} as {@link readBackup}, at the end too. */
+export async function* itemsIn(text: AsyncIterable<string>): AsyncGenerator<readonly Item[]> {
+  for await (const { items } of readBackup(text)) yield items.map((line) => JSON.parse(line) as Item);
+}
+
+export const fileText = (path: string): Readable => createReadStream(path, 'utf8');
+
+/**
+ * Writes a backup to a file that only this user can read. It has its name once it is whole, checked and on the disk.
+ *
+ * @param write gets the text, or to standard output for the name `-`.
+ * @returns how many items it has. @throws {StartupError} if the text is cut.
+ */
+export async function writeBackup(
+  path: string,
+  text: AsyncIterable<string>,
+  toOutput: (text: string) => Promise<void>,
+  onProgress: (items: number) => void = () => {},
+): Promise<number> {
+  let count = 0;
+  const copy = async (write: (text: string) => Promise<unknown>) => {
+    for await (const piece of readBackup(text)) {
+      count += piece.items.length;
+      onProgress(count);
+      await write(piece.text);
+    }
+  };
+  if (path === '-') {
+    await copy(toOutput);
+    return count;
+  }
+  const unfinished = `${path}${unfinishedSuffix}`;
+  await rm(unfinished, { force: true });
+  try {
+    const file = await open(unfinished, 'wx', 0o600);
+    try {
+      await copy((piece) => file.writeFile(piece));
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+  await syncFolder(dirname(path));
+  return count;
+}

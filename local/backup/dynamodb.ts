@@ -1,0 +1,184 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchWriteCommand,
+  DeleteCommand,
+  DynamoDBDocumentClient,
+  QueryCommand,
+  ScanCommand,
+  UpdateCommand,
+} from '@aws-sdk/lib-dynamodb';
+import { forEachLimited } from '../../lambda/rules/async.ts';
+import { byKindIndex, keyNames } from '../../lambda/table/table.ts';
+import { StartupError } from '../system/durable-file.ts';
+import type { Item } from '../table/expression.ts';
+import { itemsIn } from './backup-file.ts';
+import { isTenantItem, restoredItem } from './restored.ts';
+
+/** A deployment's table, as the operator reaches it. */
+export interface AwsTable {
+  readonly client: DynamoDBDocumentClient;
+  readonly tableName: string;
+}
+
+/** With the credentials that the AWS CLI would use. The SDK waits and retries when it's throttled. */
+export function openAwsTable({ table, region }: { table: string; region: string }): AwsTable {
+  const client = new DynamoDBClient({ region, retryMode: 'adaptive', maxAttempts: 12 });
+  const marshallOptions = { removeUndefinedValues: true };
+  return { client: DynamoDBDocumentClient.from(client, { marshallOptions }), tableName: table };
+}
+
+/**
+ * All items, a page at a time, each as it was written last. Items that change meanwhile may be from before or after, so
+ * nobody should write: what a backup needs is a table that is closed, or one that was restored and isn't used.
+ */
+export async function* itemsOfTable({ client, tableName }: AwsTable): AsyncGenerator<readonly Item[]> {
+  let ExclusiveStartKey: Item | undefined;
+  do {
+    const page = await client.send(
+      new ScanCommand({ TableName: tableName, ConsistentRead: true, ExclusiveStartKey }),
+    );
+    yield page.Items ?? [];
+    ExclusiveStartKey = page.LastEvaluatedKey;
+  } while (ExclusiveStartKey !== undefined);
+}
+
+const itemsPerWrite = 25;
+const writesAtOnce = 4;
+const firstPauseMs = 100;
+const pauseMaxMs = 10_000;
+/** Answers in a row that write nothing, at most: some minutes. */
+const idleAnswersMax = 30;
+
+/** Puts items, again until the table has taken each. It may leave some, when it's throttled. */
+async function putAll({ client, tableName }: AwsTable, items: readonly Item[]): Promise<void> {
+  let left = items.map((Item) => ({ PutRequest: { Item } }));
+  for (let idle = 0; left.length > 0; ) {
+    const sent = left.length;
+    const { UnprocessedItems } = await client
+      .send(new BatchWriteCommand({ RequestItems: { [tableName]: left } }))
+      .catch((error: Error) => {
+        if (!/Throttl|ThroughputExceeded|LimitExceeded/.test(error.name)) throw error;
+        return { UnprocessedItems: { [tableName]: left } };
+      });
+    left = (UnprocessedItems?.[tableName] ?? []) as typeof left;
+    idle = left.length < sent ? 0 : idle + 1;
+    if (idle > idleAnswersMax)
+      throw new StartupError('The table takes no more items: it keeps throttling. Continue with --resume.');
+    if (left.length > 0) await delay(Math.random() * Math.min(pauseMaxMs, firstPauseMs * 2 ** idle));
+  }
+}
+
+async function hasTenants({ client, tableName }: AwsTable): Promise<boolean> {
+  const { Count } = await client.send(
+    new QueryCommand({
+      TableName: tableName,
+      IndexName: byKindIndex.name,
+      KeyConditionExpression: '#kind = :kind',
+      ExpressionAttributeNames: { '#kind': byKindIndex.pk },
+      ExpressionAttributeValues: { ':kind': 'TENANT' },
+      Limit: 1,
+    }),
+  );
+  return Count !== 0;
+}
+
+/** @param uploadsFromMs called when the tenants are written. */
+type HoldUntil = (nowMs: number) => number;
+
+/**
+ * Writes a backup to a table without tenants. A tenant's item comes last: until then no function does anything for it.
+ *
+ * @param input.text the backup, from its beginning. It is read three times: first to see whether it's whole.
+ * @param input.isResumed an earlier import was cut: what it wrote is written again.
+ * @throws {StartupError}
+ */
+export async function importTable(
+  table: AwsTable,
+  input: {
+    text: () => AsyncIterable<string>;
+    uploadsFromMs: HoldUntil;
+    isResumed: boolean;
+    onProgress: (items: number) => void;
+  },
+): Promise<void> {
+  const { text, uploadsFromMs, isResumed, onProgress } = input;
+  for await (const _ of itemsIn(text()));
+  if (!isResumed && (await hasTenants(table)))
+    throw new StartupError(
+      `The table ${table.tableName} has tenants already. Use an empty one. If an import was interrupted, pass --resume.`,
+    );
+  let count = 0;
+  for (const isOfTenants of [false, true]) {
+    const nowMs = Date.now();
+    const hold = { nowMs, uploadsFromMs: uploadsFromMs(nowMs) };
+    let parts: Item[][] = [];
+    const write = async () => {
+      await forEachLimited(parts, writesAtOnce, (part) => putAll(table, part));
+      count += parts.reduce((sum, part) => sum + part.length, 0);
+      onProgress(count);
+      parts = [];
+    };
+    for await (const items of itemsIn(text())) {
+      for (const item of items) {
+        const restored = isTenantItem(item) === isOfTenants ? restoredItem(item, hold) : undefined;
+        if (restored === undefined) continue;
+        const last = parts.at(-1);
+        if (last !== undefined && last.length < itemsPerWrite) last.push(restored);
+        else parts.push([restored]);
+      }
+      if (parts.length >= writesAtOnce) await write();
+    }
+    await write();
+  }
+}
+
+const changesAtOnce = 16;
+
+/**
+ * Makes a table right that DynamoDB has restored, before anybody uses it. It can be done again.
+ *
+ * @returns how many tenants it has.
+ */
+export async function finishTable(table: AwsTable, uploadsFromMs: HoldUntil): Promise<number> {
+  let tenants = 0;
+  const nowMs = Date.now();
+  const hold = { nowMs, uploadsFromMs: uploadsFromMs(nowMs) };
+  for await (const items of itemsOfTable(table)) {
+    await forEachLimited(items, changesAtOnce, async (item) => {
+      if (isTenantItem(item)) tenants += 1;
+      await change(table, { before: item, after: restoredItem(item, hold) });
+    });
+  }
+  return tenants;
+}
+
+/** Writes only what differs: an item of a table that is in use may have been changed otherwise. */
+async function change(
+  { client, tableName: TableName }: AwsTable,
+  { before, after }: { before: Item; after: Item | undefined },
+): Promise<void> {
+  if (after === before) return;
+  const Key = { [keyNames.pk]: before[keyNames.pk], [keyNames.sk]: before[keyNames.sk] };
+  if (after === undefined) return void (await client.send(new DeleteCommand({ TableName, Key })));
+  const set = Object.keys(after).filter((name) => after[name] !== before[name]);
+  const removed = Object.keys(before).filter((name) => !(name in after));
+  const changed = [...set, ...removed];
+  if (changed.length === 0) return;
+  const clauses = [
+    set.length > 0 ? `SET ${set.map((_, index) => `#n${index} = :n${index}`).join(', ')}` : '',
+    removed.length > 0 ? `REMOVE ${removed.map((_, index) => `#n${set.length + index}`).join(', ')}` : '',
+  ];
+  await client.send(
+    new UpdateCommand({
+      TableName,
+      Key,
+      UpdateExpression: clauses.join(' ').trim(),
+      ConditionExpression: `attribute_exists(${keyNames.pk})`,
+      ExpressionAttributeNames: Object.fromEntries(changed.map((name, index) => [`#n${index}`, name])),
+      ...(set.length > 0 && {
+        ExpressionAttributeValues: Object.fromEntries(set.map((name, index) => [`:n${index}`, after[name]])),
+      }),
+    }),
+  );
+}

@@ -11,7 +11,7 @@ import { formatCount } from '../render.ts';
 const daysMax = 7;
 
 /** When uploads start again, at the earliest: `now`, or a time. @returns undefined for `now`. */
-export function parseUploadsFrom(text: string): { readonly atMs: number | undefined } {
+function parseUploadsFrom(text: string): { readonly atMs: number | undefined } {
   if (text === 'now') return { atMs: undefined };
   const atMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z$/.test(text) ? Date.parse(text) : Number.NaN;
   if (!(atMs < Date.now() + daysMax * 86_400_000))

@@ -21,11 +21,13 @@ const onTable = (command: Command) =>
     .requiredOption('--table <name>', 'table in DynamoDB: the output TableName')
     .option('--region <name>', 'its region (env: AWS_REGION; default: us-east-1)');
 
-async function awsTable(options: TableOptions, context: CliContext) {
-  const dynamodb = await import('../../local/backup/dynamodb.ts');
-  const { region } = storePlaceOf(options, context);
-  return { ...dynamodb, table: dynamodb.openAwsTable({ ...options, region }) };
-}
+const dynamodb = () => import('../../local/backup/dynamodb.ts');
+
+/** Where the table is. */
+const placeOf = (options: TableOptions, context: CliContext) => ({
+  table: options.table,
+  region: storePlaceOf(options, context).region,
+});
 
 const exportCommand: Register = (parent, context) =>
   onTable(parent.command('export'))
@@ -33,7 +35,8 @@ const exportCommand: Register = (parent, context) =>
     .argument('<file>', 'the file to write, or - for standard output')
     .action((file: string, options: TableOptions) =>
       explained(async () => {
-        const { table, itemsOfTable } = await awsTable(options, context);
+        const { openAwsTable, itemsOfTable } = await dynamodb();
+        const table = openAwsTable(placeOf(options, context));
         const { backupText, ownHeader } = await import('../../local/backup/backup-file.ts');
         const text = backupText(ownHeader('dynamodb'), jsonOf(itemsOfTable(table)));
         await saveBackup(context, { file, text, of: options.table });
@@ -52,7 +55,8 @@ const importCommand: Register = (parent, context) =>
     .option('--resume', 'write again what an interrupted import wrote')
     .action((file: string, options: TableOptions & HoldOptions & { resume?: boolean }) =>
       explained(async () => {
-        const { table, importTable } = await awsTable(options, context);
+        const { openAwsTable, importTable } = await dynamodb();
+        const table = openAwsTable(placeOf(options, context));
         const { fileText } = await import('../../local/backup/backup-file.ts');
         const line = new WaitLine(context, { isQuiet: true });
         const uploadsFromMs = await holdOf(options);
@@ -77,7 +81,8 @@ const finishCommand: Register = (parent, context) =>
     .option(...uploadsFromOption)
     .action((options: TableOptions & HoldOptions) =>
       explained(async () => {
-        const { table, finishTable } = await awsTable(options, context);
+        const { openAwsTable, finishTable } = await dynamodb();
+        const table = openAwsTable(placeOf(options, context));
         const uploadsFromMs = await holdOf(options, switchMs);
         const tenants = await finishTable(table, uploadsFromMs);
         context.out(`${options.table} is ready: ${formatCount(tenants)} tenants.\n`);

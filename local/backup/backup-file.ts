@@ -89,7 +89,7 @@ function checkHeader(line: string): void {
  * @returns its text as it is, and its items as JSON.
  * @throws {StartupError} if it isn't a backup, or, at its end, if something is missing or was changed.
  */
-export async function* readBackup(
+async function* readBackup(
   text: AsyncIterable<string>,
 ): AsyncGenerator<{ text: string; items: readonly string[] }> {
   const hash = createHash('sha256');

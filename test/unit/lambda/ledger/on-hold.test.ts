@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LargeRepoStack, largeRepoStack } from '../../../support/memory/large-repo-stack.ts';
+import { type LargeRepoStack, largeRepoStack } from '../../../support/memory/large-repo-stack.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
 
 const hour = 60 * minute;

@@ -1,10 +1,7 @@
 import type { Downloads } from '../../lambda/downloads/download-store.ts';
-import { cancelExport } from '../../lambda/exports/start.ts';
-import { cancelGc, openGc, startRun } from '../../lambda/gc/gc.ts';
 import { reachableSetKey } from '../../lambda/gc/rules/gc.ts';
 import { prefixesOf } from '../../lambda/gc/rules/prefix-set.ts';
 import { sha256Hex } from '../../lambda/rules/hash.ts';
-import { startExport } from '../support/start-export.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import { replacing } from './replacing.ts';
@@ -34,7 +31,7 @@ export async function cleanUp(world: TenantWorld, action: GcAction): Promise<voi
   const { tenant, invariants, scheduler, settings } = world;
   const path = { tenant, repo: repoName(action.repo) };
   const opened = await untilAnswered(world, async () => {
-    const result = await world.invoke((deps) => openGc(deps, path), { mayOutlive: false });
+    const result = await world.invoke((deps, code) => code.openGc(deps, path), { mayOutlive: false });
     return typeof result === 'object' && result.answer.kind !== 'busy' ? result.answer : undefined;
   });
   if (opened?.kind !== 'open') return;
@@ -49,12 +46,12 @@ export async function cleanUp(world: TenantWorld, action: GcAction): Promise<voi
   await world.archives.put(reachableSetKey({ tenant, watchId: opened.gc.watch.id }, reachableSha256), bytes);
   const wish = { reachableCount: keep.size, reachableSha256, isDryRun: false, isForced: true, minAgeMs: 0 };
   await untilAnswered(world, async () => {
-    const result = await world.invoke((deps) => startRun(deps, { ...path, ...wish }));
+    const result = await world.invoke((deps, code) => code.startRun(deps, { ...path, ...wish }));
     return typeof result === 'object' ? result.answer : undefined;
   });
   if (!action.isCancelled) return;
   await world.wait(world.random.int(0, 3 * minute));
-  await world.invoke((deps) => cancelGc(deps, path));
+  await world.invoke((deps, code) => code.cancelGc(deps, path));
 }
 
 /** Those of a scenario, and what makes its repos large repos. */
@@ -65,13 +62,13 @@ export async function holdExport(world: TenantWorld, action: ExportAction): Prom
   const { tenant } = world;
   const repo = action.repo === null ? null : repoName(action.repo);
   const wish = { tenant, repo, format: 'tar', prefer: 'cost', isDryRun: false } as const;
-  const started = await world.invoke((deps) => startExport(deps, wish));
+  const started = await world.invoke((deps, code) => code.startExport(deps, wish));
   if (typeof started !== 'object' || started.answer.kind !== 'started') return;
   world.coverage.exports += 1;
   if (action.cancelAfterMs === null) return;
   await world.wait(action.cancelAfterMs);
   const { exportId } = started.answer.job;
-  await world.invoke((deps) => cancelExport(deps, { tenant, exportId }));
+  await world.invoke((deps, code) => code.cancelExport(deps, { tenant, exportId }));
 }
 
 /** Somebody asks for objects, of which some are not there or have other bytes. What is metered is what was offered. */
@@ -83,7 +80,7 @@ export async function download(world: TenantWorld, action: DownloadAction): Prom
   const { limitBytes } = metered;
   /** undefined: nobody knows. */
   const batch: { meteredBytes: number | undefined } = { meteredBytes: 0 };
-  const result = await world.invoke(async (deps) => {
+  const result = await world.invoke(async (deps, code) => {
     const record = await deps.ledger.readTenant(tenant);
     if (!record) return undefined;
     const downloads = replacing<Downloads>(deps.downloads, {
@@ -103,7 +100,7 @@ export async function download(world: TenantWorld, action: DownloadAction): Prom
       repo: repoName(action.repo),
       objects,
     };
-    return world.offerDownload({ ...deps, downloads }, input);
+    return (world.offerDownload ?? code.offerDownload)({ ...deps, downloads }, input);
   });
   if (result === 'dead') return;
   const { meteredBytes } = batch;

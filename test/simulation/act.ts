@@ -1,6 +1,3 @@
-import { updateTenant } from '../../lambda/accounts/tenants.ts';
-import { deleteRepo, deleteTenant, markObject } from '../../lambda/ledger/deletes.ts';
-import { getSubscription } from '../../lambda/ledger/get-subscription.ts';
 import { lapsedAtMs } from '../../lambda/ledger/rules/reservation.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { MemoryTokenStore } from '../support/memory/stores.ts';
@@ -24,16 +21,17 @@ export async function act(
     case 'push':
       return push(world, action, scenario.sizes);
     case 'limit':
-      await world.invoke(async (deps) => {
+      await world.invoke(async (deps, code) => {
         const beganMs = deps.clock.nowMs();
         const found = await deps.ledger.readTenant(tenant);
         const { limitBytes } = action;
-        if (found) await updateTenant(deps, { tenant: found, beganMs, change: { limitBytes } });
+        if (found) await code.updateTenant(deps, { tenant: found, beganMs, change: { limitBytes } });
       });
       return;
     case 'delete-object': {
       const object = { repo: repoName(action.repo), oid: oidName(action.oid) };
-      const marked = await world.invoke((deps) => markObject(deps, { tenant, ...object, dryRun: false }), {
+      const wish = { tenant, ...object, dryRun: false };
+      const marked = await world.invoke((deps, code) => code.markObject(deps, wish), {
         // The grace time begins at the request, so the mark must not be written after the function's time limit.
         mayOutlive: false,
       });
@@ -47,16 +45,16 @@ export async function act(
     case 'delete-repo': {
       const repo = repoName(action.repo);
       world.invariants.requestDeletion({ repo }, world.scheduler.nowMs);
-      await world.invoke((deps) => deleteRepo(deps, { tenant, repo, dryRun: false }));
+      await world.invoke((deps, code) => code.deleteRepo(deps, { tenant, repo, dryRun: false }));
       return;
     }
     case 'delete-tenant':
       world.coverage.tenantDeletes += 1;
       world.invariants.requestDeletion({}, world.scheduler.nowMs);
-      await world.invoke(async (deps) => {
+      await world.invoke(async (deps, code) => {
         const record = await deps.ledger.readTenant(tenant);
         const all = { ...deps, tokens: new MemoryTokenStore() };
-        if (record) await deleteTenant(all, { tenant: record, dryRun: false });
+        if (record) await code.deleteTenant(all, { tenant: record, dryRun: false });
       });
       return;
     case 'reconcile': {
@@ -146,12 +144,12 @@ async function read(world: TenantWorld, isRefresh: boolean): Promise<void> {
   const { tenant } = world;
   world.coverage.reads += 1;
   const wasScanned = world.invariants.everScanned;
-  const result = await world.invoke(async (deps) => {
+  const result = await world.invoke(async (deps, code) => {
     const [record, repos] = await Promise.all([
       deps.ledger.readTenant(tenant),
       allPages(deps.ledger.repos(tenant)),
     ]);
-    return record && getSubscription(deps, { cached: { tenant: record, repos }, refresh: isRefresh });
+    return record && code.getSubscription(deps, { cached: { tenant: record, repos }, refresh: isRefresh });
   });
   if (typeof result !== 'object' || !result.answer) return;
   world.invariants.checkShown(result.answer.tenant.scanned, {

@@ -1,9 +1,8 @@
-import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import { verifyUpload } from '../../lambda/ledger/reservations.ts';
 import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
 import type { AdmitUploadOutcome, UploadVerdict } from '../../lambda/ledger/upload-batch.ts';
 import { breakOff } from './broken-put.ts';
+import type { Code } from './code.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName } from './names.ts';
 import { replacing } from './replacing.ts';
@@ -97,14 +96,14 @@ export async function askOnce(
   const beganMs = scheduler.nowMs;
   const open = invariants.begin(request, scheduler.nowMs);
   try {
-    const ask = async (deps: SimDeps) => {
+    const ask = async (deps: SimDeps, code: Code) => {
       const record = await deps.ledger.readTenant(tenant);
       const repo = await deps.ledger.readRepo({ tenant, repo: request.repo });
       const isOpen = record && typeof repo?.closedAtMs !== 'number';
       if (!isOpen) return { kind: 'absent' } as const;
       const { watch, objectCount: repoObjects } = repo ?? {};
       return grantedOnly(world, deps, (noted) =>
-        admitUpload(noted, { tenant: record, repoObjects, watch, ...request }),
+        code.admitUpload(noted, { tenant: record, repoObjects, watch, ...request }),
       );
     };
     const result = await world.invoke(ask, { waitsOn: true });
@@ -244,7 +243,7 @@ async function verify(
   const { repo, oid, verifyToken } = input;
   if (verifyToken === null) return;
   const sizeBytes = world.sizeOf(oid);
-  await world.invoke((deps) => verifyUpload(deps, { tenant, repo, oid, sizeBytes, verifyToken }));
+  await world.invoke((deps, code) => code.verifyUpload(deps, { tenant, repo, oid, sizeBytes, verifyToken }));
 }
 
 /** One PUT. The store accepts it if it begins before its URL expires, and it may end long after. */

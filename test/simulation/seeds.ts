@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { Mix } from './actor.ts';
+import type { Code } from './code.ts';
 import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
 import { faultMixes, lateMixes } from './mixes.ts';
@@ -53,11 +54,16 @@ function seeded(
 /** @param input.story instead of a random scenario. */
 export function runSeed(
   seed: number,
-  input: { mutant?: Mutant; story?: Story; focus?: Focus } = {},
+  input: { mutant?: Mutant; story?: Story; focus?: Focus; other?: Code } = {},
 ): Promise<Coverage> {
-  const { mutant } = input;
+  const { mutant, other } = input;
   const { scenario, mix, stage } = seeded(seed, input);
-  return simulate(scenario, { mix, stage: stage(scenario.seed), ...(mutant && { mutant }) });
+  return simulate(scenario, {
+    mix,
+    stage: stage(scenario.seed),
+    ...(mutant && { mutant }),
+    ...(other && { other }),
+  });
 }
 
 /** The first of `count` seeds, beginning with `from`, that breaks an invariant of this name. */

@@ -1,10 +1,7 @@
-import { limitRepo } from '../../lambda/accounts/repos.ts';
-import { createTenant } from '../../lambda/accounts/tenants.ts';
-import { refresh } from '../../lambda/ledger/reconcile-requests.ts';
-import { cancelReservations } from '../../lambda/ledger/reservations.ts';
 import { unconfirmedForMs } from '../../lambda/ledger/rules/reservation.ts';
 import { act } from './act.ts';
 import type { Mix } from './actor.ts';
+import type { Code } from './code.ts';
 import type { Coverage } from './coverage.ts';
 import { Violation } from './invariants.ts';
 import { oidName, repoName, tenantName } from './names.ts';
@@ -34,7 +31,7 @@ const indexBehindMs = 5 * minute;
  */
 export async function simulate(
   scenario: Scenario,
-  input: { mix: Mix; stage?: Stage; mutant?: Mutant },
+  input: { mix: Mix; stage?: Stage; mutant?: Mutant; other?: Code },
 ): Promise<Coverage> {
   const tenants = scenario.tenants.map((_, index) => ({
     hasLies: scenario.actions.some(
@@ -149,11 +146,11 @@ async function scanWhatIsLeft(world: World, tenants: readonly TenantWorld[]): Pr
 async function limitRepos(world: TenantWorld, steps: Stage['repoLimits']): Promise<void> {
   for (const { afterMs, repo, limitBytes } of steps) {
     await world.wait(afterMs);
-    await world.invoke(async (deps) => {
+    await world.invoke(async (deps, code) => {
       const beganMs = deps.clock.nowMs();
       const tenant = await deps.ledger.readTenant(world.tenant);
       if (tenant?.closedAtMs === null)
-        await limitRepo(deps, { tenant, beganMs, repo: repoName(repo), limitBytes });
+        await code.limitRepo(deps, { tenant, beganMs, repo: repoName(repo), limitBytes });
     });
     world.coverage.repoLimits += 1;
   }
@@ -165,9 +162,9 @@ async function cancelLate(world: TenantWorld, cancelsAfterMs: Stage['cancelsAfte
   for (const afterMs of cancelsAfterMs) {
     await world.wait(afterMs);
     world.invariants.noteCancel();
-    const result = await world.invoke(async (deps) => {
+    const result = await world.invoke(async (deps, code) => {
       const record = await deps.ledger.readTenant(tenant);
-      return record?.closedAtMs === null ? cancelReservations(deps, { tenant }) : undefined;
+      return record?.closedAtMs === null ? code.cancelReservations(deps, { tenant }) : undefined;
     });
     if (typeof result === 'object') world.coverage.cancelled += result.answer?.count ?? 0;
   }
@@ -177,7 +174,9 @@ async function cancelLate(world: TenantWorld, cancelsAfterMs: Stage['cancelsAfte
 async function create(world: TenantWorld, limitBytes: number | null): Promise<void> {
   const { tenant } = world;
   for (;;) {
-    const result = await world.invoke((deps) => createTenant(deps, { tenant, plan: null, limitBytes }));
+    const result = await world.invoke((deps, code) =>
+      code.createTenant(deps, { tenant, plan: null, limitBytes }),
+    );
     if (typeof result === 'object') return;
     await world.wait(1_000);
     if (world.truth.ledger.inspect(tenant).record) return;
@@ -195,7 +194,7 @@ async function scheduleOnce(world: World, intervalMs: number): Promise<void> {
   await world.wait(intervalMs - behindMs);
   world.ageIndexes();
   await world.wait(behindMs);
-  await world.invoke((deps) => refresh(deps), { limitMs: 300_000 });
+  await world.invoke((deps, code) => code.refresh(deps), { limitMs: 300_000 });
 }
 
 /** It concerns all tenants. */

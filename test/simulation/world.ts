@@ -1,14 +1,11 @@
 import type { Deps } from '../../lambda/deps.ts';
-import { offerDownload } from '../../lambda/downloads/downloads.ts';
+import type { offerDownload } from '../../lambda/downloads/downloads.ts';
 import type { Ledger } from '../../lambda/ledger/ledger.ts';
-import { recordStoreEvents } from '../../lambda/ledger/reconcile-requests.ts';
 import type { ReconcileRequest } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { placeOf, type StoreChange } from '../../lambda/ledger/rules/reservation.ts';
-import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';
 import type { Metrics } from '../../lambda/rules/metrics.ts';
 import { repoPrefix } from '../../lambda/rules/names.ts';
 import { defaultSettings, type Settings } from '../../lambda/rules/settings.ts';
-import { KnownObjects } from '../../lambda/scan/rules/known-objects.ts';
 import { AdoptedRepos } from '../../lambda/store/rules/adopted-repos.ts';
 import type { UrlSigner } from '../../lambda/store/rules/store.ts';
 import type { TableClient } from '../../lambda/table/table.ts';
@@ -19,13 +16,14 @@ import { MemoryDownloads, MemoryExportJobs } from '../support/memory/stores.ts';
 import { type MemoryTable, memoryTable } from '../support/memory/table.ts';
 import { Random } from '../support/random.ts';
 import { EndlessRunError, Scheduler } from '../support/scheduler.ts';
-import { Actor, type Mix, type Weather } from './actor.ts';
+import type { Mix, Weather } from './actor.ts';
+import type { Code } from './code.ts';
 import { type Coverage, nothingYet } from './coverage.ts';
 import { Invariants, Violation } from './invariants.ts';
 import { Metered } from './metered.ts';
 import { Mishaps } from './mishaps.ts';
 import { oidName, tenantName } from './names.ts';
-import { depsOf } from './ports.ts';
+import { Processes } from './processes.ts';
 import { HastyQueue, type SimQueue } from './queues.ts';
 import type { Scenario } from './scenario.ts';
 import { type SqsOptions, SqsQueue } from './sqs-queue.ts';
@@ -81,11 +79,9 @@ export class World {
   readonly archives = new MemoryArchiveStore();
   readonly exportJobs: MemoryExportJobs;
   readonly downloads: MemoryDownloads;
-  /** Functions run in three processes in turn. Each remembers what it listed. */
   /** Its own random source, so that it does not change other choices. */
   readonly #putTimes: Random;
-  readonly #processes = [new KnownObjects(), new KnownObjects(), new KnownObjects()];
-  #invocations = 0;
+  readonly #processes: Processes;
   /** oid → true bytes. */
   readonly #sizes: ReadonlyMap<string, number>;
   readonly #store: AgingStore;
@@ -96,7 +92,7 @@ export class World {
   running = 0;
   #failure: unknown;
   readonly #queue: SimQueue;
-  readonly offerDownload: typeof offerDownload;
+  readonly offerDownload: typeof offerDownload | undefined;
   /** Whether reconciles wait in SQS, as they do when deployed. */
   readonly isSqs: boolean;
   readonly scheduleMs: number;
@@ -117,10 +113,13 @@ export class World {
     table?: Scenario['table'];
     /** What the stage is like. Default: drawn by the seed. */
     stage?: Stage;
+    /** Of another version, of which half of the functions are. */
+    other?: Code;
   }) {
     this.random = new Random(input.seed);
     this.#putTimes = new Random(input.seed ^ 0x9_07);
     this.scheduler = new Scheduler(this.random);
+    this.#processes = new Processes(input.seed, input.other);
     this.mix = input.mix;
     const stage = input.stage ?? stageOf(input.seed);
     this.#sizes = new Map(input.sizes.map((size, index) => [oidName(index), size]));
@@ -140,7 +139,7 @@ export class World {
       delete: (keys) => this.store.delete(keys.map((key) => this.#storedKey(key))),
     };
     this.#mutant = input.mutant ?? {};
-    this.offerDownload = this.#mutant.offerDownload ?? offerDownload;
+    this.offerDownload = this.#mutant.offerDownload;
     this.#hasStoreEvents = stage.hasStoreEvents;
     const { pageSize = 2, ...limits } = input.table ?? {};
     this.#pageSize = pageSize;
@@ -313,7 +312,9 @@ export class World {
       this.start(delayMs, async () => {
         this.coverage.told += 1;
         const handle = () =>
-          this.invoke((deps) => recordStoreEvents(deps, { tenant: change.tenant, changes: [change] }));
+          this.invoke((deps, its) =>
+            its.recordStoreEvents(deps, { tenant: change.tenant, changes: [change] }),
+          );
         while (typeof (await handle()) !== 'object') await this.wait(this.random.int(1_000, 60_000));
       });
     }
@@ -333,10 +334,11 @@ export class World {
    * @returns `dead` if it died or reached its time limit, `error` if a port was unavailable.
    */
   invoke<T>(
-    run: (deps: SimDeps) => Promise<T>,
+    run: (deps: SimDeps, code: Code) => Promise<T>,
     { limitMs = functionLimitMs, mayOutlive = true, waitsOn = false, isConsumer = false } = {},
   ): Promise<{ answer: T } | 'error' | 'dead'> {
-    const actor = new Actor({ ...this, tally: this.coverage });
+    const { code: its, knownObjects } = this.#processes.next();
+    const actor = new its.Actor({ ...this, tally: this.coverage });
     const signer: UrlSigner = {
       signUpload: async ({ key, signedAtMs, lifetimeMs }) => ({
         href: JSON.stringify({ key, expiresAtMs: signedAtMs + lifetimeMs }),
@@ -353,9 +355,7 @@ export class World {
       measure: () => undefined,
       flush: () => undefined,
     };
-    this.#invocations += 1;
-    const knownObjects = this.#processes[this.#invocations % this.#processes.length] ?? new KnownObjects();
-    const made = depsOf(actor, {
+    const made = its.depsOf(actor, {
       ...this,
       table: this.#mutant.table
         ? { ...this.table, client: this.#mutant.table(this.table.client) }
@@ -389,7 +389,7 @@ export class World {
         if (!ended && (!mayOutlive || this.mix.freeze === 0 || this.random.chance(0.5))) actor.kill();
         if (ended || !waitsOn || this.random.chance(0.5)) resolve('dead');
       });
-      run(deps).then(
+      run(deps, its).then(
         (answer) => {
           end();
           resolve({ answer });
@@ -429,9 +429,9 @@ export class World {
   ): Promise<{ answer: 'done' | 'requeued' } | 'error' | 'dead'> {
     this.coverage.reconciles += 1;
     const consumed = this.invoke(
-      async (deps) => {
+      async (deps, its) => {
         const deadlineMs = deps.clock.nowMs() + limitMs - consumerReserveMs;
-        const outcome = await runReconcile(deps, { request, deadlineMs, isRetry });
+        const outcome = await its.runReconcile(deps, { request, deadlineMs, isRetry });
         if (outcome === 'requeued') this.coverage.requeued += 1;
         return outcome;
       },

@@ -1,0 +1,46 @@
+import { limitRepo } from '../../lambda/accounts/repos.ts';
+import { createTenant, updateTenant } from '../../lambda/accounts/tenants.ts';
+import { offerDownload } from '../../lambda/downloads/downloads.ts';
+import { cancelExport } from '../../lambda/exports/start.ts';
+import { cancelGc, openGc, startRun } from '../../lambda/gc/gc.ts';
+import { admitUpload } from '../../lambda/ledger/admit-upload.ts';
+import { deleteRepo, deleteTenant, markObject } from '../../lambda/ledger/deletes.ts';
+import { getSubscription } from '../../lambda/ledger/get-subscription.ts';
+import { recordStoreEvents, refresh } from '../../lambda/ledger/reconcile-requests.ts';
+import { cancelReservations, verifyUpload } from '../../lambda/ledger/reservations.ts';
+import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';
+import { KnownObjects } from '../../lambda/scan/rules/known-objects.ts';
+import { startExport } from '../support/start-export.ts';
+import { Actor } from './actor.ts';
+import { depsOf } from './ports.ts';
+
+/**
+ * All that an invocation runs: its ports, and what it calls. A simulation of two versions loads this module of the other
+ * version's checkout too, and each invocation is of one of them.
+ */
+export const code = {
+  Actor,
+  KnownObjects,
+  depsOf,
+  admitUpload,
+  cancelExport,
+  cancelGc,
+  cancelReservations,
+  createTenant,
+  deleteRepo,
+  deleteTenant,
+  getSubscription,
+  limitRepo,
+  markObject,
+  offerDownload,
+  openGc,
+  recordStoreEvents,
+  refresh,
+  runReconcile,
+  startExport,
+  startRun,
+  updateTenant,
+  verifyUpload,
+};
+
+export type Code = typeof code;

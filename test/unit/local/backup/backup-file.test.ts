@@ -1,0 +1,136 @@
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect, it } from 'vitest';
+import { createDynamoDbTokenStore } from '../../../../lambda/accounts/token-store.ts';
+import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
+import { allPages } from '../../../../lambda/rules/async.ts';
+import { openKeptReconciles } from '../../../../local/background/queue-items.ts';
+import {
+  backupText,
+  fileText,
+  itemsIn,
+  ownHeader,
+  writeBackup,
+} from '../../../../local/backup/backup-file.ts';
+import { restoreBackup } from '../../../../local/data/backups.ts';
+import { openDatabase } from '../../../../local/data/database.ts';
+import { useTempFolders } from '../../../support/temp-folder.ts';
+
+const tempFolder = useTempFolders();
+const items = Array.from({ length: 25 }, (_, index) => ({
+  pk: `TENANT#t${index}`,
+  sk: 'TENANT',
+  text: 'ä\n€',
+}));
+
+async function textOf(all: readonly object[], partSize = 10): Promise<string> {
+  const parts: string[][] = [];
+  for (let at = 0; at < all.length; at += partSize)
+    parts.push(all.slice(at, at + partSize).map((item) => JSON.stringify(item)));
+  let text = '';
+  for await (const piece of backupText(ownHeader('serve'), Readable.from(parts))) text += piece;
+  return text;
+}
+
+/** @param pieceSize of what is read at once. */
+async function readAll(text: string, pieceSize = 1000): Promise<unknown[]> {
+  const pieces = text.match(new RegExp(`[^]{1,${pieceSize}}`, 'g')) ?? [];
+  const found: unknown[] = [];
+  for await (const some of itemsIn(Readable.from(pieces))) found.push(...some);
+  return found;
+}
+
+const noOutput = async () => {};
+
+describe('a backup', () => {
+  it.each([1, 7, 100, 100_000])('has its items, however it is read: %i characters at once', async (size) => {
+    expect(await readAll(await textOf(items), size)).toEqual(items);
+  });
+
+  it('may have no items', async () => {
+    expect(await readAll(await textOf([]))).toEqual([]);
+  });
+
+  it('is refused if it is cut anywhere', async () => {
+    const text = await textOf(items.slice(0, 3));
+    for (let length = 0; length < text.length - 1; length += 1)
+      await expect(readAll(text.slice(0, length)), `${length}`).rejects.toThrow(
+        /cut or damaged|isn't a backup/,
+      );
+  });
+
+  it('is refused if an item was changed, left out or put twice', async () => {
+    const lines = (await textOf(items)).split('\n');
+    const changed = lines.with(3, (lines[3] as string).replace('t2', 't3'));
+    await expect(readAll(changed.join('\n'))).rejects.toThrow('its checksum differs');
+    await expect(readAll(lines.toSpliced(3, 1).join('\n'))).rejects.toThrow('it has 24 of 25 items');
+    await expect(readAll(lines.toSpliced(3, 0, lines[3] as string).join('\n'))).rejects.toThrow('26 of 25');
+  });
+
+  it('is refused if something follows it, or a line never ends', async () => {
+    const text = await textOf(items);
+    await expect(readAll(`${text}${text}`)).rejects.toThrow('cut or damaged');
+    await expect(readAll(`${text}${'x'.repeat(5_000_000)}`, 100_000)).rejects.toThrow('too long');
+  });
+
+  it('of a later format names the release that can read it', async () => {
+    const text = (await textOf(items)).replace('"format":1', '"format":2');
+    await expect(readAll(text)).rejects.toThrow(
+      /format 2, and this release reads up to 1. Use lfs-quota \S+ or later/,
+    );
+  });
+
+  it('goes to a file that only its user can read, once it is whole', async () => {
+    const file = join(tempFolder(), 'table.jsonl');
+    const text = await textOf(items);
+    expect(await writeBackup(file, Readable.from([text]), noOutput)).toBe(25);
+    expect(readFileSync(file, 'utf8')).toBe(text);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const cut = Readable.from([text.slice(0, 900)]);
+    await expect(writeBackup(file, cut, noOutput)).rejects.toThrow('cut or damaged');
+    expect(readFileSync(file, 'utf8')).toBe(text);
+    expect(readdirSync(join(file, '..'))).toEqual(['table.jsonl']);
+  });
+
+  it('goes to standard output for the name -', async () => {
+    let out = '';
+    const text = await textOf(items);
+    await writeBackup('-', Readable.from([text]), async (piece) => {
+      out += piece;
+    });
+    expect(out).toBe(text);
+    expect(existsSync('-')).toBe(false);
+  });
+});
+
+it('a backup of format 1 stays restorable', async () => {
+  const data = join(tempFolder(), 'data');
+  const hold = { nowMs: 1_800_000_000_000, uploadsFromMs: 1_800_000_000_000 };
+  await restoreBackup(data, fileText(join(import.meta.dirname, 'format-1.jsonl')), hold);
+  expect(readdirSync(data).sort()).toEqual(['format.json', 'table']);
+  const database = await openDatabase(join(data, 'table'));
+  try {
+    const ledger = createDynamoDbLedger(database);
+    expect(await ledger.readTenant('acme')).toMatchObject({
+      limitBytes: 100,
+      committedBytes: 60,
+      epoch: 1_000_002,
+      appliedEpoch: 2,
+      uploadsFromMs: hold.uploadsFromMs,
+    });
+    const repos = await allPages(ledger.repos('acme'));
+    expect(repos.map(({ repo, storedBytes, closedAtMs }) => [repo, storedBytes, closedAtMs])).toEqual([
+      ['app', 10, null],
+      ['old', 20, null],
+    ]);
+    expect(await allPages(ledger.reservations('acme'))).toHaveLength(3);
+    expect(await allPages(ledger.deletions('acme'))).toEqual([]);
+    expect(await createDynamoDbTokenStore(database).find('ae74744a03451dfe')).toMatchObject({ label: 'ada' });
+    expect((await openKeptReconciles(database).load(0)).waiting).toMatchObject([
+      { tenant: 'acme', reason: 'import', full: true },
+    ]);
+  } finally {
+    await database.close();
+  }
+});

@@ -1,0 +1,105 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
+import { defaultSettings } from '../../../../lambda/rules/settings.ts';
+import { lastPutMs, restoredItem } from '../../../../local/backup/restored.ts';
+import { keyOf } from '../../../../local/table/items.ts';
+import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
+import { memoryTable, WatchedStore } from '../../../support/memory/table.ts';
+
+const hour = 60 * minute;
+
+/** The same bucket and clock, with the table as it was. */
+function restored(from: MemoryStack, items: readonly object[], uploadsFromMs: number): MemoryStack {
+  const store = new WatchedStore();
+  for (const item of items) {
+    const after = restoredItem(item as Record<string, unknown>, { nowMs: from.nowMs, uploadsFromMs });
+    if (after) store.write({ key: keyOf(after), before: undefined, after });
+  }
+  const stack = new MemoryStack({}, new MemoryLedger({ on: memoryTable({}, store) }));
+  stack.nowMs = from.nowMs;
+  return stack;
+}
+
+describe('a restored table', () => {
+  let before: MemoryStack;
+  const backup = () => [...before.ledger.table.store.all()].map((item) => structuredClone(item));
+  const copyObjects = async (to: MemoryStack) => {
+    for (const key of await before.keys()) to.put({ [key]: 10 });
+  };
+
+  beforeEach(async () => {
+    before = new MemoryStack();
+    await before.create(100);
+  });
+
+  it('never lets in more than the limit, whatever lands by URLs that it does not know', async () => {
+    await before.upload('app', { [oidOf(1)]: 10 });
+    await before.consume();
+    const items = backup();
+    // Ninety bytes are promised after the backup, and the URL stays good in the restored world.
+    await before.push('app', { [oidOf(2)]: 90 });
+    const untilMs = lastPutMs(before.nowMs);
+    const stack = restored(before, items, untilMs);
+    await copyObjects(stack);
+    await stack.consume({ full: true });
+    expect(await stack.kinds('app', { [oidOf(3)]: 50 })).toBe('retry');
+    stack.nowMs = untilMs;
+    expect(await stack.kinds('app', { [oidOf(3)]: 50 })).toBe('retry');
+    stack.put({ [`app/${oidOf(2)}`]: 90 });
+    stack.nowMs += minute;
+    await stack.consume({ full: true });
+    expect(await stack.kinds('app', { [oidOf(3)]: 50 })).toBe('over-limit');
+    expect(await stack.usage()).toEqual({ committedBytes: 100, storedBytes: 100 });
+  });
+
+  it('knows the uploads of before the backup', async () => {
+    await before.push('app', { [oidOf(1)]: 60 });
+    const stack = restored(before, backup(), before.nowMs);
+    stack.nowMs += minute;
+    await stack.consume({ full: true });
+    expect(await stack.kinds('app', { [oidOf(2)]: 50 })).toBe('over-limit');
+    expect(await stack.kinds('app', { [oidOf(2)]: 40 })).toBe('upload');
+  });
+
+  it('deletes nothing that was to be deleted before: not an object, not a repo', async () => {
+    await before.upload('app', { [oidOf(1)]: 10 });
+    await before.upload('old', { [oidOf(2)]: 10 });
+    await before.consume();
+    await markObject(before.deps, { tenant, repo: 'app', oid: oidOf(1), dryRun: false });
+    await deleteRepo(before.deps, { tenant, repo: 'old', dryRun: false });
+    expect(await before.deletions()).toHaveLength(1);
+    const stack = restored(before, backup(), before.nowMs);
+    await copyObjects(stack);
+    for (let hours = 0; hours < 48; hours += 1) {
+      stack.nowMs += hour;
+      await stack.consume({ full: true });
+    }
+    expect(await stack.deletions()).toEqual([]);
+    expect(await stack.keys()).toEqual([`app/${oidOf(1)}`, `old/${oidOf(2)}`]);
+    expect((await stack.repo('old'))?.closedAtMs).toBe(null);
+  });
+
+  it('takes epochs that no reconcile of before can have', async () => {
+    const { epoch } = await before.record();
+    const stack = restored(before, backup(), before.nowMs);
+    expect((await stack.record()).epoch).toBe(epoch + 1_000_000);
+    // One of before, frozen since, commits nothing.
+    expect(await stack.ledger.setLease({ tenant, epoch: epoch + 1, leaseUntilMs: 1 })).toBe('superseded');
+  });
+
+  it('keeps all other items, but for messages that wait', () => {
+    const hold = { nowMs: 1, uploadsFromMs: 2 };
+    for (const pk of ['TOKEN#1', 'LOCKS#acme', 'HISTORY#acme', 'SHARDS#acme#app', 'AUDIT#acme']) {
+      const item = { pk, sk: 'x', more: [1, { a: null }] };
+      expect(restoredItem(item, hold)).toBe(item);
+    }
+    expect(restoredItem({ pk: 'QUEUE#WEBHOOKS', sk: '1' }, hold)).toBe(undefined);
+  });
+
+  it('takes uploads two hours after, when the largest object is too large to land later', () => {
+    const { urlLifetimeMs } = defaultSettings;
+    expect(lastPutMs(0)).toBeGreaterThan(urlLifetimeMs + 5000 * 1000);
+    expect(lastPutMs(0)).toBeLessThan(2.2 * hour);
+  });
+});

@@ -7,6 +7,8 @@ const root = path.join(import.meta.dirname, '../..');
 export const pageNames: readonly string[] = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
   ...readdirSync(path.join(root, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .sort()

@@ -68,6 +68,24 @@ describe.each([...workflows])('the workflow %s', (file, { on, permissions: all, 
   });
 });
 
+it.each(['bug.yml', 'idea.yml'])('the form %s asks for what GitHub can show', (file) => {
+  const text = readFileSync(path.join(root, '.github/ISSUE_TEMPLATE', file), 'utf8');
+  const field = z.strictObject({
+    type: z.enum(['markdown', 'input', 'dropdown', 'textarea']),
+    id: z.string().optional(),
+    attributes: z.record(z.string(), z.unknown()),
+    validations: z.strictObject({ required: z.boolean() }).optional(),
+  });
+  const form = z.strictObject({
+    name: z.string(),
+    description: z.string(),
+    labels: z.array(z.string()),
+    body: z.array(field),
+  });
+  const ids = form.parse(parse(text)).body.flatMap(({ id }) => id ?? []);
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
 describe('CI', () => {
   it('has a job for each lane', () => {
     const names = [...readFileSync(path.join(root, '.ci/run'), 'utf8').matchAll(/^(\w+)_lane\(\)/gm)];

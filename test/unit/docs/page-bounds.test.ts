@@ -18,6 +18,7 @@ const pages: readonly { page: string; most: number; isForUsers?: boolean }[] = [
   { page: 'docs/decisions.md', most: 2000 },
   { page: 'docs/measured.md', most: 1200 },
   { page: 'CONTRIBUTING.md', most: 900 },
+  { page: 'SECURITY.md', most: 200 },
 ];
 
 const you = /\byou(r|rs|'\w+)?\b/gi;

@@ -61,7 +61,7 @@ function readStore({ store, bucket, region }: ServeSettings, env: Environment): 
 }
 
 /** @param text such as `127.0.0.1:8787` or `[::]:8787`. @throws {StartupError} */
-export function readAddress(text: string): { host: string; port: number } {
+function readAddress(text: string): { host: string; port: number } {
   const [, host, digits] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/i.exec(text)?.filter(Boolean) ?? [];
   const port = Number(digits);
   if (host === undefined || !(port <= 65_535))

@@ -58,7 +58,7 @@ export function limitConnections(server: HttpServer, connectionsMax: number): vo
 }
 
 /** Turns an error about a port into one that says what to do. Other errors are returned as they are. */
-export function listenError(error: unknown, address: { port: number; usedBy: string }): unknown {
+function listenError(error: unknown, address: { port: number; usedBy: string }): unknown {
   const { port, usedBy } = address;
   switch (errorCode(error)) {
     case 'EADDRINUSE':

@@ -46,6 +46,10 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota status', 'does anything need attention?'],
     ["lfs-quota status --json | jq -r '.parts[] | select(.todo).says'", 'only what does'],
   ],
+  check: [
+    ['lfs-quota check https://lfs.example.com --tenant acme', 'after a deployment, with the admin token'],
+    ['lfs-quota check --json', 'with the token that you logged in with'],
+  ],
   'tenant create': [
     ['lfs-quota tenant create acme --limit 10GiB --plan team'],
     ['lfs-quota tenant create lab', 'without a limit'],

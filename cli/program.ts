@@ -3,6 +3,7 @@ import type { Register } from './command.ts';
 import { auditCommand } from './commands/audit.ts';
 import { registerAuth, registerLogin, registerLogout, whoamiCommand } from './commands/auth.ts';
 import { registerBackup, registerRestore } from './commands/backup.ts';
+import { registerCheck } from './commands/check.ts';
 import { registerCompletion } from './commands/completion.ts';
 import { registerConnect } from './commands/connect.ts';
 import { registerDoctor } from './commands/doctor.ts';
@@ -62,6 +63,7 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
     [
       registerServe,
       statusCommand,
+      registerCheck,
       reconcileCommand,
       scanCommands,
       reservationCommands,

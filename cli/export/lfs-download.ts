@@ -1,17 +1,9 @@
 import { rename } from 'node:fs/promises';
-import { z } from 'zod';
 import type { StoredObject } from '../../lambda/exports/rules/objects.ts';
-import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
+import { askBatch, type BatchAnswer, type BatchDeps, type BatchPlace, type LfsObject } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
-import {
-  type DownloadDeps,
-  downloadFile,
-  type Fetched,
-  type Offer,
-  retrying,
-  TransferError,
-} from './transfer.ts';
+import { downloadFile, type Fetched, type Offer, TransferError } from './transfer.ts';
 
 /** Downloads objects as git-lfs does. */
 
@@ -20,25 +12,7 @@ const objectsAtOnce = 8;
 /** Objects of one batch, as git-lfs asks for them. */
 const batchObjectsMax = 100;
 
-const mediaType = 'application/vnd.git-lfs+json';
-
-const action = z.object({ href: z.url(), header: z.record(z.string(), z.string()).default({}) });
-const batchShape = z.object({
-  objects: z.array(
-    z.object({
-      oid: z.string(),
-      actions: z.object({ download: action.optional() }).optional(),
-      error: z.object({ code: z.number(), message: z.string() }).optional(),
-    }),
-  ),
-});
-const errorShape = z.object({ message: z.string() });
-
 const gone: Offer = { kind: 'gone' };
-
-interface BatchDeps extends DownloadDeps {
-  readonly client: ApiClient;
-}
 
 interface Downloads {
   readonly tenant: string;
@@ -140,11 +114,6 @@ function repoOf({ key }: StoredObject): string {
   return key.split('/')[1] ?? '';
 }
 
-interface BatchPlace {
-  readonly tenant: string;
-  readonly repo: string;
-}
-
 /**
  * Looks whether a token may download from a tenant, or from one of its repos.
  *
@@ -164,7 +133,7 @@ export async function checkMayDownload(
 }
 
 /**
- * Asks where up to {@link batchObjectsMax} objects are downloaded, again while the server is busy.
+ * Asks where up to {@link batchObjectsMax} objects are downloaded.
  *
  * @returns oid → offer, one for each object; `absent` if the tenant or the repo is not there for the token.
  * @throws {CliError}
@@ -172,49 +141,16 @@ export async function checkMayDownload(
 async function ask(
   deps: BatchDeps,
   place: BatchPlace,
-  objects: readonly { readonly oid: string; readonly sizeBytes: number }[],
+  objects: readonly LfsObject[],
 ): Promise<Map<string, Offer> | 'absent'> {
-  const { status, body } = await retrying(deps, async () => {
-    const answer = await deps.client.exchange({
-      method: 'POST',
-      path: `/${place.tenant}/${place.repo}/info/lfs/objects/batch`,
-      body: {
-        operation: 'download',
-        transfers: ['basic'],
-        objects: objects.map(({ oid, sizeBytes: size }) => ({ oid, size })),
-      },
-      mediaType,
-    });
-    const isForNow = answer.status === 429 || answer.status >= 500;
-    return isForNow ? { kind: 'failed', error: refusal(place, answer) } : { kind: 'done', value: answer };
-  });
-  if (status === 404 && errorShape.safeParse(body).success) return 'absent';
-  const parsed = batchShape.safeParse(body);
-  if (status !== 200 || !parsed.success) throw refusal(place, { status, body });
-  const answers = new Map(parsed.data.objects.map((object) => [object.oid, object]));
+  const answers = await askBatch(deps, place, { operation: 'download', objects });
+  if (answers === 'absent') return answers;
   return new Map(objects.map(({ oid }) => [oid, offerOf(answers.get(oid))]));
 }
 
-function offerOf(answer: z.output<typeof batchShape>['objects'][number] | undefined): Offer {
+function offerOf(answer: BatchAnswer | undefined): Offer {
   const download = answer?.actions?.download;
   if (download) return { kind: 'offered', ...download };
   if (answer?.error?.code === 404) return gone;
   return { kind: 'refused', message: printable(answer?.error?.message ?? 'The server offered no download.') };
-}
-
-function refusal({ tenant }: BatchPlace, { status, body }: { status: number; body: unknown }): CliError {
-  if (status === 401 || status === 403)
-    return new CliError(`The token was rejected for downloads (${status}).`, {
-      failure: 'unauthorized',
-      hint:
-        "Use a token of the tenant: the admin token can't download. " +
-        `Create one: lfs-quota token create ${tenant} --scope read`,
-    });
-  const parsed = errorShape.safeParse(body);
-  const why = parsed.success ? `: ${printable(parsed.data.message)}` : '.';
-  const isForNow = status >= 500 || status === 429;
-  return new CliError(`The LFS API returned ${status}${why}`, {
-    failure: isForNow ? 'unavailable' : 'failed',
-    hint: isForNow ? 'Retry in a few seconds.' : 'Check --url or LFS_QUOTA_URL.',
-  });
 }

@@ -55,6 +55,7 @@ const notOfTheApi: Readonly<Record<string, string>> = {
   join: 'the same',
   logout: 'the same',
   'auth git-credential': 'the same',
+  check: 'test/unit/cli/check.long.test.ts, with a stack',
   connect: 'test/unit/cli/connect.long.test.ts, with a clone',
   du: 'test/unit/cli/du.test.ts, with a store',
   doctor: 'test/unit/cli/doctor.long.test.ts, with a store',

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { ApiClient } from './api-client.ts';
+import { CliError } from './errors.ts';
+import { type DownloadDeps, retrying } from './export/transfer.ts';
+import { printable } from './terminal.ts';
+
+/** Batches of the LFS API, as git-lfs asks for them. */
+
+export const mediaType = 'application/vnd.git-lfs+json';
+
+const action = z.object({ href: z.url(), header: z.record(z.string(), z.string()).default({}) });
+const answerShape = z.object({
+  oid: z.string(),
+  actions: z
+    .object({ upload: action.optional(), verify: action.optional(), download: action.optional() })
+    .optional(),
+  error: z.object({ code: z.number(), message: z.string() }).optional(),
+});
+const batchShape = z.object({ objects: z.array(answerShape) });
+const errorShape = z.object({ message: z.string() });
+
+export type BatchAction = z.output<typeof action>;
+/** What is answered for an object. */
+export type BatchAnswer = z.output<typeof answerShape>;
+
+export interface BatchDeps extends DownloadDeps {
+  readonly client: ApiClient;
+}
+
+export interface BatchPlace {
+  readonly tenant: string;
+  readonly repo: string;
+}
+
+export interface LfsObject {
+  readonly oid: string;
+  readonly sizeBytes: number;
+}
+
+type Operation = 'upload' | 'download';
+
+/**
+ * Asks where up to 100 objects are transferred, again while the server is busy.
+ *
+ * @returns oid → answer; `absent` if the tenant or the repo is not there for the token.
+ * @throws {CliError}
+ */
+export async function askBatch(
+  deps: BatchDeps,
+  place: BatchPlace,
+  { operation, objects }: { operation: Operation; objects: readonly LfsObject[] },
+): Promise<ReadonlyMap<string, BatchAnswer> | 'absent'> {
+  const { status, body } = await retrying(deps, async () => {
+    const answer = await deps.client.exchange({
+      method: 'POST',
+      path: `/${place.tenant}/${place.repo}/info/lfs/objects/batch`,
+      body: {
+        operation,
+        transfers: ['basic'],
+        objects: objects.map(({ oid, sizeBytes: size }) => ({ oid, size })),
+      },
+      mediaType,
+    });
+    const isForNow = answer.status === 429 || answer.status >= 500;
+    return isForNow
+      ? { kind: 'failed', error: refusal(place, operation, answer) }
+      : { kind: 'done', value: answer };
+  });
+  if (status === 404 && errorShape.safeParse(body).success) return 'absent';
+  const parsed = batchShape.safeParse(body);
+  if (status !== 200 || !parsed.success) throw refusal(place, operation, { status, body });
+  return new Map(parsed.data.objects.map((object) => [object.oid, object]));
+}
+
+function refusal(
+  { tenant }: BatchPlace,
+  operation: Operation,
+  { status, body }: { status: number; body: unknown },
+): CliError {
+  if (status === 401 || status === 403)
+    return new CliError(`The token was rejected for ${operation}s (${status}).`, {
+      failure: 'unauthorized',
+      hint:
+        `Use a token of the tenant: the admin token can't ${operation}. ` +
+        `Create one: lfs-quota token create ${tenant} --scope ${operation === 'upload' ? 'write' : 'read'}`,
+    });
+  const parsed = errorShape.safeParse(body);
+  const why = parsed.success ? `: ${printable(parsed.data.message)}` : '.';
+  const isForNow = status >= 500 || status === 429;
+  return new CliError(`The LFS API returned ${status}${why}`, {
+    failure: isForNow ? 'unavailable' : 'failed',
+    hint: isForNow ? 'Retry in a few seconds.' : 'Check --url or LFS_QUOTA_URL.',
+  });
+}

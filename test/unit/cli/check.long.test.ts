@@ -1,0 +1,236 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { type EmbeddedStack, startEmbeddedStack } from '../../../local/start.ts';
+import { cli, startServer } from './harness.ts';
+
+const dataDir = mkdtempSync(join(tmpdir(), 'lfs-quota-check-'));
+let stack: EmbeddedStack;
+beforeAll(async () => {
+  stack = await startEmbeddedStack({ port: 0, dataDir, createDemo: false });
+});
+afterAll(async () => {
+  await stack.close();
+  rmSync(dataDir, { recursive: true });
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+/** Asks as the operator does. */
+async function manage(path: string, body?: unknown): Promise<unknown> {
+  const headers = { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' };
+  const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+  return (await fetch(`${stack.url}/v1/tenants${path}`, { headers, ...sent })).json();
+}
+
+let tenants = 0;
+async function tenantWith(limitBytes: number | null = null): Promise<string> {
+  tenants += 1;
+  const tenant = `acme-${tenants}`;
+  await manage('', { tenant, limitBytes });
+  return tenant;
+}
+
+const tokenShape = z.object({ token: z.string() });
+async function tokenOf(tenant: string, scope: 'read' | 'write' | 'manage'): Promise<string> {
+  return tokenShape.parse(await manage(`/${tenant}/tokens`, { scope })).token;
+}
+
+const check = (token: string, ...more: string[]) =>
+  cli(['check', stack.url, ...more], { env: { LFS_QUOTA_TOKEN: token } });
+const asAdmin = (tenant: string) => check(stack.adminToken, '--tenant', tenant);
+
+/** What a check has left of itself. */
+async function leftOf(tenant: string) {
+  const [tokens, deletions, objects] = await Promise.all(
+    ['tokens', 'deletions', 'objects'].map((list) => manage(`/${tenant}/${list}`)),
+  );
+  return { ...(tokens as object), ...(deletions as object), ...(objects as object) } as {
+    readonly tokens: readonly unknown[];
+    readonly deletions: readonly { readonly repo: string; readonly oid: string }[];
+    readonly objects: readonly { readonly repo: string; readonly oid: string; readonly sizeBytes: number }[];
+  };
+}
+
+/** Changes what the store answers. undefined: as it is. */
+function inStore(change: (method: string) => Response | undefined | Error): void {
+  const { fetch } = globalThis;
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const isOfStore = String(input).includes('X-Amz-Signature');
+    const changed = isOfStore ? change(init?.method ?? 'GET') : undefined;
+    if (changed instanceof Error) throw changed;
+    return changed ?? fetch(input, init);
+  });
+}
+
+describe('check', () => {
+  it('with the admin token pushes, pulls and leaves nothing but what is scheduled for deletion', async () => {
+    const tenant = await tenantWith();
+    const { code, out, err } = await asAdmin(tenant);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out.replace(stack.url, 'URL').replace(/(deleted) in .+/, '$1')).toBe(
+      [
+        'ok    health    dev',
+        `ok    token     made one for ${tenant}`,
+        `ok    batch     ${tenant}/lfs-quota-check`,
+        'ok    upload    1000 bytes',
+        'ok    verify    the server finds it',
+        'ok    download  1000 bytes',
+        'ok    clean up  deleted',
+        '\nURL works.\n',
+      ].join('\n'),
+    );
+    const { tokens, deletions, objects } = await leftOf(tenant);
+    expect(tokens).toEqual([]);
+    expect(objects).toEqual([expect.objectContaining({ repo: 'lfs-quota-check', sizeBytes: 1000 })]);
+    expect(deletions).toEqual([expect.objectContaining({ oid: objects[0]?.oid })]);
+    expect((await asAdmin(tenant)).code).toBe(0);
+  });
+
+  it('with a token that manages uses it, and the repo that is named', async () => {
+    const tenant = await tenantWith();
+    const { code, out } = await check(await tokenOf(tenant, 'manage'), '--repo', 'game', '--json');
+    expect(code).toBe(0);
+    const report = JSON.parse(out);
+    expect(report).toMatchObject({ url: stack.url, works: true });
+    expect(report.steps.map(({ step }: { step: string }) => step)).toEqual([
+      'health',
+      'token',
+      'batch',
+      'upload',
+      'verify',
+      'download',
+      'clean up',
+    ]);
+    const { deletions } = await leftOf(tenant);
+    expect(deletions).toEqual([expect.objectContaining({ repo: 'game' })]);
+  });
+
+  it('with a token that only pushes says what it leaves', async () => {
+    const tenant = await tenantWith();
+    const { code, out } = await check(await tokenOf(tenant, 'write'));
+    const { objects, deletions } = await leftOf(tenant);
+    expect({ code, deletions }).toEqual({ code: 0, deletions: [] });
+    expect(out).toContain(
+      `kept: only an admin can delete ${objects[0]?.oid.slice(0, 12)}… from lfs-quota-check`,
+    );
+  });
+
+  it.each([
+    ['a token that only reads', 'read', [], 4, "The token can't push: its scope is read."],
+    ["another tenant's name", 'write', ['--tenant', 'other'], 2, 'Leave out --tenant.'],
+  ] as const)('refuses %s', async (_, scope, more, exitCode, message) => {
+    const token = await tokenOf(await tenantWith(), scope);
+    const { code, err, out } = await check(token, ...more);
+    expect({ code, err }).toEqual({ code: exitCode, err: expect.stringContaining(message) });
+    expect(out).toContain('FAIL  token');
+  });
+
+  it('needs a tenant for the admin token, and one that is there', async () => {
+    const without = await check(stack.adminToken);
+    expect({ code: without.code, err: without.err }).toEqual({
+      code: 2,
+      err: expect.stringContaining('The admin token needs --tenant.'),
+    });
+    expect((await asAdmin('nobody-has-it')).code).toBe(3);
+  });
+
+  it('of a tenant that is full fails at the batch, and takes its token back', async () => {
+    const tenant = await tenantWith(500);
+    const { code, out, err } = await asAdmin(tenant);
+    expect(code).toBe(5);
+    expect(out).toContain('FAIL  batch');
+    expect(out).toContain('ok    clean up  nothing is left');
+    expect(err).toContain(`See its limit: lfs-quota usage ${tenant}`);
+    expect((await leftOf(tenant)).tokens).toEqual([]);
+  });
+
+  it('of a store that refuses the upload says so, without the URL, and cleans up', async () => {
+    const tenant = await tenantWith();
+    const body = '<Error><Code>SignatureDoesNotMatch</Code></Error>';
+    inStore((method) => (method === 'PUT' ? new Response(body, { status: 403 }) : undefined));
+    const { code, out, err } = await asAdmin(tenant);
+    expect(code).toBe(1);
+    expect(out).toContain('FAIL  upload');
+    expect(err).toMatch(/^error: The store at 127\.0\.0\.1:\d+ returned 403 \(SignatureDoesNotMatch\)\.\n/);
+    expect(err).toContain('Test the store: lfs-quota doctor s3://BUCKET');
+    expect(out + err).not.toContain('X-Amz');
+    expect((await leftOf(tenant)).tokens).toEqual([]);
+  });
+
+  it('of a store that cannot be reached says why, after some attempts', async () => {
+    let puts = 0;
+    inStore((method) => {
+      if (method === 'PUT') puts += 1;
+      return method === 'PUT'
+        ? new TypeError('fetch failed', { cause: Object.assign(new Error(), { code: 'ENOTFOUND' }) })
+        : undefined;
+    });
+    const { code, err } = await asAdmin(await tenantWith());
+    expect({ code, err }).toEqual({ code: 6, err: expect.stringContaining("doesn't respond (ENOTFOUND).") });
+    expect(puts).toBe(6);
+  });
+
+  it('of a store that is busy for a moment goes on', async () => {
+    let puts = 0;
+    inStore((method) => {
+      if (method !== 'PUT') return undefined;
+      puts += 1;
+      return puts < 3 ? new Response('', { status: 503 }) : undefined;
+    });
+    expect((await asAdmin(await tenantWith())).code).toBe(0);
+    expect(puts).toBe(3);
+  });
+
+  it('of a store that returns other bytes fails at the download', async () => {
+    const tenant = await tenantWith();
+    inStore((method) => (method === 'GET' ? new Response('x'.repeat(1000)) : undefined));
+    const { code, out, err } = await asAdmin(tenant);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('returned 1000 other bytes.') });
+    expect(out).toContain('FAIL  download');
+    expect((await leftOf(tenant)).deletions).toHaveLength(1);
+  });
+
+  it('stops at Ctrl-C, and cleans up', async () => {
+    const tenant = await tenantWith();
+    let interrupt = () => {};
+    inStore((method) => {
+      if (method === 'PUT') interrupt();
+      return undefined;
+    });
+    const onInterrupt = (listener: () => void) => {
+      interrupt = listener;
+      return () => undefined;
+    };
+    const env = { LFS_QUOTA_TOKEN: stack.adminToken };
+    const { code, out } = await cli(['check', stack.url, '--tenant', tenant], { env, onInterrupt });
+    expect(code).toBe(130);
+    expect(out).toContain('ok    clean up');
+    expect((await leftOf(tenant)).tokens).toEqual([]);
+  });
+
+  it.each([
+    ['another server', 200, '<html></html>', 1, "doesn't answer as lfs-quota does"],
+    ['a server that is down', 503, '', 6, '/health returned 503.'],
+  ])('of %s fails first', async (_, status, body, exitCode, message) => {
+    const server = await startServer(() => ({ status, body, type: 'text/html' }));
+    const { code, out, err } = await cli(['check', server.url], { env: { LFS_QUOTA_TOKEN: 'x' } });
+    await server.close();
+    expect({ code, err }).toEqual({ code: exitCode, err: expect.stringContaining(message) });
+    expect(out).toContain('FAIL  health');
+    expect(server.asked).toHaveLength(1);
+  });
+
+  it('tells the release of the server', async () => {
+    const release = { status: 'ok', version: '1.4.0', commit: '0123456789ab' };
+    const server = await startServer(({ path }) =>
+      path === '/health' ? { status: 200, body: release } : { status: 401, body: {} },
+    );
+    const { out } = await cli(['check', server.url], { env: { LFS_QUOTA_TOKEN: 'x' } });
+    await server.close();
+    expect(out).toContain('ok    health    1.4.0 (0123456789ab)\nFAIL  token');
+  });
+});

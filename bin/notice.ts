@@ -70,8 +70,12 @@ const sbom = z.looseObject({
 
 /** What npm's CycloneDX document says of these packages. To npm, all that is bundled is for development. */
 export function sbomOf(packages: readonly BundledPackage[], root: string): unknown {
-  const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx', '--sbom-type=application'];
-  const text = execFileSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 26 });
+  const args = '--no-global --package-lock-only --sbom-format=cyclonedx --sbom-type=application';
+  const text = execFileSync('npm', ['sbom', ...args.split(' ')], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 26,
+  });
   const { metadata, components, dependencies, ...rest } = sbom.parse(JSON.parse(text));
   const refs = new Set(packages.map(({ name, version }) => `${name}@${version}`));
   return {

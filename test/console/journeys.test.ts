@@ -335,7 +335,7 @@ describeInBrowser('what somebody does in the console', (launch) => {
     const { parts } = jsonOf(await api.manage('GET', '/v1/status')) as { parts: { says: string }[] };
     await expect.poll(() => card.getByRole('listitem').count()).toBe(parts.length);
     await card.getByText(parts.at(-1)?.says ?? '').waitFor();
-    await card.getByText(/The object store \(lfs-quota at .*\) responds in \d+ ms\./).waitFor();
+    await card.getByText(/The object store \(\S+ at .*\) responds in \d+ ms\./).waitFor();
     const at1 = { failedAt: new Date().toISOString(), since: new Date().toISOString() };
     await at.page.route('**/v1/status', async (route) => {
       const body = (await (await route.fetch()).json()) as object;

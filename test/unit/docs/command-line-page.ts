@@ -27,18 +27,15 @@ export function commandLinePage(program: Command): string {
 
 ## Install
 
-You need Node 20.19 or newer. Give npm the URL of the Git repository that contains this page, with \`git+\` before it. It takes half a
-minute:
+You need Node 20.19 or newer, and nothing else. Download the package from a [release](../CHANGELOG.md) on GitHub, then run
+\`npm install -g ./lfs-quota-0.1.0.tgz\`. It also contains the server, \`lfs-quota serve\`.
 
-\`npm install -g git+https://…\`
-
-If you have a clone of that repository, run \`npm ci\` in it once. Then:
+To install what's in a clone of the repository, run \`npm ci\` in it once. Then:
 
 \`\`\`sh
 npm install -g "$(npm pack --silent)"
 \`\`\`
 
-For users without access to the repository, run \`npm pack\`, and send them the file. They run \`npm install -g lfs-quota-0.1.0.tgz\`.
 \`npx lfs-quota\` works in the clone without an install.
 
 ## Use

@@ -19,7 +19,7 @@ import { createConsoleFiles } from '../lambda/aws/function-environment.ts';
 import type { Deps } from '../lambda/deps.ts';
 import { ArchiveClient } from '../lambda/exports/archive-client.ts';
 import type { ExportQueue } from '../lambda/exports/messages.ts';
-import { exportSettingsFor } from '../lambda/exports/rules/settings.ts';
+import { type ExportStoreKind, exportSettingsFor } from '../lambda/exports/rules/settings.ts';
 import { S3ArchiveStore } from '../lambda/exports/s3-archives.ts';
 import { create as createConsole } from '../lambda/handlers/console.ts';
 import { create as createExchangeToken } from '../lambda/handlers/exchange-token.ts';
@@ -40,6 +40,7 @@ import { RefusalTally } from '../lambda/history/rules/history.ts';
 import type { ReconcileQueue, Redelivery } from '../lambda/ledger/rules/reconcile-policy.ts';
 import type { Clock, Ids, Invocations, Log } from '../lambda/rules/clock-and-log.ts';
 import { sha256Hex } from '../lambda/rules/hash.ts';
+import type { Metrics } from '../lambda/rules/metrics.ts';
 import type { ConsoleFiles, PackedConsole } from '../lambda/rules/packed-console.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
 import { ScanListing } from '../lambda/scan/list-objects.ts';
@@ -100,6 +101,8 @@ export function pausingSigner(signer: UrlSigner, turns: Pick<Turns, 'pauseAfter'
 export interface StackStore
   extends Required<Pick<S3Settings, 'bucket' | 'region' | 'endpoint' | 'forcePathStyle' | 'credentials'>> {
   readonly kind: 'embedded' | 'external';
+  /** What it does with parts. */
+  readonly exportsAs: ExportStoreKind;
   /** Asks it in this process. Default: by requests. */
   readonly head?: RunningStore['head'];
   /** Serves what clients ask for by presigned URLs of the API's own origin. Default: they ask the endpoint. */
@@ -113,6 +116,7 @@ export function embeddedStore(
 ): StackStore {
   return {
     kind: 'embedded',
+    exportsAs: 'local',
     endpoint: url,
     ...own,
     bucket,
@@ -145,6 +149,8 @@ interface ComposeInput {
   readonly adoptedRepos: readonly AdoptedRepo[];
   readonly gitHosts: readonly GitHost[];
   readonly turns: Pick<Turns, 'pauseAfter'>;
+  /** Default: nobody reads them. */
+  readonly metrics?: Metrics | undefined;
 }
 
 /** The embedded store answers late while this process is busy, so clients wait 30 s instead of 10 s. */
@@ -154,7 +160,7 @@ const busyFactor = 3;
 export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () => void } {
   const { database, queue, exportQueue, adminToken, clock, ids, log, invocations, settings, turns, issuers } =
     input;
-  const { kind, head, serve, ...place } = input.store;
+  const { kind, exportsAs, head, serve, ...place } = input.store;
   const timeoutFactor = kind === 'embedded' ? busyFactor : 1;
   const { allowsLoopbackWebhooks: allowsLoopback } = input;
   const client = new BucketClient({ ...place, timeoutFactor });
@@ -197,7 +203,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     knownObjects: new KnownObjects(),
     archives: adoptedArchives(new S3ArchiveStore({ client: archiveClient }), adoptedRepos),
     exportQueue,
-    exportSettings: exportSettingsFor(kind === 'embedded' ? 'local' : 'stream', { workers: exportWorkers }),
+    exportSettings: exportSettingsFor(exportsAs, { workers: exportWorkers }),
     signer: pausingSigner(
       adoptedSigner(new S3UrlSigner({ ...place, ...(serve && { endpoint: input.url }) }), adoptedRepos),
       turns,
@@ -213,7 +219,7 @@ export function composeEmbedded(input: ComposeInput): { deps: Deps; close: () =>
     log,
     invocations,
     settings,
-    metrics: noMetrics,
+    metrics: input.metrics ?? noMetrics,
   };
   const close = () => {
     client.destroy();

@@ -1,153 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
-import { decodePath, matchRoute, type RouteMatch } from '../lambda/api/route-match.ts';
+import { matchRoute } from '../lambda/api/route-match.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../lambda/routes.ts';
 import type { Clock, Log } from '../lambda/rules/clock-and-log.ts';
+import { type FrontResponse, gatewayResponse, splitTarget, toEvent, toResponse } from './gateway.ts';
 import { lambdaContext } from './lambda-context.ts';
+import type { RequestLimits } from './limits.ts';
 import { clientAddress, originOf, type Reach } from './reach.ts';
 import { closeServer, limitConnections, listen } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
-
-/** One HTTP request as it was received. */
-interface FrontRequest {
-  readonly method: string;
-  /** The target of the request line: path and query as they were sent. */
-  readonly target: string;
-  /** Names and values in turn, as in `IncomingMessage.rawHeaders`. */
-  readonly rawHeaders: readonly string[];
-  readonly body: Buffer;
-  readonly httpVersion: string;
-  readonly sourceIp: string;
-  readonly requestId: string;
-  readonly receivedAtMs: number;
-  /** Port of the front. */
-  readonly port: number;
-  readonly reach: Reach;
-}
-
-/**
- * Builds the event of an HTTP API, payload format 2.0. Beyond what AWS documents, it does what API Gateway does: the raw
- * path is decoded, cookies are not among the headers, and a body is base64 unless its type is a text type.
- */
-function toEvent(request: FrontRequest, match: RouteMatch): APIGatewayProxyEventV2 {
-  const { path, query } = splitTarget(request.target);
-  const headers = joinHeaders(request.rawHeaders);
-  const origin = originOf(request.reach, { host: headers['host'], port: request.port });
-  const { cookie, ...otherHeaders } = headers;
-  const isBase64Encoded = request.body.length > 0 && !isTextType(headers['content-type']);
-  const routeKey = match.kind === 'matched' ? `${match.route.method} ${match.route.path}` : '$default';
-  const rawPath = decodePath(path)?.join('/') ?? path;
-  return {
-    version: '2.0',
-    routeKey,
-    rawPath,
-    rawQueryString: query,
-    ...(cookie === undefined ? {} : { cookies: cookie.split(/; */) }),
-    headers: { ...otherHeaders, ...forwardingHeaders(request, origin, headers) },
-    ...(query === '' ? {} : { queryStringParameters: joinQuery(query) }),
-    requestContext: requestContext({
-      request,
-      host: origin.host,
-      rawPath,
-      routeKey,
-      userAgent: headers['user-agent'] ?? '',
-    }),
-    ...(match.kind === 'matched' && Object.keys(match.pathParameters).length > 0
-      ? { pathParameters: match.pathParameters }
-      : {}),
-    ...(request.body.length === 0
-      ? {}
-      : { body: request.body.toString(isBase64Encoded ? 'base64' : 'utf8') }),
-    isBase64Encoded,
-  };
-}
-
-/** Path and query of a request target. Scheme and host of an absolute target are dropped. */
-function splitTarget(target: string): { path: string; query: string } {
-  const origin = /^https?:\/\/[^/?]*/i.exec(target)?.[0] ?? '';
-  const rest = target.slice(origin.length);
-  const mark = rest.indexOf('?');
-  const path = mark === -1 ? rest : rest.slice(0, mark);
-  return { path: path === '' ? '/' : path, query: mark === -1 ? '' : rest.slice(mark + 1) };
-}
-
-function requestContext(input: {
-  request: FrontRequest;
-  host: string;
-  rawPath: string;
-  routeKey: string;
-  userAgent: string;
-}): APIGatewayProxyEventV2['requestContext'] {
-  const { request, host } = input;
-  return {
-    accountId: '000000000000',
-    apiId: 'embedded',
-    // With the port, which AWS never has here: links that are built from this name must lead to this server.
-    domainName: host,
-    domainPrefix: 'embedded',
-    http: {
-      method: request.method,
-      path: input.rawPath,
-      protocol: `HTTP/${request.httpVersion}`,
-      sourceIp: request.sourceIp,
-      userAgent: input.userAgent,
-    },
-    requestId: request.requestId,
-    routeKey: input.routeKey,
-    stage: '$default',
-    time: commonLogTime(request.receivedAtMs),
-    timeEpoch: request.receivedAtMs,
-  };
-}
-
-function forwardingHeaders(
-  request: FrontRequest,
-  { host, port, protocol }: ReturnType<typeof originOf>,
-  headers: Readonly<Record<string, string>>,
-) {
-  const forwarded = headers['x-forwarded-for'];
-  return {
-    host,
-    'x-forwarded-for': forwarded === undefined ? request.sourceIp : `${forwarded}, ${request.sourceIp}`,
-    'x-forwarded-port': port,
-    'x-forwarded-proto': protocol,
-  };
-}
-
-/** Headers by lower-case name. Repeated headers are joined by commas. */
-function joinHeaders(rawHeaders: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = Object.create(null);
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
-    const name = (rawHeaders[index] ?? '').toLowerCase();
-    const value = rawHeaders[index + 1] ?? '';
-    const before = headers[name];
-    headers[name] = before === undefined ? value : `${before}${name === 'cookie' ? '; ' : ','}${value}`;
-  }
-  return headers;
-}
-
-function joinQuery(query: string): Record<string, string> {
-  const parameters: Record<string, string> = Object.create(null);
-  for (const [name, value] of new URLSearchParams(query)) {
-    const before = parameters[name];
-    parameters[name] = before === undefined ? value : `${before},${value}`;
-  }
-  return parameters;
-}
-
-/** Whether API Gateway passes on a body of this type as text. A body without a type is binary. */
-function isTextType(contentType: string | undefined): boolean {
-  const mediaType = (contentType ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
-  return mediaType.startsWith('text/') || /^application\/(json|xml|javascript)$/.test(mediaType);
-}
-
-/** `21/Nov/2026:05:00:00 +0000` */
-function commonLogTime(timeMs: number): string {
-  const [, weekday, day, month, year, time] =
-    /^(\w+), (\d+) (\w+) (\d+) ([\d:]+)/.exec(new Date(timeMs).toUTCString()) ?? [];
-  return weekday === undefined ? '' : `${day}/${month}/${year}:${time} +0000`;
-}
 
 type ReceivedBody =
   | { readonly kind: 'whole'; readonly body: Buffer }
@@ -200,65 +62,6 @@ function drain(request: IncomingMessage): Promise<void> {
   });
 }
 
-/** The response that is sent. */
-interface FrontResponse {
-  readonly statusCode: number;
-  /** A list for a header that is sent several times. */
-  readonly headers: Readonly<Record<string, string | string[]>>;
-  readonly body: Buffer;
-}
-
-/** Headers of the connection, which the front sets itself. */
-const connectionHeaders: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'keep-alive',
-  'transfer-encoding',
-  'upgrade',
-]);
-
-/** API Gateway's type for a body without one. */
-const defaultType = 'text/plain;charset=UTF-8';
-
-/**
- * Reads a function's result as an HTTP API does: with a `statusCode` it is the response, anything else is the JSON body
- * of a 200.
- *
- * @returns undefined if HTTP cannot carry the result; the caller then answers 500.
- */
-function toResponse(result: unknown): FrontResponse | undefined {
-  if (typeof result !== 'object' || result === null || !('statusCode' in result)) return inferred(result);
-  const { statusCode } = result;
-  if (typeof statusCode !== 'number' || !Number.isInteger(statusCode)) return undefined;
-  if (statusCode < 200 || statusCode > 599) return undefined;
-  const bodyText = 'body' in result && typeof result.body === 'string' ? result.body : '';
-  const isBase64Encoded = 'isBase64Encoded' in result && result.isBase64Encoded === true;
-  const carriesBody = statusCode !== 204 && statusCode !== 304;
-  const headers: Record<string, string | string[]> = carriesBody ? { 'content-type': defaultType } : {};
-  for (const [name, value] of Object.entries(('headers' in result ? result.headers : undefined) ?? {})) {
-    const lowerName = name.toLowerCase();
-    if (!connectionHeaders.has(lowerName)) headers[lowerName] = String(value);
-  }
-  if ('cookies' in result && Array.isArray(result.cookies))
-    headers['set-cookie'] = result.cookies.map(String);
-  const body = Buffer.from(carriesBody ? bodyText : '', isBase64Encoded ? 'base64' : 'utf8');
-  return { statusCode, headers, body };
-}
-
-/** A response of the gateway itself: `{"message": …}`. */
-function gatewayResponse(statusCode: number, message: string): FrontResponse {
-  return {
-    statusCode,
-    headers: { 'content-type': 'application/json' },
-    body: Buffer.from(JSON.stringify({ message })),
-  };
-}
-
-function inferred(result: unknown): FrontResponse {
-  const text = typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null');
-  return { statusCode: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(text) };
-}
-
 /** The functions by name, as their `create(deps)` returns them. Their results are read as API Gateway reads them. */
 export type HttpFunctions = Readonly<
   Record<HttpFunction, (event: APIGatewayProxyEventV2, context: Context) => Promise<unknown>>
@@ -281,14 +84,27 @@ export interface HttpFrontOptions {
     readonly bucket: string;
     readonly serve?: (message: IncomingMessage, response: ServerResponse) => void;
   };
+  /** Default: no limit. */
+  readonly limits?: Pick<RequestLimits, 'retryAfterSeconds'> | undefined;
+  /** Told of each request that a function answered, or that was over the limits. */
+  readonly onAnswered?: ((request: AnsweredRequest) => void) | undefined;
   /** Largest body of a request to a route. By default a little more than the functions take. */
   readonly bodyBytesMax?: number;
   /** API Gateway's limit by default: 30 s. */
   readonly integrationTimeoutMs?: number;
 }
 
+export interface AnsweredRequest {
+  /** Its name; `limits` if there were too many. */
+  readonly function: HttpFunction | 'limits';
+  readonly status: number;
+  readonly durationMs: number;
+}
+
 export interface HttpFront {
   readonly port: number;
+  /** Ends each connection with its next response: clients open another one, which a proxy leads elsewhere. */
+  drain(): void;
   /** Accepts no new requests, and waits at most `graceMs` for the running ones. */
   close(graceMs: number): Promise<void>;
 }
@@ -338,6 +154,9 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
   const port = await listen(server, { host: options.host, port: options.port, usedBy: 'the API' });
   return {
     port,
+    drain() {
+      closing = true;
+    },
     async close(graceMs) {
       closing = true;
       await closeServer(server, graceMs);
@@ -364,6 +183,11 @@ function serveObject(
   objects?.serve?.(incoming, outgoing);
 }
 
+function tooMany(seconds: number, incoming: IncomingMessage): Answer {
+  const { headers, ...response } = gatewayResponse(429, 'Too Many Requests');
+  return { ...response, headers: { ...headers, 'retry-after': String(seconds) }, drained: drain(incoming) };
+}
+
 /** A response that is sent at once; the connection ends after `drained`. */
 type Answer = FrontResponse & { readonly drained?: Promise<void> };
 
@@ -377,6 +201,20 @@ async function answer(
   const requestId = randomUUID();
   const target = incoming.url ?? '/';
   const method = incoming.method ?? 'GET';
+  const startMs = performance.now();
+  const told = (by: AnsweredRequest['function'], response: Answer): Answer => {
+    const durationMs = performance.now() - startMs;
+    options.onAnswered?.({ function: by, status: response.statusCode, durationMs });
+    return response;
+  };
+  const sourceIp = clientAddress(reach, {
+    remote: incoming.socket.remoteAddress ?? '127.0.0.1',
+    forwarded: incoming.headersDistinct['x-forwarded-for']?.join(','),
+  });
+  const { authorization, cookie } = incoming.headers;
+  const credential = authorization ?? cookie;
+  const retryAfter = options.limits?.retryAfterSeconds({ address: sourceIp, credential });
+  if (retryAfter !== undefined) return told('limits', tooMany(retryAfter, incoming));
   try {
     const match = matchRoute(routes, { method, path: splitTarget(target).path });
     const routeBytesMax = options.bodyBytesMax ?? routeBodyBytesMax;
@@ -397,17 +235,14 @@ async function answer(
       body: received.body,
       rawHeaders: incoming.rawHeaders,
       httpVersion: incoming.httpVersion,
-      sourceIp: clientAddress(reach, {
-        remote: incoming.socket.remoteAddress ?? '127.0.0.1',
-        forwarded: incoming.headersDistinct['x-forwarded-for']?.join(','),
-      }),
+      sourceIp,
       receivedAtMs: options.clock.nowMs(),
     };
     const event = toEvent(request, match);
     const response = await options.turns.during({ bodyBytes: received.body.length }, () =>
       invoke(options, name, event),
     );
-    return { ...response, headers: { ...response.headers, 'apigw-requestid': requestId } };
+    return told(name, { ...response, headers: { ...response.headers, 'apigw-requestid': requestId } });
   } catch (error) {
     options.log.error('request failed', { method, path: splitTarget(target).path, requestId, error });
     return gatewayResponse(500, 'Internal Server Error');

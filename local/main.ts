@@ -1,18 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';
 import type { EmbeddedStack } from './start.ts';
 import { StartupError } from './system/durable-file.ts';
-import { createTerminalLog, type Flags, readFlags } from './terminal.ts';
-
-/** @throws {StartupError} that says what is wrong with the file. */
-export function readAdoptedRepos(path: string): readonly AdoptedRepo[] {
-  try {
-    return adoptedReposFromJson(readFileSync(path, 'utf8'));
-  } catch (cause) {
-    const what = cause instanceof Error ? cause.message : String(cause);
-    throw new StartupError(`Can't use --adopt ${path}: ${what}`, { cause });
-  }
-}
+import { createTerminalLog, type Flags, readAdoptedRepos, readFlags } from './terminal.ts';
 
 export const usage = `Usage: npm start -- [--port PORT] [--data DIR] [--issuer KIND,ISSUER,JWKS] [--git-host ID,KIND,URL[,APP]]
                     [--adopt FILE] [--gc-watch MINUTES] [--loopback-webhooks]

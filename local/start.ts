@@ -22,7 +22,15 @@ import { composeEmbedded, createFunctions, embeddedStore, type StackStore } from
 import { serveBackups } from './data/backups.ts';
 import { adminTokenOf, openDataFolder, storeCredentialsOf } from './data/data-folder.ts';
 import { type Database, openDatabase } from './data/database.ts';
-import { type HttpFunctions, openHttpFront } from './front.ts';
+import {
+  type AnsweredRequest,
+  type HttpFront,
+  type HttpFrontOptions,
+  type HttpFunctions,
+  openHttpFront,
+} from './front.ts';
+import type { RequestLimits } from './limits.ts';
+import type { ServerMetrics } from './metrics.ts';
 import type { Reach } from './reach.ts';
 import type { StoreCredentials } from './store/signed-request.ts';
 import { startStore } from './store/start-store.ts';
@@ -82,6 +90,11 @@ interface EmbeddedStackOptions {
   /** On which address it listens, and what others call it. Default: only this machine reaches it. */
   readonly host?: string;
   readonly reach?: Reach;
+  /** Default: no limit. */
+  readonly limits?: RequestLimits;
+  readonly metrics?: ServerMetrics;
+  /** How long a stop waits for requests and reconciles. A restart resumes what did not end. Default: 5 s. */
+  readonly graceMs?: number;
   /** Where the objects lie. Default: in the data folder. */
   readonly store?: StackStore;
   /** Called with lines for people about the progress of the start. */
@@ -99,6 +112,10 @@ export interface EmbeddedStack {
   readonly adminTokenOrigin: 'given' | 'kept' | 'created';
   /** Undefined without `createDemo`. */
   readonly demo: Demo | undefined;
+  /** False while its disk is full. */
+  isWritable(): boolean;
+  /** Ends each connection with its next response. */
+  drain(): void;
   /** Waits for running work for some seconds, and releases the data folder and the ports. */
   close(): Promise<void>;
 }
@@ -113,8 +130,7 @@ const embeddedSettings: Settings = {
   listRequestsPerHour: 1_000_000,
 };
 
-/** How long a stop waits for requests and reconciles. A restart resumes what did not end. */
-const graceMs = 5_000;
+const usualGraceMs = 5_000;
 
 const silentLog: Log = { info: () => {}, warn: () => {}, error: () => {} };
 
@@ -149,16 +165,15 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
   const admin = await adminTokenOf({ folder: folder.path, given: options.adminToken }, systemIds);
   const credentials = await storeCredentialsOf(folder.path, systemIds);
 
-  const settings = { ...embeddedSettings, ...options.settings };
+  const settings = { ...(options.store ? defaultSettings : embeddedSettings), ...options.settings };
   const turns = new Turns();
   const functions = pending<HttpFunctions>();
   cleanup.add(() => functions.reject(new Error('The stack did not start.')));
-  const { port, host = '127.0.0.1', reach = {} } = options;
+  const { metrics, graceMs = usualGraceMs } = options;
   const store = options.store ?? (await openStore({ folder, credentials, settings, log, cleanup }));
-  const shared = { functions: functions.promise, clock: systemClock, log, turns };
-  const front = await openHttpFront({ ...shared, port, host, reach, objects: store });
+  const front = await openFront(options, { functions: functions.promise, log, turns, objects: store });
   cleanup.add(() => front.close(0));
-  const url = reach.publicUrl?.origin ?? `http://127.0.0.1:${front.port}`;
+  const url = options.reach?.publicUrl?.origin ?? `http://127.0.0.1:${front.port}`;
   onProgress(`object store ${store.endpoint}`);
 
   const pumps = createPumps({ options, database, log, invocations });
@@ -177,11 +192,13 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     invocations,
     settings,
     turns,
+    metrics,
   });
   cleanup.add(composed.close);
+  metrics?.watch({ ...composed.deps, isDiskFull: database.isDiskFull });
 
   await requireFreeNames(composed.deps, { createsDemo });
-  const http = await startBackground({ deps: composed.deps, database, url, ...pumps, cleanup });
+  const http = await startBackground({ deps: composed.deps, database, url, ...pumps, cleanup, graceMs });
   const place = { folder: folder.path, apiUrl: url };
   const demo = createsDemo ? await ensureDemo(composed.deps, place) : undefined;
   functions.resolve(http);
@@ -195,12 +212,22 @@ async function start(options: EmbeddedStackOptions, cleanup: Cleanup): Promise<E
     demo,
     adminToken: admin.token,
     adminTokenOrigin: admin.origin,
+    isWritable: () => !database.isDiskFull(),
+    drain: front.drain,
     close() {
       // Requests first, because they need everything else.
       closed ??= front.close(graceMs).then(() => cleanup.run());
       return closed;
     },
   };
+}
+
+function openFront(
+  { port, host = '127.0.0.1', reach = {}, limits, metrics }: EmbeddedStackOptions,
+  parts: Pick<HttpFrontOptions, 'functions' | 'log' | 'turns' | 'objects'>,
+): Promise<HttpFront> {
+  const onAnswered = metrics && ((request: AnsweredRequest) => metrics.answered(request));
+  return openHttpFront({ ...parts, port, host, reach, limits, onAnswered, clock: systemClock });
 }
 
 /** The store of the data folder. */
@@ -278,9 +305,15 @@ function queuesOf({ queue, exportPump, webhookPump, emailPump }: ReturnType<type
 
 /** Starts what runs without a request. @returns the functions of the API. */
 async function startBackground(
-  input: ReturnType<typeof createPumps> & { deps: Deps; database: Database; url: string; cleanup: Cleanup },
+  input: ReturnType<typeof createPumps> & {
+    deps: Deps;
+    database: Database;
+    url: string;
+    cleanup: Cleanup;
+    graceMs: number;
+  },
 ): Promise<HttpFunctions> {
-  const { deps, database, queue, exportPump, webhookPump, emailPump, url, cleanup } = input;
+  const { deps, database, queue, exportPump, webhookPump, emailPump, url, cleanup, graceMs } = input;
   const created = createFunctions(deps, { webhooks: webhookPump, emails: emailPump, publicUrl: url });
   for (const pump of [queue, exportPump, webhookPump, emailPump]) cleanup.add(() => pump.close(graceMs));
   await queue.deliverTo(created.reconcile);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import {
   type GitHost,
@@ -10,6 +11,8 @@ import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/accou
 import { redact } from '../lambda/aws/invocation-log.ts';
 import type { Invocation, Log } from '../lambda/rules/clock-and-log.ts';
 import type { Settings } from '../lambda/rules/settings.ts';
+import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';
+import { StartupError } from './system/durable-file.ts';
 
 interface TerminalLogOptions {
   /** `text` for people, `json` for machines. Both have one line for each entry. */
@@ -78,8 +81,7 @@ export type Flags =
   | { readonly kind: 'help' }
   | { readonly kind: 'wrong'; readonly message: string };
 
-/** The store needs the port after it. */
-const portMax = 65_534;
+const portMax = 65_535;
 
 /** Reads the command line of `npm start`. */
 export function readFlags(args: readonly string[]): Flags {
@@ -165,5 +167,15 @@ function parse(args: readonly string[]) {
     if (!(error instanceof TypeError)) throw error;
     // The first sentence says what is wrong. The others explain positional arguments, which there are none of.
     return `${error.message.split(/\.?(\s|$)(?=[A-Z]|$)/)[0]}.`;
+  }
+}
+
+/** @throws {StartupError} that says what is wrong with the file. */
+export function readAdoptedRepos(path: string): readonly AdoptedRepo[] {
+  try {
+    return adoptedReposFromJson(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new StartupError(`Can't use --adopt ${path}: ${what}`, { cause });
   }
 }

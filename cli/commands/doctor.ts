@@ -41,6 +41,15 @@ export function registerDoctor(program: Command, context: CliContext): void {
 async function doctor(url: string, options: DoctorOptions, context: CliContext): Promise<void> {
   const target = readTarget(url, options, context);
   if (options.profile !== undefined) await checkFolderOf(options.profile);
+  await testStore(target, options, context);
+}
+
+/** Tests a store, and shows what it finds. @throws {CliError} unless the store can be used. */
+export async function testStore(
+  target: ProbeTarget,
+  options: Pick<DoctorOptions, 'json' | 'profile'>,
+  context: CliContext,
+): Promise<StoreProfile> {
   const startedMs = context.nowMs();
   // Imported only here: loading the SDK takes longer than most other commands take.
   const { examine } = await import('../doctor/run-checks.ts');
@@ -68,9 +77,10 @@ async function doctor(url: string, options: DoctorOptions, context: CliContext):
   const seconds = (context.nowMs() - startedMs) / 1000;
   if (options.json) context.out(`${JSON.stringify({ ...asJson(target, examined), seconds })}\n`);
   else context.out(`\n${formatSummary(examined.results)}\n`);
-  if (!examined.isInterrupted && options.profile !== undefined)
-    await writeProfile(options.profile, target, { ...examined, probedAtMs: startedMs });
+  const profile = profileOf(target, { ...examined, probedAtMs: startedMs });
+  if (!examined.isInterrupted && options.profile !== undefined) await writeProfile(options.profile, profile);
   conclude(examined);
+  return profile;
 }
 
 const labels: Readonly<Record<Outcome, string>> = {
@@ -138,13 +148,12 @@ async function checkFolderOf(file: string): Promise<void> {
   });
 }
 
-async function writeProfile(
-  file: string,
+function profileOf(
   { endpoint, region, bucket }: ProbeTarget,
   { results, holds, probedAtMs }: Examination & { probedAtMs: number },
-): Promise<void> {
+): StoreProfile {
   const failed = idsWith(results, 'fail');
-  const profile: StoreProfile = {
+  return {
     formatVersion: 1,
     probedAt: new Date(probedAtMs).toISOString(),
     endpoint: endpoint ?? null,
@@ -155,6 +164,9 @@ async function writeProfile(
     warnings: idsWith(results, 'warning'),
     holds,
   };
+}
+
+export async function writeProfile(file: string, profile: StoreProfile): Promise<void> {
   await writeFile(file, `${JSON.stringify(profile, null, 2)}\n`).catch((cause: Error) => {
     throw new CliError(`Couldn't write the profile: ${cause.message}.`, {
       hint: 'Pass another file to --profile, and run it again.',

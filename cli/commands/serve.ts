@@ -1,16 +1,12 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { type Command, Option } from 'commander';
+import type { ServeSettings } from '../../local/serve.ts';
 import type { CliContext } from '../context.ts';
+import { type StoreProfile, storeProfileSchema } from '../doctor/profile.ts';
 import { CliError } from '../errors.ts';
-
-interface ServeOptions {
-  readonly listen: string;
-  readonly data: string;
-  readonly publicUrl: string;
-  readonly store?: string;
-  readonly bucket?: string;
-  readonly region: string;
-  readonly trustProxy?: string;
-}
+import { testStore, writeProfile } from './doctor.ts';
 
 const fromEnv = (flags: string, variable: string, description: string) =>
   new Option(flags, description).env(variable);
@@ -33,11 +29,30 @@ export function registerServe(program: Command, context: CliContext): void {
     )
     .addOption(fromEnv('--bucket <name>', 'LFS_QUOTA_BUCKET', 'bucket in that store'))
     .addOption(fromEnv('--region <name>', 'AWS_REGION', 'region of the bucket').default('us-east-1'))
-    .addOption(fromEnv('--trust-proxy <list>', 'LFS_QUOTA_TRUST_PROXY', 'addresses and networks of proxies'))
-    .action(async (options: ServeOptions) => serve(options, context));
+    .addOption(
+      fromEnv(
+        '--trust-proxy <list>',
+        'LFS_QUOTA_TRUST_PROXY',
+        'proxies: addresses and networks, with commas',
+      ),
+    )
+    .addOption(
+      fromEnv('--listen-metrics <address:port>', 'LFS_QUOTA_LISTEN_METRICS', 'for /live, /ready, /metrics'),
+    )
+    .addOption(
+      fromEnv('--rate <requests>', 'LFS_QUOTA_RATE', 'a second, by an address or a token; 0: any').default(
+        '100',
+      ),
+    )
+    .option('--git-host <id,kind,url…>', 'git host whose users can log in; repeatable', collect)
+    .option('--issuer <kind,issuer,jwks>', 'issuer of CI identity tokens; repeatable', collect)
+    .option('--adopt <file>', "repos in another LFS server's layout")
+    .action(async (options: ServeSettings) => serve(options, context));
 }
 
-async function serve(options: ServeOptions, context: CliContext): Promise<void> {
+const collect = (text: string, before: readonly string[] = []) => [...before, text];
+
+async function serve(options: ServeSettings, context: CliContext): Promise<void> {
   // Imported only here: it loads the server and the SDK.
   const [{ startServer }, { StartupError }] = await Promise.all([
     import('../../local/serve.ts'),
@@ -48,7 +63,12 @@ async function serve(options: ServeOptions, context: CliContext): Promise<void> 
     release = context.onInterrupt?.(resolve);
   });
   try {
-    const server = await startServer(options, { env: context.env, write: context.err });
+    const store = await testedStore(options, context);
+    const copiesParts = store?.profile.holds.partRules.uploadPartCopy ?? null;
+    const server = await startServer(options, { env: context.env, write: context.err, copiesParts });
+    if (store) await writeProfile(store.file, store.profile);
+    if (server.adminTokenFile) context.out(`admin token in ${server.adminTokenFile}\n`);
+    if (server.metricsPort) context.out(`metrics on port ${server.metricsPort}\n`);
     context.out(`listening on port ${server.port}\nready ${server.url}\n`);
     await stopped;
     await server.close();
@@ -58,4 +78,29 @@ async function serve(options: ServeOptions, context: CliContext): Promise<void> 
   } finally {
     release?.();
   }
+}
+
+/**
+ * What is known of the store: tested once, at the first start with it. The data folder keeps the result.
+ *
+ * @returns undefined for the store in the data folder, or if the options are not whole.
+ * @throws {CliError} if the store can't be used.
+ */
+async function testedStore(
+  options: ServeSettings,
+  context: CliContext,
+): Promise<{ profile: StoreProfile; file: string } | undefined> {
+  const { store, bucket, region, data } = options;
+  if (!store || !bucket || !URL.canParse(store)) return undefined;
+  const file = path.join(data, 'store-profile.json');
+  const known = await readFile(file, 'utf8').then(
+    (text) => storeProfileSchema.safeParse(JSON.parse(text)).data,
+    () => undefined,
+  );
+  const endpoint = new URL(store).origin;
+  if (known?.usable && known.endpoint === endpoint && known.bucket === bucket)
+    return { profile: known, file };
+  const prefix = `lfs-quota-doctor-${randomBytes(8).toString('hex')}/`;
+  const target = { bucket, prefix, endpoint, region, isThorough: false, largestBytes: undefined };
+  return { profile: await testStore(target, {}, context), file };
 }

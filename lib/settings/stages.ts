@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { type StoreProfile, storeProfileSchema } from '../../cli/doctor/profile.ts';
-import type { ExportStoreKind } from '../../lambda/exports/rules/settings.ts';
+import { type ExportStoreKind, exportStoreKindOf } from '../../lambda/exports/rules/settings.ts';
 import { reconcileCollapseMs } from '../../lambda/ledger/rules/reconcile-policy.ts';
 import { conflictsOfAdopted } from '../../lambda/store/rules/adopted-repos.ts';
 import {
@@ -192,20 +192,11 @@ function clockConflict(settings: DeploymentSettings, { holds }: StoreProfile): s
   return `shows that the store's clock is ${Math.round(behindMs / 1000)} s behind: more than ${behindMaxMs / 1000} s, so it accepts uploads after their reservation ends. Sync the clocks of the store and of the machine that tests it by NTP. ${probeAgain}`;
 }
 
-/**
- * What the stage's store does with parts. R2 and AWS are known by their addresses. Of any other store a profile can tell
- * that it copies no parts; that it takes parts of any size is not enough to plan as for S3, because whether it tells the
- * CRC-32 of a copy was not probed.
- *
- * @throws {Error} if the profile is not readable.
- */
+/** What the stage's store does with parts. @throws {Error} if the profile is not readable. */
 export function exportStoreOf(store: DeploymentSettings['objectStore']): ExportStoreKind {
   if (store.kind === 'bucket') return 's3';
-  const host = new URL(store.endpoint).hostname;
-  if (/\.amazonaws\.com(?:\.cn)?$/.test(host)) return 's3';
-  if (/\.r2\.cloudflarestorage\.com$/.test(host)) return 'r2';
   const profile = store.profile === undefined ? undefined : readStoreProfile(store.profile);
-  return profile?.holds.partRules.uploadPartCopy === false ? 'stream' : 'grid';
+  return exportStoreKindOf(store.endpoint, profile?.holds.partRules.uploadPartCopy ?? null);
 }
 
 /** The settings of a stage, with the checks between them. */

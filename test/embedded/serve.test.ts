@@ -1,7 +1,8 @@
 import { once } from 'node:events';
+import { readdirSync } from 'node:fs';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startStore } from '../../local/store/start-store.ts';
 import { pull, push } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
@@ -136,13 +137,95 @@ describe('a server behind a proxy', () => {
     const store = await startStore({ port: 0, dataDir: tempFolder(), bucket: 'elsewhere', credentials });
     closing.push(() => store.close());
     const proxy = await openProxy();
-    await startServer(proxy, tempFolder(), {
+    const data = tempFolder();
+    const elsewhere = {
       flags: ['--store', store.url, '--bucket', 'elsewhere'],
       env: { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' },
-    });
+    };
+    const first = await startServer(proxy, data, elsewhere);
+    expect(first.output.out).toMatch(/^\d+ checks: /m);
     const place = await newPlace(proxy.url);
     const oid = await push(place, 'a large file');
     expect(store.head(`demo/art/${oid}`)?.sizeBytes).toBe(12);
     expect(await pull(place, { oid, size: 12 })).toBe('a large file');
+    first.process.kill('SIGTERM');
+    await first.ended();
+    // A store that was tested once isn't tested again.
+    expect((await startServer(proxy, data, elsewhere)).output.out).not.toContain('checks: ');
+    expect(await pull(place, { oid, size: 12 })).toBe('a large file');
+  });
+
+  it('refuses a store that does not keep its promises', async () => {
+    const accepting = createServer((incoming, outgoing) => {
+      incoming.resume().on('end', () => outgoing.writeHead(200, { etag: '"0"' }).end());
+    });
+    await once(accepting.listen(0, '127.0.0.1'), 'listening');
+    closing.push(async () => accepting.close());
+    const { port } = accepting.address() as AddressInfo;
+    const data = tempFolder();
+    const flags = ['--data', data, '--public-url', 'http://127.0.0.1:8787', '--listen', '127.0.0.1:0'];
+    const store = ['--store', `http://127.0.0.1:${port}`, '--bucket', 'any'];
+    const server = spawnServer(['serve', ...flags, ...store], {
+      AWS_ACCESS_KEY_ID: 'key',
+      AWS_SECRET_ACCESS_KEY: 'secret',
+    });
+    expect((await server.ended()).exitCode).toBe(1);
+    expect(server.output.err).toMatch(/Don't use lfs-quota with this store|couldn't be tested/);
+    expect(readdirSync(data)).toEqual([]);
+  });
+});
+
+describe('what its operator sees', () => {
+  it('is live, ready and measured, apart from the API', async () => {
+    const proxy = await openProxy();
+    const server = await startServer(proxy, tempFolder(), {
+      flags: ['--listen-metrics', '127.0.0.1:0', '--rate', '3'],
+    });
+    const probes = `http://127.0.0.1:${/^metrics on port (\d+)$/m.exec(server.output.out)?.[1]}`;
+    const place = await newPlace(proxy.url);
+    await push(place, 'a large file');
+    for (const path of ['/live', '/ready']) expect((await fetch(`${probes}${path}`)).status).toBe(200);
+    expect((await fetch(`${probes}/v1/status`)).status).toBe(404);
+    expect((await fetch(`${proxy.url}/metrics`)).status).toBe(404);
+
+    const statuses = new Map<number, number>();
+    for (let index = 0; index < 40; index += 1) {
+      const { status, headers } = await fetch(`${proxy.url}/health`);
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      if (status === 429) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+    }
+    expect(statuses.get(200)).toBeGreaterThan(0);
+    expect(statuses.get(429)).toBeGreaterThan(0);
+
+    const text = await (await fetch(`${probes}/metrics`)).text();
+    for (const line of [
+      /^lfs_quota_uploads_admitted_total 1$/m,
+      /^lfs_quota_bytes_admitted_sum 12$/m,
+      /^lfs_quota_tenant_limit_bytes\{tenant="demo"\} 1000000$/m,
+      /^lfs_quota_tenant_committed_bytes\{tenant="demo"\} 12$/m,
+      /^lfs_quota_request_duration_seconds_count\{function="lfsBatch",status="200"\} 1$/m,
+      /^lfs_quota_request_duration_seconds_count\{function="limits",status="429"\} \d+$/m,
+      /^lfs_quota_queue_messages\{queue="reconciles",state="dead"\} 0$/m,
+      /^lfs_quota_build_info\{version="[^"]+",commit="[^"]*"\} 1$/m,
+      /^nodejs_eventloop_lag_p99_seconds /m,
+    ])
+      expect(text).toMatch(line);
+    for (const secret of [place.token, adminToken, 'X-Amz-Signature'])
+      expect(text + server.output.out + server.output.err).not.toContain(secret);
+  });
+
+  it('is that it takes no more, while it still answers, after SIGTERM', async () => {
+    const proxy = await openProxy();
+    const server = await startServer(proxy, tempFolder(), { flags: ['--listen-metrics', '127.0.0.1:0'] });
+    const probes = `http://127.0.0.1:${/^metrics on port (\d+)$/m.exec(server.output.out)?.[1]}`;
+    server.process.kill('SIGTERM');
+    await vi.waitFor(async () => expect((await fetch(`${probes}/ready`)).status).toBe(503), {
+      timeout: 10_000,
+      interval: 20,
+    });
+    expect((await fetch(`${probes}/live`)).status).toBe(200);
+    const answer = await fetch(`${proxy.url}/health`);
+    expect([answer.status, answer.headers.get('connection')]).toEqual([200, 'close']);
+    expect(await server.ended()).toEqual({ exitCode: 0, signal: null });
   });
 });

@@ -168,6 +168,20 @@ interface DeploymentExports {
   readonly keepDays?: number;
 }
 
+/**
+ * What a store does with parts. R2 and AWS are known by their addresses. Of any other store a test can tell that it copies no
+ * parts; that it takes parts of any size is not enough to plan as for S3, because whether it tells the CRC-32 of a copy
+ * was not tested.
+ *
+ * @param copiesParts as a test found it; null: unknown.
+ */
+export function exportStoreKindOf(endpoint: string, copiesParts: boolean | null): ExportStoreKind {
+  const host = new URL(endpoint).hostname;
+  if (/\.amazonaws\.com(?:\.cn)?$/.test(host)) return 's3';
+  if (/\.r2\.cloudflarestorage\.com$/.test(host)) return 'r2';
+  return copiesParts === false ? 'stream' : 'grid';
+}
+
 export function exportSettingsFor(
   kind: ExportStoreKind,
   { workers, perTenantMax = 3, keepDays = 7 }: DeploymentExports,

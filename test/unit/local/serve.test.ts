@@ -7,6 +7,7 @@ const usual = {
   data: 'data',
   publicUrl: 'https://lfs.example.com',
   region: 'us-east-1',
+  rate: '100',
 };
 const store = 'https://s3.example.com';
 const credentials = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
@@ -19,6 +20,13 @@ it.each([
   [{ bucket: 'b' }, credentials, /go together/],
   [{ store, bucket: 'b' }, {}, /AWS_ACCESS_KEY_ID/],
   [{ store: 's3.example.com', bucket: 'b' }, credentials, /--store takes/],
+  [{ rate: '-1' }, {}, /--rate takes a number/],
+  [{ listenMetrics: '9090' }, {}, /--listen-metrics takes an address/],
+  [{ gitHost: ['x'] }, {}, /--git-host takes/],
+  [{ issuer: ['x'] }, {}, /--issuer takes/],
+  [{ adopt: '/nowhere.json' }, {}, /Can't use --adopt/],
+  [{}, { LFS_QUOTA_SMTP: 'mail.example.com' }, /LFS_QUOTA_SMTP must be/],
+  [{}, { LFS_QUOTA_SMTP: 'smtps://mail.example.com' }, /LFS_QUOTA_EMAIL_FROM/],
   [{ trustProxy: 'proxy' }, {}, /Trusted proxies must be/],
 ])('does not start with %j, and says why', async (settings, env, why) => {
   const starting = startServer({ ...usual, ...settings }, { env, write: () => {} });

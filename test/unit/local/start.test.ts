@@ -4,6 +4,8 @@ import { shellQuoted, welcomeLines } from '../../../local/start.ts';
 const stack = {
   url: 'http://127.0.0.1:8787',
   port: 8787,
+  isWritable: () => true,
+  drain: () => {},
   storeUrl: 'http://127.0.0.1:8788',
   dataPath: '/data',
   adminToken: 'lfsq_admin',

@@ -1,0 +1,58 @@
+import { isIPv6 } from 'node:net';
+import { sha256Hex } from '../lambda/rules/hash.ts';
+
+/** How long requests are counted together. */
+const windowMs = 10_000;
+/** Names that are counted at once. With more, everybody starts anew: a flood of addresses can't fill the memory. */
+const namesMax = 100_000;
+
+/** Counts requests by address and by credential, and says when there are too many. */
+export class RequestLimits {
+  readonly #perWindow: number;
+  readonly #nowMs: () => number;
+  #counts = new Map<string, number>();
+  #endsAtMs = 0;
+
+  /** @param perSecond by an address or with a credential, on average over ten seconds. */
+  constructor(perSecond: number, nowMs: () => number) {
+    this.#perWindow = (perSecond * windowMs) / 1_000;
+    this.#nowMs = nowMs;
+  }
+
+  /**
+   * Counts a request.
+   *
+   * @param request.credential as it was sent, valid or not. It isn't kept.
+   * @returns after how many seconds to retry, if there are too many.
+   */
+  retryAfterSeconds(request: { address: string; credential: string | undefined }): number | undefined {
+    const nowMs = this.#nowMs();
+    if (nowMs >= this.#endsAtMs || this.#counts.size >= namesMax) {
+      this.#counts = new Map();
+      this.#endsAtMs = nowMs + windowMs;
+    }
+    const { address, credential } = request;
+    const names = [networkOf(address), ...(credential ? [sha256Hex(credential)] : [])];
+    const counts = names.map((name) => {
+      const count = (this.#counts.get(name) ?? 0) + 1;
+      this.#counts.set(name, count);
+      return count;
+    });
+    const isOver = counts.some((count) => count > this.#perWindow);
+    return isOver ? Math.max(1, Math.ceil((this.#endsAtMs - nowMs) / 1_000)) : undefined;
+  }
+}
+
+/** What one client has: an address of IPv4, or the first 64 bits of one of IPv6. */
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [head = '', tail] = address.split('%')[0]?.split('::') ?? [];
+  const groups = head === '' ? [] : head.split(':');
+  const rest = tail ? tail.split(':').length : 0;
+  const zeros = tail === undefined ? 0 : 8 - groups.length - rest;
+  const whole = [...groups, ...Array<string>(Math.max(0, zeros)).fill('0'), ...(tail?.split(':') ?? [])];
+  return whole
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group || '0', 16).toString(16))
+    .join(':');
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import { RequestLimits } from '../../../local/limits.ts';
+
+function setUp(perSecond: number) {
+  let nowMs = 1_000_000;
+  const limits = new RequestLimits(perSecond, () => nowMs);
+  return {
+    /** How many of `count` requests are over the limit. */
+    over: (count: number, address: string, credential?: string) =>
+      Array.from({ length: count }, () => limits.retryAfterSeconds({ address, credential })).filter(
+        (seconds) => seconds !== undefined,
+      ).length,
+    retryAfter: (address: string) => limits.retryAfterSeconds({ address, credential: undefined }),
+    wait: (ms: number) => {
+      nowMs += ms;
+    },
+  };
+}
+
+describe('requests a second', () => {
+  it('are counted over ten seconds, by address', () => {
+    const { over, wait, retryAfter } = setUp(2);
+    expect(over(20, '192.0.2.1')).toBe(0);
+    expect(over(5, '192.0.2.1')).toBe(5);
+    expect(over(20, '192.0.2.2')).toBe(0);
+    wait(4_000);
+    expect(retryAfter('192.0.2.1')).toBe(6);
+    wait(6_000);
+    expect(over(20, '192.0.2.1')).toBe(0);
+  });
+
+  it('are counted by credential, from wherever they come', () => {
+    const { over } = setUp(1);
+    expect(over(5, '192.0.2.1', 'Basic one')).toBe(0);
+    expect(over(6, '192.0.2.2', 'Basic one')).toBe(1);
+    expect(over(4, '192.0.2.2', 'Basic two')).toBe(0);
+  });
+
+  it.each([
+    ['2001:db8:0:1::1', '2001:db8::1:ffff:1:1:1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:0db8:0001:0002::'],
+    ['::1', '::2'],
+    ['fe80::1%eth0', 'fe80::2'],
+  ])('from %s and %s are of one client', (first, second) => {
+    const { over } = setUp(1);
+    expect(over(10, first)).toBe(0);
+    expect(over(1, second)).toBe(1);
+  });
+
+  it.each([
+    ['2001:db8:0:1::1', '2001:db8:0:2::1'],
+    ['2001:db8::', '2001:db9::'],
+  ])('from %s and %s are of two', (first, second) => {
+    const { over } = setUp(1);
+    expect(over(10, first)).toBe(0);
+    expect(over(10, second)).toBe(0);
+  });
+
+  it('from more addresses than are counted start anew, and stay few', () => {
+    const { over } = setUp(1);
+    expect(over(11, '192.0.2.1')).toBe(1);
+    for (let index = 0; index < 100_000; index += 1) over(1, `name-${index}`);
+    expect(over(1, '192.0.2.1')).toBe(0);
+  });
+});

@@ -44,7 +44,7 @@ export function registerServe(program: Command, context: CliContext): void {
         '100',
       ),
     )
-    .option('--git-host <id,kind,url…>', 'git host whose users can log in; repeatable', collect)
+    .option('--git-host <id,kind,url…>', 'git host for user logins; repeatable', collect)
     .option('--issuer <kind,issuer,jwks>', 'issuer of CI identity tokens; repeatable', collect)
     .option('--adopt <file>', "repos in another LFS server's layout")
     .action(async (options: ServeSettings) => serve(options, context));

@@ -80,7 +80,7 @@ it('reads flags', () => {
   expect(readFlags(['--adopt', 'repos.json'])).toMatchObject({ adoptFile: 'repos.json' });
   expect(readFlags(['--gc-watch', '2'])).toMatchObject({ settings: { gcWatchMs: 120_000 } });
   expect(readFlags(['--port', '0', '--data', '/x'])).toMatchObject({ port: 0, dataDir: '/x' });
-  expect(readFlags(['--port=65534'])).toMatchObject({ port: 65534 });
+  expect(readFlags(['--port=65535'])).toMatchObject({ port: 65535 });
   const issuer = { kind: 'gitlab', issuer: 'https://git.example.com', jwksUri: 'http://127.0.0.1:1/keys' };
   const text = 'gitlab,https://git.example.com,http://127.0.0.1:1/keys';
   expect(readFlags(['--issuer', text, '--issuer', text])).toMatchObject({ issuers: [issuer, issuer] });
@@ -88,10 +88,10 @@ it('reads flags', () => {
 });
 
 it.each([
-  [['--port', '65535'], "--port takes a number from 0 to 65534, not '65535'."],
-  [['--port', 'x'], "--port takes a number from 0 to 65534, not 'x'."],
+  [['--port', '65536'], "--port takes a number from 0 to 65535, not '65536'."],
+  [['--port', 'x'], "--port takes a number from 0 to 65535, not 'x'."],
   [['--port', '-1'], "Option '--port' argument is ambiguous."],
-  [['--port', ''], "--port takes a number from 0 to 65534, not ''."],
+  [['--port', ''], "--port takes a number from 0 to 65535, not ''."],
   [['--port'], "Option '--port <value>' argument missing."],
   [['--gc-watch', '1h'], "--gc-watch takes a number of minutes, not '1h'."],
   [['--data', ' '], '--data takes a folder, not an empty name.'],

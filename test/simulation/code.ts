@@ -9,6 +9,7 @@ import { getSubscription } from '../../lambda/ledger/get-subscription.ts';
 import { recordStoreEvents, refresh } from '../../lambda/ledger/reconcile-requests.ts';
 import { cancelReservations, verifyUpload } from '../../lambda/ledger/reservations.ts';
 import { runReconcile } from '../../lambda/ledger/run-reconcile.ts';
+import { AwsServiceError } from '../../lambda/rules/errors.ts';
 import { KnownObjects } from '../../lambda/scan/rules/known-objects.ts';
 import { startExport } from '../support/start-export.ts';
 import { Actor } from './actor.ts';
@@ -20,6 +21,7 @@ import { depsOf } from './ports.ts';
  */
 export const code = {
   Actor,
+  AwsServiceError,
   KnownObjects,
   depsOf,
   admitUpload,

@@ -1,5 +1,23 @@
+import { AwsServiceError } from '../../lambda/rules/errors.ts';
+import type { TableClient } from '../../lambda/table/table.ts';
 import { Random } from '../support/random.ts';
 import { type Code, code } from './code.ts';
+
+/** The table as a version sees it, which knows its own class of errors alone. */
+export function tableFor({ AwsServiceError: OwnError }: Code, client: TableClient): TableClient {
+  if (OwnError === AwsServiceError) return client;
+  return {
+    send: async (operation, input) => {
+      try {
+        return await client.send(operation, input);
+      } catch (error) {
+        if (!(error instanceof AwsServiceError)) throw error;
+        const { message, code, status } = error;
+        throw new OwnError({ message, code, ...(status !== undefined && { status }) });
+      }
+    },
+  };
+}
 
 /** Where functions run. It remembers what they listed. */
 interface Process {

@@ -74,6 +74,7 @@ export async function firstViolation(input: {
   mutant: Mutant;
   story?: Story;
   focus?: Focus;
+  other?: Code;
 }): Promise<{ seed: number; message: string } | undefined> {
   for (let seed = input.from; seed < input.from + input.count; seed += 1) {
     try {

@@ -23,7 +23,7 @@ import { Invariants, Violation } from './invariants.ts';
 import { Metered } from './metered.ts';
 import { Mishaps } from './mishaps.ts';
 import { oidName, tenantName } from './names.ts';
-import { Processes } from './processes.ts';
+import { Processes, tableFor } from './processes.ts';
 import { HastyQueue, type SimQueue } from './queues.ts';
 import type { Scenario } from './scenario.ts';
 import { type SqsOptions, SqsQueue } from './sqs-queue.ts';
@@ -338,6 +338,7 @@ export class World {
     { limitMs = functionLimitMs, mayOutlive = true, waitsOn = false, isConsumer = false } = {},
   ): Promise<{ answer: T } | 'error' | 'dead'> {
     const { code: its, knownObjects } = this.#processes.next();
+    const { table: mutantTable } = this.#mutant;
     const actor = new its.Actor({ ...this, tally: this.coverage });
     const signer: UrlSigner = {
       signUpload: async ({ key, signedAtMs, lifetimeMs }) => ({
@@ -357,9 +358,7 @@ export class World {
     };
     const made = its.depsOf(actor, {
       ...this,
-      table: this.#mutant.table
-        ? { ...this.table, client: this.#mutant.table(this.table.client) }
-        : this.table,
+      table: { ...this.table, client: tableFor(its, mutantTable?.(this.table.client) ?? this.table.client) },
       knownObjects,
       signer,
       prepare,

@@ -83,7 +83,7 @@ describe('the API', () => {
 
   it('gives LFS routes the most, and those that need no token little, each a limit of its own', () => {
     const { DefaultRouteSettings, RouteSettings } = stageOf(template)['Properties'];
-    const lfs = { ThrottlingRateLimit: 500, ThrottlingBurstLimit: 1000 };
+    const lfs = { ThrottlingRateLimit: 100, ThrottlingBurstLimit: 1000 };
     const other = { ThrottlingRateLimit: 50, ThrottlingBurstLimit: 100 };
     // No route of the management API: if a release removed one, API Gateway would refuse to change the stage.
     expect(RouteSettings).toEqual({

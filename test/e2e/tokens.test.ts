@@ -8,7 +8,7 @@ import { docBlocks } from '../support/doc-blocks.ts';
 import { GitUser } from '../support/git-user.ts';
 import { startTestIssuer } from '../support/identity-issuer.ts';
 import { bytesOf } from '../support/payload.ts';
-import { projectRoot, Stack } from './stack.ts';
+import { commandLine, projectRoot, Stack } from './stack.ts';
 import { listStore } from './store-truth.ts';
 import { describeWithGitLfs } from './with-git-lfs.ts';
 
@@ -135,6 +135,24 @@ describeWithGitLfs('tokens, as docs/team-admins.md shows them', () => {
     const inGitLab = await game.user.paste(other, lines, { LFS: stack.url, ID });
     expect(inGitLab.code, inGitLab.err).toBe(0);
     expect(await readFile(join(other, 'a.bin'))).toEqual(Buffer.from(bytesOf('game', 3000)));
+  });
+
+  it('the workflow that deploys to a sandbox pushes and pulls there', async () => {
+    const file = join(projectRoot, '.github/workflows/deploy-sandbox.yml');
+    const { steps } = parseYaml(await readFile(file, 'utf8')).jobs.deploy;
+    const { run } = steps.find(({ name }: { name?: string }) => name === 'Push and pull');
+    const user = await GitUser.create();
+    const bin = join(user.home, 'bin');
+    await mkdir(bin);
+    const stubs = { aws: `echo ${stack.adminToken}`, npx: `shift && exec '${commandLine}' "$@"` };
+    for (const [name, line] of Object.entries(stubs))
+      await writeFile(join(bin, name), `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+    const outputs = { ApiUrl: stack.url, AdminSecretArn: 'arn:aws:secretsmanager:eu-central-1:1:secret:a' };
+    await writeFile(join(user.home, 'outputs.json'), JSON.stringify({ 'lfs-quota-dev': outputs }));
+    const ended = await user.paste(user.home, [`PATH='${bin}':$PATH`, run]);
+    expect(ended.code, ended.out + ended.err).toBe(0);
+    expect(ended.out).toContain(`::add-mask::${stack.adminToken}\n`);
+    expect(ended.out).toMatch(new RegExp(`\\n${stack.url} works\\.\\n$`));
   });
 
   it('who comes by SSH pushes and pulls without a token of their own', async () => {

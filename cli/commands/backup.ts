@@ -48,7 +48,9 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
     if (error instanceof StartupError)
       throw new CliError(error.message, { hint: 'See: lfs-quota help backup' });
     const code = errorCode(error);
-    if (error instanceof Error && (code !== undefined || '$metadata' in error))
+    const isOfAws =
+      error instanceof Error && ('$metadata' in error || /^Credentials|^Token/.test(error.name));
+    if (error instanceof Error && (code !== undefined || isOfAws))
       throw new CliError(`${error.name === 'Error' ? '' : `${error.name}: `}${error.message}`, {
         hint: 'Fix the cause, and run the command again.',
         cause: error,

@@ -227,7 +227,8 @@ export class AdoptedListing implements ObjectListing {
   async listFolders(request: { prefix: string; continuationToken?: string }): Promise<DelimitedPage> {
     const { prefix, continuationToken } = request;
     if (this.#repos.at(prefix)) return this.#listFolderless(request);
-    this.#repos.requireOwn(prefix);
+    // The folders of the bucket: whoever asks for them leaves out what is reserved.
+    if (prefix !== '') this.#repos.requireOwn(prefix);
     const below = this.#repos.below(prefix);
     const asked = continuationToken === undefined ? below : [];
     const [page, ...isThere] = await Promise.all([

@@ -44,6 +44,37 @@ export function tenantTests(api: () => Api): void {
       expect(jsonOf(await create({ tenant }))).toMatchObject({ limitBytes: null, plan: null });
     });
 
+    it('of a lost table takes no uploads before a time, and says so', async () => {
+      const tenant = newName();
+      const uploadsFrom = '2100-01-01T00:00:00Z';
+      expect(jsonOf(await create({ tenant, uploadsFrom }))).toMatchObject({ uploadsFrom });
+      const { token } = bodyOf(
+        await api().manage('POST', `/v1/tenants/${tenant}/tokens`, { scope: 'write' }),
+        201,
+        z.object({ token: z.string() }),
+      );
+      const place = { tenant, writeToken: token, readToken: token, repo: 'game' };
+      const upload = await postBatch(api(), place, {
+        operation: 'upload',
+        objects: [{ oid: newOid(), size: 1 }],
+      });
+      expectLfsError(upload, 429, /was restored from a backup.*uploads again from 2100-01-01 00:00 UTC/);
+      expect(Number(upload.headers['retry-after'])).toBeGreaterThan(200);
+      const download = await postBatch(api(), place, {
+        operation: 'download',
+        objects: [{ oid: newOid(), size: 1 }],
+      });
+      expect(download.status).toBe(200);
+      expectProblem(await create({ tenant: newName(), uploadsFrom: 'soon' }), 422, /^uploadsFrom: /);
+    });
+
+    it('is no lost one', async () => {
+      const { tenant } = await api().newTenant({});
+      const answer = await api().manage('GET', '/v1/lost-tenants');
+      const page = bodyOf(answer, 200, z.object({ tenants: z.array(z.string()), nextCursor: z.null() }));
+      expect(page.tenants).not.toContain(tenant);
+    });
+
     it('is created once', async () => {
       const { tenant } = await api().newTenant({ limitBytes: 5 });
       expectProblem(await create({ tenant, limitBytes: 6 }), 409, new RegExp(tenant));

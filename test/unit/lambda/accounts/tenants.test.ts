@@ -1,5 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
-import { createTenant, createTenantOnce, updateTenant } from '../../../../lambda/accounts/tenants.ts';
+import {
+  createTenant,
+  createTenantOnce,
+  lostTenants,
+  updateTenant,
+} from '../../../../lambda/accounts/tenants.ts';
 import { dueAfterFullMs } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
 import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
@@ -26,6 +31,22 @@ it('a tenant whose keys would lie in an adopted path is not created, and no requ
   });
   // Given back, the name can be used.
   expect(await createTenant(world.deps, lfs)).toMatchObject({ kind: 'created' });
+});
+
+it('lost tenants are the folders that a tenant can have, and none has', async () => {
+  const adoptedRepos = new AdoptedRepos([{ tenant: 'kept', repo: 'game', path: 'lfs/', names: 'oid' }]);
+  for (const key of ['acme/app/1', 'acme/app/2', 'lab/x/1', 'lfs/1', '_exports/x/1', 'UPPER/x', 'loose'])
+    world.objects.put(key, 1);
+  await createTenant(world.deps, account);
+  const found = await lostTenants({ ...world.deps, adoptedRepos }, undefined);
+  expect(found).toEqual({ tenants: ['lab'], nextToken: undefined });
+});
+
+it('a tenant whose table was lost is due when its uploads can start, although nothing is stored', async () => {
+  const uploadsFromMs = world.nowMs + minute;
+  expect(await createTenant(world.deps, { ...account, uploadsFromMs })).toMatchObject({
+    tenant: { uploadsFromMs, dueAtMs: world.nowMs },
+  });
 });
 
 describe('a new tenant', () => {

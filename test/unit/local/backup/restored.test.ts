@@ -2,28 +2,14 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { deleteRepo, markObject } from '../../../../lambda/ledger/deletes.ts';
 import { defaultSettings } from '../../../../lambda/rules/settings.ts';
 import { lastPutMs, restoredItem } from '../../../../local/backup/restored.ts';
-import { keyOf } from '../../../../local/table/items.ts';
-import { MemoryLedger } from '../../../support/memory/ledger.ts';
+import { backupOf, restored } from '../../../support/memory/restored-stack.ts';
 import { MemoryStack, minute, oidOf, tenant } from '../../../support/memory/stack.ts';
-import { memoryTable, WatchedStore } from '../../../support/memory/table.ts';
 
 const hour = 60 * minute;
 
-/** The same bucket and clock, with the table as it was. */
-function restored(from: MemoryStack, items: readonly object[], uploadsFromMs: number): MemoryStack {
-  const store = new WatchedStore();
-  for (const item of items) {
-    const after = restoredItem(item as Record<string, unknown>, { nowMs: from.nowMs, uploadsFromMs });
-    if (after) store.write({ key: keyOf(after), before: undefined, after });
-  }
-  const stack = new MemoryStack({}, new MemoryLedger({ on: memoryTable({}, store) }));
-  stack.nowMs = from.nowMs;
-  return stack;
-}
-
 describe('a restored table', () => {
   let before: MemoryStack;
-  const backup = () => [...before.ledger.table.store.all()].map((item) => structuredClone(item));
+  const backup = () => backupOf(before);
   const copyObjects = async (to: MemoryStack) => {
     for (const key of await before.keys()) to.put({ [key]: 10 });
   };

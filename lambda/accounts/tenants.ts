@@ -147,12 +147,12 @@ const readsAtOnce = 16;
  * @throws {StoreUnavailableError | LedgerUnavailableError}
  */
 export async function lostTenants(
-  { ledger, listing, adoptedRepos }: Pick<Deps, 'ledger' | 'listing' | 'adoptedRepos'>,
+  { ledger, listing }: Pick<Deps, 'ledger' | 'listing'>,
   continuationToken: string | undefined,
 ): Promise<{ tenants: string[]; nextToken: string | undefined }> {
   const page = await listing.listFolders({ prefix: '', ...(continuationToken && { continuationToken }) });
   const folders = new Set(page.commonPrefixes.map((folder) => folder.slice(0, folder.indexOf('/'))));
-  const names = [...folders].filter((name) => isTenantName(name) && !adoptedRepos.isReserved(name));
+  const names = [...folders].filter(isTenantName);
   const records = await mapLimited(names, readsAtOnce, (name) => ledger.readTenant(name));
   return { tenants: names.filter((_, index) => !records[index]), nextToken: page.nextContinuationToken };
 }

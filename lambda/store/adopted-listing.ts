@@ -227,7 +227,7 @@ export class AdoptedListing implements ObjectListing {
   async listFolders(request: { prefix: string; continuationToken?: string }): Promise<DelimitedPage> {
     const { prefix, continuationToken } = request;
     if (this.#repos.at(prefix)) return this.#listFolderless(request);
-    // The folders of the bucket: whoever asks for them leaves out what is reserved.
+    // Of the whole bucket, the folders are those of tenants: the ones that lead into adopted paths are left out.
     if (prefix !== '') this.#repos.requireOwn(prefix);
     const below = this.#repos.below(prefix);
     const asked = continuationToken === undefined ? below : [];
@@ -236,12 +236,16 @@ export class AdoptedListing implements ObjectListing {
       ...asked.map((repo) => this.#hasObjects(repoPrefix(repo))),
     ]);
     const adopted = asked.map(repoPrefix).filter((_, index) => isThere[index]);
-    const own = page.commonPrefixes.filter((folder) => !this.#repos.at(folder));
+    const own = page.commonPrefixes.filter((folder) => !this.#repos.at(folder) && !this.#isReserved(folder));
     return { ...page, commonPrefixes: [...own, ...adopted].sort(compareKeys) };
   }
 
   async warmUp(): Promise<void> {
     await this.#inner.warmUp?.();
+  }
+
+  #isReserved(folder: string): boolean {
+    return this.#repos.isReserved(folder.slice(0, folder.indexOf('/')));
   }
 
   async #hasObjects(prefix: string): Promise<boolean> {

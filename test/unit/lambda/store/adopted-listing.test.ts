@@ -393,9 +393,16 @@ describe('a listing that meets no adopted repo', () => {
     const { bucket, listing } = bucketWith([game], storedKey(game, 'ab'));
     for (const prefix of ['', 'l', 'lfs/', 'lfs/ab/']) {
       await expect(listing.listPage({ prefix }), prefix).rejects.toThrow(AdoptedPathError);
-      await expect(listing.listFolders({ prefix }), prefix).rejects.toThrow(AdoptedPathError);
+      if (prefix !== '')
+        await expect(listing.listFolders({ prefix }), prefix).rejects.toThrow(AdoptedPathError);
     }
     expect(bucket.requests).toEqual([]);
+  });
+
+  it('of the whole bucket has its folders and those of adopted repos, without the path that they are at', async () => {
+    const { listing } = bucketWith([game], storedKey(game, 'ab'), 'own/app/x', 'lfsx/app/x');
+    const { commonPrefixes } = await listing.listFolders({ prefix: '' });
+    expect(commonPrefixes).toEqual(['acme/game/', 'lfsx/', 'own/']);
   });
 
   it('warms up what it lists with', async () => {

@@ -26,6 +26,14 @@ describe('the outputs of the stack', () => {
     expect(all.filter((name) => !new RegExp(`\\b${name}\\b`).test(page))).toEqual([]);
   });
 
+  it('show which release is deployed', () => {
+    const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    const template = templateOf();
+    const { Value: shown } = template.findOutputs('Version')['Version'] ?? {};
+    expect(shown).toMatch(new RegExp(`^${version}( \\([0-9a-f]{12}(-dirty)?\\))?$`));
+    expect(template.toJSON()['Description']).toContain(shown);
+  });
+
   it('are only of what the stage has', () => {
     expect(all.filter((name) => !outputsOf().includes(name))).toEqual([
       'DomainTarget',

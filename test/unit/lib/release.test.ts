@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { release, releaseText } from '../../../lambda/rules/release.ts';
 import { ownRelease, releaseOf } from '../../../lib/release.ts';
 
 let folder: string;
@@ -57,13 +56,8 @@ describe('what a build is called', () => {
     expect(releaseOf(folder)).toEqual({ version: '1.2.3', commit: null });
   });
 
-  it('is read by people as one text', () => {
-    expect(releaseText({ version: '1.2.3', commit: 'd6605e7b1d1c' })).toBe('1.2.3 (d6605e7b1d1c)');
-    expect(releaseText({ version: '1.2.3', commit: null })).toBe('1.2.3');
-  });
-
-  it('is unknown to source that nothing built', () => {
-    expect(release).toEqual({ version: 'dev', commit: null });
+  it('is found of this checkout', () => {
     expect(ownRelease().version).toMatch(/^\d+\.\d+\.\d+/);
+    expect(ownRelease()).toBe(ownRelease());
   });
 });

@@ -46,8 +46,8 @@ export const registerCheck: Register = (program, context) => {
     });
 };
 
-/** Runs a step and tells how it ended. @param tell what is shown of it. */
-type RunStep = <T>(step: string, run: () => Promise<T>, tell: (value: T) => string) => Promise<T>;
+/** Runs a step, and prints what it says of itself. */
+type RunStep = <T extends { readonly says: string }>(step: string, run: () => Promise<T>) => Promise<T>;
 
 /** @throws {CliError} what the first step failed with. */
 async function check(client: ApiClient, options: CheckOptions, context: CliContext): Promise<void> {
@@ -55,12 +55,12 @@ async function check(client: ApiClient, options: CheckOptions, context: CliConte
   const note = (step: string, ok: boolean, detail: string) => {
     steps.push({ step, ok, detail });
     if (options.json) return;
-    context.out(`${`${ok ? 'ok' : 'FAIL'}    `.slice(0, 6)}${step.padEnd(10)}${printable(detail)}\n`);
+    context.out(`${(ok ? 'ok' : 'FAIL').padEnd(6)}${step.padEnd(10)}${printable(detail)}\n`);
   };
-  const runStep: RunStep = async (step, run, tell) => {
+  const runStep: RunStep = async (step, run) => {
     try {
       const value = await run();
-      note(step, true, tell(value));
+      note(step, true, value.says);
       return value;
     } catch (error) {
       note(step, false, error instanceof CliError ? error.message : '');
@@ -71,26 +71,13 @@ async function check(client: ApiClient, options: CheckOptions, context: CliConte
   const release = context.onInterrupt?.(() =>
     abort.abort(new CliError('Stopped.', { hint: 'Run it again.', failure: 'interrupted' })),
   );
-  const deps = { stop: abort.signal, sleep: context.sleep };
   try {
-    await runStep(
-      'health',
-      () => readHealth(client),
-      (found) => found,
-    );
-    const pusher = await runStep(
-      'token',
-      () => pusherOf(client, options, context),
-      ({ says }) => says,
-    );
-    const object = new CheckedObject(deps, pusher, runStep);
+    await runStep('health', () => readHealth(client));
+    const pusher = await runStep('token', () => pusherOf(client, options, context));
+    const object = new CheckedObject({ stop: abort.signal, sleep: context.sleep }, pusher);
     // What is left is removed first, and what failed is said at the end.
-    const [failed] = await Promise.allSettled([object.pushAndPull()]);
-    const cleaning = runStep(
-      'clean up',
-      () => cleanUp(client, pusher, object),
-      (left) => left(context.nowMs()),
-    );
+    const [failed] = await Promise.allSettled([object.pushAndPull(runStep)]);
+    const cleaning = runStep('clean up', () => cleanUp(client, { pusher, object, context }));
     const [left] = await Promise.allSettled([cleaning]);
     for (const ended of [failed, left]) if (ended.status === 'rejected') throw ended.reason;
   } finally {
@@ -107,11 +94,11 @@ const healthShape = z.object({
   commit: z.string().nullable().default(null),
 });
 
-async function readHealth(client: ApiClient): Promise<string> {
+async function readHealth(client: ApiClient): Promise<{ says: string }> {
   const asked = { method: 'GET', path: '/health', mediaType: 'application/json' } as const;
   const { status, body } = await client.exchange(asked);
   const health = healthShape.safeParse(body);
-  if (status === 200 && health.success) return releaseText(health.data);
+  if (status === 200 && health.success) return { says: releaseText(health.data) };
   throw new CliError(`${client.baseUrl} doesn't answer as lfs-quota does: /health returned ${status}.`, {
     hint: "Check the URL. On AWS it's the stack's output ApiUrl, or your publicUrl.",
     failure: status >= 500 || status === 429 ? 'unavailable' : 'failed',
@@ -144,12 +131,13 @@ async function pusherOf(client: ApiClient, options: CheckOptions, context: CliCo
   }
   if (tenant !== body.tenant)
     throw new UsageError(`The token is of tenant ${body.tenant}. Leave out --tenant.`);
-  if (body.scope === 'read')
+  const { writeRepos = [] } = body;
+  if (body.scope === 'read' && writeRepos.length === 0)
     throw new CliError(`The token can't push: its scope is read.`, {
       failure: 'unauthorized',
       hint: `Create one that can: lfs-quota token create ${tenant} --scope write`,
     });
-  const repo = options.repo ?? body.repos?.[0] ?? repoDefault;
+  const repo = options.repo ?? writeRepos[0] ?? body.repos?.[0] ?? repoDefault;
   const canDelete = body.scope === 'manage';
   return { client, tenant, repo, tokenId: undefined, canDelete, says: `${tenant}, ${body.scope}` };
 }
@@ -158,58 +146,40 @@ async function pusherOf(client: ApiClient, options: CheckOptions, context: CliCo
 class CheckedObject {
   readonly #deps: DownloadDeps;
   readonly #pusher: Pusher;
-  readonly #runStep: RunStep;
   readonly #bytes = randomBytes(objectBytes);
   readonly oid = createHash('sha256').update(this.#bytes).digest('hex');
   /** It may be in the store. */
   isSent = false;
 
-  constructor(deps: DownloadDeps, pusher: Pusher, runStep: RunStep) {
+  constructor(deps: DownloadDeps, pusher: Pusher) {
     this.#deps = deps;
     this.#pusher = pusher;
-    this.#runStep = runStep;
   }
 
-  async pushAndPull(): Promise<void> {
-    const { tenant, repo } = this.#pusher;
-    const size = `${objectBytes} bytes`;
-    const offered = await this.#runStep(
-      'batch',
-      () => this.#offer('upload'),
-      () => `${tenant}/${repo}`,
-    );
-    const { upload, verify } = offered;
-    if (!upload) throw new CliError('The server offered no upload.', { hint: readLogs });
+  async pushAndPull(runStep: RunStep): Promise<void> {
+    const { upload, verify } = await runStep('batch', async () => {
+      const { upload: found, verify } = await this.#offer('upload');
+      return { says: `${this.#pusher.tenant}/${this.#pusher.repo}`, upload: offered(found), verify };
+    });
     this.isSent = true;
-    const put = { method: 'PUT', body: this.#bytes };
-    await this.#runStep(
-      'upload',
-      () => this.#send('store', upload, put),
-      () => size,
-    );
-    if (verify) {
-      const body = JSON.stringify({ oid: this.oid, size: objectBytes });
-      const headers = { accept: mediaType, 'content-type': mediaType };
-      const post = { method: 'POST', body, headers };
-      await this.#runStep(
-        'verify',
-        () => this.#send('server', verify, post),
-        () => 'the server finds it',
-      );
-    }
-    await this.#runStep(
-      'download',
-      () => this.#pull(),
-      () => size,
-    );
-  }
-
-  async #pull(): Promise<void> {
-    const { download } = await this.#offer('download');
-    if (!download) throw new CliError('The server offered no download.', { hint: readLogs });
-    const pulled = await this.#send('store', download, {});
-    if (!this.#bytes.equals(pulled))
+    const says = `${objectBytes} bytes`;
+    await runStep('upload', async () => {
+      await this.#send('store', upload, { method: 'PUT', body: this.#bytes });
+      return { says };
+    });
+    if (verify)
+      await runStep('verify', async () => {
+        const body = JSON.stringify({ oid: this.oid, size: objectBytes });
+        const headers = { accept: mediaType, 'content-type': mediaType };
+        await this.#send('server', verify, { method: 'POST', body, headers });
+        return { says: 'the server finds it' };
+      });
+    await runStep('download', async () => {
+      const { download } = await this.#offer('download');
+      const pulled = await this.#send('store', offered(download), {});
+      if (this.#bytes.equals(pulled)) return { says };
       throw new CliError(`The store returned ${pulled.length} other bytes.`, { hint: testStore });
+    });
   }
 
   async #offer(operation: 'upload' | 'download'): Promise<Record<string, BatchAction | undefined>> {
@@ -265,15 +235,23 @@ const readLogs = 'Read the logs of lfsBatch and lfsVerify: docs/runbook.md#find-
 const testStore =
   'Does your network let this machine reach it? Test the store: lfs-quota doctor s3://BUCKET --endpoint URL';
 
-/** @param client as it was given: the token of the check manages nothing. @returns what is left, for a person. */
+/** @throws {CliError} */
+function offered(action: BatchAction | undefined): BatchAction {
+  if (action) return action;
+  throw new CliError('The server offered no URL of the store.', { hint: readLogs });
+}
+
+/** @param client as it was given: the token of the check manages nothing. */
 async function cleanUp(
   client: ApiClient,
-  { tenant, repo, tokenId, canDelete }: Pusher,
-  { oid, isSent }: CheckedObject,
-): Promise<(nowMs: number) => string> {
+  { pusher, object, context }: { pusher: Pusher; object: CheckedObject; context: CliContext },
+): Promise<{ says: string }> {
+  const { tenant, repo, tokenId, canDelete } = pusher;
+  const { oid, isSent } = object;
   const plan =
     canDelete && isSent ? await client.find('deleteObject', { params: { tenant, repo, oid } }) : undefined;
   if (tokenId !== undefined) await client.find('revokeToken', { params: { tenant, tokenId } });
-  if (isSent && !canDelete) return () => `kept: only an admin can delete ${oid.slice(0, 12)}… from ${repo}`;
-  return (nowMs) => (plan ? `deleted ${formatUntil(plan.dueAt, nowMs)}` : 'nothing is left');
+  if (isSent && !canDelete)
+    return { says: `kept: only an admin can delete ${oid.slice(0, 12)}… from ${repo}` };
+  return { says: plan ? `deleted ${formatUntil(plan.dueAt, context.nowMs())}` : 'nothing is left' };
 }

@@ -138,6 +138,17 @@ describe('check', () => {
     expect((await asAdmin('nobody-has-it')).code).toBe(3);
   });
 
+  it('where pushes create no repos says that one must be created', async () => {
+    const tenant = await tenantWith();
+    const env = { LFS_QUOTA_URL: stack.url, LFS_QUOTA_TOKEN: stack.adminToken };
+    expect((await cli(['tenant', 'new-repos', tenant, 'created'], { env })).code).toBe(0);
+    const { code, err } = await asAdmin(tenant);
+    expect(code).toBe(3);
+    expect(err).toContain(`lfs-quota repo create ${tenant} lfs-quota-check`);
+    await cli(['repo', 'create', tenant, 'lfs-quota-check'], { env });
+    expect((await asAdmin(tenant)).code).toBe(0);
+  });
+
   it('of a tenant that is full fails at the batch, and takes its token back', async () => {
     const tenant = await tenantWith(500);
     const { code, out, err } = await asAdmin(tenant);
@@ -222,6 +233,32 @@ describe('check', () => {
     expect({ code, err }).toEqual({ code: exitCode, err: expect.stringContaining(message) });
     expect(out).toContain('FAIL  health');
     expect(server.asked).toHaveLength(1);
+  });
+
+  it('of a server that offers no upload is no success', async () => {
+    const session = {
+      kind: 'tenant',
+      limitContactUrl: null,
+      tenant: 'acme',
+      user: null,
+      label: null,
+      tokenId: 't',
+      scope: 'write',
+      repos: null,
+      expiresAt: null,
+    };
+    const server = await startServer(({ path }) => {
+      if (path === '/health') return { status: 200, body: { status: 'ok' } };
+      if (path === '/v1/session') return { status: 200, body: session };
+      return { status: 200, body: { objects: [] } };
+    });
+    const { code, out, err } = await cli(['check', server.url, '--json'], { env: { LFS_QUOTA_TOKEN: 'x' } });
+    await server.close();
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('offered no URL of the store.') });
+    const { works, steps } = JSON.parse(out);
+    expect(works).toBe(false);
+    expect(steps[0]).toMatchObject({ step: 'health', detail: 'an older version' });
+    expect(steps.filter(({ ok }: { ok: boolean }) => !ok)).toMatchObject([{ step: 'batch' }]);
   });
 
   it('tells the release of the server', async () => {

@@ -1,41 +1,38 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  BatchWriteCommand,
-  DeleteCommand,
-  DynamoDBDocumentClient,
-  QueryCommand,
-  ScanCommand,
-  UpdateCommand,
-} from '@aws-sdk/lib-dynamodb';
+import { BatchWriteCommand, DynamoDBDocumentClient, ScanCommand } from '@aws-sdk/lib-dynamodb';
+import { createDynamoDbLedger } from '../../lambda/ledger/ledger.ts';
 import { forEachLimited } from '../../lambda/rules/async.ts';
-import { byKindIndex, keyNames } from '../../lambda/table/table.ts';
+import { createDynamoDb } from '../../lambda/table/client.ts';
+import { anyNamed, exists } from '../../lambda/table/expressions.ts';
+import { type Table, updateItem } from '../../lambda/table/requests.ts';
 import { StartupError } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
+import { keyOf } from '../table/items.ts';
 import { itemsIn } from './backup-file.ts';
 import { isTenantItem, restoredItem } from './restored.ts';
 
 /** A deployment's table, as the operator reaches it. */
-export interface AwsTable {
-  readonly client: DynamoDBDocumentClient;
-  readonly tableName: string;
+export interface AwsTable extends Table {
+  /** For what no function does. */
+  readonly documents: DynamoDBDocumentClient;
 }
 
 /** With the credentials that the AWS CLI would use. The SDK waits and retries when it's throttled. */
 export function openAwsTable({ table, region }: { table: string; region: string }): AwsTable {
-  const client = new DynamoDBClient({ region, retryMode: 'adaptive', maxAttempts: 12 });
-  const marshallOptions = { removeUndefinedValues: true };
-  return { client: DynamoDBDocumentClient.from(client, { marshallOptions }), tableName: table };
+  const patient = new DynamoDBClient({ region, retryMode: 'adaptive', maxAttempts: 12 });
+  const documents = DynamoDBDocumentClient.from(patient);
+  return { documents, client: createDynamoDb({ region }), tableName: table };
 }
 
 /**
  * All items, a page at a time, each as it was written last. Items that change meanwhile may be from before or after, so
  * nobody should write: what a backup needs is a table that is closed, or one that was restored and isn't used.
  */
-export async function* itemsOfTable({ client, tableName }: AwsTable): AsyncGenerator<readonly Item[]> {
+export async function* itemsOfTable({ documents, tableName }: AwsTable): AsyncGenerator<readonly Item[]> {
   let ExclusiveStartKey: Item | undefined;
   do {
-    const page = await client.send(
+    const page = await documents.send(
       new ScanCommand({ TableName: tableName, ConsistentRead: true, ExclusiveStartKey }),
     );
     yield page.Items ?? [];
@@ -51,11 +48,11 @@ const pauseMaxMs = 10_000;
 const idleAnswersMax = 30;
 
 /** Puts items, again until the table has taken each. It may leave some, when it's throttled. */
-async function putAll({ client, tableName }: AwsTable, items: readonly Item[]): Promise<void> {
+async function putAll({ documents, tableName }: AwsTable, items: readonly Item[]): Promise<void> {
   let left = items.map((Item) => ({ PutRequest: { Item } }));
   for (let idle = 0; left.length > 0; ) {
     const sent = left.length;
-    const { UnprocessedItems } = await client
+    const { UnprocessedItems } = await documents
       .send(new BatchWriteCommand({ RequestItems: { [tableName]: left } }))
       .catch((error: Error) => {
         if (!/Throttl|ThroughputExceeded|LimitExceeded/.test(error.name)) throw error;
@@ -67,20 +64,6 @@ async function putAll({ client, tableName }: AwsTable, items: readonly Item[]): 
       throw new StartupError('The table takes no more items: it keeps throttling. Continue with --resume.');
     if (left.length > 0) await delay(Math.random() * Math.min(pauseMaxMs, firstPauseMs * 2 ** idle));
   }
-}
-
-async function hasTenants({ client, tableName }: AwsTable): Promise<boolean> {
-  const { Count } = await client.send(
-    new QueryCommand({
-      TableName: tableName,
-      IndexName: byKindIndex.name,
-      KeyConditionExpression: '#kind = :kind',
-      ExpressionAttributeNames: { '#kind': byKindIndex.pk },
-      ExpressionAttributeValues: { ':kind': 'TENANT' },
-      Limit: 1,
-    }),
-  );
-  return Count !== 0;
 }
 
 /** @param uploadsFromMs called when the tenants are written. */
@@ -104,7 +87,7 @@ export async function importTable(
 ): Promise<void> {
   const { text, uploadsFromMs, isResumed, onProgress } = input;
   for await (const _ of itemsIn(text()));
-  if (!isResumed && (await hasTenants(table)))
+  if (!isResumed && (await createDynamoDbLedger(table).listTenants({ pageSize: 1 })).length > 0)
     throw new StartupError(
       `The table ${table.tableName} has tenants already. Use an empty one. If an import was interrupted, pass --resume.`,
     );
@@ -147,38 +130,20 @@ export async function finishTable(table: AwsTable, uploadsFromMs: HoldUntil): Pr
   for await (const items of itemsOfTable(table)) {
     await forEachLimited(items, changesAtOnce, async (item) => {
       if (isTenantItem(item)) tenants += 1;
-      await change(table, { before: item, after: restoredItem(item, hold) });
+      await change(table, item, restoredItem(item, hold));
     });
   }
   return tenants;
 }
 
 /** Writes only what differs: an item of a table that is in use may have been changed otherwise. */
-async function change(
-  { client, tableName: TableName }: AwsTable,
-  { before, after }: { before: Item; after: Item | undefined },
-): Promise<void> {
-  if (after === before) return;
-  const Key = { [keyNames.pk]: before[keyNames.pk], [keyNames.sk]: before[keyNames.sk] };
-  if (after === undefined) return void (await client.send(new DeleteCommand({ TableName, Key })));
-  const set = Object.keys(after).filter((name) => after[name] !== before[name]);
-  const removed = Object.keys(before).filter((name) => !(name in after));
-  const changed = [...set, ...removed];
-  if (changed.length === 0) return;
-  const clauses = [
-    set.length > 0 ? `SET ${set.map((_, index) => `#n${index} = :n${index}`).join(', ')}` : '',
-    removed.length > 0 ? `REMOVE ${removed.map((_, index) => `#n${set.length + index}`).join(', ')}` : '',
-  ];
-  await client.send(
-    new UpdateCommand({
-      TableName,
-      Key,
-      UpdateExpression: clauses.join(' ').trim(),
-      ConditionExpression: `attribute_exists(${keyNames.pk})`,
-      ExpressionAttributeNames: Object.fromEntries(changed.map((name, index) => [`#n${index}`, name])),
-      ...(set.length > 0 && {
-        ExpressionAttributeValues: Object.fromEntries(set.map((name, index) => [`:n${index}`, after[name]])),
-      }),
-    }),
-  );
+async function change(table: Table, before: Item, after: Item | undefined): Promise<void> {
+  const key = { ...keyOf(before) };
+  if (after === undefined)
+    return void (await table.client.send('DeleteItem', { TableName: table.tableName, Key: key }));
+  const set = Object.entries(after).filter(([name, value]) => value !== before[name]);
+  const removed = Object.entries(before).filter(([name]) => !(name in after));
+  if (set.length + removed.length === 0) return;
+  const changes = [anyNamed('set', set).setting(), anyNamed('gone', removed).removing()];
+  await updateItem(table, { key, change: changes, condition: exists });
 }

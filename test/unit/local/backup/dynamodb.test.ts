@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import {
+  BatchGetCommand,
   BatchWriteCommand,
   DeleteCommand,
   DynamoDBDocumentClient,
@@ -28,16 +31,21 @@ async function* lines() {
 }
 const backup = () => backupText(ownHeader('serve'), lines());
 
+const answered = { $metadata: { requestId: '1' } };
+const frozen = readFileSync(join(import.meta.dirname, 'format-1.jsonl'), 'utf8').split('\n');
+const oldTenant: Item = JSON.parse(frozen.find((line) => line.includes('"sk":"TENANT"')) ?? '');
+
 /** What a table takes of each batch, the rest it leaves. */
 class FakeTable {
   readonly written: Item[] = [];
-  tenants = 0;
+  tenants: Item[] = [];
   takes: (batch: Item[]) => Item[] = (batch) => batch;
   readonly mock = mockClient(DynamoDBDocumentClient);
   readonly table: AwsTable = openAwsTable({ table: 'new', region: 'eu-central-1' });
 
   constructor() {
-    this.mock.on(QueryCommand).callsFake(async () => ({ Count: this.tenants }));
+    this.mock.on(QueryCommand).callsFake(async () => ({ ...answered, Items: this.tenants }));
+    this.mock.on(BatchGetCommand).callsFake(async () => ({ ...answered, Responses: { new: this.tenants } }));
     this.mock.on(BatchWriteCommand).callsFake(async ({ RequestItems }) => {
       const batch: Item[] = RequestItems['new'].map(
         (each: { PutRequest: { Item: Item } }) => each.PutRequest.Item,
@@ -111,7 +119,7 @@ describe('an import', () => {
   });
 
   it('leaves a table with tenants alone, unless it goes on with what was interrupted', async () => {
-    fake.tenants = 1;
+    fake.tenants = [oldTenant];
     await expect(fake.import()).rejects.toThrow('has tenants already');
     expect(fake.written).toEqual([]);
     await fake.import({ isResumed: true });
@@ -155,9 +163,15 @@ describe('a table that DynamoDB restored', () => {
     ];
     fake.mock.on(ScanCommand).callsFake(async () => ({ Items: all }));
     const updates: { Key: Item; UpdateExpression: string; ExpressionAttributeNames: Item }[] = [];
-    fake.mock.on(UpdateCommand).callsFake(async (input) => void updates.push(input));
+    fake.mock.on(UpdateCommand).callsFake(async (input) => {
+      updates.push(input);
+      return answered;
+    });
     const deleted: unknown[] = [];
-    fake.mock.on(DeleteCommand).callsFake(async ({ Key }) => void deleted.push(Key));
+    fake.mock.on(DeleteCommand).callsFake(async ({ Key }) => {
+      deleted.push(Key);
+      return answered;
+    });
     expect(await finishTable(fake.table, () => 7)).toBe(1);
     expect(deleted).toEqual([{ pk: 'TENANT#a', sk: 'DELETION#app#1' }]);
     expect(updates.map(({ Key }) => Key['sk'])).toEqual(['TENANT', 'REPO#app']);
@@ -167,6 +181,6 @@ describe('a table that DynamoDB restored', () => {
       expect.arrayContaining(['epoch', 'leaseUntilMs', 'uploadsFromMs', 'duepk', 'dueat']),
     );
     expect(names).not.toContain('committedBytes');
-    expect(ofRepo?.UpdateExpression).toBe('REMOVE #n0, #n1, #n2');
+    expect(ofRepo?.UpdateExpression).toMatch(/^REMOVE (#\w+, ){2}#\w+$/);
   });
 });

@@ -3,26 +3,24 @@ import { errorCode, StartupError } from '../../local/system/durable-file.ts';
 import type { Register } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
-import { WaitLine } from '../progress.ts';
 import { formatCount } from '../render.ts';
 
 /** The options and errors that commands of backups share. */
 
 const daysMax = 7;
 
-/** When uploads start again, at the earliest: `now`, or a time. @returns undefined for `now`. */
-function parseUploadsFrom(text: string): { readonly atMs: number | undefined } {
-  if (text === 'now') return { atMs: undefined };
+/** When uploads start again, at the earliest: `now`, or a time. */
+function parseUploadsFrom(text: string): number {
   const atMs = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?Z$/.test(text) ? Date.parse(text) : Number.NaN;
-  if (!(atMs < Date.now() + daysMax * 86_400_000))
-    throw new InvalidArgumentError(
-      `Use now, or a time in UTC such as 2026-11-27T12:00Z, up to ${daysMax} days ahead.`,
-    );
-  return { atMs };
+  if (text === 'now') return Date.now();
+  if (atMs < Date.now() + daysMax * 86_400_000) return atMs;
+  throw new InvalidArgumentError(
+    `Use now, or a time in UTC such as 2026-11-27T12:00Z, up to ${daysMax} days ahead.`,
+  );
 }
 
 export interface HoldOptions {
-  readonly uploadsFrom?: { readonly atMs: number | undefined };
+  readonly uploadsFrom?: number | undefined;
 }
 
 export const uploadsFromOption = [
@@ -31,10 +29,10 @@ export const uploadsFromOption = [
   parseUploadsFrom,
 ] as const;
 
-/** Until when uploads wait, of a table that is used from a moment on. */
-export async function holdOf({ uploadsFrom }: HoldOptions, usedInMs = 0): Promise<(nowMs: number) => number> {
+/** Until when uploads wait. @param usedInMs until then, URLs may come from before. */
+export async function holdOf({ uploadsFrom }: HoldOptions, usedInMs = 0): Promise<number> {
   const { lastPutMs } = await import('../../local/backup/restored.ts');
-  return (nowMs) => (uploadsFrom === undefined ? lastPutMs(nowMs + usedInMs) : (uploadsFrom.atMs ?? nowMs));
+  return uploadsFrom ?? lastPutMs(Date.now() + usedInMs);
 }
 
 export const uploadsText = (untilMs: number) =>
@@ -47,32 +45,25 @@ export async function explained<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof StartupError)
       throw new CliError(error.message, { hint: 'See: lfs-quota help backup' });
-    const code = errorCode(error);
-    const isOfAws =
-      error instanceof Error && ('$metadata' in error || /^Credentials|^Token/.test(error.name));
-    if (error instanceof Error && (code !== undefined || isOfAws))
-      throw new CliError(`${error.name === 'Error' ? '' : `${error.name}: `}${error.message}`, {
-        hint: 'Fix the cause, and run the command again.',
-        cause: error,
-      });
-    throw error;
+    if (!(error instanceof Error)) throw error;
+    const isOfAws = '$metadata' in error || /^(Credentials|Token)/.test(error.name);
+    if (!isOfAws && errorCode(error) === undefined) throw error;
+    const hint = 'Fix the cause, and run the command again.';
+    throw new CliError(`${error.name}: ${error.message}`, { hint, cause: error });
   }
 }
 
-/** Writes a backup to a file or to standard output, with progress. */
+/** Writes a backup to a file or to standard output. */
 export async function saveBackup(
   context: CliContext,
   { file, text, of }: { file: string; text: AsyncIterable<string>; of: string },
 ): Promise<void> {
   const { writeBackup } = await import('../../local/backup/backup-file.ts');
-  const line = new WaitLine(context, { isQuiet: true });
   const toOutput = (piece: string) =>
     new Promise<void>(
       (done, fail) => void process.stdout.write(piece, (error) => (error ? fail(error) : done())),
     );
-  const items = await writeBackup(file, text, toOutput, (count) =>
-    line.show(`${formatCount(count)} items`),
-  ).finally(() => line.clear());
+  const items = await writeBackup(file, text, toOutput);
   context.err(`Saved ${formatCount(items)} items of ${of}${file === '-' ? '' : ` in ${file}`}.\n`);
 }
 
@@ -104,10 +95,9 @@ export const registerRestore: Register = (program: Command, context: CliContext)
       explained(async () => {
         const { restoreBackup } = await import('../../local/data/backups.ts');
         const { fileText } = await import('../../local/backup/backup-file.ts');
-        const nowMs = Date.now();
-        const uploadsFromMs = (await holdOf(options))(nowMs);
+        const uploadsFromMs = await holdOf(options);
         const text = file === '-' ? process.stdin.setEncoding('utf8') : fileText(file);
-        const folder = await restoreBackup(data, text, { nowMs, uploadsFromMs });
+        const folder = await restoreBackup(data, text, { nowMs: Date.now(), uploadsFromMs });
         context.out(`Restored ${folder}.\n${uploadsText(uploadsFromMs)}`);
       }),
     );

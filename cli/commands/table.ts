@@ -5,6 +5,7 @@ import { actionCommand, flag, group, option, type Register, required } from '../
 import { requireYes } from '../confirm.ts';
 import type { CliContext } from '../context.ts';
 import { CliError } from '../errors.ts';
+import { eachPage } from '../list-pages.ts';
 import { parseLimitOption, storePlaceOf, withServiceOptions } from '../options.ts';
 import { WaitLine, waitUntilEnded } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
@@ -21,13 +22,13 @@ const onTable = (command: Command) =>
     .requiredOption('--table <name>', 'table in DynamoDB: the output TableName')
     .option('--region <name>', 'its region (env: AWS_REGION; default: us-east-1)');
 
-const dynamodb = () => import('../../local/backup/dynamodb.ts');
-
-/** Where the table is. */
-const placeOf = (options: TableOptions, context: CliContext) => ({
-  table: options.table,
-  region: storePlaceOf(options, context).region,
-});
+async function awsTable(options: TableOptions, context: CliContext) {
+  const { openAwsTable, itemsOfTable, importTable, finishTable } = await import(
+    '../../local/backup/dynamodb.ts'
+  );
+  const table = openAwsTable({ ...options, region: storePlaceOf(options, context).region });
+  return { table, itemsOfTable, importTable, finishTable };
+}
 
 const exportCommand: Register = (parent, context) =>
   onTable(parent.command('export'))
@@ -35,10 +36,9 @@ const exportCommand: Register = (parent, context) =>
     .argument('<file>', 'the file to write, or - for standard output')
     .action((file: string, options: TableOptions) =>
       explained(async () => {
-        const { openAwsTable, itemsOfTable } = await dynamodb();
-        const table = openAwsTable(placeOf(options, context));
-        const { backupText, ownHeader } = await import('../../local/backup/backup-file.ts');
-        const text = backupText(ownHeader('dynamodb'), jsonOf(itemsOfTable(table)));
+        const { table, itemsOfTable } = await awsTable(options, context);
+        const { backupText } = await import('../../local/backup/backup-file.ts');
+        const text = backupText('dynamodb', jsonOf(itemsOfTable(table)));
         await saveBackup(context, { file, text, of: options.table });
       }),
     );
@@ -55,8 +55,7 @@ const importCommand: Register = (parent, context) =>
     .option('--resume', 'write again what an interrupted import wrote')
     .action((file: string, options: TableOptions & HoldOptions & { resume?: boolean }) =>
       explained(async () => {
-        const { openAwsTable, importTable } = await dynamodb();
-        const table = openAwsTable(placeOf(options, context));
+        const { table, importTable } = await awsTable(options, context);
         const { fileText } = await import('../../local/backup/backup-file.ts');
         const line = new WaitLine(context, { isQuiet: true });
         const uploadsFromMs = await holdOf(options);
@@ -66,9 +65,7 @@ const importCommand: Register = (parent, context) =>
           isResumed: options.resume === true,
           onProgress: (items) => line.show(`${formatCount(items)} items`),
         }).finally(() => line.clear());
-        context.out(
-          `Imported ${file} into ${options.table}.\n${uploadsText(uploadsFromMs(context.nowMs()))}`,
-        );
+        context.out(`Imported ${file} into ${options.table}.\n${uploadsText(uploadsFromMs)}`);
       }),
     );
 
@@ -81,12 +78,11 @@ const finishCommand: Register = (parent, context) =>
     .option(...uploadsFromOption)
     .action((options: TableOptions & HoldOptions) =>
       explained(async () => {
-        const { openAwsTable, finishTable } = await dynamodb();
-        const table = openAwsTable(placeOf(options, context));
+        const { table, finishTable } = await awsTable(options, context);
         const uploadsFromMs = await holdOf(options, switchMs);
         const tenants = await finishTable(table, uploadsFromMs);
         context.out(`${options.table} is ready: ${formatCount(tenants)} tenants.\n`);
-        context.out(uploadsText(uploadsFromMs(context.nowMs())));
+        context.out(uploadsText(uploadsFromMs));
       }),
     );
 
@@ -111,7 +107,7 @@ const rebuildCommand = actionCommand({
   wanted: 'the admin token',
   run: async (client, { options, context }) => {
     const names = await lostTenants(client);
-    const uploadsFromMs = (await holdOf(options as HoldOptions))(context.nowMs());
+    const uploadsFromMs = await holdOf(options);
     if (names.length === 0) return context.out('Every folder of the bucket has its tenant.\n');
     const shown = `${names.slice(0, shownMax).join(', ')}${names.length > shownMax ? ', …' : ''}`;
     context.err(`${formatCount(names.length)} folders without a tenant: ${shown}\n`);
@@ -127,9 +123,13 @@ const rebuildCommand = actionCommand({
       limitBytes: options.limit.bytes,
       uploadsFromMs,
     });
-    const { objects, bytes } = await awaitScans(client, context, created);
+    const scanned = await awaitScans(client, context, created);
+    const sumOf = (of: (usage: NonNullable<TenantBody['usage']>) => number) =>
+      scanned.reduce((sum, { usage }) => sum + (usage ? of(usage) : 0), 0);
+    const objects = formatObjects(sumOf(({ objectCount }) => objectCount));
+    const bytes = formatBytes(sumOf(({ storedBytes }) => storedBytes));
     context.out(
-      `${formatCount(created.length)} tenants: ${formatObjects(objects)}, ${formatBytes(bytes)}.\n` +
+      `${formatCount(created.length)} tenants: ${objects}, ${bytes}.\n` +
         'Next, create tokens: lfs-quota token create TENANT --scope manage\n',
     );
   },
@@ -168,35 +168,27 @@ async function createAll(
   return created;
 }
 
-async function awaitScans(
-  client: ApiClient,
-  context: CliContext,
-  names: readonly string[],
-): Promise<{ objects: number; bytes: number }> {
-  const scanned = new Map<string, NonNullable<TenantBody['usage']>>();
-  const poll = async () => {
-    for (const tenant of names.filter((name) => !scanned.has(name))) {
-      const { usage } = (await client.ask('getTenant', { params: { tenant } })).body;
-      if (usage) scanned.set(tenant, usage);
-    }
-  };
-  await waitUntilEnded(context, {
-    poll,
-    textOf: () =>
-      scanned.size < names.length ? `scanned ${scanned.size} of ${names.length} tenants` : undefined,
+/** @returns the tenants, once all of them are scanned. */
+function awaitScans(client: ApiClient, context: CliContext, names: readonly string[]): Promise<TenantBody[]> {
+  const wanted = new Set(names);
+  const list = { route: 'listTenants', params: {}, items: 'tenants', options: {} } as const;
+  return waitUntilEnded(context, {
+    poll: async () => {
+      const found: TenantBody[] = [];
+      for await (const { body } of eachPage(client, list))
+        found.push(...body.tenants.filter(({ tenant, usage }) => usage && wanted.has(tenant)));
+      return found;
+    },
+    textOf: ({ length }) =>
+      length < names.length ? `scanned ${length} of ${names.length} tenants` : undefined,
     stopped: (cause) =>
-      new CliError(`Stopped waiting: ${scanned.size} of ${names.length} tenants are scanned.`, {
+      new CliError('Stopped waiting for the scans.', {
         hint: 'The server continues. See: lfs-quota tenant list',
         failure: 'interrupted',
         cause,
       }),
     isQuiet: false,
   });
-  const all = [...scanned.values()];
-  return {
-    objects: all.reduce((sum, { objectCount }) => sum + objectCount, 0),
-    bytes: all.reduce((sum, { storedBytes }) => sum + storedBytes, 0),
-  };
 }
 
 /** `table export|import|finish|rebuild`. */

@@ -15,18 +15,6 @@ import type { Item } from '../table/expression.ts';
  *     {"pk":"TENANT#acme","sk":"TENANT",…}     an item as it is stored, of any kind, in any order
  *     {"items":1,"sha256":"…"}                 of all lines before it, with their line feeds
  */
-export interface BackupHeader {
-  readonly version: string;
-  readonly source: 'serve' | 'dynamodb';
-  readonly at: string;
-}
-
-export const ownHeader = (source: BackupHeader['source']): BackupHeader => ({
-  version: release.version,
-  source,
-  at: new Date().toISOString(),
-});
-
 const kind = 'lfs-quota table';
 /** Raise it with every change that an older release could not read. */
 const backupFormat = 1;
@@ -35,7 +23,7 @@ const lineMax = 4 * 1024 ** 2;
 
 /** The text of a backup, some lines at a time. @param items each as JSON. */
 export async function* backupText(
-  header: BackupHeader,
+  source: 'serve' | 'dynamodb',
   items: AsyncIterable<readonly string[]>,
 ): AsyncGenerator<string> {
   const hash = createHash('sha256');
@@ -44,7 +32,9 @@ export async function* backupText(
     hash.update(text);
     return text;
   };
-  yield hashed([JSON.stringify({ backup: kind, format: backupFormat, ...header })]);
+  const { version } = release;
+  const at = new Date().toISOString();
+  yield hashed([JSON.stringify({ backup: kind, format: backupFormat, version, source, at })]);
   let count = 0;
   for await (const some of items) {
     count += some.length;
@@ -132,13 +122,11 @@ export async function writeBackup(
   path: string,
   text: AsyncIterable<string>,
   toOutput: (text: string) => Promise<void>,
-  onProgress: (items: number) => void = () => {},
 ): Promise<number> {
   let count = 0;
   const copy = async (write: (text: string) => Promise<unknown>) => {
     for await (const piece of readBackup(text)) {
       count += piece.items.length;
-      onProgress(count);
       await write(piece.text);
     }
   };

@@ -66,9 +66,6 @@ async function putAll({ documents, tableName }: AwsTable, items: readonly Item[]
   }
 }
 
-/** @param uploadsFromMs called when the tenants are written. */
-type HoldUntil = (nowMs: number) => number;
-
 /**
  * Writes a backup to a table without tenants. A tenant's item comes last: until then no function does anything for it.
  *
@@ -80,7 +77,7 @@ export async function importTable(
   table: AwsTable,
   input: {
     text: () => AsyncIterable<string>;
-    uploadsFromMs: HoldUntil;
+    uploadsFromMs: number;
     isResumed: boolean;
     onProgress: (items: number) => void;
   },
@@ -93,8 +90,7 @@ export async function importTable(
     );
   let count = 0;
   for (const isOfTenants of [false, true]) {
-    const nowMs = Date.now();
-    const hold = { nowMs, uploadsFromMs: uploadsFromMs(nowMs) };
+    const hold = { nowMs: Date.now(), uploadsFromMs };
     let parts: Item[][] = [];
     const write = async () => {
       await forEachLimited(parts, writesAtOnce, (part) => putAll(table, part));
@@ -123,10 +119,9 @@ const changesAtOnce = 16;
  *
  * @returns how many tenants it has.
  */
-export async function finishTable(table: AwsTable, uploadsFromMs: HoldUntil): Promise<number> {
+export async function finishTable(table: AwsTable, uploadsFromMs: number): Promise<number> {
   let tenants = 0;
-  const nowMs = Date.now();
-  const hold = { nowMs, uploadsFromMs: uploadsFromMs(nowMs) };
+  const hold = { nowMs: Date.now(), uploadsFromMs };
   for await (const items of itemsOfTable(table)) {
     await forEachLimited(items, changesAtOnce, async (item) => {
       if (isTenantItem(item)) tenants += 1;

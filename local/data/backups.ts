@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Log } from '../../lambda/rules/clock-and-log.ts';
 import { queuePartitions } from '../background/queue-items.ts';
-import { backupText, itemsIn, ownHeader } from '../backup/backup-file.ts';
+import { backupText, itemsIn } from '../backup/backup-file.ts';
 import { isTenantItem, restoredItem } from '../backup/restored.ts';
 import { errorCode } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
@@ -32,7 +32,7 @@ export async function serveBackups(
     open.add(socket);
     socket.setTimeout(stalledMs, () => socket.destroy());
     try {
-      await pipeline(Readable.from(backupText(ownHeader('serve'), snapshot())), socket);
+      await pipeline(Readable.from(backupText('serve', snapshot())), socket);
     } catch (error) {
       log.warn('backup not finished', { error });
     } finally {
@@ -61,7 +61,7 @@ export async function* backupOf(dataDir: string): AsyncGenerator<string> {
   try {
     const database = await openDatabase(table.databasePath);
     try {
-      yield* backupText(ownHeader('serve'), database.snapshot());
+      yield* backupText('serve', database.snapshot());
     } finally {
       await database.close();
     }

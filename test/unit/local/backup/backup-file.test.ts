@@ -6,13 +6,7 @@ import { createDynamoDbTokenStore } from '../../../../lambda/accounts/token-stor
 import { createDynamoDbLedger } from '../../../../lambda/ledger/ledger.ts';
 import { allPages } from '../../../../lambda/rules/async.ts';
 import { openKeptReconciles } from '../../../../local/background/queue-items.ts';
-import {
-  backupText,
-  fileText,
-  itemsIn,
-  ownHeader,
-  writeBackup,
-} from '../../../../local/backup/backup-file.ts';
+import { backupText, fileText, itemsIn, writeBackup } from '../../../../local/backup/backup-file.ts';
 import { restoreBackup } from '../../../../local/data/backups.ts';
 import { openDatabase } from '../../../../local/data/database.ts';
 import { useTempFolders } from '../../../support/temp-folder.ts';
@@ -29,7 +23,7 @@ async function textOf(all: readonly object[], partSize = 10): Promise<string> {
   for (let at = 0; at < all.length; at += partSize)
     parts.push(all.slice(at, at + partSize).map((item) => JSON.stringify(item)));
   let text = '';
-  for await (const piece of backupText(ownHeader('serve'), Readable.from(parts))) text += piece;
+  for await (const piece of backupText('serve', Readable.from(parts))) text += piece;
   return text;
 }
 

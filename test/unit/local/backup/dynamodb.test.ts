@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { backupText, ownHeader } from '../../../../local/backup/backup-file.ts';
+import { backupText } from '../../../../local/backup/backup-file.ts';
 import {
   type AwsTable,
   finishTable,
@@ -29,7 +29,7 @@ const items = Array.from({ length: 60 }, (_, index) => [tenant(`t${index}`), rep
 async function* lines() {
   yield items.map((item) => JSON.stringify(item));
 }
-const backup = () => backupText(ownHeader('serve'), lines());
+const backup = () => backupText('serve', lines());
 
 const answered = { $metadata: { requestId: '1' } };
 const frozen = readFileSync(join(import.meta.dirname, 'format-1.jsonl'), 'utf8').split('\n');
@@ -59,7 +59,7 @@ class FakeTable {
   }
 
   import(more: Partial<Parameters<typeof importTable>[1]> = {}) {
-    const input = { text: backup, uploadsFromMs: () => 7, isResumed: false, onProgress: () => {} };
+    const input = { text: backup, uploadsFromMs: 7, isResumed: false, onProgress: () => {} };
     return importTable(this.table, { ...input, ...more });
   }
 }
@@ -172,7 +172,7 @@ describe('a table that DynamoDB restored', () => {
       deleted.push(Key);
       return answered;
     });
-    expect(await finishTable(fake.table, () => 7)).toBe(1);
+    expect(await finishTable(fake.table, 7)).toBe(1);
     expect(deleted).toEqual([{ pk: 'TENANT#a', sk: 'DELETION#app#1' }]);
     expect(updates.map(({ Key }) => Key['sk'])).toEqual(['TENANT', 'REPO#app']);
     const [ofTenant, ofRepo] = updates;

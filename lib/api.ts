@@ -193,7 +193,7 @@ class FunctionIntegration extends HttpLambdaIntegration {
   readonly #scope: Construct;
 
   constructor(scope: Construct, name: HttpFunction, functions: Functions) {
-    super(name, functions.get(name).function, {
+    super(name, functions.get(name).live, {
       // A permission for each route would exceed what Lambda stores of a function, 20,480 bytes. One for all routes
       // doesn't fit the ARN of $default, which has a segment less.
       scopePermissionToRoute: name === defaultRouteFunction,

@@ -22,6 +22,7 @@ import {
   sendersAtOnce,
   sendWorkIn,
 } from './background.ts';
+import { Canary } from './canary.ts';
 import { AdminToken, Data, ObjectStorage } from './data.ts';
 import { DataInUse } from './data-in-use.ts';
 import { functionSpecs } from './functions/function-specs.ts';
@@ -42,6 +43,8 @@ class LfsQuotaStack extends Stack {
   readonly adminToken: AdminToken;
   readonly functions: Functions;
   readonly api: Api;
+  /** Undefined if the stage gives a new version all requests from the start. */
+  readonly canary: Canary | undefined;
 
   constructor(scope: Construct, id: string, { settings, ...props }: LfsQuotaStackProps) {
     super(scope, id, props);
@@ -97,20 +100,20 @@ class LfsQuotaStack extends Stack {
     const { functions } = this;
     this.api = new Api(this, 'Api', { settings, functions });
     new Background(this, 'Background', { settings, functions, queue: reconciles.queue });
-    webhookWork.deliverTo(functions.get('sendWebhook').function, { maxConcurrency: sendersAtOnce });
-    emailWork?.deliverTo(functions.get('sendEmail').function, { maxConcurrency: sendersAtOnce });
+    webhookWork.deliverTo(functions.get('sendWebhook').live, { maxConcurrency: sendersAtOnce });
+    emailWork?.deliverTo(functions.get('sendEmail').live, { maxConcurrency: sendersAtOnce });
     // Its e-mails lead to the API. No route leads to this function, so the API can come first.
     if (emailWork) functions.get('sendEmail').function.addEnvironment('LFS_QUOTA_PUBLIC_URL', this.api.url);
-    exportWork?.deliverTo(functions.get('exportArchive').function, { maxConcurrency: exports.workers });
-    storeEvents?.deliverTo(functions.get('storeEvents').function);
+    exportWork?.deliverTo(functions.get('exportArchive').live, { maxConcurrency: exports.workers });
+    storeEvents?.deliverTo(functions.get('storeEvents').live);
 
     const { api } = this;
     const queues = { reconciles, webhookWork, emailWork, exportWork, storeEvents };
     new CfnOutput(this, 'Version', { value: releaseText(ownRelease()) });
-    if (settings.monitoring === 'none') return;
     const watched = { settings, functions, ...queues, api, table: data.table };
-    const alarms = new Alarms(this, 'Alarms', watched);
-    if (settings.monitoring === 'full') new Dashboard(this, 'Dashboard', { ...watched, alarms });
+    const alarms = settings.monitoring === 'none' ? undefined : new Alarms(this, 'Alarms', watched);
+    this.canary = alarms && settings.canary ? new Canary(this, 'Canary', { functions, alarms }) : undefined;
+    if (alarms && settings.monitoring === 'full') new Dashboard(this, 'Dashboard', { ...watched, alarms });
   }
 }
 
@@ -124,6 +127,10 @@ function acknowledgeFindings(stack: LfsQuotaStack): void {
     'The handlers check the credential of every request except health checks. An authorizer of an HTTP API',
     'cannot send the LFS-Authenticate header that makes git ask for a credential.',
   ]);
+  if (stack.canary)
+    acknowledge(stack.canary, 'IAM5[Resource::*]', [
+      'CloudWatch has no narrower resource for the states of alarms that CodeDeploy asks for.',
+    ]);
   const { bucket } = stack.storage;
   if (bucket === undefined) return;
   acknowledge(bucket, 'S1', [

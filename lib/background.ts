@@ -113,14 +113,14 @@ export class Background extends Construct {
   constructor(scope: Construct, id: string, props: BackgroundProps) {
     super(scope, id);
     new EventSourceMapping(this, 'ReconcileSource', {
-      target: props.functions.get('reconcile').function,
+      target: props.functions.get('reconcile').live,
       eventSourceArn: props.queue.queueArn,
       // One at a time: a tenant gets the whole run, and a failure affects no other tenant.
       batchSize: 1,
       reportBatchItemFailures: true,
       maxConcurrency: props.settings.reconcile.concurrency,
     });
-    const refresh = props.functions.get('refresh').function;
+    const refresh = props.functions.get('refresh').live;
     new Schedule(this, 'RefreshSchedule', {
       description: 'Queues reconciles of the tenants that are due.',
       schedule: ScheduleExpression.rate(Duration.minutes(props.settings.refreshEveryMinutes)),
@@ -133,7 +133,7 @@ export class Background extends Construct {
     });
   }
 
-  /** Defined here because the role that the CDK would create may invoke every version of the function. */
+  /** Defined here because the role that the CDK would create accepts later grants. */
   #schedulerRole(functionArn: string): IRole {
     const invoke = new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [functionArn] });
     return new Role(this, 'SchedulerRole', {

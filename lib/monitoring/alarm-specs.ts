@@ -268,6 +268,10 @@ const backgroundThrottles = 3;
  */
 const oftenInTwoHours = { threshold: 1, evaluationPeriods: 12, datapointsToAlarm: 4 };
 
+/**
+ * They count the runs of all versions, not those of the alias: a deployment moves it, and a version that was live a minute
+ * ago may still be running.
+ */
 function functionAlarms(
   name: FunctionName,
   handler: HandlerFunction,

@@ -330,6 +330,12 @@ export const everySetting = z.strictObject({
     .boolean()
     .default(true)
     .describe('Protect the stack from deletion, and keep table, bucket and admin token after it.'),
+  canary: z
+    .boolean()
+    .default(true)
+    .describe(
+      'A new version gets 10% of pushes and pulls for 5 minutes, and then all. Alarms on errors roll back. Needs `monitoring`.',
+    ),
   objectStore: z
     .discriminatedUnion('kind', [ownBucket, externalStore])
     .prefault({ kind: 'bucket' })

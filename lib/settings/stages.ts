@@ -267,6 +267,7 @@ const stages: Readonly<Record<string, DeploymentSettingsInput>> = {
    */
   dev: {
     keepData: false,
+    canary: false,
     logRetentionDays: 7,
     reconcile: { concurrency: 2 },
     exports: { workers: 2 },

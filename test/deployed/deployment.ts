@@ -39,11 +39,14 @@ const outputsShape = z.object({
 
 export type Outputs = z.output<typeof outputsShape>[typeof stackName];
 
-/** The emulator knows no alarm on an expression, and a version from before such alarms no setting to leave them out. */
-async function monitoringOf(checkout: string): Promise<Pick<DeploymentSettingsInput, 'monitoring'>> {
+/** The emulator knows no alarm on an expression, and has no CodeDeploy. */
+const leftOut = { monitoring: 'basic', canary: false } satisfies DeploymentSettingsInput;
+
+/** A version from before them has no setting to leave them out. */
+async function leftOutOf(checkout: string): Promise<DeploymentSettingsInput> {
   const file = join(checkout, 'lib', 'settings', 'deployment-settings.ts');
   const source = await readFile(file, 'utf8').catch(() => '');
-  return /^ {2}monitoring: /m.test(source) ? { monitoring: 'basic' } : {};
+  return Object.fromEntries(Object.entries(leftOut).filter(([name]) => source.includes(`\n  ${name}: `)));
 }
 
 /** The stack as `cdk deploy` creates it, on an emulated AWS. */
@@ -82,7 +85,7 @@ export class Deployment {
   ): Promise<{ outputs: Outputs; printed: string }> {
     const settingsFile = join(this.emulator.folder, 'settings.json');
     const outputsFile = join(this.emulator.folder, 'outputs.json');
-    await writeFile(settingsFile, JSON.stringify({ ...(await monitoringOf(checkout)), ...settings }));
+    await writeFile(settingsFile, JSON.stringify({ ...(await leftOutOf(checkout)), ...settings }));
     const printed = await this.#cdk(
       [
         'deploy',

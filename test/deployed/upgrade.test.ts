@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ListObjectsV2Command, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { z } from 'zod';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
+import { checkOutLastRelease, lastRelease } from '../support/last-release.ts';
 import { Deployment, type Outputs } from './deployment.ts';
 import { Emulator } from './emulator.ts';
 import { Front } from './front.ts';
@@ -10,21 +13,58 @@ import { Operator } from './operator.ts';
 import { describeWithEmulator } from './with-emulator.ts';
 
 const projectRoot = join(import.meta.dirname, '..', '..');
-const settings: DeploymentSettingsInput = { keepData: false, refreshEveryMinutes: 600 };
 const limitBytes = 1024 ** 2;
-const objectBytes = 6;
 
-describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that is upgraded and goes back', (ministack) => {
+/** All that the release accepts as well. The schedule hardly runs. */
+const settings: DeploymentSettingsInput = {
+  keepData: false,
+  refreshEveryMinutes: 600,
+  reconcile: { delaySeconds: 31 },
+  protocol: { reconcileRestSeconds: 0, clockSkewSeconds: 1 },
+};
+/** Longer than a deployment mostly takes: the next version gets what this one queues. */
+const queuesLong: DeploymentSettingsInput = { ...settings, reconcile: { delaySeconds: 150 } };
+
+/** The queue's delay, another delay if requests collapsed, and a busy machine. */
+const doneWithinMs = 240_000;
+const polled = { timeout: doneWithinMs, interval: 500 };
+const uploadShape = z.object({
+  objects: z.tuple([
+    z.object({
+      actions: z.object({ verify: z.object({ href: z.string(), header: z.record(z.string(), z.string()) }) }),
+    }),
+  ]),
+});
+const lockShape = z.object({ lock: z.object({ id: z.string() }) });
+const mediaType = 'application/vnd.git-lfs+json';
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+interface Upload {
+  readonly tenant: string;
+  readonly content: string;
+  /** As the batch that signed the upload answered. */
+  readonly verify: { readonly href: string; readonly header: Record<string, string> };
+}
+
+describeWithEmulator('DEPLOYED_MINISTACK', `a stage of ${lastRelease().version}`, (ministack) => {
   let deployment: Deployment;
   let outputs: Outputs;
   let front: Front;
   let operator: Operator;
+  let release: string;
   let newer: string;
+  let lockId: string;
+  let exportId: unknown;
+  let open: Upload;
   const tokens = new Map<string, string>();
+  /** What the bucket has to hold in the end, of the tenant that is there from the start. */
+  const kept = new Set<string>();
 
   beforeAll(async () => {
     deployment = new Deployment(await Emulator.start(ministack));
     await deployment.bootstrap();
+    release = join(deployment.emulator.folder, 'release');
+    await checkOutLastRelease(release);
     newer = await newerVersion(join(deployment.emulator.folder, 'newer'));
   });
 
@@ -33,27 +73,60 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that is upgraded and goes ba
     await deployment?.close();
   });
 
-  it('takes uploads in this version', async () => {
-    ({ outputs } = await deployment.deploy(settings));
+  it('is in use: a push, a lock, and an upload, a delete and an export that are not finished', async () => {
+    ({ outputs } = await deployment.deploy(queuesLong, { checkout: release }));
     front = await Front.start({ apiUrl: outputs.ApiUrl, emulator: deployment.emulator });
     operator = new Operator({ url: front.url, token: await deployment.adminToken(outputs) });
+    for (const content of ['gone', 'too']) await put(`before/old/${sha256(content)}`, content);
     await create('before');
-    expect((await upload('before', 'first')).status).toBe(200);
+    await operator.usageWithin({
+      tenant: 'before',
+      expected: sumOf(['gone', 'too']),
+      timeoutMs: doneWithinMs,
+    });
+    await push('before', 'first');
+    const locked = await lfs('before', 'locks', { path: 'art/hero.psd' });
+    lockId = lockShape.parse(await locked.json()).lock.id;
+    open = await begin('before', 'open');
+    ({ exportId } = await operator.call('POST', '/v1/tenants/before/exports', {
+      format: 'tar',
+      repo: 'game',
+    }));
+    expect(await operator.call('DELETE', '/v1/tenants/before/repos/old')).toMatchObject({ objectCount: 2 });
   });
 
-  it('is upgraded to a version with a newer format, which goes on with what it finds', async () => {
-    const changed = await deployment.deploy(settings, { checkout: newer });
-    expect(changed.outputs).toEqual(outputs);
+  it('is upgraded to this version, by its aliases alone, and keeps its URL and data', async () => {
+    const upgraded = await deployment.deploy(settings);
+    expect(upgraded.outputs).toEqual(outputs);
+  });
+
+  it('finishes what was left, and is exact', async () => {
+    await land(open);
+    await push('before', 'second');
+    expect((await lfs('before', `locks/${lockId}/unlock`, {})).status).toBe(200);
+    const job = () => operator.call('GET', `/v1/tenants/before/exports/${exportId}`);
+    await expect.poll(job, polled).toMatchObject({ state: 'done' });
+    await expectExact();
+  });
+
+  it('goes back to the release, which takes a push and is exact', async () => {
+    await deployment.deploy(settings, { checkout: release });
+    await push('before', 'third');
+  });
+
+  it('is upgraded to a version with a newer format, which continues with what it finds', async () => {
+    await deployment.deploy(settings, { checkout: newer });
     await create('after');
-    for (const tenant of ['before', 'after']) expect((await upload(tenant, 'second')).status).toBe(200);
+    await push('before', 'fourth');
+    await push('after', 'first');
     expect(await deployment.tenantItem(outputs, 'before')).toMatchObject({ format: { N: '1' } });
     expect(await deployment.tenantItem(outputs, 'after')).toMatchObject({ format: { N: '2' } });
   });
 
-  it('goes back: what has the newer format is refused and kept as it is, and all else goes on', async () => {
+  it('goes back to this version: what has the newer format is refused and kept as it is, and all else continues', async () => {
     await deployment.deploy(settings);
-    expect((await upload('before', 'third')).status).toBe(200);
-    const kept = await deployment.tenantItem(outputs, 'after');
+    await push('before', 'fifth');
+    const item = await deployment.tenantItem(outputs, 'after');
     const expectRefusals = async () => {
       const refused = await upload('after', 'third');
       expect(refused.status).toBe(503);
@@ -70,7 +143,7 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that is upgraded and goes ba
       }
     };
     await expectRefusals();
-    expect(await deployment.tenantItem(outputs, 'after')).toEqual(kept);
+    expect(await deployment.tenantItem(outputs, 'after')).toEqual(item);
     // The emulator may take a line of a function that comes after its answer only when the function is called again.
     const failed = await vi.waitFor(
       async () => {
@@ -87,30 +160,78 @@ describeWithEmulator('DEPLOYED_MINISTACK', 'a stage that is upgraded and goes ba
     for (const entry of failed) expect(entry).toMatchObject({ level: 'ERROR', error });
   });
 
-  it('is upgraded again, and no promise was lost', async () => {
-    await deployment.deploy(settings, { checkout: newer });
-    expect((await upload('after', 'fourth')).status).toBe(200);
-    const promised = async (tenant: string) =>
-      Number((await deployment.tenantItem(outputs, tenant))['committedBytes']?.N);
-    expect(await promised('before')).toBe(3 * objectBytes);
-    expect(await promised('after')).toBe(2 * objectBytes);
+  it('lost nothing that was promised, and is exact', async () => {
+    await expectExact();
   });
 
   async function create(tenant: string): Promise<void> {
     tokens.set(tenant, (await operator.createTenant(tenant, limitBytes)).writeToken);
   }
 
+  const sumOf = (contents: readonly string[]) => ({
+    storedBytes: contents.reduce((sum, { length }) => sum + length, 0),
+    objectCount: contents.length,
+  });
+
+  /** A push of one object, as git-lfs makes it. */
+  async function push(tenant: string, content: string): Promise<void> {
+    await land(await begin(tenant, content));
+  }
+
+  async function begin(tenant: string, content: string): Promise<Upload> {
+    const answer = await upload(tenant, content);
+    expect(answer.status).toBe(200);
+    const [{ actions }] = uploadShape.parse(await answer.json()).objects;
+    return { tenant, content, verify: actions.verify };
+  }
+
   /** Asks for the URL of an upload, which is counted from then on. */
   function upload(tenant: string, content: string): Promise<Response> {
-    const oid = createHash('sha256').update(content).digest('hex');
-    return fetch(`${front.url}/${tenant}/game/info/lfs/objects/batch`, {
+    const objects = [{ oid: sha256(content), size: content.length }];
+    return lfs(tenant, 'objects/batch', { operation: 'upload', objects });
+  }
+
+  /** Ends an upload. Its URL is one of AWS, so it is put into the bucket without it. */
+  async function land({ tenant, content, verify }: Upload): Promise<void> {
+    const oid = sha256(content);
+    await put(`${tenant}/game/${oid}`, content);
+    const headers = { ...verify.header, 'content-type': mediaType };
+    const body = JSON.stringify({ oid, size: content.length });
+    expect((await fetch(verify.href, { method: 'POST', headers, body })).status).toBe(200);
+    if (tenant === 'before') kept.add(content);
+  }
+
+  /** At rest: the bucket has what was pushed and not deleted, and usage, counter and reservations say the same. */
+  async function expectExact(): Promise<void> {
+    const expected = sumOf([...kept]);
+    const keys = [...kept].map((content) => `before/game/${sha256(content)}`).sort();
+    await expect.poll(() => keysBelow('before/'), polled).toEqual(keys);
+    const usage = await operator.usageWithin({ tenant: 'before', expected, timeoutMs: doneWithinMs });
+    expect(usage).toMatchObject(expected);
+    const committed = async () =>
+      Number((await deployment.tenantItem(outputs, 'before'))['committedBytes']?.N);
+    await expect.poll(committed, polled).toBe(expected.storedBytes);
+  }
+
+  function lfs(tenant: string, path: string, body: object): Promise<Response> {
+    return fetch(`${front.url}/${tenant}/game/info/lfs/${path}`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${tokens.get(tenant)}`,
-        'content-type': 'application/vnd.git-lfs+json',
+        'content-type': mediaType,
+        accept: mediaType,
       },
-      body: JSON.stringify({ operation: 'upload', objects: [{ oid, size: objectBytes }] }),
+      body: JSON.stringify(body),
     });
+  }
+
+  async function put(Key: string, Body: string): Promise<void> {
+    await deployment.s3.send(new PutObjectCommand({ Bucket: outputs.BucketName, Key, Body }));
+  }
+
+  async function keysBelow(Prefix: string): Promise<string[]> {
+    const page = await deployment.s3.send(new ListObjectsV2Command({ Bucket: outputs.BucketName, Prefix }));
+    return (page.Contents ?? []).map(({ Key = '' }) => Key).sort();
   }
 });
 

@@ -32,9 +32,9 @@ describe('the API', () => {
       const target = JSON.stringify(deployed.find((each) => each.RouteKey === key)?.Target);
       const integration = /"Ref":"(?<id>\w+)"/.exec(target)?.groups?.['id'] ?? '';
       const uri = template.toJSON()['Resources'][integration].Properties.IntegrationUri;
-      expect(uri['Fn::GetAtt'][0], key).toMatch(
-        new RegExp(`^Functions${route.function}Function[0-9A-F]{8}$`),
-      );
+      expect(uri, key).toEqual({
+        Ref: expect.stringMatching(`^Functions${route.function}FunctionAliaslive[0-9A-F]{8}$`),
+      });
     }
   });
 
@@ -53,8 +53,7 @@ describe('the API', () => {
   it('can invoke each function on all of its routes by one permission, and that of $default by any', () => {
     const permissions = Object.values(template.findResources('AWS::Lambda::Permission')).map(
       ({ Properties: { FunctionName, SourceArn } }) => {
-        const [logicalId = ''] = FunctionName['Fn::GetAtt'];
-        const name = /^Functions(\w+?)Function[0-9A-F]{8}$/.exec(logicalId)?.[1];
+        const name = /^Functions(\w+?)FunctionAliaslive[0-9A-F]{8}$/.exec(FunctionName.Ref)?.[1];
         return [name, SourceArn['Fn::Join'][1].at(-1)];
       },
     );

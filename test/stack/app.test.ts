@@ -65,6 +65,10 @@ describe('the app', () => {
     expect(deploymentSettings('dev').objectStore).toEqual({ kind: 'bucket', keepDeletedDays: 0 });
   });
 
+  it('tries a new version on some requests first, but in stage dev', () => {
+    expect(['prod', 'dev'].map((stage) => deploymentSettings(stage).canary)).toEqual([true, false]);
+  });
+
   it('reads the settings of a stage from a file', () => {
     const settings = write('settings.json', { region: 'eu-central-1', account: '111122223333' });
     const [stack] = appWith({ stage: 'trial', settings }).synth().stacks;

@@ -134,7 +134,7 @@ const limits: readonly Limit[] = [
   ),
   each(source, 'seconds that a message stays hidden after its run', { least: 0 }, ({ properties }, stack) => {
     const queue = named(stack, 'AWS::SQS::Queue', properties['EventSourceArn']);
-    const consumer = named(stack, 'AWS::Lambda::Function', properties['FunctionName']);
+    const consumer = named(stack, 'AWS::Lambda::Function', properties['FunctionName'].replace(/:live$/, ''));
     return queue?.properties['VisibilityTimeout'] - consumer?.properties['Timeout'];
   }),
   each('AWS::CloudWatch::Alarm', 'seconds that it looks back', { most: 86_400 }, ({ properties }) =>

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { metricUnits } from '../../lambda/rules/metrics.ts';
 import { functionNamesOf } from '../../lib/functions/functions.ts';
 import { parseDeploymentSettings } from '../../lib/settings/stages.ts';
-import { arnOf, givesUpTo, templateOf } from './stack-template.ts';
+import { arnOf, givesUpTo, liveOf, templateOf } from './stack-template.ts';
 
 const background = ['reconcile', 'refresh', 'sendWebhook', 'sendEmail', 'exportArchive', 'storeEvents'];
 const names = functionNamesOf(parseDeploymentSettings('dev', {}));
@@ -50,7 +50,7 @@ describe('the reconcile queue', () => {
       BatchSize: 1,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
       ScalingConfig: { MaximumConcurrency: 5 },
-      FunctionName: { Ref: Match.stringLikeRegexp('^FunctionsreconcileFunction') },
+      FunctionName: liveOf('reconcile'),
     });
   });
 });
@@ -100,7 +100,7 @@ describe('the schedule', () => {
       ScheduleExpression: 'rate(1 minute)',
       State: 'ENABLED',
       Target: {
-        Arn: arnOf('FunctionsrefreshFunction'),
+        Arn: { Ref: Match.stringLikeRegexp('^FunctionsrefreshFunctionAliaslive') },
         RetryPolicy: { MaximumRetryAttempts: 0 },
       },
     });

@@ -48,9 +48,12 @@ export const nameMax: Readonly<Record<string, number>> = {
   'AWS::ApiGatewayV2::Stage': 128,
   'AWS::CloudWatch::Alarm': 255,
   'AWS::CloudWatch::Dashboard': 255,
+  'AWS::CodeDeploy::Application': 100,
+  'AWS::CodeDeploy::DeploymentGroup': 100,
   'AWS::DynamoDB::GlobalTable': 255,
   'AWS::Events::Rule': 64,
   'AWS::IAM::Role': 64,
+  'AWS::Lambda::Alias': 128,
   'AWS::Lambda::Function': 64,
   // The id of a statement in the policy of a function.
   'AWS::Lambda::Permission': 100,
@@ -67,6 +70,7 @@ const madeIds: Readonly<Record<string, string>> = {
   'AWS::ApiGatewayV2::Api': 'a1b2c3d4e5',
   'AWS::ApiGatewayV2::Integration': 'a1b2c3d4e5',
   'AWS::ApiGatewayV2::Route': 'a1b2c3d4e5',
+  'AWS::Lambda::Version': '123456',
 };
 
 /**
@@ -129,6 +133,9 @@ class Resolver {
     if (name === 'Ref') return this.#ref(String(argument));
     if (name === 'Fn::GetAtt' && Array.isArray(argument)) return this.#attribute(argument[0], argument[1]);
     if (name === 'Fn::Join' && Array.isArray(argument)) return this.#list(argument[1]).join(argument[0]);
+    if (name === 'Fn::Select' && Array.isArray(argument)) return this.#list(argument[1])[argument[0]];
+    if (name === 'Fn::Split' && Array.isArray(argument))
+      return String(this.resolve(argument[1])).split(argument[0]);
     if (name === 'Fn::FindInMap' && Array.isArray(argument)) {
       const [map, first, second] = this.#list(argument).map(String);
       return this.#mappings[map ?? '']?.[first ?? '']?.[second ?? ''];
@@ -158,6 +165,7 @@ class Resolver {
     if (id in pseudo) return pseudo[id];
     const { type, name } = this.#named(id);
     if (type === 'AWS::SQS::Queue') return `https://sqs.${region}.${urlSuffix}/${account}/${name}`;
+    if (type === 'AWS::Lambda::Alias') return this.#arn('lambda', `function:${this.#functionOf(id)}:${name}`);
     if (type === 'AWS::SNS::Topic' || type === 'AWS::SecretsManager::Secret')
       return this.#attribute(id, 'Arn');
     return name;
@@ -174,6 +182,7 @@ class Resolver {
       'AWS::Events::Rule.Arn': this.#arn('events', `rule/${name}`),
       'AWS::IAM::Role.Arn': `arn:${partition}:iam::${account}:role/${name}`,
       'AWS::Lambda::Function.Arn': this.#arn('lambda', `function:${name}`),
+      'AWS::Lambda::Version.Version': name,
       'AWS::Logs::LogGroup.Arn': this.#arn('logs', `log-group:${name}:*`),
       'AWS::S3::Bucket.Arn': `arn:${partition}:s3:::${name}`,
       'AWS::SecretsManager::Secret.Arn': this.#arn('secretsmanager', `secret:${name}-ABCDEF`),
@@ -186,6 +195,12 @@ class Resolver {
     const found = attributes[`${type}.${attribute}`];
     if (found === undefined) throw new Error(`The attribute ${attribute} of ${type} is not known here.`);
     return found;
+  }
+
+  /** The name of the function that an alias is of. */
+  #functionOf(alias: string): unknown {
+    const properties: Readonly<Record<string, unknown>> = { ...this.#resources.get(alias)?.Properties };
+    return this.resolve(properties['FunctionName']);
   }
 
   /** The name of a resource: its own, or the one that CloudFormation makes. */

@@ -28,7 +28,8 @@ export function grantsOf(template: Template): Map<string, string[]> {
   const roles = template.findResources('AWS::IAM::Role') as unknown as Readonly<Record<string, Role>>;
   const grants = new Map<string, string[]>();
   for (const [logicalId, role] of Object.entries(roles)) {
-    const name = /^Functions(?<name>\w+?)Role[0-9A-F]{8}$/.exec(logicalId)?.groups?.['name'] ?? logicalId;
+    const name =
+      /^Functions(?<name>\w+?)Role[0-9A-F]{8}$/.exec(logicalId)?.groups?.['name'] ?? withoutHash(logicalId);
     if (role.Properties.ManagedPolicyArns !== undefined)
       throw new Error(`${logicalId} has managed policies.`);
     const statements = (role.Properties.Policies ?? []).flatMap((policy) => policy.PolicyDocument.Statement);

@@ -128,15 +128,26 @@ describe('grants', () => {
 
   it('let no function invoke another', () => {
     const holders = [...grants].filter(([, lines]) => lines.some((line) => line.startsWith('lambda:')));
-    expect(holders.map(([name]) => name)).toEqual([expect.stringMatching(/^BackgroundSchedulerRole/)]);
+    expect(holders.map(([name]) => name)).toEqual(['BackgroundSchedulerRole', 'CanaryRole']);
   });
 
-  it('exist only for the functions and the schedule', () => {
+  it('exist only for the functions, the schedule, and CodeDeploy, which moves two aliases and reads alarms', () => {
     const documented = [...documentedGrants().keys()];
     expect(documented.sort()).toEqual(Object.keys(handlerFiles).sort());
     const others = [...grants.keys()].filter((name) => !documented.includes(name));
-    expect(others).toEqual([expect.stringMatching(/^BackgroundSchedulerRole/)]);
-    expect(grants.get(others[0] ?? '')).toEqual(['lambda:InvokeFunction on FunctionsrefreshFunction']);
+    expect(others).toEqual(['BackgroundSchedulerRole', 'CanaryRole']);
+    expect(grants.get('BackgroundSchedulerRole')).toEqual([
+      'lambda:InvokeFunction on FunctionsrefreshFunctionAliaslive',
+    ]);
+    const moved = ['lfsBatch', 'lfsVerify'].flatMap((name) => [
+      `Functions${name}Function`,
+      `Functions${name}Function:live`,
+    ]);
+    const actions = ['GetAlias', 'GetProvisionedConcurrencyConfig', 'UpdateAlias'];
+    expect(grants.get('CanaryRole')).toEqual([
+      'cloudwatch:DescribeAlarms on *',
+      ...actions.flatMap((action) => moved.map((name) => `lambda:${action} on ${name}`)).sort(),
+    ]);
   });
 
   it('are all in inline policies, so that this comparison is complete', () => {
@@ -211,6 +222,7 @@ describe('grants', () => {
       ...on('signIn', signInPartitions, ['PutItem', 'UpdateItem']),
       ...on('sendWebhook', 'WEBHOOK#*', ['GetItem', 'UpdateItem']),
       ...on('sendEmail', 'EMAIL#*', ['GetItem', 'UpdateItem']),
+      { name: 'CanaryRole', line: 'cloudwatch:DescribeAlarms on *' },
     ]);
   });
 

@@ -60,5 +60,21 @@ export function useFolder(): { folder: string; write: (name: string, content: un
 /** The ARN of a resource whose logical id begins so. */
 export const arnOf = (id: string) => ({ 'Fn::GetAtt': [Match.stringLikeRegexp(`^${id}`), 'Arn'] });
 
+/** What an event source invokes: the alias of a function. */
+export const liveOf = (name: string) => ({
+  'Fn::Join': [
+    '',
+    [
+      {
+        'Fn::Select': [
+          6,
+          { 'Fn::Split': [':', { Ref: Match.stringLikeRegexp(`^Functions${name}FunctionAliaslive`) }] },
+        ],
+      },
+      ':live',
+    ],
+  ],
+});
+
 /** That a queue gives up a message after 20 deliveries, and leaves it to a queue whose logical id begins so. */
 export const givesUpTo = (id: string) => ({ maxReceiveCount: 20, deadLetterTargetArn: arnOf(id) });

@@ -85,7 +85,7 @@ const most: DeploymentSettingsInput = {
 
 export const fixtures: readonly DeploymentFixture[] = [
   { name: 'a stage with the defaults', settings: {} },
-  { name: 'a stage for trials', settings: { keepData: false, logRetentionDays: 7 } },
+  { name: 'a stage for trials', settings: { keepData: false, canary: false, logRetentionDays: 7 } },
   {
     name: 'a stage on R2',
     settings: {

@@ -1,0 +1,55 @@
+import { Stack } from 'aws-cdk-lib';
+import { LambdaApplication, LambdaDeploymentConfig, LambdaDeploymentGroup } from 'aws-cdk-lib/aws-codedeploy';
+import { type IRole, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { Construct } from 'constructs';
+import type { FunctionName } from '../lambda/routes.ts';
+import { type Functions, liveAlias } from './functions/functions.ts';
+import type { Alarms } from './monitoring/alarms.ts';
+
+/** Take part in every push and pull, and fail for everybody if a version is bad. */
+const tried: readonly FunctionName[] = ['lfsBatch', 'lfsVerify'];
+
+/**
+ * Gives a new version of these functions a tenth of their requests for five minutes, and then all. If an alarm goes off
+ * before, CodeDeploy moves the alias back. Then the deployment has failed, and CloudFormation restores everything else.
+ */
+export class Canary extends Construct {
+  constructor(
+    scope: Construct,
+    id: string,
+    { functions, alarms }: { readonly functions: Functions; readonly alarms: Alarms },
+  ) {
+    super(scope, id);
+    const application = new LambdaApplication(this, 'Application');
+    const role = this.#role(tried.map((name) => functions.get(name).function.functionArn));
+    for (const name of tried) {
+      new LambdaDeploymentGroup(this, name, {
+        application,
+        role,
+        alias: functions.get(name).live,
+        deploymentConfig: LambdaDeploymentConfig.CANARY_10PERCENT_5MINUTES,
+        // A handler answers 500 to an error that it did not expect. Of that only the API knows, not Lambda. And with
+        // `monitoring: basic` there are no alarms of functions.
+        alarms: alarms.all.filter(({ node }) => ['ApiErrors', `${name}Errors`].includes(node.id)),
+      });
+    }
+  }
+
+  /** Defined here because the CDK's may move every alias of the account. There are no hooks and no triggers. */
+  #role(functionArns: readonly string[]): IRole {
+    const { account } = Stack.of(this);
+    const statements = [
+      new PolicyStatement({ actions: ['cloudwatch:DescribeAlarms'], resources: ['*'] }),
+      new PolicyStatement({
+        actions: ['lambda:GetAlias', 'lambda:GetProvisionedConcurrencyConfig', 'lambda:UpdateAlias'],
+        resources: functionArns.flatMap((arn) => [arn, `${arn}:${liveAlias}`]),
+      }),
+    ];
+    return new Role(this, 'Role', {
+      assumedBy: new ServicePrincipal('codedeploy.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': account } },
+      }),
+      inlinePolicies: { grants: new PolicyDocument({ statements }) },
+    }).withoutPolicyUpdates();
+  }
+}

@@ -60,6 +60,14 @@ export const notRun: readonly NotRun[] = [
     why: 'needs an organization of a git host: test/blackbox/sign-in.ts has one',
   },
   { block: /s3:\/\/[A-Za-z-]+ /, why: 'needs a bucket of the reader; tests of `du` and `doctor` have one' },
+  {
+    block: /^npx lfs-quota (?:backup|restore) /m,
+    why: 'needs a server that somebody set up: test/embedded/backups.test.ts has one',
+  },
+  {
+    block: /^npx lfs-quota table /m,
+    why: 'needs a table on AWS, or a lost one: test/engines/backups.test.ts, test/embedded/backups.test.ts',
+  },
   { page: 'docs/measured.md', block: /^cargo install /m, why: "fetches other projects' servers" },
 ];
 

@@ -30,7 +30,7 @@ import type { Watch } from '../gc/rules/watch.ts';
 import { admitUpload } from '../ledger/admit-upload.ts';
 import { makerOf } from '../ledger/rules/reservation.ts';
 import { crowdedEntries, reposMax, type TenantRecord } from '../ledger/rules/tenant.ts';
-import type { AdmitUploadDeps, AdmitUploadOutcome } from '../ledger/upload-batch.ts';
+import type { AdmitUploadDeps } from '../ledger/upload-batch.ts';
 
 type BatchDeps = AdmitUploadDeps &
   Omit<LfsAccessDeps, 'rejectedLogins'> &
@@ -113,31 +113,18 @@ async function upload(
     }
     case 'retry': {
       const seconds = Math.max(1, Math.ceil(outcome.retryAfterMs / 1000));
-      const message = retryMessage({
-        ...outcome,
-        tenant: tenant.tenant,
-        nowMs: deps.clock.nowMs(),
-        seconds,
-      });
+      const { heldUntilMs, unconfirmedUntilMs: untilMs } = outcome;
+      const told = { tenant: tenant.tenant, nowMs: deps.clock.nowMs(), seconds };
+      const usual =
+        untilMs === undefined
+          ? usageCheck(seconds)
+          : unfinishedUploads({ ...told, untilMs, filesMax: crowdedEntries });
+      const message = heldUntilMs === undefined ? usual : restored({ ...told, untilMs: heldUntilMs });
       return lfsRetryLater({ seconds, message, requestId });
     }
     case 'absent':
       return lfsNotFound(requestId);
   }
-}
-
-function retryMessage({
-  heldUntilMs,
-  unconfirmedUntilMs,
-  seconds,
-  ...input
-}: { tenant: string; nowMs: number; seconds: number } & Pick<
-  Extract<AdmitUploadOutcome, { kind: 'retry' }>,
-  'heldUntilMs' | 'unconfirmedUntilMs'
->): string {
-  if (heldUntilMs !== undefined) return restored({ ...input, untilMs: heldUntilMs, seconds });
-  if (unconfirmedUntilMs === undefined) return usageCheck(seconds);
-  return unfinishedUploads({ ...input, untilMs: unconfirmedUntilMs, seconds, filesMax: crowdedEntries });
 }
 
 async function download(

@@ -81,17 +81,8 @@ export function unfinishedUploads(input: {
 }
 
 /** 429 while a tenant's data is older than its files. @param input.untilMs its usage is counted then. */
-export function restored({
-  tenant,
-  untilMs,
-  nowMs,
-  seconds,
-}: {
-  tenant: string;
-  untilMs: number;
-  nowMs: number;
-  seconds: number;
-}): string {
+export function restored(input: { tenant: string; untilMs: number; nowMs: number; seconds: number }): string {
+  const { tenant, untilMs, nowMs, seconds } = input;
   const when = untilMs > nowMs ? `from ${formatTime(untilMs, nowMs)}` : 'after a scan';
   return `The server was restored from a backup. ${tenant} takes uploads again ${when}. Downloads work. ${retryIn(seconds)}`;
 }

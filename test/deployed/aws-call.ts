@@ -13,24 +13,31 @@ import type { Emulator } from './emulator.ts';
  */
 export async function awsCall(
   emulator: Emulator,
-  call: { service: string; headers: Readonly<Record<string, string>>; body: string },
+  call: {
+    service: string;
+    headers: Readonly<Record<string, string>>;
+    body: string;
+    method?: 'GET' | 'POST' | 'PUT';
+    path?: string;
+  },
 ): Promise<string> {
   const { host, hostname, port, protocol } = new URL(emulator.endpoint);
   const { credentials, region } = emulator;
+  const { method = 'POST', path = '/' } = call;
   const signer = new SignatureV4({ service: call.service, region, credentials, sha256: NodeSha256 });
   const unsigned = new HttpRequest({
-    method: 'POST',
+    method,
     protocol,
     hostname,
     port: Number(port),
-    path: '/',
+    path,
     body: call.body,
     headers: { host, ...call.headers },
   });
   const { headers } = await signer.sign(unsigned);
   const ca = readFileSync(emulator.certificateFile);
   return new Promise((resolve, reject) => {
-    const options = { method: 'POST', host: hostname, port, path: '/', headers, ca, servername: 'localhost' };
+    const options = { method, host: hostname, port, path, headers, ca, servername: 'localhost' };
     const outgoing = request(options, (answer) => {
       let text = '';
       answer.setEncoding('utf8').on('data', (part: string) => {

@@ -18,6 +18,7 @@ import { tenantKey } from '../../lambda/ledger/items.ts';
 import { byDueIndex } from '../../lambda/table/table.ts';
 import type { DeploymentSettingsInput } from '../../lib/settings/deployment-settings.ts';
 import { run } from '../support/process.ts';
+import { awsCall } from './aws-call.ts';
 import { CloudWatchLogs } from './cloudwatch-logs.ts';
 import type { Emulator } from './emulator.ts';
 import { allowAsOnAws } from './emulator-grants.ts';
@@ -37,6 +38,9 @@ const outputsShape = z.object({
   }),
 });
 
+const functionsShape = z.object({ Functions: z.array(z.object({ FunctionName: z.string() })) });
+const aliasShape = z.object({ FunctionVersion: z.string() });
+
 export type Outputs = z.output<typeof outputsShape>[typeof stackName];
 
 /** The emulator knows no alarm on an expression, and has no CodeDeploy. */
@@ -48,6 +52,8 @@ async function leftOutOf(checkout: string): Promise<DeploymentSettingsInput> {
   const source = await readFile(file, 'utf8').catch(() => '');
   return Object.fromEntries(Object.entries(leftOut).filter(([name]) => source.includes(`\n  ${name}: `)));
 }
+
+const aliasPath = '/aliases/live';
 
 /** The stack as `cdk deploy` creates it, on an emulated AWS. */
 export class Deployment {
@@ -127,6 +133,29 @@ export class Deployment {
       new GetItemCommand({ TableName: outputs.TableName, Key, ConsistentRead: true }),
     );
     return Item ?? {};
+  }
+
+  /** Of each function, the version that its alias is of: as the runbook notes it before an upgrade. */
+  async liveVersions(): Promise<ReadonlyMap<string, string>> {
+    const { Functions } = functionsShape.parse(await this.#lambda('GET'));
+    const live = Functions.map(async ({ FunctionName }) => {
+      const { FunctionVersion } = aliasShape.parse(await this.#lambda('GET', FunctionName, aliasPath));
+      return [FunctionName, FunctionVersion] as const;
+    });
+    return new Map(await Promise.all(live));
+  }
+
+  /** Moves all aliases back, as the runbook does it. */
+  async goBackTo(versions: ReadonlyMap<string, string>): Promise<void> {
+    for (const [name, FunctionVersion] of versions)
+      await this.#lambda('PUT', name, aliasPath, { FunctionVersion });
+  }
+
+  async #lambda(method: 'GET' | 'PUT', name = '', rest = '', body?: object): Promise<unknown> {
+    const path = `/2015-03-31/functions/${name}${rest}`;
+    const headers = { 'content-type': 'application/json' };
+    const call = { service: 'lambda', method, path, headers, body: body ? JSON.stringify(body) : '' };
+    return JSON.parse(await awsCall(this.emulator, call));
   }
 
   /** Creates a bucket and credentials outside the stack. @returns them as the settings of an external store. */

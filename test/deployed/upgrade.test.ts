@@ -56,6 +56,8 @@ describeWithEmulator('DEPLOYED_MINISTACK', `a stage of ${lastRelease().version}`
   let lockId: string;
   let exportId: unknown;
   let open: Upload;
+  /** Function → its version. */
+  let ofHead: ReadonlyMap<string, string>;
   const tokens = new Map<string, string>();
   /** What the bucket has to hold in the end, of the tenant that is there from the start. */
   const kept = new Set<string>();
@@ -95,9 +97,10 @@ describeWithEmulator('DEPLOYED_MINISTACK', `a stage of ${lastRelease().version}`
     expect(await operator.call('DELETE', '/v1/tenants/before/repos/old')).toMatchObject({ objectCount: 2 });
   });
 
-  it('is upgraded to this version, by its aliases alone, and keeps its URL and data', async () => {
+  it('is upgraded to this version, and keeps its URL and data', async () => {
     const upgraded = await deployment.deploy(settings);
     expect(upgraded.outputs).toEqual(outputs);
+    ofHead = await deployment.liveVersions();
   });
 
   it('finishes what was left, and is exact', async () => {
@@ -123,8 +126,10 @@ describeWithEmulator('DEPLOYED_MINISTACK', `a stage of ${lastRelease().version}`
     expect(await deployment.tenantItem(outputs, 'after')).toMatchObject({ format: { N: '2' } });
   });
 
-  it('goes back to this version: what has the newer format is refused and kept as it is, and all else continues', async () => {
-    await deployment.deploy(settings);
+  it('goes back to this version by its aliases alone: what has the newer format is refused and kept as it is, and all else continues', async () => {
+    expect(await deployment.liveVersions()).not.toEqual(ofHead);
+    await deployment.goBackTo(ofHead);
+    expect(await deployment.liveVersions()).toEqual(ofHead);
     await push('before', 'fifth');
     const item = await deployment.tenantItem(outputs, 'after');
     const expectRefusals = async () => {

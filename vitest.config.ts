@@ -96,6 +96,16 @@ export default defineConfig({
         },
       },
       {
+        // A server of the image: .ci/image.sh builds and starts it.
+        test: {
+          name: 'image',
+          include: ['test/image/**/*.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 60_000,
+          maxWorkers,
+        },
+      },
+      {
         // `cdk deploy` to an emulated AWS, and the bundles under the Lambda runtime emulator: .ci/deployed.sh.
         test: {
           name: 'deployed',

@@ -61,8 +61,14 @@ export const notRun: readonly NotRun[] = [
   },
   { block: /s3:\/\/[A-Za-z-]+ /, why: 'needs a bucket of the reader; tests of `du` and `doctor` have one' },
   {
-    block: /^npx lfs-quota (?:backup|restore) /m,
-    why: 'needs a server that somebody set up: test/embedded/backups.test.ts has one',
+    page: 'docs/serve.md',
+    block: /^lfs-quota (?:serve|backup|restore) |^export LFS_QUOTA_URL/m,
+    why: 'needs a machine with a name: test/embedded/serve.test.ts and backups.test.ts have a server',
+  },
+  {
+    page: 'docs/serve.md',
+    block: /^caddy |docker /m,
+    why: 'needs a name and Docker: the lane `image` builds the image and runs it',
   },
   {
     block: /^npx lfs-quota table /m,

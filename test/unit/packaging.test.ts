@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { commandsOf } from '../../cli/help.ts';
+import { programForTest } from './cli/harness.ts';
+
+const read = (name: string) => readFileSync(new URL(`../../packaging/${name}`, import.meta.url), 'utf8');
+const files = ['Dockerfile', 'compose.yaml', 'lfs-quota.service', 'kubernetes.yaml'];
+const serve = commandsOf(programForTest()).find(({ words }) => words === 'serve');
+const known = new Set([
+  ...(serve?.command.options ?? []).flatMap(({ envVar }) => envVar ?? []),
+  'LFS_QUOTA_ADMIN_TOKEN',
+  'LFS_QUOTA_SMTP',
+  'LFS_QUOTA_EMAIL_FROM',
+]);
+
+describe.each(files)('%s', (name) => {
+  it('sets only what the server knows', () => {
+    const host = name === 'compose.yaml' ? ['LFS_QUOTA_HOST'] : [];
+    const named = [...read(name).matchAll(/LFS_QUOTA_[A-Z_]+/g)].map(([variable]) => variable);
+    expect(named.filter((variable) => !known.has(variable) && !host.includes(variable))).toEqual([]);
+  });
+});
+
+it('names each variable of the server in docs/serve.md', () => {
+  const page = readFileSync(new URL('../../docs/serve.md', import.meta.url), 'utf8');
+  expect([...known].filter((variable) => !page.includes(`\`${variable}\``))).toEqual([]);
+});
+
+describe('the image', () => {
+  it('runs as nobody special, and is asked whether it is ready', () => {
+    const text = read('Dockerfile');
+    expect(text).toMatch(/^USER 1000:1000$/m);
+    expect(text).toMatch(/^VOLUME \/data$/m);
+    expect(text).toMatch(/^HEALTHCHECK .*\n.*9090\/ready/m);
+  });
+
+  it('of compose has a read-only root, and trusts the proxy of its own network alone', () => {
+    const { services, networks } = parse(read('compose.yaml'));
+    const { read_only, cap_drop, ports, environment } = services['lfs-quota'];
+    expect({ read_only, cap_drop, ports }).toEqual({ read_only: true, cap_drop: ['ALL'], ports: undefined });
+    const [{ subnet }] = networks.inside.ipam.config;
+    expect(environment.LFS_QUOTA_TRUST_PROXY).toBe(subnet);
+  });
+
+  it('of Kubernetes is one pod with a volume, never a rolling update', () => {
+    const parts = parseAllDocuments(read('kubernetes.yaml')).map((document) => document.toJS());
+    expect(parts.map(({ kind }) => kind)).toEqual(['Service', 'StatefulSet']);
+    const { spec } = parts[1];
+    expect(spec.replicas).toBe(1);
+    const { containers, securityContext, terminationGracePeriodSeconds } = spec.template.spec;
+    expect(securityContext.runAsNonRoot).toBe(true);
+    // Longer than the server waits for what runs.
+    expect(terminationGracePeriodSeconds).toBeGreaterThan(33);
+    expect(containers[0].readinessProbe.httpGet).toEqual({ path: '/ready', port: 'metrics' });
+    expect(containers[0].livenessProbe.httpGet).toEqual({ path: '/live', port: 'metrics' });
+  });
+});
+
+it('the unit of systemd may write to its own folder alone', () => {
+  const text = read('lfs-quota.service');
+  for (const line of ['DynamicUser=yes', 'StateDirectory=lfs-quota', 'ProtectSystem=strict', 'UMask=0077'])
+    expect(text.split('\n')).toContain(line);
+  expect(Number(/^TimeoutStopSec=(\d+)$/m.exec(text)?.[1])).toBeGreaterThan(33);
+});

@@ -216,12 +216,12 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ],
     ['lfs-quota restore --data /srv/lfs-quota table.jsonl'],
   ],
-  'table export': [['lfs-quota table export --table lfs-quota-prod-Table4711 table.jsonl']],
+  'table export': [['lfs-quota table export --name lfs-quota-prod-Table4711 table.jsonl']],
   'table import': [
-    ['lfs-quota table import --table lfs-quota-prod-Table4711 table.jsonl'],
-    ['lfs-quota table import --table lfs-quota-prod-Table4711 table.jsonl --resume'],
+    ['lfs-quota table import --name lfs-quota-prod-Table4711 table.jsonl'],
+    ['lfs-quota table import --name lfs-quota-prod-Table4711 table.jsonl --again'],
   ],
-  'table finish': [['lfs-quota table finish --table lfs-quota-restored']],
+  'table finish': [['lfs-quota table finish --name lfs-quota-restored']],
   'table rebuild': [['lfs-quota table rebuild --limit 10GiB']],
   doctor: [
     ['lfs-quota doctor s3://lfs-objects'],

@@ -138,7 +138,7 @@ function readStore(
     exportsAs: exportStoreKindOf(endpoint, copiesParts),
     endpoint,
     bucket,
-    region,
+    region: region || 'us-east-1',
     forcePathStyle: true,
     credentials: async () => ({ accessKeyId, secretAccessKey }),
   };

@@ -12,14 +12,14 @@ import { formatCount, formatObjects } from '../render.ts';
 import { explained, type HoldOptions, holdOf, saveBackup, uploadsFromOption, uploadsText } from './backup.ts';
 
 interface TableOptions {
-  readonly table: string;
+  readonly name: string;
   readonly region?: string;
 }
 
 /** About a table in DynamoDB, with the credentials of whoever calls it. */
 const onTable = (command: Command) =>
   command
-    .requiredOption('--table <name>', 'table in DynamoDB: the output TableName')
+    .requiredOption('--name <table>', 'table in DynamoDB: the output TableName')
     .option('--region <name>', 'its region (env: AWS_REGION; default: us-east-1)');
 
 async function awsTable(options: TableOptions, context: CliContext) {
@@ -39,7 +39,7 @@ const exportCommand: Register = (parent, context) =>
         const { table, itemsOfTable } = await awsTable(options, context);
         const { backupText } = await import('../../local/backup/backup-file.ts');
         const text = backupText('dynamodb', jsonOf(itemsOfTable(table)));
-        await saveBackup(context, { file, text, of: options.table });
+        await saveBackup(context, { file, text, of: options.name });
       }),
     );
 
@@ -52,8 +52,8 @@ const importCommand: Register = (parent, context) =>
     .description('Write a backup into a table of AWS that has no tenants')
     .argument('<file>', 'the backup')
     .option(...uploadsFromOption)
-    .option('--resume', 'write again what an interrupted import wrote')
-    .action((file: string, options: TableOptions & HoldOptions & { resume?: boolean }) =>
+    .option('--again', 'write again what an interrupted import wrote')
+    .action((file: string, options: TableOptions & HoldOptions & { again?: boolean }) =>
       explained(async () => {
         const { table, importTable } = await awsTable(options, context);
         const { fileText } = await import('../../local/backup/backup-file.ts');
@@ -62,10 +62,10 @@ const importCommand: Register = (parent, context) =>
         await importTable(table, {
           text: () => fileText(file),
           uploadsFromMs,
-          isResumed: options.resume === true,
+          isResumed: options.again === true,
           onProgress: (items) => line.show(`${formatCount(items)} items`),
         }).finally(() => line.clear());
-        context.out(`Imported ${file} into ${options.table}.\n${uploadsText(uploadsFromMs)}`);
+        context.out(`Imported ${file} into ${options.name}.\n${uploadsText(uploadsFromMs)}`);
       }),
     );
 
@@ -81,7 +81,7 @@ const finishCommand: Register = (parent, context) =>
         const { table, finishTable } = await awsTable(options, context);
         const uploadsFromMs = await holdOf(options, switchMs);
         const tenants = await finishTable(table, uploadsFromMs);
-        context.out(`${options.table} is ready: ${formatCount(tenants)} tenants.\n`);
+        context.out(`${options.name} is ready: ${formatCount(tenants)} tenants.\n`);
         context.out(uploadsText(uploadsFromMs));
       }),
     );

@@ -19,10 +19,10 @@ export interface AwsTable extends Table {
 }
 
 /** With the credentials that the AWS CLI would use. The SDK waits and retries when it's throttled. */
-export function openAwsTable({ table, region }: { table: string; region: string }): AwsTable {
+export function openAwsTable({ name, region }: { name: string; region: string }): AwsTable {
   const patient = new DynamoDBClient({ region, retryMode: 'adaptive', maxAttempts: 12 });
   const documents = DynamoDBDocumentClient.from(patient);
-  return { documents, client: createDynamoDb({ region }), tableName: table };
+  return { documents, client: createDynamoDb({ region }), tableName: name };
 }
 
 /**
@@ -61,7 +61,7 @@ async function putAll({ documents, tableName }: AwsTable, items: readonly Item[]
     left = (UnprocessedItems?.[tableName] ?? []) as typeof left;
     idle = left.length < sent ? 0 : idle + 1;
     if (idle > idleAnswersMax)
-      throw new StartupError('The table takes no more items: it keeps throttling. Continue with --resume.');
+      throw new StartupError('The table takes no more items: it keeps throttling. Continue with --again.');
     if (left.length > 0) await delay(Math.random() * Math.min(pauseMaxMs, firstPauseMs * 2 ** idle));
   }
 }
@@ -86,7 +86,7 @@ export async function importTable(
   for await (const _ of itemsIn(text()));
   if (!isResumed && (await createDynamoDbLedger(table).listTenants({ pageSize: 1 })).length > 0)
     throw new StartupError(
-      `The table ${table.tableName} has tenants already. Use an empty one. If an import was interrupted, pass --resume.`,
+      `The table ${table.tableName} has tenants already. Use an empty one. If an import was interrupted, pass --again.`,
     );
   let count = 0;
   for (const isOfTenants of [false, true]) {

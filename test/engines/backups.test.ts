@@ -77,13 +77,13 @@ describeOn(dynamoDbLocal, (url) => {
   }, async () => {
     const table = await fill(reservations);
     const file = join(tempFolder(), 'table.jsonl');
-    expect(await run('table', 'export', '--table', table.tableName, file)).toMatchObject({ code: 0 });
+    expect(await run('table', 'export', '--name', table.tableName, file)).toMatchObject({ code: 0 });
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     expect(lines).toHaveLength(reservations + 4);
     expect(JSON.parse(lines[0] ?? '')).toMatchObject({ source: 'dynamodb' });
 
     const other = await open();
-    const into = ['table', 'import', file, '--table', other.tableName, '--uploads-from', 'now'];
+    const into = ['table', 'import', file, '--name', other.tableName, '--uploads-from', 'now'];
     expect(await run(...into)).toMatchObject({ code: 0 });
     const data = join(tempFolder(), 'data');
     await restoreBackup(data, fileText(file), { nowMs: 5, uploadsFromMs: 6 });
@@ -104,8 +104,8 @@ describeOn(dynamoDbLocal, (url) => {
       code: 1,
       err: expect.stringContaining('has tenants already'),
     });
-    expect(await run(...into, '--resume')).toMatchObject({ code: 0 });
-    const missing = await run('table', 'export', '--table', 'no-table', file);
+    expect(await run(...into, '--again')).toMatchObject({ code: 0 });
+    const missing = await run('table', 'export', '--name', 'no-table', file);
     expect(missing).toMatchObject({ code: 1, err: expect.stringContaining('ResourceNotFoundException') });
     expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(reservations + 4);
   });
@@ -113,7 +113,7 @@ describeOn(dynamoDbLocal, (url) => {
   it('a table that was restored by AWS is finished in place', { timeout: 60_000 }, async () => {
     const table = await fill(0);
     const before = await createDynamoDbLedger(table).readTenant('lab');
-    expect(await run('table', 'finish', '--table', table.tableName)).toMatchObject({ code: 0 });
+    expect(await run('table', 'finish', '--name', table.tableName)).toMatchObject({ code: 0 });
     const after = await createDynamoDbLedger(table).readTenant('lab');
     expect(after).toMatchObject({ epoch: 1_000_000, committedBytes: before?.committedBytes });
     const inMs = (after?.uploadsFromMs ?? 0) - Date.now();

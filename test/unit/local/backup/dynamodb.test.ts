@@ -99,7 +99,7 @@ describe('an import', () => {
 
   it('gives up on a table that takes nothing, and says how to go on', async () => {
     fake.takes = () => [];
-    await expect(fake.import()).rejects.toThrow('Continue with --resume');
+    await expect(fake.import()).rejects.toThrow('Continue with --again');
   });
 
   it('goes no further after a refusal', async () => {

@@ -283,7 +283,7 @@ const architecture: Readonly<Record<string, Entry>> = {
     imports: ['cli', 'lambda/**', 'local', 'local/table', 'rules', 'test/contract', 'test/support'],
     packages: ['*'],
   },
-  'test/image': { imports: ['test/blackbox'], packages: ['node:*', 'vitest'] },
+  'test/image': { imports: ['test/blackbox'], packages: ['vitest'] },
   'test/api': { imports: ['local', 'test/support'], packages: ['node:*', 'vitest', 'zod'] },
   'test/e2e': { imports: ['console/src', 'rules', 'test/support'], packages: ['*'] },
   'test/deployed': {

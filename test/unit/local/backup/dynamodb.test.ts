@@ -41,7 +41,7 @@ class FakeTable {
   tenants: Item[] = [];
   takes: (batch: Item[]) => Item[] = (batch) => batch;
   readonly mock = mockClient(DynamoDBDocumentClient);
-  readonly table: AwsTable = openAwsTable({ table: 'new', region: 'eu-central-1' });
+  readonly table: AwsTable = openAwsTable({ name: 'new', region: 'eu-central-1' });
 
   constructor() {
     this.mock.on(QueryCommand).callsFake(async () => ({ ...answered, Items: this.tenants }));

@@ -85,7 +85,7 @@ export interface HttpFrontOptions {
     readonly serve?: (message: IncomingMessage, response: ServerResponse) => void;
   };
   /** Default: no limit. */
-  readonly limits?: Pick<RequestLimits, 'retryAfterSeconds'> | undefined;
+  readonly limits?: Pick<RequestLimits, 'retryAfterSeconds' | 'enter'> | undefined;
   /** Told of each request that a function answered, or that was over the limits. */
   readonly onAnswered?: ((request: AnsweredRequest) => void) | undefined;
   /** Largest body of a request to a route. By default a little more than the functions take. */
@@ -142,7 +142,14 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
   });
   server.timeout = idleMsMax;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
-    if (isOfStore(options, incoming)) return serveObject(options, port, { incoming, outgoing, closing });
+    const ofStore = isOfStore(options, incoming);
+    const leave = options.limits?.enter(clientOf(options, incoming), ofStore ? 'objects' : 'api');
+    if (options.limits && !leave) {
+      options.onAnswered?.({ function: 'limits', status: 429, durationMs: 0 });
+      return send(outgoing, tooMany(1, incoming), closing);
+    }
+    if (leave) outgoing.once('close', leave);
+    if (ofStore) return serveObject(options, port, { incoming, outgoing, closing });
     void answer(options, port, incoming).then((response) => send(outgoing, response, closing));
   };
   server.on('request', serve);
@@ -163,6 +170,12 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
     },
   };
 }
+
+const clientOf = ({ reach = {} }: HttpFrontOptions, { socket, headersDistinct }: IncomingMessage) =>
+  clientAddress(reach, {
+    remote: socket.remoteAddress ?? '127.0.0.1',
+    forwarded: headersDistinct['x-forwarded-for']?.join(','),
+  });
 
 function isOfStore({ objects }: HttpFrontOptions, { url = '' }: IncomingMessage): boolean {
   return objects?.serve !== undefined && url.startsWith(`/${objects.bucket}/`);
@@ -207,10 +220,7 @@ async function answer(
     options.onAnswered?.({ function: by, status: response.statusCode, durationMs });
     return response;
   };
-  const sourceIp = clientAddress(reach, {
-    remote: incoming.socket.remoteAddress ?? '127.0.0.1',
-    forwarded: incoming.headersDistinct['x-forwarded-for']?.join(','),
-  });
+  const sourceIp = clientOf(options, incoming);
   const { authorization, cookie } = incoming.headers;
   const credential = authorization ?? cookie;
   const retryAfter = options.limits?.retryAfterSeconds({ address: sourceIp, credential });

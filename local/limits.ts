@@ -6,12 +6,19 @@ const windowMs = 10_000;
 /** Names that are counted at once. With more, everybody starts anew: a flood of addresses can't fill the memory. */
 const namesMax = 100_000;
 
+/**
+ * Requests of one address at a time. Bodies of the API are held in the memory before their credential is known; objects go to
+ * the disk.
+ */
+const atOnceMax = { api: 64, objects: 256 };
+
 /** Counts requests by address and by credential, and says when there are too many. */
 export class RequestLimits {
   readonly #perWindow: number;
   readonly #nowMs: () => number;
   #counts = new Map<string, number>();
   #endsAtMs = 0;
+  readonly #running = new Map<string, number>();
 
   /** @param perSecond by an address or with a credential, on average over ten seconds. */
   constructor(perSecond: number, nowMs: () => number) {
@@ -32,7 +39,7 @@ export class RequestLimits {
       this.#endsAtMs = nowMs + windowMs;
     }
     const { address, credential } = request;
-    const names = [networkOf(address), ...(credential ? [sha256Hex(credential)] : [])];
+    const names = [networkOf(address), ...(credential ? [sha256Hex(secretOf(credential))] : [])];
     const counts = names.map((name) => {
       const count = (this.#counts.get(name) ?? 0) + 1;
       this.#counts.set(name, count);
@@ -41,6 +48,31 @@ export class RequestLimits {
     const isOver = counts.some((count) => count > this.#perWindow);
     return isOver ? Math.max(1, Math.ceil((this.#endsAtMs - nowMs) / 1_000)) : undefined;
   }
+
+  /**
+   * Takes a place for a request until it has ended.
+   *
+   * @returns what gives the place back; undefined if the address has too many requests at a time.
+   */
+  enter(address: string, kind: keyof typeof atOnceMax): (() => void) | undefined {
+    const name = `${kind} ${networkOf(address)}`;
+    const count = this.#running.get(name) ?? 0;
+    if (count >= atOnceMax[kind]) return undefined;
+    this.#running.set(name, count + 1);
+    return () => {
+      const left = (this.#running.get(name) ?? 1) - 1;
+      if (left > 0) this.#running.set(name, left);
+      else this.#running.delete(name);
+    };
+  }
+}
+
+/** A Basic credential without its user name, which is free to choose. */
+function secretOf(credential: string): string {
+  const [, encoded] = /^basic +(\S+)$/i.exec(credential) ?? [];
+  if (encoded === undefined) return credential;
+  const text = Buffer.from(encoded, 'base64').toString('latin1');
+  return text.slice(text.indexOf(':') + 1);
 }
 
 /** What one client has: an address of IPv4, or the first 64 bits of one of IPv6. */

@@ -59,6 +59,7 @@ export async function startServer(
 ): Promise<RunningServer> {
   const { env, write, copiesParts = null } = parts;
   const { trustProxy } = settings;
+  if (settings.data.trim() === '') throw new StartupError('--data takes a folder, not an empty name.');
   const publicUrl = readPublicUrl(settings.publicUrl);
   const store = readStore(settings, { env, copiesParts });
   const metricsAt = settings.listenMetrics && readAddress('--listen-metrics', settings.listenMetrics);

@@ -5,6 +5,17 @@ import { StartupError } from './system/durable-file.ts';
 /** What a server that does not answer may keep a message waiting. The queue sends again. */
 const waitMs = 10_000;
 
+/** @throws {StartupError} */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch (cause) {
+    throw new StartupError("LFS_QUOTA_SMTP's user and password must be percent-encoded: write % as %25.", {
+      cause,
+    });
+  }
+}
+
 /**
  * Sends e-mails by SMTP.
  *
@@ -26,9 +37,7 @@ export function createSmtpMailer({ url, from }: { url: string; from: string | un
     port: Number(place.port) || (place.protocol === 'smtps:' ? 465 : 587),
     secure: place.protocol === 'smtps:',
     requireTLS: !isHere,
-    ...(place.username && {
-      auth: { user: decodeURIComponent(place.username), pass: decodeURIComponent(place.password) },
-    }),
+    ...(place.username && { auth: { user: decoded(place.username), pass: decoded(place.password) } }),
     connectionTimeout: waitMs,
     greetingTimeout: waitMs,
     socketTimeout: waitMs,

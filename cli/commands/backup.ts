@@ -32,7 +32,8 @@ export const uploadsFromOption = [
 /** Until when uploads wait. @param usedInMs until then, URLs may come from before. */
 export async function holdOf({ uploadsFrom }: HoldOptions, usedInMs = 0): Promise<number> {
   const { lastPutMs } = await import('../../local/backup/restored.ts');
-  return uploadsFrom ?? lastPutMs(Date.now() + usedInMs);
+  // A time in the past would hold nothing: what was stored since the backup isn't counted yet.
+  return Math.max(Date.now(), uploadsFrom ?? lastPutMs(Date.now() + usedInMs));
 }
 
 export const uploadsText = (untilMs: number) =>

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
+import { parseJson } from '../../lambda/rules/text.ts';
 import type { ServeSettings } from '../../local/serve.ts';
 import type { CliContext } from '../context.ts';
 import { type StoreProfile, storeProfileSchema } from '../doctor/profile.ts';
@@ -66,7 +67,11 @@ async function serve(options: ServeSettings, context: CliContext): Promise<void>
     const store = await testedStore(options, context);
     const copiesParts = store?.profile.holds.partRules.uploadPartCopy ?? null;
     const server = await startServer(options, { env: context.env, write: context.err, copiesParts });
-    if (store) await writeProfile(store.file, store.profile);
+    if (store)
+      await writeProfile(store.file, store.profile).catch(async (error) => {
+        await server.close();
+        throw error;
+      });
     if (server.adminTokenFile) context.out(`admin token in ${server.adminTokenFile}\n`);
     if (server.metricsPort) context.out(`metrics on port ${server.metricsPort}\n`);
     context.out(`listening on port ${server.port}\nready ${server.url}\n`);
@@ -91,16 +96,24 @@ async function testedStore(
   context: CliContext,
 ): Promise<{ profile: StoreProfile; file: string } | undefined> {
   const { store, bucket, region, data } = options;
-  if (!store || !bucket || !URL.canParse(store)) return undefined;
+  if (!data.trim()) return undefined;
+  if (!store || !bucket || !/^https?:/.test(store) || !URL.canParse(store)) return undefined;
   const file = path.join(data, 'store-profile.json');
   const known = await readFile(file, 'utf8').then(
-    (text) => storeProfileSchema.safeParse(JSON.parse(text)).data,
+    (text) => storeProfileSchema.safeParse(parseJson(text)).data,
     () => undefined,
   );
   const endpoint = new URL(store).origin;
   if (known?.usable && known.endpoint === endpoint && known.bucket === bucket)
     return { profile: known, file };
   const prefix = `lfs-quota-doctor-${randomBytes(8).toString('hex')}/`;
-  const target = { bucket, prefix, endpoint, region, isThorough: false, largestBytes: undefined };
+  const target = {
+    bucket,
+    prefix,
+    endpoint,
+    region: region || 'us-east-1',
+    isThorough: false,
+    largestBytes: undefined,
+  };
   return { profile: await testStore(target, {}, context), file };
 }

@@ -71,17 +71,30 @@ function listenError(error: unknown, address: { port: number; usedBy: string }):
         `Port ${port} (${usedBy}) needs more rights. Choose a port above 1023: \`npm start -- --port PORT\`.`,
         { cause: error },
       );
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+      return new StartupError(
+        `This machine has no such address to listen on (${usedBy}). Choose one of its own.`,
+        {
+          cause: error,
+        },
+      );
     default:
       return error;
   }
 }
 
+const idleCheckMs = 100;
+
 /** Accepts no new connections, and waits up to `graceMs` for running requests. After that they are cut. */
 export function closeServer(server: HttpServer, graceMs: number): Promise<void> {
   return new Promise((resolve) => {
     const force = setTimeout(() => server.closeAllConnections(), graceMs);
+    // What ends meanwhile may leave its connection open for another request.
+    const idle = setInterval(() => server.closeIdleConnections(), idleCheckMs);
     server.close(() => {
       clearTimeout(force);
+      clearInterval(idle);
       resolve();
     });
     server.closeIdleConnections();

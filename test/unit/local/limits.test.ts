@@ -36,6 +36,24 @@ describe('requests a second', () => {
     expect(over(4, '192.0.2.2', 'Basic two')).toBe(0);
   });
 
+  it('are counted by the token of Git, with any user name', () => {
+    const { over } = setUp(1);
+    const basic = (user: string) => `Basic ${Buffer.from(`${user}:token`).toString('base64')}`;
+    expect(over(5, '192.0.2.1', basic('ada'))).toBe(0);
+    expect(over(6, '192.0.2.2', basic('bob'))).toBe(1);
+  });
+
+  it('are so many at a time, objects apart, until they have ended', () => {
+    const limits = new RequestLimits(1, () => 0);
+    const places = Array.from({ length: 64 }, () => limits.enter('192.0.2.1', 'api'));
+    expect(places).not.toContain(undefined);
+    expect(limits.enter('192.0.2.1', 'api')).toBeUndefined();
+    expect(limits.enter('192.0.2.1', 'objects')).toBeDefined();
+    expect(limits.enter('192.0.2.2', 'api')).toBeDefined();
+    places[0]?.();
+    expect(limits.enter('192.0.2.1', 'api')).toBeDefined();
+  });
+
   it.each([
     ['2001:db8:0:1::1', '2001:db8::1:ffff:1:1:1'],
     ['2001:db8:1:2:3:4:5:6', '2001:0db8:0001:0002::'],

@@ -26,6 +26,12 @@ it.each([
   [{ issuer: ['x'] }, {}, /--issuer takes/],
   [{ adopt: '/nowhere.json' }, {}, /Can't use --adopt/],
   [{}, { LFS_QUOTA_SMTP: 'mail.example.com' }, /LFS_QUOTA_SMTP must be/],
+  [
+    {},
+    { LFS_QUOTA_SMTP: 'smtps://u:50%@mail.example.com', LFS_QUOTA_EMAIL_FROM: 'a@b.c' },
+    /percent-encoded/,
+  ],
+  [{ data: ' ' }, {}, /--data takes a folder/],
   [{}, { LFS_QUOTA_SMTP: 'smtps://mail.example.com' }, /LFS_QUOTA_EMAIL_FROM/],
   [{ trustProxy: 'proxy' }, {}, /Trusted proxies must be/],
 ])('does not start with %j, and says why', async (settings, env, why) => {

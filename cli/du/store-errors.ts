@@ -1,6 +1,5 @@
 import { MalformedAnswerError, StoreAnswerError } from '../../lambda/store/http-exchange.ts';
-import { StoreRefusedError } from '../../lambda/store/object-store.ts';
-import { StoreUnavailableError } from '../../lambda/store/rules/store.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../../lambda/store/rules/store.ts';
 import { CliError, type Failure } from '../errors.ts';
 
 interface Target {

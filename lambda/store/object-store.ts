@@ -21,15 +21,12 @@ import {
   TextReader,
   unescapeXml,
 } from './http-exchange.ts';
-import { type ObjectStore, type StoredObject, StoreUnavailableError } from './rules/store.ts';
-
-/**
- * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.
- * Somebody has to change the configuration.
- */
-export class StoreRefusedError extends Error {
-  override readonly name = 'StoreRefusedError';
-}
+import {
+  type ObjectStore,
+  type StoredObject,
+  StoreRefusedError,
+  StoreUnavailableError,
+} from './rules/store.ts';
 
 /**
  * The error to throw for a request that failed, after its retries.

@@ -74,7 +74,7 @@ function listenError(error: unknown, address: { port: number; usedBy: string }):
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new StartupError(
-        `This machine has no such address to listen on (${usedBy}). Choose one of its own.`,
+        `The address to listen on (${usedBy}) isn't one of this machine. Choose another address.`,
         {
           cause: error,
         },

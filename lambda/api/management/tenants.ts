@@ -4,6 +4,7 @@ import { noteLimit } from '../../alerts/alerts.ts';
 import type { Forecast } from '../../history/rules/history.ts';
 import type { Subscription } from '../../ledger/get-subscription.ts';
 import { isGone, isOnHold, type TenantRecord } from '../../ledger/rules/tenant.ts';
+import { StoreRefusedError } from '../../store/rules/store.ts';
 import { deletingMark, encodeCursor, iso, pageSizeDefault } from '../contract/fields.ts';
 import { type SubscriptionBody, type TenantBody, tenantContract } from '../contract/tenants.ts';
 import { json, receivedAtMs } from '../http.ts';
@@ -57,7 +58,13 @@ export const tenantOperations = operations(tenantContract, {
   },
 
   'GET /v1/lost-tenants': async (deps, { query: { cursor } }) => {
-    const { tenants, nextToken } = await lostTenants(deps, cursor);
+    const found = await lostTenants(deps, cursor).catch((error) => {
+      // The first page has no token that the store could refuse.
+      if (cursor !== undefined && error instanceof StoreRefusedError) return undefined;
+      throw error;
+    });
+    if (!found) return problem('invalid-query', 'cursor: must be the nextCursor of the previous page.');
+    const { tenants, nextToken } = found;
     return json(200, { tenants, nextCursor: nextToken === undefined ? null : encodeCursor(nextToken) });
   },
 

@@ -58,6 +58,14 @@ export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
 }
 
+/**
+ * The store refused the request: bucket, region, credentials or permissions are wrong. A retry does not help.
+ * Somebody has to change the configuration.
+ */
+export class StoreRefusedError extends Error {
+  override readonly name = 'StoreRefusedError';
+}
+
 /** Listing: the part of ListObjectsV2 that a scan needs, and how to follow its pages. */
 
 export interface ListPageRequest {

@@ -2,8 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { explainStoreError } from '../../../../cli/du/store-errors.ts';
 import { CliError } from '../../../../cli/errors.ts';
 import { MalformedAnswerError, StoreAnswerError } from '../../../../lambda/store/http-exchange.ts';
-import { StoreRefusedError } from '../../../../lambda/store/object-store.ts';
-import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 
 const target = { bucket: 'objects', endpoint: 'https://s3.example.com', region: 'us-east-1' };
 const refused = (status: number, code?: string) =>

@@ -3,13 +3,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { ScanListing } from '../../../../lambda/scan/list-objects.ts';
 import type { S3Settings } from '../../../../lambda/store/bucket-client.ts';
-import {
-  BytesReader,
-  S3ObjectStore,
-  S3TextFiles,
-  StoreRefusedError,
-} from '../../../../lambda/store/object-store.ts';
-import { StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
+import { BytesReader, S3ObjectStore, S3TextFiles } from '../../../../lambda/store/object-store.ts';
+import { StoreRefusedError, StoreUnavailableError } from '../../../../lambda/store/rules/store.ts';
 import { bucketAt, close, listen, serve, serve as serveWith } from '../../../support/serve.ts';
 import { bucket, credentials, StoreFixture } from '../../../support/store-fixture.ts';
 

@@ -137,7 +137,10 @@ async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> 
     process.exit(1);
   });
   // Imported only here: the SDKs take a second to load, and wrong flags do not need them.
-  const { startEmbeddedStack, welcomeLines } = await import('./start.ts');
+  const [{ startEmbeddedStack }, { welcomeLines }] = await Promise.all([
+    import('./start.ts'),
+    import('./demo.ts'),
+  ]);
   const adminToken = process.env['LFS_QUOTA_ADMIN_TOKEN'];
   const starting = startEmbeddedStack({
     port,

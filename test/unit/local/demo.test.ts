@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shellQuoted, welcomeLines } from '../../../local/start.ts';
+import { shellQuoted, welcomeLines } from '../../../local/demo.ts';
 
 const stack = {
   url: 'http://127.0.0.1:8787',

@@ -43,7 +43,7 @@ build() {
 serve() {
   local port="$1" container="$2"
   buildah run --env "LFS_QUOTA_PUBLIC_URL=http://127.0.0.1:$port" --env "LFS_QUOTA_LISTEN=127.0.0.1:$port" \
-    --env "LFS_QUOTA_LISTEN_METRICS=127.0.0.1:$((port + 1))" --env "LFS_QUOTA_ADMIN_TOKEN=$SERVE_ADMIN_TOKEN" \
+    --env "LFS_QUOTA_LISTEN_METRICS=127.0.0.1:$(free_port)" --env "LFS_QUOTA_ADMIN_TOKEN=$SERVE_ADMIN_TOKEN" \
     --env LFS_QUOTA_RATE=0 "$container" -- sh -c 'echo $$ >/tmp/pid; id -u; exec lfs-quota serve'
 }
 

@@ -62,6 +62,29 @@ wait_for_port() {
   done
 }
 
+# wait_for_line PATTERN FILE PID SECONDS: until the file has such a line. Fails if the process ends before, or when the time is up.
+wait_for_line() {
+  local deadline=$((SECONDS + $4))
+  while ! grep -q "$1" "$2" 2>/dev/null; do
+    kill -0 "$3" 2>/dev/null || return 1
+    [ "$SECONDS" -lt "$deadline" ] || return 1
+    sleep 0.05
+  done
+}
+
+# use_node VERSION: puts a Node first in PATH. It comes as an npm package, kept outside the project. Lanes that begin together
+# take turns.
+use_node() {
+  local home="$cache/node-$1" package
+  package="node-$(node -p 'process.platform + "-" + process.arch')"
+  (
+    flock 9
+    [ -x "$home/node_modules/$package/bin/node" ] ||
+      retry npm install --no-save --prefix "$home" "$package@$1"
+  ) 9>"$cache/node.lock" || return 1
+  export PATH="$home/node_modules/$package/bin:$PATH"
+}
+
 # python_program HOME PROGRAM REQUIREMENT: installs a Python package into a virtual environment of its own.
 python_program() {
   local home="$1" program="$2" requirement="$3"

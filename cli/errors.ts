@@ -105,7 +105,7 @@ const beingDeleted = "See what's left: lfs-quota tenant show TENANT";
 const correct = 'Nothing changed. Fix the value and retry.';
 /** Where the admin token is. */
 export const adminTokenPlace =
-  "Operators: npm start shows the admin token or its file. On AWS it's in AdminSecretArn.";
+  "Operators: it's in the file admin-token of the data folder. On AWS it's in AdminSecretArn.";
 const later = 'Retry in a few seconds.';
 const otherVersion = 'Nothing changed. The server might have another version: update the older one.';
 const gcState = 'See its state: lfs-quota gc status TENANT REPO';
@@ -206,7 +206,7 @@ function unreachableHint(baseUrl: string, why: string): string {
     return `It speaks plain HTTP. Use http://${rest}`;
   if (scheme === 'http' && /HPE_|SOCKET|ECONNRESET/.test(why)) return `Does it use TLS? Try https://${rest}`;
   if (/^(127\.|localhost|\[::1\])/.test(rest))
-    return 'Start a server with npm start, or set LFS_QUOTA_URL (or --url).';
+    return 'Start a server: npm start, or lfs-quota serve. Or set LFS_QUOTA_URL (or --url).';
   return 'Check the URL, and your connection: --url, LFS_QUOTA_URL, or the URL that you logged in to.';
 }
 

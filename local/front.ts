@@ -158,7 +158,11 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
     serve(incoming, outgoing);
   });
   limitConnections(server, connectionsMax);
-  const port = await listen(server, { host: options.host, port: options.port, usedBy: 'the API' });
+  const port = await listen(server, {
+    host: options.host,
+    port: options.port,
+    usedBy: options.reach?.publicUrl ? '--listen' : '--port',
+  });
   return {
     port,
     drain() {

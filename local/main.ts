@@ -122,7 +122,7 @@ function adoptedReposOf(file: string) {
   try {
     return readAdoptedRepos(file);
   } catch (error) {
-    if (error instanceof StartupError) fail(error.message, 1);
+    if (error instanceof StartupError) fail(`${error.message}\nSee npm start -- --help`, 1);
     throw error;
   }
 }
@@ -161,7 +161,7 @@ async function serve(started: Extract<Flags, { kind: 'start' }>): Promise<void> 
     for (const line of welcomeLines(stack, { showsTokens })) say(line);
     say(`ready ${stack.url}`);
   } catch (error) {
-    if (error instanceof StartupError) fail(error.message, 1);
+    if (error instanceof StartupError) fail(`${error.message}\nSee npm start -- --help`, 1);
     throw error;
   }
 }

@@ -80,7 +80,7 @@ async function readOwner(path: string): Promise<NotedProcess | undefined> {
 function inUse(folder: string, pid: number | undefined): StartupError {
   const by = pid === undefined ? 'another process' : `process ${pid}`;
   return new StartupError(
-    `The data folder ${folder} is in use by ${by}. Stop that one first, or choose another folder: \`npm start -- --data DIR\`.`,
+    `The data folder ${folder} is in use by ${by}. Stop that one first, or choose another folder (--data).`,
   );
 }
 
@@ -103,7 +103,7 @@ export async function adminTokenOf(
     if (given.length < adminTokenLengthMin || !/^[\x21-\x7e]+$/.test(given)) {
       throw new StartupError(
         `LFS_QUOTA_ADMIN_TOKEN must have at least ${adminTokenLengthMin} visible ASCII characters and no spaces. ` +
-          'Set another one, or unset it and let `npm start` create one.',
+          'Set another one, or unset it: the server then creates one.',
       );
     }
     return { token: given, origin: 'given' };
@@ -276,7 +276,7 @@ async function refuseForeignFolder(path: string): Promise<void> {
   const foreign = names.find((name) => !isLeftover(name));
   if (foreign === undefined) return;
   throw new StartupError(
-    `The folder ${path} contains other files (${foreign}) and isn't a data folder of lfs-quota. Choose an empty or new folder: npm start -- --data DIR`,
+    `The folder ${path} contains other files (${foreign}) and isn't a data folder of lfs-quota. Choose an empty or new folder (--data).`,
   );
 }
 
@@ -287,13 +287,13 @@ async function claimFormat(path: string): Promise<void> {
   const format = text === undefined ? 0 : readFormat(text);
   if (format === undefined) {
     throw new StartupError(
-      `${file} is damaged. Restore the data folder from a backup, or choose another folder: \`npm start -- --data DIR\`.`,
+      `${file} is damaged. Restore the data folder from a backup, or choose another folder (--data).`,
     );
   }
   if (format > folderFormat) {
     throw new StartupError(
       `The data folder ${path} was written by a newer lfs-quota (format ${format}; this release reads up to ` +
-        `${folderFormat}). Start that newer release, or choose another folder: \`npm start -- --data DIR\`.`,
+        `${folderFormat}). Start that newer release, or choose another folder (--data).`,
     );
   }
   if (format < folderFormat) await convert(path, () => writeFormat(file));
@@ -319,12 +319,9 @@ async function withClearErrors<T>(path: string, work: () => Promise<T>): Promise
     }
     const reason = fileSystemReasons[errorCode(error) ?? ''];
     if (reason === undefined) throw error;
-    throw new StartupError(
-      `The data folder ${path} ${reason}. Choose another folder: \`npm start -- --data DIR\`.`,
-      {
-        cause: error,
-      },
-    );
+    throw new StartupError(`The data folder ${path} ${reason}. Choose another folder (--data).`, {
+      cause: error,
+    });
   }
 }
 

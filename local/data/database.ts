@@ -116,7 +116,7 @@ export function openDatabaseError(path: string, error: unknown): StartupError {
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   if (errorCode(cause) === 'LEVEL_LOCKED') {
     return new StartupError(
-      `The database ${path} is in use by another process. Stop that one first, or choose another folder: \`npm start -- --data DIR\`.`,
+      `The database ${path} is in use by another process. Stop that one first, or choose another folder (--data).`,
       { cause: error },
     );
   }
@@ -125,7 +125,7 @@ export function openDatabaseError(path: string, error: unknown): StartupError {
   }
   const reason = cause instanceof Error ? cause.message : String(cause);
   return new StartupError(
-    `The database ${path} can't be opened (${reason}). Restore the data folder from a backup, or choose another folder: \`npm start -- --data DIR\`.`,
+    `The database ${path} can't be opened (${reason}). Restore the data folder from a backup, or choose another folder (--data).`,
     { cause: error },
   );
 }

@@ -13,7 +13,7 @@ interface ListenAddress {
  *
  * @param address.host Default: this machine's loopback.
  * @param address.port 0: any free port.
- * @param address.usedBy what needs the port, for the error.
+ * @param address.usedBy what needs the port, for the error: the option that sets it, if there is one.
  * @returns the port.
  * @throws {StartupError} when the port is in use or not allowed.
  */
@@ -63,14 +63,13 @@ function listenError(error: unknown, address: { port: number; usedBy: string }):
   switch (errorCode(error)) {
     case 'EADDRINUSE':
       return new StartupError(
-        `Port ${port} (${usedBy}) is in use. Stop what uses it, or choose another port: \`npm start -- --port PORT\`.`,
+        `Port ${port} (${usedBy}) is in use. Stop what uses it, or choose another port.`,
         { cause: error },
       );
     case 'EACCES':
-      return new StartupError(
-        `Port ${port} (${usedBy}) needs more rights. Choose a port above 1023: \`npm start -- --port PORT\`.`,
-        { cause: error },
-      );
+      return new StartupError(`Port ${port} (${usedBy}) needs more rights. Choose a port above 1023.`, {
+        cause: error,
+      });
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return new StartupError(

@@ -70,7 +70,7 @@ describe('npm start', () => {
     }
   });
 
-  it('refuses a data folder that is in use, in one line, and does not disturb its holder', async () => {
+  it('refuses a data folder that is in use, and does not disturb its holder', async () => {
     const data = tempFolder();
     const token = 'given-admin-token-0123456789abcdef';
     const env = { LFS_QUOTA_ADMIN_TOKEN: token, LFS_QUOTA_LOG: 'json' };
@@ -80,7 +80,7 @@ describe('npm start', () => {
     expect(await second.ended()).toMatchObject({ exitCode: 1 });
     expect(second.output.err).toBe(
       `lfs-quota: The data folder ${data} is in use by process ${holder.process.pid}. ` +
-        'Stop that one first, or choose another folder: `npm start -- --data DIR`.\n',
+        'Stop that one first, or choose another folder (--data).\nSee npm start -- --help\n',
     );
 
     // The holder: its admin token from the environment, its log as JSON, ended by Ctrl-C.

@@ -431,6 +431,6 @@ it('says which port is in use', async () => {
     turns: new Turns(),
   };
   await expect(openHttpFront({ ...options, port: front.port })).rejects.toThrow(
-    `Port ${front.port} (the API) is in use. Stop what uses it, or choose another port: \`npm start -- --port PORT\`.`,
+    `Port ${front.port} (--port) is in use. Stop what uses it, or choose another port.`,
   );
 });

@@ -61,7 +61,7 @@ describe('a data folder', () => {
     writeFileSync(join(path, 'format.json'), '{"format":4}');
     expect(await refusal(openDataFolder(path))).toBe(
       `The data folder ${path} was written by a newer lfs-quota (format 4; this release reads up to 3). ` +
-        'Start that newer release, or choose another folder: `npm start -- --data DIR`.',
+        'Start that newer release, or choose another folder (--data).',
     );
     expect(existsSync(join(path, 'lock'))).toBe(false);
   });
@@ -123,7 +123,7 @@ describe('the lock', () => {
     const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
     writeFileSync(join(path, 'lock'), JSON.stringify({ pid: other.pid }));
     expect(await refusal(lockFolder(path, 0))).toBe(
-      `The data folder ${path} is in use by process ${other.pid}. Stop that one first, or choose another folder: \`npm start -- --data DIR\`.`,
+      `The data folder ${path} is in use by process ${other.pid}. Stop that one first, or choose another folder (--data).`,
     );
     other.kill('SIGKILL');
     await once(other, 'exit');

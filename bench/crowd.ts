@@ -87,18 +87,18 @@ async function measure(
 
 const adminToken = 'bench-admin-token-0123456789abcdef';
 
-/** A stack as `npm start` runs it. @param root the folder of a checkout. */
-const startStack = (root: string, folder: string) =>
-  startProcess({
+/** A stack as `npm start` runs it. @param root the folder of a checkout: of this one, or of an older one. */
+function startStack(root: string, folder: string) {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const [, ...program] = String(scripts.start).split(' ');
+  return startProcess({
     command: process.execPath,
-    args: (port) => [
-      ...['--import', 'tsx', join(root, 'local/main.ts')],
-      ...['--port', String(port), '--data', join(folder, 'data')],
-    ],
+    args: (port) => [...program, '--port', String(port), '--data', join(folder, 'data')],
     env: { ...plainEnvironment(), LFS_QUOTA_ADMIN_TOKEN: adminToken },
     folder,
     cwd: root,
   });
+}
 
 /** Where a tenant's batches go, and with which credentials. */
 interface Tenant {

@@ -158,11 +158,7 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
     serve(incoming, outgoing);
   });
   limitConnections(server, connectionsMax);
-  const port = await listen(server, {
-    host: options.host,
-    port: options.port,
-    usedBy: options.reach?.publicUrl ? '--listen' : '--port',
-  });
+  const port = await listen(server, { host: options.host, port: options.port, usedBy: '--listen' });
   return {
     port,
     drain() {

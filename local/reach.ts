@@ -68,11 +68,11 @@ export function readPublicUrl(text: string): URL {
   const isOrigin = url && /^https?:$/.test(url.protocol) && `${url.origin}/` === url.href;
   if (!isOrigin)
     throw new StartupError(
-      `The public URL must be like https://lfs.example.com, without a path, not '${text}'.`,
+      `--public-url must be like https://lfs.example.com, without a path, not '${text}'.`,
     );
   if (url.protocol === 'http:' && loopbackHost(url.host) === undefined)
     throw new StartupError(
-      `The public URL ${url.origin} must start with https://: tokens would be sent in the clear. Put a TLS proxy before lfs-quota.`,
+      `--public-url ${url.origin} must start with https://: tokens would be sent in the clear. Put a TLS proxy before lfs-quota.`,
     );
   return url;
 }

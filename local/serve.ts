@@ -1,7 +1,19 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { publicIssuers } from '../lambda/accounts/rules/identities.ts';
+import {
+  type GitHost,
+  gitHostIdPattern,
+  gitHostKinds,
+  gitHostsMax,
+  isGitHostUrl,
+} from '../lambda/accounts/rules/git-hosts.ts';
+import { type IdentityIssuer, issuerKinds, publicIssuers } from '../lambda/accounts/rules/identities.ts';
 import { exportStoreKindOf } from '../lambda/exports/rules/settings.ts';
+import type { Log } from '../lambda/rules/clock-and-log.ts';
+import type { Settings } from '../lambda/rules/settings.ts';
+import { type AdoptedRepo, adoptedReposFromJson } from '../lambda/store/rules/adopted-repos.ts';
 import type { StackStore } from './compose.ts';
+import { welcomeLines } from './demo.ts';
 import { RequestLimits } from './limits.ts';
 import { ServerMetrics } from './metrics.ts';
 import { openProbes } from './probes.ts';
@@ -9,35 +21,37 @@ import { readPublicUrl, readTrustedProxies } from './reach.ts';
 import { createSmtpMailer } from './smtp.ts';
 import { startEmbeddedStack } from './start.ts';
 import { StartupError } from './system/durable-file.ts';
-import { createTerminalLog, readAdoptedRepos, readFlags } from './terminal.ts';
+import { createTerminalLog } from './terminal.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What `lfs-quota serve` is given, as text. */
 export interface ServeSettings {
-  /** `address:port` */
+  /** `address:port`, or a port of this machine's loopback. */
   readonly listen: string;
   /** Where `/live`, `/ready` and `/metrics` are served. Absent: nowhere. */
   readonly listenMetrics?: string;
   readonly data: string;
-  readonly publicUrl: string;
+  readonly publicUrl?: string;
+  /** A tenant to begin with, without a public URL. */
+  readonly demo?: boolean;
   readonly store?: string;
   readonly bucket?: string;
   readonly region: string;
   readonly trustProxy?: string;
   /** Requests a second, by an address or with a credential. 0: no limit. */
   readonly rate: string;
+  readonly log: 'json' | 'text';
   readonly gitHost?: readonly string[];
   readonly issuer?: readonly string[];
   readonly adopt?: string;
+  readonly gcWatch?: string;
+  readonly loopbackWebhooks?: boolean;
 }
 
-export interface RunningServer {
-  readonly url: string;
-  readonly port: number;
-  readonly adminTokenFile: string | undefined;
-  /** Where the probes are, if anywhere. */
-  readonly metricsPort: number | undefined;
+interface RunningServer {
+  /** Lines for whoever starts it, the last of which says that it is ready. */
+  welcome(options: { showsTokens: boolean }): readonly string[];
   /** Takes no more work, waits for what runs, and ends. */
   close(): Promise<void>;
 }
@@ -55,20 +69,30 @@ const drainMs = 3_000;
  */
 export async function startServer(
   settings: ServeSettings,
-  parts: { env: Environment; write: (text: string) => void; copiesParts?: boolean | null },
+  parts: {
+    env: Environment;
+    write: (text: string) => void;
+    say?: (line: string) => void;
+    copiesParts?: boolean | null;
+  },
 ): Promise<RunningServer> {
-  const { env, write, copiesParts = null } = parts;
-  const { trustProxy } = settings;
+  const { env, write, say = () => {}, copiesParts = null } = parts;
+  const { trustProxy, demo = false } = settings;
   if (settings.data.trim() === '') throw new StartupError('--data takes a folder, not an empty name.');
-  const publicUrl = readPublicUrl(settings.publicUrl);
+  const publicUrl = demo && !settings.publicUrl ? undefined : readPublicUrl(settings.publicUrl ?? '');
   const store = readStore(settings, { env, copiesParts });
   const metricsAt = settings.listenMetrics && readAddress('--listen-metrics', settings.listenMetrics);
   const rate = readRate(settings.rate);
+  const outsiders = readOutsiders(settings);
+  const gcSettings = readGcWatch(settings.gcWatch);
   const smtp = env['LFS_QUOTA_SMTP'];
   const metrics = new ServerMetrics();
+  const log = createTerminalLog({ format: settings.log, write, now: () => new Date() });
+  becomeService(log);
   const stack = await startEmbeddedStack({
     ...readAddress('--listen', settings.listen),
-    ...readOutsiders(settings),
+    ...outsiders,
+    settings: gcSettings,
     dataDir: settings.data,
     adminToken: env['LFS_QUOTA_ADMIN_TOKEN'],
     reach: { publicUrl, ...(trustProxy && { trusts: readTrustedProxies(trustProxy) }) },
@@ -77,8 +101,9 @@ export async function startServer(
     ...(rate > 0 && { limits: new RequestLimits(rate, Date.now) }),
     metrics,
     graceMs,
-    createDemo: false,
-    log: createTerminalLog({ format: 'json', write, now: () => new Date() }),
+    createDemo: demo,
+    onProgress: say,
+    log,
   });
   let isDraining = false;
   const isReady = () => !isDraining && stack.isWritable();
@@ -86,10 +111,12 @@ export async function startServer(
     ? await openProbes({ ...metricsAt, metrics, isReady }).catch(closing(stack))
     : undefined;
   return {
-    url: stack.url,
-    port: stack.port,
-    adminTokenFile: stack.adminTokenOrigin === 'given' ? undefined : `${stack.dataPath}/admin-token`,
-    metricsPort: probes?.port,
+    welcome: ({ showsTokens }) => [
+      ...welcomeLines(stack, { showsTokens: showsTokens && demo }),
+      ...(probes ? [`metrics on port ${probes.port}`] : []),
+      ...(publicUrl ? [`listening on port ${stack.port}`] : []),
+      `ready ${stack.url}`,
+    ],
     async close() {
       isDraining = true;
       stack.drain();
@@ -107,18 +134,82 @@ const closing =
     throw error;
   };
 
-/** Whom this server trusts, besides its tenants, as `npm start` reads it. @throws {StartupError} */
-function readOutsiders({ gitHost = [], issuer = [], adopt }: ServeSettings) {
-  const flags = readFlags([
-    ...gitHost.flatMap((text) => ['--git-host', text]),
-    ...issuer.flatMap((text) => ['--issuer', text]),
-  ]);
-  if (flags.kind !== 'start') throw new StartupError(flags.kind === 'wrong' ? flags.message : '');
+/** Makes this process one that serves. */
+function becomeService(log: Log): void {
+  // The data folder has the objects and hashes of the tokens. Other users of the machine must not read new files.
+  process.umask(0o077);
+  // A reader of the output that ends, such as `| head`, must not end the service.
+  for (const stream of [process.stdout, process.stderr])
+    stream.removeAllListeners('error').on('error', () => {});
+  process.on('uncaughtException', (error) => {
+    log.error('stopped by an unexpected error; stored data is safe, start it again', { error });
+    process.exit(1);
+  });
+}
+
+/** Whom this server trusts, besides its tenants. @throws {StartupError} */
+export function readOutsiders(
+  settings: Pick<ServeSettings, 'gitHost' | 'issuer' | 'adopt' | 'loopbackWebhooks'>,
+) {
+  const { gitHost = [], issuer = [], adopt, loopbackWebhooks = false } = settings;
   return {
-    gitHosts: flags.gitHosts,
-    issuers: issuer.length > 0 ? flags.issuers : publicIssuers,
+    gitHosts: readGitHosts(gitHost),
+    issuers: issuer.length > 0 ? issuer.map(readIssuer) : publicIssuers,
     adoptedRepos: adopt === undefined ? [] : readAdoptedRepos(adopt),
+    allowsLoopbackWebhooks: loopbackWebhooks,
   };
+}
+
+function readIssuer(text: string): IdentityIssuer {
+  const [name, issuer = '', jwksUri = '', ...rest] = text.split(',');
+  const kind = issuerKinds.find((each) => each === name);
+  const areAddresses = [issuer, jwksUri].every(
+    (address) => /^https?:/.test(address) && URL.canParse(address),
+  );
+  if (kind && areAddresses && rest.length === 0) return { kind, issuer, jwksUri };
+  const example = 'gitlab,https://git.example.com,https://git.example.com/oauth/discovery/keys';
+  throw new StartupError(`--issuer takes KIND,ISSUER,JWKS such as ${example}.`);
+}
+
+function readGitHosts(texts: readonly string[]): readonly GitHost[] {
+  const hosts: GitHost[] = [];
+  for (const text of texts) {
+    const [id = '', name, url = '', clientId, clientSecretArn, ...rest] = text.split(',');
+    const kind = gitHostKinds.find((each) => each === name);
+    const isHost =
+      gitHostIdPattern.test(id) && isGitHostUrl(url, { allowsLoopback: true }) && rest.length === 0;
+    const isApp = clientId === undefined || (clientId !== '' && clientSecretArn);
+    if (!kind || !isHost || !isApp)
+      throw new StartupError(
+        '--git-host takes ID,KIND,URL such as gitea,gitea,https://gitea.example.com; http only for this machine. To let users sign in, add ,CLIENT_ID,SECRET_FILE.',
+      );
+    if (hosts.some((host) => host.id === id)) throw new StartupError(`--git-host names ${id} twice.`);
+    hosts.push({
+      id,
+      kind,
+      url,
+      ...(clientId && clientSecretArn && { signIn: { clientId, clientSecretArn } }),
+    });
+  }
+  if (hosts.length > gitHostsMax)
+    throw new StartupError(`--git-host can be given ${gitHostsMax} times at most.`);
+  return hosts;
+}
+
+/** @throws {StartupError} that says what is wrong with the file. */
+function readAdoptedRepos(path: string): readonly AdoptedRepo[] {
+  try {
+    return adoptedReposFromJson(readFileSync(path, 'utf8'));
+  } catch (cause) {
+    const what = cause instanceof Error ? cause.message : String(cause);
+    throw new StartupError(`Can't use --adopt ${path}: ${what}`, { cause });
+  }
+}
+
+function readGcWatch(text: string | undefined): Partial<Settings> {
+  if (text === undefined) return {};
+  if (!/^\d{1,5}$/.test(text)) throw new StartupError(`--gc-watch takes a number of minutes, not '${text}'.`);
+  return { gcWatchMs: Number(text) * 60_000 };
 }
 
 /** @returns undefined for the one in the data folder. */
@@ -145,9 +236,10 @@ function readStore(
   };
 }
 
-/** @param text such as `127.0.0.1:8787` or `[::]:8787`. @throws {StartupError} */
+/** @param text such as `127.0.0.1:8787`, `[::]:8787` or `8787`. @throws {StartupError} */
 function readAddress(option: string, text: string): { host: string; port: number } {
-  const [, host, digits] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/i.exec(text)?.filter(Boolean) ?? [];
+  const whole = /^\d+$/.test(text) ? `127.0.0.1:${text}` : text;
+  const [, host, digits] = /^(?:\[([0-9a-f:.]+)\]|([^:[\]]+)):(\d{1,5})$/i.exec(whole)?.filter(Boolean) ?? [];
   const port = Number(digits);
   if (host === undefined || !(port <= 65_535))
     throw new StartupError(`${option} takes an address and a port such as 127.0.0.1:8787, not '${text}'.`);

@@ -12,43 +12,43 @@ import { testStore, writeProfile } from './doctor.ts';
 const fromEnv = (flags: string, variable: string, description: string) =>
   new Option(flags, description).env(variable);
 
-/** `serve`: lfs-quota on one's own machine, behind a TLS proxy. */
+/** What `npm start` differs in: for one person on one machine. */
+const demoSettings = { data: '.lfs-quota', rate: '0', log: 'text' } satisfies Partial<ServeSettings>;
+
+/** `serve`: lfs-quota on one's own machine, behind a TLS proxy. `npm start` calls it with `--demo`. */
 export function registerServe(program: Command, context: CliContext): void {
-  program
+  const command = program
     .command('serve')
     .summary('Run lfs-quota on your own machine')
-    .description('Run lfs-quota on your own machine, behind a TLS proxy')
-    .addOption(
-      fromEnv('--listen <address:port>', 'LFS_QUOTA_LISTEN', 'where it listens').default('127.0.0.1:8787'),
-    )
-    .addOption(fromEnv('--data <dir>', 'LFS_QUOTA_DATA', 'data folder').makeOptionMandatory())
-    .addOption(
-      fromEnv('--public-url <url>', 'LFS_QUOTA_PUBLIC_URL', 'what clients call it').makeOptionMandatory(),
-    )
-    .addOption(
-      fromEnv('--store <url>', 'LFS_QUOTA_STORE', 'S3-compatible store (default: in the data folder)'),
-    )
-    .addOption(fromEnv('--bucket <name>', 'LFS_QUOTA_BUCKET', 'bucket in that store'))
-    .addOption(fromEnv('--region <name>', 'AWS_REGION', 'region of the bucket').default('us-east-1'))
-    .addOption(
-      fromEnv(
-        '--trust-proxy <list>',
-        'LFS_QUOTA_TRUST_PROXY',
-        'proxies: addresses and networks, with commas',
-      ),
-    )
-    .addOption(
-      fromEnv('--listen-metrics <address:port>', 'LFS_QUOTA_LISTEN_METRICS', 'for /live, /ready, /metrics'),
-    )
-    .addOption(
-      fromEnv('--rate <requests>', 'LFS_QUOTA_RATE', 'a second, by an address or a token; 0: any').default(
-        '100',
-      ),
-    )
-    .option('--git-host <id,kind,url…>', 'git host for user logins; repeatable', collect)
-    .option('--issuer <kind,issuer,jwks>', 'issuer of CI identity tokens; repeatable', collect)
-    .option('--adopt <file>', "repos in another LFS server's layout")
-    .action(async (options: ServeSettings) => serve(options, context));
+    .description('Run lfs-quota on your own machine, behind a TLS proxy');
+  const options = [
+    fromEnv(
+      '--port, --listen <address:port>',
+      'LFS_QUOTA_LISTEN',
+      'where it listens; a port: on 127.0.0.1',
+    ).default('127.0.0.1:8787'),
+    fromEnv('--data <dir>', 'LFS_QUOTA_DATA', 'data folder').makeOptionMandatory(),
+    fromEnv('--public-url <url>', 'LFS_QUOTA_PUBLIC_URL', 'what clients call it'),
+    new Option('--demo', 'try it: a tenant demo, for this machine only, without TLS').implies(demoSettings),
+    fromEnv('--store <url>', 'LFS_QUOTA_STORE', 'S3-compatible store (default: in the data folder)'),
+    fromEnv('--bucket <name>', 'LFS_QUOTA_BUCKET', 'bucket in that store'),
+    fromEnv('--region <name>', 'AWS_REGION', 'region of the bucket').default('us-east-1'),
+    fromEnv('--trust-proxy <list>', 'LFS_QUOTA_TRUST_PROXY', 'proxies: addresses and networks, with commas'),
+    fromEnv('--listen-metrics <address:port>', 'LFS_QUOTA_LISTEN_METRICS', 'for /live, /ready, /metrics'),
+    fromEnv('--rate <requests>', 'LFS_QUOTA_RATE', 'a second, by an address or a token; 0: any').default(
+      '100',
+    ),
+    fromEnv('--log <format>', 'LFS_QUOTA_LOG', 'of the log on stderr')
+      .choices(['json', 'text'])
+      .default('json'),
+    new Option('--git-host <id,kind,url…>', 'git host for user logins; repeatable').argParser(collect),
+    new Option('--issuer <kind,issuer,jwks>', 'issuer of CI identity tokens; repeatable').argParser(collect),
+    new Option('--adopt <file>', "repos in another LFS server's layout"),
+    new Option('--gc-watch <minutes>', 'shortest time from "gc open" to "gc run" (default: 1440)'),
+    new Option('--loopback-webhooks', 'allow webhooks to this machine, by plain HTTP'),
+  ];
+  for (const option of options) command.addOption(option);
+  command.action(async (given: ServeSettings) => serve(given, context));
 }
 
 const collect = (text: string, before: readonly string[] = []) => [...before, text];
@@ -63,20 +63,21 @@ async function serve(options: ServeSettings, context: CliContext): Promise<void>
   const stopped = new Promise<void>((resolve) => {
     release = context.onInterrupt?.(resolve);
   });
+  const say = (line: string) => context.out(`${line}\n`);
   try {
     const store = await testedStore(options, context);
     const copiesParts = store?.profile.holds.partRules.uploadPartCopy ?? null;
-    const server = await startServer(options, { env: context.env, write: context.err, copiesParts });
+    const server = await startServer(options, { env: context.env, write: context.err, say, copiesParts });
     if (store)
       await writeProfile(store.file, store.profile).catch(async (error) => {
         await server.close();
         throw error;
       });
-    if (server.adminTokenFile) context.out(`admin token in ${server.adminTokenFile}\n`);
-    if (server.metricsPort) context.out(`metrics on port ${server.metricsPort}\n`);
-    context.out(`listening on port ${server.port}\nready ${server.url}\n`);
+    for (const line of server.welcome({ showsTokens: context.isTerminal })) say(line);
     await stopped;
+    say('stopping …');
     await server.close();
+    say('stopped');
   } catch (error) {
     if (!(error instanceof StartupError)) throw error;
     throw new CliError(error.message, { hint: 'See lfs-quota serve --help', cause: error });

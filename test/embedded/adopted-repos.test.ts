@@ -209,7 +209,7 @@ describe('a bucket that another server has laid out', () => {
     writeFileSync(path, '[{}]');
     const broken = spawnStack(['--port', '0', '--data', dataDir, '--adopt', path]);
     expect(await broken.ended()).toMatchObject({ exitCode: 1 });
-    expect(broken.output.err).toMatch(/^lfs-quota: Can't use --adopt .*adopted\.json: Entry 1 of/m);
+    expect(broken.output.err).toMatch(/^error: Can't use --adopt .*adopted\.json: Entry 1 of/m);
     const missing = spawnStack(['--port', '0', '--data', dataDir, '--adopt', `${path}.none`]);
     expect(await missing.ended()).toMatchObject({ exitCode: 1 });
     expect(missing.output.err).toContain('adopted.json.none: ENOENT');

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach } from 'vitest';
 
-const main = fileURLToPath(new URL('../../local/main.ts', import.meta.url));
-/** `lfs-quota`: with `serve`, it's the server of one machine. */
 export const commandLine = fileURLToPath(new URL('../../cli/main.ts', import.meta.url));
+/** What `npm start` runs. */
+export const npmStart = [commandLine, 'serve', '--demo'];
+/** A server of one machine. */
+export const serve = [commandLine, 'serve'];
 
-/** The process that `npm start` runs. */
+/** A process of `serve`. */
 interface ChildStack {
   readonly process: ChildProcess;
   readonly output: { out: string; err: string };
@@ -21,7 +23,7 @@ interface ChildStack {
 
 /** A function that starts such processes. The ones still running are killed after each test. */
 export function useChildStacks(
-  program = main,
+  command: readonly string[] = npmStart,
 ): (args: readonly string[], env?: Record<string, string>) => ChildStack {
   const spawned: ChildProcess[] = [];
   afterEach(async () => {
@@ -32,7 +34,7 @@ export function useChildStacks(
     }
   });
   return (args, env = {}) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', program, ...args], {
+    const child = spawn(process.execPath, ['--import', 'tsx', ...command, ...args], {
       env: { PATH: process.env['PATH'], ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });

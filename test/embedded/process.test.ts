@@ -79,8 +79,8 @@ describe('npm start', () => {
     const second = spawnStack(['--port', '0', '--data', data]);
     expect(await second.ended()).toMatchObject({ exitCode: 1 });
     expect(second.output.err).toBe(
-      `lfs-quota: The data folder ${data} is in use by process ${holder.process.pid}. ` +
-        'Stop that one first, or choose another folder (--data).\nSee npm start -- --help\n',
+      `error: The data folder ${data} is in use by process ${holder.process.pid}. ` +
+        'Stop that one first, or choose another folder (--data).\nSee lfs-quota serve --help\n',
     );
 
     // The holder: its admin token from the environment, its log as JSON, ended by Ctrl-C.
@@ -93,9 +93,13 @@ describe('npm start', () => {
     expect(await holder.ended()).toEqual({ exitCode: 0, signal: null });
   });
 
-  it('refuses wrong flags, and prints its usage', async () => {
-    const wrongFlag = spawnStack(['--port', 'http']);
-    expect(await wrongFlag.ended()).toMatchObject({ exitCode: 2 });
-    expect(wrongFlag.output.err).toMatch(/^lfs-quota: --port takes a number .*\n\nUsage: npm start/);
+  it('refuses wrong options', async () => {
+    const wrong = spawnStack(['--port', 'http']);
+    expect(await wrong.ended()).toMatchObject({ exitCode: 1 });
+    expect(wrong.output.err).toMatch(
+      /^error: --listen takes an address and a port .*\nSee lfs-quota serve --help\n$/,
+    );
+    const unknown = spawnStack(['--prot', '1']);
+    expect(await unknown.ended()).toMatchObject({ exitCode: 2 });
   });
 });

@@ -6,10 +6,10 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startStore } from '../../local/store/start-store.ts';
 import { pull, push } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { commandLine, useChildStacks } from './child-stack.ts';
+import { serve, useChildStacks } from './child-stack.ts';
 
 const tempFolder = useTempFolders();
-const spawnServer = useChildStacks(commandLine);
+const spawnServer = useChildStacks(serve);
 const adminToken = 'admin-token-of-the-serve-tests-0123456789';
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -57,7 +57,7 @@ async function startServer(
   { flags = [], env = {} }: { flags?: readonly string[]; env?: Record<string, string> } = {},
 ) {
   const place = ['--listen', '127.0.0.1:0', '--data', data, '--public-url', proxy.url];
-  const server = spawnServer(['serve', ...place, '--trust-proxy', '127.0.0.1', ...flags], {
+  const server = spawnServer([...place, '--trust-proxy', '127.0.0.1', ...flags], {
     LFS_QUOTA_ADMIN_TOKEN: adminToken,
     ...env,
   });
@@ -165,7 +165,7 @@ describe('a server behind a proxy', () => {
     const data = tempFolder();
     const flags = ['--data', data, '--public-url', 'http://127.0.0.1:8787', '--listen', '127.0.0.1:0'];
     const store = ['--store', `http://127.0.0.1:${port}`, '--bucket', 'any'];
-    const server = spawnServer(['serve', ...flags, ...store], {
+    const server = spawnServer([...flags, ...store], {
       AWS_ACCESS_KEY_ID: 'key',
       AWS_SECRET_ACCESS_KEY: 'secret',
     });

@@ -134,7 +134,7 @@ it('names a port that is in use, and leaves nothing open', async () => {
   const holder = createServer();
   await once(holder.listen(0, '127.0.0.1'), 'listening');
   const { port } = holder.address() as AddressInfo;
-  await expect(start(dataDir, { port })).rejects.toThrow(`Port ${port} (--port) is in use.`);
+  await expect(start(dataDir, { port })).rejects.toThrow(`Port ${port} (--listen) is in use.`);
   await new Promise((resolve) => holder.close(resolve));
   const stack = await start(dataDir, { port });
   expect(stack.url).toBe(`http://127.0.0.1:${port}`);

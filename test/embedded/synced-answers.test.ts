@@ -2,15 +2,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, expect, it } from 'vitest';
 import { push } from '../support/lfs-client.ts';
 import { describeTraced, traceOf } from '../support/strace.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { demoTokenIn } from './child-stack.ts';
+import { demoTokenIn, npmStart } from './child-stack.ts';
 
 const tempFolder = useTempFolders();
-const main = fileURLToPath(new URL('../../local/main.ts', import.meta.url));
 
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -20,7 +18,7 @@ afterEach(async () => {
 /** `npm start`, with a trace of what it reads, syncs and answers. */
 async function startTraced(data: string) {
   const trace = join(tempFolder(), 'trace');
-  const program = [main, '--port', '0', '--data', data];
+  const program = [...npmStart, '--port', '0', '--data', data];
   const calls = ['read', 'write', 'writev', 'fsync', 'fdatasync'];
   const strace = spawn('strace', traceOf({ file: trace, calls, program, shownBytes: 60 }), {
     env: { PATH: process.env['PATH'] },

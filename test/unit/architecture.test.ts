@@ -202,7 +202,7 @@ const architecture: Readonly<Record<string, Entry>> = {
       'zod',
     ],
   },
-  bin: { imports: ['cli', 'console/build', 'lib', 'local'], packages: ['esbuild', 'node:*', 'tsx', 'zod'] },
+  bin: { imports: ['cli', 'console/build', 'lib'], packages: ['esbuild', 'node:*', 'tsx', 'zod'] },
   // The embedded stack runs the handlers that are deployed, with what this process has in place of AWS.
   local: {
     imports: ['console/build', 'lambda/**', 'local/store', 'local/system', 'local/table', 'rules'],

@@ -12,7 +12,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 async function startAs(version: string, ...args: string[]) {
   const disguise = path.join(folder, `${version}.cjs`);
   await writeFile(disguise, `Object.defineProperty(process.versions, 'node', { value: '${version}' });\n`);
-  const command = ['--require', disguise, path.join(root, 'bin', 'start.js'), ...args];
+  const command = ['--require', disguise, path.join(root, 'bin', 'lfs-quota.js'), ...args];
   return await run(process.execPath, command, { cwd: root, env: {}, timeoutMs: 30_000 });
 }
 
@@ -20,12 +20,12 @@ it.each(['16.20.2', '18.19.0', '20.18.3'])('says on Node %s which one it needs',
   expect(await startAs(version, '--help')).toEqual({
     code: 1,
     out: '',
-    err: `lfs-quota: Node ${version} is too old: lfs-quota needs >=20.19. Install a newer Node.\n`,
+    err: `error: Node ${version} is too old: lfs-quota needs >=20.19. Install a newer Node.\n`,
   });
 });
 
 it('starts on this Node', async () => {
-  const ended = await startAs(process.versions.node, '--help');
+  const ended = await startAs(process.versions.node, 'serve', '--demo', '--help');
   expect(ended).toMatchObject({ code: 0, err: '' });
-  expect(ended.out).toContain('Usage: npm start');
+  expect(ended.out).toContain('--port, --listen');
 });

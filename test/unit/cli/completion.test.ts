@@ -66,7 +66,7 @@ describe.skipIf(!isThere('bash'))('bash', () => {
     const flags = command
       .createHelp()
       .visibleOptions(command)
-      .map(({ long }) => long);
+      .flatMap(({ short, long }) => (short?.startsWith('--') ? [short, long] : [long]));
     expect(inBash(...words.split(' '), '--')).toEqual(flags);
   });
 

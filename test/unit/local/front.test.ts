@@ -431,6 +431,6 @@ it('says which port is in use', async () => {
     turns: new Turns(),
   };
   await expect(openHttpFront({ ...options, port: front.port })).rejects.toThrow(
-    `Port ${front.port} (--port) is in use. Stop what uses it, or choose another port.`,
+    `Port ${front.port} (--listen) is in use. Stop what uses it, or choose another port.`,
   );
 });

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { startServer } from '../../../local/serve.ts';
+import { publicIssuers } from '../../../lambda/accounts/rules/identities.ts';
+import { readOutsiders, type ServeSettings, startServer } from '../../../local/serve.ts';
 import { StartupError } from '../../../local/system/durable-file.ts';
 
 const usual = {
@@ -8,22 +9,48 @@ const usual = {
   publicUrl: 'https://lfs.example.com',
   region: 'us-east-1',
   rate: '100',
-};
+  log: 'json',
+} satisfies ServeSettings;
 const store = 'https://s3.example.com';
+const forge = 'forge,gitea,https://git.example.com';
 const credentials = { AWS_ACCESS_KEY_ID: 'key', AWS_SECRET_ACCESS_KEY: 'secret' };
 
-it.each([
+type Row = [settings: Partial<ServeSettings>, env: Record<string, string>, why: RegExp];
+
+it.each<Row>([
   [{ publicUrl: 'http://lfs.example.com' }, {}, /must start with https:/],
-  [{ listen: '8787' }, {}, /--listen takes an address and a port/],
+  [{ publicUrl: '' }, {}, /--public-url must be like/],
+  [{ listen: 'http' }, {}, /--listen takes an address and a port/],
+  [{ listen: '65536' }, {}, /--listen takes an address and a port/],
+  [{ gcWatch: '1h' }, {}, /--gc-watch takes a number of minutes/],
   [{ listen: '127.0.0.1:65536' }, {}, /--listen takes an address and a port/],
   [{ store }, credentials, /go together/],
   [{ bucket: 'b' }, credentials, /go together/],
   [{ store, bucket: 'b' }, {}, /AWS_ACCESS_KEY_ID/],
   [{ store: 's3.example.com', bucket: 'b' }, credentials, /--store takes/],
   [{ rate: '-1' }, {}, /--rate takes a number/],
-  [{ listenMetrics: '9090' }, {}, /--listen-metrics takes an address/],
-  [{ gitHost: ['x'] }, {}, /--git-host takes/],
-  [{ issuer: ['x'] }, {}, /--issuer takes/],
+  [{ listenMetrics: 'any' }, {}, /--listen-metrics takes an address/],
+  ...[
+    'x',
+    'gitea,https://a,https://a/keys',
+    'gitlab,https://a',
+    'gitlab,a,https://b',
+    'github,https://a,ftp://b',
+    'github,https://a,https://b,c',
+  ].map((text): Row => [{ issuer: [text] }, {}, /--issuer takes KIND,ISSUER,JWKS/]),
+  ...[
+    'forge',
+    'forge,gitea',
+    'Forge!,gitea,https://git.example.com',
+    'forge,bitbucket,https://git.example.com',
+    'forge,gitea,http://git.example.com',
+    'forge,gitea,https://git.example.com/',
+    'forge,gitea,https://git.example.com,more',
+    'forge,gitea,https://git.example.com,,secret.txt',
+    'forge,gitea,https://git.example.com,app,secret.txt,more',
+  ].map((text): Row => [{ gitHost: [text] }, {}, /--git-host takes ID,KIND,URL/]),
+  [{ gitHost: [forge, forge] }, {}, /--git-host names forge twice/],
+  [{ gitHost: Array.from({ length: 9 }, (_, index) => `${index}${forge}`) }, {}, /8 times at most/],
   [{ adopt: '/nowhere.json' }, {}, /Can't use --adopt/],
   [{}, { LFS_QUOTA_SMTP: 'mail.example.com' }, /LFS_QUOTA_SMTP must be/],
   [
@@ -38,4 +65,31 @@ it.each([
   const starting = startServer({ ...usual, ...settings }, { env, write: () => {} });
   await expect(starting).rejects.toThrow(StartupError);
   await expect(starting).rejects.toThrow(why);
+});
+
+it('trusts the issuers and git hosts that it is given, and plain HTTP to those of this machine alone', () => {
+  expect(readOutsiders({})).toEqual({
+    issuers: publicIssuers,
+    gitHosts: [],
+    adoptedRepos: [],
+    allowsLoopbackWebhooks: false,
+  });
+  const issuer = { kind: 'gitlab', issuer: 'https://git.example.com', jwksUri: 'http://127.0.0.1:1/keys' };
+  const text = 'gitlab,https://git.example.com,http://127.0.0.1:1/keys';
+  expect(readOutsiders({ issuer: [text, text] }).issuers).toEqual([issuer, issuer]);
+  const gitHost = [
+    'github,github,https://api.github.com',
+    'forge,gitea,http://127.0.0.1:3000,app,secret.txt',
+  ];
+  expect(readOutsiders({ gitHost }).gitHosts).toEqual([
+    { id: 'github', kind: 'github', url: 'https://api.github.com' },
+    {
+      id: 'forge',
+      kind: 'gitea',
+      url: 'http://127.0.0.1:3000',
+      signIn: { clientId: 'app', clientSecretArn: 'secret.txt' },
+    },
+  ]);
+  const eight = Array.from({ length: 8 }, (_, index) => `${index}${forge}`);
+  expect(readOutsiders({ gitHost: eight }).gitHosts).toHaveLength(8);
 });

@@ -167,9 +167,9 @@ export class ApiClient {
     path: string;
     body?: unknown;
     mediaType: string;
-  }): Promise<{ status: number; body: unknown }> {
-    const { status, text } = await this.#exchange(request);
-    return { status, body: parseJson(text) };
+  }): Promise<{ status: number; body: unknown; retryAfterMs: number | undefined }> {
+    const { status, text, retryAfterMs } = await this.#exchange(request);
+    return { status, body: parseJson(text), retryAfterMs };
   }
 
   async #exchange(request: {
@@ -195,13 +195,23 @@ export class ApiClient {
         redirect: 'manual',
         signal: AbortSignal.timeout(requestTimeoutMs),
       });
-      return { status: response.status, text: await response.text() };
+      return {
+        status: response.status,
+        text: await response.text(),
+        retryAfterMs: retryAfterMsOf(response.headers),
+      };
     } catch (error) {
       throw unreachableError(error, this.baseUrl);
     } finally {
       end();
     }
   }
+}
+
+/** The pause that `Retry-After` asks for, in seconds. A date there is not read: nobody in this field sends one. */
+export function retryAfterMsOf(headers: Headers): number | undefined {
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN);
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds * 1000 : undefined;
 }
 
 /** Only lfs-quota says so as a problem; a 404 of something else at that address is an error. */

@@ -110,6 +110,11 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
     ['lfs-quota connect acme game', 'in the folder of a clone'],
     ['lfs-quota connect acme game --clone ~/game --read-only --expires 90d'],
   ],
+  import: [
+    ['lfs-quota import acme game --from https://github.com/acme/game.git', 'in a full clone of it'],
+    ['lfs-quota import acme game --from https://github.com/acme/game.git --clone ~/game.git'],
+  ],
+  mirror: [['lfs-quota mirror acme game --to https://github.com/acme/game.git']],
   audit: [
     ['lfs-quota audit acme --from 2026-11-01'],
     ['lfs-quota audit acme --action token.revoke --limit 5', 'the newest five'],

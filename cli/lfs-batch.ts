@@ -23,13 +23,33 @@ export type BatchAction = z.output<typeof action>;
 /** What is answered for an object. */
 export type BatchAnswer = z.output<typeof answerShape>;
 
-export interface BatchDeps extends DownloadDeps {
-  readonly client: ApiClient;
-}
-
 export interface BatchPlace {
   readonly tenant: string;
   readonly repo: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+  /** How long the server wants nobody to ask again. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** A repo of any LFS server. */
+export interface LfsRepo {
+  /** Asks its Batch API once. @throws {CliError} when the server did not answer. */
+  batch(body: unknown): Promise<Answer>;
+  /** What an answer means that is no batch, and what to do. */
+  refusal(operation: Operation, answer: Answer): CliError;
+}
+
+/** A repo of the server that a command asks. */
+export function ownRepo(client: ApiClient, place: BatchPlace): LfsRepo {
+  const path = `/${place.tenant}/${place.repo}/info/lfs/objects/batch`;
+  return {
+    batch: (body) => client.exchange({ method: 'POST', path, body, mediaType }),
+    refusal: (operation, answer) => refusal(place, operation, answer),
+  };
 }
 
 export interface LfsObject {
@@ -37,7 +57,7 @@ export interface LfsObject {
   readonly sizeBytes: number;
 }
 
-type Operation = 'upload' | 'download';
+export type Operation = 'upload' | 'download';
 
 /**
  * Asks where up to 100 objects are transferred, again while the server is busy.
@@ -46,37 +66,28 @@ type Operation = 'upload' | 'download';
  * @throws {CliError}
  */
 export async function askBatch(
-  deps: BatchDeps,
-  place: BatchPlace,
+  deps: DownloadDeps,
+  repo: LfsRepo,
   { operation, objects }: { operation: Operation; objects: readonly LfsObject[] },
 ): Promise<ReadonlyMap<string, BatchAnswer> | 'absent'> {
   const { status, body } = await retrying(deps, async () => {
-    const answer = await deps.client.exchange({
-      method: 'POST',
-      path: `/${place.tenant}/${place.repo}/info/lfs/objects/batch`,
-      body: {
-        operation,
-        transfers: ['basic'],
-        objects: objects.map(({ oid, sizeBytes: size }) => ({ oid, size })),
-      },
-      mediaType,
+    const answer = await repo.batch({
+      operation,
+      transfers: ['basic'],
+      objects: objects.map(({ oid, sizeBytes: size }) => ({ oid, size })),
     });
     const isForNow = answer.status === 429 || answer.status >= 500;
     return isForNow
-      ? { kind: 'failed', error: refusal(place, operation, answer) }
+      ? { kind: 'failed', error: repo.refusal(operation, answer), waitMs: answer.retryAfterMs }
       : { kind: 'done', value: answer };
   });
   if (status === 404 && errorShape.safeParse(body).success) return 'absent';
   const parsed = batchShape.safeParse(body);
-  if (status !== 200 || !parsed.success) throw refusal(place, operation, { status, body });
+  if (status !== 200 || !parsed.success) throw repo.refusal(operation, { status, body });
   return new Map(parsed.data.objects.map((object) => [object.oid, object]));
 }
 
-function refusal(
-  { tenant }: BatchPlace,
-  operation: Operation,
-  { status, body }: { status: number; body: unknown },
-): CliError {
+function refusal({ tenant }: BatchPlace, operation: Operation, { status, body }: Answer): CliError {
   if (status === 401 || status === 403)
     return new CliError(`The token was rejected for ${operation}s (${status}).`, {
       failure: 'unauthorized',
@@ -84,11 +95,15 @@ function refusal(
         `Use a token of the tenant: the admin token can't ${operation}. ` +
         `Create one: lfs-quota token create ${tenant} --scope ${operation === 'upload' ? 'write' : 'read'}`,
     });
-  const parsed = errorShape.safeParse(body);
-  const why = parsed.success ? `: ${printable(parsed.data.message)}` : '.';
   const isForNow = status >= 500 || status === 429;
-  return new CliError(`The LFS API returned ${status}${why}`, {
+  return new CliError(`The LFS API returned ${status}${whyOf(body)}`, {
     failure: isForNow ? 'unavailable' : 'failed',
     hint: isForNow ? 'Retry in a few seconds.' : 'Check --url or LFS_QUOTA_URL.',
   });
+}
+
+/** What an answer says of itself, after a colon. */
+export function whyOf(body: unknown): string {
+  const parsed = errorShape.safeParse(body);
+  return parsed.success ? `: ${printable(parsed.data.message)}` : '.';
 }

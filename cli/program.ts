@@ -15,6 +15,7 @@ import { gcCommands } from './commands/gc.ts';
 import { historyCommand } from './commands/history.ts';
 import { inviteCommand, registerJoin } from './commands/invite.ts';
 import { lockCommands } from './commands/lock.ts';
+import { importCommand, mirrorCommand } from './commands/move.ts';
 import { deletionCommands, objectCommands } from './commands/object.ts';
 import { reconcileCommand } from './commands/reconcile.ts';
 import { repoCommands } from './commands/repo.ts';
@@ -39,7 +40,16 @@ const groups: readonly (readonly [heading: string, commands: readonly Register[]
   ['Log in:', [registerLogin, registerJoin, whoamiCommand, registerLogout, registerAuth]],
   [
     'Work with a repo:',
-    [registerConnect, usageCommand, objectCommands, lockCommands, gcCommands, registerDu],
+    [
+      registerConnect,
+      usageCommand,
+      objectCommands,
+      lockCommands,
+      importCommand,
+      mirrorCommand,
+      gcCommands,
+      registerDu,
+    ],
   ],
   [
     'Manage a tenant:',

@@ -8,7 +8,7 @@ import type { Register } from '../command.ts';
 import type { CliContext } from '../context.ts';
 import { CliError, UsageError } from '../errors.ts';
 import { type DownloadDeps, retrying } from '../export/transfer.ts';
-import { askBatch, type BatchAction, type BatchPlace, mediaType } from '../lfs-batch.ts';
+import { askBatch, type BatchAction, type BatchPlace, mediaType, ownRepo } from '../lfs-batch.ts';
 import { parseRepo, parseTenant } from '../options.ts';
 import { formatUntil } from '../render.ts';
 import { clientFor, openClient } from '../server.ts';
@@ -185,7 +185,7 @@ class CheckedObject {
   async #offer(operation: 'upload' | 'download'): Promise<Record<string, BatchAction | undefined>> {
     const { tenant, repo, client } = this.#pusher;
     const objects = [{ oid: this.oid, sizeBytes: objectBytes }];
-    const answers = await askBatch({ ...this.#deps, client }, { tenant, repo }, { operation, objects });
+    const answers = await askBatch(this.#deps, ownRepo(client, { tenant, repo }), { operation, objects });
     if (answers === 'absent')
       throw new CliError(`${tenant}/${repo} not found.`, {
         failure: 'not-found',

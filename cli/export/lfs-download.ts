@@ -1,9 +1,10 @@
 import { rename } from 'node:fs/promises';
 import type { StoredObject } from '../../lambda/exports/rules/objects.ts';
+import type { ApiClient } from '../api-client.ts';
 import { CliError } from '../errors.ts';
-import { askBatch, type BatchAnswer, type BatchDeps, type BatchPlace, type LfsObject } from '../lfs-batch.ts';
+import { askBatch, type BatchAnswer, type BatchPlace, type LfsObject, ownRepo } from '../lfs-batch.ts';
 import { printable } from '../terminal.ts';
-import { downloadFile, type Fetched, type Offer, TransferError } from './transfer.ts';
+import { type DownloadDeps, downloadFile, type Fetched, type Offer, TransferError } from './transfer.ts';
 
 /** Downloads objects as git-lfs does. */
 
@@ -13,6 +14,10 @@ const objectsAtOnce = 8;
 const batchObjectsMax = 100;
 
 const gone: Offer = { kind: 'gone' };
+
+interface BatchDeps extends DownloadDeps {
+  readonly client: ApiClient;
+}
 
 interface Downloads {
   readonly tenant: string;
@@ -143,7 +148,7 @@ async function ask(
   place: BatchPlace,
   objects: readonly LfsObject[],
 ): Promise<Map<string, Offer> | 'absent'> {
-  const answers = await askBatch(deps, place, { operation: 'download', objects });
+  const answers = await askBatch(deps, ownRepo(deps.client, place), { operation: 'download', objects });
   if (answers === 'absent') return answers;
   return new Map(objects.map(({ oid }) => [oid, offerOf(answers.get(oid))]));
 }

@@ -19,6 +19,8 @@ const attemptsMax = 6;
 export const noLink = constants.O_NOFOLLOW ?? 0;
 /** Pause before the second of them, doubled each time. */
 const pauseMs = 500;
+/** No server makes a person wait longer. */
+const waitMaxMs = 5 * 60_000;
 /** Bytes that are read at a time. */
 const pieceBytes = 1024 ** 2;
 /** The line is drawn anew. */
@@ -195,8 +197,16 @@ export async function sha256Of(
 
 type Attempt<T> =
   | { readonly kind: 'done'; readonly value: T }
-  /** @property gotOn it brought something, so that the count of attempts begins anew. */
-  | { readonly kind: 'failed'; readonly error: unknown; readonly gotOn?: boolean };
+  /**
+   * @property gotOn it brought something, so that the count of attempts begins anew.
+   * @property waitMs the shortest pause that the other side asks for.
+   */
+  | {
+      readonly kind: 'failed';
+      readonly error: unknown;
+      readonly gotOn?: boolean;
+      readonly waitMs?: number | undefined;
+    };
 
 /** Tries again what may succeed the next time. @throws what the last attempt failed with, or the reason of the stop. */
 export async function retrying<T>(
@@ -210,7 +220,7 @@ export async function retrying<T>(
     failures = outcome.gotOn === true ? 1 : failures + 1;
     stop.throwIfAborted();
     if (failures >= attemptsMax) throw outcome.error;
-    await sleep(pauseMs * 2 ** (failures - 1));
+    await sleep(Math.max(pauseMs * 2 ** (failures - 1), Math.min(outcome.waitMs ?? 0, waitMaxMs)));
   }
 }
 
@@ -285,17 +295,22 @@ export class TransferError extends Error {
 }
 
 /**
- * Why an archive is not complete, for a person.
+ * Why an archive, or whatever else was to arrive, is not complete, for a person.
  *
  * @param download.goOn how to go on. @returns the same error if it says that, or is a bug.
  */
 export function downloadFailure(
   error: unknown,
-  { isStopped, file, goOn: hint }: { isStopped: boolean; file: string; goOn: string },
+  {
+    isStopped,
+    file,
+    goOn: hint,
+    incomplete = "The archive isn't complete.",
+  }: { isStopped: boolean; file: string; goOn: string; incomplete?: string },
 ): unknown {
   if (isStopped) return new CliError('Stopped.', { hint, failure: 'interrupted', cause: error });
   if (error instanceof TransferError)
-    return new CliError(`The archive isn't complete. ${error.message}`, {
+    return new CliError(`${incomplete} ${error.message}`, {
       hint,
       failure: 'unavailable',
       cause: error,

@@ -64,10 +64,14 @@ const noGit = (cause: Error) =>
     cause,
   });
 
-/** What a git command prints, without the end of its last line. @throws {CliError} */
-export async function gitText(clone: string, args: readonly string[]): Promise<string> {
+/** What a git command prints, without the end of its last line. @param input lines that it reads. @throws {CliError} */
+export async function gitText(
+  clone: string,
+  args: readonly string[],
+  input: readonly string[] = [],
+): Promise<string> {
   const git = startGit(clone, args);
-  git.stdin.end();
+  await writeLines(git, input);
   let text = '';
   for await (const piece of git.stdout.setEncoding('utf8')) text += piece;
   await git.ended;
@@ -124,10 +128,15 @@ function write(stdin: Writable, lines: readonly string[]): Promise<void> {
 const pointerBytesMax = 1024;
 const newline = 0x0a;
 
-/** The oids of all lines `oid sha256:…` of a file. */
-function oidsIn(content: Buffer): string[] {
-  const lines = content.toString('latin1').matchAll(/^oid sha256:([0-9a-f]{64})\r?$/gm);
-  return [...lines].map(([, oid = '']) => oid);
+/** All lines `oid sha256:…` of a file, each with the size in the line after it. */
+function pointersIn(content: Buffer): { oid: string; sizeBytes: number | undefined }[] {
+  const lines = content
+    .toString('latin1')
+    .matchAll(/^oid sha256:([0-9a-f]{64})\r?$(?:\nsize (\d{1,16})\r?$)?/gm);
+  return [...lines].map(([, oid = '', size]) => ({
+    oid,
+    sizeBytes: size === undefined ? undefined : Number(size),
+  }));
 }
 
 /** An object of git, as `cat-file --batch` prints it. */
@@ -176,8 +185,11 @@ interface PointerScan {
   readonly list: readonly string[];
   /** Its standard input. */
   readonly commits?: Iterable<string>;
-  /** Called with each oid, the git object that names it, and a path of that. */
-  readonly onPointer: (oid: string, blob: { readonly object: string; readonly path: string }) => void;
+  /** Called with each oid, the git object that names it, a path of that, and the size that it says, if it does. */
+  readonly onPointer: (
+    oid: string,
+    blob: { readonly object: string; readonly path: string; readonly sizeBytes: number | undefined },
+  ) => void;
   /** Called now and then, with the number of objects of git so far. */
   readonly onProgress?: ((objectCount: number) => void) | undefined;
 }
@@ -206,7 +218,8 @@ export async function scanPointers(clone: string, scan: PointerScan): Promise<nu
   const collect = async () => {
     for await (const { line, content } of blobsOf(read, clone)) {
       const [object = ''] = line.split(' ', 1);
-      for (const oid of oidsIn(content)) onPointer(oid, { object, path: pathIn(line) });
+      for (const { oid, sizeBytes } of pointersIn(content))
+        onPointer(oid, { object, path: pathIn(line), sizeBytes });
     }
   };
   try {

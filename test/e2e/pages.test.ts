@@ -114,6 +114,8 @@ describeWithGitLfs('the pages, as they stand: a fresh clone, and an empty home',
       text
         .replaceAll('https://lfs.example.com', stack.url)
         .replaceAll('http://127.0.0.1:8787', stack.url)
+        // The only LFS server there is.
+        .replaceAll('--from https://github.com/', `--from ${stack.url}/`)
         .replaceAll('hooks.example.com', 'hooks.invalid')
         .replaceAll('/tmp/lfs-quota-demo', join(home, 'demo'))
         .replaceAll('lfsq_…', token)

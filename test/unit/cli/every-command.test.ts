@@ -69,6 +69,8 @@ const notOfTheApi: Readonly<Record<string, string>> = {
   completion: 'test/unit/cli/completion.test.ts',
   'export local': 'test/embedded/export-local.test.ts, with a store',
   'gc run': 'test/e2e/gc.test.ts, with a clone',
+  import: 'test/unit/cli/move.long.test.ts, with a clone and another server',
+  mirror: 'the same',
 };
 
 const apiLeaves = leaves.filter(({ words }) => !(words in notOfTheApi));

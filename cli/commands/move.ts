@@ -1,0 +1,203 @@
+import { Option } from 'commander';
+import { isOid } from '../../lambda/rules/names.ts';
+import { formatBytes } from '../../lambda/rules/sizes.ts';
+import type { ApiClient } from '../api-client.ts';
+import { actionCommand, given, ofRepo, option, required } from '../command.ts';
+import type { CliContext } from '../context.ts';
+import { CliError } from '../errors.ts';
+import { downloadFailure, TransferProgress } from '../export/transfer.ts';
+import { checkClone } from '../gc/clone.ts';
+import { scanPointers } from '../git/git.ts';
+import { type LfsObject, type LfsRepo, ownRepo } from '../lfs-batch.ts';
+import { eachPage, pageSizeMax } from '../list-pages.ts';
+import { OtherRepo, readLfsEndpoint } from '../move/other-repo.ts';
+import { type Relayed, relay } from '../move/relay.ts';
+import { listenForInterrupt, WaitLine } from '../progress.ts';
+import { formatCount, formatObjects } from '../render.ts';
+
+/** `import` and `mirror`: copy the objects of a repo from and to other LFS servers. */
+
+/** Objects that a person is shown. */
+const namedMax = 3;
+
+/** Where objects are copied to and from, for a person. */
+interface Move {
+  readonly from: LfsRepo;
+  readonly to: LfsRepo;
+  readonly source: string;
+  readonly target: string;
+  readonly objects: readonly LfsObject[];
+}
+
+export const importCommand = actionCommand({
+  name: 'import',
+  description: 'Copy the objects of a repo from another LFS server',
+  operands: ofRepo,
+  isExplicit: true,
+  options: {
+    from: required(option('--from <url>', 'the repository, or its LFS API, on the other server')),
+    clone: given<string>(
+      new Option('--clone <dir>', 'a full clone: what its branches and tags need is copied').default('.'),
+    ),
+  },
+  wanted: 'a token of the tenant that can push',
+  async run(client, { operands, options, context }) {
+    const { clone, from, json } = options;
+    const endpoint = readLfsEndpoint(from);
+    await checkClone(clone, []);
+    const objects = await client.busy.during(
+      () => `reading ${clone}`,
+      () => objectsOfClone(clone),
+    );
+    await move(context, {
+      isJson: json === true,
+      from: new OtherRepo(endpoint, clone),
+      to: ownRepo(client, operands),
+      source: new URL(endpoint.url).host,
+      target: `${operands.tenant}/${operands.repo}`,
+      objects,
+    });
+  },
+});
+
+export const mirrorCommand = actionCommand({
+  name: 'mirror',
+  description: 'Copy all objects of a repo to another LFS server',
+  operands: ofRepo,
+  isExplicit: true,
+  options: { to: required(option('--to <url>', 'the repository, or its LFS API, on the other server')) },
+  wanted: 'a token of the tenant',
+  async run(client, { operands, options, context }) {
+    const endpoint = readLfsEndpoint(options.to);
+    await move(context, {
+      isJson: options.json === true,
+      from: ownRepo(client, operands),
+      to: new OtherRepo(endpoint, '.'),
+      source: `${operands.tenant}/${operands.repo}`,
+      target: new URL(endpoint.url).host,
+      objects: await objectsOfRepo(client, operands),
+    });
+  },
+});
+
+/** What any branch or tag of a clone needs. @throws {CliError} */
+async function objectsOfClone(clone: string): Promise<LfsObject[]> {
+  const sizes = new Map<string, number>();
+  await scanPointers(clone, {
+    list: ['--all'],
+    onPointer: (oid, { sizeBytes }) => {
+      if (sizeBytes !== undefined) sizes.set(oid, sizes.get(oid) ?? sizeBytes);
+    },
+  });
+  return [...sizes].map(([oid, sizeBytes]) => ({ oid, sizeBytes }));
+}
+
+async function objectsOfRepo(
+  client: ApiClient,
+  { tenant, repo }: { tenant: string; repo: string },
+): Promise<LfsObject[]> {
+  const objects: LfsObject[] = [];
+  const pages = eachPage(client, {
+    route: 'listObjects',
+    params: { tenant },
+    query: { repo },
+    items: 'objects',
+    options: { pageSize: pageSizeMax },
+  });
+  for await (const { body } of pages) objects.push(...body.objects.filter(({ oid }) => isOid(oid)));
+  return objects;
+}
+
+/** @throws {CliError} unless the target has all objects. */
+async function move(context: CliContext, { isJson, ...input }: Move & { isJson: boolean }): Promise<void> {
+  const { objects, source, target } = input;
+  const totalBytes = bytesOf(objects);
+  const line = new WaitLine(context, { isQuiet: isJson });
+  const progress = new TransferProgress(context, line);
+  const { signal: stop, sleep, release } = listenForInterrupt(context);
+  let bytes = 0;
+  const onBytes = (moved: number) => {
+    bytes += moved;
+    progress.show({ bytes, totalBytes });
+  };
+  try {
+    const relayed = await relay({ stop, sleep }, { ...input, onBytes });
+    line.clear();
+    context.out(isJson ? `${JSON.stringify(jsonOf(relayed, input))}\n` : textOf(relayed, input));
+    requireAll(relayed, input);
+  } catch (error) {
+    line.clear();
+    const incomplete = `${target} doesn't have everything of ${source} yet.`;
+    throw downloadFailure(error, { isStopped: stop.aborted, file: target, goOn, incomplete });
+  } finally {
+    release();
+  }
+}
+
+const goOn = 'Run the command again: it continues with what is missing.';
+
+const bytesOf = (objects: readonly LfsObject[]) => objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+const sumOf = (objects: readonly LfsObject[]) =>
+  `${formatObjects(objects.length)}, ${formatBytes(bytesOf(objects))}`;
+
+/** What the target lacks of what it is to have. */
+function missingOf({ copied, present }: Relayed, { objects }: Move): LfsObject[] {
+  const there = new Set([...copied, ...present].map(({ oid }) => oid));
+  return objects.filter(({ oid }) => !there.has(oid));
+}
+
+function jsonOf(relayed: Relayed, moved: Move) {
+  const { copied, present, absent, failed, full } = relayed;
+  const missing = missingOf(relayed, moved);
+  return {
+    from: moved.source,
+    to: moved.target,
+    copied: { objects: copied.length, bytes: bytesOf(copied) },
+    present: { objects: present.length, bytes: bytesOf(present) },
+    missing: { objects: missing.length, bytes: bytesOf(missing) },
+    absentOids: absent.map(({ oid }) => oid),
+    failed: failed.map(({ object: { oid }, message }) => ({ oid, message })),
+    limitReached: full ?? null,
+  };
+}
+
+function textOf(relayed: Relayed, moved: Move): string {
+  const { copied, present } = relayed;
+  const missing = missingOf(relayed, moved);
+  const rows = [
+    ['copied', copied],
+    ['already there', present],
+    ['missing', missing],
+  ] as const;
+  const shown = rows.filter(([, objects]) => objects === copied || objects.length > 0);
+  return shown.map(([name, objects]) => `${name.padEnd(15)}${sumOf(objects)}\n`).join('');
+}
+
+/** @throws {CliError} that says why something is missing, the most important reason alone. */
+function requireAll(relayed: Relayed, moved: Move): void {
+  const { absent, failed, full } = relayed;
+  const { source, target } = moved;
+  if (full !== undefined)
+    throw new CliError(`${target} is full: ${full}`, {
+      failure: 'refused',
+      hint: `Raise the limit, then run the command again. ${sumOf(missingOf(relayed, moved))} are missing.`,
+    });
+  const named = (lines: readonly string[]) =>
+    [
+      ...lines.slice(0, namedMax),
+      ...(lines.length > namedMax ? [`… and ${formatCount(lines.length - namedMax)} more`] : []),
+    ].join('\n');
+  if (failed.length > 0)
+    throw new CliError(
+      `${formatObjects(failed.length)} failed:\n${named(failed.map(({ object, message }) => `${object.oid}: ${message}`))}`,
+      { hint: goOn },
+    );
+  if (absent.length > 0)
+    throw new CliError(
+      `${source} doesn't have ${formatObjects(absent.length)}:\n${named(absent.map(({ oid }) => oid))}`,
+      {
+        failure: 'not-found',
+        hint: 'Everything else is copied. Push them from a clone that has them: git lfs push --object-id REMOTE OID',
+      },
+    );
+}

@@ -1,0 +1,121 @@
+import { parseJson } from '../../lambda/rules/text.ts';
+import { retryAfterMsOf } from '../api-client.ts';
+import { CliError, UsageError, unreachableError } from '../errors.ts';
+import { gitText } from '../git/git.ts';
+import { type LfsRepo, mediaType, type Operation, whyOf } from '../lfs-batch.ts';
+
+/** A repo of another LFS server, asked as git-lfs asks it: with the login that git has for it. */
+
+/** A batch of some servers asks their own store for each object. */
+const requestMs = 60_000;
+
+/** The endpoint of an LFS server. */
+export interface LfsEndpoint {
+  /** Absolute, without a slash at its end, and without a login. */
+  readonly url: string;
+  /** The login that was part of it. */
+  readonly login: Login | undefined;
+}
+
+interface Login {
+  readonly username: string;
+  readonly password: string;
+}
+
+/**
+ * Reads the address of a repository, or of its LFS API: git-lfs's rule for what a repository's has at its end.
+ *
+ * @throws {UsageError}
+ */
+export function readLfsEndpoint(text: string): LfsEndpoint {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.pathname === '/')
+    throw new UsageError(
+      `'${text}' isn't a repository's URL. Use one such as https://github.com/acme/game.git`,
+    );
+  const { username, password } = url;
+  const path = url.pathname.replace(/\/+$/, '');
+  const end = path.endsWith('/info/lfs') ? '' : path.endsWith('.git') ? '/info/lfs' : '.git/info/lfs';
+  const login = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
+  return { url: `${url.origin}${path}${end}`, login: password === '' ? undefined : login };
+}
+
+export class OtherRepo implements LfsRepo {
+  readonly #url: string;
+  readonly #folder: string;
+  #login: Login | undefined;
+  /** Shared by those who are refused at the same time. */
+  #asked: Promise<void> | undefined;
+
+  /** @param folder where git is asked for a login: a clone may have helpers of its own. */
+  constructor({ url, login }: LfsEndpoint, folder: string) {
+    this.#url = url;
+    this.#login = login;
+    this.#folder = folder;
+  }
+
+  async batch(body: unknown) {
+    const answer = await this.#send(body);
+    if (answer.status !== 401 || this.#login) return answer;
+    this.#asked ??= this.#askGit();
+    await this.#asked;
+    return this.#send(body);
+  }
+
+  refusal(operation: Operation, { status, body }: { status: number; body: unknown }): CliError {
+    const said = `${this.#url} returned ${status} for ${operation}s${whyOf(body)}`;
+    if (status === 401 || status === 403)
+      return new CliError(said, {
+        failure: 'unauthorized',
+        hint: `Give git a login that can ${operation === 'upload' ? 'push' : 'fetch'} there: git credential approve, or git ${operation === 'upload' ? 'push' : 'fetch'} once.`,
+      });
+    const isForNow = status >= 500 || status === 429;
+    return new CliError(said, {
+      failure: isForNow ? 'unavailable' : 'failed',
+      hint: isForNow
+        ? 'Run the command again in a few minutes: it continues.'
+        : 'Check the URL, and that your login can see the repository: other servers answer 404 if it can’t.',
+    });
+  }
+
+  async #send(body: unknown) {
+    const login = this.#login;
+    try {
+      const response = await fetch(`${this.#url}/objects/batch`, {
+        method: 'POST',
+        headers: {
+          accept: mediaType,
+          'content-type': mediaType,
+          ...(login && { authorization: `Basic ${basicOf(login)}` }),
+        },
+        body: JSON.stringify(body),
+        // It would carry the login to another place.
+        redirect: 'manual',
+        signal: AbortSignal.timeout(requestMs),
+      });
+      const retryAfterMs = retryAfterMsOf(response.headers);
+      return { status: response.status, body: parseJson(await response.text()), retryAfterMs };
+    } catch (error) {
+      throw unreachableError(error, new URL(this.#url).origin);
+    }
+  }
+
+  /** @throws {CliError} if git has none. */
+  async #askGit(): Promise<void> {
+    const { protocol, host, pathname } = new URL(this.#url);
+    const asked = [`protocol=${protocol.slice(0, -1)}`, `host=${host}`, `path=${pathname.slice(1)}`];
+    const text = await gitText(this.#folder, ['credential', 'fill'], [...asked, '']).catch((cause) => {
+      throw new CliError(`${host} asks for a login, and git has none for it.`, {
+        failure: 'unauthorized',
+        hint: `Store one: git credential approve. Or run git fetch from ${host} once, with a credential helper.`,
+        cause,
+      });
+    });
+    const fields = new Map(text.split('\n').map((line) => splitAt(line, line.indexOf('='))));
+    this.#login = { username: fields.get('username') ?? '', password: fields.get('password') ?? '' };
+  }
+}
+
+const splitAt = (text: string, at: number): [string, string] => [text.slice(0, at), text.slice(at + 1)];
+
+const basicOf = ({ username, password }: Login) => Buffer.from(`${username}:${password}`).toString('base64');

@@ -1,0 +1,270 @@
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { type EmbeddedStack, startEmbeddedStack } from '../../../local/start.ts';
+import { useTempFolders } from '../../support/temp-folder.ts';
+import { cli } from './harness.ts';
+import { OtherServer } from './other-server.ts';
+
+const tempFolder = useTempFolders();
+const dataDir = mkdtempSync(path.join(tmpdir(), 'lfs-quota-move-'));
+let stack: EmbeddedStack;
+let other: OtherServer;
+let clone: string;
+let tenant: string;
+let token: string;
+let tenants = 0;
+
+beforeAll(async () => {
+  stack = await startEmbeddedStack({ port: 0, dataDir, createDemo: false });
+});
+afterAll(async () => {
+  await stack.close();
+  rmSync(dataDir, { recursive: true });
+});
+beforeEach(async () => {
+  other = await new OtherServer().start();
+  clone = tempFolder();
+  git('init', '-q');
+  tenants += 1;
+  tenant = `acme-${tenants}`;
+  await manage('POST', '', { tenant, limitBytes: null });
+  const made = await manage('POST', `/${tenant}/tokens`, { scope: 'write' });
+  token = z.object({ token: z.string() }).parse(made).token;
+});
+afterEach(() => other.close());
+
+function git(...args: string[]): string {
+  const user = ['-c', 'user.name=ada', '-c', 'user.email=ada@example.com'];
+  return execFileSync('git', ['-C', clone, ...user, ...args], { encoding: 'utf8' });
+}
+
+async function manage(method: string, place: string, body?: unknown): Promise<unknown> {
+  const headers = { authorization: `Bearer ${stack.adminToken}`, 'content-type': 'application/json' };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  return (await fetch(`${stack.url}/v1/tenants${place}`, { method, headers, ...sent })).json();
+}
+
+const oidOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+/** Commits a pointer for each. */
+function commit(...objects: readonly Buffer[]): void {
+  for (const bytes of objects) {
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${oidOf(bytes)}\nsize ${bytes.length}\n`;
+    writeFileSync(path.join(clone, `${oidOf(bytes).slice(0, 12)}.bin`), pointer);
+  }
+  git('add', '.');
+  git('commit', '-q', '-m', 'Large files');
+}
+
+type Options = Parameters<typeof cli>[1];
+
+const env = () => ({ LFS_QUOTA_URL: stack.url, LFS_QUOTA_TOKEN: token });
+const from = () => `${other.url}/acme/game.git`;
+const runImport = (options: Options = {}, url = from()) =>
+  cli(['import', tenant, 'game', '--from', url, '--clone', clone], { env: env(), ...options });
+const runMirror = (options: Options = {}) =>
+  cli(['mirror', tenant, 'game', '--to', from()], { env: env(), ...options });
+
+const listShape = z.object({ objects: z.array(z.object({ oid: z.string() })) });
+async function stored(): Promise<string[]> {
+  const { objects } = listShape.parse(await manage('GET', `/${tenant}/objects`));
+  return objects.map(({ oid }) => oid).sort();
+}
+
+/** What is stored of it. */
+async function storedBytes(bytes: Buffer): Promise<Buffer> {
+  const objects = [{ oid: oidOf(bytes), size: bytes.length }];
+  const body = JSON.stringify({ operation: 'download', objects });
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/vnd.git-lfs+json' };
+  const url = `${stack.url}/${tenant}/game/info/lfs/objects/batch`;
+  const answer = await (await fetch(url, { method: 'POST', headers, body })).json();
+  const { href } = answer.objects[0].actions.download;
+  return Buffer.from(await (await fetch(href)).arrayBuffer());
+}
+
+const reservationsShape = z.object({ reservations: z.array(z.object({ objectCount: z.number() })) });
+
+/** Of all sizes that are treated in a way of their own. */
+const sizes = [0, 1, 4_000, 1024 ** 2 - 1, 1024 ** 2, 9_000_000];
+const made = () => sizes.map((size) => randomBytes(size));
+
+describe('import', () => {
+  it('copies what the clone needs, bytes and all, and nothing twice', async () => {
+    const objects = made();
+    const oids = other.store(...objects, Buffer.from('of no commit'));
+    commit(...objects);
+    const first = await runImport();
+    expect(first).toEqual({ code: 0, err: expect.any(String), out: 'copied         6 objects, 10.59 MiB\n' });
+    expect(await stored()).toEqual(oids.slice(0, 6).sort());
+    for (const bytes of objects) expect((await storedBytes(bytes)).equals(bytes)).toBe(true);
+    const gets: string[] = [];
+    other.onRequest = (what) => gets.push(what);
+    expect(await runImport()).toMatchObject({
+      code: 0,
+      out: 'copied         0 objects, 0 B\nalready there  6 objects, 10.59 MiB\n',
+    });
+    expect(gets).toEqual([]);
+  });
+
+  it('asks git for a login, and sends it to that server alone', async () => {
+    const objects = made();
+    other.store(...objects);
+    other.login = 'ada:secret';
+    commit(...objects);
+    expect(await runImport()).toMatchObject({ code: 4, err: expect.stringContaining('git has none for it') });
+    git('config', 'credential.helper', '!f() { echo username=ada; echo password=secret; }; f');
+    expect(await runImport()).toMatchObject({ code: 0 });
+    expect(await stored()).toHaveLength(6);
+    const inUrl = await runImport({}, from().replace('//', '//ada:wrong@'));
+    // Nothing is missing, so nobody is asked.
+    expect(inUrl).toMatchObject({ code: 0 });
+    commit(randomBytes(7));
+    const refused = await runImport({}, from().replace('//', '//ada:wrong@'));
+    expect(refused).toMatchObject({ code: 4, err: expect.stringContaining('returned 401') });
+    expect(refused.err).not.toContain('wrong');
+  });
+
+  it('never stores other bytes, and says which they were', async () => {
+    const objects = made();
+    const oids = other.store(...objects);
+    commit(...objects);
+    // Of the same length, shorter, longer, and none.
+    other.lies.set(oids[1] ?? '', Buffer.from('x'));
+    other.lies.set(oids[3] ?? '', Buffer.alloc(1000));
+    other.lies.set(oids[4] ?? '', Buffer.alloc(1024 ** 2));
+    other.lies.set(oids[5] ?? '', Buffer.alloc(9_000_001));
+    const { code, err } = await runImport();
+    expect(code).toBe(1);
+    expect(err).toContain('4 objects failed');
+    expect(err).toContain('other bytes than the pointer says');
+    expect(err).not.toContain('secret');
+    expect(await stored()).toEqual([oids[0], oids[2]].sort());
+    other.lies.clear();
+    expect(await runImport()).toMatchObject({ code: 0 });
+    expect(await stored()).toEqual([...oids].sort());
+  });
+
+  it('copies all else if the other server has lost some', async () => {
+    const objects = made();
+    const oids = other.store(...objects.slice(1));
+    commit(...objects);
+    const { code, out, err } = await runImport();
+    expect({ code, out }).toEqual({
+      code: 3,
+      out: expect.stringContaining('copied         5 objects, 10.59 MiB\nmissing        1 object, 0 B\n'),
+    });
+    expect(err).toContain(`doesn't have 1 object:\n${oidOf(objects[0] ?? Buffer.of())}`);
+    expect(await stored()).toEqual([...oids].sort());
+    // An upload that can't come is not reserved.
+    const { reservations } = reservationsShape.parse(await manage('GET', `/${tenant}/reservations`));
+    expect(reservations.reduce((sum, { objectCount }) => sum + objectCount, 0)).toBe(5);
+  });
+
+  it('at the limit stops, says what is missing, and goes on with a higher one', async () => {
+    const objects = made();
+    other.store(...objects);
+    commit(...objects);
+    await manage('PATCH', `/${tenant}`, { limitBytes: 5_000_000 });
+    const { code, err } = await runImport();
+    expect(code).toBe(5);
+    expect(err).toContain('Storage limit reached');
+    expect(err).toMatch(/\d objects, [\d.]+ MiB are missing/);
+    await manage('PATCH', `/${tenant}`, { limitBytes: null });
+    expect(await runImport()).toMatchObject({ code: 0 });
+    expect(await stored()).toHaveLength(6);
+  });
+
+  it('waits as long as a busy server asks, and tries again what broke off', async () => {
+    const objects = made();
+    const oids = other.store(...objects);
+    commit(...objects);
+    other.batchAnswers.push({ status: 429, headers: { 'retry-after': '77' } }, { status: 503 });
+    other.lies.set(oids[5] ?? '', undefined);
+    const waited: number[] = [];
+    const sleep = async (...args: unknown[]) => {
+      waited.push(args[0] as number);
+      if (waited.length === 3) other.lies.clear();
+    };
+    expect(await runImport({ sleep })).toMatchObject({ code: 0 });
+    expect(waited.slice(0, 2)).toEqual([77_000, 1000]);
+    expect(await stored()).toHaveLength(6);
+  });
+
+  it('refuses what is no full clone, and what is no repository', async () => {
+    expect(await runImport({}, 'github.com/acme/game')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('https://github.com/acme/game.git'),
+    });
+    commit(randomBytes(3));
+    const shallow = tempFolder();
+    commit(randomBytes(4));
+    execFileSync('git', ['clone', '-q', '--depth', '1', `file://${clone}`, shallow]);
+    clone = shallow;
+    expect(await runImport()).toMatchObject({ code: 1, err: expect.stringContaining('shallow') });
+  });
+
+  it('stopped at any request, ends the same once it is run again', async () => {
+    const objects = made();
+    const oids = other.store(...objects);
+    commit(...objects);
+    let requests = 0;
+    other.onRequest = () => {
+      requests += 1;
+    };
+    expect(await runImport()).toMatchObject({ code: 0 });
+    // A batch of the large ones, one of the small ones, and each object.
+    expect(requests).toBe(2 + oids.length);
+    for (let at = 1; at <= 2 + oids.length; at += 1) {
+      await manage('POST', '', { tenant: `${tenant}-${at}`, limitBytes: null });
+      const admin = await manage('POST', `/${tenant}-${at}/tokens`, { scope: 'write' });
+      const own = {
+        LFS_QUOTA_URL: stack.url,
+        LFS_QUOTA_TOKEN: z.object({ token: z.string() }).parse(admin).token,
+      };
+      const args = ['import', `${tenant}-${at}`, 'game', '--from', from(), '--clone', clone];
+      let stop = () => {};
+      let seen = 0;
+      other.onRequest = () => {
+        seen += 1;
+        if (seen === at) stop();
+      };
+      const onInterrupt = (listener: () => void) => {
+        stop = listener;
+        return () => undefined;
+      };
+      expect(await cli(args, { env: own, onInterrupt })).toMatchObject({ code: 130 });
+      other.onRequest = () => undefined;
+      expect(await cli(args, { env: own })).toMatchObject({ code: 0 });
+      const { objects: there } = listShape.parse(await manage('GET', `/${tenant}-${at}/objects`));
+      expect(there.map(({ oid }) => oid).sort()).toEqual([...oids].sort());
+    }
+  });
+});
+
+describe('mirror', () => {
+  it('copies all of a repo, and tells the other server of each', async () => {
+    const objects = made();
+    other.store(...objects);
+    commit(...objects);
+    expect(await runImport()).toMatchObject({ code: 0 });
+    other.objects.clear();
+    other.login = 'ada:secret';
+    const to = from().replace('//', '//ada:secret@');
+    const args = ['mirror', tenant, 'game', '--to', to, '--json'];
+    const { code, out } = await cli(args, { env: env() });
+    expect({ code, moved: JSON.parse(out) }).toMatchObject({
+      code: 0,
+      moved: { copied: { objects: 6 }, present: { objects: 0 }, missing: { objects: 0 } },
+    });
+    expect([...other.objects].map(([oid, bytes]) => oidOf(bytes) === oid)).toEqual(Array(6).fill(true));
+    expect(other.verified.sort()).toEqual(objects.map(oidOf).sort());
+    expect(other.piecemeal).toBe(0);
+    other.login = undefined;
+    expect(await runMirror()).toMatchObject({ out: expect.stringContaining('already there  6 objects') });
+  });
+});

@@ -43,7 +43,7 @@ const readers: Readonly<Record<string, Before>> = {
       'cd ~ && git lfs install && git config --global credential.helper store',
       "printf 'url=https://lfs.example.com\\nusername=me\\npassword=lfsq_…\\n' | git credential approve",
       'export LFS_QUOTA_URL=https://lfs.example.com LFS_QUOTA_TOKEN=lfsq_…',
-      `git clone -q https://github.com/acme/game.git && cd game && git lfs track '*.psd' && ${commit('villain')} && cd ..`,
+      `git clone -q https://github.com/acme/game.git && cd game && git config lfs.url https://lfs.example.com/acme/old/info/lfs && git lfs track '*.psd' && ${commit('villain')} && cd ..`,
     ].join('\n'),
     Exports: 'cd ..',
   },
@@ -114,8 +114,7 @@ describeWithGitLfs('the pages, as they stand: a fresh clone, and an empty home',
       text
         .replaceAll('https://lfs.example.com', stack.url)
         .replaceAll('http://127.0.0.1:8787', stack.url)
-        // The only LFS server there is.
-        .replaceAll('--from https://github.com/', `--from ${stack.url}/`)
+        .replaceAll('--from https://github.com/acme/game.git', `--from ${stack.url}/acme/old.git`)
         .replaceAll('hooks.example.com', 'hooks.invalid')
         .replaceAll('/tmp/lfs-quota-demo', join(home, 'demo'))
         .replaceAll('lfsq_…', token)

@@ -76,14 +76,18 @@ async function stored(): Promise<string[]> {
   return objects.map(({ oid }) => oid).sort();
 }
 
+const batchShape = z.object({
+  objects: z.array(z.object({ actions: z.object({ download: z.object({ href: z.string() }) }) })),
+});
+
 /** What is stored of it. */
 async function storedBytes(bytes: Buffer): Promise<Buffer> {
   const objects = [{ oid: oidOf(bytes), size: bytes.length }];
   const body = JSON.stringify({ operation: 'download', objects });
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/vnd.git-lfs+json' };
   const url = `${stack.url}/${tenant}/game/info/lfs/objects/batch`;
-  const answer = await (await fetch(url, { method: 'POST', headers, body })).json();
-  const { href } = answer.objects[0].actions.download;
+  const answer = batchShape.parse(await (await fetch(url, { method: 'POST', headers, body })).json());
+  const href = answer.objects[0]?.actions.download.href ?? '';
   return Buffer.from(await (await fetch(href)).arrayBuffer());
 }
 

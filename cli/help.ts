@@ -113,6 +113,7 @@ export const examples: Readonly<Record<string, readonly Example[]>> = {
   import: [
     ['lfs-quota import acme game --from https://github.com/acme/game.git', 'in a full clone of it'],
     ['lfs-quota import acme game --from https://github.com/acme/game.git --clone ~/game.git'],
+    ['lfs-quota import acme game --archive acme-game.tar'],
   ],
   mirror: [['lfs-quota mirror acme game --to https://github.com/acme/game.git']],
   audit: [

@@ -4,14 +4,15 @@ import { formatBytes } from '../../lambda/rules/sizes.ts';
 import type { ApiClient } from '../api-client.ts';
 import { actionCommand, given, ofRepo, option, required } from '../command.ts';
 import type { CliContext } from '../context.ts';
-import { CliError } from '../errors.ts';
+import { CliError, UsageError } from '../errors.ts';
 import { downloadFailure, TransferProgress } from '../export/transfer.ts';
 import { checkClone } from '../gc/clone.ts';
 import { scanPointers } from '../git/git.ts';
 import { type LfsObject, type LfsRepo, ownRepo } from '../lfs-batch.ts';
 import { eachPage, pageSizeMax } from '../list-pages.ts';
+import { openArchive } from '../move/archive.ts';
 import { OtherRepo, readLfsEndpoint } from '../move/other-repo.ts';
-import { type Relayed, relay } from '../move/relay.ts';
+import { type Relayed, relay, repoSource, type Source } from '../move/relay.ts';
 import { listenForInterrupt, WaitLine } from '../progress.ts';
 import { formatCount, formatObjects } from '../render.ts';
 
@@ -22,7 +23,7 @@ const namedMax = 3;
 
 /** Where objects are copied to and from, for a person. */
 interface Move {
-  readonly from: LfsRepo;
+  readonly from: Source;
   readonly to: LfsRepo;
   readonly source: string;
   readonly target: string;
@@ -31,38 +32,47 @@ interface Move {
 
 export const importCommand = actionCommand({
   name: 'import',
-  description: 'Copy the objects of a repo from another LFS server',
+  description: 'Copy objects from another LFS server or an archive',
   operands: ofRepo,
   isExplicit: true,
   options: {
-    from: required(option('--from <url>', 'the repository, or its LFS API, on the other server')),
+    from: option('--from <url>', 'the repository, or its LFS API, on the other server'),
+    archive: option('--archive <file>', 'or the tar or zip of an export'),
     clone: given<string>(
       new Option('--clone <dir>', 'a full clone: what its branches and tags need is copied').default('.'),
     ),
   },
   wanted: 'a token of the tenant that can push',
   async run(client, { operands, options, context }) {
-    const { clone, from, json } = options;
-    const endpoint = readLfsEndpoint(from);
-    await checkClone(clone, []);
-    const objects = await client.busy.during(
-      () => `reading ${clone}`,
-      () => objectsOfClone(clone),
-    );
-    await move(context, {
+    const { clone, from, archive, json } = options;
+    if ((from === undefined) === (archive === undefined))
+      throw new UsageError('Pass --from URL, or --archive FILE.');
+    const into = {
       isJson: json === true,
-      from: new OtherRepo(endpoint, clone),
       to: ownRepo(client, operands),
-      source: new URL(endpoint.url).host,
       target: `${operands.tenant}/${operands.repo}`,
-      objects,
-    });
+    };
+    if (archive !== undefined) {
+      const opened = await openArchive(archive);
+      try {
+        await move(context, { ...into, from: opened, source: archive, objects: opened.objects });
+      } finally {
+        await opened.close();
+      }
+      return;
+    }
+    const endpoint = readLfsEndpoint(from ?? '');
+    await checkClone(clone, []);
+    const reading = () => objectsOfClone(clone);
+    const objects = await client.busy.during(() => `reading ${clone}`, reading);
+    const source = new URL(endpoint.url).host;
+    await move(context, { ...into, from: repoSource(new OtherRepo(endpoint, clone)), source, objects });
   },
 });
 
 export const mirrorCommand = actionCommand({
   name: 'mirror',
-  description: 'Copy all objects of a repo to another LFS server',
+  description: 'Copy a repo to another LFS server',
   operands: ofRepo,
   isExplicit: true,
   options: { to: required(option('--to <url>', 'the repository, or its LFS API, on the other server')) },
@@ -71,7 +81,7 @@ export const mirrorCommand = actionCommand({
     const endpoint = readLfsEndpoint(options.to);
     await move(context, {
       isJson: options.json === true,
-      from: ownRepo(client, operands),
+      from: repoSource(ownRepo(client, operands)),
       to: new OtherRepo(endpoint, '.'),
       source: `${operands.tenant}/${operands.repo}`,
       target: new URL(endpoint.url).host,

@@ -13,7 +13,7 @@ import {
 import { printable } from '../terminal.ts';
 
 /**
- * Copies objects from one LFS server to another: each is streamed through this process, with no file. What breaks is begun
+ * Copies objects to an LFS server, from another one or from an archive: each is streamed through this process, with no file. What breaks is begun
  * again with the object; what has arrived is known by asking.
  */
 
@@ -28,8 +28,21 @@ const idleMs = 60_000;
 /** What LFS servers answer when an account is full. */
 const fullCodes: ReadonlySet<number> = new Set([507, 509]);
 
+/** What a source has of an object. */
+export type SourceOffer =
+  /** @property open begins to read its bytes. @throws {TransferError} */
+  | { readonly kind: 'found'; readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>> }
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'refused'; readonly message: string };
+
+/** Where objects come from. */
+export interface Source {
+  /** @returns oid → offer. An object that it doesn't have may be left out. @throws {CliError} */
+  offers(deps: DownloadDeps, objects: readonly LfsObject[]): Promise<ReadonlyMap<string, SourceOffer>>;
+}
+
 export interface Relay {
-  readonly from: LfsRepo;
+  readonly from: Source;
   readonly to: LfsRepo;
   readonly objects: readonly LfsObject[];
   /** Called with the bytes that were uploaded, and of objects that were there; with fewer than none if they're sent again. */
@@ -101,7 +114,7 @@ async function copyAll(deps: DownloadDeps, copying: Copying): Promise<void> {
 
 interface OfferedCopy {
   readonly object: LfsObject;
-  readonly source: BatchAnswer | undefined;
+  readonly source: SourceOffer;
   readonly target: BatchAnswer | undefined;
 }
 
@@ -141,16 +154,17 @@ async function offersOf(
     onBytes(object.sizeBytes);
   }
   if (wanted.length === 0) return [];
-  const sources = await answersOf(deps, from, { operation: 'download', objects: wanted });
-  const found = wanted.filter(({ oid }) => sources.get(oid)?.actions?.download);
+  const sources = await from.offers(deps, wanted);
+  const found = wanted.filter(({ oid }) => sources.get(oid)?.kind === 'found');
   const targets =
     found.length === 0 ? undefined : await answersOf(deps, to, { operation: 'upload', objects: found });
   return wanted.map((object) => {
     const { oid } = object;
-    return { object, source: sources.get(oid), target: targets?.get(oid) };
+    return { object, source: sources.get(oid) ?? absent, target: targets?.get(oid) };
   });
 }
 
+const absent: SourceOffer = { kind: 'absent' };
 const nothing: ReadonlyMap<string, BatchAnswer> = new Map();
 
 /** @returns oid → answer. Of a repo that isn't there nothing can be downloaded. @throws {CliError} */
@@ -208,25 +222,20 @@ async function newOffers(
   { from, to, offered: { object } }: Copying & { readonly offered: OfferedCopy },
 ): Promise<OfferedCopy> {
   const objects = [object];
-  const source = (await answersOf(deps, from, { operation: 'download', objects })).get(object.oid);
+  const source = (await from.offers(deps, objects)).get(object.oid) ?? absent;
   const target = (await answersOf(deps, to, { operation: 'upload', objects })).get(object.oid);
   return { object, source, target };
 }
 
 interface Streamed {
-  readonly download: BatchAction;
+  readonly source: Extract<SourceOffer, { kind: 'found' }>;
   readonly upload: BatchAction;
   readonly verify: BatchAction | undefined;
 }
 
-/** What two servers say of an object: that it can be copied, or what becomes of it. */
+/** What both sides say of an object: that it can be copied, or what becomes of it. */
 function judge({ source, target }: OfferedCopy): Copied | Streamed {
-  const download = source?.actions?.download;
-  const why = source?.error;
-  if (!download)
-    return why === undefined || why.code === 404 || why.code === 410
-      ? { kind: 'absent' }
-      : { kind: 'refused', message: `the source: ${printable(why.message)} (${why.code})` };
+  if (source.kind !== 'found') return source;
   const { error, actions } = target ?? {};
   if (error) {
     const message = `${printable(error.message)} (${error.code})`;
@@ -234,8 +243,46 @@ function judge({ source, target }: OfferedCopy): Copied | Streamed {
   }
   // Somebody else has uploaded it meanwhile.
   if (!actions?.upload) return { kind: 'copied' };
-  return { download, upload: actions.upload, verify: actions.verify };
+  return { source, upload: actions.upload, verify: actions.verify };
 }
+
+/** A repo of an LFS server as a source. */
+export function repoSource(repo: LfsRepo): Source {
+  return {
+    async offers(deps, objects) {
+      const answers = await answersOf(deps, repo, { operation: 'download', objects });
+      return new Map([...answers].map(([oid, answer]) => [oid, offerOf(answer)]));
+    },
+  };
+}
+
+function offerOf({ actions, error }: BatchAnswer): SourceOffer {
+  const download = actions?.download;
+  if (download)
+    return {
+      kind: 'found',
+      open: async (signal) =>
+        (await send('source', download, { headers: { 'accept-encoding': 'identity' }, signal })).body ??
+        none(),
+    };
+  if (error === undefined || error.code === 404 || error.code === 410) return absent;
+  return { kind: 'refused', message: `the source: ${printable(error.message)} (${error.code})` };
+}
+
+/** @throws {TransferError} unless it is answered with success. */
+async function send(whose: Side, { href, header }: BatchAction, init: RequestInit): Promise<Response> {
+  const headers = new Headers({ ...(init.headers as Record<string, string> | undefined), ...header });
+  // Some servers ask for pieces. With a length, they take all of it as well.
+  headers.delete('transfer-encoding');
+  const response = await fetch(href, { ...init, headers }).catch((error) => throwOf(whose, error));
+  if (response.ok) return response;
+  await response.body?.cancel();
+  const isForNow = response.status >= 500 || response.status === 408 || response.status === 429;
+  const text = `The ${whose} returned ${response.status}.`;
+  throw isForNow ? new TransferError(text) : new RefusedError(text);
+}
+
+type Side = 'source' | 'target';
 
 /** Trying again with another URL might help, but once. */
 class RefusedError extends TransferError {}
@@ -250,25 +297,13 @@ async function stream(
   { stop }: DownloadDeps,
   input: Streamed & Pick<Relay, 'onBytes'> & { object: LfsObject },
 ): Promise<void> {
-  const { download, upload, verify, object, onBytes } = input;
+  const { source, upload, verify, object, onBytes } = input;
   const idle = new AbortController();
   const silent = new TransferError(`Nothing arrived for ${idleMs / 1000} s.`);
   const timer = setTimeout(() => idle.abort(silent), idleMs);
   const signal = AbortSignal.any([stop, idle.signal]);
-  const send = async (whose: 'source' | 'target', { href, header }: BatchAction, init: RequestInit) => {
-    const headers = new Headers({ ...(init.headers as Record<string, string> | undefined), ...header });
-    // Some servers ask for pieces. With a length, they take all of it as well.
-    headers.delete('transfer-encoding');
-    const response = await fetch(href, { ...init, headers, signal }).catch((error) => throwOf(whose, error));
-    if (response.ok) return response;
-    await response.body?.cancel();
-    const isForNow = response.status >= 500 || response.status === 408 || response.status === 429;
-    const text = `The ${whose} returned ${response.status}.`;
-    throw isForNow ? new TransferError(text) : new RefusedError(text);
-  };
   try {
-    const { body } = await send('source', download, { headers: { 'accept-encoding': 'identity' } });
-    const pieces = checked(body ?? [], object, (bytes) => {
+    const pieces = checked(await source.open(signal), object, (bytes) => {
       timer.refresh();
       onBytes(bytes);
     });
@@ -277,12 +312,13 @@ async function stream(
       headers: { 'content-length': String(object.sizeBytes), 'content-type': 'application/octet-stream' },
       // An empty body of a stream would come in pieces, which no store takes.
       ...(object.sizeBytes === 0 ? { body: '' } : { body: ReadableStream.from(pieces), duplex: 'half' }),
+      signal,
     });
     await stored.arrayBuffer().catch((error) => throwOf('target', error));
     if (!verify) return;
     const { oid, sizeBytes: size } = object;
     const headers = { accept: mediaType, 'content-type': mediaType };
-    await send('target', verify, { method: 'POST', headers, body: JSON.stringify({ oid, size }) });
+    await send('target', verify, { method: 'POST', headers, body: JSON.stringify({ oid, size }), signal });
   } finally {
     clearTimeout(timer);
   }
@@ -290,7 +326,7 @@ async function stream(
 
 /** The pieces of an object. The last one comes once all of them are known to be right. @throws {TransferError} */
 async function* checked(
-  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  pieces: AsyncIterable<Uint8Array>,
   { oid, sizeBytes }: LfsObject,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array> {
@@ -317,7 +353,7 @@ async function* checked(
 }
 
 /** The texts of `fetch` may have the URL, whose signature lets anybody in: of those the code alone is told. */
-function throwOf(whose: 'source' | 'target', error: unknown): never {
+function throwOf(whose: Side, error: unknown): never {
   if (error instanceof TransferError) throw error;
   const cause = error instanceof Error ? (error.cause ?? error) : error;
   if (cause instanceof TransferError) throw cause;

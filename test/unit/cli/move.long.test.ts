@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { type EmbeddedStack, startEmbeddedStack } from '../../../local/start.ts';
@@ -34,7 +35,7 @@ beforeEach(async () => {
   tenant = `acme-${tenants}`;
   await manage('POST', '', { tenant, limitBytes: null });
   const made = await manage('POST', `/${tenant}/tokens`, { scope: 'write' });
-  token = z.object({ token: z.string() }).parse(made).token;
+  token = tokenShape.parse(made).token;
 });
 afterEach(() => other.close());
 
@@ -48,6 +49,8 @@ async function manage(method: string, place: string, body?: unknown): Promise<un
   const sent = body === undefined ? {} : { body: JSON.stringify(body) };
   return (await fetch(`${stack.url}/v1/tenants${place}`, { method, headers, ...sent })).json();
 }
+
+const tokenShape = z.object({ token: z.string() });
 
 const oidOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
@@ -247,6 +250,41 @@ describe('import', () => {
       const { objects: there } = listShape.parse(await manage('GET', `/${tenant}-${at}/objects`));
       expect(there.map(({ oid }) => oid).sort()).toEqual([...oids].sort());
     }
+  });
+});
+
+describe('import --archive', () => {
+  it.each(['tar', 'zip'])('takes all objects out of the %s of an export', async (format) => {
+    const objects = made();
+    const oids = other.store(...objects);
+    commit(...objects);
+    expect(await runImport()).toMatchObject({ code: 0 });
+    const folder = tempFolder();
+    const manager = await manage('POST', `/${tenant}/tokens`, { scope: 'manage' });
+    const own = { ...env(), LFS_QUOTA_TOKEN: tokenShape.parse(manager).token };
+    const start = ['export', 'start', tenant, '--format', format, '--output', folder];
+    const waiting = () => sleep(100);
+    expect(await cli(start, { env: own, sleep: waiting })).toMatchObject({ code: 0 });
+    const [archive = ''] = readdirSync(folder).map((name) => path.join(folder, name));
+    const args = ['import', tenant, 'copy', '--archive', archive];
+    expect(await cli(args, { env: env() })).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('6 objects'),
+    });
+    const listed = await manage('GET', `/${tenant}/objects?repo=copy`);
+    expect(
+      listShape
+        .parse(listed)
+        .objects.map(({ oid }) => oid)
+        .sort(),
+    ).toEqual([...oids].sort());
+    // What changed on the disk, or was cut off, is not stored.
+    truncateSync(archive, statSync(archive).size - 2_000_000);
+    const cut = ['import', tenant, 'cut', '--archive', archive];
+    expect(await cli(cut, { env: env() })).toMatchObject({ code: 1, err: expect.stringContaining('failed') });
+    expect(
+      await cli(['import', tenant, 'x', '--archive', path.join(clone, '.git/HEAD')], { env: env() }),
+    ).toMatchObject({ code: 1, err: expect.stringContaining("isn't the archive of an export") });
   });
 });
 

@@ -263,7 +263,7 @@ function offerOf({ actions, error }: BatchAnswer): SourceOffer {
       kind: 'found',
       open: async (signal) =>
         (await send('source', download, { headers: { 'accept-encoding': 'identity' }, signal })).body ??
-        none(),
+        ReadableStream.from<Uint8Array>([]),
     };
   if (error === undefined || error.code === 404 || error.code === 410) return absent;
   return { kind: 'refused', message: `the source: ${printable(error.message)} (${error.code})` };

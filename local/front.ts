@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { matchRoute } from '../lambda/api/route-match.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../lambda/routes.ts';
@@ -7,8 +8,8 @@ import type { Clock, Log } from '../lambda/rules/clock-and-log.ts';
 import { type FrontResponse, gatewayResponse, splitTarget, toEvent, toResponse } from './gateway.ts';
 import { lambdaContext } from './lambda-context.ts';
 import type { RequestLimits } from './limits.ts';
-import { clientAddress, originOf, type Reach } from './reach.ts';
-import { closeServer, limitConnections, listen } from './system/loopback-server.ts';
+import { clientAddress, isProxy, originOf, type Reach } from './reach.ts';
+import { closeServer, createBoundedServer, listen } from './system/loopback-server.ts';
 import type { Turns } from './turns.ts';
 
 type ReceivedBody =
@@ -109,9 +110,6 @@ export interface HttpFront {
   close(graceMs: number): Promise<void>;
 }
 
-/** Longer than the idle time of usual clients, so that none sends a request on a connection that is being closed. */
-const keepAliveMs = 75_000;
-
 /**
  * Bodies are held before anybody has shown a credential, so they are small: API Gateway's 10 MiB would let strangers
  * fill the memory. A little more than the functions take, so that they refuse such a body in their own words.
@@ -121,26 +119,12 @@ const routeBodyBytesMax = 1024 * 1024 + 64 * 1024;
 /** No function reads the body of a request without a route. */
 const otherBodyBytesMax = 16 * 1024;
 
-const connectionsMax = 2_048;
-const headersMsMax = 10_000;
 /** From the headers of a request to the end of its body. An upload to the store has a deadline of its own. */
 const bodyMsMax = 60_000;
-/** A connection without any traffic for this long is cut. No function answers this late. */
-const idleMsMax = 60_000;
-
-/** How often it is looked for requests that are late. */
-const checkingIntervalMs = 1_000;
 
 /** Serves the route table on loopback, like an HTTP API with Lambda integrations. */
 export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   let closing = false;
-  const server = createServer({
-    requestTimeout: 0,
-    headersTimeout: headersMsMax,
-    connectionsCheckingInterval: checkingIntervalMs,
-    keepAliveTimeout: keepAliveMs,
-  });
-  server.timeout = idleMsMax;
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const ofStore = isOfStore(options, incoming);
     const leave = options.limits?.enter(clientOf(options, incoming), ofStore ? 'objects' : 'api');
@@ -152,12 +136,9 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
     if (ofStore) return serveObject(options, port, { incoming, outgoing, closing });
     void answer(options, port, incoming).then((response) => send(outgoing, response, closing));
   };
-  server.on('request', serve);
-  server.on('checkContinue', (incoming, outgoing) => {
-    outgoing.writeContinue();
-    serve(incoming, outgoing);
-  });
-  limitConnections(server, connectionsMax);
+  const server = createBoundedServer(serve);
+  // Before it makes place for a connection that isn't taken.
+  server.prependListener('connection', (socket: Socket) => limitAddress(options, socket));
   const port = await listen(server, { host: options.host, port: options.port, usedBy: '--listen' });
   return {
     port,
@@ -169,6 +150,15 @@ export async function openHttpFront(options: HttpFrontOptions): Promise<HttpFron
       await closeServer(server, graceMs);
     },
   };
+}
+
+/** Ends a connection of an address that has too many. Those of a proxy come from everybody. */
+function limitAddress({ limits, reach = {} }: HttpFrontOptions, socket: Socket): void {
+  const { remoteAddress = '' } = socket;
+  if (!limits || isProxy(reach, remoteAddress)) return;
+  const leave = limits.enter(remoteAddress, 'connections');
+  if (leave) socket.once('close', leave);
+  else socket.destroy();
 }
 
 const clientOf = ({ reach = {} }: HttpFrontOptions, { socket, headersDistinct }: IncomingMessage) =>

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { sha256Hex } from '../lambda/rules/hash.ts';
+import { Places } from './system/places.ts';
 
 /** How long requests are counted together. */
 const windowMs = 10_000;
@@ -7,10 +8,10 @@ const windowMs = 10_000;
 const namesMax = 100_000;
 
 /**
- * Requests of one address at a time. Bodies of the API are held in the memory before their credential is known; objects go to
- * the disk.
+ * Of one address at a time. Bodies of the API are held in the memory before their credential is known; objects go to the
+ * disk. Requests of objects have no other limit: each URL was signed for a request that was counted.
  */
-const atOnceMax = { api: 64, objects: 256 };
+const atOnceMax = { api: 64, objects: 256, connections: 320 };
 
 /** Counts requests by address and by credential, and says when there are too many. */
 export class RequestLimits {
@@ -18,7 +19,7 @@ export class RequestLimits {
   readonly #nowMs: () => number;
   #counts = new Map<string, number>();
   #endsAtMs = 0;
-  readonly #running = new Map<string, number>();
+  readonly #places = new Places();
 
   /** @param perSecond by an address or with a credential, on average over ten seconds. */
   constructor(perSecond: number, nowMs: () => number) {
@@ -50,20 +51,12 @@ export class RequestLimits {
   }
 
   /**
-   * Takes a place for a request until it has ended.
+   * Takes a place for a request or a connection until it has ended.
    *
-   * @returns what gives the place back; undefined if the address has too many requests at a time.
+   * @returns what gives the place back; undefined if the address has too many at a time.
    */
   enter(address: string, kind: keyof typeof atOnceMax): (() => void) | undefined {
-    const name = `${kind} ${networkOf(address)}`;
-    const count = this.#running.get(name) ?? 0;
-    if (count >= atOnceMax[kind]) return undefined;
-    this.#running.set(name, count + 1);
-    return () => {
-      const left = (this.#running.get(name) ?? 1) - 1;
-      if (left > 0) this.#running.set(name, left);
-      else this.#running.delete(name);
-    };
+    return this.#places.take(`${kind} ${networkOf(address)}`, atOnceMax[kind]);
   }
 }
 

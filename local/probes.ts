@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
 import type { ServerMetrics } from './metrics.ts';
-import { closeServer, listen } from './system/loopback-server.ts';
+import { closeServer, createBoundedServer, listen } from './system/loopback-server.ts';
 
 interface ProbesOptions {
   readonly host: string;
@@ -13,7 +12,7 @@ interface ProbesOptions {
 /** Serves `/live`, `/ready` and `/metrics` for whoever runs the server, where clients can't reach it. */
 export async function openProbes(options: ProbesOptions): Promise<{ port: number; close(): Promise<void> }> {
   const { host, metrics, isReady } = options;
-  const server = createServer((request, response) => {
+  const server = createBoundedServer((request, response) => {
     const say = (status: number, body: string, contentType = 'text/plain') =>
       void response.writeHead(status, { 'content-type': contentType }).end(body);
     switch (request.url) {

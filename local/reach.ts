@@ -46,7 +46,7 @@ export function clientAddress(
 ): string {
   let address = plainAddress(request.remote);
   const said = (request.forwarded ?? '').split(',').map((each) => plainAddress(each.trim()));
-  while (trusts && isTrusted(trusts, address)) {
+  while (isProxy({ trusts }, address)) {
     const before = said.pop();
     if (before === undefined || isIP(before) === 0) break;
     address = before;
@@ -57,9 +57,11 @@ export function clientAddress(
 /** IPv4 as such, though a socket for both families shows it as IPv6. */
 const plainAddress = (address: string) => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
-function isTrusted(trusts: BlockList, address: string): boolean {
+/** Whether an address is one of a trusted proxy. */
+export function isProxy({ trusts }: Reach, remote: string): boolean {
+  const address = plainAddress(remote);
   const version = isIP(address);
-  return version !== 0 && trusts.check(address, version === 6 ? 'ipv6' : 'ipv4');
+  return version !== 0 && trusts?.check(address, version === 6 ? 'ipv6' : 'ipv4') === true;
 }
 
 /** @param text such as `https://lfs.example.com`. @throws {StartupError} */

@@ -17,6 +17,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { parseJson } from '../../lambda/rules/text.ts';
 import { syncFolder, writeDurably } from '../system/durable-file.ts';
+import { Places } from '../system/places.ts';
 import { KeyIndex } from './listing.ts';
 import { S3Error } from './protocol.ts';
 
@@ -136,6 +137,8 @@ export class ObjectUpload {
  */
 export class ObjectFiles {
   readonly index: KeyIndex<ObjectRecord>;
+  /** Uploads in progress, by key. */
+  readonly uploading = new Places();
   readonly #folder: string;
   /** The folders below `objects/` that this process has made sure of. */
   readonly #shards = new Map<string, Promise<void>>();

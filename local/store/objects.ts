@@ -65,6 +65,12 @@ export const objectOperations: readonly Operation[] = [
   },
 ];
 
+/**
+ * Uploads of a key at a time by presigned URLs, whose bytes fill the disk before anybody counts them. The second one is of
+ * a client whose first has lost its connection.
+ */
+const urlUploadsMax = 2;
+
 /** Stores the body if it matches all that the request declares, else nothing. */
 async function putObject(input: OperationInput): Promise<StoreReply> {
   const { files, request, now, uploadTime } = input;
@@ -75,14 +81,21 @@ async function putObject(input: OperationInput): Promise<StoreReply> {
     urlExpiresAtMs === undefined
       ? Number.POSITIVE_INFINITY
       : uploadDeadlineMs({ urlExpiresAtMs, sizeBytes: readLength(request) }, uploadTime);
-  return await files.withUpload(async (upload) => {
+  const { key } = request;
+  const leave = files.uploading.take(
+    key,
+    urlExpiresAtMs === undefined ? Number.POSITIVE_INFINITY : urlUploadsMax,
+  );
+  if (!leave) throw new S3Error('SlowDown', 'Other uploads of this object are in progress. Retry later.');
+  const uploaded = files.withUpload(async (upload) => {
     const write = (chunk: Buffer) => upload.write(chunk);
     const received = await receiveBody(input, write, deadlineMs - lastModifiedMs);
-    await files.commit(upload, { key: request.key, lastModifiedMs, ...received }, () => {
+    await files.commit(upload, { key, lastModifiedMs, ...received }, () => {
       if (now() > deadlineMs) throw tooLateError();
     });
     return { status: 200, headers: { etag: `"${received.etag}"` } };
   });
+  return await uploaded.finally(leave);
 }
 
 function getObject(input: OperationInput): StoreReply {

@@ -10,7 +10,8 @@ export interface StoreReply {
 
 /**
  * Statuses of S3's error codes, if not 400: docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html. S3 has none for
- * a full disk, so `InsufficientStorage` is the name of its status (RFC 4918).
+ * a full disk, so `InsufficientStorage` is the name of its status (RFC 4918). `SlowDown` is 429, which git-lfs retries
+ * when it is told to.
  */
 const statusByCode: Readonly<Record<string, number>> = {
   AccessDenied: 403,
@@ -26,6 +27,7 @@ const statusByCode: Readonly<Record<string, number>> = {
   PreconditionFailed: 412,
   RequestTimeTooSkewed: 403,
   SignatureDoesNotMatch: 403,
+  SlowDown: 429,
 };
 
 /** An error response with S3's code and status. The message reaches the client. */

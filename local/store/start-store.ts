@@ -1,9 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { finished, pipeline } from 'node:stream/promises';
 import { defaultSettings } from '../../lambda/rules/settings.ts';
 import { isDiskFull, syncFolder } from '../system/durable-file.ts';
-import { closeServer, limitConnections, listen } from '../system/loopback-server.ts';
+import { closeServer, createBoundedServer, letTakeTime, listen } from '../system/loopback-server.ts';
 import { MultipartFiles, ObjectFiles } from './files.ts';
 import { multipartOperations } from './multipart.ts';
 import { type Operation, type OperationInput, objectOperations } from './objects.ts';
@@ -44,15 +44,11 @@ export interface RunningStore {
   close(): Promise<void>;
 }
 
-/** A connection without any traffic for this long is cut. An upload itself may take as long as its deadline says (bodies.ts). */
-const idleMsMax = 60_000;
-const headersMsMax = 10_000;
-/** How often it is looked for connections whose headers are late. Node's own 30 s would triple their time. */
-const checkingIntervalMs = 1_000;
-const connectionsMax = 2_048;
 const graceMs = 2_000;
 /** How long a refused body is read, so that the client sees the response. */
 const drainMsMax = 5_000;
+/** git-lfs retries eight times: until an upload that has stalled is cut. */
+const retryAfterSeconds = 10;
 /** How often it is looked for uploads in parts that nobody goes on with. */
 const abandonedEveryMs = 600_000;
 
@@ -69,24 +65,12 @@ export async function startStore(options: StoreOptions): Promise<RunningStore> {
   const multipart = new MultipartFiles(dataDir, ({ id, key }) => files.index.get(key)?.uploadId === id);
   // Where the new folders are noted, so that a power cut leaves them.
   for (const folder of [dataDir, path.dirname(dataDir)]) await syncFolder(folder);
-  const server = createServer({
-    requestTimeout: 0,
-    headersTimeout: headersMsMax,
-    connectionsCheckingInterval: checkingIntervalMs,
-    keepAliveTimeout: idleMsMax,
-  });
-  server.timeout = idleMsMax;
-  limitConnections(server, connectionsMax);
   const serve = (message: IncomingMessage, response: ServerResponse) =>
     replyTo(message, { ...options, files, multipart })
       .then((reply) => sendReply(reply, { message, response }))
       // The client has gone during the response, or reading a file failed after the headers were sent.
       .catch(() => response.destroy());
-  server.on('request', serve);
-  server.on('checkContinue', (message, response) => {
-    response.writeContinue();
-    void serve(message, response);
-  });
+  const server = createBoundedServer(serve);
   const port = await listen(server, { port: options.port, usedBy: 'the object store' });
   const abortAbandoned = () => multipart.abortAbandoned(now()).catch((error) => onError?.(error));
   await abortAbandoned();
@@ -119,11 +103,13 @@ async function replyTo(
   try {
     const request = readStoreRequest(message);
     const authenticated = await authenticate(request, { credentials, nowMs: now() });
+    letTakeTime(message);
     const input = { files, multipart, message, request, authenticated, errorOf, now, uploadTime };
     return await operationOf(input, bucket).run(input);
   } catch (thrown) {
     const { code, message: text, status } = errorOf(thrown);
-    return xmlReply('Error', [element('Code', code), element('Message', text)], { status });
+    const headers = status === 429 ? { 'retry-after': String(retryAfterSeconds) } : {};
+    return xmlReply('Error', [element('Code', code), element('Message', text)], { status, headers });
   }
 }
 

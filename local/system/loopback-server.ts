@@ -1,4 +1,9 @@
-import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { Server, Socket } from 'node:net';
 import { errorCode, StartupError } from './durable-file.ts';
 
@@ -28,33 +33,71 @@ export function listen(server: Server, address: ListenAddress): Promise<number> 
   });
 }
 
-/**
- * Bounds a server's connections. When it is full, the connection that has waited longest without a request ends: half
- * requests of one program can't keep out the others. Those that are being served stay.
- */
-export function limitConnections(server: HttpServer, connectionsMax: number): void {
-  server.maxConnections = connectionsMax;
-  let open = 0;
-  /** Without a whole head of a request, the oldest first. */
-  const waiting = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    open += 1;
-    socket.once('close', () => {
-      open -= 1;
-      waiting.delete(socket);
-    });
-    const [oldest] = waiting;
-    if (open >= connectionsMax) oldest?.destroy();
-    waiting.add(socket);
+const connectionsMax = 2_048;
+const headersMsMax = 10_000;
+/** A connection without any traffic for this long is cut. No function answers this late. */
+const idleMsMax = 60_000;
+/** Longer than the idle time of usual clients, so that none sends a request on a connection that is being closed. */
+const keepAliveMs = 75_000;
+/** How often it is looked for requests that are late. Node's own 30 s would triple the time of headers. */
+const checkingIntervalMs = 1_000;
+
+/** An HTTP server whose connections are bounded, in their number and in how long they can do nothing. */
+export function createBoundedServer(
+  serve: (message: IncomingMessage, response: ServerResponse) => void,
+): HttpServer {
+  const server = createServer({
+    requestTimeout: 0,
+    headersTimeout: headersMsMax,
+    connectionsCheckingInterval: checkingIntervalMs,
+    keepAliveTimeout: keepAliveMs,
   });
-  const serve = ({ socket }: IncomingMessage, response: ServerResponse) => {
-    waiting.delete(socket);
+  server.timeout = idleMsMax;
+  limitConnections(server);
+  server.on('request', serve);
+  server.on('checkContinue', (message, response) => {
+    response.writeContinue();
+    serve(message, response);
+  });
+  return server;
+}
+
+const patient = new WeakSet<IncomingMessage>();
+
+/** Of a request whose sender has shown that it may send a body as slowly as it likes: it isn't ended for others. */
+export const letTakeTime = (message: IncomingMessage): void => void patient.add(message);
+
+/**
+ * When a server is full, the connection that has waited longest for a whole request ends: half requests of one program
+ * can't keep out the others. Those that are being served stay.
+ */
+function limitConnections(server: HttpServer): void {
+  server.maxConnections = connectionsMax;
+  /** With the request that each has sent, or a part of it. The oldest come first. */
+  const open = new Map<Socket, IncomingMessage | undefined>();
+  const endOldest = () => {
+    for (const [socket, message] of open) {
+      if (message?.complete || (message && patient.has(message))) continue;
+      open.delete(socket);
+      socket.destroy();
+      return;
+    }
+  };
+  server.on('connection', (socket: Socket) => {
+    if (socket.destroyed) return;
+    open.set(socket, undefined);
+    socket.once('close', () => open.delete(socket));
+    if (open.size >= connectionsMax) endOldest();
+  });
+  const serve = (message: IncomingMessage, response: ServerResponse) => {
+    const { socket } = message;
+    open.set(socket, message);
     response.once('close', () => {
-      if (!socket.destroyed) waiting.add(socket);
+      if (open.delete(socket)) open.set(socket, undefined);
     });
   };
-  server.prependListener('request', serve);
-  server.prependListener('checkContinue', serve);
+  server.on('request', serve);
+  server.on('checkContinue', serve);
 }
 
 /** Turns an error about a port into one that says what to do. Other errors are returned as they are. */

@@ -1,11 +1,24 @@
 import { once } from 'node:events';
-import { request as httpRequest, type IncomingHttpHeaders } from 'node:http';
+import {
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import { connect, type Socket } from 'node:net';
 import type { APIGatewayProxyEventV2, Context } from 'aws-lambda';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../../lambda/aws/clock-and-ids.ts';
 import { defaultRouteFunction, type HttpFunction, routes } from '../../../lambda/routes.ts';
-import { type HttpFront, type HttpFunctions, openHttpFront } from '../../../local/front.ts';
+import {
+  type HttpFront,
+  type HttpFrontOptions,
+  type HttpFunctions,
+  openHttpFront,
+} from '../../../local/front.ts';
+import { RequestLimits } from '../../../local/limits.ts';
+import { readTrustedProxies } from '../../../local/reach.ts';
+import { letTakeTime } from '../../../local/system/loopback-server.ts';
 import { Turns } from '../../../local/turns.ts';
 import { recordingLog } from '../../support/recording-log.ts';
 
@@ -19,9 +32,12 @@ afterEach(async () => {
 /** A front whose functions record their events and answer what the test says. */
 async function setUp(
   answer: Answer = async () => ({ statusCode: 200 }),
-  { bodyBytesMax, ...limits }: { integrationTimeoutMs?: number; bodyBytesMax?: number | undefined } = {
-    bodyBytesMax: 1000,
-  },
+  {
+    bodyBytesMax,
+    ...more
+  }: Partial<Pick<HttpFrontOptions, 'integrationTimeoutMs' | 'objects' | 'limits' | 'reach'>> & {
+    bodyBytesMax?: number | undefined;
+  } = { bodyBytesMax: 1000 },
 ) {
   const calls: { name: HttpFunction; event: APIGatewayProxyEventV2; context: Context }[] = [];
   const named = (name: HttpFunction): Answer => {
@@ -44,7 +60,7 @@ async function setUp(
     log,
     turns,
     ...(bodyBytesMax !== undefined && { bodyBytesMax }),
-    ...limits,
+    ...more,
   });
   opened.push(front);
   return { front, calls, entries, turns };
@@ -341,24 +357,35 @@ describe('a body that is too large', () => {
 });
 
 describe('connections', () => {
-  it('are 2,048 at a time at most: the oldest without a request ends, and none that is served', async () => {
+  it('are 2,048 at a time at most: the oldest without a whole request ends, and none that is served', async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const { front, calls } = await setUp(async (event) => {
-      if (event.rawPath === '/v1/tenants') await held;
-      return { statusCode: 200, body: 'done' };
+    const uploading = vi.fn((message: IncomingMessage, response: ServerResponse) => {
+      letTakeTime(message);
+      message.resume().on('end', () => response.end('stored'));
     });
+    const { front, calls } = await setUp(
+      async (event) => {
+        if (event.rawPath === '/v1/tenants') await held;
+        return { statusCode: 200, body: 'done' };
+      },
+      { objects: { bucket: '_objects', serve: (message, response) => uploading(message, response) } },
+    );
     const slow = send(front.port, { path: '/v1/tenants' });
     await expect.poll(() => calls).toHaveLength(1);
+    const upload = connect(front.port, '127.0.0.1');
+    upload.write('PUT /_objects/key HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n');
+    await expect.poll(() => uploading).toHaveBeenCalled();
     const sockets: Socket[] = [];
     const ended: Socket[] = [];
+    const withheld = 'POST /v1/tenants HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n';
     for (let count = 0; count < 2_048; count += 1) {
       const socket = connect(front.port, '127.0.0.1');
       socket.on('error', () => undefined).on('close', () => ended.push(socket));
       await once(socket, 'connect');
-      socket.write('GET /health HTTP/1.1\r\n');
+      socket.write(count % 2 ? 'GET /health HTTP/1.1\r\n' : withheld);
       sockets.push(socket);
     }
     const get = 'GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
@@ -367,7 +394,33 @@ describe('connections', () => {
     expect(sockets.slice(0, ended.length)).toEqual(expect.arrayContaining(ended));
     release();
     expect(await slow).toMatchObject({ status: 200, body: 'done' });
+    upload.write('0123456789');
+    expect(String((await once(upload, 'data'))[0])).toContain('200 OK');
+    for (const socket of [...sockets, upload]) socket.destroy();
+  });
+
+  it('are 320 of an address at most, but for a trusted proxy', async () => {
+    const limits = new RequestLimits(1, () => 0);
+    const { front } = await setUp(undefined, { limits });
+    const trusting = await setUp(undefined, { limits, reach: { trusts: readTrustedProxies('127.0.0.1') } });
+    const sockets: Socket[] = [];
+    const open = async (port: number) => {
+      const socket = connect(port, '127.0.0.1');
+      socket.on('error', () => {});
+      await once(socket, 'connect');
+      sockets.push(socket);
+      return socket;
+    };
+    for (let count = 0; count < 320; count += 1) await open(front.port);
+    const oneMore = await open(front.port);
+    await once(oneMore, 'close');
+    expect(sockets.filter((socket) => socket.destroyed)).toEqual([oneMore]);
+    for (let count = 0; count < 5; count += 1) await open(trusting.front.port);
+    expect(await send(trusting.front.port, { path: '/health' })).toMatchObject({ status: 200 });
     for (const socket of sockets) socket.destroy();
+    await expect
+      .poll(() => send(front.port, { path: '/health' }).catch(() => undefined))
+      .toMatchObject({ status: 200 });
   });
 
   it('serve several requests', async () => {

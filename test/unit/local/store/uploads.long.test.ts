@@ -352,6 +352,10 @@ describe('an upload by a presigned URL', () => {
   async function beginPresigned(key: string, putGraceMs: number): Promise<Socket> {
     await store.stop();
     store = await StoreFixture.start({ uploadTime: { putGraceMs, putMinBytesPerSecond: 1_000_000 } });
+    return presignedPut(key);
+  }
+
+  async function presignedPut(key: string): Promise<Socket> {
     const oid = createHash('sha256').update(body).digest('hex');
     const signed = { key, oid, sizeBytes: body.length, signedAtMs: Date.now(), lifetimeMs: 5_000 };
     const { href, header } = await signer().signUpload(signed);
@@ -373,6 +377,29 @@ describe('an upload by a presigned URL', () => {
     expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
     socket.destroy();
     expect(await isThere('late')).toBe(true);
+  });
+
+  test('is one of two of its key at a time, and the third is told to retry', async () => {
+    const first = await beginPresigned('stuffed', 60_000);
+    const second = await presignedPut('stuffed');
+    await until(async () => (await store.uploadsLeft()).length === 2);
+    const third = await presignedPut('stuffed');
+    const [refused] = await once(third, 'data', { signal: AbortSignal.timeout(10_000) });
+    expect(String(refused)).toMatch(/^HTTP\/1\.1 429 .*\r\nretry-after: 10\r\n.*<Code>SlowDown<\/Code>/s);
+    third.destroy();
+    expect(await store.uploadsLeft()).toHaveLength(2);
+    const other = await presignedPut('other');
+    await until(async () => (await store.uploadsLeft()).length === 3);
+    for (const socket of [first, other]) socket.destroy();
+    await until(async () => (await store.uploadsLeft()).length === 1);
+    const again = await presignedPut('stuffed');
+    for (const socket of [second, again]) {
+      socket.write(body.subarray(-10));
+      const [answer] = await once(socket, 'data');
+      expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+      socket.destroy();
+    }
+    expect(await store.uploadsLeft()).toEqual([]);
   });
 
   test.each([

@@ -1,5 +1,6 @@
 import { redact } from '../lambda/aws/invocation-log.ts';
 import type { Invocation, Log } from '../lambda/rules/clock-and-log.ts';
+import { release } from '../lambda/rules/release.ts';
 
 interface TerminalLogOptions {
   /** `text` for people, `json` for machines. Both have one line for each entry. */
@@ -32,7 +33,7 @@ interface Entry {
 }
 
 function jsonLine({ level, time, message, fields }: Entry): string {
-  return `${JSON.stringify({ level, time, message, ...fields })}\n`;
+  return `${JSON.stringify({ level, time, message, ...fields, ...release })}\n`;
 }
 
 /** Refers to Lambda's own log lines, which do not exist here. */

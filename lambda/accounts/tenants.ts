@@ -118,10 +118,13 @@ async function putTenant(
   input: Account & { createdAtMs: number },
 ): Promise<'created' | 'exists'> {
   const { ledger, listing, queue, settings } = deps;
-  const { tenant, createdAtMs, uploadsFromMs } = input;
+  const { tenant, createdAtMs } = input;
+  // A time in the past would hold nothing.
+  const uploadsFromMs = input.uploadsFromMs && Math.max(createdAtMs, input.uploadsFromMs);
   const isEmpty = !(await hasKeys(listing, tenantPrefix(tenant)));
   const outcome = await ledger.createTenant({
     ...input,
+    uploadsFromMs,
     scanned: isEmpty ? { storedBytes: 0, objectCount: 0, scannedAtMs: createdAtMs } : null,
     dueAtMs:
       isEmpty && uploadsFromMs === undefined

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { open, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { release } from '../../lambda/rules/release.ts';
 import { parseJson } from '../../lambda/rules/text.ts';
-import { StartupError, syncFolder, unfinishedSuffix } from '../system/durable-file.ts';
+import { StartupError, writeDurably } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
 
 /**
@@ -124,31 +122,13 @@ export async function writeBackup(
   toOutput: (text: string) => Promise<void>,
 ): Promise<number> {
   let count = 0;
-  const copy = async (write: (text: string) => Promise<unknown>) => {
+  async function* checked(): AsyncGenerator<string> {
     for await (const piece of readBackup(text)) {
       count += piece.items.length;
-      await write(piece.text);
+      yield piece.text;
     }
-  };
-  if (path === '-') {
-    await copy(toOutput);
-    return count;
   }
-  const unfinished = `${path}${unfinishedSuffix}`;
-  await rm(unfinished, { force: true });
-  try {
-    const file = await open(unfinished, 'wx', 0o600);
-    try {
-      await copy((piece) => file.writeFile(piece));
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(unfinished, path);
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw error;
-  }
-  await syncFolder(dirname(path));
+  if (path !== '-') await writeDurably(path, checked());
+  else for await (const piece of checked()) await toOutput(piece);
   return count;
 }

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /**
@@ -43,25 +42,23 @@ export const unfinishedSuffix = '.unfinished';
 
 /**
  * Replaces a file atomically: a reader finds the old text or the new one, also after a crash or a power cut. The text
- * is written beside the file, synced to disk, and renamed.
+ * is written beside the file, synced to disk, and renamed. Nobody else may write the file meanwhile.
  */
-export async function writeDurably(
-  path: string,
-  text: string,
-  options: { mode?: number } = {},
-): Promise<void> {
-  const besidePath = `${path}.${randomUUID()}${unfinishedSuffix}`;
+export async function writeDurably(path: string, text: string | AsyncIterable<string>): Promise<void> {
+  const unfinished = `${path}${unfinishedSuffix}`;
+  // One that a crash left.
+  await rm(unfinished, { force: true });
   try {
-    const file = await open(besidePath, 'wx', options.mode ?? 0o600);
+    const file = await open(unfinished, 'wx', 0o600);
     try {
-      await file.writeFile(text);
+      await writeFile(file, text);
       await file.sync();
     } finally {
       await file.close();
     }
-    await rename(besidePath, path);
+    await rename(unfinished, path);
   } catch (error) {
-    await rm(besidePath, { force: true });
+    await rm(unfinished, { force: true });
     throw error;
   }
   await syncFolder(dirname(path));

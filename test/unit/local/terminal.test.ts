@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { release } from '../../../lambda/rules/release.ts';
 import { createTerminalLog } from '../../../local/terminal.ts';
 
 function logged(format: 'text' | 'json') {
@@ -22,7 +23,7 @@ it('logs one line for each entry, for people', () => {
   ]);
 });
 
-it('logs one line for each entry, for machines', () => {
+it('logs one line for each entry, for machines, with the release', () => {
   const { lines, log } = logged('json');
   log.error('failed', { tenant: 'acme', big: 2n ** 60n });
   expect(lines.map((line) => JSON.parse(line))).toEqual([
@@ -32,6 +33,7 @@ it('logs one line for each entry, for machines', () => {
       message: 'failed',
       tenant: 'acme',
       big: '1152921504606846976',
+      ...release,
     },
   ]);
 });

@@ -6,7 +6,7 @@ import {
   updateTenant,
 } from '../../../../lambda/accounts/tenants.ts';
 import { dueAfterFullMs } from '../../../../lambda/ledger/rules/reconcile-policy.ts';
-import type { TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
+import { isOnHold, type TenantRecord } from '../../../../lambda/ledger/rules/tenant.ts';
 import { LedgerUnavailableError } from '../../../../lambda/rules/errors.ts';
 import { AdoptedRepos } from '../../../../lambda/store/rules/adopted-repos.ts';
 import { MemoryStack, minute } from '../../../support/memory/stack.ts';
@@ -46,6 +46,18 @@ it('a tenant whose table was lost is due when its uploads can start, although no
   expect(await createTenant(world.deps, { ...account, uploadsFromMs })).toMatchObject({
     tenant: { uploadsFromMs, dueAtMs: world.nowMs },
   });
+});
+
+it('no tenant whose table was lost takes uploads before a scan, not even from a time in the past on', async () => {
+  const { nowMs } = world;
+  const lab = { ...account, tenant: 'lab', uploadsFromMs: 1 };
+  expect(await createTenant(world.deps, lab)).toMatchObject({ tenant: { uploadsFromMs: nowMs } });
+  const created = await createTenantOnce(world.deps, {
+    account: { ...lab, tenant: 'arts' },
+    requestKey: 'k',
+  });
+  expect(created).toMatchObject({ tenant: { uploadsFromMs: nowMs } });
+  expect(created.kind === 'created' && isOnHold(created.tenant)).toBe(true);
 });
 
 describe('a new tenant', () => {

@@ -19,6 +19,7 @@ export const benches: Readonly<Record<string, Row>> = {
     file: 'functions/bench-functions.ts',
     load: async () => (await import('./functions/bench-functions.ts')).benchFunctions,
   },
+  move: { file: 'push/bench-move.ts', load: async () => (await import('./push/bench-move.ts')).benchMove },
   push: { file: 'push/bench-push.ts', load: async () => (await import('./push/bench-push.ts')).benchPush },
   scan: { file: 'scan/bench-scan.ts', load: async () => (await import('./scan/bench-scan.ts')).benchScan },
 };

@@ -19,7 +19,7 @@ import { bucket, cacheFolder, credentials, region, startStore, storeName } from 
 import { type Door, openDoor, type Tally } from './door.ts';
 import type { OurServer } from './our-server.ts';
 
-type Print = (text: string) => void;
+export type Print = (text: string) => void;
 
 /** What is pushed: a number of files of one size, filled with random bytes, which nothing can compress. */
 interface PushCase {
@@ -27,15 +27,15 @@ interface PushCase {
   readonly fileBytes: number;
 }
 
-const pushCases: Readonly<Record<string, PushCase>> = {
+export const pushCases: Readonly<Record<string, PushCase>> = {
   small: { files: 1000, fileBytes: 4_000 },
   medium: { files: 200, fileBytes: 1_000_000 },
   large: { files: 4, fileBytes: 500_000_000 },
 };
 /** Pushed and pulled before anything is measured: the code has run, connections to the store exist. */
-const warmUpCase: PushCase = { files: 20, fileBytes: 4_000 };
+export const warmUpCase: PushCase = { files: 20, fileBytes: 4_000 };
 /** Much longer than any git command here takes, on a busy machine too. */
-const commandMsMax = 30 * 60_000;
+export const commandMsMax = 30 * 60_000;
 
 const phases = ['push', 'push again', 'pull'] as const;
 type Phase = (typeof phases)[number];
@@ -52,7 +52,7 @@ interface Sample {
 type Samples = Readonly<Partial<Record<Phase, Sample>>>;
 
 /** What all rounds share. */
-interface Workshop {
+export interface Workshop {
   readonly folder: string;
   readonly user: GitUser;
   readonly warmUpSource: string;
@@ -105,7 +105,11 @@ export async function benchPush(print: Print, options: readonly string[]): Promi
 }
 
 /** A repository with one commit of the files of a case. Only the LFS objects are kept of them. */
-async function createSource(user: GitUser, folder: string, { files, fileBytes }: PushCase): Promise<string> {
+export async function createSource(
+  user: GitUser,
+  folder: string,
+  { files, fileBytes }: PushCase,
+): Promise<string> {
   mkdirSync(folder);
   await user.git(folder, 'init', '--quiet');
   await user.git(folder, 'lfs', 'install', '--local');
@@ -181,7 +185,10 @@ async function runPhases(shop: Workshop, place: Place): Promise<Samples> {
 }
 
 /** A store, a server on it, and both doors. */
-async function startServers({ user, certificate }: Workshop, place: Place) {
+export async function startServers(
+  { user, certificate }: Workshop,
+  place: Pick<Place, 'server' | 'isFar' | 'folder' | 'cleanup'>,
+) {
   const { server: kind, isFar, folder, cleanup } = place;
   const [storeFolder, serverFolder] = [join(folder, 'store'), join(folder, 'server')];
   for (const path of [storeFolder, serverFolder]) mkdirSync(path);
@@ -199,7 +206,8 @@ async function startServers({ user, certificate }: Workshop, place: Place) {
   cleanup.add(() => server.stop());
   const apiDoor = await opened({ to: 'api', targetPort: server.port, isFar });
   const apiUrl = `http://127.0.0.1:${apiDoor.port}`;
-  await user.setToken({ url: apiUrl, token: server.token ?? 'none' });
+  const { token = 'none' } = server;
+  await user.setToken({ url: apiUrl, token });
 
   /** @param read the files that the work reads. */
   const measure = async (read: string, work: () => Promise<unknown>): Promise<Sample> => {
@@ -219,7 +227,7 @@ async function startServers({ user, certificate }: Workshop, place: Place) {
       store: storeDoor.take(),
     };
   };
-  return { apiUrl, measure, settle: async () => server.settle?.() };
+  return { apiUrl, token, measure, settle: async () => server.settle?.() };
 }
 
 /** A row for each phase and server. × is the median of the ratios to the bound in the same round. */
@@ -268,7 +276,7 @@ interface RunningServer extends StartedProcess {
   settle?(): Promise<void>;
 }
 
-interface ServerKind {
+export interface ServerKind {
   readonly name: string;
   /** The path of a repo's LFS API. `lfs.url` gets it. */
   readonly lfsPath: (repo: string) => string;
@@ -279,7 +287,7 @@ interface ServerKind {
   start(place: ServerPlace): Promise<RunningServer>;
 }
 
-const ours: ServerKind = {
+export const ours: ServerKind = {
   name: 'ours',
   lfsPath: (repo) => `/bench/${repo}/info/lfs`,
   isPeer: false,
@@ -314,7 +322,7 @@ const storeEnvironment = () => ({
 });
 
 /** Signed URLs, with a HEAD for each object. */
-const giftless: ServerKind = {
+export const giftless: ServerKind = {
   name: 'giftless-0.6.2',
   lfsPath: (repo) => `/bench/${repo}.git/info/lfs`,
   isPeer: true,
@@ -375,7 +383,7 @@ const rudolfs: ServerKind = {
 const folderOf = ({ name }: ServerKind) => join(cacheFolder(), name);
 
 /** Servers of others that are in the cache: docs/measured.md says how they get there. The other ones are named. */
-function installedPeers(print: (text: string) => void): ServerKind[] {
+export function installedPeers(print: (text: string) => void): ServerKind[] {
   return [giftless, rudolfs].filter((peer) => {
     const isThere = existsSync(folderOf(peer));
     if (!isThere) print(`${peer.name} is left out: install it into ${folderOf(peer)}.`);

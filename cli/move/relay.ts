@@ -19,6 +19,8 @@ import { printable } from '../terminal.ts';
 
 /** Objects of one batch, as git-lfs asks for them. */
 const batchObjectsMax = 100;
+/** Servers answer some of them slowly, and none is to be waited for. */
+const batchesAhead = 3;
 /** Of larger objects, one is downloaded and uploaded at the same time. */
 const largeObjects = { atOnce: 8, fromBytes: 1024 ** 2 };
 /** Of small ones, half are waiting for one side, half for the other. */
@@ -118,23 +120,22 @@ interface OfferedCopy {
   readonly target: BatchAnswer | undefined;
 }
 
-/** Asks for one batch while the one before it is copied. Nothing is asked for once the target is full. */
+/** Asks for batches ahead, while others are copied. Nothing is asked for once the target is full. */
 async function* offeredCopies(deps: DownloadDeps, copying: Copying): AsyncGenerator<OfferedCopy> {
   const { objects, relayed } = copying;
-  const ask = (at: number) => {
-    const asked = offersOf(deps, { ...copying, objects: objects.slice(at, at + batchObjectsMax) });
-    // It is thrown where it is waited for.
-    asked.catch(() => undefined);
-    return asked;
-  };
-  let next = objects.length > 0 ? ask(0) : undefined;
-  for (let at = batchObjectsMax; next && relayed.full === undefined; at += batchObjectsMax) {
-    const offers = await next;
-    next = at < objects.length && relayed.full === undefined ? ask(at) : undefined;
-    for (const offer of offers) {
+  const asked: Promise<OfferedCopy[]>[] = [];
+  for (let at = 0; ; ) {
+    for (; asked.length < batchesAhead && at < objects.length && !relayed.full; at += batchObjectsMax) {
+      const offers = offersOf(deps, { ...copying, objects: objects.slice(at, at + batchObjectsMax) });
+      // It is thrown where it is waited for.
+      offers.catch(() => undefined);
+      asked.push(offers);
+    }
+    for (const offer of (await asked.shift()) ?? []) {
       if (relayed.full !== undefined) return;
       yield offer;
     }
+    if (asked.length === 0 && (at >= objects.length || relayed.full !== undefined)) return;
   }
 }
 

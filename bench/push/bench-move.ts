@@ -1,0 +1,144 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Cleanup } from '../../local/start.ts';
+import { GitUser } from '../../test/support/git-user.ts';
+import { makeCertificate } from '../processes.ts';
+import { type Column, digits, optionsOf, tableOf } from '../statistics.ts';
+import { storeName } from '../store.ts';
+import {
+  commandMsMax,
+  createSource,
+  giftless,
+  installedPeers,
+  ours,
+  type Print,
+  pushCases,
+  type ServerKind,
+  startServers,
+  type Workshop,
+  warmUpCase,
+} from './bench-push.ts';
+
+/** One move from a server to a fresh one of ours, in each way. */
+interface Moved {
+  readonly fetchMs: number;
+  readonly pushMs: number;
+  readonly importMs: number;
+  /** Of the clone after the import, and after the fetch. */
+  readonly importDiskMb: number;
+  readonly fetchDiskMb: number;
+}
+
+const program = fileURLToPath(new URL('../../bin/lfs-quota.js', import.meta.url));
+
+/**
+ * `lfs-quota import` beside `git lfs fetch --all` and `git lfs push --all`: from giftless, and from a second stack of
+ * ours, to a fresh one. × is the ratio of the import to the slower one of the two.
+ *
+ * Options: `--cases=small,large`, `--latency=on|off` (on), `--rounds=N` (3), `--scale=F` (1): the share of the files.
+ */
+export async function benchMove(print: Print, options: readonly string[]): Promise<void> {
+  const values = optionsOf(options, { cases: 'small,large', latency: 'on', rounds: '3', scale: '1' });
+  const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-move-'));
+  const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
+  try {
+    await user.git(folder, 'lfs', 'install', '--skip-repo', '--skip-smudge');
+    await user.git(folder, 'config', '--global', 'lfs.locksverify', 'false');
+    const warmUpSource = await createSource(user, join(folder, 'warm-up'), warmUpCase);
+    const shop = { folder, user, warmUpSource, certificate: makeCertificate(folder) };
+    print(`${(await user.git(folder, 'lfs', 'version')).out.trim()}; store: ${storeName()}\n`);
+    const sources = [ours, ...installedPeers(print).filter((peer) => peer === giftless)];
+    for (const name of values.cases.split(',')) {
+      const full = pushCases[name];
+      if (!full) throw new Error(`--cases takes ${Object.keys(pushCases).join(', ')}, not ${name}.`);
+      const one = { ...full, files: Math.max(1, Math.round(full.files * Number(values.scale))) };
+      const source = await createSource(user, join(folder, 'source'), one);
+      const rows: { name: string; samples: Moved[] }[] = [];
+      for (const from of sources) {
+        const samples: Moved[] = [];
+        for (let round = 0; round < Number(values.rounds); round += 1)
+          samples.push(await measureMove(shop, { from, source, isFar: values.latency === 'on' }));
+        rows.push({ name: `from ${from.name}`, samples });
+      }
+      print(`${digits(one.files)} × ${digits(one.fileBytes / 1000)} kB, latency ${values.latency}`);
+      print(`${tableOf(columns, rows)}\n`);
+      rmSync(source, { recursive: true, force: true });
+    }
+  } finally {
+    await user.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const columns: Column<Moved>[] = [
+  ['fetch, s', ({ fetchMs }) => fetchMs / 1000],
+  ['push, s', ({ pushMs }) => pushMs / 1000],
+  ['import, s', ({ importMs }) => importMs / 1000],
+  ['× slower', ({ importMs, fetchMs, pushMs }) => importMs / Math.max(fetchMs, pushMs)],
+  ['disk, MB', ({ importDiskMb }) => importDiskMb],
+  ['of fetch', ({ fetchDiskMb }) => fetchDiskMb],
+  ['rounds, s', ({ importMs }) => importMs / 1000, 'all'],
+];
+
+async function measureMove(
+  shop: Workshop,
+  { from, source, isFar }: { from: ServerKind; source: string; isFar: boolean },
+): Promise<Moved> {
+  const cleanup = new Cleanup();
+  const folder = mkdtempSync(join(shop.folder, 'round-'));
+  cleanup.add(() => rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
+  const { user } = shop;
+  try {
+    const [old, pushed, imported] = await Promise.all(
+      [from, ours, ours].map(async (server, at) => {
+        const place = join(folder, String(at));
+        mkdirSync(place);
+        const started = await startServers(shop, { server, isFar, folder: place, cleanup });
+        return { ...started, lfsUrl: started.apiUrl + server.lfsPath('repo') };
+      }),
+    );
+    if (!old || !pushed || !imported) throw new Error('A server is missing.');
+    const remote = `file://${join(folder, 'remote')}.git`;
+    await user.git(folder, 'init', '--quiet', '--bare', 'remote.git');
+    await user.setToken({ url: old.apiUrl, token: old.token });
+    await user.git(source, '-c', `lfs.url=${old.lfsUrl}`, 'push', '--quiet', remote, 'main');
+    await user.git(folder, 'clone', '--quiet', '--mirror', remote, 'mirror.git');
+    const mirror = join(folder, 'mirror.git');
+    const timed = async (work: () => Promise<unknown>) => {
+      await user.paste(folder, [`sync -f '${folder}'`]);
+      const startedMs = performance.now();
+      await work();
+      return performance.now() - startedMs;
+    };
+    const emptyMb = megabytesOf(mirror);
+    const importMs = await timed(() =>
+      user
+        .paste(mirror, [`'${program}' import bench repo --from '${old.lfsUrl}' --clone .`], {
+          LFS_QUOTA_URL: imported.apiUrl,
+          LFS_QUOTA_TOKEN: imported.token,
+        })
+        .then(({ code, err }) => {
+          if (code !== 0) throw new Error(err);
+        }),
+    );
+    const importDiskMb = megabytesOf(mirror) - emptyMb;
+    const fetchMs = await timed(() =>
+      user.git(mirror, '-c', `lfs.url=${old.lfsUrl}`, 'lfs', 'fetch', '--all'),
+    );
+    const fetchDiskMb = megabytesOf(mirror) - emptyMb;
+    await user.setToken({ url: pushed.apiUrl, token: pushed.token });
+    const pushMs = await timed(() =>
+      user.git(mirror, '-c', `lfs.url=${pushed.lfsUrl}`, 'lfs', 'push', '--all', 'origin'),
+    );
+    return { fetchMs, pushMs, importMs, importDiskMb, fetchDiskMb };
+  } finally {
+    await cleanup.run();
+  }
+}
+
+const megabytesOf = (folder: string) =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0) / 1e6;

@@ -34,7 +34,7 @@ interface Moved {
 const program = fileURLToPath(new URL('../../bin/lfs-quota.js', import.meta.url));
 
 /**
- * `lfs-quota import` beside `git lfs fetch --all` and `git lfs push --all`: from giftless, and from a second stack of
+ * An `lfs-quota import` beside `git lfs fetch --all` and `git lfs push --all`: from giftless, and from a second stack of
  * ours, to a fresh one. × is the ratio of the import to the slower one of the two.
  *
  * Options: `--cases=small,large`, `--latency=on|off` (on), `--rounds=N` (3), `--scale=F` (1): the share of the files.

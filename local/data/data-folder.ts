@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { chmod, link, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -21,7 +22,14 @@ import {
   writeDurably,
 } from '../system/durable-file.ts';
 import type { Item } from '../table/expression.ts';
-import { adoptConverted, convert, removeOlder, tableFolder, writeTable } from './older-folder.ts';
+import {
+  adoptConverted,
+  convert,
+  removeOlder,
+  tableFolder,
+  unfinishedTable,
+  writeTable,
+} from './older-folder.ts';
 
 /** Folders that this process holds. The pid in a lock file cannot show that: an earlier process may have had it. */
 const heldHere = new Set<string>();
@@ -222,7 +230,12 @@ export async function openStoppedTable(
     throw new StartupError(
       `${path} has another format than this release's. Start the server once, or use its release.`,
     );
-  return { databasePath: join(path, tableFolder), release: await lockFolder(path, 0) };
+  const databasePath = join(path, tableFolder);
+  const release = await lockFolder(path, 0);
+  await adoptConverted(path);
+  if (existsSync(databasePath)) return { databasePath, release };
+  await release();
+  throw new StartupError(`${path} has no table. Start the server once, or restore a backup into a new folder.`);
 }
 
 /**
@@ -273,6 +286,10 @@ async function closeEntry(path: string): Promise<void> {
 async function refuseForeignFolder(path: string): Promise<void> {
   const names = await readdir(path);
   if (names.includes(formatFile)) return;
+  if (names.includes(unfinishedTable))
+    throw new StartupError(
+      `A restore into ${path} isn't finished. If none is running, run it again: lfs-quota restore --data ${path} FILE`,
+    );
   const foreign = names.find((name) => !isLeftover(name));
   if (foreign === undefined) return;
   throw new StartupError(

@@ -30,7 +30,7 @@ const olderDatabase = 'database';
 const olderQueue = 'queue';
 const olderWebhooks = 'webhook-queue.json';
 export const tableFolder = 'table';
-const unfinished = `${tableFolder}${unfinishedSuffix}`;
+export const unfinishedTable = `${tableFolder}${unfinishedSuffix}`;
 
 /**
  * Steps 1 to 3, but for the removal. Without a table of dynalite, step 2 alone.
@@ -45,7 +45,7 @@ export async function convert(dataPath: string, claim: () => Promise<void>): Pro
   };
   const older = (await exists(from)) ? await openLevel(from).catch(refuse) : undefined;
   try {
-    await rm(join(dataPath, unfinished), { recursive: true, force: true });
+    await rm(join(dataPath, unfinishedTable), { recursive: true, force: true });
     if (older !== undefined) await writeTable(dataPath, converted(older, dataPath)).catch(refuse);
     await claim();
     await adoptConverted(dataPath);
@@ -61,7 +61,7 @@ async function* converted(older: ClassicLevel, dataPath: string): AsyncIterable<
 
 /** Step 1, with any items. They are of no table yet. */
 export async function writeTable(dataPath: string, parts: AsyncIterable<readonly Item[]>): Promise<void> {
-  const to = join(dataPath, unfinished);
+  const to = join(dataPath, unfinishedTable);
   await rm(to, { recursive: true, force: true });
   const store = await LevelStore.open({ open: () => openLevel(to), probe: async () => {} });
   try {
@@ -79,8 +79,8 @@ export async function writeTable(dataPath: string, parts: AsyncIterable<readonly
 
 /** Step 3, once the folder has the format of this version: a kill may have come before it. */
 export async function adoptConverted(dataPath: string): Promise<void> {
-  if (!(await exists(join(dataPath, unfinished)))) return;
-  await rename(join(dataPath, unfinished), join(dataPath, tableFolder));
+  if (!(await exists(join(dataPath, unfinishedTable)))) return;
+  await rename(join(dataPath, unfinishedTable), join(dataPath, tableFolder));
   await syncFolder(dataPath);
 }
 

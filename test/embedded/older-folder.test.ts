@@ -12,10 +12,11 @@ import { openDatabase } from '../../local/data/database.ts';
 import { convert } from '../../local/data/older-folder.ts';
 import { describeTraced, traceOf } from '../support/strace.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
+import { dyingIn } from './dying-process.ts';
 
 const tempFolder = useTempFolders();
 const run = promisify(execFile);
-const child = fileURLToPath(new URL('./converting-child.ts', import.meta.url));
+const child = fileURLToPath(new URL('./dying-child.ts', import.meta.url));
 const fixtureOf = (commit: string) => join(import.meta.dirname, '../fixtures', commit);
 
 /** @returns a data folder as the commit left it. */
@@ -52,11 +53,6 @@ async function expectWhole(dataPath: string, expected: ReadonlyMap<string, unkno
   expect(left).toEqual([]);
 }
 
-const open = (dataPath: string, ...more: string[]) =>
-  run(process.execPath, ['--import', 'tsx', child, dataPath, ...more], {
-    env: { PATH: process.env['PATH'] },
-  });
-
 describe('a data folder of before', { timeout: 240_000 }, () => {
   it.each(['2e8b484', '272d26e'])('of %s has each of its items afterwards', async (commit) => {
     const dataPath = unpack(commit);
@@ -70,12 +66,15 @@ describe('a data folder of before', { timeout: 240_000 }, () => {
 
   it('killed before any step of it, it starts again, and nothing is missing', async () => {
     const whole = unpack('2e8b484');
-    const steps = Number((await open(whole)).stdout);
+    const dying = await dyingIn(tempFolder());
+    const steps = await dying('open', whole);
     const expected = await itemsIn(whole);
     expect(steps).toBeGreaterThan(20);
     const kill = async (step: number) => {
       const dataPath = unpack('2e8b484');
-      await expect(open(dataPath, String(step))).rejects.toMatchObject({ signal: 'SIGKILL' });
+      await expect(dying('open', dataPath, { beforeStep: step })).rejects.toMatchObject({
+        signal: 'SIGKILL',
+      });
       const isOld = !readFileSync(join(dataPath, 'format.json'), 'utf8').includes('3');
       // An older version goes on with what it has until the format forbids that.
       if (isOld) expect(existsSync(join(dataPath, 'database', 'CURRENT'))).toBe(true);
@@ -95,7 +94,7 @@ describe('a data folder of before', { timeout: 240_000 }, () => {
       const dataPath = unpack('272d26e');
       const trace = join(tempFolder(), 'trace');
       const calls = ['fsync', 'fdatasync', 'rename', 'renameat', 'renameat2'];
-      await run('strace', traceOf({ file: trace, calls, program: [child, dataPath] }));
+      await run('strace', traceOf({ file: trace, calls, program: [child, 'open', dataPath, 'none'] }));
       const lines = readFileSync(trace, 'utf8').split('\n');
       const placeOf = (pattern: RegExp) => lines.findIndex((line) => pattern.test(line));
       const renamed = placeOf(/rename\w*\(.*table\.unfinished", .*table"/);

@@ -235,7 +235,9 @@ export async function openStoppedTable(
   await adoptConverted(path);
   if (existsSync(databasePath)) return { databasePath, release };
   await release();
-  throw new StartupError(`${path} has no table. Start the server once, or restore a backup into a new folder.`);
+  throw new StartupError(
+    `${path} has no table. Start the server once, or restore a backup into a new folder.`,
+  );
 }
 
 /**

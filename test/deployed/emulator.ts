@@ -4,8 +4,8 @@ import { mkdtemp, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { plainEnvironment, signalGroup } from '../support/process.ts';
 import { freePort } from '../support/free-port.ts';
+import { plainEnvironment, signalGroup } from '../support/process.ts';
 
 const readyTimeoutMs = 60_000;
 

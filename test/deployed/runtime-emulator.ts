@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { plainEnvironment, signalGroup } from '../support/process.ts';
 import { freePort } from '../support/free-port.ts';
+import { plainEnvironment, signalGroup } from '../support/process.ts';
 
 const answerTimeoutMs = 30_000;
 

@@ -54,6 +54,8 @@ function restoredTenant(
   item: Item,
   { nowMs, uploadsFromMs }: { nowMs: number; uploadsFromMs: number },
 ): Item {
+  // The schedule drops what is due before it may be counted again, and comes back to it minutes later.
+  const restedAtMs = Number(item['countedAtMs'] ?? 0) + defaultSettings.reconcileRestMs;
   const changed = stored({
     epoch: Number(item['epoch']) + epochsBetween,
     leaseUntilMs: 0,
@@ -62,7 +64,7 @@ function restoredTenant(
     listedUntilMs: 0,
     deletionCount: 0,
     uploadsFromMs,
-    ...tenantDueKey({ tenant: String(item['tenant']), dueAtMs: nowMs, lookAtMs: null }),
+    ...tenantDueKey({ tenant: String(item['tenant']), dueAtMs: Math.max(nowMs, restedAtMs), lookAtMs: null }),
   });
   return { ...without(item, tenantLeaves), ...changed };
 }

@@ -7,7 +7,7 @@ import { Api, expectProblem, jsonOf, type TestTenant } from '../blackbox/api.ts'
 import { ask, type LfsObject, objectOf, push } from '../blackbox/lfs.ts';
 import { subscriptionOf } from '../blackbox/subscription.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { useChildStacks } from './child-stack.ts';
+import { useChildStacks } from '../support/child-stack.ts';
 import { StoreAccess } from './store-access.ts';
 
 const tempFolder = useTempFolders();

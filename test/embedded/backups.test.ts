@@ -10,7 +10,7 @@ import { backupOf, restoreBackup } from '../../local/data/backups.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
 import { pull, push } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { commandLine, demoTokenIn, useChildStacks } from './child-stack.ts';
+import { commandLine, demoTokenIn, useChildStacks } from '../support/child-stack.ts';
 
 const tempFolder = useTempFolders();
 const spawnStack = useChildStacks();

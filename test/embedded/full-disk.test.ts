@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { pull, push, subscription } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { demoTokenIn, useChildStacks } from './child-stack.ts';
+import { demoTokenIn, useChildStacks } from '../support/child-stack.ts';
 import { StoreAccess } from './store-access.ts';
 
 const tempFolder = useTempFolders();

@@ -5,10 +5,10 @@ import { createDynamoDbLedger } from '../../lambda/ledger/ledger.ts';
 import { allPages } from '../../lambda/rules/async.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { ObjectFiles } from '../../local/store/files.ts';
+import { packedInto, useChildStacks } from '../support/child-stack.ts';
 import { freePort } from '../support/free-port.ts';
 import { Random } from '../support/random.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { packedInto, useChildStacks } from './child-stack.ts';
 import { LoadClient, oidOf, type Repo } from './load-client.ts';
 
 const tempFolder = useTempFolders();

@@ -6,7 +6,7 @@ import { openDatabase } from '../../local/data/database.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
 import { push, subscription } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { demoTokenIn, useChildStacks } from './child-stack.ts';
+import { demoTokenIn, useChildStacks } from '../support/child-stack.ts';
 
 const tempFolder = useTempFolders();
 const spawnStack = useChildStacks();

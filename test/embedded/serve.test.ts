@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, request, type Server } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { startStore } from '../../local/store/start-store.ts';
+import { serve, useChildStacks } from '../support/child-stack.ts';
 import { pull, push } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { serve, useChildStacks } from './child-stack.ts';
 
 const tempFolder = useTempFolders();
 const spawnServer = useChildStacks(serve);

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
+import { demoTokenIn, npmStart } from '../support/child-stack.ts';
 import { push } from '../support/lfs-client.ts';
 import { describeTraced, traceOf } from '../support/strace.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { demoTokenIn, npmStart } from './child-stack.ts';
 
 const tempFolder = useTempFolders();
 

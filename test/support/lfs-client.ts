@@ -25,7 +25,7 @@ async function post(url: string, headers: Record<string, string>, body: unknown)
 }
 
 /** One batch request for one object. */
-async function batch(
+export async function batch(
   { url, token, repo = 'art' }: LfsPlace,
   input: { operation: 'upload' | 'download'; oid: string; size: number },
 ): Promise<BatchAnswer['objects'][number]> {

@@ -66,6 +66,21 @@ describe('a restored table', () => {
     expect((await stack.repo('old'))?.closedAtMs).toBe(null);
   });
 
+  it('is due as soon as the schedule may count it, which drops what is due earlier', async () => {
+    await before.upload('app', { [oidOf(1)]: 10 });
+    await before.consume();
+    const scannedAtMs = (await before.record()).scanned?.scannedAtMs ?? 0;
+    expect(scannedAtMs).toBeGreaterThan(0);
+    for (const laterMs of [0, hour]) {
+      const nowMs = scannedAtMs + laterMs;
+      const dueAts = backup().map(
+        (item) => restoredItem(item, { nowMs, uploadsFromMs: nowMs })?.['fullDueAtMs'],
+      );
+      const dueAtMs = laterMs === 0 ? scannedAtMs + defaultSettings.reconcileRestMs : nowMs;
+      expect(dueAts).toContain(dueAtMs);
+    }
+  });
+
   it('takes epochs that no reconcile of before can have', async () => {
     const { epoch } = await before.record();
     const stack = restored(before, backup(), before.nowMs);

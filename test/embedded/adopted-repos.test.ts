@@ -6,8 +6,8 @@ import { startEmbeddedStack } from '../../local/start.ts';
 import { Api, expectProblem, jsonOf, type TestTenant } from '../blackbox/api.ts';
 import { ask, type LfsObject, objectOf, push } from '../blackbox/lfs.ts';
 import { subscriptionOf } from '../blackbox/subscription.ts';
-import { useTempFolders } from '../support/temp-folder.ts';
 import { useChildStacks } from '../support/child-stack.ts';
+import { useTempFolders } from '../support/temp-folder.ts';
 import { StoreAccess } from './store-access.ts';
 
 const tempFolder = useTempFolders();

@@ -8,9 +8,9 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import { fileText, writeBackup } from '../../local/backup/backup-file.ts';
 import { backupOf, restoreBackup } from '../../local/data/backups.ts';
 import { type EmbeddedStack, startEmbeddedStack } from '../../local/start.ts';
+import { commandLine, demoTokenIn, useChildStacks } from '../support/child-stack.ts';
 import { pull, push } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { commandLine, demoTokenIn, useChildStacks } from '../support/child-stack.ts';
 
 const tempFolder = useTempFolders();
 const spawnStack = useChildStacks();

@@ -3,9 +3,9 @@ import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
+import { demoTokenIn, useChildStacks } from '../support/child-stack.ts';
 import { pull, push, subscription } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { demoTokenIn, useChildStacks } from '../support/child-stack.ts';
 import { StoreAccess } from './store-access.ts';
 
 const tempFolder = useTempFolders();

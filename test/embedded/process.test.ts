@@ -4,9 +4,9 @@ import { describe, expect, it, vi } from 'vitest';
 import { openKeptReconciles } from '../../local/background/queue-items.ts';
 import { openDatabase } from '../../local/data/database.ts';
 import { startEmbeddedStack } from '../../local/start.ts';
+import { demoTokenIn, useChildStacks } from '../support/child-stack.ts';
 import { push, subscription } from '../support/lfs-client.ts';
 import { useTempFolders } from '../support/temp-folder.ts';
-import { demoTokenIn, useChildStacks } from '../support/child-stack.ts';
 
 const tempFolder = useTempFolders();
 const spawnStack = useChildStacks();

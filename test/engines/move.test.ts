@@ -106,13 +106,11 @@ async function deploy(table: Table, { bucket, endpoint, credentials }: Bucket) {
   });
   const functions = createFunctions(deps);
   const front = await openHttpFront({
-    ...{
-      port: Number(new URL(url).port),
-      functions: Promise.resolve(functions.http),
-      clock: systemClock,
-      log,
-      turns,
-    },
+    port: Number(new URL(url).port),
+    functions: Promise.resolve(functions.http),
+    clock: systemClock,
+    log,
+    turns,
   });
   await queue.deliverTo(functions.reconcile);
   const schedule = startSchedule(functions.refresh, { ...timed, firstDelayMs: 0, intervalMs: 500 });

@@ -10,7 +10,10 @@ interface Row {
 
 /** By the name that `npm run bench -- NAME` takes. docs/measured.md has the newest results. */
 export const benches: Readonly<Record<string, Row>> = {
-  crowd: { file: 'crowd.ts', load: async () => (await import('./crowd.ts')).benchCrowd },
+  crowd: {
+    file: 'crowd/bench-crowd.ts',
+    load: async () => (await import('./crowd/bench-crowd.ts')).benchCrowd,
+  },
   export: {
     file: 'export/bench-export.ts',
     load: async () => (await import('./export/bench-export.ts')).benchExport,

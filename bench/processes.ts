@@ -142,7 +142,7 @@ export async function startProcess(input: {
       const said = readFileSync(logFile, 'utf8').trim().split('\n').slice(-5).join('\n');
       throw new Error(`${command} did not start: ${said}`);
     }
-    await sleep(50);
+    await sleep(10);
   }
   return { pid: child.pid ?? 0, port, stop };
 }
@@ -165,14 +165,25 @@ export function makeCertificate(folder: string): { key: string; cert: string; fi
 
 /** CPU time of a process and its running descendants, in ms: of all threads that run now. Needs Linux. */
 export function cpuMsOfTree(pid: number | string): number {
+  const nsOf = (thread: string) => Number(textOf(`${thread}/schedstat`).split(' ')[0]);
+  return (
+    treeOf(pid).reduce((sum, { threads }) => sum + threads.reduce((ns, each) => ns + nsOf(each), 0), 0) / 1e6
+  );
+}
+
+/** Most memory that a process and its running descendants had, in MB. What they share counts for each. Needs Linux. */
+export function peakMbOfTree(pid: number): number {
+  const peakKbOf = (id: string) => Number(/VmHWM:\s+(\d+)/.exec(textOf(`/proc/${id}/status`))?.[1] ?? 0);
+  return treeOf(pid).reduce((sum, { id }) => sum + peakKbOf(id), 0) / 1024;
+}
+
+/** A process and its running descendants, with the folders of their threads. */
+function treeOf(pid: number | string): { id: string; threads: string[] }[] {
   const folder = `/proc/${pid}/task`;
-  if (!existsSync(folder)) return 0;
-  const ofThreads = readdirSync(folder).map((thread) => {
-    const ownMs = Number(textOf(`${folder}/${thread}/schedstat`).split(' ')[0]) / 1e6;
-    const children = textOf(`${folder}/${thread}/children`).split(' ').filter(Boolean);
-    return children.reduce((sum, child) => sum + cpuMsOfTree(child), ownMs);
-  });
-  return ofThreads.reduce((sum, cpuMs) => sum + cpuMs, 0);
+  if (!existsSync(folder)) return [];
+  const threads = readdirSync(folder).map((thread) => `${folder}/${thread}`);
+  const children = threads.flatMap((thread) => textOf(`${thread}/children`).split(' ').filter(Boolean));
+  return [{ id: String(pid), threads }, ...children.flatMap(treeOf)];
 }
 
 /** Empty if the process, or the thread, has just ended. */

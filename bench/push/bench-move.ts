@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Cleanup } from '../../local/start.ts';
 import { GitUser } from '../../test/support/git-user.ts';
+import { installed } from '../peers.ts';
 import { makeCertificate } from '../processes.ts';
 import { type Column, digits, optionsOf, tableOf } from '../statistics.ts';
 import { storeName } from '../store.ts';
@@ -11,7 +12,6 @@ import {
   commandMsMax,
   createSource,
   giftless,
-  installedPeers,
   ours,
   type Print,
   pushCases,
@@ -49,7 +49,7 @@ export async function benchMove(print: Print, options: readonly string[]): Promi
     const warmUpSource = await createSource(user, join(folder, 'warm-up'), warmUpCase);
     const shop = { folder, user, warmUpSource, certificate: makeCertificate(folder) };
     print(`${(await user.git(folder, 'lfs', 'version')).out.trim()}; store: ${storeName()}\n`);
-    const sources = [ours, ...installedPeers(print).filter((peer) => peer === giftless)];
+    const sources = [ours, ...installed([giftless], print)];
     for (const name of values.cases.split(',')) {
       const full = pushCases[name];
       if (!full) throw new Error(`--cases takes ${Object.keys(pushCases).join(', ')}, not ${name}.`);

@@ -1,21 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cleanup } from '../../local/start.ts';
 import { GitUser } from '../../test/support/git-user.ts';
-import { plainEnvironment } from '../../test/support/process.ts';
-import {
-  type Child,
-  cpuMsOfTree,
-  makeCertificate,
-  type StartedProcess,
-  startChild,
-  startProcess,
-} from '../processes.ts';
+import { installed, peerNames, startGiftless, startRudolfs } from '../peers.ts';
+import { type Child, cpuMsOfTree, makeCertificate, type StartedProcess, startChild } from '../processes.ts';
 import type { ChildApi } from '../serve.ts';
 import { type Column, digits, optionsOf, orderOfRound, tableOf } from '../statistics.ts';
-import { bucket, cacheFolder, credentials, region, startStore, storeName } from '../store.ts';
+import { bucket, credentials, region, startStore, storeName } from '../store.ts';
 import { type Door, openDoor, type Tally } from './door.ts';
 import type { OurServer } from './our-server.ts';
 
@@ -72,7 +65,11 @@ export async function benchPush(print: Print, options: readonly string[]): Promi
   const folder = mkdtempSync(join(tmpdir(), 'lfs-quota-push-'));
   const user = await GitUser.create({ url: 'http://127.0.0.1', token: 'none' }, commandMsMax);
   try {
-    const servers = [ours, presignOnly, ...(values.peers === 'on' ? installedPeers(print) : [])];
+    const servers = [
+      ours,
+      presignOnly,
+      ...(values.peers === 'on' ? installed([giftless, rudolfs], print) : []),
+    ];
     // A clone leaves the pointers; only `git lfs pull` fetches.
     await user.git(folder, 'lfs', 'install', '--skip-repo', '--skip-smudge');
     // git-lfs itself notes this after a first push to a server without locks.
@@ -312,81 +309,43 @@ const presignOnly: ServerKind = {
 };
 
 /** The environment of a server that reaches the store by an SDK. */
-const storeEnvironment = () => ({
-  ...plainEnvironment(),
+const storeEnvironment = {
   AWS_ACCESS_KEY_ID: credentials.accessKeyId,
   AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   AWS_DEFAULT_REGION: region,
   AWS_EC2_METADATA_DISABLED: 'true',
   NO_PROXY: '127.0.0.1',
-});
+};
 
 /** Signed URLs, with a HEAD for each object. */
 export const giftless: ServerKind = {
-  name: 'giftless-0.6.2',
+  name: peerNames.giftless,
   lfsPath: (repo) => `/bench/${repo}.git/info/lfs`,
   isPeer: true,
   start: ({ storeUrl, folder }) => {
-    const [config, aws] = [join(folder, 'giftless.yaml'), join(folder, 'aws.ini')];
-    // JSON is YAML.
-    writeFileSync(config, JSON.stringify(giftlessConfig(storeUrl)));
+    const aws = join(folder, 'aws.ini');
     // Without this, boto3 signs URLs by an old version of the algorithm.
     writeFileSync(aws, '[default]\ns3 =\n  signature_version = s3v4\n');
-    // As much at a time as its own container image, which has two threads in each of two processes. With threads, the
-    // first requests race to set up permissions, and some are refused.
-    const workers = ['--worker-class', 'gthread', '--workers', '4', '--threads', '1', '--keep-alive', '75'];
-    const app = 'giftless.wsgi_entrypoint:app';
-    return startProcess({
-      command: join(folderOf(giftless), 'bin', 'python'),
-      args: (port) => ['-m', 'gunicorn', ...workers, '--bind', `127.0.0.1:${port}`, app],
-      env: { ...storeEnvironment(), GIFTLESS_CONFIG_FILE: config, AWS_CONFIG_FILE: aws },
-      folder,
-    });
+    const options = {
+      storage_class: 'giftless.storage.amazon_s3:AmazonS3Storage',
+      storage_options: { bucket_name: bucket, endpoint: storeUrl },
+    };
+    const env = { ...storeEnvironment, AWS_CONFIG_FILE: aws };
+    return startGiftless({ factory: 'giftless.transfer.basic_external:factory', options }, { folder, env });
   },
 };
-
-function giftlessConfig(storeUrl: string): object {
-  const options = {
-    storage_class: 'giftless.storage.amazon_s3:AmazonS3Storage',
-    storage_options: { bucket_name: bucket, endpoint: storeUrl },
-  };
-  return {
-    AUTH_PROVIDERS: ['giftless.auth.allow_anon:read_write'],
-    LEGACY_ENDPOINTS: false,
-    TRANSFER_ADAPTERS: { basic: { factory: 'giftless.transfer.basic_external:factory', options } },
-  };
-}
 
 /**
  * A proxy for all bytes, without its cache and its encryption, which are options. It can sign uploads only with a CDN in
  * front of the store.
  */
 const rudolfs: ServerKind = {
-  name: 'rudolfs-0.3.8',
+  name: peerNames.rudolfs,
   lfsPath: (repo) => `/api/bench/${repo}`,
   isPeer: true,
   needsHttps: true,
-  start: ({ storeUrl, certificateFile, folder }) =>
-    startProcess({
-      command: join(folderOf(rudolfs), 'bin', 'rudolfs'),
-      args: (port) => ['--host', `127.0.0.1:${port}`, 's3', '--bucket', bucket],
-      env: {
-        ...storeEnvironment(),
-        RUDOLFS_LOG: 'warn',
-        AWS_S3_ENDPOINT: storeUrl,
-        SSL_CERT_FILE: certificateFile,
-      },
-      folder,
-    }),
+  start: ({ storeUrl, certificateFile, folder }) => {
+    const env = { ...storeEnvironment, AWS_S3_ENDPOINT: storeUrl, SSL_CERT_FILE: certificateFile };
+    return startRudolfs(['s3', '--bucket', bucket], { folder, env });
+  },
 };
-
-const folderOf = ({ name }: ServerKind) => join(cacheFolder(), name);
-
-/** Servers of others that are in the cache: docs/measured.md says how they get there. The other ones are named. */
-export function installedPeers(print: (text: string) => void): ServerKind[] {
-  return [giftless, rudolfs].filter((peer) => {
-    const isThere = existsSync(folderOf(peer));
-    if (!isThere) print(`${peer.name} is left out: install it into ${folderOf(peer)}.`);
-    return isThere;
-  });
-}

@@ -52,7 +52,7 @@ export interface LevelStoreOptions {
 
 /** Least time between two attempts to open the database again. */
 const reopenPauseMs = 1000;
-const cacheBytesMaxDefault = 16 * 1024 ** 2;
+const cacheBytesMaxDefault = 4 * 1024 ** 2;
 /** Bytes of what is read at once, about. A page of a query has no more. */
 const readBytesMax = 1024 ** 2;
 const highWaterMarkBytes = 256 * 1024;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { cpuMsOfTree } from '../../../bench/processes.ts';
+import { cpuMsOfTree, peakMbOfTree } from '../../../bench/processes.ts';
 import { digits, median, medianRatio, optionsOf, orderOfRound, tableOf } from '../../../bench/statistics.ts';
 
 describe('the arithmetic of benchmarks', () => {
@@ -70,4 +70,9 @@ it.runIf(process.platform === 'linux')('the CPU time of a process is read from t
   expect(before).toBeGreaterThan(0);
   expect(tookMs).toBeGreaterThan(1);
   expect(cpuMsOfTree('no-such-process')).toBe(0);
+});
+
+it.runIf(process.platform === 'linux')('the memory of a process is read from this machine', () => {
+  expect(peakMbOfTree(process.pid)).toBeGreaterThan(10);
+  expect(peakMbOfTree(0)).toBe(0);
 });
